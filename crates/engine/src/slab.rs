@@ -1,0 +1,108 @@
+//! A slab: things that come and go, addressed by a small typed id.
+
+use lasthop_units::Id;
+
+/// Storage for `T` with reuse of freed places. Debug builds catch the use of a freed id.
+#[derive(Clone)]
+pub struct Slab<I, T> {
+    places: Vec<Option<T>>,
+    free: Vec<I>,
+}
+
+impl<I: Id, T> Default for Slab<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Id + std::fmt::Debug, T> std::fmt::Debug for Slab<I, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Slab({} of {})", self.len(), self.places.len())
+    }
+}
+
+impl<I: Id, T> Slab<I, T> {
+    /// An empty slab.
+    pub const fn new() -> Self {
+        Slab { places: Vec::new(), free: Vec::new() }
+    }
+    /// Puts `item` in and returns its id.
+    #[inline]
+    pub fn insert(&mut self, item: T) -> I {
+        if let Some(id) = self.free.pop() {
+            self.places[id.index()] = Some(item);
+            return id;
+        }
+        self.places.push(Some(item));
+        I::from_index(self.places.len() - 1)
+    }
+    /// Takes the item out; its id may be given again.
+    ///
+    /// # Panics
+    /// If the place is empty: an entity used an id that it no longer owns.
+    #[inline]
+    #[track_caller]
+    pub fn remove(&mut self, id: I) -> T {
+        let item = self.places[id.index()].take().expect("id of a thing that has left");
+        self.free.push(id);
+        item
+    }
+    /// The item, if it is still here.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.places.get(id.index()).and_then(Option::as_ref)
+    }
+    /// Number of items inside.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+    /// True without items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The items inside, in order of id.
+    pub fn iter(&self) -> impl Iterator<Item = (I, &T)> {
+        self.places.iter().enumerate().filter_map(|(i, t)| t.as_ref().map(|t| (I::from_index(i), t)))
+    }
+}
+
+impl<I: Id, T> std::ops::Index<I> for Slab<I, T> {
+    type Output = T;
+    #[inline]
+    #[track_caller]
+    fn index(&self, id: I) -> &T {
+        self.places[id.index()].as_ref().expect("id of a thing that has left")
+    }
+}
+impl<I: Id, T> std::ops::IndexMut<I> for Slab<I, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        self.places[id.index()].as_mut().expect("id of a thing that has left")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::PacketId;
+
+    #[test]
+    fn a_freed_place_is_given_again_and_counted() {
+        let mut s: Slab<PacketId, u8> = Slab::new();
+        let (a, b) = (s.insert(1), s.insert(2));
+        assert_eq!(s.remove(a), 1);
+        assert_eq!((s.len(), s.get(a)), (1, None));
+        assert_eq!(s.insert(3), a);
+        assert_eq!(s.iter().map(|(_, v)| *v).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(s[b], 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "has left")]
+    fn the_use_of_a_freed_id_is_caught() {
+        let mut s: Slab<PacketId, u8> = Slab::new();
+        let a = s.insert(1);
+        s.remove(a);
+        s.remove(a);
+    }
+}

@@ -1,0 +1,17 @@
+//! The vocabulary of Lasthop: time, sizes, rates, powers, sequence numbers and ids.
+//!
+//! The bottom room: imports no other. Every quantity is a type of its own, so that nanoseconds never meet
+//! milliseconds and dB never meet linear ratios by accident. In scenario files a quantity is a string with its
+//! unit (`"10 ms"`, `"20 MHz"`); a bare number is refused with the remedy.
+
+mod ids;
+mod quantity;
+mod rate;
+mod seq;
+mod time;
+
+pub use ids::{AppId, BearerId, CellId, FlowId, HopId, Id, IndexVec, NodeId, PacketId, SocketId, UeId};
+pub use quantity::{Bytes, Db, Dbm, Hertz, Metres, Ratio, Speed, UnitError};
+pub use rate::Bitrate;
+pub use seq::{Count, Seq, SeqRange, Sn, StreamOffset};
+pub use time::{Duration, Instant, Tti};

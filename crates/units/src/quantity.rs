@@ -1,0 +1,428 @@
+//! Quantities that a scenario writes with their unit, and the one parser for all of them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// Why a string is not the quantity that was asked for. The message names the units that would be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnitError {
+    /// There is no number at the start.
+    #[error("`{input}` is not {what}: write a number and a unit, such as `{example}`")]
+    NoNumber {
+        /// The text that was read.
+        input: String,
+        /// The quantity, with its article.
+        what: &'static str,
+        /// A value that would be accepted.
+        example: &'static str,
+    },
+    /// A number without a unit.
+    #[error("`{input}` has no unit: {what} is written like `{example}` (units: {units})")]
+    NoUnit {
+        /// The text that was read.
+        input: String,
+        /// The quantity, with its article.
+        what: &'static str,
+        /// A value that would be accepted.
+        example: &'static str,
+        /// The accepted units.
+        units: String,
+    },
+    /// A unit of another quantity, or a misspelt one.
+    #[error("`{unit}` is not a unit of {what}{hint} (units: {units})")]
+    UnknownUnit {
+        /// The unit that was read.
+        unit: String,
+        /// The quantity, with its article.
+        what: &'static str,
+        /// "; did you mean ...?", or nothing.
+        hint: String,
+        /// The accepted units.
+        units: String,
+    },
+    /// The number does not fit the quantity's range.
+    #[error("`{input}` is out of range: {what} lies in {range}")]
+    OutOfRange {
+        /// The text that was read.
+        input: String,
+        /// The quantity, with its article.
+        what: &'static str,
+        /// The range, in words.
+        range: &'static str,
+    },
+}
+
+/// How one quantity is written: name, example, range, and its units with their factors to the base unit.
+pub(crate) struct Grammar {
+    pub what: &'static str,
+    pub example: &'static str,
+    pub range: &'static str,
+    /// The first spelling of a factor is the one that is printed.
+    pub units: &'static [(&'static str, f64)],
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Grammar {
+    /// Reads `input` into the base unit.
+    pub fn parse(&self, input: &str) -> Result<f64, UnitError> {
+        let text = input.trim();
+        let split = number_end(text);
+        let Ok(number) = text[..split].replace('_', "").parse::<f64>() else {
+            return Err(UnitError::NoNumber { input: input.to_owned(), what: self.what, example: self.example });
+        };
+        let unit = text[split..].trim();
+        if unit.is_empty() && !self.units.iter().any(|(u, _)| u.is_empty()) {
+            return Err(UnitError::NoUnit {
+                input: input.to_owned(),
+                what: self.what,
+                example: self.example,
+                units: self.unit_list(),
+            });
+        }
+        let Some((_, factor)) = self.units.iter().find(|(u, _)| *u == unit) else {
+            return Err(UnitError::UnknownUnit {
+                unit: unit.to_owned(),
+                what: self.what,
+                hint: self.hint(unit),
+                units: self.unit_list(),
+            });
+        };
+        let value = number * factor;
+        if !(self.min..=self.max).contains(&value) {
+            return Err(UnitError::OutOfRange { input: input.to_owned(), what: self.what, range: self.range });
+        }
+        Ok(value)
+    }
+
+    fn unit_list(&self) -> String {
+        let mut names: Vec<&str> = self.units.iter().map(|(u, _)| *u).filter(|u| !u.is_empty()).collect();
+        names.dedup();
+        names.join(", ")
+    }
+
+    fn hint(&self, unit: &str) -> String {
+        let near = self.units.iter().find(|(u, _)| !u.is_empty() && u.eq_ignore_ascii_case(unit));
+        near.map_or(String::new(), |(u, _)| format!("; did you mean `{u}`?"))
+    }
+
+    /// Prints `value` (a whole number of base units) in the largest unit that keeps it whole, so that what was
+    /// written once is read back exactly.
+    pub fn print_whole(&self, value: u64) -> String {
+        let best = self
+            .units
+            .iter()
+            .filter(|(u, f)| !u.is_empty() && *f >= 1.0 && value % (*f as u64) == 0)
+            .fold(None::<&(&str, f64)>, |best, x| match best {
+                Some(b) if b.1 >= x.1 => Some(b),
+                _ => Some(x),
+            });
+        match best {
+            Some((unit, factor)) if value > 0 => format!("{} {unit}", value / *factor as u64),
+            _ => format!("{value} {}", self.units[0].0),
+        }
+    }
+}
+
+/// Where the number at the start of `text` ends. An `e` belongs to the number only when digits follow it.
+fn number_end(text: &str) -> usize {
+    let b = text.as_bytes();
+    let digit = |i: usize| b.get(i).is_some_and(u8::is_ascii_digit);
+    let mut i = usize::from(matches!(b.first(), Some(b'+' | b'-')));
+    while digit(i) || matches!(b.get(i), Some(b'.' | b'_')) {
+        i += 1;
+    }
+    if matches!(b.get(i), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(b.get(i + 1), Some(b'+' | b'-')));
+        if digit(i + 1 + sign) {
+            i += 1 + sign;
+            while digit(i) {
+                i += 1;
+            }
+        }
+    }
+    i
+}
+
+/// `FromStr`, serde and JSON-schema of a quantity over its [`Grammar`].
+macro_rules! scenario_quantity {
+    ($ty:ident, $grammar:expr, $from:expr, $schema:literal) => {
+        impl FromStr for $ty {
+            type Err = UnitError;
+            fn from_str(s: &str) -> Result<Self, UnitError> {
+                let base: f64 = $grammar.parse(s)?;
+                #[allow(clippy::redundant_closure_call)]
+                Ok($from(base))
+            }
+        }
+
+        impl serde::Serialize for $ty {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $ty {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                struct V;
+                impl serde::de::Visitor<'_> for V {
+                    type Value = $ty;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        write!(f, "{} as text with its unit, such as \"{}\"", $grammar.what, $grammar.example)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, s: &str) -> Result<$ty, E> {
+                        s.parse().map_err(E::custom)
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<$ty, E> {
+                        self.visit_str(&n.to_string())
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<$ty, E> {
+                        self.visit_str(&n.to_string())
+                    }
+                    fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<$ty, E> {
+                        self.visit_str(&n.to_string())
+                    }
+                }
+                d.deserialize_any(V)
+            }
+        }
+
+        impl schemars::JsonSchema for $ty {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($ty).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let units: Vec<&str> =
+                    $grammar.units.iter().map(|(u, _)| *u).filter(|u| !u.is_empty()).collect();
+                schemars::json_schema!({
+                    "type": $schema,
+                    "description": format!("{}, {}", $grammar.what, $grammar.range),
+                    "examples": [$grammar.example],
+                    "x-units": units,
+                })
+            }
+        }
+    };
+}
+pub(crate) use scenario_quantity;
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+const BYTES: Grammar = Grammar {
+    what: "a size",
+    example: "64 KiB",
+    range: "0 B to 9 PB",
+    units: &[
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ],
+    min: 0.0,
+    max: 9e15,
+};
+scenario_quantity!(Bytes, BYTES, |v: f64| Bytes(v.round() as u64), "string");
+
+impl Bytes {
+    /// No bytes.
+    pub const ZERO: Bytes = Bytes(0);
+    /// The number of bits.
+    pub const fn bits(self) -> u64 {
+        self.0 * 8
+    }
+    /// Difference that stops at zero.
+    pub const fn saturating_sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&BYTES.print_whole(self.0))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, o: Bytes) -> Bytes {
+        Bytes(self.0 + o.0)
+    }
+}
+impl Sub for Bytes {
+    type Output = Bytes;
+    fn sub(self, o: Bytes) -> Bytes {
+        Bytes(self.0 - o.0)
+    }
+}
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, o: Bytes) {
+        self.0 += o.0;
+    }
+}
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, o: Bytes) {
+        self.0 -= o.0;
+    }
+}
+impl std::iter::Sum for Bytes {
+    fn sum<I: Iterator<Item = Bytes>>(it: I) -> Bytes {
+        Bytes(it.map(|b| b.0).sum())
+    }
+}
+
+/// A share or probability: in a file `"5 %"` or the bare fraction `0.05`. Linear, never in dB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Ratio(pub f64);
+
+const RATIO: Grammar = Grammar {
+    what: "a share",
+    example: "5 %",
+    range: "0 % to 100 % (or the fraction 0 to 1)",
+    units: &[("", 1.0), ("%", 0.01)],
+    min: 0.0,
+    max: 1.0,
+};
+scenario_quantity!(Ratio, RATIO, Ratio, "string");
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Quantities that are one `f64` over a grammar.
+macro_rules! float_quantity {
+    ($(#[$doc:meta])* $ty:ident, $grammar:ident, $unit:literal, {$($body:tt)*}) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+        pub struct $ty(pub f64);
+        const $grammar: Grammar = Grammar { $($body)* };
+        scenario_quantity!($ty, $grammar, $ty, "string");
+        impl fmt::Display for $ty {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} {}", self.0, $unit)
+            }
+        }
+    };
+}
+
+float_quantity!(
+    /// A frequency [Hz].
+    Hertz, HERTZ, "Hz", {
+        what: "a frequency", example: "20 MHz", range: "0 Hz to 1 THz",
+        units: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)], min: 0.0, max: 1e12,
+    }
+);
+float_quantity!(
+    /// A ratio in decibels. Gains and losses add.
+    Db, DB, "dB", {
+        what: "a gain or loss", example: "3 dB", range: "-400 dB to 400 dB",
+        units: &[("dB", 1.0), ("dBi", 1.0)], min: -400.0, max: 400.0,
+    }
+);
+float_quantity!(
+    /// A power relative to one milliwatt [dBm].
+    Dbm, DBM, "dBm", {
+        what: "a power", example: "46 dBm", range: "-300 dBm to 100 dBm",
+        units: &[("dBm", 1.0)], min: -300.0, max: 100.0,
+    }
+);
+float_quantity!(
+    /// A length or distance [m].
+    Metres, METRES, "m", {
+        what: "a distance", example: "750 m", range: "-1000 km to 1000 km",
+        units: &[("m", 1.0), ("km", 1e3)], min: -1e6, max: 1e6,
+    }
+);
+float_quantity!(
+    /// A speed [m/s].
+    Speed, SPEED, "m/s", {
+        what: "a speed", example: "30 km/h", range: "0 m/s to 1000 m/s",
+        units: &[("m/s", 1.0), ("km/h", 1.0 / 3.6)], min: 0.0, max: 1e3,
+    }
+);
+
+impl Add<Db> for Dbm {
+    type Output = Dbm;
+    fn add(self, gain: Db) -> Dbm {
+        Dbm(self.0 + gain.0)
+    }
+}
+impl Sub<Db> for Dbm {
+    type Output = Dbm;
+    fn sub(self, loss: Db) -> Dbm {
+        Dbm(self.0 - loss.0)
+    }
+}
+impl Sub for Dbm {
+    type Output = Db;
+    fn sub(self, o: Dbm) -> Db {
+        Db(self.0 - o.0)
+    }
+}
+impl Add for Db {
+    type Output = Db;
+    fn add(self, o: Db) -> Db {
+        Db(self.0 + o.0)
+    }
+}
+impl Sub for Db {
+    type Output = Db;
+    fn sub(self, o: Db) -> Db {
+        Db(self.0 - o.0)
+    }
+}
+impl Neg for Db {
+    type Output = Db;
+    fn neg(self) -> Db {
+        Db(-self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_decimal_and_binary_units() {
+        assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));
+        assert_eq!("1.5MB".parse(), Ok(Bytes(1_500_000)));
+        assert_eq!("1e3 B".parse(), Ok(Bytes(1_000)));
+        assert_eq!(Bytes(65_536).to_string(), "64 KiB");
+        assert_eq!(Bytes(1_500_000).to_string(), "1500 kB");
+    }
+
+    #[test]
+    fn a_missing_unit_and_a_wrong_one_are_told_apart() {
+        assert!(matches!("64".parse::<Bytes>(), Err(UnitError::NoUnit { .. })));
+        let wrong = "64 ms".parse::<Bytes>().unwrap_err().to_string();
+        assert!(wrong.contains("`ms` is not a unit of a size"), "{wrong}");
+        let case = "64 kib".parse::<Bytes>().unwrap_err().to_string();
+        assert!(case.contains("did you mean `KiB`?"), "{case}");
+        assert!(matches!("-1 B".parse::<Bytes>(), Err(UnitError::OutOfRange { .. })));
+        assert!(matches!("fast".parse::<Bytes>(), Err(UnitError::NoNumber { .. })));
+        assert!(matches!("NaN B".parse::<Bytes>(), Err(UnitError::NoNumber { .. })));
+    }
+
+    #[test]
+    fn shares_are_percent_or_fraction() {
+        assert_eq!("5 %".parse(), Ok(Ratio(0.05)));
+        assert_eq!("0.05".parse(), Ok(Ratio(0.05)));
+        assert!("101 %".parse::<Ratio>().is_err());
+    }
+
+    #[test]
+    fn speeds_convert() {
+        assert!(("36 km/h".parse::<Speed>().unwrap().0 - 10.0).abs() < 1e-12);
+    }
+}
