@@ -1,0 +1,9 @@
+"""Self-contained HTML pages: one file that can be mailed, readable in light and in dark, nothing fetched.
+
+The generic pieces (`page`, `section`, `figure_svg`, `table_html`) are shared by the report of a run
+(`run_report`) and the reports of studies.
+"""
+
+from lasthop.report._pieces import figure_svg, page, section, table_html
+
+__all__ = ["figure_svg", "page", "section", "table_html"]

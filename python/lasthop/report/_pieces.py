@@ -1,0 +1,98 @@
+"""The generic pieces of a report: page, section, figure, table."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def page(title: str, body_html: str, subtitle: str = "") -> str:
+    """A complete HTML document around `body_html`, which is inserted as it is (escape what is not yours).
+
+    `title` and `subtitle` are plain text.
+    """
+    template = environment().get_template("page.html.j2")
+    return template.render(title=title, subtitle=subtitle, body=Markup(body_html))
+
+
+def section(heading: str, body_html: str, anchor: str = "") -> str:
+    """A headed section of a page. `heading` is plain text, `body_html` is inserted as it is."""
+    where = Markup(' id="{}"').format(anchor) if anchor else Markup("")
+    return Markup("<section{}>\n<h2>{}</h2>\n{}\n</section>\n").format(where, heading, Markup(body_html))
+
+
+def figure_svg(fig: Figure, caption: str = "") -> str:
+    """A figure as vector graphics inside the page, with a caption (plain text, also the text for a screen reader).
+
+    The SVG travels in a data URI, so that ids of several figures on a page cannot meet, and "save image as" gives
+    a usable .svg. The same figure gives the same bytes.
+    """
+    data = base64.b64encode(svg_bytes(fig)).decode("ascii")
+    return Markup(
+        '<figure>\n<img alt="{0}" src="data:image/svg+xml;base64,{1}">\n<figcaption>{0}</figcaption>\n</figure>\n'
+    ).format(caption, data)
+
+
+def table_html(
+    headers: Sequence[Any],
+    rows: Iterable[Sequence[Any]],
+    classes: str | Sequence[str] = "",
+) -> str:
+    """A table. Cells are escaped unless they are `markupsafe.Markup`.
+
+    `classes`: a text is the class of the whole table; a sequence gives one class to each column. The style sheet
+    knows "num" (right-aligned figures), "wide" (wraps, takes the space), "good", "bad", "unclear" and "mute".
+    """
+    if isinstance(classes, str):
+        table_class, column_class = classes, [""] * len(headers)
+    else:
+        table_class, column_class = "", [*classes, *[""] * (len(headers) - len(classes))]
+    head = Markup("").join(_cell("th", h, c) for h, c in zip(headers, column_class, strict=True))
+    body = Markup("\n").join(
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(_cell("td", v, c) for v, c in zip(row, column_class, strict=True)),
+        )
+        for row in rows
+    )
+    return Markup(
+        '<div class="scroll"><table{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody>\n</table></div>\n'
+    ).format(_class(table_class), head, body)
+
+
+def svg_bytes(fig: Figure) -> bytes:
+    """The figure as SVG, the same bytes each time: fixed ids, no date."""
+    from matplotlib import rc_context
+
+    out = io.BytesIO()
+    with rc_context({"svg.hashsalt": "lasthop"}):
+        fig.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()
+
+
+@cache
+def environment() -> Environment:
+    """The templates of this package; everything is escaped unless marked."""
+    return Environment(
+        loader=PackageLoader("lasthop.report"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _cell(tag: str, value: Any, css: str) -> Markup:
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), _class(css), escape("" if value is None else value))
+
+
+def _class(css: str) -> Markup:
+    return Markup(' class="{}"').format(css) if css else Markup("")
