@@ -1,0 +1,178 @@
+"""What a run left behind: tables, summary, manifest."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lasthop._core import LasthopError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from lasthop.plot import Plots
+
+
+class Source(Protocol):
+    """Where results come from: memory (`_core.RunOutput`) or a folder."""
+
+    @property
+    def manifest(self) -> str: ...  # noqa: D102
+    @property
+    def summary(self) -> str: ...  # noqa: D102
+    def table_names(self) -> list[str]: ...  # noqa: D102
+    def table(self, name: str) -> pa.Table: ...  # noqa: D102
+
+
+class Results:
+    """The results of a run, in memory or in a folder.
+
+    Tables are Arrow tables. `r.flows.to_pandas()`, `polars.from_arrow(r.flows)` and DuckDB read them without
+    copies. Each column carries its unit and description in its metadata: `r.flows.schema.field("goodput_bps")`.
+    """
+
+    def __init__(self, source: Source, path: Path | None = None) -> None:
+        self._source = source
+        self._path = path
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Results:
+        """Opens the folder of a finished run. Tables are read when first asked for."""
+        path = Path(folder)
+        return cls(Folder(path), path)
+
+    @property
+    def path(self) -> Path | None:
+        """The folder of the results; None when they are only in memory."""
+        return self._path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What was run: version, effective scenario, seed, hashes."""
+        return _json_object(self._source.manifest)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The run in a few numbers."""
+        return _json_object(self._source.summary)
+
+    @property
+    def table_names(self) -> list[str]:
+        """The tables that this run recorded."""
+        return self._source.table_names()
+
+    def table(self, name: str) -> pa.Table:
+        """A table by name.
+
+        Raises:
+            LasthopError: this run did not record it.
+        """
+        if name not in self._source.table_names():
+            raise LasthopError(
+                f"this run has no table '{name}'; it recorded: {', '.join(self.table_names)} (see [output] in the scenario)"
+            )
+        return self._source.table(name)
+
+    @cached_property
+    def flows(self) -> pa.Table:
+        """One row per flow: goodput, delay, losses, retransmissions, round-trip times."""
+        return self.table("flows")
+
+    @cached_property
+    def tcp(self) -> pa.Table:
+        """Samples of TCP senders, with the names and units of Linux's tcp_info (segments, µs)."""
+        return self.table("tcp")
+
+    @cached_property
+    def packets(self) -> pa.Table:
+        """Packets at nodes: sent, received, dropped. Recorded with `output.packets = true`."""
+        return self.table("packets")
+
+    @cached_property
+    def rlc(self) -> pa.Table:
+        """Samples of the RLC entities of radio bearers."""
+        return self.table("rlc")
+
+    @cached_property
+    def mac(self) -> pa.Table:
+        """Samples of the MAC of radio bearers: blocks sent and lost."""
+        return self.table("mac")
+
+    @cached_property
+    def queues(self) -> pa.Table:
+        """Samples of the queues of links, in packets and bytes."""
+        return self.table("queues")
+
+    @cached_property
+    def events(self) -> pa.Table:
+        """What happened and when: timeouts, recoveries, RLC resets, changes during the run."""
+        return self.table("events")
+
+    @cached_property
+    def drops(self) -> pa.Table:
+        """Dropped packets, each with the place and the cause."""
+        return self.table("drops")
+
+    @cached_property
+    def plot(self) -> Plots:
+        """Figures fit for a paper: `r.plot.cwnd().savefig("cwnd.pdf")`."""
+        from lasthop.plot import Plots
+
+        return Plots(self)
+
+    def __repr__(self) -> str:
+        where = f" in {self._path}" if self._path else ""
+        return f"<Results{where}: {', '.join(self.table_names)}>"
+
+
+class Folder:
+    """The folder of a finished run, as a `Source`."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise LasthopError(f"there is no folder '{path}'")
+        if not (path / "manifest.json").is_file():
+            raise LasthopError(f"'{path}' is not the folder of a finished run: it has no manifest.json")
+        self._path = path
+
+    @property
+    def manifest(self) -> str:
+        """The text of manifest.json."""
+        return self._text("manifest.json")
+
+    @property
+    def summary(self) -> str:
+        """The text of summary.json."""
+        return self._text("summary.json")
+
+    def table_names(self) -> list[str]:
+        """The tables present."""
+        return sorted(p.stem for p in self._path.glob("*.parquet"))
+
+    def table(self, name: str) -> pa.Table:
+        """Reads a table."""
+        try:
+            return pq.read_table(self._path / f"{name}.parquet")
+        except (OSError, pa.ArrowInvalid) as err:
+            raise LasthopError(f"cannot read '{self._path / name}.parquet': {err}") from err
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self._path / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as err:
+            raise LasthopError(f"cannot read '{self._path / name}': {err}") from err
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as err:
+        raise LasthopError(f"the results are damaged, their JSON cannot be read: {err}") from err
+    if not isinstance(value, dict):
+        raise LasthopError("the results are damaged: a JSON object was expected")
+    return value

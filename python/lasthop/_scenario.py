@@ -1,0 +1,150 @@
+"""A scenario: parsed, checked, immutable, ready to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lasthop import _core
+from lasthop._progress import Progress, share_bar
+from lasthop._results import Results
+from lasthop._simulation import Simulation
+from lasthop._values import Overrides, Value, assignments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+
+
+class Scenario:
+    """A scenario, parsed and checked. Immutable: `with_` and `set` return changed copies.
+
+    results = Scenario.load("umts.toml").with_(seed=3).set("flow.ftp.tcp.cc", "reno").run()
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _core.Scenario) -> None:
+        self._core = core
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], set: Overrides = ()) -> Scenario:
+        """Reads a scenario file.
+
+        Args:
+            path: a TOML file.
+            set: keys to override, a mapping or texts `key=value`.
+
+        Raises:
+            LasthopError: the file has a mistake; the message shows where and what to do.
+        """
+        return cls(_core.Scenario.load(path, assignments(set)))
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        name: str = "<string>",
+        base_dir: str | PathLike[str] | None = None,
+        set: Overrides = (),
+    ) -> Scenario:
+        """Reads a scenario from TOML text.
+
+        Args:
+            text: the scenario.
+            name: what messages call the text.
+            base_dir: where relative paths in the scenario start; None: the current folder.
+            set: keys to override, a mapping or texts `key=value`.
+        """
+        return cls(_core.Scenario.parse(text, name, base_dir, assignments(set)))
+
+    @property
+    def core(self) -> _core.Scenario:
+        """The scenario in the extension module."""
+        return self._core
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self._core.name
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random draw."""
+        return self._core.seed
+
+    @property
+    def duration(self) -> float:
+        """Simulated time until the end [s]."""
+        return self._core.duration_s
+
+    @property
+    def hash(self) -> str:
+        """BLAKE3 of the effective scenario and of every file that it reads, as hex."""
+        return self._core.hash()
+
+    @property
+    def warnings(self) -> list[_core.Diagnostic]:
+        """Known traps that this scenario walks into, such as a buffer far below the bandwidth-delay product."""
+        return self._core.warnings()
+
+    def with_(self, overrides: Overrides = (), /, **keys: Value) -> Scenario:
+        """A copy with some keys changed.
+
+        In a keyword, `__` stands for a dot; `seed`, `duration` and `name` mean the scenario's own.
+
+            s.with_(seed=2, flow__ftp__tcp__cc="reno")
+            s.with_({"link.wired.delay": "50 ms"})
+        """
+        return Scenario(self._core.with_set(assignments(overrides, keys)))
+
+    def set(self, key: str, value: Value) -> Scenario:
+        """A copy with one key changed: `s.set("flow.ftp.tcp.cc", "reno")`."""
+        return self.with_({key: value})
+
+    def to_toml(self) -> str:
+        """The effective scenario, every default spelled out. Reading it back gives the same run."""
+        return self._core.to_toml()
+
+    def run(self, out: str | PathLike[str] | None = None, progress: Progress = False) -> Results:
+        """Runs to the end.
+
+        Args:
+            out: a folder for the results (Parquet tables, summary, manifest). With it, memory stays flat however
+                long the run; without it, the tables are kept in memory.
+            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+        """
+        with share_bar(self.name, progress) as report:
+            output = _core.run(self._core, out, report)
+        return Results(output, None if out is None else Path(out))
+
+    def simulate(self, out: str | PathLike[str] | None = None) -> Simulation:
+        """Starts a run that you drive step by step."""
+        return Simulation(self, out)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name}: {self.duration:g} s, seed {self.seed}>"
+
+
+def run_many(
+    scenarios: Sequence[Scenario],
+    jobs: int = 0,
+    outs: Sequence[str | PathLike[str]] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Results]:
+    """Runs scenarios side by side, in one process. The results do not depend on `jobs`.
+
+    Args:
+        scenarios: what to run.
+        jobs: how many at a time; 0: one per core.
+        outs: a folder for each run's results; None: they stay in memory.
+        progress: called with (runs done, runs in all).
+
+    Returns:
+        The results, in the order of the scenarios.
+    """
+    if outs is not None and len(outs) != len(scenarios):
+        raise ValueError(f"{len(scenarios)} scenarios need as many folders, not {len(outs)}")
+    outputs = _core.run_many([s.core for s in scenarios], jobs, outs, progress)
+    paths = [None] * len(scenarios) if outs is None else [Path(p) for p in outs]
+    return [Results(output, path) for output, path in zip(outputs, paths, strict=True)]

@@ -1,0 +1,68 @@
+"""A world in progress: step, look, change, go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lasthop import _core
+from lasthop._results import Results
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from lasthop._scenario import Scenario
+
+
+class Simulation:
+    """A run that is driven step by step.
+
+    When nothing is changed between the steps, the results are those of `Scenario.run`, byte for byte.
+
+        sim = Scenario.load("umts.toml").simulate()
+        sim.step_until("30 s")
+        sim.set("bearer.dch.downlink.bler", "10 %")
+        print(sim.tcp_info("ftp")["snd_cwnd"])
+        results = sim.finish()
+    """
+
+    def __init__(self, scenario: Scenario, out: str | PathLike[str] | None = None) -> None:
+        self._world = _core.Simulation(scenario.core, out)
+        self._out = None if out is None else Path(out)
+
+    @property
+    def now(self) -> float:
+        """Simulated time [s]."""
+        return self._world.now_s
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time, exact [ns]."""
+        return self._world.now_ns
+
+    def step_until(self, t: float | str) -> None:
+        """Runs up to and including `t`: seconds, or text with a unit such as `"30 s"`."""
+        self._world.step_until(t)
+
+    def set(self, key: str, value: str | float | bool) -> None:
+        """Changes a runtime key now, as `[[at]]` would: `sim.set("link.wired.rate", "2 Mbit/s")`."""
+        self._world.set(key, value)
+
+    def start(self, name: str) -> None:
+        """Starts something now: `sim.start("flow.ftp")`."""
+        self._world.start(name)
+
+    def stop(self, name: str) -> None:
+        """Stops something now: `sim.stop("flow.ftp")`."""
+        self._world.stop(name)
+
+    def tcp_info(self, flow: str) -> dict[str, Any]:
+        """The state of a flow's sender, with the names and units of Linux's tcp_info (segments, µs)."""
+        return self._world.tcp_info(flow)
+
+    def finish(self) -> Results:
+        """Runs to the scenario's end and returns the results."""
+        return Results(self._world.finish(), self._out)
+
+    def __repr__(self) -> str:
+        return f"<Simulation at {self.now:g} s>"

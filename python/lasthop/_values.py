@@ -1,0 +1,56 @@
+"""Python values as TOML, for overrides of scenario keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
+"""What a scenario key takes. A quantity is a text with its unit, such as `"20 ms"` or `"10 Mbit/s"`."""
+
+Overrides: TypeAlias = "Mapping[str, Value] | Sequence[str]"
+"""Keys to set: a mapping of dotted paths, or texts of the form `key=value`."""
+
+# Keyword arguments that need no table name.
+_SHORT = {"name": "scenario.name", "seed": "scenario.seed", "duration": "scenario.duration"}
+
+
+def to_toml(value: Any) -> str:
+    """A value in TOML's inline notation.
+
+    >>> to_toml({"kind": "droptail", "packets": 50})
+    '{ kind = "droptail", packets = 50 }'
+    """
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):  # a numpy scalar
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(k)} = {to_toml(v)}" for k, v in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return f"[{', '.join(to_toml(v) for v in value)}]"
+    raise TypeError(f"a scenario key takes text, numbers, booleans, lists and tables, not {type(value).__name__}")
+
+
+def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = None) -> list[str]:
+    """Overrides as the `key=value` texts that the core reads; in a keyword, `__` stands for a dot."""
+    if isinstance(overrides, str):
+        raise TypeError("give overrides as a mapping or as a list of 'key=value' texts, not as one text")
+    if isinstance(overrides, Mapping):
+        out = [f"{key}={to_toml(value)}" for key, value in overrides.items()]
+    else:
+        out = list(overrides)
+    for word, value in (keywords or {}).items():
+        out.append(f"{_SHORT.get(word, word.replace('__', '.'))}={to_toml(value)}")
+    return out
+
+
+def _key(key: str) -> str:
+    bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
+    return key if bare else json.dumps(key, ensure_ascii=False)
