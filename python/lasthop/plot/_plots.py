@@ -1,0 +1,363 @@
+"""The figures of a run: `results.plot.cwnd()` and its siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lasthop._errors import mistake
+from lasthop.plot import _thin
+from lasthop.plot._style import COLUMN_INCHES, OKABE_ITO, Figure, legend, line_style, new_figure
+from lasthop.plot._thin import Floats
+
+if TYPE_CHECKING:
+    from lasthop._results import Results
+
+Names: TypeAlias = "str | Sequence[str] | None"
+"""Which flows or queues: a name, several, patterns such as `"web*"`; None: all."""
+
+Range: TypeAlias = "tuple[float | None, float | None] | None"
+"""Simulated time shown, (from, to) in seconds; None at either end: as far as there is data."""
+
+
+@dataclass(frozen=True)
+class Plots:
+    """Figures of a run's results.
+
+    Every method returns a matplotlib figure of one 3.5-inch column; `savefig("x.pdf")` or `("x.svg")` gives vectors
+    and the same bytes each time. Common arguments:
+
+    * `flow`: which flows, by name or pattern (`"web*"`); None: all that have data.
+    * `t`: time range `(from, to)` [s].
+    * `width`, `height`: inches.
+    """
+
+    results: Results
+
+    def cwnd(
+        self,
+        flow: Names = None,
+        t: Range = None,
+        ssthresh: bool = False,
+        width: float = COLUMN_INCHES,
+        height: float | None = None,
+    ) -> Figure:
+        """Congestion window over time [segments]; with `ssthresh`, the slow-start threshold dashed beside it."""
+        fig, axes = new_figure("Time (s)", "Congestion window (segments)", width, height)
+        count = 0
+        for name, rows in _by_flow(self.results.tcp, flow, t):
+            x, y = _xy(rows, "snd_cwnd")
+            style = line_style(count)
+            axes.plot(*_thin.line(x, y), drawstyle="steps-post", label=name, **style)
+            count += 1
+            if ssthresh:
+                x, y = _xy(rows.filter(pc.greater_equal(rows["snd_ssthresh"], 0)), "snd_ssthresh")
+                label = f"{name} ssthresh"
+                axes.plot(*_thin.line(x, y), drawstyle="steps-post", lw=0.8, color=style["color"], ls=":", label=label)
+        axes.set_ylim(bottom=0)
+        _time_axis(axes, t)
+        legend(axes, count * (2 if ssthresh else 1))
+        return fig
+
+    def rtt(
+        self,
+        flow: Names = None,
+        t: Range = None,
+        samples: bool | None = None,
+        width: float = COLUMN_INCHES,
+        height: float | None = None,
+    ) -> Figure:
+        """Round-trip time as the sender sees it [ms]: its smoothed estimate, and the samples as dots.
+
+        Args:
+            flow: which flows.
+            t: time range [s].
+            samples: show each sample; None: only when one flow is shown.
+            width: inches.
+            height: inches.
+        """
+        fig, axes = new_figure("Time (s)", "Round-trip time (ms)", width, height)
+        flows = list(_by_flow(self.results.tcp, flow, t))
+        dotted = len(flows) == 1 if samples is None else samples
+        entries = 0
+        for i, (name, rows) in enumerate(flows):
+            style = line_style(i)
+            one = len(flows) == 1
+            if dotted:
+                x, y = _xy(rows.filter(pc.is_valid(rows["rtt_sample_us"])), "rtt_sample_us", 1e-3)
+                x, y = _thin.dots(x, y)
+                colour = "#56B4E9" if one else style["color"]
+                label = "sample" if one else "_"
+                axes.plot(x, y, ".", ms=1.5, alpha=0.6, color=colour, mew=0, label=label)
+                entries += one
+            x, y = _xy(rows.filter(pc.greater(rows["rtt_us"], 0)), "rtt_us", 1e-3)
+            axes.plot(*_thin.line(x, y), label="smoothed" if one and dotted else name, **style)
+            entries += 1
+        axes.set_ylim(bottom=0)
+        _time_axis(axes, t)
+        legend(axes, entries)
+        return fig
+
+    def throughput(
+        self,
+        flow: Names = None,
+        t: Range = None,
+        every: float | None = None,
+        width: float = COLUMN_INCHES,
+        height: float | None = None,
+    ) -> Figure:
+        """Rate over time, averaged over stretches of `every` seconds (None: about a hundred stretches).
+
+        For TCP, the payload that the receiver acknowledged; for other flows, the packets that arrived, which needs
+        `output.packets = true`.
+        """
+        fig, axes = new_figure("Time (s)", "", width, height)
+        curves = list(self._delivered(flow))
+        start = min(float(x[0]) for _, x, _ in curves) if t is None or t[0] is None else t[0]
+        end = max(float(x[-1]) for _, x, _ in curves) if t is None or t[1] is None else t[1]
+        edges = _stretches(start, end, every or _round_step((end - start) / 100))
+        rates = [(name, np.diff(_at(edges, x, y)) * 8 / np.diff(edges)) for name, x, y in curves]
+        unit, name_of_unit = _rate_unit(max((float(np.max(r)) for _, r in rates), default=0.0))
+        for i, (name, rate) in enumerate(rates):
+            axes.plot(edges, np.r_[rate, rate[-1:]] / unit, drawstyle="steps-post", label=name, **line_style(i))
+        axes.set_ylabel(f"Throughput ({name_of_unit})")
+        axes.set_ylim(bottom=0)
+        _time_axis(axes, t)
+        legend(axes, len(rates))
+        return fig
+
+    def sequence(
+        self,
+        flow: str | None = None,
+        t: Range = None,
+        width: float = COLUMN_INCHES,
+        height: float | None = None,
+    ) -> Figure:
+        """Sequence trace of one TCP flow at its sender: data sent, retransmissions, acknowledgements [bytes].
+
+        Needs `output.packets = true`. `flow` may be left out when the run has only one.
+        """
+        name, sender = self._one_flow(flow)
+        here = _between(self._packets(), t)
+        here = here.filter(pc.and_(pc.equal(here["flow"], name), pc.equal(here["node"], sender)))
+        sent = here.filter(pc.and_(pc.equal(here["event"], "sent"), pc.greater(here["len"], 0)))
+        back = here.filter(pc.and_(pc.equal(here["event"], "received"), pc.greater(here["ack"], 0)))
+        if not len(sent):
+            raise mistake(f"flow '{name}' sent no data in this time")
+        again = sent["retransmission"].to_numpy(zero_copy_only=False).astype(bool)
+        x, y = _xy(sent, "seq")
+        origin = y[0]
+        y = _unwrapped(y, origin)
+        unit, name_of_unit = _byte_unit(float(np.max(y)))
+        fig, axes = new_figure("Time (s)", f"Sequence number ({name_of_unit})", width, height)
+        first = _thin.dots(x[~again], y[~again] / unit)
+        axes.plot(*first, ".", ms=2, mew=0, color=OKABE_ITO[0], label="sent")
+        entries = 1
+        if again.any():
+            axes.plot(x[again], y[again] / unit, "x", ms=3.5, mew=0.8, color=OKABE_ITO[1], label="retransmitted")
+            entries += 1
+        if len(back):
+            x, y = _xy(back, "ack")
+            x, y = _thin.line(x, _unwrapped(y, origin) / unit)
+            axes.plot(x, y, drawstyle="steps-post", lw=0.8, color=OKABE_ITO[2], label="acknowledged")
+            entries += 1
+        _time_axis(axes, t)
+        legend(axes, entries)
+        return fig
+
+    def queue(
+        self,
+        queue: Names = None,
+        t: Range = None,
+        unit: str = "packets",
+        width: float = COLUMN_INCHES,
+        height: float | None = None,
+    ) -> Figure:
+        """What waits over time: the queues of links and the RLC buffers of radio bearers.
+
+        Args:
+            queue: which, by name or pattern; a radio bearer's are called `"bearer/dch downlink"`; None: all that
+                ever held something.
+            t: time range [s].
+            unit: "packets" or "bytes".
+            width: inches.
+            height: inches.
+        """
+        if unit not in ("packets", "bytes"):
+            raise ValueError(f"unit is 'packets' or 'bytes', not '{unit}'")
+        curves = [(n, x, y) for n, x, y in self._queues(unit, t) if _wanted(n, queue)]
+        if queue is None:
+            curves = [c for c in curves if c[2].any()] or curves
+        elif not curves:
+            raise mistake(
+                f"no queue is called {queue!r}; there are: {', '.join(n for n, _, _ in self._queues(unit, t))}"
+            )
+        scale, name_of_unit = 1.0, unit
+        if unit == "bytes":
+            scale, name_of_unit = _byte_unit(max((float(np.max(y)) for _, _, y in curves), default=0.0))
+        fig, axes = new_figure("Time (s)", f"Queue ({name_of_unit})", width, height)
+        for i, (name, x, y) in enumerate(curves):
+            axes.plot(*_thin.line(x, y / scale), drawstyle="steps-post", label=name, **line_style(i))
+        axes.set_ylim(bottom=0)
+        _time_axis(axes, t)
+        legend(axes, len(curves))
+        return fig
+
+    def _delivered(self, flow: Names) -> Iterator[tuple[str, Floats, Floats]]:
+        """Bytes delivered so far, per flow: from acknowledgements, else from packets that arrived."""
+        acked = {name: _xy(rows, "bytes_acked") for name, rows in _by_flow(self.results.tcp, flow, None, strict=False)}
+        arrived: dict[str, tuple[Floats, Floats]] = {}
+        if "packets" in self.results.table_names:
+            arrived = self._arrived(flow, set(acked))
+        if not acked and not arrived:
+            raise mistake(_nothing(flow, self.results.tcp, "tcp"))
+        for name in _column(self.results.flows, "flow"):
+            if (xy := acked.get(name) or arrived.get(name)) is not None:
+                yield name, *xy
+
+    def _arrived(self, flow: Names, known: set[str]) -> dict[str, tuple[Floats, Floats]]:
+        packets = self.results.packets
+        out = {}
+        for row in self.results.flows.select(["flow", "dst"]).to_pylist():
+            name = row["flow"]
+            if name in known or not _wanted(name, flow):
+                continue
+            mask = pc.and_(pc.equal(packets["flow"], name), pc.equal(packets["node"], row["dst"]))
+            rows = packets.filter(pc.and_(mask, pc.equal(packets["event"], "received")))
+            if len(rows):
+                x, y = _xy(rows, "size")
+                out[name] = (x, np.cumsum(y))
+        return out
+
+    def _queues(self, unit: str, t: Range) -> Iterator[tuple[str, Floats, Floats]]:
+        if "queues" in self.results.table_names:
+            rows = _between(self.results.queues, t)
+            for name in _distinct(rows, "queue"):
+                yield name, *_xy(rows.filter(pc.equal(rows["queue"], name)), unit)
+        if "rlc" in self.results.table_names:
+            rows = _between(self.results.rlc, t)
+            column = "queue_sdus" if unit == "packets" else "queue_bytes"
+            for bearer in _distinct(rows, "bearer"):
+                for direction in ("downlink", "uplink"):
+                    mask = pc.and_(pc.equal(rows["bearer"], bearer), pc.equal(rows["direction"], direction))
+                    part = rows.filter(mask)
+                    if len(part):
+                        yield f"bearer/{bearer} {direction}", *_xy(part, column)
+
+    def _one_flow(self, flow: str | None) -> tuple[str, str]:
+        known = {r["flow"]: r["src"] for r in self.results.flows.select(["flow", "src"]).to_pylist()}
+        if flow is None and len(known) == 1:
+            flow = next(iter(known))
+        if flow not in known:
+            asked = "say which flow" if flow is None else f"no flow is called '{flow}'"
+            raise mistake(f"{asked}; there are: {', '.join(known)}")
+        return str(flow), known[flow]
+
+    def _packets(self) -> pa.Table:
+        if "packets" not in self.results.table_names or not len(self.results.packets):
+            raise mistake("this run recorded no packets; set output.packets = true and run again")
+        return self.results.packets
+
+
+def _by_flow(table: pa.Table, flow: Names, t: Range, strict: bool = True) -> Iterator[tuple[str, pa.Table]]:
+    rows = _between(table, t)
+    names = [n for n in _distinct(rows, "flow") if _wanted(n, flow)]
+    if strict and not names:
+        raise mistake(_nothing(flow, table, "tcp"))
+    for name in names:
+        yield name, rows.filter(pc.equal(rows["flow"], name))
+
+
+def _nothing(flow: Names, table: pa.Table, kind: str) -> str:
+    known = _distinct(table, "flow")
+    if not known:
+        return f"the {kind} table is empty: no TCP flow was sampled (see output.{kind} in the scenario)"
+    asked = "any flow" if flow is None else f"flow {flow!r}"
+    return f"there are no samples of {asked} in this time; flows with samples: {', '.join(known)}"
+
+
+def _between(table: pa.Table, t: Range) -> pa.Table:
+    if t is None:
+        return table
+    time, (start, end) = table["time_s"], t
+    if start is not None:
+        table = table.filter(pc.greater_equal(time, start))
+        time = table["time_s"]
+    return table if end is None else table.filter(pc.less_equal(time, end))
+
+
+def _wanted(name: str, names: Names) -> bool:
+    if names is None:
+        return True
+    return any(fnmatchcase(name, pattern) for pattern in ([names] if isinstance(names, str) else names))
+
+
+def _distinct(table: pa.Table, column: str) -> list[str]:
+    """The distinct values of a text column, in order of first appearance."""
+    return [str(v) for v in pc.unique(table[column]).to_pylist()]
+
+
+def _column(table: pa.Table, column: str) -> list[Any]:
+    values: list[Any] = table[column].to_pylist()
+    return values
+
+
+def _xy(rows: pa.Table, column: str, scale: float = 1.0) -> tuple[Floats, Floats]:
+    x = rows["time_s"].to_numpy().astype(np.float64, copy=False)
+    return x, rows[column].to_numpy().astype(np.float64) * scale
+
+
+def _unwrapped(seq: Floats, origin: float) -> Floats:
+    """32-bit sequence numbers as bytes since `origin`, across wraps."""
+    wrapped = (seq - origin).astype(np.int64).astype(np.uint32)
+    steps = np.diff(wrapped, prepend=wrapped[:1]).astype(np.uint32).view(np.int32).astype(np.int64)
+    start = int(wrapped[:1].view(np.int32)[0]) if len(wrapped) else 0
+    return (start + np.cumsum(steps)).astype(np.float64)
+
+
+def _at(edges: Floats, x: Floats, y: Floats) -> Floats:
+    """The cumulative curve (x, y) at `edges`: its last value before each, zero before the first."""
+    values: Floats = np.r_[0.0, y][np.searchsorted(x, edges, side="right")]
+    return values
+
+
+def _stretches(start: float, end: float, step: float) -> Floats:
+    """Edges at multiples of `step` that cover start to end; the last is `end`."""
+    first = np.floor(start / step + 1e-9) * step
+    count = max(1, int(np.ceil((end - first) / step - 1e-9)))
+    edges: Floats = first + step * np.arange(count + 1)
+    edges[-1] = end if end > first else first + step
+    return edges
+
+
+def _round_step(wanted: float) -> float:
+    """The next of 1, 2, 5, 10, ... times a power of ten."""
+    if wanted <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= wanted * (1 - 1e-9)))
+
+
+def _unit(top: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    """The largest unit that `top` reaches."""
+    return next((u for u in units if top >= u[0]), units[-1])
+
+
+def _rate_unit(top: float) -> tuple[float, str]:
+    return _unit(top, ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")))
+
+
+def _byte_unit(top: float) -> tuple[float, str]:
+    return _unit(top, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes")))
+
+
+def _time_axis(axes: Any, t: Range) -> None:
+    axes.margins(x=0.01)
+    if t is not None:
+        axes.set_xlim(left=t[0], right=t[1])

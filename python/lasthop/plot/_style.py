@@ -1,0 +1,110 @@
+"""How figures look and how they are saved. No pyplot, no global state, no display needed."""
+
+from __future__ import annotations
+
+import io
+from os import PathLike
+from typing import IO, Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as _MplFigure
+
+# Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for them, is absent.
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", "-.", ":")
+
+COLUMN_INCHES = 3.5
+GOLDEN = 0.618
+
+_RC: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#444444",
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters everywhere
+    "font.size": 8,
+    "grid.alpha": 1.0,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "lines.linewidth": 1.0,
+    "path.simplify": True,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "lasthop",
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "xtick.labelcolor": "black",
+    "ytick.labelcolor": "black",
+}
+
+
+class Figure(_MplFigure):
+    """A matplotlib figure whose `savefig` gives the same bytes each time (fixed ids, no date)."""
+
+    def savefig(self, fname: str | PathLike[str] | IO[Any], **kwargs: Any) -> None:
+        """Saves as `.pdf`, `.svg`, `.png` and so on; arguments as for matplotlib."""
+        form = str(kwargs.get("format") or str(fname).rpartition(".")[2]).lower()
+        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "ps": {}, "eps": {}}.get(form, {})
+        kwargs["metadata"] = {**dates, **(kwargs.get("metadata") or {})}
+        kwargs.setdefault("dpi", 300)
+        with mpl.rc_context(_RC):
+            super().savefig(fname, **kwargs)
+
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        out = io.BytesIO()
+        self.savefig(out, format="png", dpi=160)
+        return out.getvalue()
+
+
+def new_figure(
+    xlabel: str,
+    ylabel: str,
+    width: float = COLUMN_INCHES,
+    height: float | None = None,
+) -> tuple[Figure, Axes]:
+    """An empty figure with one pair of axes in the house style.
+
+    Args:
+        xlabel: label with unit, such as "Time (s)".
+        ylabel: label with unit.
+        width: inches; a column of a two-column paper is 3.5.
+        height: inches; None: the golden ratio.
+    """
+    with mpl.rc_context(_RC):
+        fig = Figure(figsize=(width, height or width * GOLDEN), layout="constrained")
+        FigureCanvasAgg(fig)
+        axes = fig.add_subplot()
+        axes.grid(True)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+    return fig, axes
+
+
+def line_style(index: int) -> dict[str, Any]:
+    """Colour and dashes of the n-th line: seven colours, then the same colours dashed."""
+    n = len(OKABE_ITO)
+    return {"color": OKABE_ITO[index % n], "linestyle": DASHES[index // n % len(DASHES)]}
+
+
+def legend(axes: Axes, entries: int) -> None:
+    """A legend when there is something to tell apart, above the axes so that it hides nothing."""
+    if entries < 2:
+        return
+    with mpl.rc_context(_RC):
+        axes.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1.0),
+            ncols=min(entries, 3),
+            borderaxespad=0.2,
+            columnspacing=1.2,
+        )
