@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lasthop._core import LasthopError
+from lasthop._errors import mistake
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -22,11 +22,11 @@ class Source(Protocol):
     """Where results come from: memory (`_core.RunOutput`) or a folder."""
 
     @property
-    def manifest(self) -> str: ...  # noqa: D102
+    def manifest(self) -> str: ...
     @property
-    def summary(self) -> str: ...  # noqa: D102
-    def table_names(self) -> list[str]: ...  # noqa: D102
-    def table(self, name: str) -> pa.Table: ...  # noqa: D102
+    def summary(self) -> str: ...
+    def table_names(self) -> list[str]: ...
+    def table(self, name: str) -> pa.Table: ...
 
 
 class Results:
@@ -73,8 +73,9 @@ class Results:
             LasthopError: this run did not record it.
         """
         if name not in self._source.table_names():
-            raise LasthopError(
-                f"this run has no table '{name}'; it recorded: {', '.join(self.table_names)} (see [output] in the scenario)"
+            raise mistake(
+                f"this run has no table '{name}'; it recorded: {', '.join(self.table_names)}",
+                "[output] in the scenario says what is recorded",
             )
         return self._source.table(name)
 
@@ -135,9 +136,9 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            raise LasthopError(f"there is no folder '{path}'")
+            raise mistake(f"there is no folder '{path}'")
         if not (path / "manifest.json").is_file():
-            raise LasthopError(f"'{path}' is not the folder of a finished run: it has no manifest.json")
+            raise mistake(f"'{path}' is not the folder of a finished run: it has no manifest.json")
         self._path = path
 
     @property
@@ -159,20 +160,20 @@ class Folder:
         try:
             return pq.read_table(self._path / f"{name}.parquet")
         except (OSError, pa.ArrowInvalid) as err:
-            raise LasthopError(f"cannot read '{self._path / name}.parquet': {err}") from err
+            raise mistake(f"cannot read '{self._path / name}.parquet': {err}") from err
 
     def _text(self, name: str) -> str:
         try:
             return (self._path / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as err:
-            raise LasthopError(f"cannot read '{self._path / name}': {err}") from err
+            raise mistake(f"cannot read '{self._path / name}': {err}") from err
 
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as err:
-        raise LasthopError(f"the results are damaged, their JSON cannot be read: {err}") from err
+        raise mistake(f"the results are damaged, their JSON cannot be read: {err}") from err
     if not isinstance(value, dict):
-        raise LasthopError("the results are damaged: a JSON object was expected")
+        raise mistake("the results are damaged: a JSON object was expected")
     return value
