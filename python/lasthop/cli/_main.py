@@ -1,0 +1,97 @@
+"""The verbs together, and the promises that all of them keep: exit codes, one JSON object, no traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from lasthop import LasthopError, __version__
+from lasthop.cli import _output
+from lasthop.cli._describe import describe
+from lasthop.cli._report import report
+from lasthop.cli._run import run, validate
+from lasthop.cli._scenarios import scenarios
+from lasthop.cli._study import study
+from lasthop.cli._trace import import_trace
+
+OK, INPUT, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+
+_ISSUE = "This is a bug in Lasthop. Please report it with the lines above and the scenario."
+
+
+class Lasthop(click.Group):
+    """A group of verbs that turns every way to end into an exit code and a message."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
+        """Runs a command line and exits."""
+        words = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        as_json = "--json" in words
+        try:
+            code = super().main(words, *rest, **extra)
+            sys.stdout.flush()
+        except click.UsageError as err:
+            hint = f"\nTry '{err.ctx.command_path} --help'." if err.ctx else ""
+            _fail(as_json, USAGE, "usage", err.format_message(), hint)
+        except click.ClickException as err:
+            _fail(as_json, INPUT, "input", err.format_message())
+        except (KeyboardInterrupt, click.Abort):
+            _fail(as_json, INTERRUPTED, "interrupted", "stopped; nothing was left behind")
+        except LasthopError as err:
+            _fail(as_json, INPUT, "input", str(err), diagnostics=getattr(err, "diagnostics", []))
+        except BrokenPipeError:
+            # The reader (`| head`) has enough. Python would complain again when it closes stdout.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(OK)
+        except OSError as err:
+            _fail(as_json, INPUT, "input", f"{err.filename or 'file'}: {err.strerror or err}")
+        except Exception as err:
+            _output.stderr().print_exception(show_locals=False)
+            _fail(as_json, INTERNAL, "internal", f"{type(err).__name__}: {err}", f"\n{_ISSUE}")
+        sys.exit(code if isinstance(code, int) else OK)
+
+
+def _fail(as_json: bool, code: int, kind: str, message: str, hint: str = "", **more: Any) -> NoReturn:
+    if as_json:
+        _output.json_object({"error": {"kind": kind, "message": message, **more}})
+    else:
+        text = message if message.startswith(("error", "warning")) else f"error: {message}"
+        click.echo(text + hint, err=True)
+    sys.exit(code)
+
+
+@click.group(
+    cls=Lasthop,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Exit codes:
+  0    done
+  1    a mistake in an input (scenario, trace, folder); the message says where
+  2    a mistake in the command line
+  3    an internal error of Lasthop
+  130  stopped with Ctrl-C
+
+With --json a verb prints exactly one JSON object on standard output, an
+{"error": ...} when it fails. NO_COLOR=1 turns colours off.
+""",
+)
+@click.version_option(__version__, "-V", "--version", package_name="lasthop", message="lasthop %(version)s")
+def main() -> None:
+    """Simulate transport protocols over the radio last hop.
+
+    A scenario file goes in, a folder of tables comes out; the same scenario and seed give the same bytes.
+
+    \b
+    To start:
+      lasthop scenarios list          what comes with Lasthop
+      lasthop run umts-download       run one of them
+      lasthop report results/...      look at what happened
+    """
+
+
+for _verb in (run, validate, describe, report, study, scenarios, import_trace):
+    main.add_command(_verb)

@@ -1,0 +1,69 @@
+"""What goes to the terminal: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lasthop._core import Diagnostic
+
+json_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on standard output, and nothing else there."
+)
+
+
+def stdout() -> Console:
+    """The console for results. Made anew each time: tests and pipes exchange the stream."""
+    return Console(highlight=False, soft_wrap=False)
+
+
+def stderr() -> Console:
+    """The console for warnings and progress."""
+    return Console(stderr=True, highlight=False)
+
+
+def json_object(value: Any) -> None:
+    """The one object of `--json`."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> None:
+    """A plain table on stdout; columns whose index is in `right` hold numbers. In a pipe nothing is cut off."""
+    console = stdout()
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    numbers = set(right)
+    for i, header in enumerate(headers):
+        grid.add_column(header, justify="right" if i in numbers else "left", no_wrap=i == 0, overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    if console.is_terminal:
+        console.print(grid)
+    else:
+        console.print(grid, width=max(console.measure(grid).maximum, 20), no_wrap=True, crop=False)
+
+
+def line(text: str = "", style: str = "") -> None:
+    """A line on stdout, taken literally and never broken."""
+    stdout().print(Text(text, style=style), soft_wrap=True)
+
+
+def warnings(found: Iterable[Diagnostic]) -> None:
+    """What the scenario's linter says, on stderr."""
+    console = stderr()
+    for w in found:
+        head = Text("warning", style="yellow bold").append(f": {w['message']}", style="not bold default")
+        console.print(head, soft_wrap=True)
+        if w["file"]:
+            place = ":".join(str(p) for p in (w["file"], w["line"], w["column"]) if p is not None)
+            console.print(Text(f"  --> {place}"), soft_wrap=True)
+        if w["help"]:
+            console.print(Text(f"  help: {w['help']}"), soft_wrap=True)

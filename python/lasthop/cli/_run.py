@@ -1,0 +1,185 @@
+"""`lasthop run` and `lasthop validate`."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lasthop import Results, Scenario, _format
+from lasthop._errors import mistake
+from lasthop.cli import _output
+from lasthop.cli._scenarios import bundled
+
+_set_option = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help='Override a key, such as --set flow.ftp.tcp.cc=reno or --set link.wired.delay="50 ms". May be repeated.',
+)
+
+
+@click.command()
+@click.argument("scenario", metavar="SCENARIO")
+@_set_option
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
+@_output.json_option
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
+@click.option("--force", is_flag=True, help="Replace the results of an earlier run in the folder.")
+def run(
+    scenario: str,
+    sets: tuple[str, ...],
+    seed: int | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    force: bool,
+) -> None:
+    """Run a scenario and leave its results in a folder.
+
+    SCENARIO is a TOML file, or the name of a bundled scenario (see 'lasthop scenarios list').
+
+    The folder gets manifest.json (what was run), summary.json and one Parquet table per subject: flows, tcp, rlc,
+    mac, queues, events, drops. It appears only when the run is complete.
+
+    \b
+    Examples:
+      lasthop run umts-download
+      lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
+    """
+    checked = load(scenario, sets, seed)
+    folder = out or Path("results") / f"{checked.name}-{checked.seed}"
+    _refuse_occupied(folder, force)
+    _output.warnings(checked.warnings)
+    began = time.perf_counter()
+    results = _run_into(checked, folder, progress=not (quiet or as_json))
+    seconds = time.perf_counter() - began
+    if as_json:
+        _output.json_object(
+            {
+                "scenario": checked.name,
+                "seed": checked.seed,
+                "out": str(folder),
+                "simulated_s": checked.duration,
+                "seconds": round(seconds, 3),
+                "warnings": checked.warnings,
+                "summary": results.summary,
+                "flows": results.flows.to_pylist(),
+            }
+        )
+    elif not quiet:
+        _show(checked, results, folder, seconds)
+
+
+@click.command()
+@click.argument("scenario", metavar="SCENARIO")
+@_set_option
+@click.option("--effective", is_flag=True, help="Print the scenario with every default spelled out, as TOML.")
+@_output.json_option
+def validate(scenario: str, sets: tuple[str, ...], effective: bool, as_json: bool) -> None:
+    """Check a scenario without running it.
+
+    Mistakes are shown with file, line, column and a suggestion; known traps, such as a buffer far below the
+    bandwidth-delay product, as warnings.
+
+    \b
+    Examples:
+      lasthop validate my.toml
+      lasthop validate my.toml --effective > full.toml
+    """
+    checked = load(scenario, sets)
+    if as_json:
+        found: dict[str, Any] = {
+            "ok": True,
+            "scenario": checked.name,
+            "seed": checked.seed,
+            "duration_s": checked.duration,
+            "hash": checked.hash,
+            "warnings": checked.warnings,
+        }
+        _output.json_object(found | ({"effective": checked.to_toml()} if effective else {}))
+        return
+    _output.warnings(checked.warnings)
+    if effective:
+        click.echo(checked.to_toml())
+    else:
+        length = _format.duration(checked.duration)
+        _output.line(f"{scenario} is a valid scenario: {checked.name}, {length}, seed {checked.seed}")
+
+
+def load(scenario: str, sets: tuple[str, ...] = (), seed: int | None = None) -> Scenario:
+    """The scenario of a file or of a bundled example."""
+    overrides = [*sets, *([] if seed is None else [f"scenario.seed={seed}"])]
+    path = Path(scenario)
+    if not path.exists():
+        known = bundled()
+        if scenario in known:
+            path = known[scenario]
+        elif "/" not in scenario and "." not in scenario:
+            raise mistake(
+                f"there is no file '{scenario}', nor a bundled scenario of this name",
+                f"bundled are: {', '.join(known)}",
+            )
+    return Scenario.load(path, overrides)
+
+
+def _refuse_occupied(folder: Path, force: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise mistake(f"'{folder}' is a file; the results need a folder")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if not force:
+        raise mistake(
+            f"the folder '{folder}' is not empty", "--force replaces its results; --out DIR takes another folder"
+        )
+    if not (folder / "manifest.json").is_file():
+        raise mistake(
+            f"the folder '{folder}' holds something else than results, which --force will not delete",
+            "--out DIR takes another folder",
+        )
+
+
+def _run_into(scenario: Scenario, folder: Path, progress: bool) -> Results:
+    """Runs into `folder`; what an earlier run left there stays until the new results are complete."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return scenario.run(out=folder, progress=progress)
+    fresh, old = (folder.with_name(f"{folder.name}.{what}") for what in ("new", "old"))
+    for leftover in (fresh, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    scenario.run(out=fresh, progress=progress)
+    folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old)
+    return Results.load(folder)
+
+
+def _show(scenario: Scenario, results: Results, folder: Path, seconds: float) -> None:
+    rows = [
+        (
+            f["flow"],
+            f["cc"] or f["transport"],
+            _format.rate(f["goodput_bps"]),
+            _format.duration(f["rtt_mean_s"]),
+            _format.duration(f["delay_mean_s"]),
+            _format.count(f["lost_dropped"]),
+            _format.count(f["retransmits"]),
+            _format.count(f["timeouts"]),
+        )
+        for f in results.flows.to_pylist()
+    ]
+    headers = ("flow", "control", "goodput", "RTT", "delay", "dropped", "retransmitted", "timeouts")
+    _output.table(headers, rows, right=range(2, 8))
+    speed = scenario.duration / seconds if seconds > 0 else 0
+    _output.line()
+    _output.line(
+        f"{_format.duration(scenario.duration)} simulated in {_format.duration(seconds)}, {speed:,.0f} times real time",
+        style="dim",
+    )
+    _output.line(f"Results: {folder}")
+    _output.line(f"Look at them: lasthop report {folder}")

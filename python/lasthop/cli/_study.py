@@ -1,0 +1,125 @@
+"""`lasthop study`: published experiments, repeated and compared claim by claim."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from lasthop.cli import _output
+
+
+@click.group()
+def study() -> None:
+    """List or run studies: published experiments with their claims.
+
+    \b
+    Example:
+      lasthop study list
+      lasthop study run umts-vegas --quick
+    """
+
+
+@study.command("list")
+@_output.json_option
+def list_(as_json: bool) -> None:
+    """List the studies.
+
+    \b
+    Example:
+      lasthop study list
+    """
+    from lasthop import harness
+
+    found = [_as_dict(s) for s in harness.list_studies()]
+    if as_json:
+        _output.json_object({"studies": found})
+        return
+    _output.table(("study", "shows"), [(s["name"], s.get("title") or s.get("description") or "") for s in found])
+    _output.line()
+    _output.line("Run one: lasthop study run NAME --quick")
+
+
+@study.command()
+@click.argument("name")
+@click.option("--quick", is_flag=True, help="A shorter form with the same figures and wider confidence intervals.")
+@click.option("--reps", type=click.IntRange(min=1), metavar="N", help="Repetitions (seeds) of each point.")
+@click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME]")
+@_output.json_option
+def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, as_json: bool) -> None:
+    """Run a study: simulate, draw its figures, compare its claims, write a report.
+
+    Each claim gets a verdict: agrees, differs, ambiguous or not-testable. A study whose claims differ has still run
+    well: the exit code is 0.
+
+    \b
+    Examples:
+      lasthop study run umts-vegas --quick
+      lasthop study run umts-vegas --reps 10 --out results/full
+    """
+    from lasthop import harness
+
+    folder = out or Path("results") / name
+    with _bar(name, shown=not as_json) as progress:
+        result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=folder, progress=progress)
+    found: dict[str, Any] = result.to_json_dict()
+    if as_json:
+        _output.json_object(found)
+    else:
+        _show(found, folder)
+
+
+def _show(found: dict[str, Any], folder: Path) -> None:
+    claims = found["claims"]
+    rows = [(c["id"], _text(c["paper"]), _value(c), c["verdict"]) for c in claims]
+    _output.table(("claim", "paper", "ours", "verdict"), rows)
+    verdicts = [c["verdict"] for c in claims]
+    tally = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
+    _output.line()
+    _output.line(f"{found['study']}, parameter set {found['parameter_set']}: {tally}, in {found['seconds']:.0f} s")
+    _output.line(f"Report: {(folder / 'report.html').resolve()}")
+
+
+def _value(claim: dict[str, Any]) -> str:
+    ci = claim.get("ci95")
+    spread = f" ± {_text(ci)}" if isinstance(ci, (int, float)) else f" [{_text(ci)}]" if ci else ""
+    return _text(claim["ours"]) + spread
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_text(v) for v in value)
+    return "–" if value is None else str(value)
+
+
+def _as_dict(study: Any) -> dict[str, Any]:
+    if isinstance(study, str):
+        return {"name": study}
+    if isinstance(study, dict):
+        return study
+    return {k: str(getattr(study, k)) for k in ("name", "title", "description") if hasattr(study, k)}
+
+
+@contextmanager
+def _bar(name: str, shown: bool) -> Iterator[Callable[..., None] | None]:
+    if not (shown and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+
+        def report(done: int, total: int, what: str = "") -> None:
+            bar.update(task, completed=done, total=total, description=what or name)
+
+        yield report
