@@ -1,0 +1,146 @@
+"""Figures: labels with units, sizes, the same bytes twice, no global state, selections, thinning."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lasthop import LasthopError, Results
+from lasthop.plot import OKABE_ITO, _thin
+from lasthop.plot._plots import _stretches, _unwrapped
+
+from .synthetic import MadeUp
+
+KINDS = ["cwnd", "rtt", "throughput", "sequence", "queue"]
+LABELS = {
+    "cwnd": "Congestion window (segments)",
+    "rtt": "Round-trip time (ms)",
+    "throughput": "Throughput (kbit/s)",
+    "sequence": "Sequence number (kB)",
+    "queue": "Queue (packets)",
+}
+
+
+def draw(results: Results, kind: str) -> Figure:
+    arguments = {"flow": "ftp"} if kind == "sequence" else {}
+    figure: Figure = getattr(results.plot, kind)(**arguments)
+    return figure
+
+
+def axes_of(figure: Figure) -> Axes:
+    (axes,) = figure.axes
+    return axes
+
+
+def legend_of(figure: Figure) -> list[str]:
+    legend = axes_of(figure).get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_axes_are_labelled_with_units_and_fit_a_column(made_up: Results, kind: str) -> None:
+    figure = draw(made_up, kind)
+    assert figure.get_size_inches()[0] == 3.5
+    assert axes_of(figure).get_xlabel() == "Time (s)"
+    assert axes_of(figure).get_ylabel() == LABELS[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_saving_twice_gives_the_same_bytes(made_up: Results, kind: str, suffix: str, tmp_path: Path) -> None:
+    one, two = tmp_path / f"one.{suffix}", tmp_path / f"two.{suffix}"
+    draw(made_up, kind).savefig(one)
+    draw(made_up, kind).savefig(two)
+    assert one.read_bytes() == two.read_bytes()
+    assert one.stat().st_size > 2000
+
+
+def test_drawing_leaves_no_trace_in_global_state(made_up: Results) -> None:
+    before = dict(rcParams)
+    draw(made_up, "cwnd")._repr_png_()  # type: ignore[attr-defined]
+    assert dict(rcParams) == before
+    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_a_flow_is_chosen_by_name_and_by_pattern(made_up: Results) -> None:
+    assert len(axes_of(made_up.plot.cwnd()).lines) == 2
+    assert len(axes_of(made_up.plot.cwnd("ft*")).lines) == 1
+    assert len(axes_of(made_up.plot.cwnd(["ftp", "web"])).lines) == 2
+    with pytest.raises(LasthopError, match=r"no samples of flow 'smtp'.*ftp, web"):
+        made_up.plot.cwnd("smtp")
+
+
+def test_a_legend_appears_only_when_there_is_something_to_tell_apart(made_up: Results) -> None:
+    assert legend_of(made_up.plot.cwnd("ftp")) == []
+    assert legend_of(made_up.plot.cwnd()) == ["ftp", "web"]
+    assert legend_of(made_up.plot.rtt("ftp")) == ["sample", "smoothed"]
+    assert legend_of(made_up.plot.cwnd("ftp", ssthresh=True)) == ["ftp", "ftp ssthresh"]
+
+
+def test_colours_are_those_of_okabe_and_ito(made_up: Results) -> None:
+    assert [line.get_color() for line in axes_of(made_up.plot.cwnd()).lines] == list(OKABE_ITO[:2])
+
+
+def test_a_time_range_limits_the_axis_and_the_data(made_up: Results) -> None:
+    axes = axes_of(made_up.plot.cwnd("ftp", t=(10, 20)))
+    assert axes.get_xlim() == (10, 20)
+    x = np.asarray(axes.lines[0].get_xdata())
+    assert x.min() >= 10
+    assert x.max() <= 20
+
+
+def test_throughput_is_what_was_acknowledged_over_time(made_up: Results) -> None:
+    line = axes_of(made_up.plot.throughput("ftp", every=5)).lines[0]
+    assert np.asarray(line.get_ydata()) == pytest.approx(320, rel=0.03)  # 40 kB/s
+    later = axes_of(made_up.plot.throughput("ftp", t=(20, 30), every=5)).lines[0]
+    assert np.asarray(later.get_ydata()) == pytest.approx(320, rel=0.03)
+
+
+def test_throughput_of_udp_comes_from_arrived_packets(made_up: Results) -> None:
+    line = axes_of(made_up.plot.throughput("voice", every=2)).lines[0]
+    assert np.asarray(line.get_ydata())[:4] == pytest.approx(24.0, rel=0.03)  # 60 B every 20 ms
+    with pytest.raises(LasthopError, match="no samples of flow 'voice'"):
+        Results(MadeUp(packets=False)).plot.throughput("voice")
+
+
+def test_sequence_numbers_go_on_across_the_wrap(made_up: Results) -> None:
+    axes = axes_of(made_up.plot.sequence("ftp"))
+    assert np.asarray(axes.lines[0].get_ydata()).max() == pytest.approx(299 * 1.460)
+    assert legend_of(made_up.plot.sequence("ftp")) == ["sent", "retransmitted", "acknowledged"]
+    assert _unwrapped(np.array([2.0**32 - 10, 5, 2**32 - 10]), 2.0**32 - 10).tolist() == [0, 15, 0]
+
+
+def test_sequence_says_what_is_missing(made_up: Results) -> None:
+    with pytest.raises(LasthopError, match=r"output\.packets = true"):
+        Results(MadeUp(packets=False)).plot.sequence("ftp")
+    with pytest.raises(LasthopError, match="say which flow; there are: ftp, web, voice"):
+        made_up.plot.sequence()
+
+
+def test_queues_of_links_and_bearers_are_shown_unless_always_empty(made_up: Results) -> None:
+    assert legend_of(made_up.plot.queue()) == ["wired/forward", "bearer/dch downlink"]
+    assert axes_of(made_up.plot.queue("bearer/*", unit="bytes")).get_ylabel() == "Queue (kB)"
+    with pytest.raises(LasthopError, match="wired/reverse"):
+        made_up.plot.queue("nowhere")
+
+
+def test_millions_of_points_become_a_picture_with_the_same_extremes() -> None:
+    rng = np.random.default_rng(1)
+    x = np.sort(rng.random(1_000_000))
+    y = rng.normal(size=1_000_000)
+    tx, ty = _thin.line(x, y)
+    assert len(tx) <= 4 * _thin.BUCKETS
+    assert (ty.min(), ty.max(), tx[0], tx[-1]) == (y.min(), y.max(), x[0], x[-1])
+    assert np.all(np.diff(tx) >= 0)
+    assert len(_thin.dots(x, y)[0]) < 400_000
+
+
+def test_stretches_lie_on_multiples_and_end_with_the_data() -> None:
+    assert _stretches(30.02, 34.5, 2.0).tolist() == [30, 32, 34, 34.5]
+    assert _stretches(0.0, 0.0, 1.0).tolist() == [0, 1]
