@@ -156,13 +156,11 @@ def _show_table(table: dict[str, Any]) -> None:
 
 def _show_plugin(kind: str, plugin: dict[str, Any]) -> None:
     _output.line(f"{kind} {plugin['name']}", style="bold")
-    for key in ("summary", "description", "paper", "source"):
+    for key in ("summary", "source"):
         if plugin.get(key):
             _output.line(str(plugin[key]))
     parameters = plugin.get("parameters") or []
     if parameters:
         _output.line()
-        rows = [
-            (p["name"], str(p.get("default", "")), p.get("unit") or "", p.get("description", "")) for p in parameters
-        ]
-        _output.table(("parameter", "default", "unit", "meaning"), rows)
+        rows = [(p["name"], str(p.get("default", "")), p.get("summary", "")) for p in parameters]
+        _output.table(("parameter", "default", "meaning"), rows)

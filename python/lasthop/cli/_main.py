@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -34,6 +35,9 @@ class Lasthop(click.Group):
         try:
             code = super().main(words, *rest, **extra)
             sys.stdout.flush()
+        except click.exceptions.NoArgsIsHelpError as err:
+            click.echo(err.format_message())
+            sys.exit(OK)
         except click.UsageError as err:
             hint = f"\nTry '{err.ctx.command_path} --help'." if err.ctx else ""
             _fail(as_json, USAGE, "usage", err.format_message(), hint)
@@ -42,7 +46,7 @@ class Lasthop(click.Group):
         except (KeyboardInterrupt, click.Abort):
             _fail(as_json, INTERRUPTED, "interrupted", "stopped; nothing was left behind")
         except LasthopError as err:
-            _fail(as_json, INPUT, "input", str(err), diagnostics=getattr(err, "diagnostics", []))
+            _fail_input(as_json, err)
         except BrokenPipeError:
             # The reader (`| head`) has enough. Python would complain again when it closes stdout.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -50,9 +54,17 @@ class Lasthop(click.Group):
         except OSError as err:
             _fail(as_json, INPUT, "input", f"{err.filename or 'file'}: {err.strerror or err}")
         except Exception as err:
-            _output.stderr().print_exception(show_locals=False)
+            traceback.print_exc()
             _fail(as_json, INTERNAL, "internal", f"{type(err).__name__}: {err}", f"\n{_ISSUE}")
         sys.exit(code if isinstance(code, int) else OK)
+
+
+def _fail_input(as_json: bool, err: LasthopError) -> NoReturn:
+    found = getattr(err, "diagnostics", [])
+    if as_json and found:
+        first = "; ".join(d["message"] for d in found)
+        _fail(as_json, INPUT, "input", first, rendered=str(err), diagnostics=found)
+    _fail(as_json, INPUT, "input", str(err))
 
 
 def _fail(as_json: bool, code: int, kind: str, message: str, hint: str = "", **more: Any) -> NoReturn:

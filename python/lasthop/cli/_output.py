@@ -47,8 +47,11 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
         grid.add_row(*(Text(cell) for cell in row))
     if console.is_terminal:
         console.print(grid)
-    else:
-        console.print(grid, width=max(console.measure(grid).maximum, 20), no_wrap=True, crop=False)
+        return
+    wide = Console(highlight=False, width=100_000)
+    with wide.capture() as text:
+        wide.print(grid)
+    click.echo("\n".join(row.rstrip() for row in text.get().splitlines()))
 
 
 def line(text: str = "", style: str = "") -> None:

@@ -10,6 +10,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as _MplFigure
+from matplotlib.lines import Line2D
 
 # Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for them, is absent.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -101,10 +102,14 @@ def legend(axes: Axes, entries: int) -> None:
     if entries < 2:
         return
     with mpl.rc_context(_RC):
-        axes.legend(
+        made = axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.0),
             ncols=min(entries, 3),
             borderaxespad=0.2,
             columnspacing=1.2,
         )
+    for handle in made.legend_handles:
+        if isinstance(handle, Line2D) and handle.get_marker() == ".":
+            handle.set_markersize(6)  # a dot as small as the data's could not be seen
+            handle.set_alpha(1.0)
