@@ -1,0 +1,113 @@
+# One command for each purpose; `make help` lists them. Needs Python 3.10+ with venv, a Rust toolchain, gcc, make.
+# Everything Python goes to .venv, everything Rust to target/; stamps keep what is fresh from being made again.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+REPS ?= 10000
+
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+# pip takes exact versions for everything, whoever calls it.
+export PIP_CONSTRAINT := $(CURDIR)/requirements-dev.txt
+
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PIP := $(BIN)/python -m pip --quiet
+LANE = @printf '\n== %s\n' "$@"
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint lint-rust lint-python types rooms test-rust test-python determinism docs wheel bench \
+	swarm build lock clean
+
+help: ## show this list
+	@printf 'Usage: make TARGET\n\n'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+demo: build ## from nothing to the report of the umts-vegas study, in its quick form
+	$(BIN)/lasthop study run umts-vegas --quick --out results/umts-vegas
+
+build: $(VENV)/.built ## the Python package with its extension, in .venv
+
+test: lint test-rust test-python determinism docs wheel ## every lane that CI runs, one per question
+
+lint: lint-rust lint-python types rooms ## are the sources tidy?
+
+lint-rust: $(VENV)/.made ## Rust: formatted, no warnings
+	$(LANE)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(VENV)/.tools ## Python: formatted, no lint
+	$(LANE)
+	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests
+
+types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells the truth
+	$(LANE)
+	$(BIN)/mypy
+	$(BIN)/stubtest lasthop._core --ignore-missing-stub
+
+rooms: $(VENV)/.made ## do the crates' arrows point downwards only?
+	$(LANE)
+	$(BIN)/python tests/rooms.py
+
+# The crate `py` has no tests of its own, and a test binary of it would need libpython to link.
+test-rust: $(VENV)/.made ## do the crates work, with every debug check on?
+	$(LANE)
+	cargo test --workspace --exclude lasthop-py --locked
+
+test-python: $(VENV)/.tools build ## do the package, the command and the studies work?
+	$(LANE)
+	$(BIN)/python -m pytest tests --ignore=tests/determinism
+
+determinism: $(VENV)/.tools build ## does the same scenario give the same bytes?
+	$(LANE)
+	$(BIN)/python -m pytest tests/determinism
+
+docs: $(VENV)/.tools build ## does the documentation build without a warning? (docs/_build/html)
+	$(LANE)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing else? (dist/)
+	$(LANE)
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --out dist
+	bash tests/wheel.sh $(BIN)/python dist/lasthop-*.whl
+
+bench: ## speed of fixed scenarios (also as target/bench.json)
+	cargo bench -p lasthop-sim
+
+swarm: ## random valid scenarios with every debug check on (REPS=10000)
+	cargo run --profile checked -p lasthop-sim --example swarm -- $(REPS)
+
+lock: $(VENV)/.made ## renew requirements-dev.txt from pyproject.toml
+	PIP_CONSTRAINT= $(PIP) install uv
+	{ echo '# What development and CI install: exact versions that resolve on Python 3.10 and later. Renew with `make lock`.'; \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade --no-header --no-annotate \
+	    --extra dev --extra docs pyproject.toml; } > requirements-dev.txt.new
+	mv requirements-dev.txt.new requirements-dev.txt
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) target dist results docs/_build .mypy_cache .ruff_cache .pytest_cache python/lasthop/_core*.so
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.made: requirements-dev.txt
+	@command -v cargo > /dev/null || { echo "Lasthop needs a Rust toolchain: cargo is not on the PATH" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "Lasthop needs Python 3.10 or later; PYTHON=... names one" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+	  { echo "$(PYTHON) cannot make virtual environments (on Debian: apt install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install maturin
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.made
+	$(PIP) install -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.made pyproject.toml $(RUST)
+	$(BIN)/maturin develop --release --locked
+	@touch $@
