@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --quiet
 LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint lint-rust lint-python types rooms test-rust test-python determinism docs wheel bench \
+.PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism docs wheel bench \
 	swarm build lock clean
 
 help: ## show this list
@@ -32,7 +32,7 @@ build: $(VENV)/.built ## the Python package with its extension, in .venv
 
 test: lint test-rust test-python determinism docs wheel ## every lane that CI runs, one per question
 
-lint: lint-rust lint-python types rooms ## are the sources tidy?
+lint: lint-rust lint-python types ## are the sources tidy?
 
 lint-rust: $(VENV)/.made ## Rust: formatted, no warnings
 	$(LANE)
@@ -48,10 +48,6 @@ types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells th
 	$(LANE)
 	$(BIN)/mypy
 	$(BIN)/stubtest lasthop._core --ignore-missing-stub
-
-rooms: $(VENV)/.made ## do the crates' arrows point downwards only?
-	$(LANE)
-	$(BIN)/python tests/rooms.py
 
 # The crate `py` has no tests of its own, and a test binary of it would need libpython to link.
 test-rust: $(VENV)/.made ## do the crates work, with every debug check on?

@@ -85,7 +85,9 @@ def _packets(first_seq: int) -> pa.Table:
         seq = (first_seq + SEGMENT * i) % 2**32
         again = i in (100, 101, 200)
         base = {"packet": i, "flow": "ftp", "size": SEGMENT + 40, "len": SEGMENT, "flags": "A"}
-        rows.append({"time_s": t, "node": "server", "event": "sent", "seq": seq, "ack": 1, "retransmission": False, **base})
+        rows.append(
+            {"time_s": t, "node": "server", "event": "sent", "seq": seq, "ack": 1, "retransmission": False, **base}
+        )
         if again:
             rows.append({**rows[-1], "time_s": t + 0.05, "retransmission": True})
         back = {**base, "len": 0, "size": 40, "retransmission": False, "seq": 1}
@@ -152,4 +154,6 @@ def _events() -> pa.Table:
 
 def _drops() -> pa.Table:
     one = {"packet": 1, "flow": "ftp", "where": "link/wired", "cause": "queue full", "size": 1500}
-    return pa.Table.from_pylist([{**one, "time_s": 7.0}, {**one, "time_s": 7.1}, {**one, "time_s": 8.0, "cause": "loss"}])
+    return pa.Table.from_pylist(
+        [{**one, "time_s": 7.0}, {**one, "time_s": 7.1}, {**one, "time_s": 8.0, "cause": "loss"}]
+    )

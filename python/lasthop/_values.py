@@ -29,7 +29,7 @@ def to_toml(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return _text(value)
     if isinstance(value, Mapping):
         inner = ", ".join(f"{_key(k)} = {to_toml(v)}" for k, v in value.items())
         return f"{{ {inner} }}" if inner else "{}"
@@ -53,4 +53,9 @@ def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = Non
 
 def _key(key: str) -> str:
     bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
-    return key if bare else json.dumps(key, ensure_ascii=False)
+    return key if bare else _text(key)
+
+
+def _text(text: str) -> str:
+    """A basic string. JSON's escapes are TOML's; only DEL, which TOML wants escaped, JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,46 @@
+"""Overrides: Python values as the texts that the core reads."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lasthop._values import assignments, to_toml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+plain = st.one_of(st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False), st.text())
+values = st.recursive(plain, lambda v: st.one_of(st.lists(v), st.dictionaries(st.text(), v)), max_leaves=10)
+
+
+@given(values)
+def test_any_value_reads_back_from_toml(value: object) -> None:
+    assert tomllib.loads(f"x = {to_toml(value)}")["x"] == value
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    assert to_toml(np.float64(0.05)) == "0.05"
+    assert to_toml(np.int32(7)) == "7"
+
+
+def test_keywords_and_mappings_become_assignments() -> None:
+    assert assignments({"link.a.delay": "5 ms"}, {"seed": 3, "flow__ftp__tcp__cc": "reno"}) == [
+        'link.a.delay="5 ms"',
+        "scenario.seed=3",
+        'flow.ftp.tcp.cc="reno"',
+    ]
+    assert assignments(["a=1"]) == ["a=1"]
+
+
+def test_what_toml_cannot_hold_is_refused() -> None:
+    with pytest.raises(TypeError, match="not bytes"):
+        to_toml(b"x")
+    with pytest.raises(TypeError, match="not as one text"):
+        assignments("a=1")
