@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lasthop import Results
-
-from .synthetic import MadeUp
+from tests.synthetic import MadeUp
 
 
 @pytest.fixture

@@ -93,22 +93,9 @@ def _packets(first_seq: int) -> pa.Table:
         back = {**base, "len": 0, "size": 40, "retransmission": False, "seq": 1}
         ack = (seq + SEGMENT) % 2**32
         rows.append({"time_s": t + 0.08, "node": "server", "event": "received", "ack": ack, **back})
-    for i in range(900):
-        rows.append(
-            {
-                "time_s": 0.02 * i,
-                "packet": 5000 + i,
-                "flow": "voice",
-                "node": "server",
-                "event": "received",
-                "size": 60,
-                "len": 32,
-                "seq": 0,
-                "ack": 0,
-                "flags": "",
-                "retransmission": False,
-            }
-        )
+    voice = {"flow": "voice", "node": "server", "event": "received", "size": 60, "len": 32, "seq": 0, "ack": 0}
+    quiet = {"flags": "", "retransmission": False}
+    rows.extend({"time_s": 0.02 * i, "packet": 5000 + i, **voice, **quiet} for i in range(900))
     return pa.Table.from_pylist(sorted(rows, key=lambda r: r["time_s"]))  # type: ignore[arg-type,return-value]
 
 

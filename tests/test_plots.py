@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from lasthop import LasthopError, Results
 from lasthop.plot import OKABE_ITO, _thin
 from lasthop.plot._plots import _stretches, _unwrapped
-
-from .synthetic import MadeUp
+from tests.synthetic import MadeUp
 
 KINDS = ["cwnd", "rtt", "throughput", "sequence", "queue"]
 LABELS = {

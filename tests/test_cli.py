@@ -1,0 +1,243 @@
+"""The command: help that explains, exit codes, one JSON object, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from lasthop.cli import main
+from tests.scenarios import UMTS, WIRED
+
+
+def lasthop(*args: str) -> Result:
+    return CliRunner().invoke(main, args, prog_name="lasthop")
+
+
+def lasthop_json(*args: str, code: int = 0) -> dict[str, Any]:
+    result = lasthop(*args, "--json")
+    assert result.exit_code == code, result.output
+    found = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def verbs(group: click.Command = main, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found = [path]
+    if isinstance(group, click.Group):
+        for name, command in group.commands.items():
+            found += verbs(command, (*path, name))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each test has a folder of its own with two scenarios."""
+    monkeypatch.chdir(tmp_path)
+    Path("wired.toml").write_text(WIRED)
+    Path("umts.toml").write_text(UMTS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", verbs(), ids=lambda p: " ".join(p) or "lasthop")
+def test_every_verb_explains_itself_with_an_example(path: tuple[str, ...]) -> None:
+    result = lasthop(*path, "--help")
+    assert result.exit_code == 0
+    assert "lasthop" in result.stdout.split("Usage:")[1].split("\n", 1)[1], "an example"
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_help_documents_exit_codes_and_needs_no_question() -> None:
+    assert "Exit codes:" in lasthop("--help").stdout
+    for command in ((), ("study",), ("scenarios",)):
+        result = lasthop(*command)
+        assert (result.exit_code, result.stdout[:6]) == (0, "Usage:")
+
+
+def test_a_run_leaves_its_folder_and_says_what_to_do_next() -> None:
+    result = lasthop("run", "wired.toml")
+    assert result.exit_code == 0, result.output
+    assert "results/wired-1" in result.stdout
+    assert "lasthop report results/wired-1" in result.stdout
+    assert "ftp" in result.stdout
+    names = {p.name for p in Path("results/wired-1").iterdir()}
+    assert {"manifest.json", "summary.json", "flows.parquet", "tcp.parquet"} <= names
+    assert [p.name for p in Path("results").iterdir()] == ["wired-1"]
+
+
+def test_a_run_takes_overrides_and_prints_one_object() -> None:
+    found = lasthop_json("run", "umts.toml", "--set", "flow.ftp.tcp.cc=vegas", "--seed", "7", "--out", "x")
+    assert (found["seed"], found["out"]) == (7, "x")
+    assert found["flows"][0]["cc"] == "vegas"
+
+
+def test_quiet_is_quiet() -> None:
+    assert lasthop("run", "wired.toml", "-q").stdout == ""
+
+
+def test_results_are_replaced_only_by_force(room: Path) -> None:
+    assert lasthop("run", "wired.toml", "--out", "o").exit_code == 0
+    before = (room / "o/flows.parquet").read_bytes()
+    refused = lasthop("run", "wired.toml", "--out", "o")
+    assert refused.exit_code == 1
+    assert "--force" in refused.stderr
+    assert lasthop("run", "wired.toml", "--out", "o", "--force", "--seed", "2").exit_code == 0
+    assert (room / "o/flows.parquet").read_bytes() != before
+    assert sorted(p.name for p in room.iterdir()) == ["o", "umts.toml", "wired.toml"]
+
+
+def test_force_never_deletes_what_is_no_result(room: Path) -> None:
+    (room / "home").mkdir()
+    (room / "home/thesis.tex").write_text("years of work")
+    result = lasthop("run", "wired.toml", "--out", "home", "--force")
+    assert result.exit_code == 1
+    assert (room / "home/thesis.tex").exists()
+    (room / "file").write_text("")
+    assert lasthop("run", "wired.toml", "--out", "file").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["run", "nix.toml"], 1, "nix.toml"),
+        (["run", "nix"], 1, "bundled are:"),
+        (["run", "wired.toml", "--set", "link.path.dely=1"], 1, "delay"),
+        (["run", "wired.toml", "--set", 'link.path.delay="3 kg"'], 1, "kg"),
+        (["run", "wired.toml", "--set", "nonsense"], 1, "nonsense"),
+        (["run", "."], 1, "error"),
+        (["validate", "nix.toml"], 1, "nix.toml"),
+        (["describe", "cc", "vgas"], 1, "did you mean 'vegas'"),
+        (["describe", "colour"], 1, "lasthop describe"),
+        (["describe", "table", "tpc"], 1, "tcp"),
+        (["report", "nix"], 1, "nix"),
+        (["report", "."], 1, "manifest.json"),
+        (["scenarios", "copy", "nix"], 1, "there are:"),
+        (["import-trace", "nix.csv", "out"], 1, "nix.csv"),
+        (["study", "run", "nix"], 1, "nix"),
+        (["run"], 2, "SCENARIO"),
+        (["rum"], 2, "run"),
+        (["run", "wired.toml", "--seed", "x"], 2, "--seed"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_end_with_a_message_and_a_code(args: list[str], code: int, words: str) -> None:
+    result = lasthop(*args)
+    assert result.exit_code == code, result.output
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    error = lasthop_json(*args, code=code)["error"]
+    assert error["kind"] == {1: "input", 2: "usage"}[code]
+    assert error["message"]
+    assert not Path("results").exists()
+
+
+def test_a_broken_scenario_is_shown_with_its_place() -> None:
+    Path("bad.toml").write_text(WIRED.replace('"20 ms"', '"20 parsec"'))
+    result = lasthop("validate", "bad.toml")
+    line = 1 + WIRED.splitlines().index('delay = "20 ms"')
+    assert result.exit_code == 1
+    assert f"bad.toml:{line}:" in result.stderr
+    (diagnostic,) = lasthop_json("validate", "bad.toml", code=1)["error"]["diagnostics"]
+    assert (diagnostic["file"], diagnostic["line"]) == ("bad.toml", line)
+
+
+def test_validate_prints_the_effective_scenario() -> None:
+    assert "valid" in lasthop("validate", "wired.toml").stdout
+    effective = lasthop("validate", "wired.toml", "--effective").stdout
+    Path("effective.toml").write_text(effective)
+    assert lasthop("validate", "effective.toml", "--effective").stdout == effective
+
+
+def test_describe_knows_keys_plugins_and_tables() -> None:
+    overview = lasthop_json("describe")
+    assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
+    assert {"reno", "vegas", "newreno", "tahoe"} <= set(overview["plugins"]["cc"])
+    assert {"flows", "tcp", "packets", "rlc", "mac", "queues", "events", "drops"} == set(overview["tables"])
+    for kind, names in overview["plugins"].items():
+        for name in names:
+            assert lasthop_json("describe", kind, name)["plugin"]["name"] == name
+            assert name in lasthop("describe", kind, name).stdout
+    for table in overview["tables"]:
+        columns = lasthop_json("describe", "table", table)["table"]["columns"]
+        assert all(c["name"] and c["description"] for c in columns)
+    keys = {k["path"] for k in lasthop_json("describe", "scenario")["keys"]}
+    assert {"scenario.duration", "link.<name>.delay", "flow.<name>.from", "output.packets"} <= keys
+    assert {k["path"] for k in lasthop_json("describe", "link.wired.delay")["keys"]} == {"link.<name>.delay"}
+    schema = json.loads(lasthop("describe", "--schema").stdout)
+    assert "$defs" in schema
+
+
+def test_report_is_written_beside_the_tables() -> None:
+    lasthop("run", "umts.toml", "--out", "o")
+    found = lasthop_json("report", "o")
+    html = Path(found["report"]).read_text(encoding="utf-8")
+    assert html.count("<figure>") == 4
+    assert lasthop("report", "o", "--out", "elsewhere/x.html").exit_code == 0
+    assert Path("elsewhere/x.html").read_text(encoding="utf-8") == html
+
+
+def test_bundled_scenarios_are_listed_copied_and_run() -> None:
+    names = [s["name"] for s in lasthop_json("scenarios", "list")["scenarios"]]
+    assert {"dumbbell", "umts-download", "trace-link", "web-over-umts", "change-during-run"} <= set(names)
+    written = lasthop_json("scenarios", "copy", "trace-link", "mine")["written"]
+    assert len(written) == 3
+    assert lasthop("scenarios", "copy", "trace-link", "mine").exit_code == 1
+    assert lasthop("run", "mine/trace-link.toml", "--set", "scenario.duration=2 s").exit_code == 0
+    assert lasthop("run", "dumbbell", "--set", "scenario.duration=2 s").exit_code == 0
+
+
+def test_traces_are_imported() -> None:
+    rows = "\n".join(f"{0.5 * i},{4 + i % 3}" for i in range(40))
+    Path("measured.csv").write_text(f"time_s,mbps\n{rows}\n")
+    found = lasthop_json("import-trace", "measured.csv", "cell.down")
+    assert found["written"] == "cell.down"
+    lines = [int(x) for x in Path("cell.down").read_text().split()]
+    assert lines == sorted(lines)
+    assert len(lines) * 1500 * 8 / 20e6 == pytest.approx(5.0, rel=0.05)
+    assert "cell.down" in lasthop("import-trace", "measured.csv", "cell.down", "--format", "mbps-csv").stdout
+
+
+def test_studies_are_listed() -> None:
+    assert "umts-vegas" in [s["name"] for s in lasthop_json("study", "list")["studies"]]
+
+
+def process(*args: str, **more: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "lasthop", *args]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def test_as_a_process_it_prints_plain_text_without_a_terminal() -> None:
+    run = process("run", "wired.toml")
+    out, err = run.communicate()
+    assert run.returncode == 0
+    assert "\x1b" not in out + err
+    assert err == ""
+
+
+def test_ctrl_c_ends_with_130_and_leaves_nothing(room: Path) -> None:
+    run = process("run", "umts.toml", "--set", "scenario.duration=1000000 s", "--out", "long")
+    deadline = time.monotonic() + 20
+    while not (room / "long.partial").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "Traceback" not in err
+    assert not (room / "long").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="head is a POSIX tool")
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m lasthop describe scenario | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
