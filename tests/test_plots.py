@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib import rcParams
 from matplotlib.axes import Axes
@@ -80,6 +81,16 @@ def test_a_legend_appears_only_when_there_is_something_to_tell_apart(made_up: Re
     assert legend_of(made_up.plot.cwnd()) == ["ftp", "web"]
     assert legend_of(made_up.plot.rtt("ftp")) == ["sample", "smoothed"]
     assert legend_of(made_up.plot.cwnd("ftp", ssthresh=True)) == ["ftp", "ftp ssthresh"]
+
+
+def test_timeouts_are_marked() -> None:
+    made_up = MadeUp()
+    tcp = made_up.table("tcp").to_pydict()
+    tcp["trigger"][50] = "rto"
+    made_up._tables["tcp"] = pa.table(tcp)
+    figure = Results(made_up).plot.cwnd("ftp")
+    assert legend_of(figure) == ["ftp", "timeout"]
+    assert np.asarray(axes_of(figure).lines[1].get_xdata()).tolist() == [tcp["time_s"][50]]
 
 
 def test_colours_are_those_of_okabe_and_ito(made_up: Results) -> None:

@@ -48,21 +48,28 @@ class Plots:
         width: float = COLUMN_INCHES,
         height: float | None = None,
     ) -> Figure:
-        """Congestion window over time [segments]; with `ssthresh`, the slow-start threshold dashed beside it."""
+        """Congestion window over time [segments]; a triangle marks each timeout.
+
+        With `ssthresh`, the slow-start threshold is dotted beside it.
+        """
         fig, axes = new_figure("Time (s)", "Congestion window (segments)", width, height)
-        count = 0
-        for name, rows in _by_flow(self.results.tcp, flow, t):
+        timeouts = False
+        for i, (name, rows) in enumerate(_by_flow(self.results.tcp, flow, t)):
             x, y = _xy(rows, "snd_cwnd")
-            style = line_style(count)
+            style = line_style(i)
             axes.plot(*_thin.line(x, y), drawstyle="steps-post", label=name, **style)
-            count += 1
             if ssthresh:
                 x, y = _xy(rows.filter(pc.greater_equal(rows["snd_ssthresh"], 0)), "snd_ssthresh")
                 label = f"{name} ssthresh"
                 axes.plot(*_thin.line(x, y), drawstyle="steps-post", lw=0.8, color=style["color"], ls=":", label=label)
+            x, y = _xy(rows.filter(pc.equal(rows["trigger"], "rto")), "snd_cwnd")
+            if len(x):
+                label = "_" if timeouts else "timeout"
+                axes.plot(*_thin.dots(x, y), "v", ms=3, mew=0, color=style["color"], label=label)
+                timeouts = True
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
-        legend(axes, count * (2 if ssthresh else 1))
+        legend(axes)
         return fig
 
     def rtt(
@@ -85,7 +92,6 @@ class Plots:
         fig, axes = new_figure("Time (s)", "Round-trip time (ms)", width, height)
         flows = list(_by_flow(self.results.tcp, flow, t))
         dotted = len(flows) == 1 if samples is None else samples
-        entries = 0
         for i, (name, rows) in enumerate(flows):
             style = line_style(i)
             one = len(flows) == 1
@@ -95,13 +101,11 @@ class Plots:
                 colour = "#56B4E9" if one else style["color"]
                 label = "sample" if one else "_"
                 axes.plot(x, y, ".", ms=1.5, alpha=0.6, color=colour, mew=0, label=label)
-                entries += one
             x, y = _xy(rows.filter(pc.greater(rows["rtt_us"], 0)), "rtt_us", 1e-3)
             axes.plot(*_thin.line(x, y), label="smoothed" if one and dotted else name, **style)
-            entries += 1
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
-        legend(axes, entries)
+        legend(axes)
         return fig
 
     def throughput(
@@ -129,7 +133,7 @@ class Plots:
         axes.set_ylabel(f"Throughput ({name_of_unit})")
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
-        legend(axes, len(rates))
+        legend(axes)
         return fig
 
     def sequence(
@@ -158,17 +162,14 @@ class Plots:
         fig, axes = new_figure("Time (s)", f"Sequence number ({name_of_unit})", width, height)
         first = _thin.dots(x[~again], y[~again] / unit)
         axes.plot(*first, ".", ms=2, mew=0, color=OKABE_ITO[0], label="sent")
-        entries = 1
         if again.any():
             axes.plot(x[again], y[again] / unit, "x", ms=3.5, mew=0.8, color=OKABE_ITO[1], label="retransmitted")
-            entries += 1
         if len(back):
             x, y = _xy(back, "ack")
             x, y = _thin.line(x, _unwrapped(y, origin) / unit)
             axes.plot(x, y, drawstyle="steps-post", lw=0.8, color=OKABE_ITO[2], label="acknowledged")
-            entries += 1
         _time_axis(axes, t)
-        legend(axes, entries)
+        legend(axes)
         return fig
 
     def queue(
@@ -206,7 +207,7 @@ class Plots:
             axes.plot(*_thin.line(x, y / scale), drawstyle="steps-post", label=name, **line_style(i))
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
-        legend(axes, len(curves))
+        legend(axes)
         return fig
 
     def _delivered(self, flow: Names) -> Iterator[tuple[str, Floats, Floats]]:

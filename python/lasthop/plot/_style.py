@@ -97,8 +97,9 @@ def line_style(index: int) -> dict[str, Any]:
     return {"color": OKABE_ITO[index % n], "linestyle": DASHES[index // n % len(DASHES)]}
 
 
-def legend(axes: Axes, entries: int) -> None:
+def legend(axes: Axes) -> None:
     """A legend when there is something to tell apart, above the axes so that it hides nothing."""
+    entries = len(axes.get_legend_handles_labels()[1])
     if entries < 2:
         return
     with mpl.rc_context(_RC):
