@@ -18,6 +18,7 @@ DASHES = ("-", "--", "-.", ":")
 
 COLUMN_INCHES = 3.5
 GOLDEN = 0.618
+LEGEND_MOST = 9
 
 _RC: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -101,6 +102,9 @@ def legend(axes: Axes) -> None:
     """A legend when there is something to tell apart, above the axes so that it hides nothing."""
     entries = len(axes.get_legend_handles_labels()[1])
     if entries < 2:
+        return
+    if entries > LEGEND_MOST:
+        axes.set_title(f"{entries} curves", loc="left", fontsize=7)
         return
     with mpl.rc_context(_RC):
         made = axes.legend(
