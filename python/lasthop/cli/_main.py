@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -32,6 +33,8 @@ class Lasthop(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         as_json = "--json" in words
+        # Its news (a font cache is built, a folder is temporary) would look like ours.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
         try:
             code = super().main(words, *rest, **extra)
             sys.stdout.flush()
