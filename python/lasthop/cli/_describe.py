@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lasthop import _core, _schema
+from lasthop import _core
 from lasthop._errors import mistake
 from lasthop.cli import _output
 
@@ -53,7 +53,7 @@ class _Book:
         facts = json.loads(_core.describe())
         self.plugins: dict[str, list[dict[str, Any]]] = facts["plugins"]
         self.tables: dict[str, dict[str, Any]] = {t["name"]: t for t in facts["tables"]}
-        self.keys = _schema.keys(json.loads(_core.json_schema()))
+        self.keys: list[dict[str, Any]] = facts["keys"]
 
     def look_up(self, what: tuple[str, ...]) -> dict[str, Any]:
         """The answer to a question, as data."""
@@ -61,7 +61,7 @@ class _Book:
             case ():
                 return {"sections": self._sections(), "plugins": self._names(), "tables": list(self.tables)}
             case ("scenario" | "keys",):
-                return {"keys": [k.as_dict() for k in self.keys]}
+                return {"keys": self.keys}
             case ("tables",):
                 return {"tables": list(self.tables.values())}
             case ("table", name):
@@ -74,16 +74,16 @@ class _Book:
                 by_name = {p["name"]: p for p in self.plugins[kind]}
                 return {"kind": kind, "plugin": self._pick(name, by_name, kind)}
             case (path,) if keys := self._below(path):
-                return {"keys": [k.as_dict() for k in keys]}
+                return {"keys": keys}
         raise self._unknown(" ".join(what))
 
-    def _below(self, path: str) -> list[_schema.Key]:
+    def _below(self, path: str) -> list[dict[str, Any]]:
         """The keys at and below a path, in which a user's own names stand for `<name>`."""
         words = path.split(".")
-        return [k for k in self.keys if _leads_to(words, k.path)]
+        return [k for k in self.keys if _leads_to(words, k["path"])]
 
     def _sections(self) -> list[str]:
-        return list(dict.fromkeys(k.path.split(".")[0].removesuffix("[]") for k in self.keys))
+        return list(dict.fromkeys(k["path"].split(".")[0] for k in self.keys))
 
     def _names(self) -> dict[str, list[str]]:
         return {kind: [p["name"] for p in plugins] for kind, plugins in self.plugins.items()}
@@ -104,10 +104,11 @@ class _Book:
 
 
 def _leads_to(words: list[str], path: str) -> bool:
-    parts = [p.split("(")[0].removesuffix("[]") for p in path.split(".")]
+    """True if `path` is at or below `words`, where a user's own names may stand for `<name>`."""
+    parts = path.split(".")
     if len(words) > len(parts):
         return False
-    return all(part in (word, _schema.NAME) for word, part in zip(words, parts, strict=False))
+    return all(part in (word, "<name>", "<n>") for word, part in zip(words, parts, strict=False))
 
 
 def _show(found: dict[str, Any], book: _Book) -> None:
@@ -143,8 +144,18 @@ def _show_overview(found: dict[str, Any]) -> None:
 
 
 def _show_keys(keys: list[dict[str, Any]]) -> None:
-    rows = [(k["path"], k["type"], "required" if k["required"] else k["default"] or "", k["description"]) for k in keys]
+    rows = []
+    for key in keys:
+        kind = f" ({key['kind']})" if key.get("kind") else ""
+        takes = f"{key['type']}, {key['range']}" if key.get("range") else key["type"]
+        default = "required" if key["required"] else key.get("default") or ""
+        rows.append((key["path"] + kind, takes, default, _meaning(key)))
     _output.table(("key", "takes", "default", "meaning"), rows)
+
+
+def _meaning(key: dict[str, Any]) -> str:
+    about = " ".join(str(key.get("description") or "").split())
+    return f"{about} Such as {key['example']}." if key.get("example") and not key.get("default") else about
 
 
 def _show_table(table: dict[str, Any]) -> None:

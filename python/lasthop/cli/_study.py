@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from lasthop._errors import mistake
 from lasthop.cli import _output
 
 
@@ -36,11 +37,13 @@ def list_(as_json: bool) -> None:
     """
     from lasthop import harness
 
-    found = [_as_dict(s) for s in harness.list_studies()]
+    found = [
+        {"name": s.name, "title": s.title, "summary": s.summary, "source": s.source} for s in harness.list_studies()
+    ]
     if as_json:
         _output.json_object({"studies": found})
         return
-    _output.table(("study", "shows"), [(s["name"], s.get("title") or s.get("description") or "") for s in found])
+    _output.table(("study", "shows"), [(s["name"], s["title"]) for s in found])
     _output.line()
     _output.line("Run one: lasthop study run NAME --quick")
 
@@ -50,13 +53,14 @@ def list_(as_json: bool) -> None:
 @click.option("--quick", is_flag=True, help="A shorter form with the same figures and wider confidence intervals.")
 @click.option("--reps", type=click.IntRange(min=1), metavar="N", help="Repetitions (seeds) of each point.")
 @click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME]")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[results/NAME, results/NAME-quick]")
 @_output.json_option
 def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, as_json: bool) -> None:
     """Run a study: simulate, draw its figures, compare its claims, write a report.
 
-    Each claim gets a verdict: agrees, differs, ambiguous or not-testable. A study whose claims differ has still run
-    well: the exit code is 0.
+    NAME is a bundled study (see 'lasthop study list') or a folder with a study.toml. Each claim gets a verdict:
+    agrees, differs, ambiguous or not-testable. A study whose claims differ has still run well: the exit code is 0.
+    An earlier result of the same study in DIR is replaced.
 
     \b
     Examples:
@@ -64,18 +68,21 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, a
       lasthop study run umts-vegas --reps 10 --out results/full
     """
     from lasthop import harness
+    from lasthop.harness.errors import StudyError
 
-    folder = out or Path("results") / name
-    with _bar(name, shown=not as_json) as progress:
-        result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=folder, progress=progress)
+    try:
+        with _bar(name, shown=not as_json) as progress:
+            result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress)
+    except StudyError as err:
+        raise mistake(str(err)) from err
     found: dict[str, Any] = result.to_json_dict()
     if as_json:
         _output.json_object(found)
     else:
-        _show(found, folder)
+        _show(found, result.report)
 
 
-def _show(found: dict[str, Any], folder: Path) -> None:
+def _show(found: dict[str, Any], report: Path) -> None:
     claims = found["claims"]
     rows = [(c["id"], _text(c["paper"]), _value(c), c["verdict"]) for c in claims]
     _output.table(("claim", "paper", "ours", "verdict"), rows)
@@ -83,7 +90,7 @@ def _show(found: dict[str, Any], folder: Path) -> None:
     tally = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
     _output.line()
     _output.line(f"{found['study']}, parameter set {found['parameter_set']}: {tally}, in {found['seconds']:.0f} s")
-    _output.line(f"Report: {(folder / 'report.html').resolve()}")
+    _output.line(f"Report: {report.resolve()}")
 
 
 def _value(claim: dict[str, Any]) -> str:
@@ -98,14 +105,6 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(_text(v) for v in value)
     return "–" if value is None else str(value)
-
-
-def _as_dict(study: Any) -> dict[str, Any]:
-    if isinstance(study, str):
-        return {"name": study}
-    if isinstance(study, dict):
-        return study
-    return {k: str(getattr(study, k)) for k in ("name", "title", "description") if hasattr(study, k)}
 
 
 @contextmanager
