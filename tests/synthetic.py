@@ -41,7 +41,15 @@ class MadeUp:
         return list(self._tables)
 
     def table(self, name: str) -> pa.Table:
-        return self._tables[name]
+        return _named(self._tables[name])
+
+
+def _named(table: pa.Table) -> pa.Table:
+    """Text columns as the core writes names: each stored once, dictionary-encoded."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            table = table.set_column(i, field.name, table[field.name].dictionary_encode())
+    return table
 
 
 def _flows() -> pa.Table:
@@ -67,10 +75,10 @@ def _tcp(flow: str, n: int, start: float) -> pa.Table:
     return pa.table(
         {
             "time_s": t,
-            "flow": pa.array([flow] * n).dictionary_encode().cast(pa.string()),
+            "flow": [flow] * n,
             "trigger": ["ack"] * n,
-            "snd_cwnd": saw.astype(np.uint32),
-            "snd_ssthresh": np.where(t < 7, -1, 12).astype(np.int64),
+            "snd_cwnd": np.floor(saw),
+            "snd_ssthresh": np.where(t < 7, -1.0, 12.0),
             "rtt_us": (1e6 * (0.14 + saw / 60)).astype(np.int64),
             "rtt_sample_us": pa.array(np.asarray(sample), mask=mask).cast(pa.int64(), safe=False),
             "bytes_acked": (40_000 * (t - start)).astype(np.uint64),

@@ -25,6 +25,7 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       (nothing)            an overview
       scenario             every key of a scenario: type, default, meaning
       flow.ftp.tcp         the keys below a path
+      runtime              the keys that [[at]] may change while a run goes on
       tables               the tables that a run leaves
       table NAME           the columns of one, with units
       KIND [NAME]          plug-ins of a kind, or one of them: cc, profile, app, queue, ...
@@ -53,6 +54,7 @@ class _Book:
         facts = json.loads(_core.describe())
         self.plugins: dict[str, list[dict[str, Any]]] = facts["plugins"]
         self.tables: dict[str, dict[str, Any]] = {t["name"]: t for t in facts["tables"]}
+        self.runtime: list[dict[str, Any]] = facts["runtime"]
         self.keys: list[dict[str, Any]] = facts["keys"]
 
     def look_up(self, what: tuple[str, ...]) -> dict[str, Any]:
@@ -66,6 +68,8 @@ class _Book:
                 return {"tables": list(self.tables.values())}
             case ("table", name):
                 return {"table": self._pick(name, self.tables, "table")}
+            case ("runtime",):
+                return {"runtime": self.runtime}
             case ("plugins",):
                 return {"plugins": self.plugins}
             case (kind,) if kind in self.plugins:
@@ -96,7 +100,7 @@ class _Book:
         raise mistake(f"there is no {kind} '{name}'", f"{hint}there are: {', '.join(known)}")
 
     def _unknown(self, what: str) -> Exception:
-        words = [*self.plugins, *self.tables, *self._sections(), "scenario", "tables"]
+        words = [*self.plugins, *self.tables, *self._sections(), "scenario", "runtime", "tables"]
         words += [p["name"] for plugins in self.plugins.values() for p in plugins]
         close = difflib.get_close_matches(what, words, 1)
         hint = f"did you mean '{close[0]}'? " if close else ""
@@ -123,8 +127,10 @@ def _show(found: dict[str, Any], book: _Book) -> None:
     elif "kind" in found:
         _output.table((found["kind"], ""), [(p["name"], p.get("summary", "")) for p in found["plugins"]])
         _output.line(f"\nMore: lasthop describe {found['kind']} NAME")
+    elif "runtime" in found:
+        _output.table(("key", "changes"), [(k["key"], k["description"]) for k in found["runtime"]])
     elif "tables" in found:
-        _output.table(("table", "one row is"), [(t["name"], t.get("row", "")) for t in book.tables.values()])
+        _output.table(("table", ""), [(t["name"], t["description"]) for t in book.tables.values()])
         _output.line("\nMore: lasthop describe table NAME")
     else:
         for kind, plugins in found["plugins"].items():
@@ -159,8 +165,7 @@ def _meaning(key: dict[str, Any]) -> str:
 
 
 def _show_table(table: dict[str, Any]) -> None:
-    if about := table.get("row"):
-        _output.line(f"{table['name']}: one row is {about}\n")
+    _output.line(f"{table['name']}: {table['description']}\n")
     rows = [(c["name"], c.get("type", ""), c.get("unit") or "", c.get("description", "")) for c in table["columns"]]
     _output.table(("column", "type", "unit", "meaning"), rows)
 
