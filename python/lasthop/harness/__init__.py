@@ -9,7 +9,7 @@ claims together; each claim is shown again at +-20 % of each calibrated value; a
 when the mechanism is switched off; a claim that differs is shown with the run that turns it.
 """
 
-from lasthop.harness.conduct import StudyInfo, conduct, find_study, judge, list_studies, run_study
+from lasthop.harness.conduct import StudyInfo, conduct, find_study, judge_claim, list_studies, run_study
 from lasthop.harness.definition import Claim, Study, Variation, load_study
 from lasthop.harness.errors import NoRunsError, StudyError
 from lasthop.harness.judge import Check, Finding, Verdict
@@ -42,7 +42,7 @@ __all__ = [
     "Verdict",
     "conduct",
     "find_study",
-    "judge",
+    "judge_claim",
     "list_studies",
     "load_study",
     "run_study",

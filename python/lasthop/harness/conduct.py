@@ -23,7 +23,7 @@ from lasthop.harness.errors import NoRunsError, StudyError
 from lasthop.harness.folder import write_folder
 from lasthop.harness.judge import Finding, not_testable
 from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, StudyResult
-from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, ScenarioLike, narrowed
+from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, narrowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,9 +125,9 @@ def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evide
         ]
     data = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "runs")}
     for found in data.values():
-        found.effective = tomllib.loads(scenarios[found.parameter_set.name].to_toml())
+        _note_settings(found, runner)
     claims = {s.name: [_judge_fully(study, c, s, steps[s.name], data) for c in study.claims] for s in sets}
-    data.update(_ablate(study, sets, claims, runner, scenarios))
+    data.update(_ablate(study, sets, claims, runner))
     return Evidence(study, data, scenarios, claims)
 
 
@@ -193,26 +193,26 @@ def _judge_fully(
     steps: Iterable[_Step],
     data: dict[tuple[str, str], Data],
 ) -> ClaimResult:
-    base = judge(study, claim, data[s.name, BASE.name])
+    base = judge_claim(study, claim, data[s.name, BASE.name])
     result = ClaimResult(claim, base)
     for reading in study.readings:
         if reading.claims is None or claim.id in reading.claims:
-            result.readings[reading.name] = judge(study, claim, data[s.name, reading.name])
+            result.readings[reading.name] = judge_claim(study, claim, data[s.name, reading.name])
     if claim.switch is not None and (s.name, _own(claim, claim.switch).name) in data:
-        result.off = judge(study, claim, data[s.name, _own(claim, claim.switch).name])
+        result.off = judge_claim(study, claim, data[s.name, _own(claim, claim.switch).name])
         result.finding = with_switch(base, result.off, claim.switch)
     for step in steps:
         if step.invalid is not None:
             finding = not_testable(f"the model refuses this value: {step.invalid.strip().splitlines()[0]}")
         elif claim.groups:
-            finding = judge(study, claim, data[s.name, step.variation.name])
+            finding = judge_claim(study, claim, data[s.name, step.variation.name])
         else:
             finding = base  # arithmetic only: no run stands behind it
         result.sensitivity.append(SensitivityCell(step.value, step.factor, finding))
     return result
 
 
-def judge(study: Study, claim: Claim, data: Data) -> Finding:
+def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
     """One claim on one set of data. Runs that were not made leave it untested, few replications are noted."""
     try:
         finding: Finding = study.function(claim.evaluator)(claim, data)
@@ -235,7 +235,6 @@ def _ablate(
     sets: Sequence[ParameterSet],
     claims: dict[str, list[ClaimResult]],
     runner: Runner,
-    scenarios: dict[str, ScenarioLike],
 ) -> dict[tuple[str, str], Data]:
     """For each claim that differs, the declared ablations: the runs that turn it."""
     wanted = [
@@ -250,9 +249,14 @@ def _ablate(
     for s, result, own, ablation in wanted:
         data = found.get((s.name, own.name))
         if data is not None:
-            data.effective = tomllib.loads(scenarios[s.name].to_toml())
-            result.ablations.append((ablation, judge(study, result.claim, data)))
+            _note_settings(data, runner)
+            result.ablations.append((ablation, judge_claim(study, result.claim, data)))
     return found
+
+
+def _note_settings(data: Data, runner: Runner) -> None:
+    """Lets evaluators look up what the scenario says in this set and variation."""
+    data.effective = tomllib.loads(runner.load(data.parameter_set, data.variation.overrides).to_toml())
 
 
 def _studies_folder() -> Path:

@@ -6,18 +6,19 @@ say: how a run is reduced to numbers, how a claim is judged, how a figure is dra
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import itertools
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lasthop.harness.errors import StudyError
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import ModuleType
 
 if sys.version_info >= (3, 11):
@@ -217,7 +218,7 @@ def load_study(folder: Path, quick: bool = False) -> Study:
     """Reads and checks a study folder."""
     spec = _read_toml(folder / "study.toml")
     head = _table(spec, "study", folder)
-    sets = tuple(_parameter_set(name, body) for name, body in _table(spec, "parameter_set", folder).items())
+    sets = _parameter_sets(_table(spec, "parameter_set", folder))
     groups = tuple(
         _group(name, body, quick)
         for name, body in _table(spec, "group", folder).items()
@@ -278,12 +279,17 @@ def _check(study: Study, all_groups: set[str]) -> None:
         study.function(group.reduce)
 
 
-def _parameter_set(name: str, body: Mapping[str, Any]) -> ParameterSet:
-    values = []
-    for v in body.get("value", []):
-        keys = v["keys"] if "keys" in v else {v["key"]: v["value"]}
-        values.append(
-            Value(
+def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
+    """In file order. A set that `extends` an earlier one replaces values of the same name and adds the others."""
+    sets: dict[str, ParameterSet] = {}
+    for name, body in bodies.items():
+        values: dict[str, Value] = {}
+        if "extends" in body:
+            base: ParameterSet = _named(list(sets.values()), body["extends"], "earlier parameter set")
+            values = {v.name: v for v in base.values}
+        for v in body.get("value", []):
+            keys = v["keys"] if "keys" in v else {v["key"]: v["value"]}
+            values[v["name"]] = Value(
                 name=v["name"],
                 keys=keys,
                 tag=v["tag"],
@@ -291,8 +297,8 @@ def _parameter_set(name: str, body: Mapping[str, Any]) -> ParameterSet:
                 calibrated=v.get("calibrated", False),
                 integer=v.get("integer", False),
             )
-        )
-    return ParameterSet(name, body.get("about", ""), tuple(values))
+        sets[name] = ParameterSet(name, body.get("about", ""), tuple(values.values()))
+    return tuple(sets.values())
 
 
 def _group(name: str, body: Mapping[str, Any], quick: bool) -> Group:
@@ -428,10 +434,16 @@ def _table(spec: Mapping[str, Any], key: str, folder: Path) -> Mapping[str, Any]
 
 
 def _import(path: Path, name: str) -> ModuleType:
-    module_name = f"lasthop.studies.{name.replace('-', '_')}.study"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None or not path.exists():
+    """`study.py`: a module of the package when the study comes with it, else a file of its own."""
+    if not path.is_file():
         raise StudyError(f"{path} is missing")
+    package = path.resolve().parent.parent
+    if package == Path(__file__).resolve().parent.parent / "studies":
+        return importlib.import_module(f"lasthop.studies.{path.resolve().parent.name}.study")
+    module_name = f"lasthop_study_{name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise StudyError(f"{path} is no Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # dataclasses look their module up there
     spec.loader.exec_module(module)

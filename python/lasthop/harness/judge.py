@@ -77,8 +77,9 @@ class Check:
     note: str = ""
 
 
-def in_band(name: str, value: Estimate, low: float, high: float, digits: int = 3, unit: str = "") -> Check:
-    """The mean lies in [low, high]. Notes an interval that reaches over an edge."""
+def in_band(name: str, value: Estimate, band: Sequence[float], digits: int = 3, unit: str = "") -> Check:
+    """The mean lies in the band [low, high]. Notes an interval that reaches over an edge."""
+    low, high = band
     note = ""
     interval = value.ci95
     passed = low <= value.mean <= high
