@@ -125,9 +125,11 @@ def figure_7a(data: Data, reading: str) -> Figure:
             columns[name] += values
         times = data.shown("rates", cc=cc, tbler=30).values["timeout_times"]
         times = times[times < WINDOW_30_S]
-        ax.plot(times, np.zeros(len(times)), "^", color="#000000", markersize=5, clip_on=False, label="timeout")
+        low = np.full(len(times), 0.04)
+        ax.plot(times, low, "^", color="#000000", markersize=5, transform=ax.get_xaxis_transform(), label="timeout")
         ax.legend(frameon=False, fontsize=8, loc="upper right")
         _append(timeouts, cc=[cc] * len(times), time_s=times.tolist())
+    lower.set_xlim(0, WINDOW_30_S)
     lower.set_ylim(0, 8)
     upper.set_ylim(0, 80)
     main = reading == "coarse"
