@@ -281,7 +281,7 @@ def as_the_paper() -> Data:
         "oneloss": [Record({}, 1, {"extra_min": 0.042})],
         "pipe": [Record({}, 1, {"rtt_min": 0.736})],
     }
-    effective = {"bearer": {"dch": {"iub_delay": "1 ms"}}}
+    effective = {"bearer": {"dch": {"downlink": {"iub_delay": "1 ms"}, "uplink": {"iub_delay": "1 ms"}}}}
     return Data(STUDY.parameter_set("calibrated"), records=records, effective=effective)
 
 
@@ -386,7 +386,7 @@ def pretended(scenario: FakeScenario) -> Tables:
             rx_segment_bytes=int(share * 384e3 / 8 * end),
             timeouts=timeouts,
             rtt_samples=int(26 * end),
-            fast_retransmits=0 if scenario.get("bearer.dch.rlc.in_sequence") is not False else 5,
+            fast_retransmits=0 if scenario.get("bearer.dch.rlc.am.in_sequence") is not False else 5,
         ),
         "drops": drops,
         "events": table(time_s=times, source=["flow/ftp"] * timeouts, kind=["rto"] * timeouts),

@@ -205,7 +205,7 @@ def no_fast_retransmit(_: Claim, data: Data) -> Finding:
 
 def price_of_a_block(_: Claim, data: Data) -> Finding:
     """U18: the smallest extra delay of a datagram that lost a block."""
-    path = 2 * seconds(data.setting("bearer.dch.iub_delay"))
+    path = sum(seconds(data.setting(f"bearer.dch.{way}.iub_delay")) for way in ("downlink", "uplink"))
     least = model.UL_TTI_S + model.DL_TTI_S + path
     most = least + model.UL_TTI_S + model.DL_TTI_S
     extra = data.estimate("oneloss", "extra_min")
