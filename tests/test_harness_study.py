@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from harness_fakes import FakeBackend, FakeScenario, Tables
 from lasthop.harness import StudyError, StudyResult, load_study, run_study
 from lasthop.harness.definition import scaled, toml_value
+from tests.harness_fakes import FakeBackend, FakeScenario, Tables
 
 SCENARIO = """
 [scenario]

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from harness_fakes import FakeBackend, FakeOutput, FakeScenario, Tables
 from lasthop.harness import Data, Run, find_study, judge_claim, run_study
 from lasthop.harness.runner import Record
 from lasthop.studies.umts_vegas import model
 from lasthop.studies.umts_vegas.evaluate import seconds
 from lasthop.studies.umts_vegas.reduce import reduce_datagrams, reduce_spurious, reduce_transfer
+from tests.harness_fakes import FakeBackend, FakeOutput, FakeScenario, Tables
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -72,22 +72,22 @@ def window_statistics(run: Run, timeouts: FloatArray) -> dict[str, Any]:
 
 
 def radio_counters(run: Run) -> dict[str, float]:
-    """Use of the channel in both directions, as shares of its blocks, from the last sample of `rlc` and `mac`."""
+    """Use of the channel in both directions, as shares of its blocks, from the last samples of `rlc` and `mac`."""
+    rlc = {way: last_of(run, "rlc", way) for way in CHANNELS}
+    mac = {way: last_of(run, "mac", way) for way in CHANNELS}
     values: dict[str, float] = {}
-    for direction, tti, blocks in (("downlink", DL_TTI_S, DL_BLOCKS), ("uplink", UL_TTI_S, UL_BLOCKS)):
-        rlc = last_of(run, "rlc", direction)
-        mac = last_of(run, "mac", direction)
-        if rlc is None or mac is None:
+    for way, (tti, blocks, other) in CHANNELS.items():
+        own, channel, opposite = rlc[way], mac[way], rlc[other]
+        if own is None or channel is None or opposite is None:
             continue
-        capacity = rlc["time_s"] / tti * blocks
-        sent = max(rlc["pdus_new"] + rlc["pdus_retx"] + rlc["status_pdus"], 1)
-        values[f"{direction}_new"] = rlc["pdus_new"] / capacity
-        values[f"{direction}_retx"] = rlc["pdus_retx"] / capacity
-        values[f"{direction}_status"] = rlc["status_pdus"] / capacity
-        values[f"{direction}_idle"] = 1 - mac["blocks_sent"] / capacity
-        values[f"{direction}_repeats"] = rlc["pdus_retx"] / max(rlc["pdus_new"], 1)
-        values[f"{direction}_status_share"] = rlc["status_pdus"] / sent
-        values[f"{direction}_resets"] = float(rlc["resets"])
+        capacity = own["time_s"] / tti * blocks
+        values[f"{way}_new"] = own["pdus_new"] / capacity
+        values[f"{way}_retx"] = own["pdus_retx"] / capacity
+        values[f"{way}_repeats"] = own["pdus_retx"] / max(own["pdus_new"], 1)
+        # Reports about the other direction travel this way.
+        values[f"{way}_status"] = opposite["status_pdus"] / capacity
+        values[f"{way}_idle"] = 1 - channel["blocks_sent"] / capacity
+        values[f"{way}_resets"] = float(own["resets"])
     return values
 
 
@@ -195,5 +195,7 @@ def first_time(time: FloatArray, when: Any) -> float:
     return float(time[hits[0]]) if len(hits) else float("nan")
 
 
+#: TTI, blocks per TTI and opposite of each direction.
+CHANNELS = {"downlink": (DL_TTI_S, DL_BLOCKS, "uplink"), "uplink": (UL_TTI_S, UL_BLOCKS, "downlink")}
 #: What figure 7b shows around a timeout.
 BEFORE_S, AFTERMATH_S = 2.0, 3.0
