@@ -227,6 +227,8 @@ def test_a_study_leaves_a_complete_folder(folder: Path) -> None:
         "data/curve.csv",
         "data/curve.parquet",
         "data/numbers.csv",
+        "scenarios/plain.toml",
+        "scenarios/tuned.toml",
     }
     assert not result.folder.with_name("out.partial").exists()
     report = result.report.read_text(encoding="utf-8")

@@ -419,11 +419,12 @@ def toml_value(value: Any) -> str:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            content: dict[str, Any] = tomllib.load(file)
     except FileNotFoundError:
         raise StudyError(f"{path} is missing") from None
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"{path}: {error}") from error
+    return content
 
 
 def _table(spec: Mapping[str, Any], key: str, folder: Path) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        for sub in ("figures", "data"):
+        for sub in ("figures", "data", "scenarios"):
             (partial / sub).mkdir(parents=True)
         figures: Sequence[Figure] = list(study.function("figures")(evidence))
         tables: Sequence[TableView] = list(study.function("tables")(evidence))
@@ -40,6 +40,8 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
                 _save_columns(columns, partial / "data" / name)
         for table in tables:
             _save_csv(table.headers, table.rows, partial / "data" / f"{table.name}.csv")
+        for name, scenario in evidence.scenarios.items():
+            (partial / "scenarios" / f"{name}.toml").write_text(scenario.to_toml(), encoding="utf-8")
         config = config_echo(study, evidence)
         _save_json(config, partial / "config.json")
         _save_json(_claims(study, evidence), partial / "claims.json")

@@ -28,7 +28,7 @@ def study_report(
     parts = [
         _summary(study, evidence),
         *(_claims(name, results, name == evidence.main_set) for name, results in _main_first(evidence)),
-        section("Figures", "".join(figure_svg(f.figure, f"{f.title}. {f.caption}") for f in figures), "figures"),
+        _figures(figures),
         *(_table(t) for t in tables),
         _readings(study, evidence),
         _switches(evidence),
@@ -40,6 +40,11 @@ def study_report(
     ]
     form = "quick form" if study.quick else "full form"
     return page(f"{study.name}: {study.title}", "".join(parts), f"{study.source} · {form}")
+
+
+def _figures(figures: Sequence[Figure]) -> str:
+    body = "".join(figure_svg(f.figure, f"{f.title}. {f.caption}") for f in figures)
+    return section("Figures", f'<div class="figures">{body}</div>', "figures")
 
 
 def _main_first(evidence: Evidence) -> list[tuple[str, Sequence[ClaimResult]]]:
@@ -125,7 +130,7 @@ def _switches(evidence: Evidence) -> str:
 
 def _ablations(evidence: Evidence) -> str:
     rows = [
-        (name, r.claim.id, ablation.name, ablation.about, r.finding.text, finding.text, finding.verdict)
+        (name, r.claim.id, *_where(r), ablation.name, ablation.about, r.finding.text, finding.text, finding.verdict)
         for name, results in _main_first(evidence)
         for r in results
         for ablation, finding in r.ablations
@@ -141,9 +146,13 @@ def _ablations(evidence: Evidence) -> str:
     text = "<p>For each claim that differs, the change that was declared to turn it, run and judged.</p>"
     if unexplained:
         text += f"<p>No declared run turns: {escape(', '.join(unexplained))}.</p>"
-    headers = ("set", "claim", "ablation", "mechanism", "ours", "with the ablation", "verdict with it")
-    table = table_html(headers, rows, ["", "", "wide", "wide", "wide", "wide", ""]) if rows else ""
+    headers = ("set", "claim", "runs", "plot", "ablation", "mechanism", "ours", "with the ablation", "verdict with it")
+    table = table_html(headers, rows, ["", "", "", "", *["wide"] * 4, ""]) if rows else ""
     return section("Ablations", text + table, "ablations")
+
+
+def _where(result: ClaimResult) -> tuple[str, str]:
+    return ", ".join(result.claim.groups), ", ".join(result.finding.evidence)
 
 
 def _sensitivity(study: Study, evidence: Evidence) -> str:

@@ -80,6 +80,7 @@ class ClaimResult:
         claim = self.claim
         extra: dict[str, Any] = {
             "figure": claim.figure,
+            "groups": list(claim.groups),
             "says": claim.says,
             "test": claim.test,
             "text": self.finding.text,
