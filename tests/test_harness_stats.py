@@ -70,9 +70,10 @@ def test_an_empty_series_has_no_mean() -> None:
 
 
 def test_samples_on_a_grid_are_found_at_any_offset() -> None:
-    grid = 0.123 + 0.020 * np.arange(50)
+    grid = 0.123 + 0.020 * np.arange(50, dtype=np.float64)
+    jitter = 0.0005 * np.sin(np.arange(50, dtype=np.float64))
     assert share_on_grid(grid, 0.020, 0.002) == 1.0
-    assert share_on_grid(np.add(grid, 0.0005 * np.sin(np.arange(50))), 0.020, 0.002) == 1.0
+    assert share_on_grid(grid + jitter, 0.020, 0.002) == 1.0
 
 
 def test_samples_off_a_grid_are_not_taken_for_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,7 +134,7 @@ def figure_7a(data: Data, reading: str) -> Figure:
     lower.set_ylim(0, 8)
     upper.set_ylim(0, 80)
     main = reading == "coarse"
-    name = "fig7a" if main else "fig7a-" + "".join(c if c.isalnum() else "-" for c in reading).strip("-")
+    name = "fig7a" if main else "fig7a-" + re.sub(r"\W+", "-", reading).strip("-")
     title = "Figure 7a" if main else f"Figure 7a, reading {reading}"
     caption = f"Congestion windows at a TBLER of 30 %, first {WINDOW_30_S:g} s, seed 1; triangles: timeouts."
     return Figure(name, title, caption, fig, {name: columns, f"{name}-timeouts": timeouts})
