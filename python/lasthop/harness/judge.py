@@ -197,6 +197,9 @@ def all_of(checks: Iterable[Check], evidence: Sequence[str] = ()) -> Finding:
     for part in parts:
         values.update(part.values)
     text = "; ".join(part.text for part in parts)
+    counts = sorted({value.n for value in values.values()})
+    if counts:
+        text += f" (n = {'-'.join(map(str, counts))})"
     return Finding("differs" if failed else "agrees", text, values, "; ".join(notes), tuple(evidence))
 
 

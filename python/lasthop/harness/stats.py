@@ -77,10 +77,10 @@ class Estimate:
         return Estimate(tuple(a - b for a, b in zip(self.samples, other.samples, strict=True)))
 
     def text(self, digits: int = 3, unit: str = "") -> str:
-        """`5.12 +- 0.08 s (n = 10)`."""
+        """`5.12 ± 0.081 s`: the mean and half the interval, which gets two digits."""
         half = self.half_width
-        spread = "" if half is None else f" ± {half:.{digits}g}"
-        return f"{self.mean:.{digits}g}{spread}{' ' + unit if unit else ''} (n = {self.n})"
+        spread = "" if half is None else f" ± {half:.2g}"
+        return f"{self.mean:.{digits}g}{spread}{' ' + unit if unit else ''}"
 
 
 def student_t_975(df: int) -> float:

@@ -291,6 +291,7 @@ def _windows(
         shown = trace["time"] < until
         time, cwnd = trace["time"][shown], np.minimum(trace["cwnd"][shown], model.MAX_WINDOW)
         changed = np.append(True, np.diff(cwnd) != 0)
+        changed[-1] = True  # the last value goes on to the edge
         ax.step(time[changed], cwnd[changed], where="post", color=COLOURS[cc], linewidth=1, label=NAMES[cc])
         _append(columns, cc=[cc] * int(changed.sum()), time_s=time[changed].tolist(), cwnd=cwnd[changed].tolist())
     return columns
