@@ -111,7 +111,9 @@ def markdown(doc: str) -> str:
             continue
         if lines[i].startswith("    ") or lines[i].startswith(">>> "):
             block = []
-            while i < len(lines) and (lines[i].startswith(("    ", ">>> ")) or not lines[i].strip() or in_doctest(block, lines[i])):
+            while i < len(lines) and (
+                lines[i].startswith(("    ", ">>> ")) or not lines[i].strip() or in_doctest(block, lines[i])
+            ):
                 block.append(lines[i])
                 i += 1
             out += ["", "```python", *textwrap.dedent("\n".join(block)).rstrip().splitlines(), "```", ""]

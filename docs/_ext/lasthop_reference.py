@@ -95,6 +95,12 @@ def code(value: object) -> str:
     return f"`{cell(value)}`" if value not in (None, "") else ""
 
 
+def what(item: Mapping[str, Any]) -> str:
+    """What the registry says of a parameter or a column."""
+    unit = f" [{item['unit']}]" if item.get("unit") and "columns" not in item and "type" not in item else ""
+    return cell(item.get("description") or item.get("summary") or "") + unit
+
+
 def plugins_page(described: Mapping[str, Any]) -> str:
     """Every plug-in by kind: name, what it does, where it comes from, parameters."""
     out = ["# Plug-ins\n\nThe same list as `lasthop describe` prints.\n"]
@@ -106,8 +112,7 @@ def plugins_page(described: Mapping[str, Any]) -> str:
                 out.append(f"Source: {entry['source']}\n")
             if entry.get("parameters"):
                 out.append("| parameter | default | what |\n|---|---|---|")
-                for p in entry["parameters"]:
-                    out.append(f"| `{p['name']}` | {code(p.get('default'))} | {cell(p.get('summary', ''))} |")
+                out += [f"| `{p['name']}` | {code(p.get('default'))} | {what(p)} |" for p in entry["parameters"]]
                 out.append("")
     return "\n".join(out)
 
@@ -116,12 +121,14 @@ def tables_page(described: Mapping[str, Any]) -> str:
     """Every table of a run with its columns."""
     out = ["# Tables\n\nThe same texts stand in the metadata of each column, in Parquet and in Arrow.\n"]
     for table in described["tables"]:
-        out.append(f"## `{table['name']}`\n\n{table.get('description', '')}\n")
+        out.append(f"## `{table['name']}`\n")
+        if table.get("row"):
+            out.append(f"One row is {table['row']}.\n")
         out.append("| column | type | unit | what |\n|---|---|---|---|")
-        for c in table["columns"]:
-            out.append(
-                f"| `{c['name']}` | {cell(c.get('type', ''))} | {cell(c.get('unit') or '')} | {cell(c.get('description', ''))} |"
-            )
+        out += [
+            f"| `{c['name']}` | {cell(c.get('type', ''))} | {cell(c.get('unit') or '')} | {what(c)} |"
+            for c in table["columns"]
+        ]
         out.append("")
     return "\n".join(out)
 

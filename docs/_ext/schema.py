@@ -30,10 +30,15 @@ class _Page:
     def quantity_table(self) -> list[str]:
         if not self.quantities:
             return []
-        out = ["## Quantities\n", "A quantity is a text with its unit.\n", "| type | what | units | example |", "|---|---|---|---|"]
+        out = [
+            "## Quantities\n",
+            "A quantity is a text with its unit.\n",
+            "| type | what | units | example |",
+            "|---|---|---|---|",
+        ]
         for name, schema in sorted(self.quantities.items()):
             units = ", ".join(f"`{u}`" for u in schema["x-units"])
-            example = f"`\"{schema['examples'][0]}\"`" if schema.get("examples") else ""
+            example = f'`"{schema["examples"][0]}"`' if schema.get("examples") else ""
             out.append(f"| {name} | {_cell(schema.get('description', ''))} | {units} | {example} |")
         return [*out, ""]
 
@@ -56,7 +61,7 @@ class _Page:
             self.object_section(child, sub, variant, level)
 
     def object_section(self, path: str, schema: Schema, variant: str | None, level: int) -> None:
-        title = f"`[{path}]`" + (f", `kind = \"{variant}\"`" if variant else "")
+        title = f"`[{path}]`" + (f', `kind = "{variant}"`' if variant else "")
         mark = json.dumps(schema, sort_keys=True)
         self.out.append(f"{'#' * min(level, 5)} {title}\n")
         if mark in self.seen:
@@ -76,7 +81,7 @@ class _Page:
                 kind = self.resolve(option["properties"].get("kind", {})).get("const")
                 nested.append(("", option, kind))
             elif isinstance(extra, dict) and extra:
-                inner, more = self.look(extra)
+                _, more = self.look(extra)
                 nested += [(".NAME" + tail, s, name) for tail, s, name in more]
             elif option.get("type") == "array" and isinstance(option.get("items"), dict):
                 _, more = self.look(option["items"])
