@@ -20,7 +20,8 @@ exclude_patterns = ["_build", "_ext", "plan.md", "**/.*"]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
-nitpicky = False
+# Two modules may have a class of the same name; an annotation that names it links to one of them.
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = f"Lasthop {version}"

@@ -17,10 +17,12 @@ HEADS = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises", "Yields"
 
 def module_page(module: ModuleType) -> str:
     """The page of a public module: what its `__all__` names."""
-    out = [f"# `{module.__name__}`\n", markdown(module.__doc__ or "")]
+    out = [f"# `{module.__name__}`\n", f"```{{py:currentmodule}} {module.__name__}\n```\n", markdown(module.__doc__ or "")]
     names = [n for n in getattr(module, "__all__", ()) if not n.startswith("_")]
     for name in names:
         item = getattr(module, name, None)
+        if inspect.isclass(item) and not item.__module__.startswith("lasthop"):
+            continue  # somebody else's class, re-exported for type annotations
         out.append(class_section(name, item, module) if inspect.isclass(item) else function_section(name, item, module))
     return "\n".join(out)
 
@@ -43,8 +45,9 @@ def class_section(name: str, cls: type[Any], module: ModuleType) -> str:
 
 
 def own_doc(cls: type[Any]) -> str:
-    """A class's docstring, not that of a base."""
-    return inspect.cleandoc(vars(cls).get("__doc__") or "")
+    """A class's docstring, not that of a base, nor the one that `dataclass` makes of the fields."""
+    doc = inspect.cleandoc(vars(cls).get("__doc__") or "")
+    return "" if doc.startswith(f"{cls.__name__}(") else doc
 
 
 def function_section(name: str, item: Any, module: ModuleType) -> str:
@@ -66,7 +69,7 @@ def members(cls: type[Any]) -> Iterator[tuple[str, str, Any]]:
             yield name, "class", raw.__func__
         elif isinstance(raw, staticmethod):
             yield name, "static", raw.__func__
-        elif inspect.isfunction(raw):
+        elif inspect.isfunction(raw) and raw.__module__.startswith("lasthop"):
             yield name, "method", raw
 
 
