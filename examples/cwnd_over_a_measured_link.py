@@ -37,8 +37,7 @@ transport = "tcp"
 app = "bulk"
 
 [output]
-tcp = "50 ms"
-queues = "50 ms"
+interval = "50 ms"
 """
 
 
