@@ -14,7 +14,7 @@ impl Endpoint {
     pub(super) fn take_ack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
         let wnd_before = self.wnd;
         let una_before = self.una;
-        let news = if self.sack && !seg.sack.is_empty() { self.take_sack(seg) } else { 0 };
+        let news = if self.recovery.is_sack() && !seg.sack.is_empty() { self.take_sack(seg) } else { 0 };
         self.take_window(seg, start, ack.max(0) as u64);
         if ack > una_before as i64 {
             self.take_new_ack(now, seg, ack as u64);

@@ -78,9 +78,14 @@ impl Endpoint {
         if seg.len > 0 && start + i64::from(seg.len) <= self.rcv_nxt as i64 {
             self.counters.duplicate_segments_received += 1;
         }
-        // In SYN-RECEIVED a repeated SYN wants the SYN-ACK again.
         if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
-            self.syn_due = true;
+            // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN without wants the
+            // SYN-ACK again.
+            if seg.flags.has(Flags::ACK) && self.take_ack_by_state(now, seg, start) {
+                self.ack.at_once();
+            } else {
+                self.syn_due = true;
+            }
             return;
         }
         if self.state == State::TimeWait && seg.flags.has(Flags::FIN) {
