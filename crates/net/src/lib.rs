@@ -4,9 +4,11 @@
 //! Everything is sans-IO (ARCHITECTURE.md, the law of time) and deals in descriptors: a packet is a
 //! [`Packet`] in `sim`'s slab, queues and links carry [`Item`]s. Bytes exist only where headers are encoded for captures.
 
+pub mod app;
 pub mod config;
 pub mod ipv4;
 mod link;
+mod monitor;
 mod packet;
 mod pipe;
 mod queue;
@@ -21,8 +23,10 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use app::{App, AppConfig};
 pub use config::DirectionConfig;
 pub use link::Link;
+pub use monitor::{FlowMonitor, FlowStats, jain};
 pub use packet::{DropCause, Dropped, Ecn, Item, Packet, PipeOut};
 pub use pipe::{Account, Occupancy, Pipe};
 pub use queue::{DropTailConfig, Fifo, HeadDropConfig, Limit, QUEUES, Queue, QueueConfig};

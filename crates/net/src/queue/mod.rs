@@ -72,6 +72,7 @@ impl Queue {
 
     /// The next item, after dropping into `drops` what the policy drops before it.
     #[inline]
+    #[expect(clippy::ptr_arg, reason = "an AQM drops here")]
     pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>) -> Option<Item> {
         let _ = now; // moments matter to AQMs only
         let before = drops.len();
