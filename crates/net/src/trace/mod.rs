@@ -11,7 +11,7 @@ mod read;
 mod stats;
 mod synthetic;
 
-pub use import::{Imported, TraceFormat, import, recognise, write_mahimahi};
+pub use import::{FORMATS, Imported, TraceFormat, import, recognise, write_mahimahi};
 pub use read::{MAX_LINE, MAX_PER_MS, MAX_SLOTS, TraceError, TraceErrorKind, read_mahimahi};
 pub use stats::TraceStats;
 pub use synthetic::{SyntheticModel, synthetic};
