@@ -76,6 +76,9 @@ mod tests {
     #[test]
     fn a_perfect_and_a_dead_channel_are_exact() {
         let errors = BlockErrors::new(9, 4, ErrorPattern::Independent);
-        assert!((0..1000).all(|t| !errors.is_lost(Tti(t), 3, Ratio(0.0)) && errors.is_lost(Tti(t), 3, Ratio(1.0))));
+        assert!(
+            (0..1000)
+                .all(|t| !errors.is_lost(Tti(t), 3, Ratio(0.0)) && errors.is_lost(Tti(t), 3, Ratio(1.0)))
+        );
     }
 }
