@@ -1,0 +1,36 @@
+//! Configuration files: TOML that knows the line of every mistake.
+//!
+//! A scenario is read once, here, into the types of its owner (`T: Deserialize + JsonSchema`):
+//!
+//! ```text
+//! file, --set ─▶ Document ─▶ read::<T>() ─▶ T          or Diagnostics with file, line, column, caret and help
+//!                                           │
+//!               to_toml_string(&T) ◀────────┘           the effective configuration, read back as an equal value
+//!               schema::<T>(), reference::<T>()         JSON Schema 2020-12 and the reference pages
+//! ```
+//!
+//! An enum is written `"name"` or `{ kind = "name", ... }`; in Rust it keeps serde's default representation. A
+//! variant that holds something other than a table takes it from the key `value`. Unknown keys are errors where the
+//! type says `deny_unknown_fields`. `#[serde(flatten)]`, `untagged` and `tag` work but lose the place of a mistake
+//! inside them: avoid them.
+
+mod convert;
+mod de;
+mod de_enum;
+mod diagnostic;
+mod document;
+mod mistake;
+mod path;
+mod set;
+mod suggest;
+mod tree;
+mod write;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use document::Document;
+pub use path::dotted;
+pub use suggest::suggest;
+pub use tree::{Entry, Node, Origin, Table, Value};
+
+#[cfg(test)]
+mod tests;
