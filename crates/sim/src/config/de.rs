@@ -27,7 +27,7 @@ impl Document {
             let cursor = Cursor { node: &self.root, trail: &Trail::ROOT, hidden: &hidden };
             let mistake = match T::deserialize(cursor) {
                 Ok(value) if found.is_empty() => return Ok(value),
-                Ok(_) => return Err(found),
+                Ok(_) => return Err(found.sorted()),
                 Err(mistake) => mistake,
             };
             let (place, missing) = mistake.place();
@@ -43,7 +43,7 @@ impl Document {
             }
             // Look again without the place of this mistake.
             if place.is_empty() || !hidden.hide(place) || found.len() >= MOST_MISTAKES {
-                return Err(found);
+                return Err(found.sorted());
             }
         }
     }

@@ -186,6 +186,12 @@ impl Diagnostics {
     pub fn into_result<T>(self, value: T) -> Result<(T, Diagnostics), Diagnostics> {
         if self.has_errors() { Err(self) } else { Ok((value, self)) }
     }
+    /// In the order of the file, then of the `--set`s.
+    #[must_use]
+    pub fn sorted(mut self) -> Diagnostics {
+        self.0.sort_by_key(|d| (d.set, d.span.as_ref().map(|s| s.start)));
+        self
+    }
     /// All of them as text, an empty line between two; `colour` adds ANSI escapes.
     pub fn render(&self, colour: bool) -> String {
         let rendered: Vec<String> = self.0.iter().map(|d| d.render(colour)).collect();

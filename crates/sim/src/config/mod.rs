@@ -19,8 +19,12 @@ mod de;
 mod de_enum;
 mod diagnostic;
 mod document;
+mod load;
 mod mistake;
 mod path;
+mod reference;
+mod schema;
+mod ser;
 mod set;
 mod suggest;
 mod tree;
@@ -28,7 +32,11 @@ mod write;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use document::Document;
+pub use load::load_file;
 pub use path::dotted;
+pub use reference::{KeyDoc, reference};
+pub use schema::schema;
+pub use ser::to_toml_string;
 pub use suggest::suggest;
 pub use tree::{Entry, Node, Origin, Table, Value};
 

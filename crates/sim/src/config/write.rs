@@ -19,10 +19,11 @@ pub(super) fn document(root: &Node) -> String {
 
 /// The keys of `table`: first those on one line, then those with a header of their own.
 fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
-    for (name, node) in table.iter().filter(|(_, n)| !has_header(n)) {
+    let with_header = headers(table);
+    for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| !**header) {
         let _ = writeln!(out, "{} = {}", key(name), value(&node.value));
     }
-    for (name, node) in table.iter().filter(|(_, n)| has_header(n)) {
+    for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| **header) {
         path.push(key(name));
         match &node.value {
             Value::Array(items) => {
@@ -33,7 +34,7 @@ fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
             }
             Value::Table(inner) => {
                 // `[flow]` alone says nothing when everything in it has its own header.
-                if inner.is_empty() || inner.iter().any(|(_, n)| !has_header(n)) {
+                if inner.is_empty() || headers(inner).contains(&false) {
                     header(out, path, "[", "]");
                 }
                 body(out, inner, path);
@@ -49,6 +50,16 @@ fn header(out: &mut String, path: &[String], open: &str, close: &str) {
         out.push('\n');
     }
     let _ = writeln!(out, "{open}{}{close}", path.join("."));
+}
+
+/// Which keys of `table` have a header. After the first that does, all tables do: flows keep their order.
+fn headers(table: &Table) -> Vec<bool> {
+    let first = table.iter().position(|(_, n)| has_header(n)).unwrap_or(table.len());
+    table
+        .iter()
+        .enumerate()
+        .map(|(i, (_, n))| has_header(n) || (i > first && n.as_table().is_some()))
+        .collect()
 }
 
 /// Tables have headers, except an enum's short `{ kind = ... }`; so have lists of tables.

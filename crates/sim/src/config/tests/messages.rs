@@ -35,3 +35,12 @@ fn show() {
         println!("-----\n{}", r.unwrap_err().render(false));
     }
 }
+#[test]
+fn raw_schema() {
+    println!("{}", serde_json::to_string_pretty(&schema::<Spec>()).unwrap());
+    for k in reference::<Spec>() {
+        println!("{}", serde_json::to_string(&k).unwrap());
+    }
+    println!("{}", to_toml_string(&read(GOOD).unwrap()).unwrap());
+    println!("{}", Document::parse(GOOD, "a").unwrap().to_toml());
+}
