@@ -31,43 +31,52 @@ impl Document {
                 Err(mistake) => mistake,
             };
             let (place, missing) = mistake.place();
-            let cause = missing.as_ref().unwrap_or(&place);
-            if mistake.is_unknown_key() || !hidden.explains(cause) {
+            if !hidden.explains(missing.as_ref().unwrap_or(&place)) {
                 found.push(mistake.diagnostic(self));
             }
-            if let (Some(meant), Some((table, _))) = (mistake.meant(), split_last(&place)) {
-                hidden.hide(join(table, &meant));
+            if let (Some(meant), Some(table)) = (mistake.meant(), parent(&place)) {
+                hidden.excused.insert(join(table, &meant));
             }
-            if let Some(missing) = missing {
-                hidden.hide(missing);
-            }
-            // Look again without the place of this mistake.
-            if place.is_empty() || !hidden.hide(place) || found.len() >= MOST_MISTAKES {
+            hidden.excused.extend(missing);
+            if found.len() >= MOST_MISTAKES || !hidden.hide(&place) {
                 return Err(found.sorted());
             }
         }
     }
 }
 
-/// Dotted paths that are left out when a document is read again after a mistake.
+/// What is left out when a document is read again after a mistake.
 #[derive(Default)]
-pub(super) struct Hidden(BTreeSet<String>);
+pub(super) struct Hidden {
+    /// Dotted paths of keys and elements that are skipped.
+    left_out: BTreeSet<String>,
+    /// Dotted paths that may be missing: a mistake that was reported explains it.
+    excused: BTreeSet<String>,
+}
 
 impl Hidden {
-    fn hide(&mut self, path: String) -> bool {
-        self.0.insert(path)
+    /// Leaves out `place`, or what it is in if that was in vain. False when nothing is left.
+    fn hide(&mut self, place: &str) -> bool {
+        let mut place = place;
+        while !place.is_empty() {
+            if self.left_out.insert(place.to_owned()) {
+                return true;
+            }
+            place = parent(place).unwrap_or_default();
+        }
+        false
     }
 
     /// True when something at or below `path` was left out: a mistake there may be no more than its consequence.
     fn explains(&self, path: &str) -> bool {
-        let below = format!("{path}.");
-        path.is_empty() && !self.0.is_empty()
-            || self.0.contains(path)
-            || self.0.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
+        let below = if path.is_empty() { String::new() } else { format!("{path}.") };
+        self.excused.contains(path)
+            || self.left_out.contains(path)
+            || self.left_out.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
     }
 
-    fn contains(&self, trail: &Trail<'_>) -> bool {
-        !self.0.is_empty() && self.0.contains(&trail.dotted())
+    pub fn contains(&self, trail: &Trail<'_>) -> bool {
+        !self.left_out.is_empty() && self.left_out.contains(&trail.dotted())
     }
 }
 
@@ -77,11 +86,10 @@ fn join(table: &str, key: &str) -> String {
     path
 }
 
-/// The path of the table and the key in it.
-fn split_last(path: &str) -> Option<(&str, &str)> {
+/// The path of the table or list that the last step of `path` is in.
+fn parent(path: &str) -> Option<&str> {
     let (segments, _) = super::path::parse(path).ok()?;
-    let last = segments.last()?;
-    Some((path[..last.span.start].trim_end_matches('.'), &path[last.span.clone()]))
+    Some(path[..segments.last()?.span.start].trim_end_matches('.'))
 }
 
 /// A place in the tree that is being read.

@@ -60,6 +60,16 @@ impl<'de, 'p> Choice<'de, 'p> {
     }
 }
 
+impl<'de> Cursor<'de, '_> {
+    /// A key of `table` that is none of `known`.
+    fn other_key(self, table: Option<&'de Table>, known: &[&str]) -> Option<&'de str> {
+        table?.keys().find(|key| {
+            let trail = Trail { parent: Some(self.trail), step: Step::Key(key) };
+            !known.contains(key) && !self.hidden.contains(&trail)
+        })
+    }
+}
+
 fn at_kind(cursor: Cursor<'_, '_>, mistake: Mistake) -> Mistake {
     let trail = Trail { parent: Some(cursor.trail), step: Step::Key("kind") };
     mistake.at(|| trail.dotted(), Spot::Value)
@@ -84,7 +94,7 @@ impl<'de> de::VariantAccess<'de> for Choice<'de, '_> {
     type Error = Mistake;
 
     fn unit_variant(self) -> Result<(), Mistake> {
-        match self.table.and_then(|t| t.keys().find(|k| *k != "kind")) {
+        match self.cursor.other_key(self.table, &["kind"]) {
             None => Ok(()),
             Some(key) => {
                 let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
@@ -139,8 +149,7 @@ impl<'de> Content<'de, '_> {
     /// Continues with the key `value`.
     fn inside<T>(&self, read: impl FnOnce(Cursor<'de, '_>) -> Result<T, Mistake>) -> Result<T, Mistake> {
         let node = self.value().ok_or_else(|| Mistake::new(What::MissingKey("value".to_owned())))?;
-        let others = self.table.into_iter().flat_map(Table::keys).find(|k| *k != "kind" && *k != "value");
-        if let Some(key) = others {
+        if let Some(key) = self.cursor.other_key(self.table, &["kind", "value"]) {
             let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
             return Err(Mistake::new(What::UnknownKey(key.to_owned(), &["kind", "value"]))
                 .at(|| trail.dotted(), Spot::Key));
@@ -169,10 +178,12 @@ impl<'de> de::Deserializer<'de> for Content<'de, '_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let alone = self.table.is_none_or(|t| t.keys().all(|k| k == "kind" || k == "value"));
-        match self.value() {
-            Some(_) if alone => self.inside(|cursor| de::Deserializer::deserialize_any(cursor, visitor)),
-            _ => self.keys(visitor),
+        // Quantities ask this way; a table without `value` is for those who take any table.
+        let table = self.value().is_none() && self.cursor.other_key(self.table, &["kind"]).is_some();
+        if table {
+            self.keys(visitor)
+        } else {
+            self.inside(|c| de::Deserializer::deserialize_any(c, visitor))
         }
     }
 
@@ -198,8 +209,11 @@ impl<'de> de::Deserializer<'de> for Content<'de, '_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let empty = self.table.is_none_or(|t| t.keys().all(|k| k == "kind"));
-        if empty { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.cursor.other_key(self.table, &["kind"]).is_none() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Mistake> {

@@ -8,13 +8,15 @@ use toml::de::{DeTable, DeValue};
 use super::convert::Converter;
 use super::diagnostic::{Diagnostic, Diagnostics, Source};
 use super::path::{self, Segment};
-use super::tree::{Entry, Node, Origin, Table, Value, quoted};
+use super::tree::{Entry, Node, Origin, Table, Value, quoted, shortened};
 use super::write;
 
 /// Tables within tables, and lists within lists, end here.
 pub(super) const DEEPEST: usize = 48;
 /// Larger texts are not looked through for a second syntax error.
 const RECOVER_BELOW: usize = 256 * 1024;
+/// The parser's time grows with the square of the tables whose header follows that of a table inside them.
+const MOST_HEADERS: usize = 32_768;
 /// More syntax errors than this help nobody.
 const MOST_SYNTAX_ERRORS: usize = 20;
 
@@ -43,6 +45,10 @@ impl Document {
         doc.source = Source::new(text.to_owned());
         if let Some(at) = text.find('\0') {
             return Err(doc.syntax("a NUL byte: this is not a text file".to_owned(), at..at + 1).into());
+        }
+        if text.lines().filter(|line| line.trim_start().starts_with('[')).nth(MOST_HEADERS).is_some() {
+            let message = format!("more than {MOST_HEADERS} lines that begin with `[`");
+            return Err(Diagnostic::error(name, message).into());
         }
         let (mut root, errors) = match DeTable::parse(text) {
             Ok(root) => (root, Vec::new()),
@@ -207,7 +213,10 @@ impl Document {
 /// The parser's message, with what it leaves unsaid.
 fn in_words(message: &str, written: &str) -> (String, Option<String>) {
     if message.starts_with("duplicate key") {
-        return (format!("the key `{written}` is written twice"), Some("keep one of the two".to_owned()));
+        return (
+            format!("the key `{}` is written twice", shortened(written, 60)),
+            Some("keep one of the two".to_owned()),
+        );
     }
     if message.contains("string values must be quoted") {
         return ("text must stand in quotes".to_owned(), Some(format!("write {}", quoted(written))));

@@ -21,30 +21,32 @@ pub fn load_file(path: impl AsRef<Path>) -> Result<Document, Diagnostics> {
     Document::from_bytes(&bytes, &name)
 }
 
-fn read(path: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
-    let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => Diagnostic::error(name, "there is no such file").help_opt(near(path)),
-        ErrorKind::PermissionDenied => {
-            Diagnostic::error(name, "the file may not be read").help("you lack the permission: see `ls -l`")
+fn read(path: &Path, name: &str) -> Result<Vec<u8>, Diagnostics> {
+    let failed = |error: std::io::Error| -> Diagnostics {
+        match error.kind() {
+            ErrorKind::NotFound => Diagnostic::error(name, "there is no such file").help_opt(near(path)),
+            ErrorKind::PermissionDenied => Diagnostic::error(name, "the file may not be read")
+                .help("you lack the permission: see `ls -l`"),
+            _ => Diagnostic::error(name, format!("the file cannot be read: {error}")),
         }
-        _ => Diagnostic::error(name, format!("the file cannot be read: {error}")),
+        .into()
     };
     let meta = fs::metadata(path).map_err(failed)?;
     if meta.is_dir() {
         let files = names(path).into_iter().filter(|n| n.ends_with(".toml")).take(10);
         let files: Vec<String> = files.map(|n| format!("`{n}`")).collect();
         let help = (!files.is_empty()).then(|| format!("it holds {}", files.join(", ")));
-        return Err(Diagnostic::error(name, "this is a directory, not a file").help_opt(help));
+        return Err(Diagnostic::error(name, "this is a directory, not a file").help_opt(help).into());
     }
     if !meta.is_file() {
-        return Err(Diagnostic::error(name, "this is not a regular file"));
+        return Err(Diagnostic::error(name, "this is not a regular file").into());
     }
     let mut bytes = Vec::new();
     File::open(path).and_then(|f| f.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
     if bytes.len() as u64 > LARGEST {
         let message = format!("the file is larger than {} MiB", LARGEST >> 20);
-        return Err(Diagnostic::error(name, message)
-            .help("is it a configuration? a trace goes into a file of its own"));
+        let help = "is it a configuration? a trace goes into a file of its own";
+        return Err(Diagnostic::error(name, message).help(help).into());
     }
     Ok(bytes)
 }

@@ -8,7 +8,7 @@ use super::diagnostic::Diagnostic;
 use super::document::Document;
 use super::path;
 use super::suggest::{near_or_all, suggest};
-use super::tree::quoted;
+use super::tree::{quoted, shortened};
 
 /// The error type of the deserializer: what, and (once the innermost place has added it) where.
 #[derive(Debug)]
@@ -82,10 +82,6 @@ impl Mistake {
         }
     }
 
-    pub fn is_unknown_key(&self) -> bool {
-        matches!(self.0.what, What::UnknownKey(..))
-    }
-
     pub fn diagnostic(&self, doc: &Document) -> Diagnostic {
         let (path, spot) = self.0.at.as_ref().map_or(("", Spot::Value), |(p, s)| (p.as_str(), *s));
         let (mut message, help) = self.words();
@@ -99,7 +95,7 @@ impl Mistake {
         match &self.0.what {
             What::Message(m) => split_units(m),
             What::UnknownKey(key, known) => {
-                (format!("unknown key `{key}`"), Some(near_or_all(key, "keys", known)))
+                (format!("unknown key `{}`", shortened(key, 60)), Some(near_or_all(key, "keys", known)))
             }
             What::UnknownName(name, known) => {
                 (format!("unknown name {}", quoted(name)), Some(near_or_all(name, "names", known)))

@@ -150,7 +150,12 @@ impl<'a> Walk<'a> {
                 }
             }
             Some("object") if target.get("additionalProperties").is_some_and(Value::is_object) => {
-                "table by name".to_owned()
+                let mut item = KeyDoc::default();
+                self.describe_type(self.defs.resolve(&target["additionalProperties"]), &mut item);
+                match item.ty.as_str() {
+                    "table" => "table by name".to_owned(),
+                    other => format!("table by name: {other}"),
+                }
             }
             Some("object") => "table".to_owned(),
             _ => "value".to_owned(),

@@ -189,6 +189,9 @@ fn table_of(variant: &Variant<'_>, defs: &Defs<'_>) -> Value {
             others = content.get("additionalProperties").cloned().unwrap_or(json!(true));
         } else {
             rewrite(&mut content, defs);
+            if content.get("description").is_none() {
+                describe(&mut content, variant.description);
+            }
             properties.insert("value".to_owned(), content);
             required.push(json!("value"));
         }

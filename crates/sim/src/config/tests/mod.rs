@@ -9,7 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::*;
 
+mod description;
+mod hostile;
+mod loading;
 mod messages;
+mod notation;
+mod sets;
 
 /// A scenario.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
