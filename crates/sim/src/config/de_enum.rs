@@ -146,14 +146,17 @@ impl<'de> Content<'de, '_> {
         self.table.and_then(|t| t.get("value"))
     }
 
+    fn no_such_key(&self, key: &str) -> Mistake {
+        let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
+        Mistake::new(What::UnknownKey(key.to_owned(), &["value"])).at(|| trail.dotted(), Spot::Key)
+    }
+
     /// Continues with the key `value`.
     fn inside<T>(&self, read: impl FnOnce(Cursor<'de, '_>) -> Result<T, Mistake>) -> Result<T, Mistake> {
-        let node = self.value().ok_or_else(|| Mistake::new(What::MissingKey("value".to_owned())))?;
         if let Some(key) = self.cursor.other_key(self.table, &["kind", "value"]) {
-            let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key(key) };
-            return Err(Mistake::new(What::UnknownKey(key.to_owned(), &["kind", "value"]))
-                .at(|| trail.dotted(), Spot::Key));
+            return Err(self.no_such_key(key));
         }
+        let node = self.value().ok_or_else(|| Mistake::new(What::MissingKey("value".to_owned())))?;
         let trail = Trail { parent: Some(self.cursor.trail), step: Step::Key("value") };
         read(Cursor { node, trail: &trail, hidden: self.cursor.hidden })
     }
@@ -178,12 +181,13 @@ impl<'de> de::Deserializer<'de> for Content<'de, '_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        // Quantities ask this way; a table without `value` is for those who take any table.
-        let table = self.value().is_none() && self.cursor.other_key(self.table, &["kind"]).is_some();
-        if table {
-            self.keys(visitor)
-        } else {
-            self.inside(|c| de::Deserializer::deserialize_any(c, visitor))
+        // Quantities ask this way, and types that take any table.
+        match self.cursor.other_key(self.table, &["kind"]).filter(|_| self.value().is_none()) {
+            Some(key) => {
+                let unknown = self.no_such_key(key);
+                self.keys(visitor).map_err(|m| if m.is_table() { unknown } else { m })
+            }
+            None => self.inside(|cursor| de::Deserializer::deserialize_any(cursor, visitor)),
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) enum Spot {
 #[derive(Debug)]
 pub(super) enum What {
     Message(String),
+    /// A table where its type takes none.
+    Table(String),
     UnknownKey(String, &'static [&'static str]),
     UnknownName(String, &'static [&'static str]),
     MissingKey(String),
@@ -50,6 +52,11 @@ impl Mistake {
             self.0.help = help(&self.0.what);
         }
         self
+    }
+
+    /// True if the place, not known yet, holds a table that its type does not take.
+    pub fn is_table(&self) -> bool {
+        self.0.at.is_none() && matches!(self.0.what, What::Table(_))
     }
 
     /// Adds the place, unless one further inside has done so.
@@ -93,7 +100,7 @@ impl Mistake {
 
     fn words(&self) -> (String, Option<String>) {
         match &self.0.what {
-            What::Message(m) => split_units(m),
+            What::Message(m) | What::Table(m) => split_units(m),
             What::UnknownKey(key, known) => {
                 (format!("unknown key `{}`", shortened(key, 60)), Some(near_or_all(key, "keys", known)))
             }
@@ -126,7 +133,8 @@ impl de::Error for Mistake {
         Mistake::message(message.to_string())
     }
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Mistake {
-        Mistake::message(format!("expected {}; found {}", plain(&expected.to_string()), in_words(found)))
+        let message = format!("expected {}; found {}", plain(&expected.to_string()), in_words(found));
+        Mistake::new(if found == Unexpected::Map { What::Table(message) } else { What::Message(message) })
     }
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Mistake {
         Mistake::invalid_type(found, expected)

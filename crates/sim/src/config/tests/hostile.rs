@@ -115,20 +115,64 @@ fn a_very_long_line_is_shown_through_a_window() {
     assert!(rendered.contains("a.toml:1:100019") && rendered.len() < 2000, "{rendered}");
 }
 
-/// Dotted paths of all keys of GOOD that are not names of the user's.
-const KEYS: [&str; 11] = [
-    "scenario",
-    "scenario.seed",
-    "scenario.duration",
-    "link.wired.rate",
-    "link.wired.queue.packets",
-    "link.radio.loss",
-    "flow.ftp.from",
-    "flow.ftp.tcp.gain",
-    "flow.voice.app.rate",
-    "at.0.set",
-    "at.0.t",
-];
+/// A configuration of any names and numbers.
+fn any_spec() -> impl Strategy<Value = Spec> {
+    let name = || prop_oneof!["[a-z]{1,4}", any::<String>()];
+    let general =
+        (name(), any::<u32>(), any::<u64>(), any::<Option<u8>>()).prop_map(|(name, ms, seed, runs)| {
+            General { name, duration: Duration::from_millis(ms.into()), seed, runs }
+        });
+    let queue = prop_oneof![
+        Just(Queue::Unlimited),
+        any::<NonZeroU32>().prop_map(|packets| Queue::DropTail { packets }),
+        any::<u32>().prop_map(|n| Queue::Sized(Bytes(n.into()))),
+    ];
+    let link = (name(), name(), any::<u32>(), queue).prop_map(|(a, b, rate, queue)| Link {
+        between: [a, b],
+        rate: Bitrate(rate.into()),
+        queue,
+        loss: Ratio(0.25),
+    });
+    let app = prop_oneof![
+        Just(App::Bulk),
+        any::<u32>().prop_map(|n| App::Cbr(Cbr { rate: Bitrate(n.into()), packet: Bytes(1) })),
+    ];
+    let flow = (name(), name(), app, any::<u16>()).prop_map(|(from, to, app, iw)| Flow {
+        from,
+        to,
+        app,
+        tcp: Tcp { iw, ..Tcp::default() },
+    });
+    let at = prop::collection::vec((name(), name()), 0..3)
+        .prop_map(|set| At { t: Duration::ZERO, set: set.into_iter().collect() });
+    let links = prop::collection::vec((name(), link), 0..4);
+    let flows = prop::collection::vec((name(), flow), 0..4);
+    (general, links, flows, prop::collection::vec(at, 0..3)).prop_map(|(scenario, links, flows, at)| Spec {
+        scenario,
+        link: links.into_iter().collect(),
+        flow: flows.into_iter().collect(),
+        at,
+    })
+}
+
+/// The paths of all keys below `node` that are not names of the user's, nor `kind`.
+fn known_keys(node: &Node, path: &[String], out: &mut Vec<String>) {
+    let names_follow = match path {
+        [only] => only == "link" || only == "flow",
+        [.., set] => path[0] == "at" && set == "set",
+        [] => false,
+    };
+    let inner = |name: &str| [path, &[name.to_owned()]].concat();
+    for (key, value) in node.as_table().into_iter().flat_map(Table::iter) {
+        if !names_follow && key != "kind" {
+            out.push(dotted(inner(key)));
+        }
+        known_keys(value, &inner(key), out);
+    }
+    for (i, value) in node.as_array().into_iter().flatten().enumerate() {
+        known_keys(value, &inner(&i.to_string()), out);
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
@@ -169,18 +213,30 @@ proptest! {
     }
 
     #[test]
-    fn one_misspelt_key_is_reported_at_its_line_and_column(which in 0..KEYS.len(), extra in "[a-z]{1,2}") {
-        let path = KEYS[which];
-        let good = Document::parse(GOOD, "a.toml").unwrap();
+    fn any_configuration_is_read_back_equal(spec in any_spec()) {
+        let text = to_toml_string(&spec).unwrap();
+        prop_assert_eq!(read(&text).map_err(|e| TestCaseError::fail(e.to_string()))?, spec);
+    }
+
+    #[test]
+    fn one_misspelt_key_is_reported_at_its_line_and_column(
+        spec in any_spec(), which in any::<prop::sample::Index>(), extra in "[a-z]{1,2}"
+    ) {
+        let mut text = to_toml_string(&spec).unwrap();
+        let good = Document::parse(&text, "a.toml").unwrap();
+        let mut keys = Vec::new();
+        known_keys(good.root(), &[], &mut keys);
+        let path = which.get(&keys);
         let at = good.error_at_key(path, "here");
         let span = at.span.clone().unwrap();
-        let mut text = GOOD.to_owned();
+        // Every place that writes the key: `[flow.a]` and `[flow.a.tcp]` both write `flow`.
+        prop_assume!(!["scenario", "link", "flow", "at"].contains(&path.as_str()));
         text.insert_str(span.end, &extra);
         let errors = read(&text).unwrap_err();
         let misspelt = format!("{path}{extra}");
         let name = misspelt.rsplit('.').next().unwrap_or_default();
         let found = errors.iter().find(|d| d.message == format!("unknown key `{name}`"));
-        let found = found.ok_or_else(|| TestCaseError::fail(errors.to_string()))?;
+        let found = found.ok_or_else(|| TestCaseError::fail(format!("{path} in\n{text}\n{errors}")))?;
         prop_assert_eq!((found.line, found.column), (at.line, at.column));
         prop_assert_eq!(found.key.as_deref(), Some(misspelt.as_str()));
     }

@@ -140,6 +140,9 @@ fn a_unit_variant_takes_no_keys_and_a_wrapped_value_no_others() {
     assert!(text.ends_with("= help: `unlimited` has no keys of its own"), "{text}");
     let text = complaints(&format!("{base}{{ kind = \"sized\", value = \"1 B\", packets = 3 }}"));
     assert!(text.starts_with("error: unknown key `packets`"), "{text}");
+    let text = complaints(&format!("{base}{{ kind = \"sized\", vale = \"1 B\" }}"));
+    assert!(text.starts_with("error: unknown key `vale`\n --> a.toml:6:27"), "{text}");
+    assert!(text.ends_with("= help: did you mean `value`?"), "{text}");
     let text = complaints(&format!("{base}\"sized\""));
     assert!(text.ends_with("= help: write `{ kind = \"sized\", value = ... }`"), "{text}");
     let text = complaints(&format!("{base}{{ packets = 3 }}"));

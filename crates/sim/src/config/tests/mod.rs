@@ -17,7 +17,7 @@ mod notation;
 mod sets;
 
 /// A scenario.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spec {
     /// General.
@@ -34,7 +34,7 @@ pub(super) struct Spec {
 }
 
 /// General.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct General {
     /// What the run is called.
@@ -55,7 +55,7 @@ fn ten_seconds() -> Duration {
 }
 
 /// A link.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Link {
     /// The two nodes.
@@ -71,7 +71,7 @@ pub(super) struct Link {
 }
 
 /// Where packets wait.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Queue {
     /// For ever.
@@ -97,7 +97,7 @@ impl Default for Queue {
 }
 
 /// A flow.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Flow {
     /// The sender's node.
@@ -113,7 +113,7 @@ pub(super) struct Flow {
 }
 
 /// An application.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum App {
     /// As much as the window lets.
@@ -124,7 +124,7 @@ pub(super) enum App {
 }
 
 /// A constant rate.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Cbr {
     /// The rate.
@@ -139,7 +139,7 @@ fn packet() -> Bytes {
 }
 
 /// TCP.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Tcp {
     /// Congestion control.
@@ -153,7 +153,7 @@ pub(super) struct Tcp {
 }
 
 /// Congestion control.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Cc {
     /// RFC 5681.
@@ -166,7 +166,7 @@ pub(super) enum Cc {
 }
 
 /// A change.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct At {
     /// When.
