@@ -1,5 +1,6 @@
 //! The tree of a configuration: TOML values that remember who wrote them.
 
+use std::fmt;
 use std::ops::Range;
 
 use indexmap::IndexMap;
@@ -157,6 +158,13 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
         }
     }
     out
+}
+
+/// The value as TOML on one line.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&super::write::value(self))
+    }
 }
 
 impl From<Value> for Node {

@@ -117,3 +117,16 @@ fn programs_insert_and_look_up_by_path() {
     assert_eq!(errors.0[0].message, "the key `from` is missing in `flow.\"my flow\"`");
     assert!(doc.insert("scenario.seed.x", true).is_err());
 }
+
+#[test]
+fn a_later_change_keeps_the_line_that_wrote_it() {
+    let mut doc = Document::parse(&GOOD.replace("10 %", "10 ms"), "a.toml").unwrap();
+    let changes = doc.get("at.0.set").and_then(Node::as_table).unwrap().clone();
+    for (path, value) in changes.iter() {
+        assert_eq!(value.value.to_string(), "\"10 ms\"");
+        doc.insert(path, value.clone()).unwrap();
+    }
+    let errors = doc.read::<Spec>().unwrap_err();
+    assert_eq!(errors.0[0].key.as_deref(), Some("link.radio.loss"));
+    assert_eq!((errors.0[0].line, errors.0[0].column), (Some(33), Some(29)));
+}
