@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ModuleNotFoundError:  # Python 3.10
+else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,14 +120,15 @@ def private_imports(source: str, depth: int) -> list[str]:
     """
     wrong = []
     for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level > depth + 1:
-                wrong.append(f"line {node.lineno}: {'.' * node.level}{node.module or ''}")
-            elif node.level == 0:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif node.level > depth + 1:
+            wrong.append(f"line {node.lineno}: {'.' * node.level}{node.module or ''}")
+        elif node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
             top, *parts = name.split(".")
             if top == "lasthop" and any(p.startswith("_") and not p.startswith("__") for p in parts):
