@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -95,3 +96,16 @@ def test_the_bench_table_shows_what_was_measured_and_nothing_else() -> None:
     fill = load(DOCS / "fill_bench.py")
     text = fill.table([{"name": "dumbbell1", "sim_s_per_s": 312.4, "instructions": 2.5e9}])
     assert "| `dumbbell1` | 312 |  |  |  | 2.5 G |" in text
+
+
+def test_every_test_that_the_validation_page_names_exists() -> None:
+    page = (DOCS / "validation.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:crates|tests)/[\w/.]+)`: `(\w+)`", page)
+    assert named
+    missing = [
+        f"{path}: {name}"
+        for path, name in named
+        if not (DOCS.parent / path).is_file()
+        or not re.search(rf"\b(fn|def) {name}\(", (DOCS.parent / path).read_text())
+    ]
+    assert missing == []
