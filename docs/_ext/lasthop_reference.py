@@ -122,7 +122,9 @@ def tables_page(described: Mapping[str, Any]) -> str:
     out = ["# Tables\n\nThe same texts stand in the metadata of each column, in Parquet and in Arrow.\n"]
     for table in described["tables"]:
         out.append(f"## `{table['name']}`\n")
-        if table.get("row"):
+        if table.get("description"):
+            out.append(f"{table['description']}\n")
+        elif table.get("row"):
             out.append(f"One row is {table['row']}.\n")
         out.append("| column | type | unit | what |\n|---|---|---|---|")
         out += [
