@@ -1,1 +1,35 @@
-//! placeholder
+//! The wired world of Lasthop: packets, queues, pipes, trace links, IPv4 fragmentation, UDP, applications, the flow
+//! monitor.
+//!
+//! Everything is sans-IO (ARCHITECTURE.md, the law of time) and deals in descriptors: a packet is a
+//! [`Packet`] in `sim`'s slab, queues and links carry [`Item`]s. Bytes exist only where headers are encoded for captures.
+
+pub mod app;
+pub mod config;
+pub mod ipv4;
+mod link;
+mod monitor;
+mod packet;
+mod pipe;
+mod queue;
+mod registry;
+pub mod trace;
+mod trace_link;
+pub mod udp;
+mod wire;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use app::{App, AppConfig};
+pub use config::DirectionConfig;
+pub use link::Link;
+pub use monitor::{FlowMonitor, FlowStats, jain};
+pub use packet::{DropCause, Dropped, Ecn, Item, Packet, PipeOut};
+pub use pipe::{Account, Occupancy, Pipe};
+pub use queue::{DropTailConfig, Fifo, HeadDropConfig, Limit, QUEUES, Queue, QueueConfig};
+pub use registry::{Entry, Parameter, UnknownName};
+pub use trace_link::{Playback, TraceEnd, TraceLink};
+pub use wire::WireModel;

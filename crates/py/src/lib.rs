@@ -1,1 +1,53 @@
-//! placeholder
+//! The Python face of Lasthop, and nothing else: a scenario goes in, Arrow columns come out.
+//!
+//! The one crate that names pyo3. Runs happen without the interpreter lock, in Rust threads; results leave as
+//! Arrow record batches that pyarrow, pandas and polars share without copying. `python/lasthop/_core.pyi` is the
+//! contract, held by `stubtest`.
+
+mod error;
+mod run;
+mod scenario;
+mod simulation;
+
+use pyo3::prelude::*;
+
+/// Converts a capacity trace to the Mahimahi format; returns statistics as JSON.
+#[pyfunction]
+#[pyo3(signature = (src, dst, format=None))]
+fn import_trace(
+    src: std::path::PathBuf,
+    dst: std::path::PathBuf,
+    format: Option<&str>,
+    py: Python<'_>,
+) -> PyResult<String> {
+    py.detach(|| lasthop_sim::import_trace(&src, &dst, format))
+        .map(|stats| stats.to_string())
+        .map_err(|e| error::raise(&e))
+}
+
+/// JSON Schema of a scenario file.
+#[pyfunction]
+fn json_schema() -> String {
+    lasthop_sim::json_schema().to_string()
+}
+
+/// JSON: every plug-in by name, every table with its columns, every scenario key.
+#[pyfunction]
+fn describe() -> String {
+    lasthop_sim::describe().to_string()
+}
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("LasthopError", m.py().get_type::<error::LasthopError>())?;
+    m.add_class::<scenario::Scenario>()?;
+    m.add_class::<run::RunOutput>()?;
+    m.add_class::<simulation::Simulation>()?;
+    m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(run::run_many, m)?)?;
+    m.add_function(wrap_pyfunction!(import_trace, m)?)?;
+    m.add_function(wrap_pyfunction!(json_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(describe, m)?)?;
+    Ok(())
+}

@@ -1,1 +1,36 @@
-//! placeholder
+//! A TCP endpoint with exchangeable congestion control, loss recovery, RTT and RTO, and ACK policy.
+//!
+//! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and lengths; the
+//! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
+//!
+//! What is simplified, all of it by intent: no urgent data, no ECN reaction, no path MTU discovery, no keep-alive,
+//! no TCP Fast Open, no undo of a spurious timeout (it is detected and counted). Data
+//! segments carry SACK blocks only when their octets are left over.
+
+mod ack_policy;
+pub mod cc;
+mod config;
+mod endpoint;
+mod flight;
+mod options;
+pub mod profile;
+mod reassembly;
+pub mod recovery;
+mod registry;
+mod rto;
+mod rtt;
+mod segment;
+mod state;
+
+pub use cc::CcName;
+pub use config::{
+    BackoffFloor, Config, Growth, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
+    TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasRto, VegasSampleOrder,
+};
+pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info};
+pub use options::{OptionError, Options};
+pub use profile::Profile;
+pub use recovery::CaState;
+pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry};
+pub use segment::{DecodeError, Decoded, Flags, SackBlocks, Segment, Timestamps, checksum_is_right};
+pub use state::{Input, State, TRANSITIONS};

@@ -1,0 +1,116 @@
+//! The declaration of a table: columns with types, units and descriptions.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+
+/// A table as declared, usually in a `const`.
+#[derive(Clone, Copy, Debug)]
+pub struct TableDef {
+    /// Its name, as in file names.
+    pub name: &'static str,
+    /// What one row is, and what the table is for.
+    pub description: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [ColumnDef],
+}
+
+/// One column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnDef {
+    /// Its name; carries the unit where there is one (`time_s`).
+    pub name: &'static str,
+    /// The type of its values.
+    pub kind: ColumnType,
+    /// Whether values may be missing.
+    pub nullable: bool,
+    /// The unit; empty where there is none.
+    pub unit: &'static str,
+    /// What it is.
+    pub description: &'static str,
+}
+
+/// The type of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// 64-bit floating point.
+    F64,
+    /// Signed 64-bit integer.
+    I64,
+    /// Unsigned 64-bit integer.
+    U64,
+    /// True or false.
+    Bool,
+    /// Text that differs from row to row.
+    Text,
+    /// One of a few names (flows, causes): stored once each, dictionary-encoded.
+    Name,
+}
+
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $fn:ident => $kind:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        pub const fn $fn(name: &'static str, unit: &'static str, description: &'static str) -> ColumnDef {
+            ColumnDef { name, kind: ColumnType::$kind, nullable: false, unit, description }
+        }
+    )*};
+}
+
+impl ColumnDef {
+    constructors! {
+        /// A column of floating-point numbers.
+        f64 => F64,
+        /// A column of signed integers.
+        i64 => I64,
+        /// A column of unsigned integers.
+        u64 => U64,
+        /// A column of truths.
+        bool => Bool,
+        /// A column of free text.
+        text => Text,
+        /// A column of names.
+        name => Name,
+    }
+
+    /// The same column, where values may be missing.
+    pub const fn nullable(mut self) -> ColumnDef {
+        self.nullable = true;
+        self
+    }
+}
+
+impl ColumnType {
+    /// The Arrow type.
+    pub fn arrow(self) -> DataType {
+        match self {
+            ColumnType::F64 => DataType::Float64,
+            ColumnType::I64 => DataType::Int64,
+            ColumnType::U64 => DataType::UInt64,
+            ColumnType::Bool => DataType::Boolean,
+            ColumnType::Text => DataType::Utf8,
+            ColumnType::Name => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        }
+    }
+}
+
+impl TableDef {
+    /// The Arrow schema: "unit" and "description" in each field's metadata, "table" and "description" in the schema's.
+    pub fn schema(&self) -> SchemaRef {
+        let text = |s: &str| s.to_owned();
+        let fields: Vec<Field> = self
+            .columns
+            .iter()
+            .map(|c| {
+                let metadata = [(text("unit"), text(c.unit)), (text("description"), text(c.description))];
+                Field::new(c.name, c.kind.arrow(), c.nullable).with_metadata(metadata.into_iter().collect())
+            })
+            .collect();
+        let metadata = [(text("table"), text(self.name)), (text("description"), text(self.description))];
+        Arc::new(Schema::new_with_metadata(fields, metadata.into_iter().collect()))
+    }
+
+    /// The place of the column called `name`.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+}

@@ -1,0 +1,56 @@
+//! What can go wrong with a table.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use thiserror::Error;
+
+/// A table that could not be filled, written or read.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// The file could not be created or written: disk full, no permission, no such folder.
+    #[error("cannot write {}: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system or the encoder said.
+        reason: String,
+    },
+    /// The file could not be read, or is no Parquet.
+    #[error("cannot read {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system or the decoder said.
+        reason: String,
+    },
+    /// A row that is not what its table declares: a mistake in the program.
+    #[error("table `{table}`: {what}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// What does not fit.
+        what: String,
+    },
+}
+
+impl CaptureError {
+    pub(crate) fn write(path: &Path, reason: impl ToString) -> CaptureError {
+        CaptureError::Write { path: path.to_owned(), reason: reason.to_string() }
+    }
+    pub(crate) fn read(path: &Path, reason: impl ToString) -> CaptureError {
+        CaptureError::Read { path: path.to_owned(), reason: reason.to_string() }
+    }
+}
+
+/// The system's own words where an encoder's error wraps them.
+pub(crate) fn reason(error: &ParquetError) -> String {
+    match error {
+        ParquetError::External(inner) => match inner.downcast_ref::<io::Error>() {
+            Some(io) => io.to_string(),
+            None => inner.to_string(),
+        },
+        other => other.to_string(),
+    }
+}

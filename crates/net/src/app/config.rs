@@ -1,0 +1,341 @@
+//! How a scenario writes an application, and the table of all kinds.
+
+use std::str::FromStr;
+
+use lasthop_engine::Stream;
+use lasthop_units::{Bitrate, Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::registry::{Entry, Parameter, UnknownName, find};
+use crate::udp::MAX_DATAGRAM;
+
+/// What an application runs over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// A byte stream.
+    #[default]
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// What a flow's application does. Data flows from the flow's `from` to its `to`; only `request-response` answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppConfig {
+    /// Sends for ever, as fast as the transport takes it (TCP only).
+    Bulk(BulkConfig),
+    /// Sends a file and closes (TCP only).
+    File(FileConfig),
+    /// Requests from `from`, responses from `to`, one at a time on one connection (TCP only).
+    RequestResponse(RequestResponseConfig),
+    /// Packets at a rate while on, silence while off.
+    OnOff(OnOffConfig),
+    /// Packets at a constant rate.
+    Cbr(CbrConfig),
+}
+
+/// Parameters of `bulk`: none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BulkConfig {}
+
+/// Parameters of `file`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FileConfig {
+    /// Size of the file.
+    pub size: Bytes,
+}
+
+/// Parameters of `request-response`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RequestResponseConfig {
+    /// Size of a request.
+    pub request: Bytes,
+    /// Size of a response.
+    pub response: Bytes,
+    /// Mean time between a response and the next request.
+    pub think: Duration,
+    /// Distribution of that time.
+    pub think_distribution: Distribution,
+    /// Number of requests; without it they go on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+/// Parameters of `on-off`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OnOffConfig {
+    /// Rate while on, payload bytes counted.
+    pub rate: Bitrate,
+    /// Payload of a packet (over TCP: bytes written at a time).
+    pub size: Bytes,
+    /// Mean length of an on period.
+    pub on: Duration,
+    /// Distribution of the on periods.
+    pub on_distribution: Distribution,
+    /// Mean length of an off period.
+    pub off: Duration,
+    /// Distribution of the off periods.
+    pub off_distribution: Distribution,
+    /// Shape of Pareto distributions, above 1.
+    pub shape: f64,
+}
+
+/// Parameters of `cbr`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CbrConfig {
+    /// Rate, payload bytes counted.
+    pub rate: Bitrate,
+    /// Payload of a packet (over TCP: bytes written at a time).
+    pub size: Bytes,
+}
+
+/// How a time is distributed around its mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Always the mean.
+    #[default]
+    Constant,
+    /// Exponential with that mean.
+    Exponential,
+    /// Pareto with that mean and the given shape.
+    Pareto,
+}
+
+impl Default for FileConfig {
+    fn default() -> Self {
+        FileConfig { size: Bytes(1_000_000) }
+    }
+}
+impl Default for RequestResponseConfig {
+    fn default() -> Self {
+        RequestResponseConfig {
+            request: Bytes(300),
+            response: Bytes(100_000),
+            think: Duration::from_secs(1),
+            think_distribution: Distribution::Constant,
+            count: None,
+        }
+    }
+}
+impl Default for OnOffConfig {
+    fn default() -> Self {
+        OnOffConfig {
+            rate: Bitrate(1_000_000),
+            size: Bytes(1000),
+            on: Duration::from_secs(1),
+            on_distribution: Distribution::Exponential,
+            off: Duration::from_secs(1),
+            off_distribution: Distribution::Exponential,
+            shape: 1.5,
+        }
+    }
+}
+impl Default for CbrConfig {
+    fn default() -> Self {
+        CbrConfig { rate: Bitrate(1_000_000), size: Bytes(1000) }
+    }
+}
+impl Default for AppConfig {
+    fn default() -> Self {
+        AppConfig::Bulk(BulkConfig {})
+    }
+}
+
+const fn parameter(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, default, summary }
+}
+
+/// Every kind of application: name, what it does, where it comes from, parameters.
+pub const APPS: &[Entry] = &[
+    Entry {
+        name: "bulk",
+        summary: "sends for ever, as fast as the transport takes it (TCP)",
+        source: "ns-2 FTP, ns-3 BulkSend with MaxBytes 0",
+        parameters: &[],
+    },
+    Entry {
+        name: "file",
+        summary: "sends a file and closes (TCP)",
+        source: "ns-3 BulkSend with MaxBytes",
+        parameters: &[parameter("size", "1 MB", "size of the file")],
+    },
+    Entry {
+        name: "request-response",
+        summary: "requests and responses, one at a time on one connection (TCP)",
+        source: "as HTTP/1.1 without pipelining, RFC 9112",
+        parameters: &[
+            parameter("request", "300 B", "size of a request"),
+            parameter("response", "100 kB", "size of a response"),
+            parameter("think", "1 s", "mean time between a response and the next request"),
+            parameter("think_distribution", "constant", "constant or exponential"),
+            parameter("count", "for ever", "number of requests"),
+        ],
+    },
+    Entry {
+        name: "on-off",
+        summary: "packets at a rate while on, silence while off",
+        source: "ns-2 Exponential and Pareto traffic, ns-3 OnOffApplication",
+        parameters: &[
+            parameter("rate", "1 Mbit/s", "rate while on"),
+            parameter("size", "1000 B", "payload of a packet"),
+            parameter("on", "1 s", "mean length of an on period"),
+            parameter("on_distribution", "exponential", "constant, exponential or pareto"),
+            parameter("off", "1 s", "mean length of an off period"),
+            parameter("off_distribution", "exponential", "constant, exponential or pareto"),
+            parameter("shape", "1.5", "shape of Pareto distributions, above 1"),
+        ],
+    },
+    Entry {
+        name: "cbr",
+        summary: "packets at a constant rate",
+        source: "ns-2 CBR",
+        parameters: &[
+            parameter("rate", "1 Mbit/s", "rate"),
+            parameter("size", "1000 B", "payload of a packet"),
+        ],
+    },
+];
+
+/// The kind `name` of [`APPS`] with its default parameters.
+impl FromStr for AppConfig {
+    type Err = UnknownName;
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        Ok(match find("application", APPS, name)?.name {
+            "file" => AppConfig::File(FileConfig::default()),
+            "request-response" => AppConfig::RequestResponse(RequestResponseConfig::default()),
+            "on-off" => AppConfig::OnOff(OnOffConfig::default()),
+            "cbr" => AppConfig::Cbr(CbrConfig::default()),
+            _ => AppConfig::default(),
+        })
+    }
+}
+
+impl AppConfig {
+    /// The name in [`APPS`].
+    pub const fn name(&self) -> &'static str {
+        match self {
+            AppConfig::Bulk(_) => "bulk",
+            AppConfig::File(_) => "file",
+            AppConfig::RequestResponse(_) => "request-response",
+            AppConfig::OnOff(_) => "on-off",
+            AppConfig::Cbr(_) => "cbr",
+        }
+    }
+
+    /// The first mistake that types alone do not catch: the key, what is wrong and the remedy.
+    pub fn validate(&self, transport: Transport) -> Result<(), (&'static str, String)> {
+        let stream_only =
+            matches!(self, AppConfig::Bulk(_) | AppConfig::File(_) | AppConfig::RequestResponse(_));
+        if stream_only && transport == Transport::Udp {
+            let why = "needs a byte stream: use transport \"tcp\", or the app \"cbr\" or \"on-off\" over UDP";
+            return Err(("kind", format!("{} {why}", self.name())));
+        }
+        match self {
+            AppConfig::Bulk(_) => Ok(()),
+            AppConfig::File(c) => above_zero("size", c.size.0),
+            AppConfig::RequestResponse(c) => {
+                above_zero("request", c.request.0)?;
+                above_zero("response", c.response.0)?;
+                if c.think_distribution == Distribution::Pareto {
+                    return Err(("think_distribution", "is constant or exponential".to_owned()));
+                }
+                above_zero("count", c.count.map_or(1, u64::from))
+            }
+            AppConfig::OnOff(c) => {
+                packets(c.rate, c.size, transport)?;
+                above_zero("on", c.on.0)?;
+                if c.shape.is_finite() && c.shape > 1.0 {
+                    return Ok(());
+                }
+                Err((
+                    "shape",
+                    format!("{} is out of range: a Pareto with a mean has a shape above 1", c.shape),
+                ))
+            }
+            AppConfig::Cbr(c) => packets(c.rate, c.size, transport),
+        }
+    }
+}
+
+fn packets(rate: Bitrate, size: Bytes, transport: Transport) -> Result<(), (&'static str, String)> {
+    above_zero("rate", rate.0)?;
+    above_zero("size", size.0)?;
+    if transport == Transport::Udp && size.0 > u64::from(MAX_DATAGRAM) {
+        return Err(("size", format!("{size} is out of range: a datagram holds up to {MAX_DATAGRAM} B")));
+    }
+    if size.0 > u64::from(u32::MAX) {
+        return Err(("size", format!("{size} is out of range: up to {} B at a time", u32::MAX)));
+    }
+    Ok(())
+}
+
+fn above_zero(key: &'static str, value: u64) -> Result<(), (&'static str, String)> {
+    if value > 0 { Ok(()) } else { Err((key, "must be above zero".to_owned())) }
+}
+
+impl Distribution {
+    /// A time with this `mean`.
+    pub(super) fn draw(self, mean: Duration, shape: f64, stream: &mut Stream) -> Duration {
+        let seconds = mean.as_secs_f64();
+        match self {
+            Distribution::Constant => mean,
+            Distribution::Exponential => Duration::from_secs_f64(stream.exponential(seconds)),
+            // The mean of a Pareto is min * shape / (shape - 1).
+            Distribution::Pareto => {
+                Duration::from_secs_f64(stream.pareto(shape, seconds * (shape - 1.0) / shape))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_engine::{Draw, Purpose};
+
+    #[test]
+    fn every_name_of_the_table_is_read_back_as_itself_and_valid() {
+        for entry in APPS {
+            let config: AppConfig = entry.name.parse().unwrap();
+            assert_eq!(config.name(), entry.name);
+            assert_eq!(config.validate(Transport::Tcp), Ok(()));
+        }
+        assert!("ftp".parse::<AppConfig>().unwrap_err().to_string().contains("known: bulk, file"));
+    }
+
+    #[test]
+    fn mistakes_name_their_key() {
+        let key = |c: AppConfig, t| c.validate(t).unwrap_err().0;
+        assert_eq!(key(AppConfig::default(), Transport::Udp), "kind");
+        assert_eq!(key(AppConfig::File(FileConfig { size: Bytes(0) }), Transport::Tcp), "size");
+        let cbr = |rate, size| AppConfig::Cbr(CbrConfig { rate: Bitrate(rate), size: Bytes(size) });
+        assert_eq!(key(cbr(0, 1), Transport::Udp), "rate");
+        assert_eq!(key(cbr(1, 65_508), Transport::Udp), "size");
+        assert_eq!(cbr(1, 65_508).validate(Transport::Tcp), Ok(()));
+        let on_off = OnOffConfig { shape: 1.0, ..OnOffConfig::default() };
+        assert_eq!(key(AppConfig::OnOff(on_off), Transport::Udp), "shape");
+    }
+
+    /// n = 10^5, mean 2 s: exponential has standard error 2 / sqrt(n) = 6.3 ms; a Pareto of shape 3 has a standard
+    /// deviation of mean / sqrt(shape (shape - 2)) = 1.15 s, so 3.7 ms.
+    #[test]
+    fn times_have_their_mean() {
+        let draw = Draw::new(1, Purpose::Test, 0);
+        let mean = |d: Distribution| {
+            let time = |n| d.draw(Duration::from_secs(2), 3.0, &mut draw.stream(n)).as_secs_f64();
+            (0..100_000).map(time).sum::<f64>() / 1e5
+        };
+        assert_eq!(mean(Distribution::Constant), 2.0);
+        assert!((mean(Distribution::Exponential) - 2.0).abs() < 5.0 * 0.0063);
+        assert!((mean(Distribution::Pareto) - 2.0).abs() < 5.0 * 0.0037);
+    }
+}

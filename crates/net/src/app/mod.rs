@@ -1,0 +1,320 @@
+//! Applications: one object per flow that sees both ends.
+//!
+//! Contract: `start(now, out)` and `stop(now, out)` from the scenario; over TCP `sim` opens the connection at the
+//! start and tells `on_established` once, `on_writable` for each end whenever its send buffer has room (first right after
+//! it is established), `on_delivered` for bytes that arrive in order, `on_closed` when an end's peer has closed. Over UDP
+//! there is `on_datagram`. Time passes by `poll_at` and `on_time`. What the application wants done is appended to
+//! `out`, in order.
+//!
+//! An application never writes more than the room it was told of; what it has to write beyond that waits inside as a
+//! number.
+
+mod config;
+mod source;
+mod stats;
+
+pub use config::{
+    APPS, AppConfig, BulkConfig, CbrConfig, Distribution, FileConfig, OnOffConfig, RequestResponseConfig,
+    Transport,
+};
+pub use stats::{AppStats, Completions};
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{Duration, FlowId, Id, Instant};
+
+use source::Source;
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// The flow's `from`: it opens the connection.
+    A = 0,
+    /// The flow's `to`.
+    B = 1,
+}
+
+/// What an application wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Write `bytes` into the stream at `end`; there is room for them.
+    Write {
+        /// Where.
+        end: End,
+        /// How many, above zero.
+        bytes: u64,
+    },
+    /// Send one datagram from `end`.
+    SendDatagram {
+        /// Where.
+        end: End,
+        /// Payload [bytes].
+        size: u32,
+    },
+    /// Nothing more will be written at `end`.
+    Close {
+        /// Where.
+        end: End,
+    },
+}
+
+/// The application of one flow.
+#[derive(Clone, Debug)]
+pub struct App {
+    kind: Kind,
+    transport: Transport,
+    draw: Draw,
+    running: bool,
+    established: bool,
+    sides: [Side; 2],
+    stats: AppStats,
+}
+
+/// One end's stream.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    /// Still to be written; `u64::MAX` is without end.
+    wanted: u64,
+    /// Room in the send buffer as far as known.
+    room: u64,
+    /// Close when all is written.
+    closing: bool,
+    closed: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Bulk,
+    File { size: u64 },
+    RequestResponse { config: RequestResponseConfig, issued: Instant, next: Option<Instant> },
+    Source { source: Source, size: u64 },
+}
+
+const ENDLESS: u64 = u64::MAX;
+
+impl App {
+    /// The application of `flow`, with draws of its own. `config` is valid for `transport`.
+    pub fn new(config: &AppConfig, transport: Transport, seed: u64, flow: FlowId) -> App {
+        let draw = Draw::new(seed, Purpose::Traffic, flow.index() as u64);
+        let kind = match config {
+            AppConfig::Bulk(_) => Kind::Bulk,
+            AppConfig::File(c) => Kind::File { size: c.size.0 },
+            AppConfig::RequestResponse(c) => {
+                Kind::RequestResponse { config: c.clone(), issued: Instant::ZERO, next: None }
+            }
+            AppConfig::OnOff(c) => Kind::Source { source: Source::on_off(c.clone()), size: c.size.0 },
+            AppConfig::Cbr(c) => Kind::Source { source: Source::cbr(c.rate, c.size), size: c.size.0 },
+        };
+        App {
+            kind,
+            transport,
+            draw,
+            running: false,
+            established: false,
+            sides: Default::default(),
+            stats: AppStats::default(),
+        }
+    }
+
+    /// The flow starts. Over TCP the application begins when the connection is established.
+    pub fn start(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if self.running {
+            return;
+        }
+        self.running = true;
+        self.stats.started.get_or_insert(now);
+        if self.established || self.transport == Transport::Udp {
+            self.begin(now, out);
+        }
+    }
+
+    /// The flow stops: what is not written yet is forgotten, and A's stream is closed. A UDP flow may start again.
+    pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
+        if !self.running {
+            return;
+        }
+        self.running = false;
+        self.sides.iter_mut().for_each(|side| side.wanted = 0);
+        match &mut self.kind {
+            Kind::RequestResponse { next, .. } => *next = None,
+            Kind::Source { source, .. } => source.stop(),
+            Kind::Bulk | Kind::File { .. } => {}
+        }
+        if self.transport == Transport::Tcp {
+            self.close(End::A, out);
+        }
+    }
+
+    /// The connection stands, at both ends.
+    pub fn on_established(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if !self.established {
+            self.established = true;
+            if self.running {
+                self.begin(now, out);
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Instant, out: &mut Vec<Action>) {
+        match &mut self.kind {
+            Kind::Bulk => self.want(End::A, ENDLESS, out),
+            Kind::File { size } => {
+                let size = *size;
+                self.sides[End::A as usize].closing = true;
+                self.want(End::A, size, out);
+            }
+            Kind::RequestResponse { next, .. } => {
+                *next = Some(now);
+                self.on_time(now, out);
+            }
+            Kind::Source { source, .. } => {
+                source.start(now, self.draw);
+                self.on_time(now, out);
+            }
+        }
+    }
+
+    /// When it wants to be woken.
+    pub fn poll_at(&self) -> Option<Instant> {
+        match &self.kind {
+            Kind::Bulk | Kind::File { .. } => None,
+            Kind::RequestResponse { next, .. } => *next,
+            Kind::Source { source, .. } => source.poll_at(),
+        }
+    }
+
+    /// Its moment has come. Early calls are harmless.
+    pub fn on_time(&mut self, now: Instant, out: &mut Vec<Action>) {
+        match &mut self.kind {
+            Kind::Bulk | Kind::File { .. } => {}
+            Kind::RequestResponse { config, issued, next } => {
+                if let Some(at) = next.take_if(|at| *at <= now) {
+                    *issued = at;
+                    self.stats.requests_issued += 1;
+                    let request = config.request.0;
+                    self.want(End::A, request, out);
+                }
+            }
+            Kind::Source { source, size } => {
+                let (packets, size) = (source.due(now, self.draw), *size);
+                self.send(packets, size, out);
+            }
+        }
+    }
+
+    fn send(&mut self, packets: u64, size: u64, out: &mut Vec<Action>) {
+        match self.transport {
+            Transport::Tcp => self.want(End::A, packets * size, out),
+            Transport::Udp => {
+                for _ in 0..packets {
+                    out.push(Action::SendDatagram { end: End::A, size: size as u32 });
+                }
+                self.stats.datagrams_sent += packets;
+                self.stats.written[0] += packets * size;
+            }
+        }
+    }
+
+    /// The send buffer at `end` has room for `free` bytes.
+    pub fn on_writable(&mut self, _now: Instant, end: End, free: u64, out: &mut Vec<Action>) {
+        self.sides[end as usize].room = free;
+        self.pump(end, out);
+    }
+
+    /// `bytes` arrived in order at `end`.
+    pub fn on_delivered(&mut self, now: Instant, end: End, bytes: u64, out: &mut Vec<Action>) {
+        self.stats.delivered[end as usize] += bytes;
+        let [at_a, at_b] = self.stats.delivered;
+        match &mut self.kind {
+            Kind::File { size } => {
+                if end == End::B && at_b >= *size && self.stats.completion.is_none() {
+                    self.stats.completion = Some(now);
+                }
+            }
+            Kind::RequestResponse { config, issued, next } => {
+                let (request, response) = (config.request.0, config.response.0);
+                let (answered, done) = (self.stats.requests_answered, self.stats.requests_completed());
+                if end == End::B && at_b >= (answered + 1) * request {
+                    self.stats.requests_answered += 1;
+                    self.want(End::B, response, out);
+                } else if end == End::A && at_a >= (done + 1) * response && done < answered {
+                    self.stats.completions.add(now, now.since(*issued));
+                    if config.count.is_some_and(|count| done + 1 >= u64::from(count)) {
+                        self.stats.completion = Some(now);
+                        self.close(End::A, out);
+                    } else if self.running {
+                        let mut stream = self.draw.stream(done);
+                        *next = Some(now + config.think_distribution.draw(config.think, 0.0, &mut stream));
+                        self.on_time(now, out);
+                    }
+                }
+            }
+            Kind::Bulk | Kind::Source { .. } => {}
+        }
+    }
+
+    /// A datagram of `size` bytes of payload arrived at `end`.
+    pub fn on_datagram(&mut self, _now: Instant, end: End, size: u32, _out: &mut Vec<Action>) {
+        self.stats.datagrams_delivered += 1;
+        self.stats.delivered[end as usize] += u64::from(size);
+    }
+
+    /// The peer of `end` has closed its stream: this end closes too.
+    pub fn on_closed(&mut self, _now: Instant, end: End, out: &mut Vec<Action>) {
+        self.sides[end as usize].closing = true;
+        self.pump(end, out);
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> &AppStats {
+        &self.stats
+    }
+    /// True between start and stop.
+    pub fn is_running(&self) -> bool {
+        self.running
+    }
+    /// Bytes it would write at `end` if there were room; `None`: without end.
+    pub fn backlog(&self, end: End) -> Option<u64> {
+        let wanted = self.sides[end as usize].wanted;
+        (wanted != ENDLESS).then_some(wanted)
+    }
+    /// Time from the start to the last byte's arrival, for a finite application that is complete.
+    pub fn completion_time(&self) -> Option<Duration> {
+        Some(self.stats.completion?.since(self.stats.started?))
+    }
+
+    fn want(&mut self, end: End, bytes: u64, out: &mut Vec<Action>) {
+        let side = &mut self.sides[end as usize];
+        side.wanted = side.wanted.saturating_add(bytes);
+        self.pump(end, out);
+    }
+
+    fn pump(&mut self, end: End, out: &mut Vec<Action>) {
+        let side = &mut self.sides[end as usize];
+        if side.closed {
+            return;
+        }
+        let bytes = side.wanted.min(side.room);
+        if bytes > 0 {
+            side.room -= bytes;
+            if side.wanted != ENDLESS {
+                side.wanted -= bytes;
+            }
+            self.stats.written[end as usize] += bytes;
+            out.push(Action::Write { end, bytes });
+        }
+        if side.closing && side.wanted == 0 {
+            self.close(end, out);
+        }
+    }
+
+    fn close(&mut self, end: End, out: &mut Vec<Action>) {
+        let side = &mut self.sides[end as usize];
+        if !side.closed {
+            side.closed = true;
+            out.push(Action::Close { end });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! When a source sends its packets: at a constant rate, or at a rate while it is on.
+
+use lasthop_engine::Draw;
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+
+use super::config::OnOffConfig;
+
+/// The clock of `cbr` and `on-off`. The first packet goes at the start.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pattern: Pattern,
+    /// The next moment at which something happens; `None` while stopped.
+    next: Option<Instant>,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    /// Packet n goes `n * size / rate` after the start, rounded up once: no drift.
+    Cbr {
+        rate: Bitrate,
+        size: Bytes,
+        start: Instant,
+        sent: u64,
+    },
+    OnOff {
+        config: OnOffConfig,
+        gap: Duration,
+        period: u64,
+        phase: Phase,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    On {
+        until: Instant,
+        packet: Instant,
+    },
+    /// `rest` of on-time is missing until the next packet.
+    Off {
+        until: Instant,
+        rest: Duration,
+    },
+}
+
+impl Source {
+    pub fn cbr(rate: Bitrate, size: Bytes) -> Source {
+        Source { pattern: Pattern::Cbr { rate, size, start: Instant::ZERO, sent: 0 }, next: None }
+    }
+
+    pub fn on_off(config: OnOffConfig) -> Source {
+        let gap = config.rate.time_for(config.size);
+        let phase = Phase::Off { until: Instant::ZERO, rest: Duration::ZERO };
+        Source { pattern: Pattern::OnOff { config, gap, period: 0, phase }, next: None }
+    }
+
+    pub fn start(&mut self, now: Instant, draw: Draw) {
+        match &mut self.pattern {
+            Pattern::Cbr { start, sent, .. } => (*start, *sent) = (now, 0),
+            Pattern::OnOff { config, period, phase, .. } => {
+                *phase = on(config, period, now, Duration::ZERO, draw);
+            }
+        }
+        self.next = Some(now);
+    }
+
+    pub fn stop(&mut self) {
+        self.next = None;
+    }
+
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// The number of packets that are due by `now`.
+    pub fn due(&mut self, now: Instant, draw: Draw) -> u64 {
+        let mut packets = 0;
+        while let Some(at) = self.next.filter(|at| *at <= now) {
+            self.next = Some(match &mut self.pattern {
+                Pattern::Cbr { rate, size, start, sent } => {
+                    packets += 1;
+                    *sent += 1;
+                    start.saturating_add(rate.time_for(Bytes(sent.saturating_mul(size.0))))
+                }
+                Pattern::OnOff { config, gap, period, phase } => match *phase {
+                    Phase::On { until, packet } if packet < until => {
+                        debug_assert_eq!(packet, at);
+                        packets += 1;
+                        let packet = packet.saturating_add(*gap);
+                        *phase = Phase::On { until, packet };
+                        packet.min(until)
+                    }
+                    Phase::On { until, packet } => {
+                        let length = config.off_distribution.draw(
+                            config.off,
+                            config.shape,
+                            &mut draw.stream(*period * 2 + 1),
+                        );
+                        *period += 1;
+                        let off = until.saturating_add(length);
+                        *phase = Phase::Off { until: off, rest: packet.since(until) };
+                        off
+                    }
+                    Phase::Off { until, rest } => {
+                        *phase = on(config, period, until, rest, draw);
+                        let Phase::On { until, packet } = *phase else { break };
+                        packet.min(until)
+                    }
+                },
+            });
+        }
+        packets
+    }
+}
+
+/// An on period that begins at `start`, whose first packet comes after `rest`.
+fn on(config: &OnOffConfig, period: &u64, start: Instant, rest: Duration, draw: Draw) -> Phase {
+    let length = config.on_distribution.draw(config.on, config.shape, &mut draw.stream(period * 2));
+    // At least a nanosecond: periods without length would not let time pass.
+    let until = start.saturating_add(length.max(Duration(1)));
+    Phase::On { until, packet: start.saturating_add(rest) }
+}

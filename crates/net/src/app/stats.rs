@@ -1,0 +1,78 @@
+//! What an application measures.
+
+use lasthop_units::{Duration, Instant};
+
+/// Counters of one application. Index 0 is end A, index 1 end B.
+#[derive(Clone, Debug, Default)]
+pub struct AppStats {
+    /// When it was started first.
+    pub started: Option<Instant>,
+    /// When a finite application was complete: the file's last byte at B, the last response's at A.
+    pub completion: Option<Instant>,
+    /// Bytes written (or sent in datagrams) at each end.
+    pub written: [u64; 2],
+    /// Bytes that arrived at each end.
+    pub delivered: [u64; 2],
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Datagrams that arrived.
+    pub datagrams_delivered: u64,
+    /// Requests issued.
+    pub requests_issued: u64,
+    /// Requests that B has answered.
+    pub requests_answered: u64,
+    /// Times from a request to its whole response.
+    pub completions: Completions,
+}
+
+impl AppStats {
+    /// Requests whose response has arrived whole.
+    pub fn requests_completed(&self) -> u64 {
+        self.completions.count
+    }
+}
+
+/// Completion times: statistics of all, and a list of the first [`Completions::LISTED`].
+#[derive(Clone, Debug, Default)]
+pub struct Completions {
+    count: u64,
+    sum_ns: u128,
+    min: Option<Duration>,
+    max: Option<Duration>,
+    list: Vec<(Instant, Duration)>,
+}
+
+impl Completions {
+    /// The list holds no more than this many.
+    pub const LISTED: usize = 100_000;
+
+    pub(super) fn add(&mut self, now: Instant, took: Duration) {
+        self.count += 1;
+        self.sum_ns += u128::from(took.0);
+        self.min = Some(self.min.map_or(took, |m| m.min(took)));
+        self.max = Some(self.max.map_or(took, |m| m.max(took)));
+        if self.list.len() < Self::LISTED {
+            self.list.push((now, took));
+        }
+    }
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+    /// Their mean [s].
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64 / 1e9)
+    }
+    /// The shortest.
+    pub fn min(&self) -> Option<Duration> {
+        self.min
+    }
+    /// The longest.
+    pub fn max(&self) -> Option<Duration> {
+        self.max
+    }
+    /// The first ones: when complete, and how long it took.
+    pub fn list(&self) -> &[(Instant, Duration)] {
+        &self.list
+    }
+}

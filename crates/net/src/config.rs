@@ -1,0 +1,109 @@
+//! How a scenario writes one direction of a link, and the link that comes of it.
+
+use std::sync::Arc;
+
+use lasthop_units::{Bitrate, Bytes, Duration, HopId, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::trace::Trace;
+use crate::trace_link::{Playback, TraceEnd};
+use crate::wire::WireModel;
+use crate::{Link, Pipe, QueueConfig, TraceLink};
+
+/// One direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DirectionConfig {
+    /// Rate; without it (and without a trace) infinitely fast. 0 stops the link until a later change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Bitrate>,
+    /// A capacity trace in Mahimahi's format instead of a rate: a file beside the scenario, or the name of a
+    /// trace that comes with the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// What happens after the trace's last opportunity: "loop" or "stop".
+    pub trace_end: TraceEnd,
+    /// The run starts this far inside the trace.
+    pub trace_offset: Duration,
+    /// Bytes of one opportunity of the trace; without it 1500 B, as Mahimahi's traces mean it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunity: Option<Bytes>,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Largest extra delay; each packet gets one uniform between 0 and this.
+    pub jitter: Duration,
+    /// Whether packets may overtake each other through jitter or a shortened delay.
+    pub reordering: bool,
+    /// Probability that a packet is lost on the wire, independently.
+    pub loss: Ratio,
+    /// Probability that a packet is corrupted and dropped at the far end.
+    pub corruption: Ratio,
+    /// Probability that a packet arrives twice.
+    pub duplication: Ratio,
+    /// The queue in front of it.
+    pub queue: QueueConfig,
+}
+
+impl DirectionConfig {
+    /// The first mistake that types alone do not catch: the key and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        if self.rate.is_some() && self.trace.is_some() {
+            return Err(("trace", "a link has a rate or a trace, not both: remove one".to_owned()));
+        }
+        if self.trace.is_none() && self.opportunity.is_some() {
+            return Err((
+                "opportunity",
+                "means something only with a trace: remove it or add `trace`".to_owned(),
+            ));
+        }
+        match self.opportunity {
+            Some(o) if !(1..=1_000_000).contains(&o.0) => {
+                Err(("opportunity", format!("{o} is out of range: an opportunity has 1 B to 1 MB")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the wire does to packets.
+    pub fn wire(&self) -> WireModel {
+        WireModel {
+            delay: self.delay,
+            jitter: self.jitter,
+            reordering: self.reordering,
+            loss: self.loss.0,
+            corruption: self.corruption.0,
+            duplication: self.duplication.0,
+        }
+    }
+
+    /// The link, with draws of its own (`seed`, `hop`). `trace` is what [`DirectionConfig::trace`] names; without
+    /// one the link is a pipe.
+    pub fn build(&self, trace: Option<Arc<Trace>>, seed: u64, hop: HopId) -> Link {
+        let queue = self.queue.build();
+        match trace {
+            None => Link::Pipe(Pipe::new(self.rate, queue, self.wire(), seed, hop)),
+            Some(trace) => {
+                let opportunity = self.opportunity.map_or(Playback::default().opportunity, |o| o.0 as u32);
+                let playback = Playback { opportunity, end: self.trace_end, offset: self.trace_offset };
+                Link::Trace(TraceLink::new(trace, playback, queue, self.wire(), seed, hop))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_has_a_rate_or_a_trace() {
+        let mut c = DirectionConfig { rate: Some(Bitrate(1)), ..Default::default() };
+        assert_eq!(c.validate(), Ok(()));
+        c.trace = Some("x.down".to_owned());
+        assert_eq!(c.validate().unwrap_err().0, "trace");
+        c.rate = None;
+        c.opportunity = Some(Bytes(0));
+        assert_eq!(c.validate().unwrap_err().0, "opportunity");
+    }
+}

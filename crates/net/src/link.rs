@@ -1,0 +1,81 @@
+//! A link of either kind behind one face.
+
+use lasthop_units::{Bitrate, Duration, Instant};
+
+use crate::pipe::{Account, Occupancy};
+use crate::{Item, Limit, Pipe, PipeOut, Queue, TraceLink};
+
+/// One direction of a link: with a rate, or along a trace. The contract is [`Pipe`]'s.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// With a rate.
+    Pipe(Pipe),
+    /// Along a capacity trace.
+    Trace(TraceLink),
+}
+
+macro_rules! each {
+    ($self:ident, $link:ident => $what:expr) => {
+        match $self {
+            Link::Pipe($link) => $what,
+            Link::Trace($link) => $what,
+        }
+    };
+}
+
+impl Link {
+    /// Takes a packet.
+    #[inline]
+    pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
+        each!(self, l => l.enqueue(now, item, out))
+    }
+    /// When the next packet arrives or may arrive. `None`: nothing will happen without input.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        each!(self, l => l.poll_at())
+    }
+    /// Hands out what has arrived by `now`.
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
+        each!(self, l => l.on_time(now, out))
+    }
+    /// Does what happened up to and including `now`, without handing out arrivals.
+    pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
+        each!(self, l => l.catch_up(now, out))
+    }
+    /// A new rate from `now` on. False, and nothing changes, for a link that follows a trace.
+    #[must_use]
+    pub fn set_rate(&mut self, now: Instant, rate: Option<Bitrate>, out: &mut PipeOut) -> bool {
+        match self {
+            Link::Pipe(pipe) => {
+                pipe.set_rate(now, rate, out);
+                true
+            }
+            Link::Trace(_) => false,
+        }
+    }
+    /// A new delay for packets that leave after `now`.
+    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
+        each!(self, l => l.set_delay(now, delay, out))
+    }
+    /// A new loss probability (0 to 1) for packets that leave after `now`.
+    pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
+        each!(self, l => l.set_loss(now, loss, out))
+    }
+    /// A new queue limit from `now` on.
+    pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
+        each!(self, l => l.set_limit(now, limit, out))
+    }
+    /// What is inside at `now`, exactly.
+    pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
+        each!(self, l => l.occupancy(now, out))
+    }
+    /// What went through so far.
+    pub fn account(&self) -> &Account {
+        each!(self, l => l.account())
+    }
+    /// The queue as of the last look.
+    pub fn queue(&self) -> &Queue {
+        each!(self, l => l.queue())
+    }
+}

@@ -1,0 +1,304 @@
+//! The flow monitor: the one definition of flow statistics, for every study.
+//!
+//! It counts IP packets from a flow's source to its destination. `sim` reports each packet once when the source's
+//! IP takes it (before any fragmentation) and once when the destination's IP hands it up (after reassembly), as
+//! ns-3's flow monitor does; a transport's retransmission is a packet of its own.
+//!
+//! * **Delay** of a received packet: reception minus sending. **Jitter**: mean of the absolute difference of the
+//!   delays of successively received packets (RFC 3393's delay variation without its smoothing).
+//! * **Loss** three ways, because they differ by more than any effect worth studying: `undelivered` (sent minus
+//!   received at the end, what is still in flight or queued included), `dropped` (by a named cause, at any hop),
+//!   `retransmitted` (by the transport, told from outside).
+//! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent; what is sent in the last ten
+//!   seconds and missing is not judged. Kept by whole seconds of sending, so a packet counts as lost between ten and eleven
+//!   seconds after it was sent; received later it stays lost.
+//! * **Throughput**: received IP bytes over the time given; **goodput**: bytes that reached the application in order.
+//!
+//! Memory is flat: a few hundred bytes a flow, whatever the number of packets.
+
+use lasthop_units::{Duration, FlowId, IndexVec, Instant};
+
+use crate::DropCause;
+
+/// Statistics of every flow.
+#[derive(Clone, Debug, Default)]
+pub struct FlowMonitor {
+    flows: IndexVec<FlowId, FlowStats>,
+}
+
+/// What is known of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct FlowStats {
+    /// IP packets that the source sent.
+    pub tx_packets: u64,
+    /// Their bytes, IP headers included.
+    pub tx_bytes: u64,
+    /// IP packets that the destination received.
+    pub rx_packets: u64,
+    /// Their bytes, IP headers included.
+    pub rx_bytes: u64,
+    /// Bytes that the destination's transport received, duplicates included, headers not.
+    pub rx_segment_bytes: u64,
+    /// Bytes that reached the application, in order.
+    pub app_bytes: u64,
+    /// Packets that the transport sent again.
+    pub retransmitted: u64,
+    /// When the first packet was sent.
+    pub first_tx: Option<Instant>,
+    /// When the last packet was received.
+    pub last_rx: Option<Instant>,
+    dropped: [u64; DropCause::ALL.len()],
+    dropped_elsewhere: u64,
+    delay_sum: u128,
+    delay_min: Option<Duration>,
+    delay_max: Option<Duration>,
+    last_delay: Option<Duration>,
+    jitter_sum: u128,
+    recent: Recent,
+}
+
+/// Seconds that a packet may take before ns-3's definition calls it lost.
+const PATIENCE_S: u64 = 10;
+const SECONDS: usize = PATIENCE_S as usize + 1;
+
+/// Packets on their way, by the second in which they were sent.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    missing: [u64; SECONDS],
+    /// The newest second in `missing`.
+    second: u64,
+    lost: u64,
+}
+
+impl FlowMonitor {
+    /// A monitor of `flows` flows.
+    pub fn new(flows: usize) -> FlowMonitor {
+        FlowMonitor { flows: (0..flows).map(|_| FlowStats::default()).collect() }
+    }
+
+    /// The source's IP takes a packet of `size` bytes in all.
+    #[inline]
+    pub fn sent(&mut self, now: Instant, flow: FlowId, size: u32) {
+        let f = &mut self.flows[flow];
+        f.tx_packets += 1;
+        f.tx_bytes += u64::from(size);
+        f.first_tx.get_or_insert(now);
+        f.recent.sent(now);
+    }
+
+    /// The destination's IP hands up a packet of `size` bytes that was `sent` then.
+    #[inline]
+    pub fn received(&mut self, now: Instant, flow: FlowId, size: u32, sent: Instant) {
+        let f = &mut self.flows[flow];
+        f.rx_packets += 1;
+        f.rx_bytes += u64::from(size);
+        f.last_rx = Some(now);
+        f.delay(now.since(sent));
+        f.recent.received(now, sent);
+    }
+
+    /// A packet, or the last fragment standing for one, was dropped on its way. Tell it once for each packet.
+    pub fn dropped(&mut self, flow: FlowId, cause: DropCause) {
+        self.flows[flow].dropped[cause as usize] += 1;
+    }
+    /// A packet was dropped by a cause that this crate has no name for (a radio bearer's).
+    pub fn dropped_elsewhere(&mut self, flow: FlowId) {
+        self.flows[flow].dropped_elsewhere += 1;
+    }
+    /// The flow's transport sent `packets` again.
+    pub fn retransmitted(&mut self, flow: FlowId, packets: u64) {
+        self.flows[flow].retransmitted += packets;
+    }
+    /// The destination's transport received `bytes` of payload, new or not.
+    pub fn segment_received(&mut self, flow: FlowId, bytes: u64) {
+        self.flows[flow].rx_segment_bytes += bytes;
+    }
+    /// `bytes` reached the destination's application.
+    pub fn delivered(&mut self, flow: FlowId, bytes: u64) {
+        self.flows[flow].app_bytes += bytes;
+    }
+
+    /// The statistics of one flow.
+    pub fn flow(&self, flow: FlowId) -> &FlowStats {
+        &self.flows[flow]
+    }
+    /// All flows, in order.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowId, &FlowStats)> {
+        self.flows.enumerate()
+    }
+}
+
+impl FlowStats {
+    #[inline]
+    fn delay(&mut self, delay: Duration) {
+        self.delay_sum += u128::from(delay.0);
+        self.delay_min = Some(self.delay_min.map_or(delay, |d| d.min(delay)));
+        self.delay_max = Some(self.delay_max.map_or(delay, |d| d.max(delay)));
+        if let Some(last) = self.last_delay.replace(delay) {
+            self.jitter_sum += u128::from(last.abs_diff(delay).0);
+        }
+    }
+
+    /// Mean delay of the received packets [s].
+    pub fn delay_mean_s(&self) -> Option<f64> {
+        (self.rx_packets > 0).then(|| self.delay_sum as f64 / self.rx_packets as f64 / 1e9)
+    }
+    /// Smallest delay of a received packet.
+    pub fn delay_min(&self) -> Option<Duration> {
+        self.delay_min
+    }
+    /// Largest delay of a received packet.
+    pub fn delay_max(&self) -> Option<Duration> {
+        self.delay_max
+    }
+    /// Mean absolute difference of successive delays [s]; needs two received packets.
+    pub fn jitter_mean_s(&self) -> Option<f64> {
+        (self.rx_packets > 1).then(|| self.jitter_sum as f64 / (self.rx_packets - 1) as f64 / 1e9)
+    }
+
+    /// Loss, first way: sent and not received so far, whatever became of it. Duplicates on the way can make up for lost
+    /// packets here (never below zero).
+    pub fn lost_undelivered(&self) -> u64 {
+        self.tx_packets.saturating_sub(self.rx_packets)
+    }
+    /// Loss, second way: dropped by a named cause, at any hop.
+    pub fn lost_dropped(&self) -> u64 {
+        self.dropped.iter().sum::<u64>() + self.dropped_elsewhere
+    }
+    /// Of these, dropped by `cause`.
+    pub fn dropped_by(&self, cause: DropCause) -> u64 {
+        self.dropped[cause as usize]
+    }
+    /// Loss, third way: sent again by the transport.
+    pub fn lost_retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    /// Loss by ns-3's definition: not received within ten seconds, judged at `end`.
+    pub fn lost_within_10_s(&self, end: Instant) -> u64 {
+        let mut recent = self.recent.clone();
+        recent.advance(second(end));
+        recent.lost
+    }
+
+    /// Received IP bytes over `time` [bit/s]; 0 over no time.
+    pub fn throughput_bps(&self, time: Duration) -> f64 {
+        per_second(self.rx_bytes, time)
+    }
+    /// Bytes delivered to the application over `time` [bit/s]; 0 over no time.
+    pub fn goodput_bps(&self, time: Duration) -> f64 {
+        per_second(self.app_bytes, time)
+    }
+}
+
+fn per_second(bytes: u64, time: Duration) -> f64 {
+    if time.is_zero() { 0.0 } else { bytes as f64 * 8.0 / time.as_secs_f64() }
+}
+
+fn second(t: Instant) -> u64 {
+    t.0 / 1_000_000_000
+}
+
+impl Recent {
+    /// Seconds that are more than ten seconds old are judged.
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        if now <= self.second {
+            return;
+        }
+        for s in self.second + 1..=now.min(self.second + SECONDS as u64) {
+            self.lost += std::mem::take(&mut self.missing[s as usize % SECONDS]);
+        }
+        self.second = now;
+    }
+    #[inline]
+    fn sent(&mut self, now: Instant) {
+        self.advance(second(now));
+        self.missing[second(now) as usize % SECONDS] += 1;
+    }
+    #[inline]
+    fn received(&mut self, now: Instant, sent: Instant) {
+        self.advance(second(now));
+        if second(sent) + PATIENCE_S >= self.second {
+            let missing = &mut self.missing[second(sent) as usize % SECONDS];
+            *missing = missing.saturating_sub(1);
+        }
+    }
+}
+
+/// Jain's fairness index of `shares`: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (all equal). `None` without
+/// shares or if all are zero (R. Jain, D. Chiu, W. Hawe, DEC TR-301, 1984).
+pub fn jain(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (n, sum, squares) =
+        shares.into_iter().fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::Id;
+
+    const F: fn() -> FlowId = || FlowId::from_index(0);
+
+    fn ms(t: u64) -> Instant {
+        Instant::from_millis(t)
+    }
+
+    /// Sent at 0, 10, 20, 30, 40 ms; the third is lost, the fifth in flight. Received at 50, 65, 80 ms: delays 50, 55, 50 ms;
+    /// mean 51.667, differences 5 and 5: jitter 5 ms.
+    #[test]
+    fn a_sequence_by_hand() {
+        let mut m = FlowMonitor::new(1);
+        (0..5).for_each(|n| m.sent(ms(n * 10), F(), 1040));
+        for (at, sent) in [(50, 0), (65, 10), (80, 30)] {
+            m.received(ms(at), F(), 1040, ms(sent));
+        }
+        m.dropped(F(), DropCause::QueueFull);
+        m.retransmitted(F(), 1);
+        m.delivered(F(), 2000);
+        let f = m.flow(F());
+        assert!((f.delay_mean_s().unwrap() - 0.155 / 3.0).abs() < 1e-12);
+        assert_eq!((f.delay_min(), f.delay_max()), (Some(Duration(50_000_000)), Some(Duration(55_000_000))));
+        assert!((f.jitter_mean_s().unwrap() - 0.005).abs() < 1e-12);
+        assert_eq!((f.lost_undelivered(), f.lost_dropped(), f.lost_retransmitted()), (2, 1, 1));
+        assert_eq!((f.dropped_by(DropCause::QueueFull), f.dropped_by(DropCause::Aqm)), (1, 0));
+        // 3 x 1040 B in 0.1 s: 249.6 kbit/s; 2000 B: 160 kbit/s.
+        assert!((f.throughput_bps(Duration::from_millis(100)) - 249_600.0).abs() < 1e-6);
+        assert!((f.goodput_bps(Duration::from_millis(100)) - 160_000.0).abs() < 1e-6);
+        assert_eq!(f.lost_within_10_s(ms(100)), 0);
+    }
+
+    #[test]
+    fn a_silent_flow_has_no_delay_and_no_jitter() {
+        let m = FlowMonitor::new(1);
+        let f = m.flow(F());
+        assert_eq!((f.delay_mean_s(), f.jitter_mean_s(), f.delay_min()), (None, None, None));
+        assert_eq!(f.throughput_bps(Duration::ZERO), 0.0);
+    }
+
+    /// Sent at 0.5 s and lost; at 1.5 s, received at 13 s (late); at 5 s, received at 14 s (in time); at 20 s, missing.
+    #[test]
+    fn ten_seconds_decide_whether_a_late_packet_was_lost() {
+        let mut m = FlowMonitor::new(1);
+        for t in [500, 1_500, 5_000] {
+            m.sent(ms(t), F(), 100);
+        }
+        assert_eq!(m.flow(F()).lost_within_10_s(ms(10_900)), 0);
+        assert_eq!(m.flow(F()).lost_within_10_s(ms(11_000)), 1);
+        m.received(ms(13_000), F(), 100, ms(1_500));
+        m.received(ms(14_000), F(), 100, ms(5_000));
+        m.sent(ms(20_000), F(), 100);
+        assert_eq!(m.flow(F()).lost_within_10_s(ms(25_000)), 2);
+        assert_eq!(m.flow(F()).lost_within_10_s(ms(10_000_000)), 3);
+        assert_eq!(m.flow(F()).lost_undelivered(), 2);
+    }
+
+    #[test]
+    fn jain_runs_from_one_nth_to_one() {
+        assert_eq!(jain([3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain([5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        // (1 + 2 + 3)^2 / (3 x 14) = 36 / 42.
+        assert!((jain([1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-15);
+        assert_eq!((jain([]), jain([0.0])), (None, None));
+    }
+}

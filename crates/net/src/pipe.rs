@@ -1,0 +1,258 @@
+//! A pipe: rate, delay, queue, loss. One pending event, the arrival of its head.
+//!
+//! Contract: `enqueue(now, item, out)` gives it a packet; `poll_at()` is the moment of the next arrival;
+//! `on_time(now, out)` hands out what has arrived. Queueing and serialisation need no events: whoever looks
+//! catches up with all that happened since (`catch_up`), in order of time and with the true moments, so an AQM
+//! sees what it would have seen live. Drops found that way carry the moment at which they happened.
+//!
+//! Order at one moment: what leaves the queue at `now` has left before what arrives at `now` is judged.
+
+use lasthop_units::{Bitrate, Bytes, Duration, HopId, Instant};
+
+use crate::wire::{Wire, WireModel};
+use crate::{Item, Limit, PipeOut, Queue};
+
+/// One direction of a wired link.
+#[derive(Clone, Debug)]
+pub struct Pipe {
+    /// `None`: infinitely fast.
+    rate: Option<Bitrate>,
+    queue: Queue,
+    wire: Wire,
+    /// The transmitter is busy until then.
+    free_at: Instant,
+    /// Size and serialisation time of the last packet: most packets have the size of the one before.
+    last: (u32, Duration),
+    account: Account,
+}
+
+/// What a pipe has inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Packets waiting in the queue.
+    pub queue_packets: u64,
+    /// Bytes waiting in the queue.
+    pub queue_bytes: u64,
+    /// Packets being sent or propagating, with those that will be found lost at the far end.
+    pub wire_packets: u64,
+    /// Bytes being sent or propagating.
+    pub wire_bytes: u64,
+}
+
+/// What went through a link: the sum of `in` is always `arrived` + `dropped` + what is inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Packets given to the link.
+    pub packets_in: u64,
+    /// Bytes given to the link.
+    pub bytes_in: u64,
+    /// Packets that arrived (extra copies not counted).
+    pub packets_arrived: u64,
+    /// Bytes that arrived (extra copies not counted).
+    pub bytes_arrived: u64,
+    /// Packets dropped, all causes.
+    pub packets_dropped: u64,
+    /// Bytes dropped, all causes.
+    pub bytes_dropped: u64,
+}
+
+impl Pipe {
+    /// A pipe with draws of its own (`seed`, `hop`). `rate` `None` is infinitely fast, zero is stopped.
+    pub fn new(rate: Option<Bitrate>, queue: Queue, wire: WireModel, seed: u64, hop: HopId) -> Pipe {
+        Pipe {
+            rate,
+            queue,
+            wire: Wire::new(wire, seed, hop),
+            free_at: Instant::ZERO,
+            last: (0, Duration::ZERO),
+            account: Account::default(),
+        }
+    }
+
+    /// Takes a packet.
+    #[inline]
+    pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
+        let dropped = out.dropped.len();
+        self.catch_up_uncounted(now, out);
+        self.account.packets_in += 1;
+        self.account.bytes_in += u64::from(item.size);
+        let stopped = self.rate == Some(Bitrate(0));
+        if self.free_at <= now && !stopped && self.queue.is_empty() && self.queue.may_be_bypassed() {
+            self.serve(now, Item { enqueued: now, ..item });
+        } else {
+            self.queue.enqueue(now, item, &mut out.dropped);
+            if self.free_at <= now {
+                self.free_at = now;
+                self.serve_until(now, out);
+            }
+        }
+        self.note_dropped(out, dropped);
+        self.check();
+    }
+
+    /// When the next packet arrives at the far end (or is found lost there). `None`: nothing will happen
+    /// without input.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.wire.poll_at().or_else(|| {
+            let waiting = !self.queue.is_empty() && self.rate != Some(Bitrate(0));
+            waiting.then_some(self.free_at)
+        })
+    }
+
+    /// Hands out what has arrived by `now`. Early calls are harmless.
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, out: &mut PipeOut) {
+        let (arrived, dropped) = (out.arrived.len(), out.dropped.len());
+        self.catch_up_uncounted(now, out);
+        self.wire.deliver(now, out);
+        for item in &out.arrived[arrived..] {
+            self.account.packets_arrived += 1;
+            self.account.bytes_arrived += u64::from(item.size);
+        }
+        self.note_dropped(out, dropped);
+        self.check();
+    }
+
+    /// Does what the transmitter did up to and including `now`. Only drops come out.
+    #[inline]
+    pub fn catch_up(&mut self, now: Instant, out: &mut PipeOut) {
+        let dropped = out.dropped.len();
+        self.catch_up_uncounted(now, out);
+        self.note_dropped(out, dropped);
+    }
+
+    #[inline]
+    fn catch_up_uncounted(&mut self, now: Instant, out: &mut PipeOut) {
+        if self.free_at <= now && !self.queue.is_empty() {
+            self.serve_until(now, out);
+        }
+    }
+
+    /// Serves the queue as long as the transmitter is free by `now`.
+    fn serve_until(&mut self, now: Instant, out: &mut PipeOut) {
+        if self.rate == Some(Bitrate(0)) {
+            return;
+        }
+        while self.free_at <= now {
+            let Some(item) = self.queue.dequeue(self.free_at, &mut out.dropped) else { break };
+            self.serve(self.free_at, item);
+        }
+    }
+
+    /// Sends one packet from `start` on.
+    #[inline]
+    fn serve(&mut self, start: Instant, item: Item) {
+        self.free_at = match self.rate {
+            None => start,
+            Some(rate) => {
+                if self.last.0 != item.size {
+                    self.last = (item.size, rate.time_for(Bytes(u64::from(item.size))));
+                }
+                start.saturating_add(self.last.1)
+            }
+        };
+        self.wire.put(self.free_at, item);
+    }
+
+    /// A new rate from `now` on. The packet being sent goes on at its old rate (the habit of ns-3). Zero stops
+    /// the transmitter with the queue intact; a later rate goes on.
+    pub fn set_rate(&mut self, now: Instant, rate: Option<Bitrate>, out: &mut PipeOut) {
+        self.catch_up(now, out);
+        self.rate = rate;
+        self.last = (0, Duration::ZERO);
+        if self.free_at < now {
+            self.free_at = now;
+        }
+        let dropped = out.dropped.len();
+        self.catch_up_uncounted(now, out);
+        self.note_dropped(out, dropped);
+    }
+
+    /// A new delay for packets whose serialisation starts after `now`; those on the wire keep their arrival. After a
+    /// reduction a later packet would overtake: without `reordering` it arrives together with the last of the
+    /// earlier ones instead.
+    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
+        self.catch_up(now, out);
+        self.wire.set_model(WireModel { delay, ..*self.wire.model() });
+    }
+
+    /// A new loss probability (0 to 1) for packets whose serialisation starts after `now`.
+    pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
+        self.catch_up(now, out);
+        self.wire.set_model(WireModel { loss, ..*self.wire.model() });
+    }
+
+    /// A new queue limit from `now` on; what waits already stays.
+    pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
+        self.catch_up(now, out);
+        self.queue.set_limit(limit);
+    }
+
+    /// What is inside at `now`, exactly: catches up first.
+    pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
+        self.catch_up(now, out);
+        self.inside()
+    }
+
+    /// What went through so far.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+    /// The rate in force; `None` is infinitely fast.
+    pub fn rate(&self) -> Option<Bitrate> {
+        self.rate
+    }
+    /// The queue as of the last look.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+    /// The wire's parameters in force.
+    pub fn wire(&self) -> &WireModel {
+        self.wire.model()
+    }
+
+    fn inside(&self) -> Occupancy {
+        Occupancy {
+            queue_packets: self.queue.packets() as u64,
+            queue_bytes: self.queue.bytes(),
+            wire_packets: self.wire.packets() as u64,
+            wire_bytes: self.wire.bytes(),
+        }
+    }
+
+    #[inline]
+    fn note_dropped(&mut self, out: &PipeOut, from: usize) {
+        self.account.note_dropped(&out.dropped[from..]);
+    }
+
+    #[inline]
+    fn check(&self) {
+        self.account.check(&self.inside());
+    }
+}
+
+impl Account {
+    #[inline]
+    pub(crate) fn note_dropped(&mut self, dropped: &[crate::Dropped]) {
+        for d in dropped {
+            self.packets_dropped += 1;
+            self.bytes_dropped += u64::from(d.item.size);
+        }
+    }
+
+    /// Debug builds: everything given is arrived, dropped or inside.
+    #[inline]
+    pub(crate) fn check(&self, inside: &Occupancy) {
+        debug_assert_eq!(
+            self.packets_in,
+            self.packets_arrived + self.packets_dropped + inside.queue_packets + inside.wire_packets,
+            "packets in = arrived + dropped + inside"
+        );
+        debug_assert_eq!(
+            self.bytes_in,
+            self.bytes_arrived + self.bytes_dropped + inside.queue_bytes + inside.wire_bytes,
+            "bytes in = arrived + dropped + inside"
+        );
+    }
+}

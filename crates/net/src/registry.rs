@@ -1,0 +1,52 @@
+//! What can be said of a plug-in by name: one table per kind of plug-in, and everything else comes from it.
+
+use thiserror::Error;
+
+/// One plug-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in scenario files.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it comes from: a paper, an RFC, a simulator.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+}
+
+/// One parameter of a plug-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The key in scenario files.
+    pub name: &'static str,
+    /// The default as a scenario would write it, or words.
+    pub default: &'static str,
+    /// What it is, with its unit where it has one.
+    pub summary: &'static str,
+}
+
+/// A name that is in no table.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no {what} `{name}` (known: {known})")]
+pub struct UnknownName {
+    /// The kind of plug-in.
+    pub what: &'static str,
+    /// What was written.
+    pub name: String,
+    /// The names that exist.
+    pub known: String,
+}
+
+/// The entry called `name`.
+pub(crate) fn find(
+    what: &'static str,
+    table: &'static [Entry],
+    name: &str,
+) -> Result<&'static Entry, UnknownName> {
+    table.iter().find(|e| e.name == name).ok_or_else(|| UnknownName {
+        what,
+        name: name.to_owned(),
+        known: table.iter().map(|e| e.name).collect::<Vec<_>>().join(", "),
+    })
+}

@@ -1,0 +1,4 @@
+//! Tests of whole links against naive models.
+
+mod pipe;
+mod trace_link;

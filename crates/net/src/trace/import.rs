@@ -1,0 +1,409 @@
+//! Bringing measured rates into Mahimahi's format, byte for byte.
+
+use std::io::{self, BufRead, Write};
+use std::str::FromStr;
+
+use super::read::{Builder, next_line, trimmed};
+use super::{Trace, TraceError, TraceErrorKind, TraceStats, read_mahimahi};
+use crate::registry::{Entry, UnknownName, find};
+
+/// A format that can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// One time in milliseconds a line.
+    Mahimahi,
+    /// `time_s,mbps` with or without a header; each rate holds until the next time.
+    MbpsCsv,
+    /// `value,unit` a second, without header; units Mbits/sec, Kbits/sec, bits/sec.
+    NyuMets,
+    /// A header with `throughput_mbps`, one row a second.
+    FiveGophers,
+}
+
+/// Every format by name.
+pub const FORMATS: &[Entry] = &[
+    Entry {
+        name: "mahimahi",
+        summary: "one opportunity a line: whole milliseconds since the start",
+        source: "Netravali et al., USENIX ATC 2015",
+        parameters: &[],
+    },
+    Entry {
+        name: "mbps-csv",
+        summary: "time_s,mbps with or without header; a rate holds until the next row, the last as long as the one \
+                  before",
+        source: "ours",
+        parameters: &[],
+    },
+    Entry {
+        name: "nyu-mets",
+        summary: "value,unit a second; units Mbits/sec, Kbits/sec, bits/sec",
+        source: "Mei et al., PAM 2019",
+        parameters: &[],
+    },
+    Entry {
+        name: "5gophers",
+        summary: "csv with a column throughput_mbps, one row a second",
+        source: "Narayanan et al., WWW 2020",
+        parameters: &[],
+    },
+];
+
+impl TraceFormat {
+    /// The name in [`FORMATS`].
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceFormat::Mahimahi => "mahimahi",
+            TraceFormat::MbpsCsv => "mbps-csv",
+            TraceFormat::NyuMets => "nyu-mets",
+            TraceFormat::FiveGophers => "5gophers",
+        }
+    }
+}
+
+impl FromStr for TraceFormat {
+    type Err = UnknownName;
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        Ok(match find("trace format", FORMATS, name)?.name {
+            "mbps-csv" => TraceFormat::MbpsCsv,
+            "nyu-mets" => TraceFormat::NyuMets,
+            "5gophers" => TraceFormat::FiveGophers,
+            _ => TraceFormat::Mahimahi,
+        })
+    }
+}
+
+/// A trace that was brought in, and what became of its bytes.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The opportunities, of 1500 bytes each.
+    pub trace: Trace,
+    /// The format that was read.
+    pub format: TraceFormat,
+    /// Bytes that the source offers over its length.
+    pub source_bytes: f64,
+    /// Statistics of the trace, for opportunities of 1500 bytes.
+    pub stats: TraceStats,
+}
+
+/// Bytes of one opportunity in Mahimahi's format.
+const OPPORTUNITY: f64 = 1500.0;
+/// Longest line of a table [bytes].
+const MAX_TABLE_LINE: usize = 4096;
+
+/// Reads a trace of any format; `None`: recognised from the first line.
+///
+/// Rates become opportunities one by one: each millisecond's bytes add up, and whenever 1500 are together there is an
+/// opportunity at the end of that millisecond. The remainder is carried on, so that at any moment the trace has
+/// offered the bytes of the source to less than one opportunity. A last opportunity closes the trace at the end of
+/// the source if none falls there, because the last timestamp is the period.
+pub fn import(mut reader: impl BufRead, format: Option<TraceFormat>) -> Result<Imported, TraceError> {
+    let format = match format {
+        Some(format) => format,
+        None => recognise(reader.fill_buf().map_err(|e| TraceError { line: 1, kind: e.into() })?)?,
+    };
+    if format == TraceFormat::Mahimahi {
+        let trace = read_mahimahi(reader)?;
+        let (source_bytes, stats) = (trace.opportunities() as f64 * OPPORTUNITY, trace.stats(1500));
+        return Ok(Imported { trace, format, source_bytes, stats });
+    }
+    let mut pacer = Pacer::default();
+    let mut table = Table::new(format);
+    let mut line = Vec::new();
+    let mut number = 0;
+    while next_line(&mut reader, &mut line, MAX_TABLE_LINE, number + 1)? {
+        number += 1;
+        let text = String::from_utf8_lossy(trimmed(&line));
+        if !text.is_empty() {
+            table.row(&text, number, &mut pacer).map_err(|kind| TraceError { line: number, kind })?;
+        }
+    }
+    table.finish(&mut pacer).map_err(|kind| TraceError { line: number.max(1), kind })?;
+    let (trace, source_bytes) = pacer.finish(number)?;
+    let stats = trace.stats(1500);
+    Ok(Imported { trace, format, source_bytes, stats })
+}
+
+/// The format of a file that begins with `start` (its first line is enough).
+pub fn recognise(start: &[u8]) -> Result<TraceFormat, TraceError> {
+    let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
+    let text = String::from_utf8_lossy(trimmed(line)).to_lowercase();
+    let cells: Vec<&str> = text.split(',').map(str::trim).collect();
+    let number = |s: &&str| s.parse::<f64>().is_ok();
+    let format = match cells[..] {
+        [ref one] if number(one) || one.is_empty() => TraceFormat::Mahimahi,
+        [ref value, unit] if number(value) && unit_factor(unit).is_some() => TraceFormat::NyuMets,
+        [ref time, ref rate] if number(time) && number(rate) => TraceFormat::MbpsCsv,
+        ["time_s", "mbps"] => TraceFormat::MbpsCsv,
+        _ if cells.iter().any(|c| c.ends_with("throughput_mbps")) => TraceFormat::FiveGophers,
+        _ => {
+            let known = FORMATS.iter().map(|f| f.name).collect::<Vec<_>>().join(", ");
+            let what = format!("the format is not recognised: name it (one of {known})");
+            return Err(TraceError { line: 1, kind: TraceErrorKind::Table(what) });
+        }
+    };
+    Ok(format)
+}
+
+/// Writes `trace` in Mahimahi's format.
+pub fn write_mahimahi(trace: &Trace, mut out: impl Write) -> io::Result<()> {
+    for ms in trace.iter_ms() {
+        writeln!(out, "{ms}")?;
+    }
+    out.flush()
+}
+
+/// bit/s of one of NYU-METS' units (in lower case).
+fn unit_factor(unit: &str) -> Option<f64> {
+    match unit.to_lowercase().as_str() {
+        "mbits/sec" => Some(1e6),
+        "kbits/sec" => Some(1e3),
+        "bits/sec" => Some(1.0),
+        _ => None,
+    }
+}
+
+/// The rows of one source, whatever its format.
+struct Table {
+    format: TraceFormat,
+    /// Index of the rate's column, from the header (5Gophers).
+    column: Option<usize>,
+    /// Time and rate of the row before (mbps-csv), and the length it got.
+    before: Option<(f64, f64)>,
+    last_length_s: f64,
+}
+
+impl Table {
+    fn new(format: TraceFormat) -> Table {
+        Table { format, column: None, before: None, last_length_s: 1.0 }
+    }
+
+    fn row(&mut self, text: &str, number: u64, pacer: &mut Pacer) -> Result<(), TraceErrorKind> {
+        let cells: Vec<&str> = text.split(',').map(str::trim).collect();
+        match self.format {
+            TraceFormat::Mahimahi => Ok(()),
+            TraceFormat::NyuMets => {
+                let [value, unit] = cells[..] else {
+                    return Err(table(format!("`{text}` is not `value,unit`")));
+                };
+                let factor = unit_factor(unit)
+                    .ok_or_else(|| table(format!("`{unit}` is not Mbits/sec, Kbits/sec or bits/sec")))?;
+                pacer.rate(number, rate(value)? * factor, 1.0)
+            }
+            TraceFormat::FiveGophers => match self.column {
+                None => self.header(&cells),
+                Some(column) => {
+                    let cell = cells.get(column).copied().unwrap_or_default();
+                    pacer.rate(number, rate(cell)? * 1e6, 1.0)
+                }
+            },
+            TraceFormat::MbpsCsv => {
+                if number == 1 && cells.first().is_some_and(|c| c.parse::<f64>().is_err()) {
+                    return Ok(());
+                }
+                let [time, mbps] = cells[..] else {
+                    return Err(table(format!("`{text}` is not `time_s,mbps`")));
+                };
+                self.at(number, rate(time)?, rate(mbps)? * 1e6, pacer)
+            }
+        }
+    }
+
+    fn header(&mut self, cells: &[&str]) -> Result<(), TraceErrorKind> {
+        let columns: Vec<usize> =
+            (0..cells.len()).filter(|i| cells[*i].to_lowercase().ends_with("throughput_mbps")).collect();
+        match columns[..] {
+            [one] => self.column = Some(one),
+            [] => return Err(table("the header has no column `throughput_mbps`".to_owned())),
+            _ => {
+                let names = columns.iter().map(|i| cells[*i]).collect::<Vec<_>>().join(", ");
+                let what =
+                    format!("several columns hold a throughput ({names}): keep one of them in the file");
+                return Err(table(what));
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, number: u64, time_s: f64, bps: f64, pacer: &mut Pacer) -> Result<(), TraceErrorKind> {
+        if let Some((from_s, before_bps)) = self.before {
+            if time_s <= from_s {
+                return Err(table(format!("{time_s} s does not come after {from_s} s: times must increase")));
+            }
+            self.last_length_s = time_s - from_s;
+            pacer.rate(number, before_bps, self.last_length_s)?;
+        }
+        self.before = Some((time_s, bps));
+        Ok(())
+    }
+
+    fn finish(&mut self, pacer: &mut Pacer) -> Result<(), TraceErrorKind> {
+        match self.before.take() {
+            Some((_, bps)) => pacer.rate(0, bps, self.last_length_s),
+            None => Ok(()),
+        }
+    }
+}
+
+fn table(what: String) -> TraceErrorKind {
+    TraceErrorKind::Table(what)
+}
+
+fn rate(cell: &str) -> Result<f64, TraceErrorKind> {
+    match cell.parse::<f64>() {
+        Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
+        Ok(_) => Err(table(format!("`{cell}` is negative or not finite: a rate or time is 0 or more"))),
+        Err(_) => Err(table(format!("`{cell}` is not a number"))),
+    }
+}
+
+/// Turns rates into opportunities and carries the remainder. In whole numbers: times in ns, rates in mbit/s (a
+/// thousandth of a bit), volumes in their product, 10^-12 bit.
+#[derive(Default)]
+struct Pacer {
+    builder: Builder,
+    /// The end of what was read [ns].
+    end_ns: u64,
+    /// Offered up to `end_ns` [10^-12 bit].
+    volume: u128,
+    /// Opportunities given out.
+    given: u128,
+    last_ms: u64,
+}
+
+/// Volume of one opportunity [10^-12 bit].
+const OPPORTUNITY_VOLUME: u128 = 12_000 * 1_000_000_000_000;
+const NS_PER_MS: u64 = 1_000_000;
+
+impl Pacer {
+    /// The link has `bps` for another `length_s`.
+    fn rate(&mut self, line: u64, bps: f64, length_s: f64) -> Result<(), TraceErrorKind> {
+        let end_s = self.end_ns as f64 / 1e9 + length_s;
+        if end_s * 1e3 > f64::from(u32::MAX) {
+            return Err(TraceErrorKind::TooLarge(format!("{}", end_s * 1e3)));
+        }
+        if bps > 1e14 {
+            return Err(table(format!("{bps} bit/s is out of range: at most 100 Tbit/s")));
+        }
+        let (from_ns, from_volume) = (self.end_ns, self.volume);
+        let rate = (bps * 1e3).round() as u128;
+        self.end_ns += (length_s * 1e9).round() as u64;
+        let offered_at = |ns: u64| from_volume + rate * u128::from(ns - from_ns);
+        self.volume = offered_at(self.end_ns);
+        while (self.given + 1) * OPPORTUNITY_VOLUME <= self.volume {
+            // An opportunity comes at the end of the millisecond in which its last bit was offered.
+            let missing = (self.given + 1) * OPPORTUNITY_VOLUME - from_volume;
+            let complete_ns = from_ns + missing.div_ceil(rate) as u64;
+            let ms = complete_ns.div_ceil(NS_PER_MS);
+            let due = offered_at((ms * NS_PER_MS).min(self.end_ns)) / OPPORTUNITY_VOLUME;
+            self.builder.push(line, ms, (due - self.given) as u64).map_err(|e| e.kind)?;
+            (self.given, self.last_ms) = (due, ms);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, line: u64) -> Result<(Trace, f64), TraceError> {
+        let end_ms = self.end_ns.div_ceil(NS_PER_MS);
+        if self.given > 0 && self.last_ms < end_ms {
+            self.builder.push(line, end_ms, 1)?;
+        }
+        Ok((self.builder.finish()?, self.volume as f64 / 8e12))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Result<Imported, String> {
+        import(text.as_bytes(), None).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_format_is_recognised_from_its_first_line() {
+        for (text, format) in [
+            ("0\n7\n", TraceFormat::Mahimahi),
+            ("3.97,Mbits/sec\n443,Kbits/sec\n12,bits/sec\n", TraceFormat::NyuMets),
+            ("protocol,seq_num,throughput_mbps\nTCP,0,12\nTCP,1,24\n", TraceFormat::FiveGophers),
+            ("time_s,mbps\n0,12\n1,24\n", TraceFormat::MbpsCsv),
+            ("0,12\r\n1,24\r\n", TraceFormat::MbpsCsv),
+        ] {
+            assert_eq!(read(text).unwrap().format, format, "{text}");
+            assert_eq!(format.name().parse::<TraceFormat>(), Ok(format));
+        }
+        assert!(read("hello;world\n").unwrap_err().contains("the format is not recognised"));
+    }
+
+    /// 12 Mbit/s is 1500 bytes a millisecond: an opportunity at the end of each of 1000 ms.
+    #[test]
+    fn twelve_megabit_is_an_opportunity_each_millisecond() {
+        let got = read("12,Mbits/sec\n").unwrap();
+        assert_eq!(got.trace.iter_ms().collect::<Vec<_>>(), (1..=1000).collect::<Vec<u32>>());
+        assert_eq!(got.source_bytes, 1_500_000.0);
+        assert!((got.stats.mean_mbps - 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn mistakes_in_tables_are_named_with_their_line() {
+        for (text, what) in [
+            ("1,Mbits/sec\n1,furlongs\n", "line 2: `furlongs` is not Mbits/sec"),
+            ("1,Mbits/sec\n-1,Mbits/sec\n", "line 2: `-1` is negative"),
+            ("0,1\n0,2\n", "line 2: 0 s does not come after 0 s"),
+            ("0,1\n1,x\n", "line 2: `x` is not a number"),
+            ("a_throughput_mbps,b_throughput_mbps\n1,2\n", "line 1: several columns hold a throughput"),
+            ("throughput_mbps\nfast\n", "line 2: `fast` is not a number"),
+            ("0,0\n1,0\n", "the trace is empty"),
+            ("0,1\n1e30,2\n", "too large"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(what), "{text:?}: {error}");
+        }
+    }
+
+    /// Importing the measured tables keeps their bytes, where these files are at hand.
+    #[test]
+    fn measured_tables_keep_their_bytes() {
+        let Some(folder) = std::env::var_os("LASTHOP_SHARED") else {
+            println!("LASTHOP_SHARED is not set: nothing compared");
+            return;
+        };
+        let folder = std::path::Path::new(&folder).join("data/traces");
+        for (file, mean) in [("nyu-mets/bus57.csv", 7.21), ("nyu-mets/7Train1.csv", 6.81)] {
+            let reader = io::BufReader::new(std::fs::File::open(folder.join(file)).unwrap());
+            let got = import(reader, None).unwrap();
+            assert!((got.stats.mean_mbps - mean).abs() < 0.006, "{file}: {:?}", got.stats);
+        }
+        let file = folder.join("5gophers/walking.csv");
+        let reader = io::BufReader::new(std::fs::File::open(file).unwrap());
+        assert_eq!(import(reader, None).unwrap().format, TraceFormat::FiveGophers);
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_are_kept_to_one_opportunity_at_the_end_of_every_row(
+            rows in proptest::collection::vec(0.0f64..400.0, 1..20),
+        ) {
+            let text: String = rows.iter().map(|r| format!("{r},Mbits/sec\n")).collect();
+            let Ok(got) = read(&text) else { return Ok(()) };
+            let mut offered = 0.0;
+            for (i, mbps) in rows.iter().enumerate() {
+                offered += mbps * 125_000.0;
+                let until = (i as u32 + 1) * 1000;
+                let given = got.trace.iter_ms().filter(|ms| *ms <= until).count() as f64 * 1500.0;
+                // The closing opportunity may come on top at the very end.
+                let extra = if i + 1 == rows.len() { 1500.0 } else { 0.0 };
+                prop_assert!(given <= offered + extra + 1e-3 && offered < given + 1500.0 + 1e-3,
+                    "row {i}: {given} of {offered}");
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_trace_or_an_error(text in "[0-9a-zA-Z,./\n -]{0,200}") {
+            let _ = read(&text);
+            for f in FORMATS {
+                let _ = import(text.as_bytes(), Some(f.name.parse().unwrap()));
+            }
+        }
+    }
+}

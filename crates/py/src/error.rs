@@ -1,0 +1,28 @@
+//! Errors: one exception that carries the diagnostics as data.
+
+use lasthop_sim::Error;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(_core, LasthopError, PyValueError, "A mistake in an input, with place and remedy.");
+
+/// The exception for `error`, its `diagnostics` attached as a list of dicts.
+pub fn raise(error: &Error) -> PyErr {
+    Python::attach(|py| {
+        let exception = LasthopError::new_err(error.to_string());
+        let attach = || -> PyResult<()> {
+            let list = json_to_python(py, &error.to_json().to_string())?;
+            exception.value(py).setattr("diagnostics", list)
+        };
+        match attach() {
+            Ok(()) => exception,
+            Err(other) => other,
+        }
+    })
+}
+
+/// Python objects of a JSON text.
+pub fn json_to_python<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (json,))
+}

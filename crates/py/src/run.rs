@@ -1,0 +1,90 @@
+//! Whole runs: one, or many on all cores.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use crate::error::raise;
+use crate::scenario::Scenario;
+
+/// What a run left behind.
+#[pyclass(frozen, module = "lasthop._core")]
+pub struct RunOutput(pub lasthop_sim::RunOutput);
+
+#[pymethods]
+impl RunOutput {
+    /// The manifest, as JSON text.
+    #[getter]
+    fn manifest(&self) -> String {
+        self.0.manifest().to_string()
+    }
+    /// The summary, as JSON text.
+    #[getter]
+    fn summary(&self) -> String {
+        self.0.summary().to_string()
+    }
+    /// Names of the tables that the run wrote.
+    fn table_names(&self) -> Vec<String> {
+        self.0.table_names().map(str::to_owned).collect()
+    }
+    /// A table as `pyarrow.Table`, without copying.
+    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let (batches, schema) = self.0.table(name).map_err(|e| raise(&e))?;
+        pyo3_arrow::PyTable::try_new(batches, schema)?.into_pyarrow(py)
+    }
+}
+
+/// Runs a scenario to its end.
+#[pyfunction]
+#[pyo3(signature = (scenario, out=None, progress=None))]
+pub fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    out: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutput> {
+    let mut interrupted = None;
+    let result = py.detach(|| {
+        lasthop_sim::run(&scenario.0, out.as_deref(), &mut |share| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop))
+            });
+            told.map_err(|e| interrupted = Some(e)).is_ok()
+        })
+    });
+    finish(interrupted, result).map(RunOutput)
+}
+
+/// Runs many scenarios, `jobs` at a time (0: every core).
+#[pyfunction]
+#[pyo3(signature = (scenarios, jobs=0, outs=None, progress=None))]
+pub fn run_many(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    jobs: usize,
+    outs: Option<Vec<PathBuf>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<RunOutput>> {
+    let scenarios: Vec<lasthop_sim::Scenario> = scenarios.iter().map(|s| s.0.clone()).collect();
+    let mut interrupted = None;
+    let result = py.detach(|| {
+        lasthop_sim::run_many(&scenarios, jobs, outs.as_deref(), &mut |done, total| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |p| p.call1(py, (done, total)).map(drop))
+            });
+            told.map_err(|e| interrupted = Some(e)).is_ok()
+        })
+    });
+    Ok(finish(interrupted, result)?.into_iter().map(RunOutput).collect())
+}
+
+/// A Python exception from the progress callback (Ctrl-C included) goes before the run's own error.
+fn finish<T>(interrupted: Option<PyErr>, result: Result<T, lasthop_sim::Error>) -> PyResult<T> {
+    match (interrupted, result) {
+        (Some(e), _) => Err(e),
+        (None, Err(e)) => Err(raise(&e)),
+        (None, Ok(v)) => Ok(v),
+    }
+}

@@ -1,0 +1,106 @@
+//! `Simulation`: step, look, change, go on.
+
+use std::path::PathBuf;
+
+use lasthop_units::{Duration, Instant};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::error::{json_to_python, raise};
+use crate::run::RunOutput;
+use crate::scenario::Scenario;
+
+/// A moment: seconds as a number, or text with its unit.
+#[derive(FromPyObject)]
+enum Moment {
+    Text(String),
+    Seconds(f64),
+}
+
+/// A value for a runtime key.
+#[derive(FromPyObject)]
+enum Value {
+    Bool(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// A world in progress.
+#[pyclass(module = "lasthop._core", unsendable)]
+pub struct Simulation(Option<lasthop_sim::Simulation>);
+
+impl Simulation {
+    fn world(&mut self) -> PyResult<&mut lasthop_sim::Simulation> {
+        self.0.as_mut().ok_or_else(|| PyRuntimeError::new_err("this simulation has finished: make a new one"))
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    #[pyo3(signature = (scenario, out=None))]
+    fn new(scenario: &Scenario, out: Option<PathBuf>) -> PyResult<Self> {
+        lasthop_sim::Simulation::new(&scenario.0, out.as_deref())
+            .map(|s| Simulation(Some(s)))
+            .map_err(|e| raise(&e))
+    }
+
+    #[getter]
+    fn now_s(&mut self) -> PyResult<f64> {
+        Ok(self.world()?.now().as_secs_f64())
+    }
+    #[getter]
+    fn now_ns(&mut self) -> PyResult<u64> {
+        Ok(self.world()?.now().as_nanos())
+    }
+
+    /// Runs up to and including `t`.
+    fn step_until(&mut self, t: Moment) -> PyResult<()> {
+        let t = match t {
+            Moment::Seconds(s) if s.is_finite() && s >= 0.0 => Duration::from_secs_f64(s),
+            Moment::Seconds(s) => {
+                return Err(crate::error::LasthopError::new_err(format!("{s} is no moment of a run")));
+            }
+            Moment::Text(s) => {
+                s.parse().map_err(|e: lasthop_units::UnitError| crate::error::LasthopError::new_err(e.to_string()))?
+            }
+        };
+        let world = self.world()?;
+        world.step_until(Instant::ZERO + t).map_err(|e| raise(&e))
+    }
+
+    /// Changes a runtime key now.
+    fn set(&mut self, key: &str, value: Value) -> PyResult<()> {
+        let value = match value {
+            Value::Bool(b) => lasthop_sim::Scalar::Bool(b),
+            Value::Integer(i) => lasthop_sim::Scalar::Integer(i),
+            Value::Float(f) => lasthop_sim::Scalar::Float(f),
+            Value::Text(s) => lasthop_sim::Scalar::Text(s),
+        };
+        self.world()?.set(key, value).map_err(|e| raise(&e))
+    }
+
+    /// Starts something: `"flow.ftp"`.
+    fn start(&mut self, name: &str) -> PyResult<()> {
+        self.world()?.start(name).map_err(|e| raise(&e))
+    }
+
+    /// Stops something: `"flow.ftp"`.
+    fn stop(&mut self, name: &str) -> PyResult<()> {
+        self.world()?.stop(name).map_err(|e| raise(&e))
+    }
+
+    /// tcp_info of the flow's sender.
+    fn tcp_info<'py>(&mut self, py: Python<'py>, flow: &str) -> PyResult<Bound<'py, PyAny>> {
+        let info = self.world()?.tcp_info(flow).map_err(|e| raise(&e))?;
+        json_to_python(py, &info.to_string())
+    }
+
+    /// Runs to the scenario's end and gives the results.
+    fn finish(&mut self) -> PyResult<RunOutput> {
+        self.world()?;
+        let Some(world) = self.0.take() else { unreachable!("checked above") };
+        world.finish().map(RunOutput).map_err(|e| raise(&e))
+    }
+}

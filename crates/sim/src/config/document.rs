@@ -1,0 +1,296 @@
+//! A configuration text, parsed: every key and every value knows its place.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::convert::Converter;
+use super::diagnostic::{Diagnostic, Diagnostics, Source};
+use super::path::{self, Segment};
+use super::tree::{Entry, Node, Origin, Table, Value, quoted, shortened};
+use super::write;
+
+/// Tables within tables, and lists within lists, end here.
+pub(super) const DEEPEST: usize = 48;
+/// Larger texts are not looked through for a second syntax error.
+const RECOVER_BELOW: usize = 256 * 1024;
+/// The parser's time grows with the square of the tables whose header follows that of a table inside them.
+const MOST_HEADERS: usize = 32_768;
+/// More syntax errors than this help nobody.
+const MOST_SYNTAX_ERRORS: usize = 20;
+
+/// A TOML text as a tree that remembers the origin of every key and value, with the `--set`s applied to it.
+///
+/// ```
+/// # use lasthop_sim::config::Document;
+/// let mut doc = Document::parse("[flow.ftp]\nto = \"ue\"", "a.toml").unwrap();
+/// doc.apply_set("flow.ftp.tcp.cc=reno").unwrap();
+/// assert_eq!(doc.get("flow.ftp.tcp.cc").unwrap().as_str(), Some("reno"));
+/// let error = doc.error_at("flow.ftp.to", "no node `ue`");
+/// assert_eq!((error.line, error.column), (Some(2), Some(6)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(super) name: String,
+    pub(super) source: Source,
+    pub(super) sets: Vec<Source>,
+    pub(super) root: Node,
+}
+
+impl Document {
+    /// Parses `text`; `name` is what messages call it. All syntax errors are reported.
+    pub fn parse(text: &str, name: &str) -> Result<Document, Diagnostics> {
+        let mut doc = Document::empty(name);
+        doc.source = Source::new(text.to_owned());
+        if let Some(at) = text.find('\0') {
+            return Err(doc.syntax("a NUL byte: this is not a text file".to_owned(), at..at + 1).into());
+        }
+        if text.lines().filter(|line| line.trim_start().starts_with('[')).nth(MOST_HEADERS).is_some() {
+            let message = format!("more than {MOST_HEADERS} lines that begin with `[`");
+            return Err(Diagnostic::error(name, message).into());
+        }
+        let (mut root, errors) = match DeTable::parse(text) {
+            Ok(root) => (root, Vec::new()),
+            Err(_) if text.len() < RECOVER_BELOW => DeTable::parse_recoverable(text),
+            Err(first) => (Spanned::new(0..0, DeTable::default()), vec![first]),
+        };
+        let mut diagnostics = doc.syntax_errors(&errors);
+        let root = Spanned::new(root.span(), DeValue::Table(std::mem::take(root.get_mut())));
+        let converted = Converter { origin: &Origin::File }.node(&root, 0);
+        match converted {
+            Ok(node) => doc.root = Node { value: node.value, origin: Origin::Program },
+            Err((message, span)) => diagnostics.push(doc.syntax(message, span)),
+        }
+        if diagnostics.is_empty() { Ok(doc) } else { Err(diagnostics) }
+    }
+
+    /// Parses bytes, which must be UTF-8.
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Document, Diagnostics> {
+        let error = match std::str::from_utf8(bytes) {
+            Ok(text) => return Document::parse(text, name),
+            Err(error) => error,
+        };
+        if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+            let message = "the file is written in UTF-16";
+            return Err(Diagnostic::error(name, message).help("save it as UTF-8").into());
+        }
+        let at = error.valid_up_to();
+        let line_end = bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |i| at + i);
+        let mut text = String::from_utf8_lossy(&bytes[..at]).into_owned();
+        text.push_str(&String::from_utf8_lossy(&bytes[at..line_end.min(at + 200)]));
+        let doc = Document { source: Source::new(text), ..Document::empty(name) };
+        let message = format!("the byte 0x{:02X} is not UTF-8", bytes[at]);
+        let length = '\u{fffd}'.len_utf8();
+        Err(doc.syntax(message, at..at + length).help("save the file as UTF-8").into())
+    }
+
+    /// A document without keys, for programs that build one.
+    pub fn empty(name: &str) -> Document {
+        Document {
+            name: name.to_owned(),
+            source: Source::new(String::new()),
+            sets: Vec::new(),
+            root: Value::Table(Table::default()).into(),
+        }
+    }
+
+    /// What messages call the document.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text that was parsed.
+    pub fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    /// The table of all keys.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// The node at a dotted path; elements of lists are numbered from 0: `at.0.set`.
+    pub fn get(&self, path: &str) -> Option<&Node> {
+        let (segments, end) = path::parse(path).ok()?;
+        if end != path.len() {
+            return None;
+        }
+        segments.iter().try_fold(&self.root, |node, s| child(node, &s.name).map(|(_, n)| n))
+    }
+
+    /// Puts `value` at a dotted path, creates the tables on the way to it and replaces what was there.
+    pub fn insert(&mut self, path: &str, value: impl Into<Node>) -> Result<(), Diagnostics> {
+        let fail = |message: String| Diagnostics::from(Diagnostic::error(self.name.clone(), message));
+        let (segments, end) = path::parse(path).map_err(|(message, _)| fail(message))?;
+        if end != path.len() {
+            return Err(fail(format!("unexpected `=` in the key path {}", quoted(path))));
+        }
+        let mut root = self.root.clone();
+        put(&mut root, &segments, value.into(), &|_| Origin::Program).map_err(|(m, _)| fail(m))?;
+        self.root = root;
+        Ok(())
+    }
+
+    /// The configuration as TOML, with every `--set` applied; comments are not kept.
+    pub fn to_toml(&self) -> String {
+        write::document(&self.root)
+    }
+
+    /// An error at the value of `path`, or at the nearest parent that is written somewhere.
+    pub fn error_at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        self.at(path, message.into(), false)
+    }
+
+    /// An error at the key of `path` itself.
+    pub fn error_at_key(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        self.at(path, message.into(), true)
+    }
+
+    /// A warning at the value of `path`, or at the nearest parent that is written somewhere.
+    pub fn warning_at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
+        self.at(path, message.into(), false).warning()
+    }
+
+    pub(super) fn at(&self, path: &str, message: String, at_key: bool) -> Diagnostic {
+        let mut diagnostic = Diagnostic::error(self.name.clone(), message);
+        if !path.is_empty() {
+            diagnostic.key = Some(path.to_owned());
+        }
+        let segments = path::parse(path).map_or(Vec::new(), |(segments, _)| segments);
+        let mut node = &self.root;
+        let mut origin = &self.root.origin;
+        for (i, segment) in segments.iter().enumerate() {
+            let Some((key, value)) = child(node, &segment.name) else { break };
+            let wants_key = at_key && i + 1 == segments.len();
+            let written = if wants_key { key.unwrap_or(&value.origin) } else { &value.origin };
+            if *written != Origin::Program {
+                origin = written;
+            }
+            node = value;
+        }
+        self.locate(&mut diagnostic, origin);
+        diagnostic
+    }
+
+    fn locate(&self, diagnostic: &mut Diagnostic, origin: &Origin) {
+        match origin {
+            Origin::File(span) => self.source.locate(diagnostic, span.clone()),
+            Origin::Set { number, span } => {
+                diagnostic.file = "--set".to_owned();
+                diagnostic.set = Some(*number);
+                if let Some(text) = self.sets.get(number - 1) {
+                    text.locate(diagnostic, span.clone());
+                }
+            }
+            Origin::Program => {}
+        }
+    }
+
+    pub(super) fn syntax(&self, message: String, span: Range<usize>) -> Diagnostic {
+        let mut diagnostic = Diagnostic::error(self.name.clone(), message);
+        self.source.locate(&mut diagnostic, span);
+        diagnostic
+    }
+
+    fn syntax_errors(&self, errors: &[toml::de::Error]) -> Diagnostics {
+        let mut out = Diagnostics::new();
+        for error in errors.iter().take(MOST_SYNTAX_ERRORS) {
+            let end = self.source.text.len();
+            let span = error.span().unwrap_or(end..end);
+            let written = self.source.text.get(span.clone()).unwrap_or_default();
+            let (message, help) = in_words(error.message(), written);
+            out.push(self.syntax(message, span).help_opt(help));
+        }
+        if errors.len() > MOST_SYNTAX_ERRORS {
+            let more = errors.len() - MOST_SYNTAX_ERRORS;
+            out.push(Diagnostic::error(self.name.clone(), format!("and {more} more syntax errors")));
+        }
+        out
+    }
+}
+
+/// The parser's message, with what it leaves unsaid.
+fn in_words(message: &str, written: &str) -> (String, Option<String>) {
+    if message.starts_with("duplicate key") {
+        return (
+            format!("the key `{}` is written twice", shortened(written, 60)),
+            Some("keep one of the two".to_owned()),
+        );
+    }
+    if message.contains("string values must be quoted") {
+        return ("text must stand in quotes".to_owned(), Some(format!("write {}", quoted(written))));
+    }
+    (message.to_owned(), None)
+}
+
+/// The child of `node` named or numbered `name`, with the origin of its key.
+pub(super) fn child<'a>(node: &'a Node, name: &str) -> Option<(Option<&'a Origin>, &'a Node)> {
+    match &node.value {
+        Value::Table(t) => t.0.get(name).map(|e| (Some(&e.key), &e.node)),
+        Value::Array(a) => a.get(name.parse::<usize>().ok()?).map(|n| (None, n)),
+        _ => None,
+    }
+}
+
+/// Puts `value` at `path` below `node`. A bare name on the way, `app = "bulk"`, becomes a table with that `kind`.
+pub(super) fn put(
+    mut node: &mut Node,
+    path: &[Segment],
+    mut value: Node,
+    origin: &dyn Fn(Range<usize>) -> Origin,
+) -> Result<(), (String, Range<usize>)> {
+    let end = path.last().map_or(0, |s| s.span.end);
+    if path.len() + depth(&value) > DEEPEST {
+        return Err((format!("more than {DEEPEST} tables within each other"), 0..end));
+    }
+    let mut walked = String::new();
+    for (i, segment) in path.iter().enumerate() {
+        let last = i + 1 == path.len();
+        if let Value::String(name) = &node.value {
+            let kind = Node { value: Value::String(name.clone()), origin: node.origin.clone() };
+            let mut table = Table::default();
+            table.0.insert("kind".to_owned(), Entry { key: node.origin.clone(), node: kind });
+            *node = Node { value: Value::Table(table), origin: origin(segment.span.clone()) };
+        }
+        let next = match &mut node.value {
+            Value::Table(table) => {
+                let key = origin(segment.span.clone());
+                let fresh = || Node { value: Table::default().into(), origin: key.clone() };
+                let entry = table.0.entry(segment.name.clone());
+                &mut entry.or_insert_with(|| Entry { key: key.clone(), node: fresh() }).node
+            }
+            Value::Array(items) => {
+                let count = items.len();
+                let found = segment.name.parse::<usize>().ok().and_then(|i| items.get_mut(i));
+                found.ok_or_else(|| (no_element(&walked, &segment.name, count), segment.span.clone()))?
+            }
+            other => {
+                let message = format!("`{walked}` is {}, it has no keys", other.in_words());
+                return Err((message, segment.span.clone()));
+            }
+        };
+        if last {
+            std::mem::swap(next, &mut value);
+        }
+        node = next;
+        path::push(&mut walked, &segment.name);
+    }
+    Ok(())
+}
+
+fn no_element(path: &str, index: &str, count: usize) -> String {
+    match (index.parse::<usize>(), count) {
+        (Err(_), _) => format!("`{path}` is a list: `{index}` is not the number of an element"),
+        (Ok(_), 0) => format!("`{path}` is an empty list"),
+        (Ok(i), _) => format!("`{path}` has no element {i}: they are numbered from 0 to {}", count - 1),
+    }
+}
+
+fn depth(node: &Node) -> usize {
+    match &node.value {
+        Value::Table(t) => 1 + t.iter().map(|(_, n)| depth(n)).max().unwrap_or(0),
+        Value::Array(a) => 1 + a.iter().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}

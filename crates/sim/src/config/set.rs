@@ -1,0 +1,79 @@
+//! `--set flow.ftp.tcp.cc=reno`: one value of the configuration, from the command line.
+
+use std::ops::Range;
+
+use toml::de::DeValue;
+
+use super::convert::Converter;
+use super::diagnostic::{Diagnostic, Diagnostics, Source};
+use super::document::{Document, put};
+use super::path;
+use super::tree::{Node, Origin, Value};
+
+/// A longer argument is a mistake.
+const LONGEST: usize = 1 << 20;
+
+impl Document {
+    /// Applies `path=value`. The value is TOML; text that is not, a bare word or `10 ms`, is taken as a string.
+    /// Missing tables are created, elements of lists are numbered from 0, and a key below a bare enum name
+    /// (`app = "bulk"`) makes it a table of that `kind`.
+    pub fn apply_set(&mut self, text: &str) -> Result<(), Diagnostics> {
+        let number = self.sets.len() + 1;
+        self.sets.push(Source::new(text.to_owned()));
+        let mut root = self.root.clone();
+        let applied = apply(&mut root, text, number);
+        match applied {
+            Ok(()) => self.root = root,
+            Err((message, span, help)) => {
+                let mut diagnostic = Diagnostic::error("--set", message).help_opt(help);
+                diagnostic.set = Some(number);
+                self.sets[number - 1].locate(&mut diagnostic, span);
+                return Err(diagnostic.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+type Failure = (String, Range<usize>, Option<&'static str>);
+
+fn apply(root: &mut Node, text: &str, number: usize) -> Result<(), Failure> {
+    const EXAMPLE: &str = "write it like `--set flow.ftp.tcp.cc=reno`";
+    if text.len() > LONGEST {
+        return Err((format!("the text is longer than {LONGEST} bytes"), 0..0, None));
+    }
+    let (segments, equals) = path::parse(text).map_err(|(m, span)| (m, span, Some(EXAMPLE)))?;
+    if equals == text.len() {
+        return Err(("there is no `=` and no value".to_owned(), 0..equals, Some(EXAMPLE)));
+    }
+    let origin = |span: Range<usize>| Origin::Set { number, span };
+    let node = value(text, equals + 1, &origin)?;
+    put(root, &segments, node, &origin).map_err(|(m, span)| (m, span, None))
+}
+
+/// The value that begins at byte `from` of `text`.
+fn value(text: &str, from: usize, origin: &dyn Fn(Range<usize>) -> Origin) -> Result<Node, Failure> {
+    let raw = &text[from..];
+    let start = from + (raw.len() - raw.trim_start().len());
+    let written = raw.trim();
+    let span = start..start + written.len();
+    if written.is_empty() {
+        return Err((
+            "there is no value after the `=`".to_owned(),
+            from..from,
+            Some("an empty text is `\"\"`"),
+        ));
+    }
+    match DeValue::parse(written) {
+        Ok(parsed) => {
+            let shifted = |s: Range<usize>| origin(start + s.start..start + s.end);
+            let converted = Converter { origin: &shifted }.node(&parsed, 0);
+            converted.map_err(|(m, s)| (m, start + s.start..start + s.end, None))
+        }
+        Err(error) if written.starts_with(['"', '\'', '[', '{']) => {
+            let at = error.span().unwrap_or(0..written.len());
+            Err((error.message().to_owned(), start + at.start..start + at.end, None))
+        }
+        Err(_) => Ok(Node { value: Value::String(written.to_owned()), origin: origin(span) }),
+    }
+}

@@ -1,0 +1,201 @@
+//! The tree of a configuration: TOML values that remember who wrote them.
+
+use std::fmt;
+use std::ops::Range;
+
+use indexmap::IndexMap;
+
+/// Who wrote a key or a value, and where in his text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A stretch of bytes of the file.
+    File(Range<usize>),
+    /// The `number`-th `--set` (from 1) and a stretch of bytes of its text.
+    Set {
+        /// Which `--set`, counted from 1.
+        number: usize,
+        /// Bytes of its text.
+        span: Range<usize>,
+    },
+    /// No text: a program inserted it, or it is the whole document.
+    Program,
+}
+
+/// A value and its origin.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where the value is written; a table's header stands for the table.
+    pub origin: Origin,
+}
+
+/// A TOML value. Integers are wider than TOML's, so that a seed may use all 64 bits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text; dates and times of day are kept as the text they were written as.
+    String(String),
+    /// A whole number.
+    Integer(i128),
+    /// A number with a point or an exponent.
+    Float(f64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A list, or the elements of `[[...]]`.
+    Array(Vec<Node>),
+    /// A table.
+    Table(Table),
+}
+
+/// A table: its keys in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table(pub(super) IndexMap<String, Entry>);
+
+/// What a table holds under one key.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Where the key is written.
+    pub key: Origin,
+    /// The value.
+    pub node: Node,
+}
+
+/// Two nodes are equal when their values are: who wrote them does not matter.
+impl PartialEq for Node {
+    fn eq(&self, other: &Node) -> bool {
+        self.value == other.value
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.node == other.node
+    }
+}
+
+impl Table {
+    /// The value under `key`.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.0.get(key).map(|e| &e.node)
+    }
+    /// Puts `node` under `key`, in place of what was there.
+    pub fn insert(&mut self, key: impl Into<String>, node: impl Into<Node>) {
+        self.0.insert(key.into(), Entry { key: Origin::Program, node: node.into() });
+    }
+    /// The keys in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+    /// Keys and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
+        self.0.iter().map(|(k, e)| (k.as_str(), &e.node))
+    }
+    /// Number of keys.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// True without keys.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Node {
+    /// The table, if it is one.
+    pub fn as_table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(t) => Some(t),
+            _ => None,
+        }
+    }
+    /// The elements, if it is a list.
+    pub fn as_array(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::Array(a) => Some(a),
+            _ => None,
+        }
+    }
+    /// The text, if it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(s) => Some(s),
+            _ => None,
+        }
+    }
+}
+
+impl Value {
+    /// The value in words: "the number 10", "a table".
+    pub(super) fn in_words(&self) -> String {
+        match self {
+            Value::String(s) => format!("the text {}", quoted(s)),
+            Value::Integer(n) => format!("the number {n}"),
+            Value::Float(x) => format!("the number {x:?}"),
+            Value::Bool(b) => format!("`{b}`"),
+            Value::Array(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// `text` in quotes, shortened when it is long.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", shortened(text, 60))
+}
+
+/// At most `limit` characters of `text`, control characters escaped.
+pub(super) fn shortened(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == limit {
+            out.push_str("...");
+            break;
+        }
+        if c.is_control() {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The value as TOML on one line.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&super::write::value(self))
+    }
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Node {
+        Node { value, origin: Origin::Program }
+    }
+}
+
+/// `From` of the plain types, for programs that build a document.
+macro_rules! value_from {
+    ($($from:ty => |$x:ident| $value:expr),* $(,)?) => {$(
+        impl From<$from> for Value {
+            fn from($x: $from) -> Value {
+                $value
+            }
+        }
+        impl From<$from> for Node {
+            fn from(x: $from) -> Node {
+                Value::from(x).into()
+            }
+        }
+    )*};
+}
+
+value_from! {
+    &str => |s| Value::String(s.to_owned()),
+    String => |s| Value::String(s),
+    bool => |b| Value::Bool(b),
+    i64 => |n| Value::Integer(n.into()),
+    u64 => |n| Value::Integer(n.into()),
+    f64 => |x| Value::Float(x),
+    Vec<Node> => |a| Value::Array(a),
+    Table => |t| Value::Table(t),
+}

@@ -1,0 +1,103 @@
+//! From the tree to TOML text.
+
+use std::fmt::Write as _;
+
+use super::path::{key, quote};
+use super::tree::{Node, Table, Value};
+
+/// Lists and inline tables that are longer are broken or get a header.
+const WIDTH: usize = 100;
+
+/// The whole document.
+pub(super) fn document(root: &Node) -> String {
+    let mut out = String::new();
+    if let Some(table) = root.as_table() {
+        body(&mut out, table, &mut Vec::new());
+    }
+    out
+}
+
+/// The keys of `table`: first those on one line, then those with a header of their own.
+fn body(out: &mut String, table: &Table, path: &mut Vec<String>) {
+    let with_header = headers(table);
+    for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| !**header) {
+        let _ = writeln!(out, "{} = {}", key(name), value(&node.value));
+    }
+    for ((name, node), _) in table.iter().zip(&with_header).filter(|(_, header)| **header) {
+        path.push(key(name));
+        match &node.value {
+            Value::Array(items) => {
+                for item in items.iter().filter_map(Node::as_table) {
+                    header(out, path, "[[", "]]");
+                    body(out, item, path);
+                }
+            }
+            Value::Table(inner) => {
+                // `[flow]` alone says nothing when everything in it has its own header.
+                if inner.is_empty() || headers(inner).contains(&false) {
+                    header(out, path, "[", "]");
+                }
+                body(out, inner, path);
+            }
+            _ => {}
+        }
+        path.pop();
+    }
+}
+
+fn header(out: &mut String, path: &[String], open: &str, close: &str) {
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{open}{}{close}", path.join("."));
+}
+
+/// Which keys of `table` have a header. After the first that does, all tables do: flows keep their order.
+fn headers(table: &Table) -> Vec<bool> {
+    let first = table.iter().position(|(_, n)| has_header(n)).unwrap_or(table.len());
+    table
+        .iter()
+        .enumerate()
+        .map(|(i, (_, n))| has_header(n) || (i > first && n.as_table().is_some()))
+        .collect()
+}
+
+/// Tables have headers, except an enum's short `{ kind = ... }`; so have lists of tables.
+fn has_header(node: &Node) -> bool {
+    match &node.value {
+        Value::Table(t) => {
+            let short = t.get("kind").is_some() && t.iter().all(|(_, n)| !matches!(n.value, Value::Table(_)));
+            !(short && value(&node.value).len() <= WIDTH)
+        }
+        Value::Array(items) => {
+            let short = || value(&node.value).len() <= WIDTH && items.iter().all(is_kind);
+            !items.is_empty() && items.iter().all(|n| n.as_table().is_some()) && !short()
+        }
+        _ => false,
+    }
+}
+
+fn is_kind(node: &Node) -> bool {
+    node.as_table().is_some_and(|t| t.get("kind").is_some())
+}
+
+/// A value on one line.
+pub(super) fn value(value: &Value) -> String {
+    match value {
+        Value::String(s) => quote(s),
+        Value::Integer(n) => n.to_string(),
+        Value::Float(x) if x.is_nan() => "nan".to_owned(),
+        Value::Float(x) => format!("{x:?}"),
+        Value::Bool(b) => b.to_string(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|n| self::value(&n.value)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Table(t) if t.is_empty() => "{}".to_owned(),
+        Value::Table(t) => {
+            let entries: Vec<String> =
+                t.iter().map(|(k, n)| format!("{} = {}", key(k), self::value(&n.value))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What can go wrong with a run, in the user's words.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::config::Diagnostics;
+
+/// Why there is no result.
+#[derive(Debug)]
+pub enum Error {
+    /// Mistakes in an input: each with its place and, where there is one, the remedy.
+    Input(Diagnostics),
+    /// A file could not be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was to be done: "read", "write", "create".
+        doing: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The caller stopped the run.
+    Stopped,
+}
+
+impl Error {
+    /// A mistake without a place in a file.
+    pub fn input(message: impl Into<String>) -> Error {
+        Error::Input(Diagnostics::message(message))
+    }
+    /// A failed file operation.
+    pub fn file(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
+        Error::File { path: path.to_owned(), doing, source }
+    }
+    /// The diagnostics as a JSON list.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Error::Input(d) => d.to_json(),
+            other => Diagnostics::message(other.to_string()).to_json(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Input(d) => d.fmt(f),
+            Error::File { path, doing, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Error::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Diagnostics> for Error {
+    fn from(d: Diagnostics) -> Error {
+        Error::Input(d)
+    }
+}

@@ -1,0 +1,193 @@
+//! The tables that a run leaves behind: names, columns, units, descriptions. The one place that says so;
+//! `lasthop describe tables` and the reference pages are made from it.
+
+use lasthop_capture::{Column, ColumnKind as K, TableDef};
+
+/// A column that always has a value.
+const fn col(name: &'static str, kind: K, unit: &'static str, description: &'static str) -> Column {
+    Column { name, kind, unit, description, nullable: false }
+}
+
+/// A column that may be empty.
+const fn opt(name: &'static str, kind: K, unit: &'static str, description: &'static str) -> Column {
+    Column { name, kind, unit, description, nullable: true }
+}
+
+const TIME: Column = col("time_s", K::F64, "s", "virtual time since the start of the run");
+const FLOW: Column = col("flow", K::Name, "", "name of the flow");
+const BEARER: Column = col("bearer", K::Name, "", "name of the bearer");
+const DIRECTION: Column = col("direction", K::Name, "", "\"downlink\" (to the UE) or \"uplink\"");
+
+/// One row per flow, written at the end.
+pub static FLOWS: TableDef = TableDef {
+    name: "flows",
+    description: "Flows: the flow monitor's statistics of the data's direction, and the sender's own counters.",
+    columns: &[
+        FLOW,
+        col("src", K::Name, "", "node that sends the data"),
+        col("dst", K::Name, "", "node that receives the data"),
+        col("transport", K::Name, "", "\"tcp\" or \"udp\""),
+        opt("profile", K::Name, "", "TCP stack profile"),
+        opt("cc", K::Name, "", "congestion control"),
+        opt("start_s", K::F64, "s", "when the flow started; empty: it did not"),
+        col("end_s", K::F64, "s", "end of the run"),
+        col("tx_packets", K::U64, "packets", "IP packets sent in the data's direction"),
+        col("tx_bytes", K::U64, "B", "IP bytes sent in the data's direction"),
+        col("rx_packets", K::U64, "packets", "IP packets received in the data's direction"),
+        col("rx_bytes", K::U64, "B", "IP bytes received in the data's direction"),
+        col("rx_segment_bytes", K::U64, "B", "received bytes above IP: TCP or UDP headers and payload"),
+        col("app_bytes", K::U64, "B", "bytes delivered to the receiving application, in order and once (TCP)"),
+        opt("goodput_bps", K::F64, "bit/s", "app_bytes over the time from the flow's start to the end"),
+        opt("throughput_bps", K::F64, "bit/s", "rx_bytes over the time from the flow's start to the end"),
+        opt("delay_mean_s", K::F64, "s", "mean one-way delay of the received packets, at IP level"),
+        opt("delay_min_s", K::F64, "s", "smallest one-way delay"),
+        opt("delay_max_s", K::F64, "s", "largest one-way delay"),
+        opt("jitter_mean_s", K::F64, "s", "mean absolute difference of successive one-way delays"),
+        col("lost_undelivered", K::U64, "packets", "sent but not received by the end, those on the way included"),
+        col("lost_dropped", K::U64, "packets", "dropped for a named cause (fragments count singly)"),
+        col("lost_retransmitted", K::U64, "packets", "sent again by the transport"),
+        opt("retransmits", K::U64, "segments", "segments that the sender sent again"),
+        opt("timeouts", K::U64, "", "expiries of the sender's retransmission timer"),
+        opt("fast_retransmits", K::U64, "", "fast retransmissions that began a recovery"),
+        opt("cwnd_mean", K::F64, "segments", "congestion window, mean over time"),
+        opt("cwnd_max", K::F64, "segments", "largest congestion window"),
+        opt("rtt_samples", K::U64, "", "round-trip samples taken by the sender"),
+        opt("rtt_min_s", K::F64, "s", "smallest round-trip sample"),
+        opt("rtt_mean_s", K::F64, "s", "mean round-trip sample"),
+        opt("rtt_max_s", K::F64, "s", "largest round-trip sample"),
+        col("reverse_tx_packets", K::U64, "packets", "IP packets sent against the data's direction (ACKs, requests)"),
+        col("reverse_rx_packets", K::U64, "packets", "IP packets received against the data's direction"),
+        col("reverse_tx_bytes", K::U64, "B", "IP bytes sent against the data's direction"),
+        col("reverse_rx_bytes", K::U64, "B", "IP bytes received against the data's direction"),
+        opt("requests", K::U64, "", "requests answered in full (request-response)"),
+        opt("request_time_mean_s", K::F64, "s", "mean time from a request to the end of its answer"),
+        opt("completion_s", K::F64, "s", "when the transfer was complete (file, request-response)"),
+    ],
+};
+
+/// The sender's state, sampled.
+pub static TCP: TableDef = TableDef {
+    name: "tcp",
+    description: "State of TCP senders under the names of Linux tcp_info, sampled as `output.tcp` says.",
+    columns: &[
+        TIME,
+        FLOW,
+        col("trigger", K::Name, "", "why the row is here: \"interval\", \"ack\", \"rto\" or \"change\""),
+        col("ca_state", K::Name, "", "\"open\", \"disorder\", \"cwr\", \"recovery\" or \"loss\""),
+        col("snd_cwnd", K::F64, "segments", "congestion window"),
+        col("snd_ssthresh", K::F64, "segments", "slow start threshold; -1: infinite"),
+        col("rtt_us", K::F64, "us", "smoothed round-trip time; 0 before the first sample"),
+        col("rttvar_us", K::F64, "us", "round-trip time variation"),
+        opt("rtt_sample_us", K::F64, "us", "the sample that this ACK gave, if it gave one"),
+        opt("min_rtt_us", K::F64, "us", "smallest round-trip time seen"),
+        col("rto_us", K::F64, "us", "retransmission timeout, back-off included"),
+        col("unacked", K::U64, "segments", "segments sent and not yet acknowledged"),
+        col("sacked", K::U64, "segments", "of those: acknowledged selectively"),
+        col("lost", K::U64, "segments", "of those: taken for lost"),
+        col("retrans", K::U64, "segments", "of those: sent again and not yet acknowledged"),
+        col("total_retrans", K::U64, "segments", "segments sent again since the start"),
+        col("bytes_acked", K::U64, "B", "bytes acknowledged since the start"),
+        col("snd_una", K::U64, "B", "oldest unacknowledged byte, counted from the start of the stream"),
+        col("snd_nxt", K::U64, "B", "next byte to send, counted from the start of the stream"),
+        col("rwnd_bytes", K::U64, "B", "window that the receiver offers"),
+        col("notsent_bytes", K::U64, "B", "bytes written and not yet sent"),
+        opt("pacing_rate_bps", K::F64, "bit/s", "pacing rate; empty: not paced"),
+    ],
+};
+
+/// Every packet at its ends (only with `output.packets`).
+pub static PACKETS: TableDef = TableDef {
+    name: "packets",
+    description: "Packets: sent by a transport, received by one, or dropped. Written with `output.packets = true`.",
+    columns: &[
+        TIME,
+        col("packet", K::U64, "", "number of the packet, in the order of sending; fragments share it"),
+        FLOW,
+        col("node", K::Name, "", "where it happened (the link's or bearer's name for drops there)"),
+        col("event", K::Name, "", "\"sent\", \"received\" or \"dropped\""),
+        col("size", K::U64, "B", "IP packet length"),
+        opt("seq", K::U64, "B", "first byte's sequence number, counted from the start of the stream"),
+        opt("ack", K::U64, "B", "acknowledged up to this byte, counted from the start of the stream"),
+        col("len", K::U64, "B", "payload"),
+        opt("flags", K::Name, "", "TCP flags: S, F, R, P, \".\" for ACK"),
+        opt("retransmission", K::Bool, "", "true: this data was sent before"),
+    ],
+};
+
+/// RLC of a bearer's direction, sampled; counters since the start.
+pub static RLC: TableDef = TableDef {
+    name: "rlc",
+    description: "RLC entities of radio bearers every `output.interval`; counters run from the start.",
+    columns: &[
+        TIME,
+        BEARER,
+        DIRECTION,
+        col("queue_sdus", K::U64, "SDUs", "SDUs not yet sent whole"),
+        col("queue_bytes", K::U64, "B", "bytes not yet sent for the first time"),
+        col("sdus_in", K::U64, "SDUs", "SDUs given to the sender"),
+        col("sdus_out", K::U64, "SDUs", "SDUs delivered by the receiver"),
+        col("sdus_discarded", K::U64, "SDUs", "SDUs given up by either side"),
+        col("pdus_new", K::U64, "PDUs", "data PDUs sent for the first time"),
+        col("pdus_retx", K::U64, "PDUs", "data PDUs sent again"),
+        col("status_pdus", K::U64, "PDUs", "status PDUs about this direction (they travel the other way)"),
+        col("polls", K::U64, "", "poll bits set"),
+        col("window_used", K::U64, "PDUs", "transmission window in use: VT(S) - VT(A)"),
+        col("resets", K::U64, "", "reset procedures started"),
+    ],
+};
+
+/// The channel of a bearer's direction, sampled; counters since the start.
+pub static MAC: TableDef = TableDef {
+    name: "mac",
+    description: "Dedicated channels every `output.interval`; counters run from the start.",
+    columns: &[
+        TIME,
+        BEARER,
+        DIRECTION,
+        col("ttis", K::U64, "", "TTIs in which something was sent"),
+        col("blocks_sent", K::U64, "blocks", "transport blocks sent"),
+        col("blocks_lost", K::U64, "blocks", "of those: received in error"),
+    ],
+};
+
+/// Link queues, sampled.
+pub static QUEUES: TableDef = TableDef {
+    name: "queues",
+    description: "Queues of links every `output.interval`: what waits, the packet in service not counted.",
+    columns: &[
+        TIME,
+        col("queue", K::Name, "", "`<link>.forward` or `<link>.reverse`"),
+        col("packets", K::U64, "packets", "packets waiting"),
+        col("bytes", K::U64, "B", "IP bytes waiting"),
+    ],
+};
+
+/// What happened.
+pub static EVENTS: TableDef = TableDef {
+    name: "events",
+    description: "Things that happened: connections, recoveries, timeouts, RLC resets, changes of the scenario.",
+    columns: &[
+        TIME,
+        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"link/<name>\""),
+        col("kind", K::Name, "", "what happened"),
+        opt("value", K::F64, "", "a number that belongs to it; `detail` says which"),
+        opt("detail", K::Name, "", "more, in words"),
+    ],
+};
+
+/// Packets that were dropped.
+pub static DROPS: TableDef = TableDef {
+    name: "drops",
+    description: "Packets (or fragments) that were dropped, each with its place and cause.",
+    columns: &[
+        TIME,
+        col("packet", K::U64, "", "number of the packet"),
+        FLOW,
+        col("where", K::Name, "", "link direction, bearer or node"),
+        col("cause", K::Name, "", "why"),
+        col("size", K::U64, "B", "IP packet length"),
+    ],
+};
+
+/// All tables, in the order of the documentation.
+pub static ALL: [&TableDef; 8] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &QUEUES, &EVENTS, &DROPS];

@@ -1,0 +1,103 @@
+//! Whole runs: one to its end, or many on all cores.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use lasthop_units::Instant;
+
+use crate::results::RunOutput;
+use crate::simulation::Simulation;
+use crate::{Error, Scenario};
+
+/// A run reports its progress at this many equal steps of simulated time; at each it can be stopped.
+const STEPS: u64 = 200;
+
+/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and says whether to go on.
+///
+/// With `out` the result folder is written there: first beside it as `<out>.partial`, renamed when whole.
+///
+/// # Errors
+/// Whatever [`Simulation`] reports; [`Error::Stopped`] when `progress` said no.
+pub fn run(
+    scenario: &Scenario,
+    out: Option<&Path>,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunOutput, Error> {
+    let mut simulation = Simulation::new(scenario, out)?;
+    let end = simulation.end();
+    for step in 1..=STEPS {
+        let t = Instant((u128::from(end.0) * u128::from(step) / u128::from(STEPS)) as u64);
+        simulation.step_until(t)?;
+        if !progress(step as f64 / STEPS as f64) {
+            return Err(Error::Stopped);
+        }
+    }
+    simulation.finish()
+}
+
+/// Runs all `scenarios`, `jobs` at a time (0: every core), each in a thread of its own. Results come in the order
+/// of the scenarios and do not depend on `jobs`. `progress` gets how many are done and says whether to go on; it
+/// is called at least every tenth of a second.
+///
+/// # Errors
+/// The first error in the order of the scenarios; [`Error::Stopped`] when `progress` said no.
+pub fn run_many(
+    scenarios: &[Scenario],
+    jobs: usize,
+    outs: Option<&[PathBuf]>,
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Vec<RunOutput>, Error> {
+    if let Some(outs) = outs
+        && outs.len() != scenarios.len()
+    {
+        let (n, m) = (outs.len(), scenarios.len());
+        return Err(Error::input(format!("{n} output folders for {m} scenarios: give one each, or none")));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = if jobs == 0 { cores } else { jobs }.min(scenarios.len().max(1));
+    let next = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    let slots: Vec<Mutex<Option<Result<RunOutput, Error>>>> =
+        scenarios.iter().map(|_| Mutex::new(None)).collect();
+    let (done_tx, done_rx) = mpsc::channel::<()>();
+
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            let done_tx = done_tx.clone();
+            let (next, stop, slots) = (&next, &stop, &slots);
+            scope.spawn(move || {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(scenario) = scenarios.get(i) else { return };
+                    let out = outs.map(|o| o[i].as_path());
+                    let result = run(scenario, out, &mut |_| !stop.load(Ordering::Relaxed));
+                    if let Ok(mut slot) = slots[i].lock() {
+                        *slot = Some(result);
+                    }
+                    if done_tx.send(()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(done_tx);
+        let mut done = 0;
+        loop {
+            match done_rx.recv_timeout(std::time::Duration::from_millis(100)) {
+                Ok(()) => done += 1,
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            if !stop.load(Ordering::Relaxed) && !progress(done, scenarios.len()) {
+                // Runs in progress end at their next step, waiting ones at their first.
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+
+    let results = slots.into_iter().map(|slot| slot.into_inner().ok().flatten().unwrap_or(Err(Error::Stopped)));
+    results.collect()
+}
+

@@ -1,0 +1,50 @@
+//! Changes during the run.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Something that changes at a moment of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct At {
+    /// The moment.
+    pub t: Duration,
+    /// Runtime keys and their new values: `"link.wired.rate" = "1 Mbit/s"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, Scalar>,
+    /// Something to start: `"flow.ftp"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Something to stop: `"flow.ftp"` (its application offers no more data).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<String>,
+}
+
+/// A plain TOML value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// true or false
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Float(f64),
+    /// Text, quantities included.
+    Text(String),
+}
+
+impl Scalar {
+    /// As TOML would write it.
+    pub fn to_toml(&self) -> String {
+        match self {
+            Scalar::Bool(b) => b.to_string(),
+            Scalar::Integer(i) => i.to_string(),
+            Scalar::Float(f) => format!("{f:?}"),
+            Scalar::Text(s) => toml::Value::String(s.clone()).to_string(),
+        }
+    }
+}

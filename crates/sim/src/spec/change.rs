@@ -1,0 +1,163 @@
+//! Changes during the run, checked before it starts.
+//!
+//! A change is read as what it is, another scenario: the keys are set in the document, the result is parsed and
+//! checked like any file, and the difference to what was in force becomes actions. So a value is validated by the
+//! same code whether it is in force at the start or later.
+
+use lasthop_units::Instant;
+use serde_json::Value;
+
+use super::check;
+use super::{At, Scenario, Spec};
+use crate::config::{self, Diagnostics, suggest};
+use crate::error::Error;
+use crate::world::Action;
+
+/// Keys that may change during a run, `*` standing for a name; what they do then.
+pub const RUNTIME_KEYS: &[(&str, &str)] = &[
+    ("link.*.rate", "rate of a link"),
+    ("link.*.delay", "propagation delay of a link; packets on the wire keep theirs"),
+    ("link.*.loss", "loss probability of a link"),
+    ("link.*.jitter", "jitter of a link"),
+    ("link.*.forward.rate", "rate of one direction (also `reverse`)"),
+    ("link.*.forward.delay", "delay of one direction (also `reverse`)"),
+    ("link.*.forward.loss", "loss probability of one direction (also `reverse`)"),
+    ("link.*.forward.jitter", "jitter of one direction (also `reverse`)"),
+    ("link.*.reverse.rate", "rate of the direction back"),
+    ("link.*.reverse.delay", "delay of the direction back"),
+    ("link.*.reverse.loss", "loss probability of the direction back"),
+    ("link.*.reverse.jitter", "jitter of the direction back"),
+    ("bearer.*.downlink.bler", "block error rate of a bearer's downlink"),
+    ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
+];
+
+impl Scenario {
+    /// The actions of all `[[at]]` tables, in order of time (of equal times in order of the file).
+    pub(super) fn plan_changes(&self) -> Result<Vec<(Instant, Vec<Action>)>, Error> {
+        let mut order: Vec<usize> = (0..self.spec.at.len()).collect();
+        order.sort_by_key(|i| self.spec.at[*i].t);
+        let mut in_force = self.clone();
+        let mut planned = Vec::new();
+        let mut found = Diagnostics::new();
+        for i in order {
+            let at = &self.spec.at[i];
+            match in_force.step(at, Some(i)) {
+                Ok((next, actions)) => {
+                    in_force = next;
+                    planned.push((Instant(at.t.0), actions));
+                }
+                Err(Error::Input(more)) => found.extend(more),
+                Err(other) => return Err(other),
+            }
+        }
+        if found.is_empty() { Ok(planned) } else { Err(Error::Input(found)) }
+    }
+
+    /// This scenario after a change, and what the world has to do for it.
+    ///
+    /// # Errors
+    /// An unknown key, one that is fixed during a run, a value that does not fit, nothing of that name.
+    pub fn change(&self, at: &At) -> Result<(Scenario, Vec<Action>), Error> {
+        self.step(at, None)
+    }
+
+    fn step(&self, at: &At, index: Option<usize>) -> Result<(Scenario, Vec<Action>), Error> {
+        let mut actions = Vec::new();
+        let mut next = self.clone();
+        for (key, value) in &at.set {
+            if !may_change(key) {
+                let near = suggest(key, RUNTIME_KEYS.iter().map(|k| k.0));
+                let mut d = self.complaint(index, key, format!("`{key}` is fixed during a run"));
+                d = d.help(near.map_or_else(
+                    || "`lasthop describe runtime` lists what may change".to_owned(),
+                    |n| format!("did you mean `{n}`? `lasthop describe runtime` lists what may change"),
+                ));
+                return Err(Error::Input(d.into()));
+            }
+            if let Err(e) = next.document.apply_set(&format!("{key}={}", value.to_toml())) {
+                return Err(self.retell(index, key, e));
+            }
+        }
+        if !at.set.is_empty() {
+            next.spec = match config::from_document::<Spec>(&next.document) {
+                Ok(spec) => spec,
+                Err(e) => return Err(self.retell(index, at.set.keys().next().map_or("", |k| k), e)),
+            };
+            let mut found = Diagnostics::new();
+            check::check(&next.spec, &next.document, &mut found);
+            if found.has_errors() {
+                return Err(Error::Input(found));
+            }
+            actions.extend(difference(&self.spec, &next.spec));
+        }
+        for (what, make) in [
+            (&at.start, Action::StartFlow as fn(String) -> Action),
+            (&at.stop, Action::StopFlow as fn(String) -> Action),
+        ] {
+            let Some(name) = what else { continue };
+            let flow = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f));
+            let Some(flow) = flow else {
+                let names = self.spec.flow.keys().map(|f| format!("flow.{f}"));
+                let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
+                let d = self.complaint(index, "", format!("nothing is called `{name}`"));
+                return Err(Error::Input(d.help_opt(near.or(Some("flows can be started and stopped".into()))).into()));
+            };
+            actions.push(make(flow.to_owned()));
+        }
+        Ok((next, actions))
+    }
+
+    /// An error at the `[[at]]` table number `index`, or about a call.
+    fn complaint(&self, index: Option<usize>, key: &str, message: String) -> config::Diagnostic {
+        match index {
+            Some(i) if key.is_empty() => self.document.error_at(&format!("at.{i}"), message),
+            Some(i) => self.document.error_at_key(&format!("at.{i}.set.{}", config::quote(key)), message),
+            None => config::Diagnostic::error("set", message),
+        }
+    }
+
+    /// Errors of the changed document, told at the place that caused them.
+    fn retell(&self, index: Option<usize>, key: &str, errors: Diagnostics) -> Error {
+        let mut out = Diagnostics::new();
+        for e in &errors {
+            out.push(self.complaint(index, key, e.message.clone()).help_opt(e.help.clone()));
+        }
+        Error::Input(out)
+    }
+}
+
+fn may_change(key: &str) -> bool {
+    RUNTIME_KEYS.iter().any(|(pattern, _)| {
+        let mut p = pattern.split('.');
+        let mut k = key.split('.');
+        loop {
+            match (p.next(), k.next()) {
+                (None, None) => return true,
+                (Some("*"), Some(_)) => {}
+                (Some(a), Some(b)) if a == b => {}
+                _ => return false,
+            }
+        }
+    })
+}
+
+/// Links and bearers whose keys differ.
+fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (name, link) in &new.link {
+        if old.link.get(name) != Some(link) {
+            actions.push(Action::Link(name.clone(), Box::new(link.clone())));
+        }
+    }
+    for (name, bearer) in &new.bearer {
+        if old.bearer.get(name) != Some(bearer) {
+            actions.push(Action::Bearer(name.clone(), Box::new(bearer.clone())));
+        }
+    }
+    actions
+}
+
+/// The runtime keys as JSON, for `describe`.
+pub fn describe_runtime_keys() -> Value {
+    RUNTIME_KEYS.iter().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
+}

@@ -1,0 +1,265 @@
+//! What the keys mean together: names that must exist, ranges, combinations that cannot work, and traps that can
+//! but probably were not meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use lasthop_net::trace::Trace;
+use lasthop_units::{Bytes, Duration};
+
+use super::{BearerSpec, FlowSpec, Spec, Transport};
+use crate::config::{Diagnostics, Document, suggest};
+
+/// Flows of one scenario, all counts together.
+const MAX_FLOWS: u64 = 100_000;
+
+/// Everything that can be said without running, into `found`.
+pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    general(spec, doc, found);
+    links(spec, doc, found);
+    bearers(spec, doc, found);
+    let nodes = nodes(spec);
+    for (name, flow) in &spec.flow {
+        check_flow(name, flow, spec, &nodes, doc, found);
+    }
+    let flows: u64 = spec.flow.values().map(|f| u64::from(f.count)).sum();
+    if flows > MAX_FLOWS {
+        found.push(
+            doc.error_at("flow", format!("{flows} flows: at most {MAX_FLOWS} fit in a run")).help("lower `count`"),
+        );
+    }
+    for (i, at) in spec.at.iter().enumerate() {
+        if at.t > spec.scenario.duration {
+            found.push(
+                doc.warning_at(&format!("at.{i}.t"), format!("{} is after the end: this never happens", at.t))
+                    .help(format!("the run lasts {}", spec.scenario.duration)),
+            );
+        }
+    }
+}
+
+fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let g = &spec.scenario;
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if g.name.is_empty() || g.name.len() > 100 || !g.name.chars().all(good) || g.name.starts_with('.') {
+        found.push(
+            doc.error_at("scenario.name", "this cannot name a result folder")
+                .help("1 to 100 letters, digits, `-`, `_` and `.`, not beginning with `.`"),
+        );
+    }
+    if g.duration.is_zero() {
+        found.push(doc.error_at("scenario.duration", "a run of no time shows nothing").help("such as \"60 s\""));
+    }
+    if spec.output.interval < Duration::from_micros(100) {
+        found.push(
+            doc.error_at("output.interval", format!("{} is too short to sample", spec.output.interval))
+                .help("at least \"100 us\"; for every ACK use `tcp = \"ack\"`"),
+        );
+    }
+    if spec.flow.is_empty() {
+        found.push(doc.warning_at("scenario", "no flow: nothing will be sent").help("add a `[flow.<name>]` table"));
+    }
+}
+
+fn check_ends(between: &[String; 2], path: &str, doc: &Document, found: &mut Diagnostics) {
+    if between[0] == between[1] {
+        found.push(doc.error_at(path, format!("both ends are `{}`", between[0])).help("name two nodes"));
+    }
+    for (i, end) in between.iter().enumerate() {
+        if end.is_empty() {
+            found.push(doc.error_at(&format!("{path}.{i}"), "a node needs a name"));
+        }
+    }
+}
+
+/// IPv4 lets no link have less (RFC 791: every module must forward 68 octets).
+const MIN_MTU: Bytes = Bytes(68);
+/// The total length field of IPv4 has 16 bits.
+const MAX_MTU: Bytes = Bytes(65_535);
+
+fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diagnostics) {
+    if mtu < MIN_MTU || mtu > MAX_MTU {
+        found.push(doc.error_at(path, format!("an IPv4 link takes {MIN_MTU} to {MAX_MTU}, not {mtu}")));
+    }
+}
+
+fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, link) in &spec.link {
+        let path = format!("link.{}", crate::config::quote(name));
+        check_ends(&link.between, &format!("{path}.between"), doc, found);
+        check_mtu(link.mtu, &format!("{path}.mtu"), doc, found);
+        let own = [
+            (path.clone(), link.rate.is_some() && link.trace.is_some()),
+            (format!("{path}.forward"), link.forward.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some())),
+            (format!("{path}.reverse"), link.reverse.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some())),
+        ];
+        for (at, both) in own {
+            if both {
+                found.push(
+                    doc.error_at(&format!("{at}.trace"), "`rate` and `trace` exclude each other").help("keep one"),
+                );
+            }
+        }
+        for forward in [true, false] {
+            let d = link.direction(forward);
+            let side = if forward { "forward" } else { "reverse" };
+            if let Err(message) = d.pipe.validate() {
+                found.push(doc.error_at(&format!("{path}.{side}"), message));
+            }
+            let (Some(rate), Some(limit)) = (d.pipe.rate, d.pipe.queue.limit_bytes()) else { continue };
+            // The delay of one link is a lower bound of the path's.
+            let bdp = rate.bytes_in(d.pipe.delay * 2);
+            if Bytes(limit.0 * 4) < bdp {
+                found.push(
+                    doc.warning_at(
+                        &format!("{path}.queue"),
+                        format!("the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}"),
+                    )
+                    .help("one flow alone will not fill the link"),
+                );
+            }
+        }
+    }
+}
+
+fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, bearer) in &spec.bearer {
+        let path = format!("bearer.{}", crate::config::quote(name));
+        let BearerSpec::Umts(b) = bearer;
+        check_ends(&b.between, &format!("{path}.between"), doc, found);
+        check_mtu(b.mtu, &format!("{path}.mtu"), doc, found);
+        match b.umts().validate() {
+            Ok(warnings) => {
+                for w in warnings {
+                    found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
+                }
+            }
+            Err(errors) => {
+                for e in errors {
+                    found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
+                }
+            }
+        }
+    }
+}
+
+/// Every node that a link or bearer names.
+pub fn nodes(spec: &Spec) -> BTreeSet<&str> {
+    let links = spec.link.values().flat_map(|l| &l.between);
+    let bearers = spec.bearer.values().flat_map(|BearerSpec::Umts(b)| &b.between);
+    links.chain(bearers).map(String::as_str).collect()
+}
+
+/// Can `to` be reached from `from`? Links and bearers go both ways.
+fn connected(spec: &Spec, from: &str, to: &str) -> bool {
+    let links = spec.link.values().map(|l| &l.between);
+    let bearers = spec.bearer.values().map(|BearerSpec::Umts(b)| &b.between);
+    let edges: Vec<&[String; 2]> = links.chain(bearers).collect();
+    let mut reached = BTreeSet::from([from]);
+    loop {
+        let before = reached.len();
+        for [a, b] in &edges {
+            if reached.contains(a.as_str()) || reached.contains(b.as_str()) {
+                reached.insert(a);
+                reached.insert(b);
+            }
+        }
+        if reached.contains(to) || reached.len() == before {
+            return reached.contains(to);
+        }
+    }
+}
+
+fn check_flow(
+    name: &str,
+    flow: &FlowSpec,
+    spec: &Spec,
+    nodes: &BTreeSet<&str>,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    let path = format!("flow.{}", crate::config::quote(name));
+    let mut known = true;
+    for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
+        if !nodes.contains(node.as_str()) {
+            known = false;
+            let near = suggest(node, nodes.iter()).map(|n| format!("did you mean `{n}`?"));
+            found.push(
+                doc.error_at(&format!("{path}.{key}"), format!("no link or bearer names a node `{node}`"))
+                    .help_opt(near),
+            );
+        }
+    }
+    if flow.from == flow.to {
+        found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
+    } else if known && !connected(spec, &flow.from, &flow.to) {
+        found.push(
+            doc.error_at(&format!("{path}.to"), format!("no way leads from `{}` to `{}`", flow.from, flow.to))
+                .help("add a link or bearer between their parts of the network"),
+        );
+    }
+    if flow.count == 0 {
+        found.push(doc.error_at(&format!("{path}.count"), "no flow at all").help("remove the table instead"));
+    }
+    if flow.autostart && flow.start >= spec.scenario.duration {
+        found.push(
+            doc.warning_at(&format!("{path}.start"), "this flow starts after the end of the run")
+                .help(format!("the run lasts {}", spec.scenario.duration)),
+        );
+    }
+    if flow.stop.is_some_and(|stop| stop <= flow.start) {
+        found.push(doc.error_at(&format!("{path}.stop"), "the flow stops before it starts"));
+    }
+    if let Err(message) = flow.app.validate() {
+        found.push(doc.error_at(&format!("{path}.app"), message));
+    }
+    match flow.transport {
+        Transport::Tcp => {
+            if let Err(e) = flow.tcp.resolve() {
+                found.push(doc.error_at(&format!("{path}.tcp.{}", e.key), e.message));
+            }
+        }
+        Transport::Udp => {
+            if let Err(message) = flow.app.validate_over_udp() {
+                found.push(doc.error_at(&format!("{path}.app"), message));
+            }
+            if doc.get(&format!("{path}.tcp")).is_some() {
+                found.push(
+                    doc.error_at_key(&format!("{path}.tcp"), "a UDP flow has no TCP").help("remove one of the two"),
+                );
+            }
+        }
+    }
+}
+
+/// Reads every trace once.
+pub fn load_traces(
+    spec: &Spec,
+    doc: &Document,
+    base: &Path,
+    found: &mut Diagnostics,
+) -> BTreeMap<String, Arc<Trace>> {
+    let mut traces = BTreeMap::new();
+    for (name, link) in &spec.link {
+        let path = format!("link.{}", crate::config::quote(name));
+        let places = [
+            (format!("{path}.trace"), &link.trace),
+            (format!("{path}.forward.trace"), &link.forward.as_ref().and_then(|d| d.trace.clone())),
+            (format!("{path}.reverse.trace"), &link.reverse.as_ref().and_then(|d| d.trace.clone())),
+        ];
+        for (key, file) in places {
+            let Some(file) = file else { continue };
+            if traces.contains_key(file) {
+                continue;
+            }
+            match Trace::load(&base.join(file)) {
+                Ok(trace) => {
+                    traces.insert(file.clone(), Arc::new(trace));
+                }
+                Err(e) => found.push(doc.error_at(&key, e.to_string())),
+            }
+        }
+    }
+    traces
+}

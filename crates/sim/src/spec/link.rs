@@ -1,0 +1,131 @@
+//! Links: one set of keys for both directions, and overrides for one.
+
+use lasthop_net::{DirectionConfig, QueueConfig, TraceEnd};
+use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One list of keys, three uses: the link's own, the overrides of one direction, and how they meet.
+macro_rules! link_keys {
+    ($($(#[$doc:meta])* $key:ident: $ty:ty,)*) => {
+        /// A link between two nodes. Its keys hold for both directions; `forward` (first node to second) and
+        /// `reverse` override them for one.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct LinkSpec {
+            /// The two ends.
+            pub between: [String; 2],
+            /// Largest IP packet that the link takes; larger ones are fragmented (or dropped, with DF set).
+            #[serde(default = "super::ethernet_mtu")]
+            pub mtu: Bytes,
+            $($(#[$doc])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $key: Option<$ty>,)*
+            /// Overrides for the direction from the first node to the second.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub forward: Option<DirectionSpec>,
+            /// Overrides for the direction from the second node to the first.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub reverse: Option<DirectionSpec>,
+        }
+
+        /// What may differ between the two directions of a link. Unset keys are the link's own.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct DirectionSpec {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$ty>,)*
+        }
+
+        impl LinkSpec {
+            /// The link's own keys as a direction's.
+            fn own(&self) -> DirectionSpec {
+                DirectionSpec { $($key: self.$key.clone(),)* }
+            }
+        }
+        impl DirectionSpec {
+            fn or(self, other: DirectionSpec) -> DirectionSpec {
+                DirectionSpec { $($key: self.$key.or(other.$key),)* }
+            }
+        }
+    };
+}
+
+link_keys! {
+    /// Rate. Unset, and without `trace`: serialisation takes no time. 0 stops the link until a later change.
+    rate: Bitrate,
+    /// Capacity trace in Mahimahi's format, path relative to the scenario file; replaces `rate`.
+    trace: String,
+    /// What happens after the trace's last opportunity.
+    trace_end: TraceEnd,
+    /// The run starts this far inside the trace.
+    trace_offset: Duration,
+    /// Bytes of one opportunity of the trace (default 1500 B).
+    opportunity: Bytes,
+    /// Propagation delay (default 0 s).
+    delay: Duration,
+    /// Largest extra delay; each packet gets one uniform between 0 and this (default 0 s).
+    jitter: Duration,
+    /// Whether packets may overtake each other through jitter or a shortened delay (default false).
+    reordering: bool,
+    /// Probability that a packet is lost on the way, each by itself (default 0 %).
+    loss: Ratio,
+    /// Probability that a packet is corrupted and dropped at the far end (default 0 %).
+    corruption: Ratio,
+    /// Probability that a packet arrives twice (default 0 %).
+    duplication: Ratio,
+    /// What waits, and what is dropped.
+    queue: QueueConfig,
+}
+
+impl LinkSpec {
+    /// One direction, resolved: its own keys, else the link's, else the defaults. A trace in the more specific
+    /// place wins over a rate in the less specific one, and the other way round.
+    pub fn direction(&self, forward: bool) -> DirectionConfig {
+        let specific = if forward { &self.forward } else { &self.reverse }.clone().unwrap_or_default();
+        let mut general = self.own();
+        if specific.rate.is_some() || specific.trace.is_some() {
+            (general.rate, general.trace) = (None, None);
+        }
+        if specific.rate.is_some() {
+            (general.trace_end, general.trace_offset, general.opportunity) = (None, None, None);
+        }
+        let d = specific.or(general);
+        DirectionConfig {
+            rate: d.rate,
+            trace: d.trace,
+            trace_end: d.trace_end.unwrap_or_default(),
+            trace_offset: d.trace_offset.unwrap_or_default(),
+            opportunity: d.opportunity,
+            delay: d.delay.unwrap_or_default(),
+            jitter: d.jitter.unwrap_or_default(),
+            reordering: d.reordering.unwrap_or_default(),
+            loss: d.loss.unwrap_or_default(),
+            corruption: d.corruption.unwrap_or_default(),
+            duplication: d.duplication.unwrap_or_default(),
+            queue: d.queue.unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(toml: &str) -> LinkSpec {
+        let doc = crate::config::Document::parse(toml, "t").unwrap();
+        crate::config::from_document(&doc).unwrap()
+    }
+
+    #[test]
+    fn a_direction_takes_its_own_keys_then_the_links() {
+        let l = link("between = ['a', 'b']\nrate = '1 Mbit/s'\ndelay = '5 ms'\nreverse = { rate = '2 Mbit/s' }");
+        assert_eq!(l.direction(true).rate, Some(Bitrate(1_000_000)));
+        let back = l.direction(false);
+        assert_eq!((back.rate, back.delay), (Some(Bitrate(2_000_000)), Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn a_trace_of_one_direction_replaces_the_links_rate() {
+        let l = link("between = ['a', 'b']\nrate = '1 Mbit/s'\nforward = { trace = 'x.down' }");
+        assert_eq!((l.direction(true).rate, l.direction(true).trace.as_deref()), (None, Some("x.down")));
+        assert_eq!(l.direction(false).trace, None);
+    }
+}

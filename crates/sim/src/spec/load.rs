@@ -1,0 +1,108 @@
+//! From a file to a checked scenario.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lasthop_net::trace::Trace;
+use lasthop_units::Instant;
+
+use super::Spec;
+use super::check;
+use crate::config::{self, Diagnostics, Document};
+use crate::error::Error;
+use crate::world::Action;
+
+/// A parsed and checked scenario. Cheap to clone in comparison with a run; traces are shared.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(super) document: Document,
+    pub(super) spec: Spec,
+    pub(super) base: PathBuf,
+    /// Traces by the path that the scenario writes.
+    pub(super) traces: BTreeMap<String, Arc<Trace>>,
+    /// What the `[[at]]` tables do, in order of time.
+    pub(super) changes: Vec<(Instant, Vec<Action>)>,
+    warnings: Diagnostics,
+}
+
+impl Scenario {
+    /// Reads a scenario file; relative paths in it start at its folder. `sets` are `key=value` overrides.
+    ///
+    /// # Errors
+    /// Every mistake, with file, line, column and remedy.
+    pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, Error> {
+        let document = config::load_file(path)?;
+        let base = path.parent().unwrap_or(Path::new("")).to_owned();
+        Scenario::read(document, base, sets)
+    }
+
+    /// Reads a scenario from text. `name` stands for the file in messages, relative paths start at `base`.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn parse(text: &str, name: &str, base: &Path, sets: &[String]) -> Result<Scenario, Error> {
+        Scenario::read(Document::parse(text, name)?, base.to_owned(), sets)
+    }
+
+    /// This scenario with further overrides.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn with_set(&self, sets: &[String]) -> Result<Scenario, Error> {
+        Scenario::read(self.document.clone(), self.base.clone(), sets)
+    }
+
+    fn read(mut document: Document, base: PathBuf, sets: &[String]) -> Result<Scenario, Error> {
+        for set in sets {
+            document.apply_set(set)?;
+        }
+        let spec: Spec = config::from_document(&document)?;
+        let mut found = Diagnostics::new();
+        check::check(&spec, &document, &mut found);
+        let traces = check::load_traces(&spec, &document, &base, &mut found);
+        if found.has_errors() {
+            return Err(Error::Input(found));
+        }
+        let mut scenario = Scenario { document, spec, base, traces, changes: Vec::new(), warnings: found };
+        scenario.changes = scenario.plan_changes()?;
+        Ok(scenario)
+    }
+
+    /// What the file says, with every default.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+    /// The traces that links use, by the path that the scenario writes.
+    pub fn trace(&self, path: &str) -> Option<&Arc<Trace>> {
+        self.traces.get(path)
+    }
+    /// What changes during the run, in order of time.
+    pub fn changes(&self) -> &[(Instant, Vec<Action>)] {
+        &self.changes
+    }
+    /// The effective scenario: every default spelled out. Reading it back gives the same run.
+    pub fn to_toml(&self) -> String {
+        config::to_toml_string(&self.spec)
+    }
+    /// Traps that the linter sees.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+    /// The warnings as a JSON list.
+    pub fn warnings_json(&self) -> serde_json::Value {
+        self.warnings.to_json()
+    }
+    /// BLAKE3 of the effective scenario and of every trace it reads, as hex: equal hashes give equal runs.
+    pub fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.to_toml().as_bytes());
+        for (path, trace) in &self.traces {
+            hasher.update(path.as_bytes());
+            for ms in trace.milliseconds() {
+                hasher.update(&ms.to_le_bytes());
+            }
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+}

@@ -1,0 +1,185 @@
+//! The scenario: what a user may write, as types. Parsing, spans and messages are `config`'s; what a value means
+//! together with the others is `check`'s; this file is the list of keys.
+
+mod at;
+mod change;
+mod check;
+mod link;
+mod load;
+
+use std::collections::BTreeMap;
+
+use lasthop_net::app::AppConfig;
+use lasthop_ran::BearerConfig;
+use lasthop_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use at::{At, Scalar};
+pub use link::{DirectionSpec, LinkSpec};
+pub use load::Scenario;
+
+/// Everything a scenario file may hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The run itself: name, length, seed.
+    pub scenario: General,
+    /// Wired and trace-driven links by name. Nodes exist by being named as an end.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub link: BTreeMap<String, LinkSpec>,
+    /// Radio bearers by name: the last hop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bearer: BTreeMap<String, BearerSpec>,
+    /// Flows by name: who talks to whom, with which application and transport.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flow: BTreeMap<String, FlowSpec>,
+    /// Changes during the run, in any order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<At>,
+    /// What the run writes down.
+    #[serde(default)]
+    pub output: Output,
+}
+
+/// The run itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct General {
+    /// Name of the scenario: letters, digits, `-`, `_` and `.`. Names the result folder.
+    pub name: String,
+    /// One sentence on what the scenario shows.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Simulated time.
+    pub duration: Duration,
+    /// Seed of every random draw. The same seed gives the same bytes.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A radio bearer between a network node and a UE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum BearerSpec {
+    /// A UMTS dedicated channel (DCH) with PDCP and RLC.
+    Umts(UmtsBearerSpec),
+}
+
+/// A UMTS radio bearer on a dedicated channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UmtsBearerSpec {
+    /// The two ends: network side (RNC) first, UE second. Downlink is from first to second.
+    pub between: [String; 2],
+    /// Largest IP packet that the bearer takes; larger ones are fragmented.
+    #[serde(default = "ethernet_mtu")]
+    pub mtu: lasthop_units::Bytes,
+    /// Protocols and channel of the bearer.
+    #[serde(default)]
+    pub umts: BearerConfig,
+}
+
+pub(crate) fn ethernet_mtu() -> lasthop_units::Bytes {
+    lasthop_units::Bytes(1500)
+}
+
+/// The transport protocol of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP, as `[flow.<name>.tcp]` says.
+    #[default]
+    Tcp,
+    /// UDP: datagrams, nothing is repeated.
+    Udp,
+}
+
+/// A flow: an application with a transport between two nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data.
+    pub from: String,
+    /// Node of the passive end.
+    pub to: String,
+    /// Transport protocol.
+    #[serde(default)]
+    pub transport: Transport,
+    /// When the flow starts.
+    #[serde(default)]
+    pub start: Duration,
+    /// False: the flow waits for an `[[at]]` (or the caller) to start it.
+    #[serde(default = "yes")]
+    pub autostart: bool,
+    /// When the application stops offering data (what was written is still delivered). Unset: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// How many such flows run side by side; they are named `<name>-1`, `<name>-2`, ... when there are several.
+    #[serde(default = "one_flow")]
+    pub count: u32,
+    /// Each further flow of `count` starts this much later than the one before.
+    #[serde(default)]
+    pub stagger: Duration,
+    /// What is sent.
+    #[serde(default)]
+    pub app: AppConfig,
+    /// TCP of both ends: profile, congestion control, and single values changed.
+    #[serde(default)]
+    pub tcp: lasthop_tcp::Options,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one_flow() -> u32 {
+    1
+}
+
+/// When the `tcp` table gets a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpSampling {
+    /// No rows.
+    Off,
+    /// At fixed times, every `output.interval`.
+    #[default]
+    Interval,
+    /// At every ACK that reaches the sender, and at every timeout.
+    Ack,
+    /// Whenever the congestion window (in whole segments), the threshold or the state changes.
+    Change,
+}
+
+/// What the run writes down. The `flows`, `events` and `drops` tables are always written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Output {
+    /// Time between two samples of the `tcp` (unless sampled otherwise), `queues`, `rlc` and `mac` tables.
+    pub interval: Duration,
+    /// When the `tcp` table gets a row.
+    pub tcp: TcpSampling,
+    /// Sample the queues of links (table `queues`).
+    pub queues: bool,
+    /// Sample radio bearers (tables `rlc` and `mac`).
+    pub radio: bool,
+    /// Write a row for every packet sent, received and dropped (table `packets`). Grows with the run.
+    pub packets: bool,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Output {
+            interval: Duration::from_millis(100),
+            tcp: TcpSampling::Interval,
+            queues: true,
+            radio: true,
+            packets: false,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! From a checked scenario to a world at time zero.
+
+use std::collections::BTreeMap;
+
+use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
+use lasthop_net::PipeOut;
+use lasthop_net::app::App;
+use lasthop_ran::{Bearer, BearerOutput, Direction, End as BearerEnd};
+use lasthop_tcp::Endpoint;
+use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
+
+use super::bearer::BearerHop;
+use super::event::{End, Event, Wake};
+use super::flow::{Flow, Socket, Transport};
+use super::fragment::NodeReassembly;
+use super::packet::Hop;
+use super::route::{Edge, Port, routes};
+use super::{Account, Node, World, name_key};
+use crate::error::Error;
+use crate::probe::Probes;
+use crate::results::Sink;
+use crate::spec::{BearerSpec, FlowSpec, Scenario, Spec};
+
+impl World {
+    /// The world of `scenario`, its first events waiting.
+    ///
+    /// # Errors
+    /// A table that cannot be opened for writing.
+    pub fn build(scenario: &Scenario, sink: &Sink) -> Result<World, Error> {
+        let spec = scenario.spec();
+        let mut builder = Builder { seed: spec.scenario.seed, ..Builder::default() };
+        for (name, link) in &spec.link {
+            for forward in [true, false] {
+                builder.add_direction(scenario, name, link, forward);
+            }
+        }
+        for (name, bearer) in &spec.bearer {
+            builder.add_bearer(name, bearer);
+        }
+        for (name, flow) in &spec.flow {
+            builder.add_flows(name, flow);
+        }
+        let routes = routes(builder.nodes.len(), &builder.edges);
+        let end = Instant::ZERO + spec.scenario.duration;
+        let mut world = World {
+            queue: EventQueue::new(),
+            end,
+            seed: spec.scenario.seed,
+            packets: Slab::new(),
+            serial: 0,
+            account: Account::default(),
+            nodes: builder.nodes,
+            routes,
+            hops: builder.hops,
+            bearers: builder.bearers,
+            flows: builder.flows,
+            changes: Vec::new(),
+            probes: Probes::open(spec, sink)?,
+            pipe_output: PipeOut::default(),
+            hop_output: PipeOut::default(),
+            bearer_output: BearerOutput::default(),
+            app_actions: Vec::new(),
+        };
+        world.schedule_flows(spec, &builder.starts);
+        world.schedule_changes(scenario);
+        world.schedule_samples(spec);
+        Ok(world)
+    }
+
+    fn schedule_flows(&mut self, spec: &Spec, starts: &[(FlowId, String, Instant)]) {
+        for (id, group, start) in starts {
+            let flow = &spec.flow[group];
+            if flow.autostart && *start <= self.end {
+                self.queue.schedule(*start, Event::Start(*id).class(), Event::Start(*id));
+            }
+            if let Some(stop) = flow.stop {
+                let stop = Instant::ZERO + stop;
+                if stop <= self.end {
+                    self.queue.schedule(stop, Event::Stop(*id).class(), Event::Stop(*id));
+                }
+            }
+        }
+    }
+
+    fn schedule_changes(&mut self, scenario: &Scenario) {
+        for (t, actions) in scenario.changes() {
+            if *t <= self.end {
+                let event = Event::Change(self.changes.len() as u32);
+                self.queue.schedule(*t, event.class(), event);
+                self.changes.push(actions.clone());
+            }
+        }
+    }
+
+    fn schedule_samples(&mut self, spec: &Spec) {
+        if self.probes.samples() {
+            let first = Instant::ZERO + spec.output.interval;
+            self.queue.schedule(first, Event::Sample.class(), Event::Sample);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    seed: u64,
+    nodes: IndexVec<NodeId, Node>,
+    by_name: BTreeMap<String, NodeId>,
+    edges: Vec<Edge>,
+    hops: IndexVec<HopId, Hop>,
+    bearers: IndexVec<BearerId, BearerHop>,
+    flows: IndexVec<FlowId, Flow>,
+    starts: Vec<(FlowId, String, Instant)>,
+}
+
+impl Builder {
+    fn node(&mut self, name: &str) -> NodeId {
+        if let Some(id) = self.by_name.get(name) {
+            return *id;
+        }
+        let id = self.nodes.push(Node { name: name.into(), reassembly: NodeReassembly::new() });
+        self.by_name.insert(name.to_owned(), id);
+        id
+    }
+
+    fn add_direction(&mut self, scenario: &Scenario, name: &str, link: &crate::spec::LinkSpec, forward: bool) {
+        let (a, b) = (self.node(&link.between[0]), self.node(&link.between[1]));
+        let (from, to, side) = if forward { (a, b, "forward") } else { (b, a, "reverse") };
+        let config = link.direction(forward);
+        let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
+        let full_name = format!("{name}.{side}");
+        let hop = self.hops.push(Hop {
+            link: config.build(trace, self.seed, name_key(&format!("link/{full_name}"))),
+            name: full_name.into(),
+            to,
+            mtu: link.mtu.0 as u32,
+            wake: Wake::default(),
+        });
+        self.edges.push(Edge { from, to, port: Port::Hop(hop) });
+    }
+
+    fn add_bearer(&mut self, name: &str, spec: &BearerSpec) {
+        let BearerSpec::Umts(umts) = spec;
+        let network = self.node(&umts.between[0]);
+        let ue = self.node(&umts.between[1]);
+        let bearer = Bearer::new(&umts.config(), self.seed, name_key(&format!("bearer/{name}")));
+        let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], umts.mtu.0 as u32));
+        self.edges.push(Edge { from: network, to: ue, port: Port::Bearer(id, BearerEnd::Network) });
+        self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
+        debug_assert_eq!(Direction::Downlink.sender(), BearerEnd::Network);
+    }
+
+    fn add_flows(&mut self, group: &str, spec: &FlowSpec) {
+        let nodes = [self.node(&spec.from), self.node(&spec.to)];
+        for i in 0..spec.count {
+            let name = if spec.count == 1 { group.to_owned() } else { format!("{group}-{}", i + 1) };
+            let key = name_key(&format!("flow/{name}"));
+            let app = App::new(&spec.app, self.seed, key);
+            let transport = match spec.transport {
+                crate::spec::Transport::Tcp => self.sockets(spec, key),
+                crate::spec::Transport::Udp => Transport::Udp,
+            };
+            let data_end = if app.data_comes_from_b() { End::B } else { End::A };
+            let id = self.flows.push(Flow::new(&name, group, nodes, data_end, app, transport, spec));
+            let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(u64::from(i));
+            self.starts.push((id, group.to_owned(), start));
+        }
+    }
+
+    fn sockets(&self, spec: &FlowSpec, key: u64) -> Transport {
+        let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
+        let socket = |n: u64| Socket {
+            // The scenario's check has resolved these options already.
+            endpoint: Endpoint::new(spec.tcp.resolve().unwrap_or_default(), Seq(isn.bits(n) as u32)),
+            wake: Wake::default(),
+            told: 0,
+        };
+        Transport::Tcp(Box::new([socket(0), socket(1)]))
+    }
+}
+

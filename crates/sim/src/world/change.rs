@@ -1,0 +1,78 @@
+//! Changes during the run: what `[[at]]` and the stepping caller do to a world.
+
+use lasthop_ran::Direction;
+use lasthop_units::{FlowId, Instant};
+
+use super::World;
+use crate::spec::{BearerSpec, LinkSpec};
+
+/// A change, checked before the run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A link's keys are now these.
+    Link(String, Box<LinkSpec>),
+    /// A bearer's keys are now these.
+    Bearer(String, Box<BearerSpec>),
+    /// The flows of this name start.
+    StartFlow(String),
+    /// The applications of the flows of this name stop.
+    StopFlow(String),
+}
+
+impl World {
+    pub(super) fn on_change(&mut self, now: Instant, n: u32) {
+        let actions = std::mem::take(&mut self.changes[n as usize]);
+        self.apply_at(now, actions);
+    }
+
+    /// Applies changes now.
+    pub fn apply(&mut self, actions: Vec<Action>) {
+        self.apply_at(self.now(), actions);
+    }
+
+    fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
+        for action in actions {
+            self.note_change(now, &action);
+            match action {
+                Action::Link(name, spec) => self.change_link(now, &name, &spec),
+                Action::Bearer(name, spec) => self.change_bearer(now, &name, &spec),
+                Action::StartFlow(group) => {
+                    self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
+                }
+                Action::StopFlow(group) => {
+                    self.flows_of(&group).into_iter().for_each(|f| self.stop_flow(now, f));
+                }
+            }
+        }
+    }
+
+    fn flows_of(&self, group: &str) -> Vec<FlowId> {
+        self.flows.enumerate().filter(|(_, f)| &*f.group == group).map(|(id, _)| id).collect()
+    }
+
+    fn change_link(&mut self, now: Instant, name: &str, spec: &LinkSpec) {
+        for forward in [true, false] {
+            let side = if forward { "forward" } else { "reverse" };
+            let full_name = format!("{name}.{side}");
+            let found = self.hops.enumerate().find(|(_, h)| *h.name == full_name).map(|(id, _)| id);
+            let Some(hop) = found else { continue };
+            let config = spec.direction(forward);
+            self.with_link(hop, |link, out| {
+                if config.trace.is_none() {
+                    let _is_a_pipe = link.set_rate(now, config.rate, out);
+                }
+                link.set_wire(now, config.wire(), out);
+            });
+        }
+    }
+
+    fn change_bearer(&mut self, now: Instant, name: &str, spec: &BearerSpec) {
+        let BearerSpec::Umts(umts) = spec;
+        let config = umts.config();
+        let found = self.bearers.enumerate().find(|(_, b)| &*b.name == name).map(|(id, _)| id);
+        let Some(id) = found else { return };
+        let bearer = &mut self.bearers[id].bearer;
+        bearer.set_bler(now, Direction::Downlink, config.downlink.bler);
+        bearer.set_bler(now, Direction::Uplink, config.uplink.bler);
+    }
+}

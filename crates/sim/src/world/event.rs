@@ -1,0 +1,102 @@
+//! What the world's queue holds, and the lazy wake-up that keeps it small.
+
+use lasthop_engine::{Class, EventQueue};
+use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId};
+
+/// Which end of a flow: A opened it, B was opened to.
+pub use lasthop_net::app::End;
+
+/// Something that happens in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The head of a pipe reaches its far end.
+    Hop(HopId),
+    /// A bearer's channel starts a TTI.
+    BearerTti(BearerId),
+    /// Blocks of a bearer come out of the air.
+    BearerArrival(BearerId),
+    /// A timer of a bearer's entities.
+    BearerTimer(BearerId),
+    /// A timer of a TCP endpoint.
+    Socket(FlowId, End),
+    /// An application acts.
+    App(FlowId),
+    /// Reassembly at a node gives up on a packet.
+    Reassembly(NodeId),
+    /// A flow begins.
+    Start(FlowId),
+    /// A flow's application stops.
+    Stop(FlowId),
+    /// Change number `n` of the scenario.
+    Change(u32),
+    /// The sampling probe looks.
+    Sample,
+}
+
+impl Event {
+    /// The event's place among those of the same instant.
+    pub const fn class(self) -> Class {
+        match self {
+            Event::Change(_) => Class::Control,
+            Event::BearerTti(_) => Class::Tti,
+            Event::Hop(_) | Event::BearerArrival(_) => Class::Arrival,
+            Event::BearerTimer(_) | Event::Socket(..) | Event::Reassembly(_) => Class::Timer,
+            Event::App(_) | Event::Start(_) | Event::Stop(_) => Class::App,
+            Event::Sample => Class::Probe,
+        }
+    }
+}
+
+/// The one pending event of an entity. An entity that wants to be woken later than the event that is already
+/// waiting gets no new event: the old one fires, finds nothing due, and asks again. Restarting a retransmission
+/// timer at every ACK thus costs one comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wake {
+    pending: Option<Instant>,
+}
+
+impl Wake {
+    /// Makes sure that `event` comes at `want` or earlier.
+    #[inline]
+    pub fn ensure(&mut self, queue: &mut EventQueue<Event>, want: Option<Instant>, event: Event) {
+        let Some(want) = want else { return };
+        if self.pending.is_none_or(|at| want < at) {
+            let at = want.max(queue.now());
+            queue.schedule(at, event.class(), event);
+            self.pending = Some(at);
+        }
+    }
+
+    /// The event of `now` has come. False: it was overtaken by an earlier one and is void.
+    #[inline]
+    pub fn take(&mut self, now: Instant) -> bool {
+        if self.pending == Some(now) {
+            self.pending = None;
+            return true;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::Id;
+
+    #[test]
+    fn a_later_wish_schedules_nothing_and_an_earlier_one_overtakes() {
+        let mut q = EventQueue::new();
+        let mut w = Wake::default();
+        let e = Event::App(FlowId::from_index(0));
+        w.ensure(&mut q, Some(Instant(50)), e);
+        w.ensure(&mut q, Some(Instant(80)), e);
+        assert_eq!(q.len(), 1);
+        w.ensure(&mut q, Some(Instant(20)), e);
+        assert_eq!(q.len(), 2);
+        let (t, _) = q.pop_until(Instant::MAX).unwrap();
+        assert!(w.take(t));
+        let (t, _) = q.pop_until(Instant::MAX).unwrap();
+        assert_eq!(t, Instant(50));
+        assert!(!w.take(t), "the overtaken event is void");
+    }
+}

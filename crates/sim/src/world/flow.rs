@@ -1,0 +1,175 @@
+//! A flow: an application, its transport at both ends, and what is counted about it.
+
+use lasthop_net::app::App;
+use lasthop_tcp::Endpoint;
+use lasthop_units::{Instant, NodeId};
+
+use super::event::{End, Wake};
+
+/// A transport flow with both its ends.
+pub struct Flow {
+    pub(crate) name: Box<str>,
+    /// Node of end A (opened the flow) and of end B.
+    pub(super) nodes: [NodeId; 2],
+    /// The end that sends the bulk of the data: the flow statistics are about its direction.
+    pub(crate) data_end: End,
+    pub(crate) app: App,
+    pub(super) app_wake: Wake,
+    pub(crate) transport: Transport,
+    pub(crate) started: Option<Instant>,
+    /// Packets against the data's direction: ACKs and requests.
+    pub(crate) reverse: Reverse,
+    pub(crate) window: WindowStatistics,
+    pub(crate) rtt: RttStatistics,
+    /// Packets dropped, both directions.
+    pub(crate) drops: u64,
+}
+
+/// The transport of a flow.
+pub enum Transport {
+    /// TCP: an endpoint at A and one at B.
+    Tcp(Box<[Socket; 2]>),
+    /// UDP: nothing to keep.
+    Udp,
+}
+
+/// A TCP endpoint in the world.
+pub struct Socket {
+    pub endpoint: Endpoint,
+    pub wake: Wake,
+    /// In-order bytes that the application was told of.
+    pub told: u64,
+}
+
+/// Packets of the other direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reverse {
+    pub tx_packets: u64,
+    pub tx_bytes: u64,
+    pub rx_packets: u64,
+    pub rx_bytes: u64,
+}
+
+impl Reverse {
+    #[inline]
+    pub fn sent(&mut self, size: u32) {
+        self.tx_packets += 1;
+        self.tx_bytes += u64::from(size);
+    }
+    #[inline]
+    pub fn received(&mut self, size: u32) {
+        self.rx_packets += 1;
+        self.rx_bytes += u64::from(size);
+    }
+}
+
+impl Flow {
+    /// The node of an end.
+    #[inline]
+    pub fn node(&self, end: End) -> NodeId {
+        self.nodes[end as usize]
+    }
+    /// The TCP endpoint of an end.
+    pub fn endpoint(&self, end: End) -> Option<&Endpoint> {
+        match &self.transport {
+            Transport::Tcp(sockets) => Some(&sockets[end as usize].endpoint),
+            Transport::Udp => None,
+        }
+    }
+    /// The endpoint that sends the data.
+    pub fn sender(&self) -> Option<&Endpoint> {
+        self.endpoint(self.data_end)
+    }
+}
+
+/// The congestion window over time: mean weighted by time, and maximum, in segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowStatistics {
+    since: Instant,
+    current: f64,
+    area: f64,
+    observed: f64,
+    max: f64,
+    /// What the `tcp` table saw last, for sampling on change: whole segments, threshold, state.
+    pub shown: (u32, u32, u8),
+}
+
+impl WindowStatistics {
+    /// The window is `cwnd` segments from `now` on.
+    #[inline]
+    pub fn set(&mut self, now: Instant, cwnd: f64) {
+        if cwnd != self.current {
+            self.settle(now);
+            self.current = cwnd;
+            self.max = self.max.max(cwnd);
+        }
+    }
+    /// Counts the time up to `now`.
+    pub fn settle(&mut self, now: Instant) {
+        if self.current > 0.0 {
+            let seconds = now.since(self.since).as_secs_f64();
+            self.area += self.current * seconds;
+            self.observed += seconds;
+        }
+        self.since = now;
+    }
+    /// Time-weighted mean; `None` before any time has passed.
+    pub fn mean(&self) -> Option<f64> {
+        (self.observed > 0.0).then(|| self.area / self.observed)
+    }
+    /// Maximum; `None` if there was no window.
+    pub fn max(&self) -> Option<f64> {
+        (self.max > 0.0).then_some(self.max)
+    }
+}
+
+/// Round-trip samples as the sender's own estimator saw them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RttStatistics {
+    pub samples: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl RttStatistics {
+    #[inline]
+    pub fn add(&mut self, rtt: lasthop_units::Duration) {
+        self.min_ns = if self.samples == 0 { rtt.0 } else { self.min_ns.min(rtt.0) };
+        self.max_ns = self.max_ns.max(rtt.0);
+        self.sum_ns += u128::from(rtt.0);
+        self.samples += 1;
+    }
+    /// Minimum, mean and maximum in seconds; `None` without samples.
+    pub fn min_mean_max_s(&self) -> Option<(f64, f64, f64)> {
+        (self.samples > 0).then(|| {
+            let s = |ns: f64| ns / 1e9;
+            (s(self.min_ns as f64), s(self.sum_ns as f64 / self.samples as f64), s(self.max_ns as f64))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::Duration;
+
+    #[test]
+    fn the_window_mean_is_weighted_by_time() {
+        let mut w = WindowStatistics::default();
+        w.set(Instant::from_secs(1), 2.0);
+        w.set(Instant::from_secs(2), 4.0);
+        w.settle(Instant::from_secs(5));
+        // 2 segments for 1 s and 4 for 3 s: (2 + 12) / 4 = 3.5; the second before the first window counts not.
+        assert_eq!((w.mean(), w.max()), (Some(3.5), Some(4.0)));
+    }
+
+    #[test]
+    fn rtt_samples_are_averaged_exactly() {
+        let mut r = RttStatistics::default();
+        assert_eq!(r.min_mean_max_s(), None);
+        r.add(Duration::from_millis(100));
+        r.add(Duration::from_millis(300));
+        assert_eq!(r.min_mean_max_s(), Some((0.1, 0.2, 0.3)));
+    }
+}

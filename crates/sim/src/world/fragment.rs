@@ -1,0 +1,104 @@
+//! Fragmentation on the way, all-or-nothing reassembly at the destination.
+
+use lasthop_net::ipv4::{self, HEADER_SIZE, Reassembler, ReassemblyOut};
+use lasthop_net::DropCause;
+use lasthop_units::{Instant, NodeId, PacketId};
+
+use super::World;
+use super::event::{Event, Wake};
+use super::packet::Place;
+
+/// The reassembly buffers of a node.
+pub struct NodeReassembly {
+    buffers: Reassembler,
+    wake: Wake,
+    output: ReassemblyOut,
+}
+
+impl NodeReassembly {
+    pub fn new() -> NodeReassembly {
+        NodeReassembly {
+            buffers: Reassembler::new(Reassembler::DEFAULT_TIMEOUT),
+            wake: Wake::default(),
+            output: ReassemblyOut::default(),
+        }
+    }
+    pub fn packets_inside(&self) -> usize {
+        self.buffers.fragments()
+    }
+}
+
+impl World {
+    /// A packet is larger than the MTU of the way out of `node`: it goes on in pieces, or not at all.
+    #[cold]
+    pub(super) fn fragment(&mut self, now: Instant, node: NodeId, id: PacketId, mtu: u32) {
+        let packet = &self.packets[id];
+        let pieces = match ipv4::fragment(packet.size, packet.fragment, packet.dont_fragment, mtu) {
+            Ok(Some(pieces)) => pieces,
+            Ok(None) => unreachable!("called for packets above the MTU"),
+            Err(_) => return self.drop_packet(now, id, DropCause::FragmentationNeeded, Place::Node(node)),
+        };
+        let whole = self.packets.remove(id);
+        self.account.replaced.add(whole.size);
+        for piece in pieces {
+            let mut fragment = whole.clone();
+            fragment.fragment = Some(piece);
+            fragment.size = piece.size();
+            self.account.made.add(fragment.size);
+            let id = self.packets.insert(fragment);
+            self.forward(now, node, id);
+        }
+    }
+
+    /// A fragment reached its destination.
+    #[cold]
+    pub(super) fn reassemble(&mut self, now: Instant, node: NodeId, id: PacketId) {
+        let packet = &self.packets[id];
+        let Some(fragment) = packet.fragment else { unreachable!("called for fragments") };
+        let (src, serial, item) = (packet.src, packet.serial, packet.item(id, now));
+        let r = &mut self.nodes[node].reassembly;
+        r.buffers.handle_fragment(now, src, serial, fragment, item, &mut r.output);
+        self.settle_reassembly(now, node);
+    }
+
+    pub(super) fn on_reassembly_timer(&mut self, now: Instant, node: NodeId) {
+        let r = &mut self.nodes[node].reassembly;
+        if r.wake.take(now) {
+            r.buffers.on_time(now, &mut r.output);
+            self.settle_reassembly(now, node);
+        }
+    }
+
+    fn settle_reassembly(&mut self, now: Instant, node: NodeId) {
+        let r = &mut self.nodes[node].reassembly;
+        let mut output = std::mem::take(&mut r.output);
+        r.wake.ensure(&mut self.queue, r.buffers.poll_at(), Event::Reassembly(node));
+        for id in output.ignored.drain(..) {
+            self.drop_packet(now, id, DropCause::Duplicate, Place::Node(node));
+        }
+        for dropped in output.dropped.drain(..) {
+            self.drop_packet(dropped.at, dropped.item.id, dropped.cause, Place::Node(node));
+        }
+        if let Some((first, others)) = output.complete.split_first() {
+            let mut whole = self.packets.remove(*first);
+            let mut payload = whole.size - HEADER_SIZE;
+            self.account.replaced.add(whole.size);
+            for id in others {
+                let part = self.packets.remove(*id);
+                self.account.replaced.add(part.size);
+                payload += part.size - HEADER_SIZE;
+                // A mark on any fragment marks the packet (RFC 3168 section 5.3).
+                if part.ecn == lasthop_net::Ecn::Ce {
+                    whole.ecn = part.ecn;
+                }
+            }
+            whole.size = HEADER_SIZE + payload;
+            whole.fragment = None;
+            self.account.made.add(whole.size);
+            let id = self.packets.insert(whole);
+            self.forward(now, node, id);
+        }
+        output.complete.clear();
+        self.nodes[node].reassembly.output = output;
+    }
+}

@@ -1,0 +1,131 @@
+//! The world: one deterministic, single-threaded run.
+//!
+//! It owns everything (packets, pipes, bearers, flows), takes events in the order `(time, class, seq)` and routes
+//! the plain outputs of one entity to the next. No entity knows another.
+
+mod account;
+mod bearer;
+mod build;
+mod change;
+mod event;
+mod flow;
+mod fragment;
+mod packet;
+mod route;
+mod sample;
+mod socket;
+
+use lasthop_engine::{EventQueue, Slab};
+use lasthop_net::{FlowMonitor, Output as PipeOutput};
+use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, PacketId};
+
+pub use account::{Account, Tally};
+pub use change::Action;
+pub use event::{End, Event, Wake};
+pub use flow::Flow;
+pub use packet::{Packet, Payload};
+
+use crate::probe::Probes;
+use bearer::BearerHop;
+use fragment::NodeReassembly;
+use packet::Hop;
+use route::Routes;
+
+/// A node: a name, and what it does with fragments.
+struct Node {
+    name: Box<str>,
+    reassembly: NodeReassembly,
+}
+
+/// A run in progress.
+pub struct World {
+    queue: EventQueue<Event>,
+    end: Instant,
+    seed: u64,
+    packets: Slab<PacketId, Packet>,
+    /// Number of the next packet: packets are numbered in the order in which they enter.
+    serial: u64,
+    account: Account,
+    nodes: IndexVec<NodeId, Node>,
+    routes: Routes,
+    hops: IndexVec<HopId, Hop>,
+    bearers: IndexVec<BearerId, BearerHop>,
+    flows: IndexVec<FlowId, Flow>,
+    monitor: FlowMonitor,
+    changes: Vec<Vec<Action>>,
+    probes: Probes,
+    /// Reused between calls: no entity allocates for its output.
+    pipe_output: PipeOutput,
+    bearer_output: lasthop_ran::BearerOutput,
+    app_actions: Vec<lasthop_net::app::Action>,
+}
+
+impl World {
+    /// The time of the last thing that happened.
+    pub fn now(&self) -> Instant {
+        self.queue.now()
+    }
+    /// When the scenario ends.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.queue.events_taken()
+    }
+    /// The books.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Lets everything happen up to and including `t`.
+    pub fn step_until(&mut self, t: Instant) {
+        while let Some((now, event)) = self.queue.pop_until(t) {
+            self.dispatch(now, event);
+            self.account.check(self.packets.len());
+        }
+        self.queue.advance_to(t);
+    }
+
+    #[inline]
+    fn dispatch(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::Hop(hop) => self.on_hop(now, hop),
+            Event::BearerTti(b) => self.on_bearer_tti(now, b),
+            Event::BearerArrival(b) => self.on_bearer_arrival(now, b),
+            Event::BearerTimer(b) => self.on_bearer_timer(now, b),
+            Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
+            Event::App(flow) => self.on_app_timer(now, flow),
+            Event::Reassembly(node) => self.on_reassembly_timer(now, node),
+            Event::Start(flow) => self.start_flow(now, flow),
+            Event::Stop(flow) => self.stop_flow(now, flow),
+            Event::Change(n) => self.on_change(now, n),
+            Event::Sample => self.on_sample(now),
+        }
+    }
+
+    /// The flow with this name.
+    pub fn flow_by_name(&self, name: &str) -> Option<FlowId> {
+        self.flows.enumerate().find(|(_, f)| &*f.name == name).map(|(id, _)| id)
+    }
+
+    /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for tests and the
+    /// end of a debug run.
+    pub fn held_by_entities(&self) -> usize {
+        let pipes: usize = self.hops.iter().map(|h| h.link.packets_inside()).sum();
+        let bearers: usize = self.bearers.iter().map(|b| b.bearer.sdus_inside()).sum();
+        let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
+        pipes + bearers + fragmented
+    }
+}
+
+/// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not positions, so that a
+/// new link or flow shifts nobody else's draws.
+pub(crate) fn name_key(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// An id from the place in a list.
+fn id<I: Id>(i: usize) -> I {
+    I::from_index(i)
+}

@@ -1,0 +1,192 @@
+//! Packets on their way: in, from hop to hop, and out in exactly one way.
+
+use lasthop_net::{DropCause, Dropped, Link, PipeOut};
+use lasthop_tcp::Segment;
+use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId, PacketId};
+
+use super::World;
+use super::event::{End, Event, Wake};
+use super::route::Port;
+
+/// What an IP packet carries. Descriptors only: bytes exist in captures and in emulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Payload {
+    /// A TCP segment for one end of its flow.
+    Tcp(End, Segment),
+    /// A UDP datagram of so many payload bytes for one end of its flow.
+    Udp(End, u32),
+}
+
+/// An IP packet of the world.
+pub type Packet = lasthop_net::Packet<Payload>;
+
+/// One direction of a link, wired into the world.
+pub struct Hop {
+    pub name: Box<str>,
+    pub link: Link,
+    pub to: NodeId,
+    pub mtu: u32,
+    pub wake: Wake,
+}
+
+/// Where something happened, for the tables.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// A node.
+    Node(NodeId),
+    /// One direction of a link.
+    Hop(HopId),
+    /// A bearer.
+    Bearer(BearerId),
+}
+
+impl World {
+    /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
+    #[inline]
+    pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
+        let f = &mut self.flows[flow];
+        let (src, dst) = (f.node(from), f.node(from.other()));
+        if from == f.data_end {
+            f.monitor.on_sent(now, size);
+        } else {
+            f.reverse.sent(size);
+        }
+        let serial = self.serial;
+        self.serial += 1;
+        self.account.sent.add(size);
+        let id = self.packets.insert(Packet {
+            src,
+            dst,
+            flow,
+            serial,
+            size,
+            ecn: lasthop_net::Ecn::NotEct,
+            dont_fragment: false,
+            sent: now,
+            fragment: None,
+            payload,
+        });
+        if self.probes.packets.is_some() {
+            self.note_packet(now, id, src, "sent");
+        }
+        self.forward(now, src, id);
+    }
+
+    /// A packet is at `node` and goes on: out of a port, or up to the transport.
+    #[inline]
+    pub(super) fn forward(&mut self, now: Instant, node: NodeId, id: PacketId) {
+        let packet = &self.packets[id];
+        if packet.dst == node {
+            return self.arrive(now, node, id);
+        }
+        let (mtu, size) = match self.routes[node][packet.dst] {
+            Some(Port::Hop(hop)) => {
+                if packet.size <= self.hops[hop].mtu {
+                    return self.enter_hop(now, hop, id);
+                }
+                (self.hops[hop].mtu, packet.size)
+            }
+            Some(Port::Bearer(bearer, end)) => {
+                if packet.size <= self.bearers[bearer].mtu {
+                    return self.enter_bearer(now, bearer, end, id);
+                }
+                (self.bearers[bearer].mtu, packet.size)
+            }
+            // The scenario's check refuses flows without a route; only a bug can come here.
+            None => return self.drop_packet(now, id, DropCause::NoRoute, Place::Node(node)),
+        };
+        debug_assert!(size > mtu);
+        self.fragment(now, node, id, mtu);
+    }
+
+    #[inline]
+    fn enter_hop(&mut self, now: Instant, hop: HopId, id: PacketId) {
+        let item = self.packets[id].item(id, now);
+        let h = &mut self.hops[hop];
+        h.link.enqueue(now, item, &mut self.pipe_output);
+        h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
+        debug_assert!(self.pipe_output.arrived.is_empty(), "a pipe delivers on time, never on entry");
+        if !self.pipe_output.dropped.is_empty() {
+            self.settle_drops(hop);
+        }
+    }
+
+    /// The head of a pipe is at its far end.
+    pub(super) fn on_hop(&mut self, now: Instant, hop: HopId) {
+        let h = &mut self.hops[hop];
+        if !h.wake.take(now) {
+            return;
+        }
+        let mut output = std::mem::take(&mut self.hop_output);
+        h.link.on_time(now, &mut output);
+        h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
+        let node = h.to;
+        for Dropped { at, item, cause } in output.dropped.drain(..) {
+            self.drop_packet(at, item.id, cause, Place::Hop(hop));
+        }
+        // Copies are made before the originals go on: those may be gone afterwards.
+        for item in &mut output.copies {
+            let copy = self.packets[item.id].clone();
+            self.account.made.add(copy.size);
+            item.id = self.packets.insert(copy);
+        }
+        for item in output.arrived.drain(..).chain(output.copies.drain(..)) {
+            self.packets[item.id].ecn = item.ecn;
+            self.forward(now, node, item.id);
+        }
+        self.hop_output = output;
+    }
+
+    /// Hands the drops in `pipe_output` to the books.
+    pub(super) fn settle_drops(&mut self, hop: HopId) {
+        let mut dropped = std::mem::take(&mut self.pipe_output.dropped);
+        for Dropped { at, item, cause } in dropped.drain(..) {
+            self.drop_packet(at, item.id, cause, Place::Hop(hop));
+        }
+        self.pipe_output.dropped = dropped;
+    }
+
+    /// Calls `look` on a link and handles what catching up brought to light.
+    pub(super) fn with_link<T>(&mut self, hop: HopId, look: impl FnOnce(&mut Link, &mut PipeOut) -> T) -> T {
+        let h = &mut self.hops[hop];
+        let value = look(&mut h.link, &mut self.pipe_output);
+        h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
+        self.settle_drops(hop);
+        value
+    }
+
+    /// A packet has reached the node it was sent to.
+    #[inline]
+    fn arrive(&mut self, now: Instant, node: NodeId, id: PacketId) {
+        if self.packets[id].fragment.is_some() {
+            return self.reassemble(now, node, id);
+        }
+        if self.probes.packets.is_some() {
+            self.note_packet(now, id, node, "received");
+        }
+        let packet = self.packets.remove(id);
+        self.account.delivered.add(packet.size);
+        let (Payload::Tcp(end, _) | Payload::Udp(end, _)) = packet.payload;
+        let f = &mut self.flows[packet.flow];
+        if end == f.data_end {
+            f.reverse.received(packet.size);
+        } else {
+            f.monitor.on_received(now, packet.sent, packet.size);
+        }
+        match packet.payload {
+            Payload::Tcp(end, segment) => self.on_segment(now, packet.flow, end, &segment),
+            Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, end, bytes),
+        }
+    }
+
+    /// A packet leaves by a drop: into the books, the flow's counters and the `drops` table.
+    pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: DropCause, place: Place) {
+        if self.probes.packets.is_some() {
+            let node = self.node_of(place);
+            self.note_packet(at, id, node, "dropped");
+        }
+        let packet = self.packets.remove(id);
+        self.account.dropped.add(packet.size);
+        self.note_drop(at, &packet, cause.name(), place);
+    }
+}

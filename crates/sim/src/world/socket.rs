@@ -1,0 +1,181 @@
+//! Applications and transports: who speaks, who listens, when to look again.
+
+use lasthop_net::app::Action as AppAction;
+use lasthop_tcp::{Event as TcpEvent, Segment};
+use lasthop_units::{FlowId, Instant};
+
+use super::World;
+use super::event::{End, Event};
+use super::flow::Transport;
+use super::packet::Payload;
+
+/// IPv4 header without options.
+const IP_HEADER: u32 = 20;
+/// UDP header.
+const UDP_HEADER: u32 = 8;
+
+impl World {
+    /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A stopped flow goes on.
+    pub(super) fn start_flow(&mut self, now: Instant, flow: FlowId) {
+        let f = &mut self.flows[flow];
+        let first = f.started.is_none();
+        f.started.get_or_insert(now);
+        self.note_event(now, flow, "flow-start", None, "");
+        let f = &mut self.flows[flow];
+        match &mut f.transport {
+            Transport::Tcp(sockets) if first => {
+                sockets[1].endpoint.listen();
+                sockets[0].endpoint.connect(now);
+                self.service(now, flow, End::A);
+            }
+            _ => {
+                f.app.start(now, &mut self.app_actions);
+                self.do_app_actions(now, flow);
+            }
+        }
+    }
+
+    /// A flow's application stops offering data; what it wrote is still delivered.
+    pub(super) fn stop_flow(&mut self, now: Instant, flow: FlowId) {
+        self.note_event(now, flow, "flow-stop", None, "");
+        self.flows[flow].app.stop(now, &mut self.app_actions);
+        self.do_app_actions(now, flow);
+    }
+
+    pub(super) fn on_app_timer(&mut self, now: Instant, flow: FlowId) {
+        let f = &mut self.flows[flow];
+        if f.app_wake.take(now) {
+            f.app.on_time(now, &mut self.app_actions);
+            self.do_app_actions(now, flow);
+        }
+    }
+
+    pub(super) fn on_socket_timer(&mut self, now: Instant, flow: FlowId, end: End) {
+        let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
+        let socket = &mut sockets[end as usize];
+        if socket.wake.take(now) {
+            socket.endpoint.on_time(now);
+            self.service(now, flow, end);
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_segment(&mut self, now: Instant, flow: FlowId, end: End, segment: &Segment) {
+        let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
+        sockets[end as usize].endpoint.handle_segment(now, segment);
+        self.service(now, flow, end);
+        if end == self.flows[flow].data_end {
+            self.watch_sender(now, flow);
+        }
+    }
+
+    pub(super) fn on_datagram(&mut self, now: Instant, flow: FlowId, end: End, bytes: u32) {
+        self.flows[flow].app.on_datagram(now, end, u64::from(bytes), &mut self.app_actions);
+        self.do_app_actions(now, flow);
+    }
+
+    /// After anything that may have moved an endpoint: send what it wants sent, tell the application, set the
+    /// timer. The application's answer may make it speak again, so until nothing is left.
+    fn service(&mut self, now: Instant, flow: FlowId, end: End) {
+        loop {
+            self.transmit(now, flow, end);
+            self.tell_app(now, flow, end);
+            if self.app_actions.is_empty() {
+                break;
+            }
+            self.do_app_actions_at(now, flow, Some(end));
+        }
+        let f = &mut self.flows[flow];
+        if let Transport::Tcp(sockets) = &mut f.transport {
+            let socket = &mut sockets[end as usize];
+            socket.wake.ensure(&mut self.queue, socket.endpoint.poll_at(), Event::Socket(flow, end));
+        }
+        f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Instant, flow: FlowId, end: End) {
+        loop {
+            let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
+            let Some(segment) = sockets[end as usize].endpoint.poll_transmit(now) else { return };
+            let size = IP_HEADER + segment.header_len() + segment.len;
+            self.send(now, flow, end, size, Payload::Tcp(end.other(), segment));
+        }
+    }
+
+    /// Events and progress of an endpoint, for its application and the tables.
+    #[inline]
+    fn tell_app(&mut self, now: Instant, flow: FlowId, end: End) {
+        loop {
+            let f = &mut self.flows[flow];
+            let Transport::Tcp(sockets) = &mut f.transport else { return };
+            let Some(event) = sockets[end as usize].endpoint.poll_event() else { break };
+            match event {
+                TcpEvent::Established if end == End::A => {
+                    f.app.start(now, &mut self.app_actions);
+                    f.app.on_established(now, &mut self.app_actions);
+                }
+                TcpEvent::Closed | TcpEvent::Reset => f.app.on_closed(now, end, &mut self.app_actions),
+                _ => {}
+            }
+            self.note_tcp_event(now, flow, end, &event);
+        }
+        let f = &mut self.flows[flow];
+        let Transport::Tcp(sockets) = &mut f.transport else { return };
+        let socket = &mut sockets[end as usize];
+        let delivered = socket.endpoint.in_order_received();
+        if delivered > socket.told {
+            let fresh = delivered - socket.told;
+            socket.told = delivered;
+            f.app.on_delivered(now, end, fresh, &mut self.app_actions);
+        }
+        if f.app.wants_to_write(end) {
+            let room = socket.endpoint.writable();
+            if room > 0 {
+                f.app.on_writable(now, end, room, &mut self.app_actions);
+            }
+        }
+    }
+
+    /// Does what the application asked for at both ends.
+    fn do_app_actions(&mut self, now: Instant, flow: FlowId) {
+        self.do_app_actions_at(now, flow, None);
+        let f = &mut self.flows[flow];
+        f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
+    }
+
+    /// Does what the application asked for; ends other than `serviced` (whose caller goes on anyway) are serviced.
+    fn do_app_actions_at(&mut self, now: Instant, flow: FlowId, serviced: Option<End>) {
+        let mut actions = std::mem::take(&mut self.app_actions);
+        let mut touched = [false; 2];
+        for action in actions.drain(..) {
+            match action {
+                AppAction::Write { end, bytes } => {
+                    let f = &mut self.flows[flow];
+                    if let Transport::Tcp(sockets) = &mut f.transport {
+                        let accepted = sockets[end as usize].endpoint.write(now, bytes);
+                        f.app.on_written(end, bytes, accepted);
+                    }
+                    touched[end as usize] = true;
+                }
+                AppAction::SendDatagram { end, bytes } => {
+                    let size = IP_HEADER + UDP_HEADER + bytes;
+                    self.send(now, flow, end, size, Payload::Udp(end.other(), bytes));
+                }
+                AppAction::Close { end } => {
+                    if let Transport::Tcp(sockets) = &mut self.flows[flow].transport {
+                        sockets[end as usize].endpoint.close(now);
+                    }
+                    touched[end as usize] = true;
+                }
+            }
+        }
+        debug_assert!(self.app_actions.is_empty());
+        self.app_actions = actions;
+        for end in [End::A, End::B] {
+            if touched[end as usize] && serviced != Some(end) {
+                self.service(now, flow, end);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! When the receiver acknowledges: RFC 5681 section 4.2 and RFC 9293 section 3.8.6.3 (delayed ACK).
+
+use lasthop_units::{Duration, Instant};
+
+/// The delayed-acknowledgement policy and its state.
+#[derive(Clone, Copy, Debug)]
+pub struct AckPolicy {
+    /// Full-sized segments per ACK; 1 acknowledges each at once.
+    every: u32,
+    delay: Duration,
+    unacknowledged: u32,
+    now_due: bool,
+    deadline: Instant,
+}
+
+impl AckPolicy {
+    /// Acknowledges every `every`-th full-sized segment (>= 1), and no later than `delay` after the first.
+    pub const fn new(every: u32, delay: Duration) -> AckPolicy {
+        AckPolicy { every, delay, unacknowledged: 0, now_due: false, deadline: Instant::MAX }
+    }
+
+    /// In-order data of `len` octets arrived; `full` is the size of a full segment.
+    #[inline]
+    pub fn on_in_order_data(&mut self, now: Instant, len: u32, full: u32) {
+        // RFC 9293 section 3.8.6.3 (MUST-58/59): an ACK at least for every second full-sized segment, within 0.5 s.
+        self.unacknowledged = self.unacknowledged.saturating_add(len);
+        if self.every <= 1 || self.unacknowledged >= full.saturating_mul(self.every) {
+            self.now_due = true;
+        } else if self.deadline == Instant::MAX {
+            self.deadline = now.saturating_add(self.delay);
+        }
+    }
+
+    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 wants the ACK at once.
+    #[inline]
+    pub fn at_once(&mut self) {
+        self.now_due = true;
+    }
+
+    /// An ACK left, alone or on data.
+    #[inline]
+    pub fn sent(&mut self) {
+        self.unacknowledged = 0;
+        self.now_due = false;
+        self.deadline = Instant::MAX;
+    }
+
+    /// The delay has passed.
+    pub fn on_time(&mut self, now: Instant) {
+        if self.deadline <= now {
+            self.deadline = Instant::MAX;
+            self.now_due = true;
+        }
+    }
+
+    /// An ACK must leave now.
+    #[inline]
+    pub const fn is_due(&self) -> bool {
+        self.now_due
+    }
+    /// Until when an ACK may wait; [`Instant::MAX`] when none waits.
+    #[inline]
+    pub const fn deadline(&self) -> Instant {
+        self.deadline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_full_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
+        let mut p = AckPolicy::new(2, Duration::from_millis(200));
+        p.on_in_order_data(Instant::ZERO, 1000, 1000);
+        assert!(!p.is_due());
+        assert_eq!(p.deadline(), Instant::from_millis(200));
+        p.on_in_order_data(Instant::from_millis(5), 1000, 1000);
+        assert!(p.is_due());
+        p.sent();
+        p.on_in_order_data(Instant::from_millis(10), 400, 1000);
+        p.on_time(Instant::from_millis(209));
+        assert!(!p.is_due());
+        p.on_time(Instant::from_millis(210));
+        assert!(p.is_due());
+    }
+
+    #[test]
+    fn without_delay_each_segment_is_acknowledged() {
+        let mut p = AckPolicy::new(1, Duration::from_millis(200));
+        p.on_in_order_data(Instant::ZERO, 1, 1000);
+        assert!(p.is_due());
+        assert_eq!(p.deadline(), Instant::MAX);
+    }
+}

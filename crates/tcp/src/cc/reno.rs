@@ -1,0 +1,169 @@
+//! Additive increase, multiplicative decrease: RFC 5681 section 3.1, with octets or ACKs counted.
+
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use crate::config::{Config, Growth};
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "growth",
+        default: "bytes",
+        unit: "",
+        source: "RFC 5681 section 3.1; ns2 profile: acks",
+    },
+    Parameter { name: "abc_limit", default: "1", unit: "segments", source: "RFC 5681 equation 2" },
+    Parameter { name: "decrease", default: "1/2", unit: "of FlightSize", source: "RFC 5681 equation 4" },
+];
+
+/// The window of RFC 5681.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    cwnd: f64,
+    ssthresh: f64,
+    ceiling: f64,
+    growth: Growth,
+    abc_limit: f64,
+    validate: bool,
+    /// ssthresh is cut to whole segments (ns-2).
+    whole: bool,
+    /// Segments acknowledged towards the next increase in congestion avoidance.
+    counted: f64,
+}
+
+impl Reno {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> Reno {
+        Reno {
+            cwnd: 1.0,
+            ssthresh: config.initial_ssthresh,
+            ceiling: config.window_ceiling(),
+            growth: config.growth,
+            abc_limit: f64::from(config.abc_limit),
+            validate: config.window_validation,
+            whole: config.whole_segments,
+            counted: 0.0,
+        }
+    }
+
+    fn halve(&mut self, flight: f64) {
+        // RFC 5681 equation 4: ssthresh = max (FlightSize / 2, 2*SMSS). ns-2: (int)(window / 2), at least 2.
+        let half = flight / 2.0;
+        self.ssthresh = if self.whole { half.floor() } else { half }.max(2.0);
+        self.counted = 0.0;
+    }
+
+    fn grow_by_bytes(&mut self, ack: &AckSample) {
+        let acked = ack.acked as f64 / f64::from(ack.mss);
+        if self.cwnd < self.ssthresh {
+            // RFC 5681 equation 2: cwnd += min (N, SMSS); RFC 3465 section 2.3: L = 1 after a timeout.
+            let limit = if ack.after_timeout { 1.0 } else { self.abc_limit };
+            self.cwnd += acked.min(limit);
+        } else {
+            // RFC 5681 section 3.1: one segment more when a window's worth of octets has been acknowledged.
+            self.counted += acked;
+            if self.counted >= self.cwnd {
+                self.counted -= self.cwnd;
+                self.cwnd += 1.0;
+            }
+        }
+    }
+}
+
+impl CongestionControl for Reno {
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    fn on_established(&mut self, e: &Established) {
+        self.set_cwnd(e.initial_window);
+    }
+    #[inline]
+    fn on_ack(&mut self, ack: &AckSample) {
+        if !ack.may_grow || (self.validate && !ack.cwnd_limited) {
+            return;
+        }
+        match self.growth {
+            Growth::Bytes => self.grow_by_bytes(ack),
+            Growth::Acks if self.cwnd < self.ssthresh => self.cwnd += 1.0,
+            Growth::Acks => self.cwnd += 1.0 / self.cwnd,
+        }
+        // ns-2 lets cwnd run above its window and takes the smaller of both wherever it counts; clamping gives
+        // the same segments, and a reported window that is the one in use.
+        self.cwnd = self.cwnd.min(self.ceiling);
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.halve(c.flight);
+        // ns-2 keeps half a segment in cwnd, not in ssthresh.
+        self.cwnd = if self.whole { (c.flight / 2.0).max(1.0) } else { self.ssthresh };
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        // RFC 5681 section 3.1: a segment that is lost again holds ssthresh; ns-2 halves it each time.
+        if !c.repeated || self.whole {
+            self.halve(c.flight);
+        }
+        self.cwnd = 1.0;
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
+        self.counted = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Profile};
+    use lasthop_units::Instant;
+
+    fn reno(profile: Profile) -> Reno {
+        Reno::new(&Options { profile, ..Options::default() }.resolve().unwrap())
+    }
+    fn ack(segments: u64) -> AckSample {
+        AckSample {
+            now: Instant::ZERO,
+            acked: segments * 1000,
+            una: 0,
+            nxt: 0,
+            flight_before: 0,
+            mss: 1000,
+            rtt: None,
+            dup_acks: 0,
+            cwnd_limited: true,
+            may_grow: true,
+            after_timeout: false,
+        }
+    }
+
+    #[test]
+    fn slow_start_adds_at_most_one_segment_per_ack_and_avoidance_one_per_window() {
+        let mut r = reno(Profile::Rfc);
+        r.set_cwnd(10.0);
+        r.on_ack(&ack(2));
+        assert_eq!(r.cwnd(), 11.0, "RFC 5681 equation 2: min(2, 1)");
+        r.ssthresh = 11.0;
+        (0..5).for_each(|_| r.on_ack(&ack(2)));
+        assert_eq!(r.cwnd(), 11.0, "10 of 11 segments acknowledged");
+        r.on_ack(&ack(2));
+        assert_eq!((r.cwnd(), r.counted), (12.0, 1.0));
+    }
+
+    #[test]
+    fn ns2_counts_acks_and_halves_the_window_into_whole_packets() {
+        let mut r = reno(Profile::Ns2);
+        r.set_cwnd(7.0);
+        r.ssthresh = 7.0;
+        r.on_ack(&ack(1));
+        assert_eq!(r.cwnd(), 7.0 + 1.0 / 7.0);
+        let c = Congestion { now: Instant::ZERO, flight: 7.0, repeated: false };
+        r.on_congestion(&c);
+        assert_eq!((r.ssthresh(), r.cwnd()), (3.0, 3.5));
+        r.on_timeout(&Congestion { flight: 3.0, ..c });
+        assert_eq!((r.ssthresh(), r.cwnd()), (2.0, 1.0));
+        r.set_cwnd(64.0);
+        r.on_ack(&ack(1));
+        assert_eq!(r.cwnd(), 64.0, "the ceiling");
+    }
+}

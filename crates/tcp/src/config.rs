@@ -1,0 +1,248 @@
+//! The resolved values an endpoint runs on. [`Options`](crate::Options) is what a scenario writes;
+//! [`profile`](crate::profile) says where each default comes from.
+
+use lasthop_units::{Bitrate, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cc::CcName;
+use crate::profile::Profile;
+
+/// How lost segments are found and sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryFlavour {
+    /// Third duplicate ACK: back to one segment and slow start (4.3BSD-Tahoe).
+    Tahoe,
+    /// Fast recovery that ends with the first new ACK (RFC 5681 section 3.2, 4.3BSD-Reno).
+    Reno,
+    /// Fast recovery that survives partial ACKs (RFC 6582).
+    #[serde(rename = "newreno")]
+    NewReno,
+    /// The scoreboard of RFC 6675; falls back to NewReno when the peer does not permit SACK.
+    Sack,
+}
+
+/// Arithmetic of the RTT estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttEstimator {
+    /// RFC 6298 section 2, in nanoseconds.
+    Rfc6298,
+    /// Whole clock ticks, SRTT kept in eighths and RTTVAR in quarters (ns-2, 4.3BSD).
+    Ns2Ticks,
+}
+
+/// Which segments give RTT samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttSampling {
+    /// Every ACK of new data (RFC 7323 section 4); gains are scaled to the flight (its appendix G).
+    EveryAck,
+    /// One segment at a time (Karn and Partridge 1987; RFC 6298 section 3).
+    OneSegment,
+}
+
+/// Whether the floor of the RTO is applied before or after the back-off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackoffFloor {
+    /// `max(rto, floor) * backoff`.
+    Before,
+    /// `max(rto * backoff, floor)`.
+    After,
+}
+
+/// What "FlightSize" means when ssthresh is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SsthreshBasis {
+    /// Data sent and not acknowledged (RFC 5681 equation 4).
+    Flight,
+    /// The usable window min(cwnd, max window, peer's window), whatever is in flight (ns-2, INET).
+    Window,
+}
+
+/// What makes the congestion window grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// Octets acknowledged (RFC 5681 section 3.1, RFC 3465).
+    Bytes,
+    /// ACKs: + 1 segment each in slow start, + 1/cwnd each after (ns-2).
+    Acks,
+}
+
+/// Which partial ACKs restart the retransmission timer in NewReno's recovery (RFC 6582 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerOnPartialAck {
+    /// The first one: the Impatient variant, which RFC 6582 section 3.2 step 5 describes.
+    FirstOnly,
+    /// Each: the Slow-but-Steady variant.
+    Every,
+}
+
+/// What a retransmission timeout does to SACK information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SackOnTimeout {
+    /// Kept, unless the receiver is seen to have reneged (RFC 6675 section 5.1).
+    Keep,
+    /// Forgotten (RFC 2018 section 8).
+    Clear,
+}
+
+/// Vegas' coarse or fine retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VegasRto {
+    /// The ordinary RTO; the fine-grained timeout is only asked on duplicate ACKs (ns-2).
+    Coarse,
+    /// The fine-grained timeout is the timer, without minimum or ticks, doubled by each expiry.
+    Fine,
+}
+
+/// What Vegas' baseRTT starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VegasBaseStart {
+    /// The absolute clock at the first ACK, as in ns-2: right only for a flow that starts at time 0, and mended
+    /// by the decision at that same ACK, because one packet was in transit.
+    Clock,
+    /// The first round trip measured.
+    Sample,
+}
+
+/// Which side of Vegas' per-round decision the sample of the deciding ACK is counted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VegasSampleOrder {
+    /// In the round that begins: the decision is taken first.
+    AfterDecision,
+    /// In the round that ends.
+    BeforeDecision,
+}
+
+/// Vegas' parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VegasConfig {
+    /// Fewer extra segments than this queued: grow.
+    pub alpha: f64,
+    /// More extra segments than this queued: shrink.
+    pub beta: f64,
+    /// More extra segments than this queued in slow start: leave it.
+    pub gamma: f64,
+    /// Timer.
+    pub rto: VegasRto,
+    /// Start of baseRTT.
+    pub base_start: VegasBaseStart,
+    /// Order of sample and decision.
+    pub sample_order: VegasSampleOrder,
+}
+
+/// Everything an [`Endpoint`](crate::Endpoint) needs to know, resolved and checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// The profile the values started from.
+    pub profile: Profile,
+    /// Congestion control.
+    pub cc: CcName,
+    /// Loss recovery.
+    pub recovery: RecoveryFlavour,
+    /// Maximum segment size announced and, options excluded, sent [octets].
+    pub mss: u16,
+    /// Initial congestion window [segments]; `None`: RFC 6928's min(10 MSS, max(2 MSS, 14600 B)).
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold [segments]; infinite when unknown.
+    pub initial_ssthresh: f64,
+    /// Ceiling of the window [segments]; `None`: none.
+    pub max_window: Option<u32>,
+    /// The window counts whole segments only (ns-2), not octets.
+    pub whole_segments: bool,
+    /// Receive buffer [octets]: the largest window we offer.
+    pub receive_buffer: u64,
+    /// Send buffer [octets]; `None`: unlimited.
+    pub send_buffer: Option<u64>,
+    /// Offer timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Offer window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Offer SACK (RFC 2018).
+    pub sack: bool,
+    /// SACK information at a timeout.
+    pub sack_on_timeout: SackOnTimeout,
+    /// Duplicate ACKs that mean loss.
+    pub dup_threshold: u32,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// No second fast retransmit for one window of data (RFC 6582 section 3.2, ns-2 "bugfix").
+    pub bugfix: bool,
+    /// A fast retransmit restarts the retransmission timer.
+    pub timer_on_fast_retransmit: bool,
+    /// NewReno's timer at partial ACKs.
+    pub timer_on_partial_ack: TimerOnPartialAck,
+    /// Nagle's algorithm (RFC 9293 section 3.7.4).
+    pub nagle: bool,
+    /// Full segments per ACK; 1: no delayed ACK.
+    pub ack_every: u32,
+    /// Longest delay of an ACK.
+    pub ack_delay: Duration,
+    /// RTT arithmetic.
+    pub rtt_estimator: RttEstimator,
+    /// RTT samples.
+    pub rtt_sampling: RttSampling,
+    /// G of RFC 6298, or the tick.
+    pub clock_granularity: Duration,
+    /// RTO before the first sample.
+    pub initial_rto: Duration,
+    /// Floor of the RTO.
+    pub min_rto: Duration,
+    /// Ceiling of the RTO.
+    pub max_rto: Duration,
+    /// Largest back-off factor.
+    pub max_backoff: u32,
+    /// Floor before or after the back-off.
+    pub backoff_floor: BackoffFloor,
+    /// Timeouts in a row before the connection is given up; `None`: never.
+    pub max_retries: Option<u32>,
+    /// The same for the SYN.
+    pub syn_retries: Option<u32>,
+    /// How long TIME-WAIT lasts.
+    pub time_wait: Duration,
+    /// Growth of the window.
+    pub growth: Growth,
+    /// L of RFC 3465 [segments].
+    pub abc_limit: u32,
+    /// FlightSize in ssthresh.
+    pub ssthresh_basis: SsthreshBasis,
+    /// The window grows only while it is what limits the sender.
+    pub window_validation: bool,
+    /// After an idle time of one RTO the window falls back to the initial one (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// Ceiling of the sending rate; `None`: not paced.
+    pub max_pacing_rate: Option<Bitrate>,
+    /// The application reads by itself with [`Endpoint::read`](crate::Endpoint::read).
+    pub manual_read: bool,
+    /// Vegas' parameters.
+    pub vegas: VegasConfig,
+}
+
+impl Config {
+    /// The initial window for segments of `mss` octets [segments].
+    pub fn initial_window_segments(&self, mss: u32) -> f64 {
+        match self.initial_window {
+            Some(n) => f64::from(n),
+            // RFC 6928 section 2: min (10*MSS, max (2*MSS, 14600)).
+            None => {
+                let mss = u64::from(mss.max(1));
+                ((10 * mss).min((2 * mss).max(14_600)) as f64) / mss as f64
+            }
+        }
+    }
+
+    /// The ceiling of the congestion window [segments].
+    pub fn window_ceiling(&self) -> f64 {
+        self.max_window.map_or(f64::INFINITY, f64::from)
+    }
+}

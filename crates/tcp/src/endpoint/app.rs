@@ -1,0 +1,115 @@
+//! The user calls of RFC 9293 sections 3.10.1 to 3.10.6.
+
+use lasthop_units::Instant;
+
+use super::{CloseReason, Endpoint, Event};
+use crate::segment::{Flags, Segment};
+use crate::state::{Input, State};
+
+impl Endpoint {
+    /// Opens actively: a SYN will leave. Ignored unless CLOSED or LISTEN.
+    pub fn connect(&mut self, now: Instant) {
+        if !matches!(self.state, State::Closed | State::Listen) || self.max != 0 {
+            return;
+        }
+        self.step(Input::Connect);
+        self.start_syn(now);
+    }
+
+    /// Opens passively. Ignored unless CLOSED.
+    pub fn listen(&mut self) {
+        if self.max == 0 {
+            self.step(Input::Listen);
+        }
+    }
+
+    /// The application writes `n` octets; returns how many the send buffer takes. None after a close.
+    ///
+    /// Before the handshake is done the data waits (RFC 9293 section 3.10.2).
+    pub fn write(&mut self, now: Instant, n: u64) -> u64 {
+        let open = !matches!(self.state, State::Closed | State::TimeWait) || self.max == 0;
+        if self.close_requested || !open {
+            return 0;
+        }
+        self.restart_after_idleness(now);
+        let accepted = n.min(self.writable());
+        self.written += accepted;
+        self.update_timers(now);
+        self.check();
+        accepted
+    }
+
+    /// How many octets [`write`](Self::write) would take now.
+    pub fn writable(&self) -> u64 {
+        // Offsets stay far below 2^62, so that differences are safe as signed numbers.
+        let room = (1u64 << 60).saturating_sub(self.written);
+        match self.config.send_buffer {
+            Some(size) => size.saturating_sub(self.written - self.una.max(1)).min(room),
+            None => room,
+        }
+    }
+
+    /// The application takes up to `n` octets that are in order (with `manual_read`; otherwise it has them
+    /// already). Returns how many. A window that opens enough is announced (RFC 9293 section 3.8.6.2.2).
+    pub fn read(&mut self, _now: Instant, n: u64) -> u64 {
+        let taken = n.min(self.readable());
+        self.read_to += taken;
+        if taken > 0 && self.state.is_synchronized() && self.window_has_opened() {
+            self.ack.at_once();
+        }
+        taken
+    }
+
+    /// Octets in order that the application has not taken.
+    pub fn readable(&self) -> u64 {
+        self.data_end().saturating_sub(self.read_to)
+    }
+
+    /// The application has no more to send: a FIN follows the data. What the peer sends is still received.
+    pub fn close(&mut self, now: Instant) {
+        match self.state {
+            State::Listen | State::SynSent => {
+                self.step(Input::Close);
+                self.stop_timers();
+                self.syn_due = false;
+                self.emit(Event::Closed(CloseReason::Finished));
+            }
+            State::Closed if self.max != 0 => {}
+            _ => {
+                self.close_requested = true;
+                self.take_close();
+                self.update_timers(now);
+            }
+        }
+        self.check();
+    }
+
+    /// The close, once the state allows it (RFC 9293 section 3.10.4 queues it before).
+    pub(super) fn take_close(&mut self) {
+        if self.close_requested && self.state.is_synchronized() {
+            self.step(Input::Close);
+        }
+    }
+
+    /// Ends the connection at once with a reset (RFC 9293 section 3.10.5).
+    pub fn abort(&mut self, _now: Instant) {
+        let tell = self.state.is_synchronized() || self.state == State::SynReceived;
+        let tell = tell && !matches!(self.state, State::TimeWait);
+        if self.state != State::Closed {
+            self.finish(Event::Closed(CloseReason::Aborted));
+        }
+        if tell {
+            self.reset = Some(Segment {
+                seq: self.seq_of(self.nxt),
+                ack: self.rcv_seq_of(self.rcv_nxt),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            });
+        }
+    }
+
+    /// Wants every RTT sample as an [`Event::RttSample`].
+    pub fn report_rtt_samples(&mut self, wanted: bool) {
+        self.report_rtt = wanted;
+    }
+}

@@ -1,0 +1,162 @@
+//! Connection set-up: the LISTEN and SYN-SENT parts of RFC 9293 section 3.10.7, and the options of the SYN.
+
+use lasthop_units::Instant;
+
+use super::{Endpoint, Event};
+use crate::cc::{CongestionControl, Established};
+use crate::recovery::Recovery;
+use crate::segment::{Flags, Segment};
+use crate::state::{Input, State};
+
+impl Endpoint {
+    /// SND.NXT moves over the SYN, which will leave at the next `poll_transmit`.
+    pub(super) fn start_syn(&mut self, now: Instant) {
+        self.syn_due = true;
+        self.nxt = 1;
+        self.max = 1;
+        self.rcv_scale = scale_for(self.config.receive_buffer);
+        self.last_sent = now;
+    }
+
+    /// LISTEN (RFC 9293 section 3.10.7.2).
+    pub(super) fn in_listen(&mut self, now: Instant, seg: &Segment) {
+        // First a reset, second an ACK, third a SYN.
+        if seg.flags.has(Flags::RST) {
+            return;
+        }
+        if seg.flags.has(Flags::ACK) {
+            self.answer_with_reset(seg);
+            return;
+        }
+        if !seg.flags.has(Flags::SYN) {
+            return;
+        }
+        self.take_syn(now, seg);
+        self.step(Input::Syn);
+        self.start_syn(now);
+        self.take_peer_options(seg);
+        self.wnd = u64::from(seg.window);
+    }
+
+    /// SYN-SENT (RFC 9293 section 3.10.7.3).
+    pub(super) fn in_syn_sent(&mut self, now: Instant, seg: &Segment) {
+        let acks = seg.flags.has(Flags::ACK);
+        if acks && seg.ack != self.seq_of(1) {
+            if !seg.flags.has(Flags::RST) {
+                self.answer_with_reset(seg);
+            }
+            return;
+        }
+        if seg.flags.has(Flags::RST) {
+            if acks {
+                self.finish(Event::Reset);
+            }
+            return;
+        }
+        if !seg.flags.has(Flags::SYN) {
+            return;
+        }
+        self.take_syn(now, seg);
+        self.take_peer_options(seg);
+        self.set_window_from_syn(seg);
+        if acks {
+            self.step(Input::SynAck);
+            self.ack.at_once();
+            self.established(now, seg);
+        } else {
+            // Simultaneous open: our SYN again, now with an ACK.
+            self.step(Input::Syn);
+            self.syn_due = true;
+        }
+    }
+
+    fn take_syn(&mut self, now: Instant, seg: &Segment) {
+        self.irs = seg.seq;
+        self.rcv_nxt = 1;
+        self.read_to = 1;
+        self.rcv_edge = 1 + self.config.receive_buffer.min(u64::from(u16::MAX));
+        if let Some(t) = seg.timestamps {
+            self.ts_recent = t.value;
+            self.ts_recent_at = now;
+        }
+    }
+
+    fn set_window_from_syn(&mut self, seg: &Segment) {
+        self.wnd = u64::from(seg.window);
+        self.max_wnd = self.wnd;
+        self.wl1 = 0;
+        self.wl2 = self.una;
+    }
+
+    /// Options count only when both sides offered them.
+    fn take_peer_options(&mut self, seg: &Segment) {
+        self.timestamps = self.config.timestamps && seg.timestamps.is_some();
+        self.sack = self.config.sack && seg.sack_permitted;
+        self.peer_scales = seg.window_scale.is_some();
+        match seg.window_scale.filter(|_| self.config.window_scaling) {
+            // RFC 7323 section 2.3: a shift above 14 is to be read as 14.
+            Some(shift) => self.snd_scale = shift.min(14),
+            None => {
+                self.snd_scale = 0;
+                self.rcv_scale = 0;
+            }
+        }
+        // RFC 9293 section 3.7.1: without the option the peer takes 536 octets. RFC 6691: the MSS includes options.
+        let peer = seg.mss.unwrap_or(536);
+        let fixed_options = if self.timestamps { 12 } else { 0 };
+        self.mss = u32::from(peer.min(self.config.mss)).saturating_sub(fixed_options).max(1);
+    }
+
+    /// Both numbers are known: the parts that depend on the negotiation are made.
+    pub(super) fn established(&mut self, now: Instant, seg: &Segment) {
+        self.una = 1;
+        self.max_wnd = self.wnd;
+        self.recovery = Recovery::new(&self.config, self.sack, self.mss);
+        self.rto_at = Instant::MAX;
+        self.timeouts_in_a_row = 0;
+        let once = self.syn_transmissions == 1;
+        if once {
+            // RFC 6298: the handshake gives the first sample; Karn's rule excludes a repeated SYN.
+            self.take_rtt_sample(now, self.syn_sent_at, 1);
+        } else {
+            self.rto.start_conservatively();
+        }
+        // RFC 5681 section 3.1: a lost SYN means an initial window of one segment.
+        let reduced = !once && self.config.initial_window.is_none();
+        let initial_window = if reduced { 1.0 } else { self.config.initial_window_segments(self.mss) };
+        let rtt = once.then(|| now.since(self.syn_sent_at));
+        self.cc.on_established(&Established { now, rtt, initial_window, nxt: self.nxt });
+        self.wl1 = self.rcv_offset_of(seg.seq);
+        self.emit(Event::Established);
+        self.take_close();
+        self.update_timers(now);
+    }
+
+    /// A reset for a segment that belongs to no connection (RFC 9293 section 3.10.7.1).
+    pub(super) fn answer_with_reset(&mut self, seg: &Segment) {
+        if seg.flags.has(Flags::RST) {
+            return;
+        }
+        self.reset = Some(if seg.flags.has(Flags::ACK) {
+            Segment { seq: seg.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            Segment {
+                ack: seg.seq + seg.sequence_len(),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            }
+        });
+    }
+}
+
+/// The smallest shift with which 16 bits hold `buffer`; 0 to 14 (RFC 7323 section 2.2).
+fn scale_for(buffer: u64) -> u8 {
+    (0..14).find(|&s| buffer >> s <= u64::from(u16::MAX)).unwrap_or(14)
+}
+
+impl Endpoint {
+    /// True before the handshake is done.
+    pub(super) fn is_opening(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
+    }
+}

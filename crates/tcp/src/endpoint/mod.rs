@@ -1,0 +1,327 @@
+//! The endpoint: one end of a connection.
+//!
+//! Split along RFC 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the arrival of a
+//! segment with its numbered checks (3.10.7), `handshake` its LISTEN and SYN-SENT parts, `ack` its fifth check,
+//! `receive` the seventh and eighth, `timers` the timeouts (3.10.8), `output` what leaves.
+
+mod ack;
+mod app;
+mod handshake;
+mod info;
+mod input;
+mod output;
+mod receive;
+mod timers;
+
+pub use info::{Counters, Info};
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Instant, Seq, StreamOffset};
+
+use crate::ack_policy::AckPolicy;
+use crate::cc::Cc;
+use crate::config::Config;
+use crate::flight::Flight;
+use crate::reassembly::Reassembly;
+use crate::recovery::{Recovery, Sender};
+use crate::rto::Rto;
+use crate::segment::Segment;
+use crate::state::{Input, State};
+
+/// Why a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CloseReason {
+    /// Both sides closed and all data was acknowledged.
+    Finished,
+    /// The application aborted.
+    Aborted,
+    /// A timer gave up: too many retransmissions in a row (RFC 9293 section 3.8.3).
+    TimedOut,
+}
+
+/// Something that happened, for probes and applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is done.
+    Established,
+    /// The peer has no more to send: everything it sent has been received.
+    PeerClosed,
+    /// The retransmission timer expired.
+    RtoFired {
+        /// How many times in a row, from 1.
+        count: u32,
+    },
+    /// The last timeout was spurious: the original was acknowledged, not the retransmission (as by RFC 3522's
+    /// timestamps, or sooner than the smallest round trip allows). Nothing is undone.
+    SpuriousRto,
+    /// A segment was sent again without a timeout.
+    FastRetransmit,
+    /// Fast recovery began.
+    RecoveryEntered,
+    /// Recovery, fast or after a timeout, ended.
+    RecoveryExited,
+    /// A zero window was probed.
+    ZeroWindowProbe,
+    /// A round-trip sample; only after [`Endpoint::report_rtt_samples`].
+    RttSample(Duration),
+    /// The connection is over.
+    Closed(CloseReason),
+    /// The peer reset the connection.
+    Reset,
+}
+
+/// One end of a TCP connection.
+///
+/// Contract. Input: [`handle_segment`](Self::handle_segment), [`on_time`](Self::on_time), and the application's
+/// [`connect`](Self::connect), [`listen`](Self::listen), [`write`](Self::write), [`read`](Self::read),
+/// [`close`](Self::close), [`abort`](Self::abort). After any of them, call [`poll_transmit`](Self::poll_transmit)
+/// until `None`, then [`poll_event`](Self::poll_event) until `None`, then ask [`poll_at`](Self::poll_at) when
+/// to call `on_time`. Being called early or for nothing is harmless. Time never moves back.
+///
+/// Octets are counted by offsets into the two streams: 0 is the SYN, data begins at 1, the FIN comes last.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    config: Config,
+    state: State,
+
+    // Send sequence variables (RFC 9293 section 3.3.1).
+    isn: Seq,
+    una: u64,
+    /// SND.NXT; behind `max` only while going back after a timeout without SACK.
+    nxt: u64,
+    /// After the highest octet ever sent.
+    max: u64,
+    /// After the last octet the application wrote.
+    written: u64,
+    close_requested: bool,
+    wnd: u64,
+    max_wnd: u64,
+    /// SND.WL1 (offset in the peer's stream) and SND.WL2.
+    wl1: i64,
+    wl2: u64,
+    /// Octets of data in a full segment.
+    mss: u32,
+    snd_scale: u8,
+
+    // Receive sequence variables.
+    irs: Seq,
+    rcv_nxt: u64,
+    /// The right edge of the window we advertised: never moves left (RFC 9293 section 3.8.6).
+    rcv_edge: u64,
+    /// What the application has taken.
+    read_to: u64,
+    /// The offset of the peer's FIN, once known.
+    peer_fin: Option<u64>,
+    rcv_scale: u8,
+    last_ack_sent: u64,
+    reassembly: Reassembly,
+    ack: AckPolicy,
+
+    // Options negotiated.
+    timestamps: bool,
+    sack: bool,
+    /// The peer's SYN carried the window scale option.
+    peer_scales: bool,
+    ts_recent: u32,
+    ts_recent_at: Instant,
+
+    // Exchangeable parts.
+    cc: Cc,
+    recovery: Recovery,
+    rto: Rto,
+    flight: Flight,
+
+    // The SYN, and a reset that waits to leave.
+    syn_due: bool,
+    syn_sent_at: Instant,
+    syn_transmissions: u32,
+    reset: Option<Segment>,
+    probe_due: bool,
+
+    // Timers: Instant::MAX when off.
+    rto_at: Instant,
+    persist_at: Instant,
+    persist_backoff: u32,
+    /// The override timeout of RFC 9293 section 3.8.6.2.1 has passed: small segments may leave.
+    override_sws: bool,
+    time_wait_at: Instant,
+    pace_at: Instant,
+
+    // Measurements.
+    timed: Option<(u64, Instant)>,
+    timeouts_in_a_row: u32,
+    /// When the last timeout resent the octet at this offset, until that is acknowledged.
+    resent_by_timeout: Option<(u64, Instant)>,
+    last_sent: Instant,
+    min_rtt: Option<Duration>,
+    last_rtt: Option<Duration>,
+    cwnd_limited: bool,
+    counters: Counters,
+    events: VecDeque<Event>,
+    report_rtt: bool,
+}
+
+/// Events kept for a caller that does not ask; the oldest are dropped beyond.
+const EVENTS_MAX: usize = 1024;
+
+impl Endpoint {
+    /// A closed endpoint whose first sequence number will be `isn`.
+    pub fn new(config: Config, isn: Seq) -> Endpoint {
+        Endpoint {
+            state: State::Closed,
+            isn,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            written: 1,
+            close_requested: false,
+            wnd: 0,
+            max_wnd: 0,
+            wl1: 0,
+            wl2: 0,
+            mss: u32::from(config.mss),
+            snd_scale: 0,
+            irs: Seq(0),
+            rcv_nxt: 0,
+            rcv_edge: 0,
+            read_to: 1,
+            peer_fin: None,
+            rcv_scale: 0,
+            last_ack_sent: 0,
+            reassembly: Reassembly::default(),
+            ack: AckPolicy::new(config.ack_every, config.ack_delay),
+            timestamps: config.timestamps,
+            sack: config.sack,
+            peer_scales: false,
+            ts_recent: 0,
+            ts_recent_at: Instant::ZERO,
+            cc: Cc::new(&config),
+            recovery: Recovery::new(&config, false, u32::from(config.mss)),
+            rto: Rto::new(&config),
+            flight: Flight::default(),
+            syn_due: false,
+            syn_sent_at: Instant::ZERO,
+            syn_transmissions: 0,
+            reset: None,
+            probe_due: false,
+            rto_at: Instant::MAX,
+            persist_at: Instant::MAX,
+            persist_backoff: 0,
+            override_sws: false,
+            time_wait_at: Instant::MAX,
+            pace_at: Instant::ZERO,
+            timed: None,
+            timeouts_in_a_row: 0,
+            resent_by_timeout: None,
+            last_sent: Instant::ZERO,
+            min_rtt: None,
+            last_rtt: None,
+            cwnd_limited: false,
+            counters: Counters::default(),
+            events: VecDeque::new(),
+            report_rtt: false,
+            config,
+        }
+    }
+
+    /// The next thing that happened, oldest first.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`on_time`](Self::on_time); `None` when nothing will happen without input.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        let pace = if self.pace_holds_something() { self.pace_at } else { Instant::MAX };
+        let at = self.rto_at.min(self.persist_at).min(self.time_wait_at).min(self.ack.deadline()).min(pace);
+        (at != Instant::MAX).then_some(at)
+    }
+
+    fn emit(&mut self, event: Event) {
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    /// Takes the transition for `input`, if the table has one.
+    fn step(&mut self, input: Input) {
+        if let Some(next) = self.state.after(input) {
+            self.state = next;
+        }
+    }
+
+    fn finish(&mut self, event: Event) {
+        self.step(Input::Abort);
+        self.stop_timers();
+        self.reset = None;
+        self.syn_due = false;
+        self.emit(event);
+    }
+
+    fn stop_timers(&mut self) {
+        self.rto_at = Instant::MAX;
+        self.persist_at = Instant::MAX;
+        self.time_wait_at = Instant::MAX;
+        self.probe_due = false;
+        self.ack.sent();
+    }
+
+    /// After the last octet to send, FIN included once the application has closed.
+    #[inline]
+    fn stream_end(&self) -> u64 {
+        self.written + u64::from(self.close_requested)
+    }
+
+    #[inline]
+    fn seq_of(&self, offset: u64) -> Seq {
+        StreamOffset(offset).wrap(self.isn)
+    }
+    #[inline]
+    fn rcv_seq_of(&self, offset: u64) -> Seq {
+        StreamOffset(offset).wrap(self.irs)
+    }
+    /// The offset in our stream of a number near SND.UNA; negative before its start.
+    #[inline]
+    fn offset_of(&self, seq: Seq) -> i64 {
+        self.una as i64 + i64::from(seq.distance_from(self.seq_of(self.una)))
+    }
+    /// The offset in the peer's stream of a number near RCV.NXT.
+    #[inline]
+    fn rcv_offset_of(&self, seq: Seq) -> i64 {
+        self.rcv_nxt as i64 + i64::from(seq.distance_from(self.rcv_seq_of(self.rcv_nxt)))
+    }
+
+    /// Recovery, and the view of the sender it works on.
+    #[inline]
+    fn recovery_and_sender(&mut self, now: Instant) -> (&mut Recovery, Sender<'_>) {
+        let sender = Sender {
+            config: &self.config,
+            cc: &mut self.cc,
+            flight: &self.flight,
+            now,
+            una: self.una,
+            max: self.max,
+            mss: self.mss,
+            wnd: self.wnd,
+        };
+        (&mut self.recovery, sender)
+    }
+
+    /// What must hold between calls.
+    fn check(&self) {
+        debug_assert!(
+            self.una <= self.nxt && self.nxt <= self.max,
+            "una {} nxt {} max {}",
+            self.una,
+            self.nxt,
+            self.max
+        );
+        debug_assert!(self.max <= self.stream_end().max(1), "nothing is sent that was not written");
+        debug_assert!(self.read_to <= self.rcv_nxt.max(1) && self.rcv_nxt <= self.rcv_edge.max(self.rcv_nxt));
+        debug_assert!(self.flight.front().is_none_or(|s| s.start == self.una));
+        debug_assert!(self.recovery.board().sacked() <= self.max - self.una);
+    }
+}

@@ -1,0 +1,337 @@
+//! What leaves: retransmissions first, then new data as the windows allow, then probes and bare ACKs.
+
+use lasthop_units::{Bitrate, Bytes, Instant, SeqRange};
+
+use super::ack::timestamp;
+use super::{Endpoint, Event};
+use crate::cc::CongestionControl;
+use crate::config::RttSampling;
+use crate::recovery::{CaState, NextSeg};
+use crate::segment::{Flags, Segment, Timestamps};
+use crate::state::State;
+
+impl Endpoint {
+    /// The next segment to send; call until `None`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(reset) = self.reset.take() {
+            return Some(reset);
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.send_syn(now),
+            _ => {}
+        }
+        let sent = self.send_data(now);
+        let segment = match sent {
+            Some(segment) => Some(segment),
+            None if self.ack.is_due() => Some(self.bare_ack(now)),
+            None => None,
+        };
+        if segment.is_some() {
+            self.counters.segments_sent += 1;
+            self.check();
+        }
+        segment
+    }
+
+    fn send_syn(&mut self, now: Instant) -> Option<Segment> {
+        if !self.syn_due {
+            return None;
+        }
+        self.syn_due = false;
+        self.syn_transmissions += 1;
+        self.syn_sent_at = now;
+        self.last_sent = now;
+        self.counters.segments_sent += 1;
+        self.counters.retransmitted_segments += u64::from(self.syn_transmissions > 1);
+        if self.rto_at == Instant::MAX {
+            self.rto_at = now.saturating_add(self.rto.current());
+        }
+        let answers = self.state == State::SynReceived;
+        // An answer offers only what was offered (RFC 7323 sections 1.3 and 3.2, RFC 2018 section 2).
+        let scaling = self.config.window_scaling && (!answers || self.peer_scales);
+        let mut segment = Segment {
+            seq: self.isn,
+            flags: Flags::SYN,
+            window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
+            mss: Some(self.config.mss),
+            window_scale: scaling.then_some(self.rcv_scale),
+            sack_permitted: if answers { self.sack } else { self.config.sack },
+            ..Segment::default()
+        };
+        if answers {
+            segment.ack = self.rcv_seq_of(self.rcv_nxt);
+            segment.flags |= Flags::ACK;
+            self.last_ack_sent = self.rcv_nxt;
+        }
+        let timestamps = if answers { self.timestamps } else { self.config.timestamps };
+        if timestamps {
+            let echo = if answers { self.ts_recent } else { 0 };
+            segment.timestamps = Some(Timestamps { value: timestamp(now), echo });
+        }
+        Some(segment)
+    }
+
+    /// Data, FIN, or a probe, if one may leave now.
+    fn send_data(&mut self, now: Instant) -> Option<Segment> {
+        // Nothing outstanding and nothing to send: the receiver's side of a transfer ends here.
+        if self.una == self.stream_end() || !self.state.may_send() {
+            return None;
+        }
+        if self.probe_due {
+            return self.send_probe(now);
+        }
+        if self.wnd == 0 && self.una == self.max {
+            return None;
+        }
+        if self.recovery.wants_head() {
+            return self.send_head(now);
+        }
+        if now < self.pace_at {
+            return None;
+        }
+        if self.recovery.is_sack() { self.send_by_pipe(now) } else { self.send_by_window(now) }
+    }
+
+    /// Fast retransmit: "retransmit the lost segment", whatever the windows say.
+    fn send_head(&mut self, now: Instant) -> Option<Segment> {
+        self.recovery.set_wants_head(false);
+        let head = *self.flight.front()?;
+        if self.recovery.state() != CaState::Loss {
+            self.emit(Event::FastRetransmit);
+        }
+        if self.recovery.is_sack() {
+            self.recovery.board_mut().first_resent(head.end);
+        }
+        // Going back after a timeout: this one is sent.
+        if self.nxt < self.max {
+            self.nxt = self.nxt.max(head.end);
+        }
+        Some(self.resend(now, head.start, head.end))
+    }
+
+    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile says so.
+    #[inline]
+    fn window_octets(&self, extra: f64) -> u64 {
+        let segments = (self.cc.cwnd() + extra).min(self.config.window_ceiling()).max(0.0);
+        let mss = f64::from(self.mss);
+        // A half octet more, because sums of fractions of a segment end a hair below the whole.
+        let octets = if self.config.whole_segments { segments.floor() * mss } else { segments * mss + 0.5 };
+        octets as u64
+    }
+
+    /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
+    fn send_by_window(&mut self, now: Instant) -> Option<Segment> {
+        let cwnd = self.window_octets(self.recovery.inflation(&self.config));
+        let cwnd_edge = self.una + cwnd;
+        if self.nxt < self.max {
+            // Going back: segments keep their boundaries.
+            let Some(&old) = self.flight.find(self.nxt) else {
+                self.nxt = self.max;
+                return None;
+            };
+            // The first segment always fits: RFC 5681's loss window is one segment.
+            if old.end > cwnd_edge && old.start > self.una {
+                self.cwnd_limited = true;
+                return None;
+            }
+            self.nxt = old.end;
+            return Some(self.resend(now, old.start, old.end));
+        }
+        self.send_new(now, cwnd_edge)
+    }
+
+    /// With SACK: step (C) of RFC 6675 section 5.
+    fn send_by_pipe(&mut self, now: Instant) -> Option<Segment> {
+        let cwnd = self.window_octets(0.0);
+        let in_flight = match self.recovery.state() {
+            // Without limited transmit SACKs make no room before recovery.
+            CaState::Disorder if !self.config.limited_transmit => self.max - self.una,
+            CaState::Open => self.max - self.una,
+            _ => self.recovery.board().pipe(self.max),
+        };
+        let room = cwnd.saturating_sub(in_flight);
+        if matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
+            let segment = self.resend_by_scoreboard(now, room);
+            if segment.is_some() {
+                return segment;
+            }
+        }
+        self.send_new(now, self.max + room)
+    }
+
+    fn resend_by_scoreboard(&mut self, now: Instant, room: u64) -> Option<Segment> {
+        if room < u64::from(self.mss) {
+            self.cwnd_limited = true;
+            return None;
+        }
+        let new_data = self.nxt < self.stream_end() && self.nxt < self.una + self.wnd;
+        let (start, end) = match self.recovery.board().next_seg(self.max, new_data) {
+            NextSeg::New => return None,
+            NextSeg::Hole(start, end) => {
+                let old = self.flight.find(start)?;
+                (start, old.end.min(end))
+            }
+            NextSeg::Rescue(end) => {
+                let start = self.flight.find(end - 1)?.start;
+                let point = self.recovery.recovery_point();
+                self.recovery.board_mut().rescued(point);
+                return Some(self.resend(now, start, end));
+            }
+        };
+        self.recovery.board_mut().resent(end);
+        Some(self.resend(now, start, end))
+    }
+
+    /// New data up to `cwnd_edge`, by the rules of Nagle and of silly-window avoidance.
+    fn send_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
+        let start = self.nxt;
+        let end = self.stream_end();
+        if start >= end {
+            self.cwnd_limited = false;
+            return None;
+        }
+        let full = u64::from(self.mss);
+        let wnd_edge = self.una + self.wnd;
+        let edge = cwnd_edge.min(wnd_edge);
+        let len = edge.saturating_sub(start).min(full).min(self.written.saturating_sub(start));
+        let takes_all = start + len == self.written;
+        let with_fin = takes_all && end > self.written && start + len < edge.max(start + len + 1);
+        if len == 0 && !with_fin {
+            self.cwnd_limited = cwnd_edge <= wnd_edge;
+            return None;
+        }
+        if len < full && !self.may_send_small(start, len, takes_all, cwnd_edge, wnd_edge) {
+            self.cwnd_limited = cwnd_edge < wnd_edge && !takes_all;
+            return None;
+        }
+        self.cwnd_limited = true;
+        self.override_sws = false;
+        let stop = start + len + u64::from(with_fin);
+        self.recovery.note_limited(len);
+        self.flight.push(start, stop, now);
+        self.nxt = stop;
+        self.max = stop;
+        if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OneSegment {
+            self.timed = Some((stop, now));
+        }
+        Some(self.emit_data(now, start, stop))
+    }
+
+    fn may_send_small(&self, start: u64, len: u64, takes_all: bool, cwnd_edge: u64, wnd_edge: u64) -> bool {
+        let idle = self.una == self.max;
+        if takes_all {
+            // Nagle (RFC 9293 section 3.7.4): small segments wait while data is outstanding; a FIN pushes.
+            return !self.config.nagle || idle || self.close_requested;
+        }
+        // Silly-window avoidance (section 3.8.6.2.1): at least half the largest window seen, or the override.
+        if wnd_edge <= cwnd_edge && wnd_edge > start {
+            return len >= (self.max_wnd / 2).max(1) || self.override_sws;
+        }
+        // cwnd below one segment cannot be; a remainder of cwnd waits for more room.
+        idle
+    }
+
+    /// One octet beyond a closed window (RFC 9293 section 3.8.6.1), or the oldest segment again.
+    fn send_probe(&mut self, now: Instant) -> Option<Segment> {
+        self.probe_due = false;
+        if self.una < self.max {
+            let head = *self.flight.front()?;
+            return Some(self.resend(now, head.start, head.end));
+        }
+        if self.nxt >= self.stream_end() {
+            return None;
+        }
+        let (start, stop) = (self.nxt, self.nxt + 1);
+        self.flight.push(start, stop, now);
+        self.nxt = stop;
+        self.max = stop;
+        Some(self.emit_data(now, start, stop))
+    }
+
+    fn resend(&mut self, now: Instant, start: u64, end: u64) -> Segment {
+        self.flight.resent(start, now);
+        self.counters.retransmitted_segments += 1;
+        self.counters.retransmitted_octets += end.min(self.written).saturating_sub(start);
+        // Karn: a segment sent again is no longer timed.
+        self.timed = self.timed.filter(|t| t.0 <= start || t.0 > end);
+        if let Some((offset, at)) = &mut self.resent_by_timeout
+            && *at == Instant::MAX
+            && *offset == start
+        {
+            *at = now;
+        }
+        self.emit_data(now, start, end)
+    }
+
+    /// The octets `[start, end)`, FIN included when it is among them.
+    fn emit_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
+        let data_end = end.min(self.written);
+        let mut segment = self.header(now);
+        segment.seq = self.seq_of(start);
+        segment.len = data_end.saturating_sub(start) as u32;
+        if end > self.written {
+            segment.flags |= Flags::FIN;
+        }
+        if data_end == self.written && segment.len > 0 {
+            segment.flags |= Flags::PSH;
+        }
+        // Blocks ride along only in what the segment leaves of the MSS.
+        let room =
+            u32::from(self.config.mss).saturating_sub(segment.len + if self.timestamps { 12 } else { 0 });
+        segment.sack.truncate((room.saturating_sub(4) / 8) as usize);
+        if self.rto_at == Instant::MAX && self.wnd > 0 {
+            self.start_rto(now);
+        }
+        self.pace(now, segment.wire_len());
+        self.counters.octets_sent += u64::from(segment.len);
+        self.counters.data_segments_sent += 1;
+        self.last_sent = now;
+        segment
+    }
+
+    fn bare_ack(&mut self, now: Instant) -> Segment {
+        let mut segment = self.header(now);
+        segment.seq = self.seq_of(self.max);
+        segment
+    }
+
+    /// What every segment of a synchronized connection carries; the ACK is now sent.
+    fn header(&mut self, now: Instant) -> Segment {
+        let mut segment =
+            Segment { ack: self.rcv_seq_of(self.rcv_nxt), flags: Flags::ACK, ..Segment::default() };
+        segment.window = self.advertise(self.rcv_scale);
+        if self.timestamps {
+            segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
+        }
+        if self.sack && !self.reassembly.is_empty() {
+            let n = if self.timestamps { 3 } else { 4 };
+            for (start, end) in self.reassembly.blocks(n) {
+                segment.sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
+            }
+        }
+        self.last_ack_sent = self.rcv_nxt;
+        self.ack.sent();
+        segment
+    }
+
+    /// The rate in force: the smaller of the algorithm's and the configured ceiling.
+    pub(super) fn pacing_rate(&self) -> Option<Bitrate> {
+        match (self.cc.pacing_rate(), self.config.max_pacing_rate) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn pace(&mut self, now: Instant, octets: u32) {
+        if let Some(rate) = self.pacing_rate() {
+            self.pace_at = now.saturating_add(rate.time_for(Bytes(u64::from(octets))));
+        }
+    }
+
+    /// Pacing is what keeps something from leaving: the wake-up it needs counts.
+    #[inline]
+    pub(super) fn pace_holds_something(&self) -> bool {
+        self.pace_at > self.last_sent && self.state.may_send() && self.nxt.min(self.una) < self.stream_end()
+    }
+}

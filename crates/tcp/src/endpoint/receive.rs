@@ -1,0 +1,110 @@
+//! The receiver: text and FIN of a segment (RFC 9293 section 3.10.7.4, seventh and eighth), and the window.
+
+use lasthop_units::Instant;
+
+use super::{Endpoint, Event};
+use crate::segment::{Flags, Segment};
+use crate::state::{Input, State};
+
+impl Endpoint {
+    /// After the last octet of data received in order: RCV.NXT without the FIN.
+    pub(super) fn data_end(&self) -> u64 {
+        match self.peer_fin {
+            Some(fin) => self.rcv_nxt.min(fin),
+            None => self.rcv_nxt,
+        }
+    }
+
+    /// Octets of the peer's data received in order and, unless `manual_read`, handed to the application.
+    pub fn in_order_received(&self) -> u64 {
+        let end = if self.config.manual_read { self.read_to } else { self.data_end() };
+        end.saturating_sub(1)
+    }
+
+    pub(super) fn take_text(&mut self, now: Instant, seg: &Segment, start: i64) {
+        if !self.state.may_receive() {
+            // "This should not occur since a FIN has been received from the remote side."
+            self.ack.at_once();
+            return;
+        }
+        let nxt = self.rcv_nxt;
+        let data_end = start + i64::from(seg.len);
+        if seg.flags.has(Flags::FIN) && data_end <= self.rcv_edge as i64 && data_end >= nxt as i64 {
+            self.peer_fin.get_or_insert(data_end as u64);
+        }
+        // Cut to the window.
+        let from = start.max(nxt as i64) as u64;
+        let edge = self.rcv_edge.min(self.peer_fin.unwrap_or(u64::MAX));
+        let to = (data_end.max(0) as u64).min(edge);
+        if to > from {
+            self.place(now, from, to, seg.len);
+        } else {
+            // Nothing new: a duplicate, a probe of a closed window, or a lone FIN.
+            self.counters.duplicate_segments_received += u64::from(seg.len > 0 && data_end <= nxt as i64);
+            self.ack.at_once();
+        }
+        if !self.config.manual_read {
+            self.read_to = self.data_end();
+        }
+        self.take_fin(now);
+    }
+
+    fn place(&mut self, now: Instant, from: u64, to: u64, len: u32) {
+        if from > self.rcv_nxt {
+            // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged immediately".
+            let news = self.reassembly.insert(from, to);
+            self.counters.duplicate_segments_received += u64::from(!news);
+            self.counters.dup_acks_sent += 1;
+            self.ack.at_once();
+            return;
+        }
+        self.rcv_nxt = to;
+        if self.reassembly.is_empty() {
+            self.ack.on_in_order_data(now, len, self.mss);
+        } else {
+            // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that fills in all or
+            // part of a gap in the sequence space."
+            self.rcv_nxt = self.reassembly.take_in_order(to);
+            self.ack.at_once();
+        }
+    }
+
+    /// The FIN counts once everything before it has arrived.
+    fn take_fin(&mut self, now: Instant) {
+        if self.peer_fin != Some(self.rcv_nxt) {
+            return;
+        }
+        self.rcv_nxt += 1;
+        self.rcv_edge = self.rcv_edge.max(self.rcv_nxt);
+        self.ack.at_once();
+        self.step(Input::Fin);
+        self.emit(Event::PeerClosed);
+        if self.state == State::TimeWait {
+            self.enter_time_wait(now);
+        }
+    }
+
+    /// The right edge we could advertise now.
+    fn edge_possible(&self) -> u64 {
+        let unread = self.rcv_nxt.saturating_sub(self.read_to.max(1));
+        self.rcv_nxt + self.config.receive_buffer.saturating_sub(unread)
+    }
+
+    /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
+    pub(super) fn window_has_opened(&self) -> bool {
+        let step = (self.config.receive_buffer / 2).min(u64::from(self.mss));
+        self.edge_possible().saturating_sub(self.rcv_edge) >= step
+    }
+
+    /// The window field for a segment that leaves now; moves the advertised edge, never to the left.
+    #[inline]
+    pub(super) fn advertise(&mut self, shift: u8) -> u16 {
+        let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));
+        if self.window_has_opened() {
+            // Only what the field can say is what the peer will know.
+            let said = self.rcv_nxt + (field_for(self.edge_possible(), self.rcv_nxt) << shift);
+            self.rcv_edge = self.rcv_edge.max(said);
+        }
+        field_for(self.rcv_edge, self.rcv_nxt) as u16
+    }
+}

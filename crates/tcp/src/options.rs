@@ -1,0 +1,296 @@
+//! What a scenario may write under `[flow.<name>.tcp]`.
+
+use lasthop_units::{Bitrate, Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cc::CcName;
+use crate::config::*;
+use crate::profile::Profile;
+
+/// TCP options of a flow. A profile gives every value; what is written here replaces the profile's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// The stack profile that all other values default to: `rfc` or `ns2`.
+    pub profile: Profile,
+    /// Congestion control algorithm: `reno` (RFC 5681) or `vegas` (Brakmo and Peterson 1995 as ns-2 has it).
+    pub cc: Option<CcName>,
+    /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582) or `sack` (RFC 6675).
+    pub recovery: Option<RecoveryFlavour>,
+    /// Maximum segment size: octets of data and TCP options in one segment (RFC 6691), 64 B to 65495 B.
+    pub mss: Option<Bytes>,
+    /// Initial congestion window in segments, 1 to 1000. Unset in `rfc`: min(10 MSS, max(2 MSS, 14600 B)) (RFC 6928).
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold in segments, at least 2.
+    pub initial_ssthresh: Option<f64>,
+    /// Ceiling of the congestion window in segments, at least 1.
+    pub max_window: Option<u32>,
+    /// Whether the window counts whole segments only (ns-2) instead of octets (RFC 5681).
+    pub whole_segments: Option<bool>,
+    /// Receive buffer: the largest window the receiver offers, 256 B to 1 GiB. Above 64 KiB it needs window scaling.
+    pub receive_buffer: Option<Bytes>,
+    /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B. Unset: unlimited.
+    pub send_buffer: Option<Bytes>,
+    /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data too, PAWS.
+    pub timestamps: Option<bool>,
+    /// Offer window scaling (RFC 7323 section 2).
+    pub window_scaling: Option<bool>,
+    /// Offer selective acknowledgements (RFC 2018).
+    pub sack: Option<bool>,
+    /// SACK information at a retransmission timeout: `keep` (RFC 6675 section 5.1) or `clear` (RFC 2018 section 8).
+    pub sack_on_timeout: Option<SackOnTimeout>,
+    /// Duplicate ACKs that mean a loss, 1 to 255 (RFC 5681 section 3.2: 3).
+    pub dup_threshold: Option<u32>,
+    /// Send new data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: Option<bool>,
+    /// Forbid a second fast retransmit within one window of data (RFC 6582 section 3.2; ns-2 `bugFix_`).
+    pub bugfix: Option<bool>,
+    /// Restart the retransmission timer at a fast retransmit (ns-2 does, RFC 6298 does not say so).
+    pub timer_on_fast_retransmit: Option<bool>,
+    /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4): `first-only` or `every`.
+    pub timer_on_partial_ack: Option<TimerOnPartialAck>,
+    /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section 3.7.4).
+    pub nagle: Option<bool>,
+    /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
+    pub ack_every: Option<u32>,
+    /// Longest time an ACK is delayed, up to 500 ms (RFC 9293 section 3.8.6.3).
+    pub ack_delay: Option<Duration>,
+    /// Arithmetic of the RTT estimate: `rfc6298` or `ns2-ticks`.
+    pub rtt_estimator: Option<RttEstimator>,
+    /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
+    pub rtt_sampling: Option<RttSampling>,
+    /// Clock granularity G of RFC 6298, or the tick of `ns2-ticks`; more than 0.
+    pub clock_granularity: Option<Duration>,
+    /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s; ns-2: 6 s).
+    pub initial_rto: Option<Duration>,
+    /// Floor of the retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
+    pub min_rto: Option<Duration>,
+    /// Ceiling of the retransmission timeout (RFC 6298: at least 60 s).
+    pub max_rto: Option<Duration>,
+    /// Largest factor of the exponential back-off, a power of two (ns-2: 64).
+    pub max_backoff: Option<u32>,
+    /// Apply the floor of the RTO `before` or `after` the back-off.
+    pub backoff_floor: Option<BackoffFloor>,
+    /// Timeouts in a row after which the connection is given up (RFC 9293 section 3.8.3).
+    pub max_retries: Option<u32>,
+    /// Timeouts of the SYN in a row after which the connection is given up.
+    pub syn_retries: Option<u32>,
+    /// How long TIME-WAIT lasts: two maximum segment lifetimes (RFC 9293 section 3.4.2).
+    pub time_wait: Option<Duration>,
+    /// What makes the window grow: `bytes` acknowledged (RFC 5681, 3465) or `acks` (ns-2).
+    pub growth: Option<Growth>,
+    /// Limit L of appropriate byte counting in segments, 1 to 64 (RFC 5681: 1; RFC 3465: up to 2).
+    pub abc_limit: Option<u32>,
+    /// FlightSize when ssthresh is computed: `flight` (RFC 5681) or `window` (ns-2, INET).
+    pub ssthresh_basis: Option<SsthreshBasis>,
+    /// Grow the window only while it is what limits the sender.
+    pub window_validation: Option<bool>,
+    /// Fall back to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
+    pub idle_restart: Option<bool>,
+    /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE. Unset: not paced.
+    pub max_pacing_rate: Option<Bitrate>,
+    /// The application reads by calls of its own, so that the window can close; otherwise it reads at once.
+    pub manual_read: Option<bool>,
+    /// Vegas: grow below this many extra segments in the network (ns-2 v_alpha: 1).
+    pub vegas_alpha: Option<f64>,
+    /// Vegas: shrink above this many extra segments in the network (ns-2 v_beta: 3).
+    pub vegas_beta: Option<f64>,
+    /// Vegas: leave slow start above this many extra segments in the network (ns-2 v_gamma: 1).
+    pub vegas_gamma: Option<f64>,
+    /// Vegas' retransmission timer: `coarse` (the ordinary RTO) or `fine` (the fine-grained timeout, no minimum).
+    pub vegas_rto: Option<VegasRto>,
+    /// What Vegas' baseRTT starts from: the absolute `clock` at the first ACK (ns-2) or the first `sample`.
+    pub vegas_base_start: Option<VegasBaseStart>,
+    /// Whether the deciding ACK's RTT sample is counted `after-decision` (ns-2) or `before-decision`.
+    pub vegas_sample_order: Option<VegasSampleOrder>,
+}
+
+/// A value that cannot be, with the key that holds it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{key}`: {problem}")]
+pub struct OptionError {
+    /// The key under `[flow.<name>.tcp]`.
+    pub key: &'static str,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, OptionError> {
+    Err(OptionError { key, problem: problem.into() })
+}
+
+fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Result<u64, OptionError> {
+    if (min..=max).contains(&value) {
+        return Ok(value);
+    }
+    refuse(key, format!("{value}{unit} is outside {min}{unit} to {max}{unit}"))
+}
+
+impl Options {
+    /// The values an endpoint runs on: the profile's, replaced by what is written here, and checked.
+    pub fn resolve(&self) -> Result<Config, OptionError> {
+        let mut c = self.profile.config();
+        self.apply_words(&mut c);
+        self.apply_numbers(&mut c)?;
+        self.apply_vegas(&mut c)?;
+        check_together(&c)?;
+        Ok(c)
+    }
+
+    fn apply_words(&self, c: &mut Config) {
+        fn set<T: Copy>(to: &mut T, from: Option<T>) {
+            if let Some(v) = from {
+                *to = v;
+            }
+        }
+        set(&mut c.cc, self.cc);
+        set(&mut c.recovery, self.recovery);
+        if self.recovery == Some(RecoveryFlavour::Sack) {
+            c.sack = true;
+        }
+        set(&mut c.sack, self.sack);
+        set(&mut c.whole_segments, self.whole_segments);
+        set(&mut c.timestamps, self.timestamps);
+        set(&mut c.window_scaling, self.window_scaling);
+        set(&mut c.sack_on_timeout, self.sack_on_timeout);
+        set(&mut c.limited_transmit, self.limited_transmit);
+        set(&mut c.bugfix, self.bugfix);
+        set(&mut c.timer_on_fast_retransmit, self.timer_on_fast_retransmit);
+        set(&mut c.timer_on_partial_ack, self.timer_on_partial_ack);
+        set(&mut c.nagle, self.nagle);
+        set(&mut c.rtt_estimator, self.rtt_estimator);
+        set(&mut c.rtt_sampling, self.rtt_sampling);
+        set(&mut c.backoff_floor, self.backoff_floor);
+        set(&mut c.time_wait, self.time_wait);
+        set(&mut c.initial_rto, self.initial_rto);
+        set(&mut c.min_rto, self.min_rto);
+        set(&mut c.max_rto, self.max_rto);
+        set(&mut c.growth, self.growth);
+        set(&mut c.ssthresh_basis, self.ssthresh_basis);
+        set(&mut c.window_validation, self.window_validation);
+        set(&mut c.idle_restart, self.idle_restart);
+        set(&mut c.manual_read, self.manual_read);
+        c.max_pacing_rate = self.max_pacing_rate.or(c.max_pacing_rate);
+        c.max_retries = self.max_retries.or(c.max_retries);
+        c.syn_retries = self.syn_retries.or(c.syn_retries);
+    }
+
+    fn apply_numbers(&self, c: &mut Config) -> Result<(), OptionError> {
+        if let Some(mss) = self.mss {
+            // Room for 40 octets of options and some data; 65535 less 40 octets of headers.
+            c.mss = within("mss", mss.0, 64, 65_495, " B")? as u16;
+        }
+        if let Some(n) = self.initial_window {
+            c.initial_window = Some(within("initial_window", n.into(), 1, 1000, "")? as u32);
+        }
+        if let Some(n) = self.max_window {
+            c.max_window = Some(within("max_window", n.into(), 1, 1 << 24, "")? as u32);
+            if self.profile == Profile::Ns2 {
+                // ns-2: initial ssthresh = max window.
+                c.initial_ssthresh = f64::from(n.max(2));
+            }
+        }
+        if let Some(n) = self.initial_ssthresh {
+            if n.is_nan() || n < 2.0 {
+                return refuse("initial_ssthresh", format!("{n} is below 2 segments"));
+            }
+            c.initial_ssthresh = n;
+        }
+        if let Some(b) = self.receive_buffer {
+            c.receive_buffer = within("receive_buffer", b.0, 256, 1 << 30, " B")?;
+        }
+        if let Some(b) = self.send_buffer {
+            c.send_buffer = Some(within("send_buffer", b.0, 1, 1 << 50, " B")?);
+        }
+        if let Some(n) = self.dup_threshold {
+            c.dup_threshold = within("dup_threshold", n.into(), 1, 255, "")? as u32;
+        }
+        if let Some(n) = self.ack_every {
+            c.ack_every = within("ack_every", n.into(), 1, 64, "")? as u32;
+        }
+        if let Some(d) = self.ack_delay {
+            if d > Duration::from_millis(500) {
+                return refuse("ack_delay", format!("{d} is above the 500 ms of RFC 9293 section 3.8.6.3"));
+            }
+            c.ack_delay = d;
+        }
+        if let Some(d) = self.clock_granularity {
+            if d.is_zero() {
+                return refuse("clock_granularity", "a clock needs a granularity above 0 s");
+            }
+            c.clock_granularity = d;
+        }
+        if let Some(n) = self.max_backoff {
+            if !n.is_power_of_two() {
+                return refuse("max_backoff", format!("{n} is not a power of two"));
+            }
+            c.max_backoff = n;
+        }
+        if let Some(n) = self.abc_limit {
+            c.abc_limit = within("abc_limit", n.into(), 1, 64, "")? as u32;
+        }
+        Ok(())
+    }
+
+    fn apply_vegas(&self, c: &mut Config) -> Result<(), OptionError> {
+        let v = &mut c.vegas;
+        for (key, value, to) in [
+            ("vegas_alpha", self.vegas_alpha, &mut v.alpha),
+            ("vegas_beta", self.vegas_beta, &mut v.beta),
+            ("vegas_gamma", self.vegas_gamma, &mut v.gamma),
+        ] {
+            let Some(n) = value else { continue };
+            if !n.is_finite() || n < 0.0 {
+                return refuse(key, format!("{n} is not a number of segments"));
+            }
+            *to = n;
+        }
+        v.rto = self.vegas_rto.unwrap_or(v.rto);
+        v.base_start = self.vegas_base_start.unwrap_or(v.base_start);
+        v.sample_order = self.vegas_sample_order.unwrap_or(v.sample_order);
+        Ok(())
+    }
+}
+
+/// What no key forbids alone.
+fn check_together(c: &Config) -> Result<(), OptionError> {
+    if c.min_rto > c.max_rto {
+        return refuse("min_rto", format!("{} is above max_rto, {}", c.min_rto, c.max_rto));
+    }
+    if c.initial_rto.is_zero() || c.max_rto.is_zero() {
+        return refuse("initial_rto", "a timeout of 0 s would fire for ever");
+    }
+    if c.min_rto.is_zero() && c.rtt_estimator == RttEstimator::Rfc6298 && c.clock_granularity.is_zero() {
+        return refuse("min_rto", "0 s needs a clock granularity above 0 s");
+    }
+    if c.vegas.alpha > c.vegas.beta {
+        return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));
+    }
+    if c.recovery == RecoveryFlavour::Sack && !c.sack && c.profile != Profile::Rfc {
+        return refuse("recovery", "`sack` needs `sack = true`");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_replaces_the_profile_and_errors_name_the_key() {
+        let o = Options { mss: Some(Bytes(1000)), ..Options::default() };
+        assert_eq!(o.resolve().unwrap().mss, 1000);
+        let wrong = Options { mss: Some(Bytes(10)), ..Options::default() };
+        assert_eq!(wrong.resolve().unwrap_err().to_string(), "`mss`: 10 B is outside 64 B to 65495 B");
+        let cross = Options { min_rto: Some(Duration::from_secs(90)), ..Options::default() };
+        assert_eq!(cross.resolve().unwrap_err().key, "min_rto");
+    }
+
+    #[test]
+    fn the_ns2_window_sets_its_initial_threshold_too() {
+        let o = Options { profile: Profile::Ns2, max_window: Some(20), ..Options::default() };
+        let c = o.resolve().unwrap();
+        assert_eq!((c.max_window, c.initial_ssthresh), (Some(20), 20.0));
+    }
+}

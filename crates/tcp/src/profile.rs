@@ -1,0 +1,315 @@
+//! Stack profiles: named sets of values in which real stacks and simulators differ.
+//!
+//! The values stand in [`Profile::config`], their sources in one table, [`SETTINGS`]; `lasthop describe` prints
+//! both. To come: `linux-6`, `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`, `inet`.
+
+use lasthop_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cc::CcName;
+use crate::config::*;
+
+/// A stack profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The standards: RFC 9293, 5681, 6298, 6582, 6675, 6928, 7323.
+    #[default]
+    Rfc,
+    /// The one-way agents of ns-2 2.26 and 2.27 (2003-04), counting packets.
+    Ns2,
+}
+
+impl Profile {
+    /// Every profile, in the order of the documentation.
+    pub const ALL: &[Profile] = &[Profile::Rfc, Profile::Ns2];
+
+    /// The name written in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Profile::Rfc => "rfc",
+            Profile::Ns2 => "ns2",
+        }
+    }
+
+    /// One line for a list.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Profile::Rfc => "the standards: RFC 9293, 5681, 6298, 6582, 6675, 6928 and 7323",
+            Profile::Ns2 => "the one-way agents of ns-2 2.26/2.27 with a 10 ms tick, counting packets",
+        }
+    }
+
+    /// The profile's values.
+    pub const fn config(self) -> Config {
+        match self {
+            Profile::Rfc => RFC,
+            Profile::Ns2 => NS2,
+        }
+    }
+}
+
+const RFC: Config = Config {
+    profile: Profile::Rfc,
+    cc: CcName::Reno,
+    recovery: RecoveryFlavour::Sack,
+    mss: 1460,
+    initial_window: None,
+    initial_ssthresh: f64::INFINITY,
+    max_window: None,
+    whole_segments: false,
+    receive_buffer: 6 * 1024 * 1024,
+    send_buffer: None,
+    timestamps: true,
+    window_scaling: true,
+    sack: true,
+    sack_on_timeout: SackOnTimeout::Keep,
+    dup_threshold: 3,
+    limited_transmit: true,
+    bugfix: true,
+    timer_on_fast_retransmit: false,
+    timer_on_partial_ack: TimerOnPartialAck::FirstOnly,
+    nagle: true,
+    ack_every: 2,
+    ack_delay: Duration::from_millis(200),
+    rtt_estimator: RttEstimator::Rfc6298,
+    rtt_sampling: RttSampling::EveryAck,
+    clock_granularity: Duration::from_millis(1),
+    initial_rto: Duration::from_secs(1),
+    min_rto: Duration::from_secs(1),
+    max_rto: Duration::from_secs(60),
+    max_backoff: u32::MAX,
+    backoff_floor: BackoffFloor::Before,
+    max_retries: Some(15),
+    syn_retries: Some(6),
+    time_wait: Duration::from_secs(240),
+    growth: Growth::Bytes,
+    abc_limit: 1,
+    ssthresh_basis: SsthreshBasis::Flight,
+    window_validation: true,
+    idle_restart: true,
+    max_pacing_rate: None,
+    manual_read: false,
+    vegas: VegasConfig {
+        alpha: 1.0,
+        beta: 3.0,
+        gamma: 1.0,
+        rto: VegasRto::Coarse,
+        base_start: VegasBaseStart::Sample,
+        sample_order: VegasSampleOrder::AfterDecision,
+    },
+};
+
+const NS2: Config = Config {
+    profile: Profile::Ns2,
+    recovery: RecoveryFlavour::Reno,
+    mss: 512,
+    initial_window: Some(2),
+    initial_ssthresh: 64.0,
+    max_window: Some(64),
+    whole_segments: true,
+    // ns-2's one-way agents know no receiver's window: here it never limits.
+    receive_buffer: 1 << 30,
+    timestamps: false,
+    sack: false,
+    limited_transmit: false,
+    timer_on_fast_retransmit: true,
+    timer_on_partial_ack: TimerOnPartialAck::Every,
+    nagle: false,
+    ack_every: 1,
+    rtt_estimator: RttEstimator::Ns2Ticks,
+    rtt_sampling: RttSampling::OneSegment,
+    clock_granularity: Duration::from_millis(10),
+    initial_rto: Duration::from_secs(6),
+    max_rto: Duration::from_secs(100_000),
+    max_backoff: 64,
+    max_retries: None,
+    syn_retries: None,
+    time_wait: Duration::ZERO,
+    growth: Growth::Acks,
+    ssthresh_basis: SsthreshBasis::Window,
+    window_validation: false,
+    idle_restart: false,
+    vegas: VegasConfig { base_start: VegasBaseStart::Clock, ..RFC.vegas },
+    ..RFC
+};
+
+/// Documents one value of every profile.
+pub struct Setting {
+    /// The key under `[flow.x.tcp]`.
+    pub key: &'static str,
+    /// Reads the value for display.
+    pub value: fn(&Config) -> String,
+    /// Where the `rfc` value comes from.
+    pub rfc_source: &'static str,
+    /// Where the `ns2` value comes from.
+    pub ns2_source: &'static str,
+}
+
+impl Setting {
+    /// The source of this value in `profile`.
+    pub const fn source(&self, profile: Profile) -> &'static str {
+        match profile {
+            Profile::Rfc => self.rfc_source,
+            Profile::Ns2 => self.ns2_source,
+        }
+    }
+}
+
+const fn row(
+    key: &'static str,
+    value: fn(&Config) -> String,
+    rfc_source: &'static str,
+    ns2_source: &'static str,
+) -> Setting {
+    Setting { key, value, rfc_source, ns2_source }
+}
+
+/// A bare enum prints as it is written in a scenario.
+fn word<T: Serialize>(value: T) -> String {
+    crate::registry::bare_word(&value)
+}
+fn or<T: ToString>(value: Option<T>, none: &str) -> String {
+    value.map_or(none.to_owned(), |v| v.to_string())
+}
+fn on_off(value: bool) -> String {
+    value.to_string()
+}
+
+const AGENT: &str = "studies' reading of ns-2 2.26/2.27, shared agent";
+const ONE_WAY: &str = "ns-2's one-way agents have none";
+
+/// The one table of profile values and their sources.
+pub const SETTINGS: &[Setting] = &[
+    row("cc", |c| word(c.cc), "RFC 5681", AGENT),
+    row("recovery", |c| word(c.recovery), "RFC 6675", "ns-2 Agent/TCP/Reno: plain fast recovery"),
+    row(
+        "mss",
+        |c| format!("{} B", c.mss),
+        "Ethernet's 1500 B less 40 B of headers",
+        "UMTS study: 512 B segments",
+    ),
+    row(
+        "initial_window",
+        |c| or(c.initial_window, "min(10 MSS, max(2 MSS, 14600 B))"),
+        "RFC 6928 section 2",
+        "1 for the SYN, then 2 (delayed growth)",
+    ),
+    row(
+        "initial_ssthresh",
+        |c| c.initial_ssthresh.to_string(),
+        "RFC 5681 section 3.1: arbitrarily high",
+        AGENT,
+    ),
+    row("max_window", |c| or(c.max_window, "unlimited"), "not limited", "UMTS study: 64 segments"),
+    row(
+        "whole_segments",
+        |c| on_off(c.whole_segments),
+        "RFC 5681 counts octets",
+        "ns-2 counts packets: int(cwnd)",
+    ),
+    row(
+        "receive_buffer",
+        |c| format!("{} B", c.receive_buffer),
+        "Linux' default maximum of tcp_rmem, 6 MiB: no RFC value",
+        "so large that it never limits: ns-2 advertises no window",
+    ),
+    row("send_buffer", |c| or(c.send_buffer, "unlimited"), "no RFC value", ONE_WAY),
+    row("timestamps", |c| on_off(c.timestamps), "RFC 7323", AGENT),
+    row(
+        "window_scaling",
+        |c| on_off(c.window_scaling),
+        "RFC 7323",
+        "our SYN needs it; ns-2 has no window field",
+    ),
+    row("sack", |c| on_off(c.sack), "RFC 2018", AGENT),
+    row("sack_on_timeout", |c| word(c.sack_on_timeout), "RFC 6675 section 5.1", "unused without SACK"),
+    row("dup_threshold", |c| c.dup_threshold.to_string(), "RFC 5681 section 3.2", AGENT),
+    row("limited_transmit", |c| on_off(c.limited_transmit), "RFC 3042", "singledup off in 2.26/2.27"),
+    row("bugfix", |c| on_off(c.bugfix), "RFC 6582 section 3.2 step 2", AGENT),
+    row(
+        "timer_on_fast_retransmit",
+        |c| on_off(c.timer_on_fast_retransmit),
+        "RFC 6298 section 5 restarts it at ACKs of new data only",
+        "ns-2 restarts it (from memory of the public code)",
+    ),
+    row(
+        "timer_on_partial_ack",
+        |c| word(c.timer_on_partial_ack),
+        "RFC 6582 section 3.2 step 5",
+        "ns-2 restarts it at each (from memory of the public code)",
+    ),
+    row("nagle", |c| on_off(c.nagle), "RFC 9293 section 3.7.4", "ns-2 sends whole packets only"),
+    row("ack_every", |c| c.ack_every.to_string(), "RFC 5681 section 4.2", "plain sink"),
+    row(
+        "ack_delay",
+        |c| c.ack_delay.to_string(),
+        "RFC 9293 section 3.8.6.3 allows 500 ms; 200 ms is usual",
+        "unused",
+    ),
+    row("rtt_estimator", |c| word(c.rtt_estimator), "RFC 6298 section 2", AGENT),
+    row("rtt_sampling", |c| word(c.rtt_sampling), "RFC 7323 section 4", AGENT),
+    row(
+        "clock_granularity",
+        |c| c.clock_granularity.to_string(),
+        "no RFC value; below 100 ms is advised",
+        AGENT,
+    ),
+    row("initial_rto", |c| c.initial_rto.to_string(), "RFC 6298 (2.1)", AGENT),
+    row("min_rto", |c| c.min_rto.to_string(), "RFC 6298 (2.4)", "1 s; 200 ms became default in October 2004"),
+    row("max_rto", |c| c.max_rto.to_string(), "RFC 6298 (2.5): at least 60 s", AGENT),
+    row("max_backoff", |c| c.max_backoff.to_string(), "RFC 6298 bounds the RTO, not the factor", AGENT),
+    row(
+        "backoff_floor",
+        |c| word(c.backoff_floor),
+        "RFC 6298 (2.4) then (5.5)",
+        "rfc2988_ on (from memory of the public code)",
+    ),
+    row(
+        "max_retries",
+        |c| or(c.max_retries, "never"),
+        "RFC 9293 section 3.8.3: R2 at least 100 s; 15 is usual",
+        "ns-2 never gives up",
+    ),
+    row(
+        "syn_retries",
+        |c| or(c.syn_retries, "never"),
+        "RFC 9293 section 3.8.3: R2 of a SYN at least 3 minutes (1+2+4+...+60 s is less by seconds only beyond 6)",
+        "ns-2 never gives up",
+    ),
+    row("time_wait", |c| c.time_wait.to_string(), "RFC 9293 section 3.4.2: 2 MSL of 2 minutes", ONE_WAY),
+    row("growth", |c| word(c.growth), "RFC 5681 section 3.1", AGENT),
+    row("abc_limit", |c| c.abc_limit.to_string(), "RFC 5681 equation 2; RFC 3465 allows 2", "unused"),
+    row("ssthresh_basis", |c| word(c.ssthresh_basis), "RFC 5681 equation 4", "ns-2 halves min(cwnd, window)"),
+    row(
+        "window_validation",
+        |c| on_off(c.window_validation),
+        "RFC 7661 in spirit: no growth while not limited by cwnd",
+        "ns-2 of that time grows always",
+    ),
+    row(
+        "idle_restart",
+        |c| on_off(c.idle_restart),
+        "RFC 5681 section 4.1",
+        "irrelevant to its backlogged FTP",
+    ),
+    row("max_pacing_rate", |c| or(c.max_pacing_rate, "not paced"), "no RFC value", ONE_WAY),
+    row("manual_read", |c| on_off(c.manual_read), "the application reads at once", ONE_WAY),
+    row("vegas_alpha", |c| c.vegas.alpha.to_string(), "as ns-2", "v_alpha 1"),
+    row("vegas_beta", |c| c.vegas.beta.to_string(), "as ns-2", "v_beta 3"),
+    row("vegas_gamma", |c| c.vegas.gamma.to_string(), "as ns-2", "v_gamma 1"),
+    row("vegas_rto", |c| word(c.vegas.rto), "as ns-2", "the fine timeout is only asked on duplicate ACKs"),
+    row(
+        "vegas_base_start",
+        |c| word(c.vegas.base_start),
+        "the sane reading",
+        "the first ACK initialises baseRTT to the absolute clock",
+    ),
+    row(
+        "vegas_sample_order",
+        |c| word(c.vegas.sample_order),
+        "as ns-2",
+        "left open by the studies; the order in the public code, from memory",
+    ),
+];

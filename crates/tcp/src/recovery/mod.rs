@@ -1,0 +1,313 @@
+//! Loss recovery: what is sent again, and when. How much may be sent is congestion control's business.
+//!
+//! One file per flavour; RACK-TLP will be another. The parts they share are here: the count of duplicate ACKs,
+//! the recovery point with its guard, the inflation of the window, the state that Linux calls `ca_state`.
+
+mod newreno;
+mod reno;
+mod sack;
+mod scoreboard;
+mod tahoe;
+
+pub use scoreboard::{NextSeg, Scoreboard};
+
+use lasthop_units::Instant;
+
+use crate::cc::{Cc, Congestion, CongestionControl, DupAck, DupAckAction};
+use crate::config::{Config, Growth, RecoveryFlavour, SackOnTimeout, SsthreshBasis};
+use crate::flight::Flight;
+
+/// The sender's state as Linux names it (`tcpi_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs, not yet enough to mean loss.
+    Disorder,
+    /// The window was reduced without loss (ECN); not yet used.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+impl CaState {
+    /// The name as Linux tools print it, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CaState::Open => "open",
+            CaState::Disorder => "disorder",
+            CaState::Cwr => "cwr",
+            CaState::Recovery => "recovery",
+            CaState::Loss => "loss",
+        }
+    }
+}
+
+/// What recovery may look at and change.
+pub struct Sender<'a> {
+    /// Values.
+    pub config: &'a Config,
+    /// The congestion control.
+    pub cc: &'a mut Cc,
+    /// What is outstanding.
+    pub flight: &'a Flight,
+    /// The time.
+    pub now: Instant,
+    /// SND.UNA.
+    pub una: u64,
+    /// SND.MAX: after the last octet ever sent (HighData).
+    pub max: u64,
+    /// Segment size.
+    pub mss: u32,
+    /// The peer's window [octets].
+    pub wnd: u64,
+}
+
+impl Sender<'_> {
+    /// The window in use [segments]: the smallest of cwnd, the ceiling and the peer's.
+    fn window(&self) -> f64 {
+        let peer = self.wnd as f64 / f64::from(self.mss);
+        self.cc.cwnd().min(self.config.window_ceiling()).min(peer)
+    }
+
+    fn congestion(&self, new_octets_by_limited_transmit: u64, repeated: bool) -> Congestion {
+        let flight = match self.config.ssthresh_basis {
+            SsthreshBasis::Window => self.window(),
+            // RFC 5681 section 3.2 step 2: data sent by limited transmit is not counted.
+            SsthreshBasis::Flight => {
+                let octets = (self.max - self.una).saturating_sub(new_octets_by_limited_transmit);
+                octets as f64 / f64::from(self.mss)
+            }
+        };
+        Congestion { now: self.now, flight, repeated }
+    }
+}
+
+/// What the endpoint has to do after an ACK or a timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Fast recovery (or Tahoe's restart) began.
+    pub entered: bool,
+    /// Recovery ended.
+    pub exited: bool,
+    /// Start the retransmission timer afresh although no new data was acknowledged.
+    pub restart_timer: bool,
+    /// Leave the timer alone although new data was acknowledged.
+    pub keep_timer: bool,
+    /// SND.NXT goes back to SND.UNA.
+    pub go_back: bool,
+    /// The congestion window may grow at this ACK.
+    pub may_grow: bool,
+}
+
+/// Loss recovery's state.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    flavour: RecoveryFlavour,
+    state: CaState,
+    dup_acks: u32,
+    /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.
+    recover: u64,
+    /// Segments by which duplicate ACKs inflate the window, or partial ACKs deflate it.
+    inflation: f64,
+    /// The oldest segment is to be sent again at once, whatever the window says.
+    resend_head: bool,
+    partial_acks: u32,
+    /// The last reduction was a timeout's.
+    cut_by_timeout: bool,
+    /// Octets sent by limited transmit since the first duplicate ACK.
+    limited_octets: u64,
+    board: Scoreboard,
+}
+
+impl Recovery {
+    /// Recovery of the configured flavour; NewReno in place of SACK when the peer did not permit it.
+    pub fn new(config: &Config, sack_permitted: bool, mss: u32) -> Recovery {
+        let flavour = match config.recovery {
+            RecoveryFlavour::Sack if !sack_permitted => RecoveryFlavour::NewReno,
+            f => f,
+        };
+        Recovery {
+            flavour,
+            state: CaState::Open,
+            dup_acks: 0,
+            recover: 0,
+            inflation: 0.0,
+            resend_head: false,
+            partial_acks: 0,
+            cut_by_timeout: false,
+            limited_octets: 0,
+            board: Scoreboard::new(config.dup_threshold, mss),
+        }
+    }
+
+    /// The state as Linux names it.
+    #[inline]
+    pub const fn state(&self) -> CaState {
+        self.state
+    }
+    /// The flavour at work.
+    pub const fn flavour(&self) -> RecoveryFlavour {
+        self.flavour
+    }
+    /// True when the scoreboard rules.
+    #[inline]
+    pub const fn is_sack(&self) -> bool {
+        matches!(self.flavour, RecoveryFlavour::Sack)
+    }
+    /// Duplicate ACKs in a row.
+    #[inline]
+    pub const fn dup_acks(&self) -> u32 {
+        self.dup_acks
+    }
+    /// The scoreboard (empty without SACK).
+    #[inline]
+    pub const fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+    /// The scoreboard, to record what arrived or left.
+    #[inline]
+    pub const fn board_mut(&mut self) -> &mut Scoreboard {
+        &mut self.board
+    }
+    /// The oldest segment is to be sent again at once.
+    #[inline]
+    pub const fn wants_head(&self) -> bool {
+        self.resend_head
+    }
+    /// Asks for the oldest segment to be sent again at once, or notes that it was.
+    pub const fn set_wants_head(&mut self, wanted: bool) {
+        self.resend_head = wanted;
+    }
+    /// "recover" of RFC 6582, RecoveryPoint of RFC 6675.
+    pub const fn recovery_point(&self) -> u64 {
+        self.recover
+    }
+    /// New data left on a duplicate ACK.
+    pub fn note_limited(&mut self, octets: u64) {
+        if self.state == CaState::Disorder {
+            self.limited_octets += octets;
+        }
+    }
+
+    /// Segments to add to cwnd for the window without SACK.
+    #[inline]
+    pub fn inflation(&self, config: &Config) -> f64 {
+        // RFC 3042: up to two segments beyond cwnd on the first two duplicate ACKs.
+        if self.state == CaState::Disorder && config.limited_transmit {
+            return f64::from(self.dup_acks.min(2));
+        }
+        self.inflation
+    }
+
+    /// The guard against several reductions in one window of data is open.
+    fn guard_open(&self, s: &Sender<'_>) -> bool {
+        !s.config.bugfix || s.una > self.recover
+    }
+
+    /// A duplicate ACK arrived. With SACK: one that reported news, or lost news.
+    pub fn on_dup_ack(&mut self, s: &mut Sender<'_>) -> Outcome {
+        self.dup_acks = self.dup_acks.saturating_add(1);
+        if self.state == CaState::Open {
+            self.state = CaState::Disorder;
+            self.limited_octets = 0;
+        }
+        if self.is_sack() {
+            return sack::on_dup_ack(self, s);
+        }
+        let Some(&oldest) = s.flight.front() else { return Outcome::default() };
+        let dup = DupAck {
+            now: s.now,
+            count: self.dup_acks,
+            oldest_sent: oldest.at,
+            oldest_transmissions: oldest.transmissions,
+            guard_open: self.guard_open(s) || !self.cut_by_timeout,
+            window: s.window() as u32,
+        };
+        match s.cc.on_dup_ack(&dup) {
+            DupAckAction::Nothing => Outcome::default(),
+            DupAckAction::Retransmit => {
+                self.mark_entry(s);
+                self.inflation = 0.0;
+                self.resend_head = true;
+                Outcome {
+                    entered: true,
+                    restart_timer: s.config.timer_on_fast_retransmit,
+                    ..Outcome::default()
+                }
+            }
+            DupAckAction::Standard => match self.flavour {
+                RecoveryFlavour::Tahoe => tahoe::on_dup_ack(self, s),
+                _ => reno::on_dup_ack(self, s),
+            },
+        }
+    }
+
+    fn mark_entry(&mut self, s: &Sender<'_>) {
+        self.recover = s.max;
+        self.state = CaState::Recovery;
+        self.cut_by_timeout = false;
+        self.partial_acks = 0;
+    }
+
+    /// New data was acknowledged; SND.UNA has moved by `acked` octets.
+    #[inline]
+    pub fn on_new_ack(&mut self, s: &mut Sender<'_>, acked: u64) -> Outcome {
+        if self.is_sack() {
+            self.board.advance(s.una);
+        }
+        let outcome = match (self.state, self.flavour) {
+            (CaState::Open, _) => Outcome { may_grow: true, ..Outcome::default() },
+            (CaState::Disorder | CaState::Cwr, _) => {
+                self.state = CaState::Open;
+                Outcome { may_grow: true, ..Outcome::default() }
+            }
+            (CaState::Loss, _) => self.after_timeout(s),
+            (CaState::Recovery, RecoveryFlavour::Tahoe) => tahoe::on_new_ack(self),
+            (CaState::Recovery, RecoveryFlavour::Reno) => reno::on_new_ack(self, s),
+            (CaState::Recovery, RecoveryFlavour::NewReno) => newreno::on_new_ack(self, s, acked),
+            (CaState::Recovery, RecoveryFlavour::Sack) => sack::on_new_ack(self, s),
+        };
+        self.dup_acks = 0;
+        // Left in Disorder by SACK blocks that are still there.
+        if self.state == CaState::Open && self.board.sacked() > 0 {
+            self.state = CaState::Disorder;
+            self.limited_octets = 0;
+        }
+        outcome
+    }
+
+    fn after_timeout(&mut self, s: &Sender<'_>) -> Outcome {
+        if s.una >= self.recover {
+            self.state = CaState::Open;
+            self.board.end_recovery();
+            return Outcome { exited: true, may_grow: true, ..Outcome::default() };
+        }
+        Outcome { may_grow: true, ..Outcome::default() }
+    }
+
+    /// The retransmission timer expired.
+    pub fn on_timeout(&mut self, s: &mut Sender<'_>, repeated: bool) -> Outcome {
+        s.cc.on_timeout(&s.congestion(0, repeated));
+        self.dup_acks = 0;
+        self.inflation = 0.0;
+        self.resend_head = false;
+        self.state = CaState::Loss;
+        // RFC 6582 section 3.2 step 6 and RFC 6675 section 5.1: no fast recovery below this.
+        self.recover = s.max;
+        self.cut_by_timeout = true;
+        if self.is_sack() {
+            self.board.on_timeout(s.max, s.config.sack_on_timeout == SackOnTimeout::Clear);
+            return Outcome::default();
+        }
+        Outcome { go_back: true, ..Outcome::default() }
+    }
+}
+
+/// Whether the ACK that ends fast recovery may itself grow the window: ns-2's does.
+fn grows_at_exit(s: &Sender<'_>) -> bool {
+    s.config.growth == Growth::Acks
+}

@@ -1,0 +1,36 @@
+//! NewReno's answer to partial ACKs: RFC 6582 section 3.2.
+
+use super::{CaState, Outcome, Recovery, Sender, grows_at_exit};
+use crate::cc::CongestionControl;
+use crate::config::{Growth, TimerOnPartialAck};
+
+pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Outcome {
+    if s.una >= r.recover {
+        return full(r, s);
+    }
+    // Step 3, partial ACK: send the first unacknowledged segment; "deflate the congestion window by the amount of
+    // new data acknowledged ... If the partial ACK acknowledges at least one SMSS of new data, then add back SMSS".
+    r.resend_head = true;
+    let segments = acked as f64 / f64::from(s.mss);
+    r.inflation -= segments;
+    if segments >= 1.0 {
+        r.inflation += 1.0;
+    }
+    r.inflation = r.inflation.max(1.0 - s.cc.cwnd());
+    r.partial_acks = r.partial_acks.saturating_add(1);
+    let restart = r.partial_acks == 1 || s.config.timer_on_partial_ack == TimerOnPartialAck::Every;
+    Outcome { keep_timer: !restart, ..Outcome::default() }
+}
+
+fn full(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+    // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps cwnd.
+    if s.config.growth == Growth::Bytes {
+        let flight = ((s.max - s.una) as f64 / f64::from(s.mss)).max(1.0);
+        let cwnd = s.cc.ssthresh().min(flight + 1.0).min(s.cc.cwnd());
+        s.cc.set_cwnd(cwnd);
+    }
+    r.inflation = 0.0;
+    r.resend_head = false;
+    r.state = CaState::Open;
+    Outcome { exited: true, may_grow: grows_at_exit(s), ..Outcome::default() }
+}

@@ -1,0 +1,27 @@
+//! 4.3BSD-Tahoe: the third duplicate ACK is treated like a timeout, only sooner.
+//!
+//! The window falls to one segment and SND.NXT goes back to SND.UNA, as in ns-2's Tahoe; 4.3BSD sent one segment
+//! and then went on from where it had been, which differs only when several segments were lost.
+
+use super::{CaState, Outcome, Recovery, Sender};
+use crate::cc::CongestionControl;
+
+pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+    if r.dup_acks != s.config.dup_threshold || !r.guard_open(s) {
+        return Outcome::default();
+    }
+    s.cc.on_congestion(&s.congestion(r.limited_octets, false));
+    s.cc.set_cwnd(1.0);
+    r.mark_entry(s);
+    Outcome {
+        entered: true,
+        go_back: true,
+        restart_timer: s.config.timer_on_fast_retransmit,
+        ..Outcome::default()
+    }
+}
+
+pub(super) fn on_new_ack(r: &mut Recovery) -> Outcome {
+    r.state = CaState::Open;
+    Outcome { exited: true, may_grow: true, ..Outcome::default() }
+}

@@ -1,0 +1,227 @@
+//! What there is to choose from, for `lasthop describe` and the generated reference.
+
+use serde::Serialize;
+
+use crate::cc::ALGORITHMS;
+use crate::profile::{Profile, SETTINGS};
+
+/// One parameter of an algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ParameterInfo {
+    /// Key under `[flow.x.tcp]`, or a fixed constant's name.
+    pub name: &'static str,
+    /// Default, as written in a scenario.
+    pub default: &'static str,
+    /// Unit; empty for a word or a pure number.
+    pub unit: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// One congestion control algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AlgorithmInfo {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Paper or standard.
+    pub source: &'static str,
+    /// Parameters.
+    pub parameters: Vec<ParameterInfo>,
+}
+
+/// One value of a profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SettingInfo {
+    /// Key under `[flow.x.tcp]`.
+    pub key: &'static str,
+    /// Value, as text.
+    pub value: String,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// One stack profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProfileInfo {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Every value with its source.
+    pub settings: Vec<SettingInfo>,
+}
+
+/// Everything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Registry {
+    /// Congestion control algorithms.
+    pub algorithms: Vec<AlgorithmInfo>,
+    /// Stack profiles.
+    pub profiles: Vec<ProfileInfo>,
+}
+
+/// The algorithms and profiles there are, from the tables that the endpoint itself uses.
+pub fn registry() -> Registry {
+    Registry {
+        algorithms: ALGORITHMS
+            .iter()
+            .map(|a| AlgorithmInfo {
+                name: a.name,
+                summary: a.summary,
+                source: a.source,
+                parameters: a
+                    .parameters
+                    .iter()
+                    .map(|p| ParameterInfo {
+                        name: p.name,
+                        default: p.default,
+                        unit: p.unit,
+                        source: p.source,
+                    })
+                    .collect(),
+            })
+            .collect(),
+        profiles: Profile::ALL.iter().map(|&p| profile_info(p)).collect(),
+    }
+}
+
+fn profile_info(profile: Profile) -> ProfileInfo {
+    let config = profile.config();
+    ProfileInfo {
+        name: profile.name(),
+        summary: profile.summary(),
+        settings: SETTINGS
+            .iter()
+            .map(|s| SettingInfo { key: s.key, value: (s.value)(&config), source: s.source(profile) })
+            .collect(),
+    }
+}
+
+/// How serde writes a bare enum: the word of a scenario.
+pub(crate) fn bare_word<T: Serialize>(value: &T) -> String {
+    value.serialize(word::WordOnly).unwrap_or_default()
+}
+
+/// The smallest serializer that can name a unit variant.
+mod word {
+    use serde::ser::{Error as _, Impossible, Serialize, Serializer};
+
+    type No = Impossible<String, serde::de::value::Error>;
+    type Answer = Result<String, serde::de::value::Error>;
+
+    pub struct WordOnly;
+
+    macro_rules! refuse {
+        ($($name:ident: $ty:ty),* $(,)?) => {$(
+            fn $name(self, _: $ty) -> Answer { Err(Self::Error::custom("not a word")) }
+        )*};
+    }
+
+    impl Serializer for WordOnly {
+        type Ok = String;
+        type Error = serde::de::value::Error;
+        type SerializeSeq = No;
+        type SerializeTuple = No;
+        type SerializeTupleStruct = No;
+        type SerializeTupleVariant = No;
+        type SerializeMap = No;
+        type SerializeStruct = No;
+        type SerializeStructVariant = No;
+
+        fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Answer {
+            Ok(variant.to_owned())
+        }
+        fn serialize_str(self, v: &str) -> Answer {
+            Ok(v.to_owned())
+        }
+        refuse! {
+            serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+            serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_f32: f32,
+            serialize_f64: f64, serialize_char: char, serialize_bytes: &[u8], serialize_unit_struct: &'static str,
+        }
+        fn serialize_none(self) -> Answer {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_some<T: ?Sized + Serialize>(self, v: &T) -> Answer {
+            v.serialize(self)
+        }
+        fn serialize_unit(self) -> Answer {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, v: &T) -> Answer {
+            v.serialize(self)
+        }
+        fn serialize_newtype_variant<T: ?Sized + Serialize>(
+            self,
+            _: &'static str,
+            _: u32,
+            variant: &'static str,
+            _: &T,
+        ) -> Answer {
+            Ok(variant.to_owned())
+        }
+        fn serialize_seq(self, _: Option<usize>) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_tuple(self, _: usize) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_tuple_variant(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: usize,
+        ) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_map(self, _: Option<usize>) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_struct(self, _: &'static str, _: usize) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+        fn serialize_struct_variant(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: usize,
+        ) -> Result<No, Self::Error> {
+            Err(Self::Error::custom("not a word"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_of_a_profile_is_a_key_of_the_options_and_the_other_way_round() {
+        let schema = schemars::schema_for!(crate::Options);
+        let keys = schema.get("properties").and_then(|p| p.as_object()).unwrap();
+        for s in SETTINGS {
+            assert!(keys.contains_key(s.key), "{} is no option", s.key);
+        }
+        for key in keys.keys().filter(|k| *k != "profile") {
+            assert!(SETTINGS.iter().any(|s| s.key == key), "{key} has no source in the table of profiles");
+        }
+    }
+
+    #[test]
+    fn the_registry_names_values_as_a_scenario_writes_them() {
+        let r = registry();
+        let ns2 = &r.profiles[1];
+        let value = |key| ns2.settings.iter().find(|s| s.key == key).map(|s| s.value.as_str());
+        assert_eq!(value("recovery"), Some("reno"));
+        assert_eq!(value("rtt_estimator"), Some("ns2-ticks"));
+        assert_eq!(value("initial_rto"), Some("6 s"));
+        assert_eq!(r.algorithms.iter().map(|a| a.name).collect::<Vec<_>>(), ["reno", "vegas"]);
+    }
+}

@@ -1,0 +1,240 @@
+//! What travels between two endpoints: a descriptor of a TCP segment, without its bytes.
+//!
+//! A [`Segment`] is small and `Copy`. [`wire`] turns it into the real header of RFC 9293, RFC 7323 and RFC 2018
+//! for captures and emulation, and reads one back.
+
+mod wire;
+
+pub use wire::{DecodeError, Decoded, checksum_is_right};
+
+use lasthop_units::{Seq, SeqRange};
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+/// The control bits of RFC 9293 section 3.1, low bit first: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No bit set.
+    pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// Push: the last segment of what the application wrote.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgement field is significant.
+    pub const ACK: Flags = Flags(0x10);
+    /// The urgent pointer is significant (never set by us, ignored on input).
+    pub const URG: Flags = Flags(0x20);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(0x80);
+
+    /// True when every bit of `other` is set here.
+    #[inline]
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, o: Flags) -> Flags {
+        Flags(self.0 | o.0)
+    }
+}
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, o: Flags) {
+        self.0 |= o.0;
+    }
+}
+impl fmt::Display for Flags {
+    /// As tcpdump writes them: `S`, `F`, `R`, `P`, `.` for ACK.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (bit, letter) in
+            [(1, 'F'), (2, 'S'), (4, 'R'), (8, 'P'), (16, '.'), (32, 'U'), (64, 'E'), (128, 'W')]
+        {
+            if self.0 & bit != 0 {
+                write!(f, "{letter}")?;
+            }
+        }
+        Ok(())
+    }
+}
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Flags({self})")
+    }
+}
+
+/// The timestamps option (RFC 7323 section 3.2), in ticks of the sender's timestamp clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the peer's clock, echoed; 0 without the ACK bit.
+    pub echo: u32,
+}
+
+/// Up to four SACK blocks (RFC 2018 section 3), in a fixed array.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct SackBlocks {
+    blocks: [SeqRange; 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// No block.
+    pub const NONE: SackBlocks = SackBlocks { blocks: [SeqRange { start: Seq(0), end: Seq(0) }; 4], len: 0 };
+
+    /// Appends a block; a fifth one is refused with `false`.
+    pub fn push(&mut self, block: SeqRange) -> bool {
+        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        *slot = block;
+        self.len += 1;
+        true
+    }
+    /// The blocks, first on the wire first.
+    #[inline]
+    pub fn as_slice(&self) -> &[SeqRange] {
+        &self.blocks[..usize::from(self.len)]
+    }
+    /// True without blocks.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Number of blocks, 0 to 4.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+    /// Keeps the first `n` blocks.
+    pub fn truncate(&mut self, n: usize) {
+        while self.len() > n {
+            self.len -= 1;
+            // Unused slots are zero, so that equal lists are equal bit by bit.
+            self.blocks[usize::from(self.len)] = SeqRange::default();
+        }
+    }
+}
+
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.as_slice().iter().map(|b| (b.start.0, b.end.0))).finish()
+    }
+}
+
+/// A TCP segment without its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// SEG.SEQ: the number of the first octet, or of the SYN.
+    pub seq: Seq,
+    /// SEG.ACK: the next octet expected; meaningful with [`Flags::ACK`].
+    pub ack: Seq,
+    /// Control bits.
+    pub flags: Flags,
+    /// The raw window field: to be shifted by the scale negotiated, except on a SYN (RFC 7323 section 2.2).
+    pub window: u16,
+    /// Octets of data.
+    pub len: u32,
+    /// Maximum segment size option; only on a SYN.
+    pub mss: Option<u16>,
+    /// Window scale option; only on a SYN.
+    pub window_scale: Option<u8>,
+    /// SACK-permitted option; only on a SYN.
+    pub sack_permitted: bool,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks.
+    pub sack: SackBlocks,
+}
+
+impl Segment {
+    /// Octets of the header: 20 and the options, padded to a multiple of four. At most 60.
+    #[inline]
+    pub fn header_len(&self) -> u32 {
+        20 + self.options_len()
+    }
+
+    /// Numbers that the segment occupies: data, SYN and FIN (SEG.LEN of RFC 9293 section 3.3.1).
+    #[inline]
+    pub fn sequence_len(&self) -> u32 {
+        self.len + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
+    }
+
+    /// Octets of header and data together: what IP carries.
+    pub fn wire_len(&self) -> u32 {
+        self.header_len() + self.len
+    }
+
+    /// True for an ACK that carries nothing else.
+    pub fn is_pure_ack(&self) -> bool {
+        self.flags == Flags::ACK && self.len == 0
+    }
+
+    /// How many SACK blocks fit beside the other options: the header has room for 40 octets of options.
+    pub fn sack_blocks_that_fit(&self) -> usize {
+        ((40 - self.fixed_options_len()).saturating_sub(4) / 8).min(self.sack.len() as u32) as usize
+    }
+
+    fn fixed_options_len(&self) -> u32 {
+        let mss = if self.mss.is_some() { 4 } else { 0 };
+        let scale = if self.window_scale.is_some() { 4 } else { 0 };
+        // SACK-permitted rides in the two octets that pad the timestamps.
+        let sack_and_time = match (self.sack_permitted, self.timestamps.is_some()) {
+            (_, true) => 12,
+            (true, false) => 4,
+            (false, false) => 0,
+        };
+        mss + scale + sack_and_time
+    }
+
+    #[inline]
+    fn options_len(&self) -> u32 {
+        let sack = match self.sack_blocks_that_fit() {
+            0 => 0,
+            n => 4 + 8 * n as u32,
+        };
+        self.fixed_options_len() + sack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_lengths_are_those_seen_in_captures() {
+        let mut s = Segment { flags: Flags::ACK, ..Segment::default() };
+        assert_eq!(s.header_len(), 20);
+        s.timestamps = Some(Timestamps::default());
+        assert_eq!(s.header_len(), 32, "20 + NOP NOP TS(10)");
+        for (blocks, len) in [(1, 44), (2, 52), (3, 60)] {
+            s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
+            assert_eq!((s.sack.len(), s.header_len()), (blocks, len), "32 + NOP NOP 2 + 8 n");
+        }
+        // A fourth block does not fit beside timestamps (RFC 2018 section 3: "a maximum of 3 SACK blocks").
+        s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
+        assert_eq!(s.header_len(), 60);
+        let syn = Segment {
+            flags: Flags::SYN,
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps::default()),
+            ..Segment::default()
+        };
+        assert_eq!(syn.header_len(), 40, "Linux' SYN: 20 + MSS 4 + SACK-permitted 2 + TS 10 + NOP WS 4");
+        assert_eq!(syn.sequence_len(), 1);
+    }
+
+    #[test]
+    fn a_segment_stays_small_enough_to_copy() {
+        assert!(size_of::<Segment>() <= 80, "{}", size_of::<Segment>());
+    }
+}

@@ -1,0 +1,357 @@
+//! Two endpoints against each other: set-up, transfer, close, windows, and a lossy world.
+
+mod util;
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_tcp::*;
+use lasthop_units::{Bytes, Duration, Instant};
+use proptest::prelude::*;
+use util::*;
+
+const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+fn at(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+#[test]
+fn a_connection_opens_carries_data_and_closes() {
+    let mut p = Pair::of(&Options::default(), ms(10));
+    p.connect();
+    p.ends[0].write(p.now, 69 * 1448);
+    p.drive_until(at(5000), |p| p.ends[1].in_order_received() == 69 * 1448);
+    // Data leaves when the SYN-ACK arrives at 20 ms: 10 segments of 1448; with an ACK for every second segment and
+    // one segment more per ACK, 15 at 40, 22 at 60, and the last 22 at 80, which arrive at 90.
+    assert_eq!(p.now, at(90));
+    p.ends[0].close(p.now);
+    p.flush();
+    p.drive_until(at(6000), |p| p.ends[0].state() == State::FinWait2);
+    assert_eq!(p.ends[1].state(), State::CloseWait);
+    // Half closed: the server may still send.
+    p.ends[1].write(p.now, 5000);
+    p.flush();
+    p.drive_until(at(7000), |p| p.ends[0].in_order_received() == 5000);
+    p.ends[1].close(p.now);
+    p.flush();
+    p.drive_until(at(8000), |p| p.ends[1].state() == State::Closed);
+    assert_eq!(p.ends[0].state(), State::TimeWait);
+    assert!(p.saw(1, Event::Closed(CloseReason::Finished)));
+    let before = p.now;
+    p.drive(at(1_000_000));
+    assert_eq!(p.ends[0].state(), State::Closed);
+    assert!(p.saw(0, Event::Closed(CloseReason::Finished)));
+    let closed_at = p.events[0].last().unwrap().0;
+    assert!(closed_at - before >= Duration::from_secs(239), "2 MSL = 4 min, started within the last round trip");
+}
+
+#[test]
+fn the_initial_window_is_ten_segments_of_rfc_6928() {
+    let mut p = Pair::of(&Options { timestamps: Some(false), ..Options::default() }, ms(10));
+    p.logging = true;
+    p.connect();
+    p.ends[0].write(p.now, 1_000_000);
+    p.drive(at(39));
+    let first: Vec<u32> = p.log.iter().filter(|l| l.1 == 0 && l.2.len > 0).map(|l| l.2.len).collect();
+    assert_eq!(first, [1460; 10], "min(10 * 1460, max(2 * 1460, 14600)) = 14600");
+}
+
+#[test]
+fn both_sides_may_close_at_once() {
+    let mut p = Pair::of(&Options::default(), ms(10));
+    p.connect();
+    p.drive(at(100));
+    for i in 0..2 {
+        p.ends[i].close(p.now);
+    }
+    p.flush();
+    p.drive(at(115));
+    assert_eq!([p.ends[0].state(), p.ends[1].state()], [State::Closing; 2]);
+    p.drive(at(200));
+    assert_eq!([p.ends[0].state(), p.ends[1].state()], [State::TimeWait; 2]);
+}
+
+#[test]
+fn both_sides_may_open_at_once() {
+    let c = Options::default().resolve().unwrap();
+    let mut p = Pair::new(c, c, ms(10));
+    p.ends[1] = Endpoint::new(c, lasthop_units::Seq(5));
+    p.ends[1].connect(p.now);
+    p.connect();
+    p.ends[0].write(p.now, 3000);
+    p.drive(at(900));
+    assert_eq!([p.ends[0].state(), p.ends[1].state()], [State::Established; 2]);
+    assert_eq!(p.ends[1].in_order_received(), 3000);
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_one_two_and_four_seconds_and_given_up_in_the_end() {
+    let mut p = Pair::of(&Options { syn_retries: Some(3), ..Options::default() }, ms(10));
+    p.links[0].loss = 1.0;
+    p.logging = true;
+    p.connect();
+    p.drive(at(100_000));
+    let times: Vec<u64> = p.log.iter().map(|l| l.0.0 / 1_000_000).collect();
+    assert_eq!(times, [0, 1000, 3000, 7000]);
+    assert!(p.saw(0, Event::Closed(CloseReason::TimedOut)));
+    assert_eq!(p.events[0].last().unwrap().0, at(15_000));
+}
+
+#[test]
+fn a_segment_to_a_closed_endpoint_is_answered_with_a_reset() {
+    let c = Options::default().resolve().unwrap();
+    let mut p = Pair::new(c, c, ms(10));
+    p.ends[1] = Endpoint::new(c, lasthop_units::Seq(5));
+    p.connect();
+    p.drive(at(100));
+    assert!(p.saw(0, Event::Reset));
+    assert_eq!(p.ends[0].state(), State::Closed);
+}
+
+#[test]
+fn an_abort_resets_the_peer() {
+    let mut p = Pair::of(&Options::default(), ms(10));
+    p.connect();
+    p.drive(at(100));
+    p.ends[0].abort(p.now);
+    p.flush();
+    p.drive(at(200));
+    assert!(p.saw(1, Event::Reset) && p.saw(0, Event::Closed(CloseReason::Aborted)));
+}
+
+#[test]
+fn a_closed_window_is_probed_and_the_transfer_goes_on_when_the_application_reads() {
+    for profile in [Profile::Rfc, Profile::Ns2] {
+        let o = Options {
+            profile,
+            manual_read: Some(true),
+            receive_buffer: Some(Bytes(10_000)),
+            ..Options::default()
+        };
+        let mut p = Pair::of(&o, ms(10));
+        p.connect();
+        p.ends[0].write(p.now, 30_000);
+        p.drive(at(20_000));
+        assert_eq!(p.ends[1].readable(), 10_000, "{profile:?}: the buffer is full");
+        assert!(p.saw(0, Event::ZeroWindowProbe));
+        assert_eq!(p.ends[0].counters().timeouts, 0, "a closed window is no loss");
+        let mut read = 0;
+        for _ in 0..40 {
+            read += p.ends[1].read(p.now, 10_000);
+            p.flush();
+            let until = p.now + ms(5000);
+            p.drive(until);
+        }
+        assert_eq!(read, 30_000, "{profile:?}");
+    }
+}
+
+#[test]
+fn small_reads_do_not_make_small_windows() {
+    let o = Options {
+        manual_read: Some(true),
+        receive_buffer: Some(Bytes(10_000)),
+        window_scaling: Some(false),
+        ..Options::default()
+    };
+    let mut p = Pair::of(&o, ms(10));
+    p.logging = true;
+    p.connect();
+    p.ends[0].write(p.now, 30_000);
+    // The last 1312 octets of the buffer are filled by the override of silly-window avoidance.
+    p.drive(at(5000));
+    let before = p.log.len();
+    for _ in 0..10 {
+        p.ends[1].read(p.now, 100);
+        p.flush();
+    }
+    assert_eq!(p.log.len(), before, "1000 octets are less than min(5000, MSS)");
+    p.ends[1].read(p.now, 500);
+    p.flush();
+    assert_eq!((p.log.len(), p.log[before].2.window), (before + 1, 1500));
+}
+
+#[test]
+fn nagle_holds_a_small_segment_while_data_is_outstanding() {
+    for (nagle, expected) in [(true, vec![100, 300]), (false, vec![100; 4])] {
+        let mut p = Pair::of(&Options { nagle: Some(nagle), ..Options::default() }, ms(10));
+        p.connect();
+        p.drive(at(100));
+        p.logging = true;
+        for _ in 0..4 {
+            p.ends[0].write(p.now, 100);
+            p.flush();
+        }
+        p.drive(at(1000));
+        let data: Vec<u32> = p.log.iter().filter(|l| l.1 == 0 && l.2.len > 0).map(|l| l.2.len).collect();
+        assert_eq!(data, expected);
+        assert_eq!(p.ends[1].in_order_received(), 400);
+    }
+}
+
+#[test]
+fn an_ack_of_one_segment_waits_two_hundred_milliseconds() {
+    let mut p = Pair::of(&Options::default(), ms(10));
+    p.connect();
+    p.drive(at(100));
+    p.logging = true;
+    p.ends[0].write(p.now, 100);
+    p.flush();
+    p.drive(at(1000));
+    let ack = p.log.iter().find(|l| l.1 == 1).unwrap();
+    assert_eq!(ack.0, at(100 + 10 + 200));
+}
+
+#[test]
+fn a_window_beyond_64_kib_needs_scaling() {
+    for (scaling, limit) in [(true, 1_000_000), (false, 65_535)] {
+        let o = Options {
+            window_scaling: Some(scaling),
+            receive_buffer: Some(Bytes(1_000_000)),
+            initial_window: Some(1000),
+            ..Options::default()
+        };
+        let mut p = Pair::of(&o, ms(100));
+        p.connect();
+        p.ends[0].write(p.now, 10_000_000);
+        p.drive(at(900));
+        let i = p.ends[0].info();
+        let flight = i.nxt_offset - i.una_offset;
+        assert!(flight <= limit && flight + 3000 > limit, "{scaling}: {flight}");
+    }
+}
+
+#[test]
+fn pacing_spreads_segments_at_the_rate_asked_for() {
+    let o = Options { max_pacing_rate: Some("1 Mbit/s".parse().unwrap()), ..Options::default() };
+    let mut p = Pair::of(&o, ms(10));
+    p.connect();
+    p.ends[0].write(p.now, 10_000_000);
+    p.drive(at(10_000));
+    // 1480 octets of TCP per 1448 of data: 1e6/8 * 1448/1480 * 10 s = 1.223e6, less the handshake and the start.
+    let got = p.ends[1].in_order_received() as f64;
+    assert!((got / 1.223e6 - 1.0).abs() < 0.01, "{got}");
+}
+
+#[test]
+fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
+    let mut p = Pair::of(&Options { profile: Profile::Ns2, ..Options::default() }, ms(50));
+    p.logging = true;
+    p.connect();
+    p.ends[0].write(p.now, 1_000_000);
+    p.drive(at(450));
+    let rounds: Vec<usize> = (0..4)
+        .map(|r| p.log.iter().filter(|l| l.1 == 0 && l.2.len == 512 && l.0 == at(100 + 100 * r)).count())
+        .collect();
+    assert_eq!(rounds, [2, 4, 8, 16]);
+    assert!(p.log.iter().filter(|l| l.2.len > 0).all(|l| l.2.header_len() == 20));
+}
+
+/// M. Mathis et al., CCR 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p) = 1460 * 8 / 0.15 * 1.2247 / sqrt(1e-3)
+/// = 3.016 Mbit/s with an ACK per segment.
+#[test]
+fn the_throughput_under_random_loss_is_that_of_mathis() {
+    let o = Options {
+        timestamps: Some(false),
+        ack_every: Some(1),
+        receive_buffer: Some(Bytes(1 << 24)),
+        ..Options::default()
+    };
+    let mut total = 0.0;
+    for seed in 0..4 {
+        let mut p = Pair::of(&o, ms(75));
+        p.links[0] = Link { loss: 1e-3, ..Link::new(ms(75)) }.seed(seed, 0);
+        p.connect();
+        p.ends[0].write(p.now, 1 << 40);
+        p.drive(at(20_000));
+        let warm = p.ends[1].in_order_received();
+        p.drive(at(620_000));
+        total += (p.ends[1].in_order_received() - warm) as f64 * 8.0 / 600.0 / 1e6;
+    }
+    let mbps = total / 4.0;
+    assert!((mbps / 3.016 - 1.0).abs() < 0.15, "{mbps} Mbit/s");
+}
+
+fn any_options() -> impl Strategy<Value = Options> {
+    let recovery = proptest::sample::select(vec![
+        RecoveryFlavour::Tahoe,
+        RecoveryFlavour::Reno,
+        RecoveryFlavour::NewReno,
+        RecoveryFlavour::Sack,
+    ]);
+    (
+        (any::<bool>(), any::<bool>(), recovery, any::<bool>(), any::<bool>()),
+        (1u32..4, any::<bool>(), any::<bool>(), 2000u64..200_000, 200u64..3000),
+        (any::<bool>(), any::<bool>(), any::<bool>()),
+    )
+        .prop_map(|((ns2, vegas, recovery, ts, fine), (every, nagle, limited, buffer, mss), (a, b, c))| Options {
+            profile: if ns2 { Profile::Ns2 } else { Profile::Rfc },
+            cc: Some(if vegas { CcName::Vegas } else { CcName::Reno }),
+            recovery: Some(recovery),
+            timestamps: Some(ts),
+            vegas_rto: Some(if fine { VegasRto::Fine } else { VegasRto::Coarse }),
+            ack_every: Some(every),
+            nagle: Some(nagle),
+            limited_transmit: Some(limited),
+            receive_buffer: Some(Bytes(buffer)),
+            mss: Some(Bytes(mss)),
+            manual_read: Some(a),
+            bugfix: Some(b),
+            // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the test ends.
+            max_rto: Some(Duration::from_secs(20)),
+            sack_on_timeout: Some(if c { SackOnTimeout::Keep } else { SackOnTimeout::Clear }),
+            ..Options::default()
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn whatever_the_links_do_the_stream_arrives_once_and_in_order_or_the_connection_ends(
+        o in any_options(),
+        peer in any_options(),
+        seed: u64,
+        (loss, dup, reorder) in (0.0..0.3f64, 0.0..0.2f64, 0.0..0.3f64),
+        extra in 0u64..400,
+        window in prop_oneof![Just(u16::MAX), 0u16..4000],
+        total in 1u64..120_000,
+    ) {
+        let mut p = Pair::new(o.resolve().unwrap(), peer.resolve().unwrap(), ms(20));
+        for (i, l) in p.links.iter_mut().enumerate() {
+            let base = Link::new(ms(20)).seed(seed, i as u64);
+            *l = Link { loss, duplicate: dup, reorder, reorder_by: ms(extra), ..base };
+        }
+        p.connect();
+        let mut written = p.ends[0].write(p.now, total);
+        let shrink = Draw::new(seed, Purpose::Test, 9);
+        let mut read = 0;
+        let mut n = 0;
+        let limit = Instant::from_secs(4000);
+        p.drive_until(limit, |p| p.ends[0].state() == State::Established);
+        p.ends[0].close(p.now);
+        p.flush();
+        while p.now < limit && p.step() {
+            n += 1;
+            // Someone on the way shrinks windows for a while.
+            p.links[1].window = if p.now < at(60_000) && shrink.happens(n, 0.3) { window } else { u16::MAX };
+            if peer.manual_read == Some(true) && shrink.happens(n + (1 << 40), 0.5) {
+                read += p.ends[1].read(p.now, 3000);
+                p.flush();
+            }
+            prop_assert!(p.ends[1].in_order_received() <= total);
+            let done = p.events[1].iter().any(|e| e.1 == Event::PeerClosed) && p.ends[1].readable() == 0;
+            if done || p.ends[0].state() == State::Closed {
+                break;
+            }
+            if p.now > at(3_900_000) { written = 0; }
+        }
+        read += p.ends[1].read(p.now, u64::MAX);
+        let ended = |i: usize| p.events[i].iter().any(|e| matches!(e.1, Event::Closed(CloseReason::TimedOut) | Event::Reset));
+        let got = p.ends[1].in_order_received();
+        prop_assert!(
+            (got == total && p.saw(1, Event::PeerClosed)) || ended(0) || ended(1),
+            "got {got} of {total}, read {read}, written {written}, at {}: {:?} {:?}",
+            p.now, p.ends[0].info(), p.ends[1].info()
+        );
+    }
+}

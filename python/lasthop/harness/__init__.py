@@ -1,0 +1,49 @@
+"""The study harness: published claims as data, our runs beside them, a verdict for each.
+
+A study is a folder with `study.toml` (parameter sets, grids of runs, readings), `claims.toml` (what the source
+says and how it is tested), `scenario.toml` (the base scenario) and `study.py` (how runs are reduced, claims judged,
+figures drawn). `run_study` makes the runs and writes a folder with a report. Nothing here knows any one study.
+
+The rules: a parameter set lists the provenance of each value, and at most five of them are calibrated, for all
+claims together; each claim is shown again at +-20 % of each calibrated value; a claim about a mechanism must fail
+when the mechanism is switched off; a claim that differs is shown with the run that turns it.
+"""
+
+from lasthop.harness.conduct import StudyInfo, conduct, find_study, judge_claim, list_studies, run_study
+from lasthop.harness.definition import Claim, Study, Variation, load_study
+from lasthop.harness.errors import NoRunsError, StudyError
+from lasthop.harness.judge import Check, Finding, Verdict
+from lasthop.harness.result import ClaimResult, Evidence, Figure, StudyResult, TableView
+from lasthop.harness.runner import Backend, Data, Progress, Record, Run, Runner
+from lasthop.harness.stats import Estimate, StepSeries
+
+__all__ = [
+    "Backend",
+    "Check",
+    "Claim",
+    "ClaimResult",
+    "Data",
+    "Estimate",
+    "Evidence",
+    "Figure",
+    "Finding",
+    "NoRunsError",
+    "Progress",
+    "Record",
+    "Run",
+    "Runner",
+    "StepSeries",
+    "Study",
+    "StudyError",
+    "StudyInfo",
+    "StudyResult",
+    "TableView",
+    "Variation",
+    "Verdict",
+    "conduct",
+    "find_study",
+    "judge_claim",
+    "list_studies",
+    "load_study",
+    "run_study",
+]

@@ -1,0 +1,263 @@
+"""Conducts a study: plans the runs, makes them, judges every claim, writes the folder."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lasthop.harness.definition import (
+    BASE,
+    Claim,
+    Group,
+    ParameterSet,
+    SensitivityPlan,
+    Study,
+    Value,
+    Variation,
+    load_study,
+)
+from lasthop.harness.errors import NoRunsError, StudyError
+from lasthop.harness.folder import write_folder
+from lasthop.harness.judge import Finding, not_testable
+from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, StudyResult
+from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, narrowed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+#: Fewer replications than this are noted beside the verdict.
+ENOUGH_REPLICATIONS = 10
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """A study that comes with the package."""
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    folder: Path
+
+
+def list_studies() -> list[StudyInfo]:
+    """The studies that come with the package, by name."""
+    found = []
+    for path in sorted(_studies_folder().glob("*/study.toml")):
+        with path.open("rb") as file:
+            head = tomllib.load(file)["study"]
+        found.append(StudyInfo(head["name"], head["title"], head["summary"], head["source"], path.parent))
+    return found
+
+
+def find_study(name: str | Path, quick: bool = False) -> Study:
+    """The study of that name, or in that folder."""
+    for info in list_studies():
+        if info.name == str(name):
+            return load_study(info.folder, quick)
+    if (Path(name) / "study.toml").is_file():
+        return load_study(Path(name), quick)
+    known = ", ".join(info.name for info in list_studies())
+    raise StudyError(f"no study {str(name)!r}; there are: {known} (or give a folder with a study.toml)")
+
+
+def run_study(
+    name: str | Path,
+    *,
+    quick: bool = False,
+    reps: int | None = None,
+    jobs: int = 0,
+    out: str | Path | None = None,
+    parameter_sets: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    backend: Backend | None = None,
+) -> StudyResult:
+    """Runs a study and writes its folder.
+
+    `quick` takes the short form that the study declares (fewer seeds, shorter runs). `reps` replaces the number of
+    replications. `jobs` is the number of runs at a time (0: every core); results do not depend on it. `out` is the
+    folder to write (default: `results/<study>`, `results/<study>-quick`); an earlier result of the study there is
+    replaced. `progress` gets runs done, runs planned and what is being done.
+    """
+    started = time.monotonic()
+    study = find_study(name, quick)
+    if reps is not None:
+        if reps < 1:
+            raise StudyError(f"reps must be at least 1, not {reps}")
+        study = study.with_seeds(reps)
+    sets = [study.parameter_set(s) for s in parameter_sets] if parameter_sets else list(study.parameter_sets)
+    folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
+
+    runner = Runner(study, backend, jobs, progress)
+    evidence = conduct(study, sets, runner)
+    write_folder(study, evidence, folder)
+    return StudyResult(
+        study=study.name,
+        quick=quick,
+        parameter_set=evidence.main_set,
+        claims=evidence.claims,
+        folder=folder,
+        runs=runner.done,
+        seconds=time.monotonic() - started,
+    )
+
+
+def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evidence:
+    """Makes all runs and judges all claims; writes nothing."""
+    scenarios = {s.name: runner.load(s) for s in sets}
+    steps = {s.name: list(_sensitivity_steps(s, study.sensitivity, runner)) for s in sets}
+    requests = [Request(s, BASE, g) for s in sets for g in study.groups]
+    for s in sets:
+        requests += _variation_requests(study, s)
+        requests += [
+            Request(s, step.variation, group)
+            for step in steps[s.name]
+            if step.invalid is None
+            for group in _sensitivity_groups(study)
+        ]
+    data = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "runs")}
+    for found in data.values():
+        _note_settings(found, runner)
+    claims = {s.name: [_judge_fully(study, c, s, steps[s.name], data) for c in study.claims] for s in sets}
+    data.update(_ablate(study, sets, claims, runner))
+    return Evidence(study, data, scenarios, claims)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One calibrated value moved one way."""
+
+    value: Value
+    factor: float
+    variation: Variation
+    invalid: str | None
+
+
+def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Runner) -> Iterable[_Step]:
+    if plan is None:
+        return
+    for value in s.calibrated:
+        for factor in (1 - plan.step, 1 + plan.step):
+            overrides = tuple(value.overrides(factor))
+            variation = Variation(f"{value.name} x {factor:g}", "sensitivity", overrides)
+            invalid = None
+            try:
+                runner.load(s, overrides)
+            except ValueError as error:  # the model does not know this value
+                invalid = str(error)
+            yield _Step(value, factor, variation, invalid)
+
+
+def _sensitivity_groups(study: Study) -> list[Group]:
+    plan = study.sensitivity
+    if plan is None:
+        return []
+    needed = {name for claim in study.claims for name in claim.groups}
+    return [narrowed(g, plan.only, plan.seeds, plan.overrides) for g in study.groups if g.name in needed]
+
+
+def _variation_requests(study: Study, s: ParameterSet) -> Iterable[Request]:
+    """Readings and mechanism switches, each over the groups of the claims that it concerns."""
+    for reading in study.readings:
+        concerned = [c for c in study.claims if reading.claims is None or c.id in reading.claims]
+        needed = {name for claim in concerned for name in claim.groups}
+        for group in study.groups:
+            if group.name in needed:
+                yield Request(s, reading, group)
+    for claim in study.claims:
+        if claim.switch is not None:
+            yield from _requests_for(study, s, claim, _own(claim, claim.switch))
+
+
+def _requests_for(study: Study, s: ParameterSet, claim: Claim, variation: Variation) -> Iterable[Request]:
+    return (Request(s, variation, study.group(name)) for name in claim.groups if study.has_group(name))
+
+
+def _own(claim: Claim, variation: Variation) -> Variation:
+    """The variation under a name that no other claim uses."""
+    return replace(variation, name=f"{claim.id}: {variation.name}")
+
+
+def _judge_fully(
+    study: Study,
+    claim: Claim,
+    s: ParameterSet,
+    steps: Iterable[_Step],
+    data: dict[tuple[str, str], Data],
+) -> ClaimResult:
+    base = judge_claim(study, claim, data[s.name, BASE.name])
+    result = ClaimResult(claim, base)
+    for reading in study.readings:
+        if reading.claims is None or claim.id in reading.claims:
+            result.readings[reading.name] = judge_claim(study, claim, data[s.name, reading.name])
+    if claim.switch is not None and (s.name, _own(claim, claim.switch).name) in data:
+        result.off = judge_claim(study, claim, data[s.name, _own(claim, claim.switch).name])
+        result.finding = with_switch(base, result.off, claim.switch)
+    for step in steps:
+        if step.invalid is not None:
+            finding = not_testable(f"the model refuses this value: {step.invalid.strip().splitlines()[0]}")
+        elif claim.groups:
+            finding = judge_claim(study, claim, data[s.name, step.variation.name])
+        else:
+            finding = base  # arithmetic only: no run stands behind it
+        result.sensitivity.append(SensitivityCell(step.value, step.factor, finding))
+    return result
+
+
+def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
+    """One claim on one set of data. Runs that were not made leave it untested, few replications are noted."""
+    try:
+        finding: Finding = study.function(claim.evaluator)(claim, data)
+    except NoRunsError as missing:
+        return not_testable(str(missing) + (" (quick form)" if study.quick else ""))
+    if finding.n is not None and finding.n < ENOUGH_REPLICATIONS and f"n = {finding.n}" not in finding.note:
+        finding = finding.noting(f"n = {finding.n}: few replications")
+    return finding
+
+
+def with_switch(on: Finding, off: Finding, switch: Variation) -> Finding:
+    """A mechanism claim agrees only if its test passes with the mechanism on and fails with it off."""
+    if off.verdict == "agrees" and on.verdict == "agrees":
+        return replace(on, verdict="differs").noting(f"the test also passes with {switch.name}: it shows no mechanism")
+    return on.noting(f"with {switch.name}: {off.verdict} ({off.text})")
+
+
+def _ablate(
+    study: Study,
+    sets: Sequence[ParameterSet],
+    claims: dict[str, list[ClaimResult]],
+    runner: Runner,
+) -> dict[tuple[str, str], Data]:
+    """For each claim that differs, the declared ablations: the runs that turn it."""
+    wanted = [
+        (s, result, _own(result.claim, ablation), ablation)
+        for s in sets
+        for result in claims[s.name]
+        if result.finding.verdict == "differs"
+        for ablation in result.claim.ablations
+    ]
+    requests = [r for s, result, own, _ in wanted for r in _requests_for(study, s, result.claim, own)]
+    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "ablations")}
+    for s, result, own, ablation in wanted:
+        data = found.get((s.name, own.name))
+        if data is not None:
+            _note_settings(data, runner)
+            result.ablations.append((ablation, judge_claim(study, result.claim, data)))
+    return found
+
+
+def _note_settings(data: Data, runner: Runner) -> None:
+    """Lets evaluators look up what the scenario says in this set and variation."""
+    data.effective = tomllib.loads(runner.load(data.parameter_set, data.variation.overrides).to_toml())
+
+
+def _studies_folder() -> Path:
+    return Path(__file__).resolve().parent.parent / "studies"

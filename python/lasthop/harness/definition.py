@@ -1,0 +1,459 @@
+"""What a study is: `study.toml`, `claims.toml`, `scenario.toml` and `study.py` in one folder, read and checked.
+
+Everything that a run of the study does is written in these files as data; `study.py` only holds what data cannot
+say: how a run is reduced to numbers, how a claim is judged, how a figure is drawn.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from lasthop.harness.errors import StudyError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Kind = Literal["N", "O", "S", "M"]
+KINDS: Mapping[str, str] = {"N": "numeric", "O": "order", "S": "shape", "M": "mechanism"}
+
+#: One set of calibrated values for all claims of a study, and not more of them than this.
+MAX_CALIBRATED = 5
+
+Point = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a parameter set, and where it comes from.
+
+    `keys` maps scenario keys to values in the scenario's notation; most values have one key. `tag` is the
+    provenance: P (stated in the paper), D (derived by arithmetic from P), C (default of the tool that the authors
+    used), S (a standard), R (our recommendation), X (fitted with a scratch model).
+    """
+
+    name: str
+    keys: Mapping[str, Any]
+    tag: str
+    source: str
+    calibrated: bool = False
+    integer: bool = False
+
+    def overrides(self, factor: float = 1.0) -> list[str]:
+        """`key=value` for each key, numbers multiplied by `factor`."""
+        return [f"{key}={toml_value(scaled(v, factor, self.integer))}" for key, v in self.keys.items()]
+
+    def text(self, factor: float = 1.0) -> str:
+        """The values as a reader wants them: `28 ms + 1 ms`."""
+        return " + ".join(str(scaled(v, factor, self.integer)) for v in self.keys.values())
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """A named list of values: `paper`, `calibrated`."""
+
+    name: str
+    about: str
+    values: tuple[Value, ...]
+
+    def overrides(self) -> list[str]:
+        """All values as scenario overrides."""
+        return [o for v in self.values for o in v.overrides()]
+
+    @property
+    def calibrated(self) -> tuple[Value, ...]:
+        """The values that count as calibrated."""
+        return tuple(v for v in self.values if v.calibrated)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a grid: option labels, each with its scenario overrides."""
+
+    name: str
+    options: Mapping[Any, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A grid of runs that serve one purpose and are reduced in one way."""
+
+    name: str
+    purpose: str
+    reduce: str
+    seeds: int
+    overrides: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
+
+    def points(self) -> list[tuple[dict[str, Any], list[str]]]:
+        """Every point of the grid with its overrides, first axis slowest."""
+        out = []
+        for choice in itertools.product(*(axis.options.items() for axis in self.axes)):
+            point = {axis.name: label for axis, (label, _) in zip(self.axes, choice, strict=True)}
+            out.append((point, [*self.overrides, *(o for _, more in choice for o in more)]))
+        return out
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Another way to run the same grids: a reading of the source, a mechanism off, an ablation, a value +-20 %.
+
+    `overrides` apply to the points that match `where` (axis -> labels); the others stay as they are in the base,
+    so that nothing is run twice.
+    """
+
+    name: str
+    role: Literal["base", "reading", "switch", "ablation", "sensitivity"] = "base"
+    overrides: tuple[str, ...] = ()
+    where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    claims: tuple[str, ...] | None = None
+    about: str = ""
+
+    def applies(self, point: Point) -> bool:
+        """Whether the overrides hold at this point of a grid."""
+        return all(point.get(axis) in labels for axis, labels in self.where.items() if axis in point)
+
+
+BASE = Variation("base")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the source, with how it is tested."""
+
+    id: str
+    kind: Kind
+    figure: str
+    says: str
+    paper: Any
+    test: str
+    evaluator: str
+    groups: tuple[str, ...]
+    settings: Mapping[str, Any]
+    about: str = ""
+    switch: Variation | None = None
+    ablations: tuple[Variation, ...] = ()
+
+
+@dataclass(frozen=True)
+class EchoRow:
+    """A line of the configuration echo: an item of the source's tables and the scenario keys that carry it."""
+
+    table: str
+    item: str
+    says: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SensitivityPlan:
+    """How often, and over which groups, the claims are judged again at +- `step` of each calibrated value."""
+
+    step: float
+    seeds: int
+    overrides: tuple[str, ...]
+    only: Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, ready to be run in one form (full or quick)."""
+
+    name: str
+    title: str
+    source: str
+    summary: str
+    folder: Path
+    quick: bool
+    primary: str
+    scenario: Path
+    parameter_sets: tuple[ParameterSet, ...]
+    groups: tuple[Group, ...]
+    readings: tuple[Variation, ...]
+    claims: tuple[Claim, ...]
+    sensitivity: SensitivityPlan | None
+    echo: tuple[EchoRow, ...]
+    code: ModuleType
+
+    def group(self, name: str) -> Group:
+        """The group of that name."""
+        found: Group = _named(self.groups, name, "group")
+        return found
+
+    def parameter_set(self, name: str) -> ParameterSet:
+        """The parameter set of that name."""
+        found: ParameterSet = _named(self.parameter_sets, name, "parameter set")
+        return found
+
+    def has_group(self, name: str) -> bool:
+        """Whether this form of the study makes these runs."""
+        return any(g.name == name for g in self.groups)
+
+    def function(self, name: str) -> Any:
+        """A function of `study.py`."""
+        found = getattr(self.code, name, None)
+        if not callable(found):
+            raise StudyError(f"{self.folder / 'study.py'} has no function {name!r}")
+        return found
+
+    def with_seeds(self, seeds: int) -> Study:
+        """The same study with `seeds` replications of every group that has more than one."""
+        groups = tuple(replace(g, seeds=seeds if g.seeds > 1 else 1) for g in self.groups)
+        return replace(self, groups=groups)
+
+
+def load_study(folder: Path, quick: bool = False) -> Study:
+    """Reads and checks a study folder."""
+    spec = _read_toml(folder / "study.toml")
+    head = _table(spec, "study", folder)
+    sets = _parameter_sets(_table(spec, "parameter_set", folder))
+    groups = tuple(
+        _group(name, body, quick)
+        for name, body in _table(spec, "group", folder).items()
+        if not (quick and body.get("quick") is False)
+    )
+    all_groups = set(_table(spec, "group", folder))
+    claims = tuple(_claim(body) for body in _read_toml(folder / "claims.toml").get("claim", []))
+    study = Study(
+        name=head["name"],
+        title=head["title"],
+        source=head["source"],
+        summary=head["summary"],
+        folder=folder,
+        quick=quick,
+        primary=head["primary"],
+        scenario=folder / head.get("scenario", "scenario.toml"),
+        parameter_sets=sets,
+        groups=groups,
+        readings=tuple(_variation(body, "reading") for body in spec.get("reading", [])),
+        claims=claims,
+        sensitivity=_sensitivity(spec.get("sensitivity"), quick),
+        echo=tuple(_echo(spec.get("echo", []))),
+        code=_import(folder / "study.py", head["name"]),
+    )
+    _check(study, all_groups)
+    return study
+
+
+def _check(study: Study, all_groups: set[str]) -> None:
+    """The rules that hold for every study."""
+    _named(study.parameter_sets, study.primary, "parameter set")
+    for parameter_set in study.parameter_sets:
+        count = len(parameter_set.calibrated)
+        if count > MAX_CALIBRATED:
+            raise StudyError(
+                f"{study.name}: parameter set {parameter_set.name!r} has {count} calibrated values; "
+                f"at most {MAX_CALIBRATED} are allowed"
+            )
+    ids = [c.id for c in study.claims]
+    doubled = sorted({i for i in ids if ids.count(i) > 1})
+    if doubled:
+        raise StudyError(f"{study.name}: claim ids used twice: {', '.join(doubled)}")
+    for claim in study.claims:
+        unknown = [g for g in claim.groups if g not in all_groups]
+        if unknown:
+            raise StudyError(f"{study.name}: claim {claim.id} needs groups that study.toml does not have: {unknown}")
+        if claim.kind == "M" and claim.switch is None:
+            raise StudyError(
+                f"{study.name}: claim {claim.id} is of kind M and names no switch: a mechanism claim must fail when "
+                "the mechanism is off"
+            )
+        study.function(claim.evaluator)
+    for reading in study.readings:
+        missing = sorted(set(reading.claims or ()) - set(ids))
+        if missing:
+            raise StudyError(f"{study.name}: reading {reading.name!r} names unknown claims {missing}")
+    for group in study.groups:
+        study.function(group.reduce)
+
+
+def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
+    """In file order. A set that `extends` an earlier one replaces values of the same name and adds the others."""
+    sets: dict[str, ParameterSet] = {}
+    for name, body in bodies.items():
+        values: dict[str, Value] = {}
+        if "extends" in body:
+            base: ParameterSet = _named(list(sets.values()), body["extends"], "earlier parameter set")
+            values = {v.name: v for v in base.values}
+        for v in body.get("value", []):
+            keys = v["keys"] if "keys" in v else {v["key"]: v["value"]}
+            values[v["name"]] = Value(
+                name=v["name"],
+                keys=keys,
+                tag=v["tag"],
+                source=v["source"],
+                calibrated=v.get("calibrated", False),
+                integer=v.get("integer", False),
+            )
+        sets[name] = ParameterSet(name, body.get("about", ""), tuple(values.values()))
+    return tuple(sets.values())
+
+
+def _group(name: str, body: Mapping[str, Any], quick: bool) -> Group:
+    less = body.get("quick") or {} if quick else {}
+    axes = []
+    for axis_name, axis in body.get("axes", {}).items():
+        options = _options(axis, f"group.{name}.axes.{axis_name}")
+        keep = less.get("axes", {}).get(axis_name)
+        if keep is not None:
+            options = {label: options[label] for label in keep}
+        axes.append(Axis(axis_name, options))
+    return Group(
+        name=name,
+        purpose=body["purpose"],
+        reduce=body["reduce"],
+        seeds=less.get("seeds", body.get("seeds", 1)),
+        overrides=(*body.get("set", ()), *less.get("set", ())),
+        axes=tuple(axes),
+    )
+
+
+def _options(axis: Mapping[str, Any], where: str) -> dict[Any, tuple[str, ...]]:
+    """`options = {label = [overrides]}`, or `values = [...]` with a `set` template and `also` for single values."""
+    if "options" in axis:
+        return {label: tuple(more) for label, more in axis["options"].items()}
+    if "values" not in axis:
+        raise StudyError(f"{where} needs `values` or `options`")
+    also = axis.get("also", {})
+    template = axis.get("set", [])
+    return {
+        value: (*(t.replace("{value}", str(value)) for t in template), *also.get(str(value), ()))
+        for value in axis["values"]
+    }
+
+
+def _claim(body: Mapping[str, Any]) -> Claim:
+    known = {"id", "kind", "figure", "says", "paper", "test", "evaluator", "groups", "about", "switch", "ablation"}
+    if body.get("kind") not in KINDS:
+        raise StudyError(f"claim {body.get('id')}: kind must be one of {', '.join(KINDS)}")
+    switch = body.get("switch")
+    return Claim(
+        id=body["id"],
+        kind=body["kind"],
+        figure=body.get("figure", ""),
+        says=body["says"],
+        paper=body.get("paper", body["says"]),
+        test=body["test"],
+        evaluator=body["evaluator"],
+        groups=tuple(body.get("groups", ())),
+        settings={k: v for k, v in body.items() if k not in known},
+        about=body.get("about", ""),
+        switch=_variation(switch, "switch") if switch else None,
+        ablations=tuple(_variation(a, "ablation") for a in body.get("ablation", [])),
+    )
+
+
+def _variation(body: Mapping[str, Any], role: Literal["reading", "switch", "ablation"]) -> Variation:
+    return Variation(
+        name=body["name"],
+        role=role,
+        overrides=tuple(body["set"]),
+        where={axis: tuple(labels) for axis, labels in body.get("where", {}).items()},
+        claims=tuple(body["claims"]) if "claims" in body else None,
+        about=body.get("about", ""),
+    )
+
+
+def _sensitivity(body: Mapping[str, Any] | None, quick: bool) -> SensitivityPlan | None:
+    if body is None or (quick and body.get("quick") is False):
+        return None
+    less = body.get("quick") or {} if quick else {}
+    return SensitivityPlan(
+        step=body.get("step", 0.2),
+        seeds=less.get("seeds", body.get("seeds", 1)),
+        overrides=(*body.get("set", ()), *less.get("set", ())),
+        only={axis: tuple(labels) for axis, labels in less.get("only", {}).items()},
+    )
+
+
+def _echo(tables: Iterable[Mapping[str, Any]]) -> Iterable[EchoRow]:
+    for table in tables:
+        for row in table["rows"]:
+            keys = row.get("keys", [row["key"]] if "key" in row else [])
+            yield EchoRow(table["title"], row["item"], row["says"], tuple(keys))
+
+
+_QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
+
+
+def scaled(value: Any, factor: float, integer: bool = False) -> Any:
+    """A number, or a text that starts with one (`"28 ms"`), times `factor`; `integer` rounds."""
+    if factor == 1.0:
+        return value
+    if isinstance(value, str):
+        match = _QUANTITY.match(value)
+        if not match:
+            raise StudyError(f"{value!r} is no quantity that could be scaled by {factor}")
+        unit = match.group(2) or ""
+        return f"{scaled(float(match.group(1)), factor, integer):g} {unit}".strip()
+    product = value * factor
+    return round(product) if integer or isinstance(value, int) else round(product, 9)
+
+
+def toml_value(value: Any) -> str:
+    """A plain value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(toml_value(v) for v in value) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{k} = {toml_value(v)}" for k, v in value.items()) + " }"
+    return str(value)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            content: dict[str, Any] = tomllib.load(file)
+    except FileNotFoundError:
+        raise StudyError(f"{path} is missing") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{path}: {error}") from error
+    return content
+
+
+def _table(spec: Mapping[str, Any], key: str, folder: Path) -> Mapping[str, Any]:
+    found = spec.get(key)
+    if not isinstance(found, Mapping):
+        raise StudyError(f"{folder / 'study.toml'} has no table [{key}]")
+    return found
+
+
+def _import(path: Path, name: str) -> ModuleType:
+    """`study.py`: a module of the package when the study comes with it, else a file of its own."""
+    if not path.is_file():
+        raise StudyError(f"{path} is missing")
+    package = path.resolve().parent.parent
+    if package == Path(__file__).resolve().parent.parent / "studies":
+        return importlib.import_module(f"lasthop.studies.{path.resolve().parent.name}.study")
+    module_name = f"lasthop_study_{name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise StudyError(f"{path} is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def _named(items: Sequence[Any], name: str, what: str) -> Any:
+    for item in items:
+        if item.name == name:
+            return item
+    known = ", ".join(item.name for item in items)
+    raise StudyError(f"no {what} {name!r}; there are: {known}")

@@ -1,0 +1,121 @@
+"""The folder that a study leaves: report, claims, figures, data, configuration. Written aside, then renamed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from lasthop.harness.echo import config_echo
+from lasthop.harness.errors import StudyError
+from lasthop.harness.report import study_report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.figure import Figure as MplFigure
+
+    from lasthop.harness.definition import Study
+    from lasthop.harness.result import Evidence, Figure, TableView
+
+#: Columns up to this length go to CSV as well as Parquet: they can be read by eye.
+CSV_ROWS = 20_000
+
+
+def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
+    """Writes everything into `<folder>.partial` and renames it: what has the right name is complete."""
+    _check_target(study, folder)
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        for sub in ("figures", "data", "scenarios"):
+            (partial / sub).mkdir(parents=True)
+        figures: Sequence[Figure] = list(study.function("figures")(evidence))
+        tables: Sequence[TableView] = list(study.function("tables")(evidence))
+        for figure in figures:
+            _save_figure(figure.figure, partial / "figures" / figure.name)
+            for name, columns in figure.data.items():
+                _save_columns(columns, partial / "data" / name)
+        for table in tables:
+            _save_csv(table.headers, table.rows, partial / "data" / f"{table.name}.csv")
+        for name, scenario in evidence.scenarios.items():
+            (partial / "scenarios" / f"{name}.toml").write_text(scenario.to_toml(), encoding="utf-8")
+        config = config_echo(study, evidence)
+        _save_json(config, partial / "config.json")
+        _save_json(_claims(study, evidence), partial / "claims.json")
+        report = study_report(study, evidence, figures, tables, config)
+        (partial / "report.html").write_text(report, encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.rename(folder)
+
+
+def _check_target(study: Study, folder: Path) -> None:
+    """Only an earlier result of the same study, or an empty folder, may be replaced."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return
+    if not folder.is_dir():
+        raise StudyError(f"{folder} exists and is no folder")
+    if not any(folder.iterdir()):
+        return
+    try:
+        earlier = json.loads((folder / "claims.json").read_text(encoding="utf-8")).get("study")
+    except (OSError, ValueError, AttributeError):
+        earlier = None
+    if earlier != study.name:
+        raise StudyError(f"{folder} holds something else than a result of {study.name}; name another folder")
+
+
+def _claims(study: Study, evidence: Evidence) -> dict[str, Any]:
+    return {
+        "study": study.name,
+        "title": study.title,
+        "source": study.source,
+        "form": "quick" if study.quick else "full",
+        "parameter_set": evidence.main_set,
+        "parameter_sets": {
+            name: {
+                "calibrated": [v.name for v in study.parameter_set(name).calibrated],
+                "claims": [r.full() for r in results],
+            }
+            for name, results in evidence.claims.items()
+        },
+    }
+
+
+def _save_figure(figure: MplFigure, path: Path) -> None:
+    """Vector files without dates or random ids: the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "lasthop", "pdf.fonttype": 42}):
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+        figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
+
+
+def _save_columns(columns: Mapping[str, Sequence[Any]], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({name: pa.array(list(values)) for name, values in columns.items()})
+    pq.write_table(table, path.with_suffix(".parquet"))
+    if table.num_rows <= CSV_ROWS:
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        _save_csv(table.column_names, rows, path.with_suffix(".csv"))
+
+
+def _save_csv(headers: Sequence[str], rows: Any, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(headers)
+        writer.writerows(rows)
+
+
+def _save_json(content: Any, path: Path) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

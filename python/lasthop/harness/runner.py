@@ -1,0 +1,276 @@
+"""From grids to reduced runs: expand, dedup by scenario hash, run in chunks, keep only what the reducers return.
+
+Memory stays bounded: of a run's tables nothing survives its reducer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lasthop.harness.definition import BASE, Axis, Group, ParameterSet, Point, Study, Variation
+from lasthop.harness.errors import NoRunsError, StudyError
+from lasthop.harness.stats import Estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+#: What a reducer returns: named numbers and, for runs that are shown, arrays behind the figures.
+Values = Mapping[str, Any]
+Reducer = Callable[["Run"], Values]
+Progress = Callable[[int, int, str], None]
+
+
+class ScenarioLike(Protocol):
+    """What the harness needs of a scenario (`lasthop._core.Scenario`)."""
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time."""
+
+    def hash(self) -> str:
+        """Names the effective scenario."""
+
+    def to_toml(self) -> str:
+        """The effective scenario."""
+
+
+class OutputLike(Protocol):
+    """What the harness needs of a run's output (`lasthop._core.RunOutput`)."""
+
+    def table_names(self) -> list[str]:
+        """Names of the tables."""
+
+    def table(self, name: str) -> pa.Table:
+        """One table."""
+
+
+class Backend(Protocol):
+    """Loads and runs scenarios. The default is this machine; a cluster or a test brings its own."""
+
+    def load(self, path: Path, overrides: Sequence[str]) -> ScenarioLike:
+        """The scenario file with `key=value` overrides. Raises ValueError for a mistake."""
+
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Sequence[OutputLike]:
+        """Runs all of them; results in the same order, the same whatever `jobs` is."""
+
+
+class LocalBackend:
+    """The simulator in this process, on every core."""
+
+    def load(self, path: Path, overrides: Sequence[str]) -> ScenarioLike:
+        """Reads and checks the file in the core."""
+        from lasthop import _core
+
+        return _core.Scenario.load(path, set=list(overrides))
+
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Sequence[OutputLike]:
+        """Runs without holding the GIL."""
+        from lasthop import _core
+
+        return _core.run_many(list(scenarios), jobs=jobs)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run, as a reducer sees it."""
+
+    output: OutputLike
+    scenario: ScenarioLike
+    seed: int
+    #: Whether a figure may show this run: then (and only then) return arrays for it.
+    shown: bool
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time."""
+        return self.scenario.duration_s
+
+    def table(self, name: str) -> pa.Table:
+        """One table of the run."""
+        return self.output.table(name)
+
+    def has_table(self, name: str) -> bool:
+        """Whether the run wrote that table."""
+        return name in self.output.table_names()
+
+    def row(self, name: str, index: int = 0) -> dict[str, Any]:
+        """One row of a table as a dict; negative indices count from the end."""
+        table = self.table(name)
+        row: dict[str, Any] = table.slice(index % max(table.num_rows, 1), 1).to_pylist()[0]
+        return row
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is left of one run: the point of the grid, the seed, the reduced values."""
+
+    point: Point
+    seed: int
+    values: Values
+
+
+@dataclass
+class Data:
+    """The reduced runs of one parameter set in one variation: what an evaluator judges by."""
+
+    parameter_set: ParameterSet
+    variation: Variation = BASE
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    effective: Mapping[str, Any] = field(default_factory=dict)
+
+    def runs(self, group: str, **where: Any) -> list[Record]:
+        """The runs of a group at the points that match `where`, in grid order, then by seed."""
+        found = [r for r in self.records.get(group, []) if all(r.point.get(k) == v for k, v in where.items())]
+        if not found:
+            raise NoRunsError(f"no runs of group {group!r} at {where}")
+        return found
+
+    def estimate(self, group: str, value: str, **where: Any) -> Estimate:
+        """Mean and interval of one reduced value over the replications at a point."""
+        return Estimate.of([r.values[value] for r in self.runs(group, **where)])
+
+    def shown(self, group: str, **where: Any) -> Record:
+        """The first replication at a point: the run that figures show."""
+        return self.runs(group, **where)[0]
+
+    def labels(self, group: str, axis: str) -> list[Any]:
+        """The labels of an axis that have runs, in grid order."""
+        return list(dict.fromkeys(r.point[axis] for r in self.runs(group)))
+
+    def setting(self, key: str) -> Any:
+        """A value of the effective base scenario by its dotted key; None if the scenario does not have it."""
+        here: Any = self.effective
+        for part in key.split("."):
+            if not isinstance(here, Mapping) or part not in here:
+                return None
+            here = here[part]
+        return here
+
+
+@dataclass(frozen=True)
+class Request:
+    """A group of runs that somebody needs: which set, which variation, which grid."""
+
+    parameter_set: ParameterSet
+    variation: Variation
+    group: Group
+
+
+class Runner:
+    """Runs what is requested, once per distinct scenario, and remembers reduced runs for later requests."""
+
+    def __init__(
+        self,
+        study: Study,
+        backend: Backend | None = None,
+        jobs: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self.study = study
+        self.backend: Backend = backend or LocalBackend()
+        self.jobs = jobs
+        self.progress = progress
+        self.done = 0
+        self._reduced: dict[tuple[str, str], _Reduced] = {}
+
+    def run(self, requests: Iterable[Request], what: str) -> list[Data]:
+        """Makes all runs of the requests and returns the data of each (set, variation), in order of first request."""
+        plan = [(request, list(self._expand(request))) for request in requests]
+        self._make([job for _, jobs in plan for job in jobs], what)
+        merged: dict[tuple[str, str], Data] = {}
+        for request, jobs in plan:
+            at = (request.parameter_set.name, request.variation.name)
+            data = merged.setdefault(at, Data(request.parameter_set, request.variation))
+            data.records[request.group.name] = [Record(j.point, j.seed, self._reduced[j.key].values) for j in jobs]
+        return list(merged.values())
+
+    def load(self, parameter_set: ParameterSet, overrides: Sequence[str] = ()) -> ScenarioLike:
+        """The study's scenario under a parameter set, with further overrides on top."""
+        return self.backend.load(self.study.scenario, [*parameter_set.overrides(), *overrides])
+
+    def _expand(self, request: Request) -> Iterable[_Job]:
+        group, variation = request.group, request.variation
+        for point, overrides in group.points():
+            more = variation.overrides if variation.applies(point) else ()
+            for seed in range(1, group.seeds + 1):
+                # The first replication of a base run or a reading is the one that figures show.
+                shown = seed == 1 and variation.role != "sensitivity"
+                scenario = self.load(request.parameter_set, [*overrides, *more, f"scenario.seed={seed}"])
+                yield _Job(point, seed, scenario, scenario.hash(), group.reduce, shown)
+
+    def _make(self, jobs: Iterable[_Job], what: str) -> None:
+        """Runs the scenarios that are not known yet, in chunks."""
+        batches: dict[str, dict[str, _Job]] = {}  # by scenario hash, then by reducer
+        for job in jobs:
+            known = self._reduced.get(job.key)
+            if known is None or (job.shown and not known.shown):
+                batch = batches.setdefault(job.scenario_hash, {})
+                if job.reduce not in batch or job.shown:
+                    batch[job.reduce] = job
+        total = self.done + len(batches)
+        self._report(total, what)
+        for chunk in _chunks(list(batches.values()), _CHUNK_PER_WORKER * (self.jobs or os.cpu_count() or 1)):
+            scenarios = [next(iter(batch.values())).scenario for batch in chunk]
+            outputs = self.backend.run_many(scenarios, self.jobs)
+            for batch, output in zip(chunk, outputs, strict=True):
+                for job in batch.values():
+                    reducer: Reducer = self.study.function(job.reduce)
+                    values = reducer(Run(output, job.scenario, job.seed, job.shown))
+                    self._reduced[job.key] = _Reduced(values, job.shown)
+            self.done += len(chunk)
+            self._report(total, what)
+
+    def _report(self, total: int, what: str) -> None:
+        if self.progress is not None:
+            self.progress(self.done, total, what)
+
+
+@dataclass(frozen=True)
+class _Job:
+    point: Point
+    seed: int
+    scenario: ScenarioLike
+    scenario_hash: str
+    reduce: str
+    shown: bool
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.scenario_hash, self.reduce)
+
+
+@dataclass(frozen=True)
+class _Reduced:
+    values: Values
+    shown: bool
+
+
+def _chunks(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    return (items[first : first + size] for first in range(0, len(items), size))
+
+
+def narrowed(group: Group, only: Mapping[str, tuple[Any, ...]], seeds: int, overrides: Sequence[str]) -> Group:
+    """The group with fewer options on some axes, other seeds and further overrides: for sensitivity runs."""
+    axes = []
+    for axis in group.axes:
+        keep = only.get(axis.name)
+        options = {k: v for k, v in axis.options.items() if keep is None or k in keep}
+        if not options:
+            raise StudyError(f"group {group.name!r}: no option of axis {axis.name!r} is left")
+        axes.append(Axis(axis.name, options))
+    return Group(
+        name=group.name,
+        purpose=group.purpose,
+        reduce=group.reduce,
+        seeds=min(group.seeds, seeds),
+        overrides=(*group.overrides, *overrides),
+        axes=tuple(axes),
+    )
+
+
+_CHUNK_PER_WORKER = 8

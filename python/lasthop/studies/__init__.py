@@ -1,0 +1,1 @@
+"""Reproductions of published studies; each is a folder that `lasthop.harness` runs."""

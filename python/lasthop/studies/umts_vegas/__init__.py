@@ -1,0 +1,1 @@
+"""TCP Vegas and Reno over UMTS: see README.md in this folder."""

@@ -1,0 +1,114 @@
+import pytest
+
+from lasthop.harness import judge as j
+from lasthop.harness.conduct import with_switch
+from lasthop.harness.definition import Variation
+from lasthop.harness.judge import Finding
+from lasthop.harness.stats import Estimate
+
+
+def near(mean: float, spread: float = 0.01, n: int = 10) -> Estimate:
+    """`n` replications round a mean."""
+    return Estimate.of([mean + spread * (i - (n - 1) / 2) / n for i in range(n)])
+
+
+def test_a_band_judges_the_mean() -> None:
+    assert j.in_band("x", near(5), (4, 6)).passed
+    assert not j.in_band("x", near(6.5), (4, 6)).passed
+    assert not j.in_band("x", near(3.5), (4, 6)).passed
+
+
+def test_an_interval_over_the_edge_of_a_band_is_noted() -> None:
+    check = j.in_band("x", near(5.95, 2), (4, 6))
+    assert check.passed
+    assert "reaches over" in check.note
+    assert j.in_band("x", near(5), (4, 6)).note == ""
+
+
+def test_an_order_must_hold_beyond_the_interval() -> None:
+    assert j.ordered({"a": near(1), "b": near(2), "c": near(3)}).passed
+    assert not j.ordered({"a": near(2), "b": near(1)}).passed
+    noisy = Estimate.of([1, 5, 2, 8, 3, 9, 1, 7, 2, 6])
+    shifted = Estimate.of([5, 2, 8, 3, 9, 1, 7, 2, 6, 2])
+    check = j.ordered({"a": noisy, "b": shifted})
+    assert noisy.mean < shifted.mean
+    assert not check.passed
+    assert "not beyond" in check.note
+
+
+def test_common_random_numbers_sharpen_an_order() -> None:
+    base = [1, 5, 2, 8, 3, 9, 1, 7, 2, 6]
+    assert j.ordered({"a": Estimate.of(base), "b": Estimate.of([x + 0.1 for x in base])}).passed
+
+
+def test_an_order_of_few_replications_says_so() -> None:
+    assert "n = 2" in j.ordered({"a": near(1, n=2), "b": near(2, n=2)}).note
+    assert "one replication" in j.ordered({"a": near(1, n=1), "b": near(2, n=1)}).note
+
+
+def test_equality_is_a_matter_of_percent() -> None:
+    assert j.equal_within({"a": near(100), "b": near(104)}, 5).passed
+    assert not j.equal_within({"a": near(100), "b": near(110)}, 5).passed
+    assert j.equal_within({"a": near(0, 0), "b": near(0, 0)}, 5).passed
+    assert not j.equal_within({"a": near(-1, 0), "b": near(1, 0)}, 5).passed
+
+
+def test_a_trend_names_the_step_that_breaks_it() -> None:
+    xs = [0, 5, 10]
+    assert j.monotone("y", xs, [near(9), near(5), near(2)], "falling").passed
+    check = j.monotone("y", xs, [near(9), near(5), near(6)], "falling")
+    assert not check.passed
+    assert "from 5 to 10" in check.note
+    assert j.monotone("y", xs, [near(9), near(5), near(5.5)], "falling", slack=1).passed
+    assert not j.monotone("y", xs, [near(9), near(5), near(2)], "rising").passed
+
+
+def test_slope_and_rank_correlation_have_the_sign_of_the_trend() -> None:
+    assert j.slope([1, 2, 3], [near(1, 0), near(3, 0), near(5, 0)]).mean == pytest.approx(2)
+    assert j.rank_correlation([64, 128, 256], [3, 2, 1]) == pytest.approx(-1)
+    assert j.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
+    assert j.rank_correlation([1, 2], [5, 5]) == 0
+
+
+def test_bounds_and_counts() -> None:
+    assert j.at_most("x", near(1), 1.5).passed
+    assert not j.at_most("x", near(2), 1.5).passed
+    assert j.at_least("x", near(2), 1.5).passed
+    assert not j.at_least("x", near(1), 1.5).passed
+    assert not j.above("count", near(0, 0), 0).passed
+    assert j.above("count", near(0.1, 0), 0).passed
+    assert j.exact("pi", 3.0, 3.0).passed
+    assert not j.exact("pi", 3.1, 3.0).passed
+
+
+def test_one_failing_part_makes_a_claim_differ_and_is_named() -> None:
+    good, bad = j.at_most("good", near(1), 2), j.at_most("bad", near(3), 2)
+    assert j.all_of([good]).verdict == "agrees"
+    finding = j.all_of([good, bad])
+    assert finding.verdict == "differs"
+    assert "outside: bad" in finding.note
+
+
+def test_ours_is_a_number_or_an_object_with_intervals_in_the_same_shape() -> None:
+    one = j.all_of([j.at_most("a", near(1), 2)])
+    assert one.ours == pytest.approx(1)
+    assert len(one.ci95) == 2
+    two = j.all_of([j.at_most("a", near(1), 2), j.at_most("b", near(1, n=1), 2)])
+    assert set(two.ours) == set(two.ci95) == {"a", "b"}
+    assert two.ci95["b"] is None
+    assert two.n == 1
+
+
+def test_a_contradicted_claim_is_ambiguous_and_still_prints_ours() -> None:
+    finding = j.contradicted(j.all_of([j.at_most("a", near(3), 2)]), "the text says both")
+    assert finding.verdict == "ambiguous"
+    assert finding.ours == pytest.approx(3)
+
+
+def test_a_mechanism_whose_test_also_passes_when_off_shows_nothing() -> None:
+    off = Variation("the switch", "switch")
+    agrees, differs = Finding("agrees", "on"), Finding("differs", "off")
+    assert with_switch(agrees, differs, off).verdict == "agrees"
+    assert with_switch(agrees, agrees, off).verdict == "differs"
+    assert "shows no mechanism" in with_switch(agrees, agrees, off).note
+    assert with_switch(differs, agrees, off).verdict == "differs"

@@ -1,0 +1,459 @@
+"""The harness end to end on a made-up study: throughput falls with loss, by how much a made-up simulator says."""
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lasthop.harness import StudyError, StudyResult, load_study, run_study
+from lasthop.harness.definition import scaled, toml_value
+from tests.harness_fakes import FakeBackend, FakeScenario, Tables
+
+SCENARIO = """
+[scenario]
+duration = "100 s"
+seed = 1
+[link.a]
+delay = "10 ms"
+loss = 0
+arq = true
+"""
+
+STUDY = """
+[study]
+name = "made-up"
+title = "A made-up study"
+source = "Nobody, 2004"
+summary = "Throughput falls with loss."
+primary = "tuned"
+
+[parameter_set.plain]
+about = "as stated"
+[[parameter_set.plain.value]]
+name = "delay"
+key = "link.a.delay"
+value = "10 ms"
+tag = "P"
+source = "table 1"
+
+[parameter_set.tuned]
+extends = "plain"
+about = "one value fitted"
+[[parameter_set.tuned.value]]
+name = "delay"
+key = "link.a.delay"
+value = "20 ms"
+tag = "X"
+source = "fitted"
+calibrated = true
+
+[group.rates]
+purpose = "the curve"
+reduce = "reduce_run"
+seeds = 3
+[group.rates.axes.loss]
+values = [0, 10, 20]
+set = ["link.a.loss={value}"]
+[group.rates.quick]
+seeds = 1
+axes = { loss = [0, 20] }
+
+[group.extra]
+purpose = "only in the full form"
+reduce = "reduce_run"
+quick = false
+[group.extra.axes.mode.options]
+usual = []
+other = ["link.a.mode=other"]
+
+[[reading]]
+name = "other mode"
+about = "the text can also mean this"
+set = ["link.a.mode=other"]
+claims = ["T1"]
+
+[sensitivity]
+step = 0.2
+seeds = 1
+[sensitivity.quick]
+only = { loss = [0, 20] }
+
+[[echo]]
+title = "Table 1"
+rows = [{ item = "delay", says = "10 ms", key = "link.a.delay" }, { item = "nothing", says = "-" }]
+"""
+
+CLAIMS = """
+[[claim]]
+id = "T1"
+kind = "N"
+figure = "1"
+says = "At 20 % the throughput is 60."
+paper = 60
+test = "55-65"
+evaluator = "at_twenty"
+groups = ["rates"]
+[[claim.ablation]]
+name = "half the loss"
+about = "loss counts twice"
+set = ["link.a.loss=9"]
+where = { loss = [20] }
+
+[[claim]]
+id = "T2"
+kind = "M"
+says = "ARQ delivers everything."
+test = "no drops; drops without ARQ"
+evaluator = "nothing_lost"
+groups = ["rates"]
+[claim.switch]
+name = "ARQ off"
+set = ["link.a.arq=false"]
+
+[[claim]]
+id = "T3"
+kind = "S"
+says = "Needs the long runs."
+test = "present"
+evaluator = "needs_extra"
+groups = ["extra"]
+
+[[claim]]
+id = "T4"
+kind = "N"
+says = "One and one is two."
+test = "exact"
+evaluator = "arithmetic"
+"""
+
+CODE = """
+from matplotlib.figure import Figure as MplFigure
+
+from lasthop.harness import Figure, TableView
+from lasthop.harness import judge as j
+
+
+def reduce_run(run):
+    row = run.row("flows")
+    values = {"rate": row["rate"], "lost": float(run.table("drops").num_rows), "seed": run.seed}
+    if run.shown:
+        values["trace"] = [1, 2, 3]
+    return values
+
+
+def at_twenty(claim, data):
+    return j.all_of([j.in_band("rate", data.estimate("rates", "rate", loss=20), (55, 65))], ["figure 1"])
+
+
+def nothing_lost(claim, data):
+    return j.all_of([j.at_most("lost", data.estimate("rates", "lost", loss=20), 0)])
+
+
+def needs_extra(claim, data):
+    return j.all_of([j.at_least("rate", data.estimate("extra", "rate", mode="other"), 0)])
+
+
+def arithmetic(claim, data):
+    return j.all_of([j.exact("1 + 1", 1 + 1, 2)])
+
+
+def figures(evidence):
+    data = evidence.of(evidence.main_set)
+    fig = MplFigure(figsize=(2, 2))
+    losses = data.labels("rates", "loss")
+    rates = [data.estimate("rates", "rate", loss=x).mean for x in losses]
+    fig.add_subplot().plot(losses, rates)
+    yield Figure("curve", "Figure 1", "A curve.", fig, {"curve": {"loss": losses, "rate": rates}})
+
+
+def tables(evidence):
+    yield TableView("numbers", "Numbers", ("loss", "rate"), ((0, 1), (20, 2)), "a note")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "study"
+    path.mkdir()
+    for name, text in (
+        ("scenario.toml", SCENARIO),
+        ("study.toml", STUDY),
+        ("claims.toml", CLAIMS),
+        ("study.py", CODE),
+    ):
+        (path / name).write_text(text, encoding="utf-8")
+    return path
+
+
+def change(folder: Path, name: str, old: str, new: str) -> None:
+    path = folder / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def simulate(scenario: FakeScenario) -> Tables:
+    """100 minus twice the loss, a little more in other modes, less with delay, a little noise by seed."""
+    rate = 100 - 2 * scenario.get("link.a.loss") + scenario.seed / 10
+    if scenario.get("link.a.mode") == "other":
+        rate += 10
+    if scenario.get("link.a.delay") == "24 ms":
+        rate -= 20
+    drops = 0 if scenario.get("link.a.arq") else 2
+    return {"flows": pa.table({"rate": [rate]}), "drops": pa.table({"time_s": [0.0] * drops})}
+
+
+def run(folder: Path, backend: FakeBackend | None = None, **options: object) -> StudyResult:
+    defaults = {"out": folder.parent / "out", "jobs": 1, "backend": backend or FakeBackend(simulate)}
+    return run_study(folder, **{**defaults, **options})  # type: ignore[arg-type]
+
+
+def claims_of(result: StudyResult, parameter_set: str = "tuned") -> dict[str, dict[str, object]]:
+    content = json.loads((result.folder / "claims.json").read_text(encoding="utf-8"))
+    return {c["id"]: c for c in content["parameter_sets"][parameter_set]["claims"]}
+
+
+def test_a_study_leaves_a_complete_folder(folder: Path) -> None:
+    result = run(folder)
+    present = {str(p.relative_to(result.folder)) for p in result.folder.rglob("*") if p.is_file()}
+    assert present == {
+        "report.html",
+        "claims.json",
+        "config.json",
+        "figures/curve.svg",
+        "figures/curve.pdf",
+        "data/curve.csv",
+        "data/curve.parquet",
+        "data/numbers.csv",
+        "scenarios/plain.toml",
+        "scenarios/tuned.toml",
+    }
+    assert not result.folder.with_name("out.partial").exists()
+    report = result.report.read_text(encoding="utf-8")
+    assert "At 20 % the throughput is 60." in report
+    assert "http://" not in report.replace("http://www.w3.org", "")
+    with (result.folder / "data" / "curve.csv").open(encoding="utf-8") as file:
+        assert next(csv.reader(file)) == ["loss", "rate"]
+
+
+def test_each_claim_gets_its_verdict_with_interval(folder: Path) -> None:
+    claims = claims_of(run(folder))
+    assert claims["T1"]["verdict"] == "agrees"
+    assert claims["T1"]["ours"] == pytest.approx(60.2)
+    # seeds 1, 2, 3: 60.1, 60.2, 60.3; 4.3027 * 0.1 / sqrt(3) = 0.2484
+    assert claims["T1"]["ci95"] == pytest.approx([59.9516, 60.4484], abs=1e-4)
+    assert "n = 3" in str(claims["T1"]["note"])
+    assert claims["T3"]["verdict"] == "agrees"
+    assert claims["T4"]["verdict"] == "agrees"
+
+
+def test_json_is_one_object_with_the_primary_set_and_all_sets(folder: Path) -> None:
+    result = run(folder).to_json_dict()
+    assert result["study"] == "made-up"
+    assert result["parameter_set"] == "tuned"
+    assert set(result["claims"][0]) == {"id", "kind", "paper", "ours", "ci95", "verdict", "note"}
+    assert set(result["parameter_sets"]) == {"plain", "tuned"}
+    assert result["claims"] == result["parameter_sets"]["tuned"]
+    assert result["seconds"] >= 0
+    json.dumps(result, allow_nan=False)
+
+
+def test_a_mechanism_is_judged_on_and_off(folder: Path) -> None:
+    claim = claims_of(run(folder))["T2"]
+    assert claim["verdict"] == "agrees"
+    assert claim["switched_off"]["verdict"] == "differs"  # type: ignore[index]
+
+
+def test_a_mechanism_that_the_switch_does_not_move_is_no_mechanism(folder: Path) -> None:
+    def always_delivers(scenario: FakeScenario) -> Tables:
+        return {**simulate(scenario), "drops": pa.table({"time_s": []})}
+
+    claim = claims_of(run(folder, FakeBackend(always_delivers)))["T2"]
+    assert claim["verdict"] == "differs"
+
+
+def test_a_claim_that_differs_is_shown_with_the_run_that_turns_it(folder: Path) -> None:
+    change(folder, "claims.toml", "link.a.loss=9", "link.a.loss=20")
+    change(folder, "study.py", "(55, 65)", "(75, 85)")
+    still = claims_of(run(folder))["T1"]
+    assert still["verdict"] == "differs"
+    assert [a["verdict"] for a in still["ablations"]] == ["differs"]  # type: ignore[attr-defined]
+    change(folder, "claims.toml", "link.a.loss=20", "link.a.loss=10")
+    turned = claims_of(run(folder))["T1"]
+    assert [a["verdict"] for a in turned["ablations"]] == ["agrees"]  # type: ignore[attr-defined]
+
+
+def test_ablations_of_claims_that_agree_are_not_run(folder: Path) -> None:
+    backend = FakeBackend(simulate)
+    assert "ablations" not in claims_of(run(folder, backend))["T1"]
+    assert not any(s.get("link.a.loss") == 9 for s in backend.ran)
+
+
+def test_other_readings_stand_beside_the_main_one(folder: Path) -> None:
+    claims = claims_of(run(folder))
+    reading = claims["T1"]["readings"]["other mode"]  # type: ignore[index]
+    assert reading["verdict"] == "differs"
+    assert reading["ours"] == pytest.approx(70.2)
+    assert claims["T2"]["readings"] == {}
+
+
+def test_each_claim_is_judged_again_at_both_ends_of_each_calibrated_value(folder: Path) -> None:
+    result = run(folder)
+    cells = claims_of(result)["T1"]["sensitivity"]
+    assert [(c["at"], c["verdict"]) for c in cells] == [("16 ms", "agrees"), ("24 ms", "differs")]  # type: ignore[attr-defined]
+    assert "sensitivity" not in claims_of(result, "plain")["T1"]
+
+
+def test_a_value_that_the_model_refuses_is_said_not_hidden(folder: Path) -> None:
+    change(folder, "study.toml", 'key = "link.a.delay"\nvalue = "20 ms"', 'key = "link.a.delay"\nvalue = "20 ms"')
+
+    class Strict(FakeBackend):
+        def load(self, path: Path, overrides):  # type: ignore[no-untyped-def]
+            return super().load(path, [o.replace('"16 ms"', "refused") for o in overrides])
+
+    cells = claims_of(run(folder, Strict(simulate)))["T1"]["sensitivity"]
+    assert [c["verdict"] for c in cells] == ["not-testable", "differs"]  # type: ignore[attr-defined]
+    assert "refuse" in cells[0]["note"]  # type: ignore[index]
+
+
+def test_identical_scenarios_run_once(folder: Path) -> None:
+    backend = FakeBackend(simulate)
+    run(folder, backend)
+    hashes = [s.hash() for s in backend.ran]
+    assert len(hashes) == len(set(hashes))
+    # Sets x (rates 3 x 3; extra: "other" only, "usual" is the rates' first point) x ..., and the reading's overlap.
+    assert len(hashes) > 9 * 2
+
+
+def test_memory_is_bounded_by_the_chunk(folder: Path) -> None:
+    backend = FakeBackend(simulate)
+    run(folder, backend, jobs=1)
+    assert backend.largest_chunk <= 8 < len(backend.ran)
+
+
+def test_seeds_are_run_indices(folder: Path) -> None:
+    backend = FakeBackend(simulate)
+    run(folder, backend, parameter_sets=["plain"], reps=2)
+    assert {s.seed for s in backend.ran} == {1, 2}
+
+
+def test_the_quick_form_is_smaller_and_says_what_it_cannot_judge(folder: Path) -> None:
+    full, quick = FakeBackend(simulate), FakeBackend(simulate)
+    run(folder, full)
+    result = run(folder, quick, quick=True, out=folder.parent / "quick")
+    assert len(quick.ran) < len(full.ran)
+    claims = claims_of(result)
+    assert claims["T3"]["verdict"] == "not-testable"
+    assert "quick form" in str(claims["T3"]["note"])
+    assert claims["T1"]["ci95"] is None
+    assert "n = 1" in str(claims["T1"]["note"])
+    assert "Quick form" in result.report.read_text(encoding="utf-8")
+
+
+def test_the_same_study_leaves_the_same_bytes_whatever_the_jobs(folder: Path) -> None:
+    first = run(folder, out=folder.parent / "a", jobs=1)
+    second = run(folder, out=folder.parent / "b", jobs=3)
+    for path in sorted(p for p in first.folder.rglob("*") if p.is_file()):
+        other = second.folder / path.relative_to(first.folder)
+        assert path.read_bytes() == other.read_bytes(), path.name
+
+
+def test_progress_ends_at_the_total(folder: Path) -> None:
+    seen: list[tuple[int, int, str]] = []
+    result = run(folder, progress=lambda done, total, what: seen.append((done, total, what)))
+    assert seen[-1][0] == seen[-1][1] == result.runs
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+
+
+def test_the_echo_shows_what_the_runs_had(folder: Path) -> None:
+    result = run(folder)
+    config = json.loads((result.folder / "config.json").read_text(encoding="utf-8"))
+    assert config["tables"]["Table 1"][0]["ours"] == {"plain": "10 ms", "tuned": "20 ms"}
+    assert config["tables"]["Table 1"][0]["paper"] == "10 ms"
+    assert config["parameter_sets"]["tuned"]["values"][0]["tag"] == "X"
+
+
+def test_an_earlier_result_is_replaced_but_nothing_else(folder: Path) -> None:
+    run(folder)
+    assert run(folder).report.exists()
+    other = folder.parent / "mine"
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    with pytest.raises(StudyError, match="something else"):
+        run(folder, out=other)
+    assert (other / "thesis.tex").exists()
+
+
+def test_a_failing_figure_leaves_no_folder(folder: Path) -> None:
+    change(folder, "study.py", "fig = MplFigure", 'raise RuntimeError("no ink")\n    fig = MplFigure')
+    with pytest.raises(RuntimeError, match="no ink"):
+        run(folder)
+    assert not (folder.parent / "out").exists()
+    assert not (folder.parent / "out.partial").exists()
+
+
+def test_more_than_five_calibrated_values_are_refused(folder: Path) -> None:
+    more = "".join(
+        f'[[parameter_set.tuned.value]]\nname = "v{i}"\nkey = "link.a.v{i}"\nvalue = {i}\ntag = "X"\nsource = "-"\n'
+        "calibrated = true\n"
+        for i in range(5)
+    )
+    change(folder, "study.toml", "[group.rates]\n", more + "[group.rates]\n")
+    with pytest.raises(StudyError, match="at most 5"):
+        load_study(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("claims.toml", 'id = "T4"', 'id = "T1"', "used twice"),
+        ("claims.toml", 'kind = "S"', 'kind = "Q"', "kind must be"),
+        ("claims.toml", 'groups = ["extra"]', 'groups = ["missing"]', "does not have"),
+        ("claims.toml", 'evaluator = "arithmetic"', 'evaluator = "astrology"', "no function"),
+        ("claims.toml", '[claim.switch]\nname = "ARQ off"\nset = ["link.a.arq=false"]', "", "names no switch"),
+        ("study.toml", 'claims = ["T1"]', 'claims = ["T9"]', "unknown claims"),
+        ("study.toml", 'primary = "tuned"', 'primary = "tunes"', "no parameter set"),
+        ("study.toml", "[study]", "[study", "study.toml"),
+    ],
+)
+def test_mistakes_in_a_study_are_named(folder: Path, name: str, old: str, new: str, message: str) -> None:
+    change(folder, name, old, new)
+    with pytest.raises(StudyError, match=message):
+        load_study(folder)
+
+
+def test_an_unknown_study_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(StudyError, match="umts-vegas"):
+        run_study("umts-vagas")
+
+
+def test_nonsense_replications_are_refused(folder: Path) -> None:
+    with pytest.raises(StudyError, match="at least 1"):
+        run(folder, reps=0)
+
+
+@pytest.mark.parametrize(
+    ("value", "factor", "integer", "expected"),
+    [
+        ("28 ms", 0.8, False, "22.4 ms"),
+        ("50 %", 1.2, False, "60 %"),
+        (128, 0.8, True, 102),
+        (128, 1.2, False, 154),
+        (0.5, 1.2, False, 0.6),
+        ("28 ms", 1.0, False, "28 ms"),
+    ],
+)
+def test_values_scale_with_their_units(value: object, factor: float, integer: bool, expected: object) -> None:
+    assert scaled(value, factor, integer) == expected
+
+
+def test_what_has_no_number_cannot_be_scaled() -> None:
+    with pytest.raises(StudyError, match="no quantity"):
+        scaled("unlimited", 0.8)
+
+
+def test_values_are_written_as_toml() -> None:
+    assert toml_value('a "b"') == '"a \\"b\\""'
+    assert toml_value({"k": [1, True, 0.5]}) == "{ k = [1, true, 0.5] }"

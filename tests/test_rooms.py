@@ -1,0 +1,152 @@
+"""The rooms of ARCHITECTURE.md hold: no dependency arrow beyond its table, studies use the public package only."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE_HEADING = "### Allowed arrows"
+SECTIONS = ("dependencies", "dev-dependencies", "build-dependencies")
+
+
+def allowed_arrows(text: str) -> dict[str, dict[str, set[str]]]:
+    """Reads the table below `TABLE_HEADING`: room -> the rooms and the fenced libraries that it may name."""
+    body = text.split(TABLE_HEADING, 1)[1]
+    arrows: dict[str, dict[str, set[str]]] = {}
+    for line in body.splitlines():
+        if line.startswith("#"):
+            break
+        cells = [c.strip() for c in line.strip().strip("|").split("|")]
+        names = [set(re.findall(r"`([\w-]+)`", c)) for c in cells]
+        if line.startswith("|") and len(cells) == 3 and len(names[0]) == 1:
+            arrows[names[0].pop()] = {"rooms": names[1], "libraries": names[2]}
+    return arrows
+
+
+def crates() -> list[Path]:
+    return sorted((ROOT / "crates").glob("*/Cargo.toml"))
+
+
+def dependencies(manifest: dict[str, object]) -> set[str]:
+    """Every dependency of a manifest, of any kind and for any platform, by the name of its package."""
+    tables = [manifest, *manifest.get("target", {}).values()]  # type: ignore[attr-defined]
+    found = set()
+    for table in tables:
+        for section in SECTIONS:
+            for name, how in table.get(section, {}).items():
+                found.add(how.get("package", name) if isinstance(how, dict) else name)
+    return found
+
+
+def wrong_arrows(room: str, uses: set[str], arrows: dict[str, dict[str, set[str]]]) -> list[str]:
+    if room not in arrows:
+        return [f"{room}: has no row in ARCHITECTURE.md"]
+    wrong = []
+    fenced = set().union(*(a["libraries"] for a in arrows.values()))
+    for name in sorted(uses):
+        if name.startswith("lasthop-"):
+            if name.removeprefix("lasthop-") not in arrows[room]["rooms"]:
+                wrong.append(f"{room} -> {name.removeprefix('lasthop-')}")
+        elif name in fenced and name not in arrows[room]["libraries"]:
+            wrong.append(f"{room} -> {name} (only {', '.join(r for r in arrows if name in arrows[r]['libraries'])})")
+    return wrong
+
+
+ARROWS = allowed_arrows((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", crates(), ids=lambda p: p.parent.name)
+def test_a_crate_has_no_arrow_that_the_table_does_not_allow(path: Path) -> None:
+    manifest = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert manifest["package"]["name"] == f"lasthop-{path.parent.name}"
+    assert wrong_arrows(path.parent.name, dependencies(manifest), ARROWS) == []
+
+
+def test_the_rooms_are_found() -> None:
+    assert {"units", "engine", "sim", "py"} <= {p.parent.name for p in crates()}
+
+
+def test_the_table_points_only_downwards() -> None:
+    """Whoever allows a new arrow in the table cannot close a circle with it."""
+    below: set[str] = set()
+    waiting = dict(ARROWS)
+    while waiting:
+        free = [room for room, a in waiting.items() if a["rooms"] <= below]
+        assert free, f"these rooms stand in a circle, or name a room without a row: {sorted(waiting)}"
+        below.update(free)
+        waiting = {room: a for room, a in waiting.items() if room not in below}
+
+
+def test_protocol_rooms_never_see_each_other() -> None:
+    siblings = {"tcp", "ran", "wifi"}
+    for room in siblings & ARROWS.keys():
+        assert not ARROWS[room]["rooms"] & (siblings | {"sim", "py"}), room
+
+
+def test_every_room_with_a_row_exists_or_is_named_as_to_come() -> None:
+    to_come = {"wifi"}
+    assert set(ARROWS) - {p.parent.name for p in crates()} <= to_come
+
+
+def test_a_wrong_arrow_is_found() -> None:
+    """The test of the test."""
+    assert wrong_arrows("tcp", {"lasthop-net"}, ARROWS) == ["tcp -> net"]
+    assert wrong_arrows("net", {"pyo3"}, ARROWS) == ["net -> pyo3 (only py)"]
+    assert wrong_arrows("attic", set(), ARROWS) == ["attic: has no row in ARCHITECTURE.md"]
+    assert wrong_arrows("ran", {"lasthop-net", "serde"}, ARROWS) == []
+    assert dependencies({"target": {"cfg(unix)": {"dependencies": {"x": {"package": "lasthop-sim"}}}}}) == {
+        "lasthop-sim"
+    }
+
+
+def studies() -> list[Path]:
+    return sorted((ROOT / "python" / "lasthop" / "studies").glob("*/**/*.py"))
+
+
+def private_imports(source: str, depth: int) -> list[str]:
+    """Modules that a study must not import: private ones of the package, and relative ones outside its folder.
+
+    `depth`: how many folders lie between the file and its study's folder.
+    """
+    wrong = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif node.level > depth + 1:
+            wrong.append(f"line {node.lineno}: {'.' * node.level}{node.module or ''}")
+        elif node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            top, *parts = name.split(".")
+            if top == "lasthop" and any(p.startswith("_") and not p.startswith("__") for p in parts):
+                wrong.append(f"line {node.lineno}: {name}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", studies(), ids=lambda p: "/".join(p.parts[-2:]))
+def test_a_study_imports_only_the_public_package(path: Path) -> None:
+    parts = path.parts
+    home = len(parts) - 1 - parts[::-1].index("studies")
+    depth = len(parts) - home - 3
+    assert private_imports(path.read_text(encoding="utf-8"), depth) == []
+
+
+def test_a_private_import_is_found() -> None:
+    """The test of the test."""
+    assert private_imports("from lasthop import _core", 0) == ["line 1: lasthop._core"]
+    assert private_imports("import lasthop._results", 0) == ["line 1: lasthop._results"]
+    assert private_imports("from ..other import claims", 0) == ["line 1: ..other"]
+    assert private_imports("import lasthop as lh\nfrom lasthop import __version__\nfrom .plots import a", 0) == []
