@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lasthop_units::{Bitrate, Bytes, Duration, HopId, Ratio};
+use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,16 +77,16 @@ impl DirectionConfig {
         }
     }
 
-    /// The link, with draws of its own (`seed`, `hop`). `trace` is what [`DirectionConfig::trace`] names; without
+    /// The link, with draws of its own (`seed`, `entity`). `trace` is what [`DirectionConfig::trace`] names; without
     /// one the link is a pipe.
-    pub fn build(&self, trace: Option<Arc<Trace>>, seed: u64, hop: HopId) -> Link {
+    pub fn build(&self, trace: Option<Arc<Trace>>, seed: u64, entity: u64) -> Link {
         let queue = self.queue.build();
         match trace {
-            None => Link::Pipe(Pipe::new(self.rate, queue, self.wire(), seed, hop)),
+            None => Link::Pipe(Pipe::new(self.rate, queue, self.wire(), seed, entity)),
             Some(trace) => {
                 let opportunity = self.opportunity.map_or(Playback::default().opportunity, |o| o.0 as u32);
                 let playback = Playback { opportunity, end: self.trace_end, offset: self.trace_offset };
-                Link::Trace(TraceLink::new(trace, playback, queue, self.wire(), seed, hop))
+                Link::Trace(TraceLink::new(trace, playback, queue, self.wire(), seed, entity))
             }
         }
     }

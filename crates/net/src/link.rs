@@ -3,7 +3,7 @@
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::pipe::{Account, Occupancy};
-use crate::{Item, Limit, Pipe, PipeOut, Queue, TraceLink};
+use crate::{Item, Limit, Pipe, PipeOut, Queue, TraceLink, WireModel};
 
 /// One direction of a link: with a rate, or along a trace. The contract is [`Pipe`]'s.
 #[derive(Clone, Debug)]
@@ -61,6 +61,10 @@ impl Link {
     /// A new loss probability (0 to 1) for packets that leave after `now`.
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
         each!(self, l => l.set_loss(now, loss, out))
+    }
+    /// What the wire does to packets that leave after `now`.
+    pub fn set_wire(&mut self, now: Instant, wire: WireModel, out: &mut PipeOut) {
+        each!(self, l => l.set_wire(now, wire, out))
     }
     /// A new queue limit from `now` on.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {

@@ -105,19 +105,22 @@ pub enum DropCause {
     FragmentationNeeded,
     /// Not all its fragments arrived in time.
     ReassemblyTimeout,
+    /// A fragment whose bytes had arrived already.
+    DuplicateFragment,
     /// No way to the destination.
     NoRoute,
 }
 
 impl DropCause {
     /// Every cause.
-    pub const ALL: [DropCause; 7] = [
+    pub const ALL: [DropCause; 8] = [
         DropCause::QueueFull,
         DropCause::Aqm,
         DropCause::Loss,
         DropCause::Corruption,
         DropCause::FragmentationNeeded,
         DropCause::ReassemblyTimeout,
+        DropCause::DuplicateFragment,
         DropCause::NoRoute,
     ];
 
@@ -130,6 +133,7 @@ impl DropCause {
             DropCause::Corruption => "corruption",
             DropCause::FragmentationNeeded => "fragmentation-needed",
             DropCause::ReassemblyTimeout => "reassembly-timeout",
+            DropCause::DuplicateFragment => "duplicate-fragment",
             DropCause::NoRoute => "no-route",
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! Order at one moment: what leaves the queue at `now` has left before what arrives at `now` is judged.
 
-use lasthop_units::{Bitrate, Bytes, Duration, HopId, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
 use crate::wire::{Wire, WireModel};
 use crate::{Item, Limit, PipeOut, Queue};
@@ -57,12 +57,12 @@ pub struct Account {
 }
 
 impl Pipe {
-    /// A pipe with draws of its own (`seed`, `hop`). `rate` `None` is infinitely fast, zero is stopped.
-    pub fn new(rate: Option<Bitrate>, queue: Queue, wire: WireModel, seed: u64, hop: HopId) -> Pipe {
+    /// A pipe with draws of its own (`seed`, `entity`). `rate` `None` is infinitely fast, zero is stopped.
+    pub fn new(rate: Option<Bitrate>, queue: Queue, wire: WireModel, seed: u64, entity: u64) -> Pipe {
         Pipe {
             rate,
             queue,
-            wire: Wire::new(wire, seed, hop),
+            wire: Wire::new(wire, seed, entity),
             free_at: Instant::ZERO,
             last: (0, Duration::ZERO),
             account: Account::default(),
@@ -181,6 +181,12 @@ impl Pipe {
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.wire.set_model(WireModel { loss, ..*self.wire.model() });
+    }
+
+    /// What the wire does to packets that leave after `now`.
+    pub fn set_wire(&mut self, now: Instant, wire: WireModel, out: &mut PipeOut) {
+        self.catch_up(now, out);
+        self.wire.set_model(wire);
     }
 
     /// A new queue limit from `now` on; what waits already stays.

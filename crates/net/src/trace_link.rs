@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use lasthop_units::{Duration, HopId, Instant};
+use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,21 +78,21 @@ struct Cursor {
 const NS_PER_MS: u64 = 1_000_000;
 
 impl TraceLink {
-    /// A link along `trace` with draws of its own (`seed`, `hop`).
+    /// A link along `trace` with draws of its own (`seed`, `entity`).
     pub fn new(
         trace: Arc<Trace>,
         playback: Playback,
         queue: Queue,
         wire: WireModel,
         seed: u64,
-        hop: HopId,
+        entity: u64,
     ) -> TraceLink {
         let playback = Playback { opportunity: playback.opportunity.max(1), ..playback };
         let mut link = TraceLink {
             trace,
             playback,
             queue,
-            wire: Wire::new(wire, seed, hop),
+            wire: Wire::new(wire, seed, entity),
             cursor: Cursor { base_ns: 0, slot: 0, finished: false },
             partial: None,
             account: Account::default(),
@@ -228,6 +228,12 @@ impl TraceLink {
         self.catch_up(now, out);
         self.wire.set_model(WireModel { loss, ..*self.wire.model() });
     }
+    /// What the wire does to packets that leave after `now`.
+    pub fn set_wire(&mut self, now: Instant, wire: WireModel, out: &mut PipeOut) {
+        self.catch_up(now, out);
+        self.wire.set_model(wire);
+    }
+
     /// A new queue limit from `now` on; what waits already stays.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         self.catch_up(now, out);

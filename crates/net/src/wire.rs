@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Duration, HopId, Id, Instant};
+use lasthop_units::{Duration, Instant};
 
 use crate::{DropCause, Dropped, Item, PipeOut};
 
@@ -54,8 +54,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub fn new(model: WireModel, seed: u64, hop: HopId) -> Wire {
-        let entity = hop.index() as u64;
+    pub fn new(model: WireModel, seed: u64, entity: u64) -> Wire {
         let mut wire = Wire {
             model,
             flights: VecDeque::new(),

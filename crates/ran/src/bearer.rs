@@ -254,7 +254,10 @@ fn report_lost(pdu: &Pdu, end: End, ledger: &mut Ledger, out: &mut BearerOutput)
     }
 }
 
-/// An uplink: what is not given is that of the 64 kbit/s uplink, not of the downlink.
-fn over_uplink_defaults<'de, D: serde::Deserializer<'de>>(d: D) -> Result<DchConfig, D::Error> {
+/// An uplink for serde: what is not given is that of the 64 kbit/s uplink, not of the downlink.
+///
+/// # Errors
+/// What is given is not a channel.
+pub fn over_uplink_defaults<'de, D: serde::Deserializer<'de>>(d: D) -> Result<DchConfig, D::Error> {
     Ok(DchPatch::deserialize(d)?.over(DchConfig::uplink_64k()))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::config::Diagnostics;
+use crate::config::{self, Diagnostics};
 
 /// Why there is no result.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub enum Error {
 impl Error {
     /// A mistake without a place in a file.
     pub fn input(message: impl Into<String>) -> Error {
-        Error::Input(Diagnostics::message(message))
+        Error::Input(Diagnostics(vec![config::Diagnostic::error("", message)]))
     }
     /// A failed file operation.
     pub fn file(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
@@ -36,7 +36,7 @@ impl Error {
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Error::Input(d) => d.to_json(),
-            other => Diagnostics::message(other.to_string()).to_json(),
+            other => Error::input(other.to_string()).to_json(),
         }
     }
 }
@@ -52,6 +52,18 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<config::Diagnostic> for Error {
+    fn from(d: config::Diagnostic) -> Error {
+        Error::Input(d.into())
+    }
+}
+
+impl From<lasthop_capture::CaptureError> for Error {
+    fn from(e: lasthop_capture::CaptureError) -> Error {
+        Error::input(e.to_string())
+    }
+}
 
 impl From<Diagnostics> for Error {
     fn from(d: Diagnostics) -> Error {

@@ -1,3 +1,24 @@
-//! placeholder
+//! The simulator: a scenario goes in, a world runs, tables come out. The one room that knows all others.
+//!
+//! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] take it to the end, [`Simulation`] steps it.
+//! [`RunOutput`] is what a run left behind, in memory or in a folder. [`world`] is the event loop.
 
 pub mod config;
+mod describe;
+mod error;
+mod probe;
+mod results;
+mod run;
+mod simulation;
+mod spec;
+mod trace;
+pub mod world;
+
+pub use describe::{describe, json_schema};
+pub use error::Error;
+pub use probe::tables;
+pub use results::RunOutput;
+pub use run::{run, run_many};
+pub use simulation::Simulation;
+pub use spec::{Scalar, Scenario, Spec};
+pub use trace::import_trace;

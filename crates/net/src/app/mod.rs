@@ -20,7 +20,7 @@ pub use config::{
 pub use stats::{AppStats, Completions};
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Duration, FlowId, Id, Instant};
+use lasthop_units::{Duration, Instant};
 
 use source::Source;
 
@@ -31,6 +31,17 @@ pub enum End {
     A = 0,
     /// The flow's `to`.
     B = 1,
+}
+
+impl End {
+    /// The other end.
+    #[inline]
+    pub const fn other(self) -> End {
+        match self {
+            End::A => End::B,
+            End::B => End::A,
+        }
+    }
 }
 
 /// What an application wants done.
@@ -92,9 +103,9 @@ enum Kind {
 const ENDLESS: u64 = u64::MAX;
 
 impl App {
-    /// The application of `flow`, with draws of its own. `config` is valid for `transport`.
-    pub fn new(config: &AppConfig, transport: Transport, seed: u64, flow: FlowId) -> App {
-        let draw = Draw::new(seed, Purpose::Traffic, flow.index() as u64);
+    /// An application with draws of its own (`seed`, `entity`). `config` is valid for `transport`.
+    pub fn new(config: &AppConfig, transport: Transport, seed: u64, entity: u64) -> App {
+        let draw = Draw::new(seed, Purpose::Traffic, entity);
         let kind = match config {
             AppConfig::Bulk(_) => Kind::Bulk,
             AppConfig::File(c) => Kind::File { size: c.size.0 },
@@ -264,6 +275,13 @@ impl App {
         self.pump(end, out);
     }
 
+    /// The end that sends the bulk of the data.
+    pub fn data_end(&self) -> End {
+        match self.kind {
+            Kind::RequestResponse { .. } => End::B,
+            _ => End::A,
+        }
+    }
     /// What it has done so far.
     pub fn stats(&self) -> &AppStats {
         &self.stats

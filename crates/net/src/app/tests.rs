@@ -5,7 +5,7 @@ use lasthop_units::{Bitrate, Bytes};
 
 fn app(config: AppConfig, transport: Transport) -> App {
     config.validate(transport).unwrap();
-    App::new(&config, transport, 1, FlowId::from_index(0))
+    App::new(&config, transport, 1, 0)
 }
 
 fn ms(t: u64) -> Instant {

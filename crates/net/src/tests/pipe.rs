@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Bitrate, Bytes, Duration, HopId, Id, Instant};
+use lasthop_units::{Bitrate, Bytes, Duration, Id, Instant};
 use proptest::prelude::*;
 
 use crate::testing::item;
@@ -12,7 +12,7 @@ use crate::{DropCause, Limit, Pipe, PipeOut, Queue, WireModel};
 const MBIT: u64 = 1_000_000;
 
 fn pipe(rate: Option<u64>, limit: Limit, wire: WireModel) -> Pipe {
-    Pipe::new(rate.map(Bitrate), Queue::drop_tail(limit), wire, 1, HopId::from_index(0))
+    Pipe::new(rate.map(Bitrate), Queue::drop_tail(limit), wire, 1, 0)
 }
 
 fn delay_ms(ms: u64) -> WireModel {

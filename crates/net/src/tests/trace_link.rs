@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use lasthop_units::{Duration, HopId, Id, Instant};
+use lasthop_units::{Duration, Id, Instant};
 use proptest::prelude::*;
 
 use crate::testing::item;
@@ -13,7 +13,7 @@ use crate::{Limit, PipeOut, Playback, Queue, TraceEnd, TraceLink, WireModel};
 fn link(ms: &[u64], playback: Playback, limit: Limit, delay_ms: u64) -> TraceLink {
     let trace = Arc::new(Trace::from_ms(ms.iter().copied()).unwrap());
     let wire = WireModel { delay: Duration::from_millis(delay_ms), ..WireModel::default() };
-    TraceLink::new(trace, playback, Queue::drop_tail(limit), wire, 1, HopId::from_index(0))
+    TraceLink::new(trace, playback, Queue::drop_tail(limit), wire, 1, 0)
 }
 
 fn collect(link: &mut TraceLink, until: u64, out: &mut PipeOut) -> Vec<(usize, u64)> {

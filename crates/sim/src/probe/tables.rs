@@ -1,22 +1,22 @@
 //! The tables that a run leaves behind: names, columns, units, descriptions. The one place that says so;
 //! `lasthop describe tables` and the reference pages are made from it.
 
-use lasthop_capture::{Column, ColumnKind as K, TableDef};
+use lasthop_capture::{ColumnDef, ColumnType as K, TableDef};
 
 /// A column that always has a value.
-const fn col(name: &'static str, kind: K, unit: &'static str, description: &'static str) -> Column {
-    Column { name, kind, unit, description, nullable: false }
+const fn col(name: &'static str, kind: K, unit: &'static str, description: &'static str) -> ColumnDef {
+    ColumnDef { name, kind, unit, description, nullable: false }
 }
 
 /// A column that may be empty.
-const fn opt(name: &'static str, kind: K, unit: &'static str, description: &'static str) -> Column {
-    Column { name, kind, unit, description, nullable: true }
+const fn opt(name: &'static str, kind: K, unit: &'static str, description: &'static str) -> ColumnDef {
+    ColumnDef { name, kind, unit, description, nullable: true }
 }
 
-const TIME: Column = col("time_s", K::F64, "s", "virtual time since the start of the run");
-const FLOW: Column = col("flow", K::Name, "", "name of the flow");
-const BEARER: Column = col("bearer", K::Name, "", "name of the bearer");
-const DIRECTION: Column = col("direction", K::Name, "", "\"downlink\" (to the UE) or \"uplink\"");
+const TIME: ColumnDef = col("time_s", K::F64, "s", "virtual time since the start of the run");
+const FLOW: ColumnDef = col("flow", K::Name, "", "name of the flow");
+const BEARER: ColumnDef = col("bearer", K::Name, "", "name of the bearer");
+const DIRECTION: ColumnDef = col("direction", K::Name, "", "\"downlink\" (to the UE) or \"uplink\"");
 
 /// One row per flow, written at the end.
 pub static FLOWS: TableDef = TableDef {

@@ -79,7 +79,7 @@ impl Scenario {
             }
         }
         if !at.set.is_empty() {
-            next.spec = match config::from_document::<Spec>(&next.document) {
+            next.spec = match next.document.read::<Spec>() {
                 Ok(spec) => spec,
                 Err(e) => return Err(self.retell(index, at.set.keys().next().map_or("", |k| k), e)),
             };
@@ -111,7 +111,7 @@ impl Scenario {
     fn complaint(&self, index: Option<usize>, key: &str, message: String) -> config::Diagnostic {
         match index {
             Some(i) if key.is_empty() => self.document.error_at(&format!("at.{i}"), message),
-            Some(i) => self.document.error_at_key(&format!("at.{i}.set.{}", config::quote(key)), message),
+            Some(i) => self.document.error_at_key(&format!("at.{i}.set.{}", config::dotted([key])), message),
             None => config::Diagnostic::error("set", message),
         }
     }

@@ -86,7 +86,7 @@ fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diagnostics) {
 
 fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, link) in &spec.link {
-        let path = format!("link.{}", crate::config::quote(name));
+        let path = format!("link.{}", crate::config::dotted([name]));
         check_ends(&link.between, &format!("{path}.between"), doc, found);
         check_mtu(link.mtu, &format!("{path}.mtu"), doc, found);
         let own = [
@@ -104,12 +104,14 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         for forward in [true, false] {
             let d = link.direction(forward);
             let side = if forward { "forward" } else { "reverse" };
-            if let Err(message) = d.pipe.validate() {
-                found.push(doc.error_at(&format!("{path}.{side}"), message));
+            if let Err((key, message)) = d.validate() {
+                found.push(doc.error_at(&format!("{path}.{side}.{key}"), message));
             }
-            let (Some(rate), Some(limit)) = (d.pipe.rate, d.pipe.queue.limit_bytes()) else { continue };
+            let limit = d.queue.limit();
+            let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
+            let (Some(rate), Some(limit)) = (d.rate, bytes) else { continue };
             // The delay of one link is a lower bound of the path's.
-            let bdp = rate.bytes_in(d.pipe.delay * 2);
+            let bdp = rate.bytes_in(d.delay.saturating_mul(2));
             if Bytes(limit.0 * 4) < bdp {
                 found.push(
                     doc.warning_at(
@@ -125,21 +127,17 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 
 fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, bearer) in &spec.bearer {
-        let path = format!("bearer.{}", crate::config::quote(name));
+        let path = format!("bearer.{}", crate::config::dotted([name]));
         let BearerSpec::Umts(b) = bearer;
         check_ends(&b.between, &format!("{path}.between"), doc, found);
         check_mtu(b.mtu, &format!("{path}.mtu"), doc, found);
-        match b.umts().validate() {
+        match b.config().validate() {
             Ok(warnings) => {
                 for w in warnings {
                     found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
                 }
             }
-            Err(errors) => {
-                for e in errors {
-                    found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
-                }
-            }
+            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
         }
     }
 }
@@ -179,7 +177,7 @@ fn check_flow(
     doc: &Document,
     found: &mut Diagnostics,
 ) {
-    let path = format!("flow.{}", crate::config::quote(name));
+    let path = format!("flow.{}", crate::config::dotted([name]));
     let mut known = true;
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
         if !nodes.contains(node.as_str()) {
@@ -211,19 +209,16 @@ fn check_flow(
     if flow.stop.is_some_and(|stop| stop <= flow.start) {
         found.push(doc.error_at(&format!("{path}.stop"), "the flow stops before it starts"));
     }
-    if let Err(message) = flow.app.validate() {
-        found.push(doc.error_at(&format!("{path}.app"), message));
+    if let Err((key, message)) = flow.app.validate(flow.transport.of_app()) {
+        found.push(doc.error_at(&format!("{path}.app.{key}"), message));
     }
     match flow.transport {
         Transport::Tcp => {
             if let Err(e) = flow.tcp.resolve() {
-                found.push(doc.error_at(&format!("{path}.tcp.{}", e.key), e.message));
+                found.push(doc.error_at(&format!("{path}.tcp.{}", e.key), e.problem));
             }
         }
         Transport::Udp => {
-            if let Err(message) = flow.app.validate_over_udp() {
-                found.push(doc.error_at(&format!("{path}.app"), message));
-            }
             if doc.get(&format!("{path}.tcp")).is_some() {
                 found.push(
                     doc.error_at_key(&format!("{path}.tcp"), "a UDP flow has no TCP").help("remove one of the two"),
@@ -242,7 +237,7 @@ pub fn load_traces(
 ) -> BTreeMap<String, Arc<Trace>> {
     let mut traces = BTreeMap::new();
     for (name, link) in &spec.link {
-        let path = format!("link.{}", crate::config::quote(name));
+        let path = format!("link.{}", crate::config::dotted([name]));
         let places = [
             (format!("{path}.trace"), &link.trace),
             (format!("{path}.forward.trace"), &link.forward.as_ref().and_then(|d| d.trace.clone())),
@@ -253,7 +248,7 @@ pub fn load_traces(
             if traces.contains_key(file) {
                 continue;
             }
-            match Trace::load(&base.join(file)) {
+            match crate::trace::load(&base.join(file)) {
                 Ok(trace) => {
                     traces.insert(file.clone(), Arc::new(trace));
                 }

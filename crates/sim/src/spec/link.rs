@@ -111,7 +111,7 @@ mod tests {
 
     fn link(toml: &str) -> LinkSpec {
         let doc = crate::config::Document::parse(toml, "t").unwrap();
-        crate::config::from_document(&doc).unwrap()
+        doc.read().unwrap()
     }
 
     #[test]

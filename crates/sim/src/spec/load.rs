@@ -57,7 +57,7 @@ impl Scenario {
         for set in sets {
             document.apply_set(set)?;
         }
-        let spec: Spec = config::from_document(&document)?;
+        let spec: Spec = document.read()?;
         let mut found = Diagnostics::new();
         check::check(&spec, &document, &mut found);
         let traces = check::load_traces(&spec, &document, &base, &mut found);
@@ -83,7 +83,7 @@ impl Scenario {
     }
     /// The effective scenario: every default spelled out. Reading it back gives the same run.
     pub fn to_toml(&self) -> String {
-        config::to_toml_string(&self.spec)
+        config::to_toml_string(&self.spec).unwrap_or_default()
     }
     /// Traps that the linter sees.
     pub fn warnings(&self) -> &Diagnostics {
@@ -99,7 +99,7 @@ impl Scenario {
         hasher.update(self.to_toml().as_bytes());
         for (path, trace) in &self.traces {
             hasher.update(path.as_bytes());
-            for ms in trace.milliseconds() {
+            for ms in trace.iter_ms() {
                 hasher.update(&ms.to_le_bytes());
             }
         }

@@ -10,13 +10,16 @@ mod load;
 use std::collections::BTreeMap;
 
 use lasthop_net::app::AppConfig;
-use lasthop_ran::BearerConfig;
+use lasthop_ran::pdcp::PdcpConfig;
+use lasthop_ran::rlc::RlcConfig;
+use lasthop_ran::{BearerConfig, DchConfig};
 use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use at::{At, Scalar};
-pub use link::{DirectionSpec, LinkSpec};
+pub use change::describe_runtime_keys;
+pub use link::LinkSpec;
 pub use load::Scenario;
 
 /// Everything a scenario file may hold.
@@ -79,9 +82,25 @@ pub struct UmtsBearerSpec {
     /// Largest IP packet that the bearer takes; larger ones are fragmented.
     #[serde(default = "ethernet_mtu")]
     pub mtu: lasthop_units::Bytes,
-    /// Protocols and channel of the bearer.
+    /// The channel from the network to the UE.
     #[serde(default)]
-    pub umts: BearerConfig,
+    pub downlink: DchConfig,
+    /// The channel from the UE to the network. What is not given has the defaults of the 64 kbit/s uplink.
+    #[serde(default = "DchConfig::uplink_64k", deserialize_with = "lasthop_ran::over_uplink_defaults")]
+    pub uplink: DchConfig,
+    /// PDCP at both ends.
+    #[serde(default)]
+    pub pdcp: PdcpConfig,
+    /// RLC at both ends.
+    #[serde(default)]
+    pub rlc: RlcConfig,
+}
+
+impl UmtsBearerSpec {
+    /// What the bearer itself needs to know.
+    pub fn config(&self) -> BearerConfig {
+        BearerConfig { downlink: self.downlink, uplink: self.uplink, pdcp: self.pdcp, rlc: self.rlc }
+    }
 }
 
 pub(crate) fn ethernet_mtu() -> lasthop_units::Bytes {
@@ -97,6 +116,16 @@ pub enum Transport {
     Tcp,
     /// UDP: datagrams, nothing is repeated.
     Udp,
+}
+
+impl Transport {
+    /// As the application knows it.
+    pub const fn of_app(self) -> lasthop_net::app::Transport {
+        match self {
+            Transport::Tcp => lasthop_net::app::Transport::Tcp,
+            Transport::Udp => lasthop_net::app::Transport::Udp,
+        }
+    }
 }
 
 /// A flow: an application with a transport between two nodes.

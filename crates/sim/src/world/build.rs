@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
-use lasthop_net::PipeOut;
+use lasthop_net::{FlowMonitor, PipeOut};
 use lasthop_net::app::App;
-use lasthop_ran::{Bearer, BearerOutput, Direction, End as BearerEnd};
+use lasthop_ran::{Bearer, BearerOutput, End as BearerEnd};
 use lasthop_tcp::Endpoint;
-use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
+use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, Seq};
 
 use super::bearer::BearerHop;
-use super::event::{End, Event, Wake};
+use super::event::{Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::packet::Hop;
@@ -53,6 +53,7 @@ impl World {
             routes,
             hops: builder.hops,
             bearers: builder.bearers,
+            monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             changes: Vec::new(),
             probes: Probes::open(spec, sink)?,
@@ -146,7 +147,6 @@ impl Builder {
         let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], umts.mtu.0 as u32));
         self.edges.push(Edge { from: network, to: ue, port: Port::Bearer(id, BearerEnd::Network) });
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
-        debug_assert_eq!(Direction::Downlink.sender(), BearerEnd::Network);
     }
 
     fn add_flows(&mut self, group: &str, spec: &FlowSpec) {
@@ -154,27 +154,26 @@ impl Builder {
         for i in 0..spec.count {
             let name = if spec.count == 1 { group.to_owned() } else { format!("{group}-{}", i + 1) };
             let key = name_key(&format!("flow/{name}"));
-            let app = App::new(&spec.app, self.seed, key);
+            let app = App::new(&spec.app, spec.transport.of_app(), self.seed, key);
+            let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
+            let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
             let transport = match spec.transport {
-                crate::spec::Transport::Tcp => self.sockets(spec, key),
+                crate::spec::Transport::Tcp => sockets(spec, isn),
                 crate::spec::Transport::Udp => Transport::Udp,
             };
-            let data_end = if app.data_comes_from_b() { End::B } else { End::A };
-            let id = self.flows.push(Flow::new(&name, group, nodes, data_end, app, transport, spec));
+            let id = self.flows.push(Flow::new(&name, group, nodes, app, transport, isn));
             let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(u64::from(i));
             self.starts.push((id, group.to_owned(), start));
         }
     }
 
-    fn sockets(&self, spec: &FlowSpec, key: u64) -> Transport {
-        let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
-        let socket = |n: u64| Socket {
-            // The scenario's check has resolved these options already.
-            endpoint: Endpoint::new(spec.tcp.resolve().unwrap_or_default(), Seq(isn.bits(n) as u32)),
-            wake: Wake::default(),
-            told: 0,
-        };
-        Transport::Tcp(Box::new([socket(0), socket(1)]))
-    }
+}
+
+/// Both endpoints of a TCP flow.
+fn sockets(spec: &FlowSpec, isn: [Seq; 2]) -> Transport {
+    // The scenario's check has resolved these options already: they are right.
+    let config = spec.tcp.resolve().unwrap_or_else(|e| unreachable!("checked before: {e}"));
+    let socket = |isn| Socket { endpoint: Endpoint::new(config.clone(), isn), wake: Wake::default(), told: 0 };
+    Transport::Tcp(Box::new(isn.map(socket)))
 }
 

@@ -35,7 +35,7 @@ impl World {
             self.note_change(now, &action);
             match action {
                 Action::Link(name, spec) => self.change_link(now, &name, &spec),
-                Action::Bearer(name, spec) => self.change_bearer(now, &name, &spec),
+                Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }
@@ -66,13 +66,13 @@ impl World {
         }
     }
 
-    fn change_bearer(&mut self, now: Instant, name: &str, spec: &BearerSpec) {
+    fn change_bearer(&mut self, name: &str, spec: &BearerSpec) {
         let BearerSpec::Umts(umts) = spec;
         let config = umts.config();
         let found = self.bearers.enumerate().find(|(_, b)| &*b.name == name).map(|(id, _)| id);
         let Some(id) = found else { return };
-        let bearer = &mut self.bearers[id].bearer;
-        bearer.set_bler(now, Direction::Downlink, config.downlink.bler);
-        bearer.set_bler(now, Direction::Uplink, config.uplink.bler);
+        for (direction, channel) in [(Direction::Downlink, config.downlink), (Direction::Uplink, config.uplink)] {
+            self.bearers[id].bearer.set_bler(direction, channel.bler);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the world's queue holds, and the lazy wake-up that keeps it small.
 
 use lasthop_engine::{Class, EventQueue};
+use lasthop_ran::Direction;
 use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId};
 
 /// Which end of a flow: A opened it, B was opened to.
@@ -12,9 +13,9 @@ pub enum Event {
     /// The head of a pipe reaches its far end.
     Hop(HopId),
     /// A bearer's channel starts a TTI.
-    BearerTti(BearerId),
+    BearerTti(BearerId, Direction),
     /// Blocks of a bearer come out of the air.
-    BearerArrival(BearerId),
+    BearerArrival(BearerId, Direction),
     /// A timer of a bearer's entities.
     BearerTimer(BearerId),
     /// A timer of a TCP endpoint.
@@ -38,8 +39,8 @@ impl Event {
     pub const fn class(self) -> Class {
         match self {
             Event::Change(_) => Class::Control,
-            Event::BearerTti(_) => Class::Tti,
-            Event::Hop(_) | Event::BearerArrival(_) => Class::Arrival,
+            Event::BearerTti(..) => Class::Tti,
+            Event::Hop(_) | Event::BearerArrival(..) => Class::Arrival,
             Event::BearerTimer(_) | Event::Socket(..) | Event::Reassembly(_) => Class::Timer,
             Event::App(_) | Event::Start(_) | Event::Stop(_) => Class::App,
             Event::Sample => Class::Probe,

@@ -2,13 +2,15 @@
 
 use lasthop_net::app::App;
 use lasthop_tcp::Endpoint;
-use lasthop_units::{Instant, NodeId};
+use lasthop_units::{Instant, NodeId, Seq};
 
 use super::event::{End, Wake};
 
 /// A transport flow with both its ends.
 pub struct Flow {
     pub(crate) name: Box<str>,
+    /// Name of the scenario's table that it comes from.
+    pub(crate) group: Box<str>,
     /// Node of end A (opened the flow) and of end B.
     pub(super) nodes: [NodeId; 2],
     /// The end that sends the bulk of the data: the flow statistics are about its direction.
@@ -21,8 +23,12 @@ pub struct Flow {
     pub(crate) reverse: Reverse,
     pub(crate) window: WindowStatistics,
     pub(crate) rtt: RttStatistics,
-    /// Packets dropped, both directions.
-    pub(crate) drops: u64,
+    /// Initial sequence numbers of both ends.
+    pub(super) isn: [Seq; 2],
+    /// Highest offset sent by each end, kept only while packets are written down.
+    pub(super) highest_sent: [u64; 2],
+    /// The last ACK gave a round-trip sample.
+    pub(super) fresh_sample: bool,
 }
 
 /// The transport of a flow.
@@ -64,6 +70,31 @@ impl Reverse {
 }
 
 impl Flow {
+    pub(super) fn new(
+        name: &str,
+        group: &str,
+        nodes: [NodeId; 2],
+        app: App,
+        transport: Transport,
+        isn: [Seq; 2],
+    ) -> Flow {
+        Flow {
+            name: name.into(),
+            group: group.into(),
+            nodes,
+            data_end: app.data_end(),
+            app,
+            app_wake: Wake::default(),
+            transport,
+            started: None,
+            reverse: Reverse::default(),
+            window: WindowStatistics::default(),
+            rtt: RttStatistics::default(),
+            isn,
+            highest_sent: [0; 2],
+            fresh_sample: false,
+        }
+    }
     /// The node of an end.
     #[inline]
     pub fn node(&self, end: End) -> NodeId {

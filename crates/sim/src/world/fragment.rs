@@ -36,7 +36,7 @@ impl World {
         let pieces = match ipv4::fragment(packet.size, packet.fragment, packet.dont_fragment, mtu) {
             Ok(Some(pieces)) => pieces,
             Ok(None) => unreachable!("called for packets above the MTU"),
-            Err(_) => return self.drop_packet(now, id, DropCause::FragmentationNeeded, Place::Node(node)),
+            Err(_) => return self.drop_in_net(now, id, DropCause::FragmentationNeeded, Place::Node(node)),
         };
         let whole = self.packets.remove(id);
         self.account.replaced.add(whole.size);
@@ -74,10 +74,10 @@ impl World {
         let mut output = std::mem::take(&mut r.output);
         r.wake.ensure(&mut self.queue, r.buffers.poll_at(), Event::Reassembly(node));
         for id in output.ignored.drain(..) {
-            self.drop_packet(now, id, DropCause::Duplicate, Place::Node(node));
+            self.drop_in_net(now, id, DropCause::DuplicateFragment, Place::Node(node));
         }
         for dropped in output.dropped.drain(..) {
-            self.drop_packet(dropped.at, dropped.item.id, dropped.cause, Place::Node(node));
+            self.drop_in_net(dropped.at, dropped.item.id, dropped.cause, Place::Node(node));
         }
         if let Some((first, others)) = output.complete.split_first() {
             let mut whole = self.packets.remove(*first);

@@ -16,14 +16,15 @@ mod sample;
 mod socket;
 
 use lasthop_engine::{EventQueue, Slab};
-use lasthop_net::{FlowMonitor, Output as PipeOutput};
-use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, PacketId};
+use lasthop_net::{FlowMonitor, PipeOut};
+use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
 pub use change::Action;
 pub use event::{End, Event, Wake};
 pub use flow::Flow;
 pub use packet::{Packet, Payload};
+pub use flow::Transport as FlowTransport;
 
 use crate::probe::Probes;
 use bearer::BearerHop;
@@ -50,12 +51,13 @@ pub struct World {
     routes: Routes,
     hops: IndexVec<HopId, Hop>,
     bearers: IndexVec<BearerId, BearerHop>,
-    flows: IndexVec<FlowId, Flow>,
-    monitor: FlowMonitor,
+    pub(crate) flows: IndexVec<FlowId, Flow>,
+    pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
-    probes: Probes,
+    pub(crate) probes: Probes,
     /// Reused between calls: no entity allocates for its output.
-    pipe_output: PipeOutput,
+    pipe_output: PipeOut,
+    hop_output: PipeOut,
     bearer_output: lasthop_ran::BearerOutput,
     app_actions: Vec<lasthop_net::app::Action>,
 }
@@ -91,8 +93,8 @@ impl World {
     fn dispatch(&mut self, now: Instant, event: Event) {
         match event {
             Event::Hop(hop) => self.on_hop(now, hop),
-            Event::BearerTti(b) => self.on_bearer_tti(now, b),
-            Event::BearerArrival(b) => self.on_bearer_arrival(now, b),
+            Event::BearerTti(b, d) => self.on_bearer_tti(now, b, d),
+            Event::BearerArrival(b, d) => self.on_bearer_arrival(now, b, d),
             Event::BearerTimer(b) => self.on_bearer_timer(now, b),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
@@ -112,8 +114,8 @@ impl World {
     /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for tests and the
     /// end of a debug run.
     pub fn held_by_entities(&self) -> usize {
-        let pipes: usize = self.hops.iter().map(|h| h.link.packets_inside()).sum();
-        let bearers: usize = self.bearers.iter().map(|b| b.bearer.sdus_inside()).sum();
+        let pipes: usize = self.hops.iter().map(|h| h.packets_inside()).sum();
+        let bearers: usize = self.bearers.iter().map(BearerHop::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
         pipes + bearers + fragmented
     }
@@ -125,7 +127,3 @@ pub(crate) fn name_key(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// An id from the place in a list.
-fn id<I: Id>(i: usize) -> I {
-    I::from_index(i)
-}

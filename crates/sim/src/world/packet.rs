@@ -29,6 +29,14 @@ pub struct Hop {
     pub wake: Wake,
 }
 
+impl Hop {
+    /// Packets that the link holds, counted by what went in and came out.
+    pub fn packets_inside(&self) -> usize {
+        let a = self.link.account();
+        (a.packets_in - a.packets_arrived - a.packets_dropped) as usize
+    }
+}
+
 /// Where something happened, for the tables.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
@@ -47,7 +55,7 @@ impl World {
         let f = &mut self.flows[flow];
         let (src, dst) = (f.node(from), f.node(from.other()));
         if from == f.data_end {
-            f.monitor.on_sent(now, size);
+            self.monitor.sent(now, flow, size);
         } else {
             f.reverse.sent(size);
         }
@@ -67,7 +75,8 @@ impl World {
             payload,
         });
         if self.probes.packets.is_some() {
-            self.note_packet(now, id, src, "sent");
+            let node = self.node_name(src);
+            self.note_packet(now, id, &node, "sent");
         }
         self.forward(now, src, id);
     }
@@ -93,7 +102,7 @@ impl World {
                 (self.bearers[bearer].mtu, packet.size)
             }
             // The scenario's check refuses flows without a route; only a bug can come here.
-            None => return self.drop_packet(now, id, DropCause::NoRoute, Place::Node(node)),
+            None => return self.drop_in_net(now, id, DropCause::NoRoute, Place::Node(node)),
         };
         debug_assert!(size > mtu);
         self.fragment(now, node, id, mtu);
@@ -122,7 +131,7 @@ impl World {
         h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
         let node = h.to;
         for Dropped { at, item, cause } in output.dropped.drain(..) {
-            self.drop_packet(at, item.id, cause, Place::Hop(hop));
+            self.drop_in_net(at, item.id, cause, Place::Hop(hop));
         }
         // Copies are made before the originals go on: those may be gone afterwards.
         for item in &mut output.copies {
@@ -141,7 +150,7 @@ impl World {
     pub(super) fn settle_drops(&mut self, hop: HopId) {
         let mut dropped = std::mem::take(&mut self.pipe_output.dropped);
         for Dropped { at, item, cause } in dropped.drain(..) {
-            self.drop_packet(at, item.id, cause, Place::Hop(hop));
+            self.drop_in_net(at, item.id, cause, Place::Hop(hop));
         }
         self.pipe_output.dropped = dropped;
     }
@@ -162,7 +171,8 @@ impl World {
             return self.reassemble(now, node, id);
         }
         if self.probes.packets.is_some() {
-            self.note_packet(now, id, node, "received");
+            let name = self.node_name(node);
+            self.note_packet(now, id, &name, "received");
         }
         let packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
@@ -171,7 +181,7 @@ impl World {
         if end == f.data_end {
             f.reverse.received(packet.size);
         } else {
-            f.monitor.on_received(now, packet.sent, packet.size);
+            self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
         match packet.payload {
             Payload::Tcp(end, segment) => self.on_segment(now, packet.flow, end, &segment),
@@ -180,13 +190,32 @@ impl World {
     }
 
     /// A packet leaves by a drop: into the books, the flow's counters and the `drops` table.
-    pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: DropCause, place: Place) {
+    pub(super) fn drop_packet(
+        &mut self,
+        at: Instant,
+        id: PacketId,
+        name: &str,
+        cause: Option<DropCause>,
+        place: Place,
+    ) {
         if self.probes.packets.is_some() {
-            let node = self.node_of(place);
-            self.note_packet(at, id, node, "dropped");
+            let place: Box<str> = self.place_name(place).into();
+            self.note_packet(at, id, &place, "dropped");
         }
         let packet = self.packets.remove(id);
         self.account.dropped.add(packet.size);
-        self.note_drop(at, &packet, cause.name(), place);
+        let (Payload::Tcp(to, _) | Payload::Udp(to, _)) = packet.payload;
+        if to != self.flows[packet.flow].data_end {
+            match cause {
+                Some(cause) => self.monitor.dropped(packet.flow, cause),
+                None => self.monitor.dropped_elsewhere(packet.flow),
+            }
+        }
+        self.note_drop(at, &packet, name, place);
+    }
+
+    /// A drop with one of the wired network's causes.
+    pub(super) fn drop_in_net(&mut self, at: Instant, id: PacketId, cause: DropCause, place: Place) {
+        self.drop_packet(at, id, cause.name(), Some(cause), place);
     }
 }

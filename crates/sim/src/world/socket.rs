@@ -1,7 +1,7 @@
 //! Applications and transports: who speaks, who listens, when to look again.
 
 use lasthop_net::app::Action as AppAction;
-use lasthop_tcp::{Event as TcpEvent, Segment};
+use lasthop_tcp::{Endpoint, Event as TcpEvent, Segment};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -13,6 +13,18 @@ use super::packet::Payload;
 const IP_HEADER: u32 = 20;
 /// UDP header.
 const UDP_HEADER: u32 = 8;
+/// An application is asked for more when fewer bytes than this wait to be sent ...
+const LOW_WATER: u64 = 128 * 1024;
+/// ... and may write up to this: a stopped application leaves no endless backlog behind.
+const HIGH_WATER: u64 = 256 * 1024;
+
+/// What the application may write now. In whole segments where that is possible, so that topping up a backlog never
+/// makes a short segment.
+fn room_for_app(endpoint: &Endpoint) -> u64 {
+    let mss = u64::from(endpoint.mss());
+    let room = endpoint.writable().min(HIGH_WATER - endpoint.notsent());
+    if room >= mss { room / mss * mss } else { room }
+}
 
 impl World {
     /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A stopped flow goes on.
@@ -20,10 +32,11 @@ impl World {
         let f = &mut self.flows[flow];
         let first = f.started.is_none();
         f.started.get_or_insert(now);
-        self.note_event(now, flow, "flow-start", None, "");
+        self.note_flow(now, flow, "flow-start", None, "");
         let f = &mut self.flows[flow];
         match &mut f.transport {
             Transport::Tcp(sockets) if first => {
+                f.app.start(now, &mut self.app_actions);
                 sockets[1].endpoint.listen();
                 sockets[0].endpoint.connect(now);
                 self.service(now, flow, End::A);
@@ -37,7 +50,7 @@ impl World {
 
     /// A flow's application stops offering data; what it wrote is still delivered.
     pub(super) fn stop_flow(&mut self, now: Instant, flow: FlowId) {
-        self.note_event(now, flow, "flow-stop", None, "");
+        self.note_flow(now, flow, "flow-stop", None, "");
         self.flows[flow].app.stop(now, &mut self.app_actions);
         self.do_app_actions(now, flow);
     }
@@ -70,7 +83,7 @@ impl World {
     }
 
     pub(super) fn on_datagram(&mut self, now: Instant, flow: FlowId, end: End, bytes: u32) {
-        self.flows[flow].app.on_datagram(now, end, u64::from(bytes), &mut self.app_actions);
+        self.flows[flow].app.on_datagram(now, end, bytes, &mut self.app_actions);
         self.do_app_actions(now, flow);
     }
 
@@ -111,11 +124,9 @@ impl World {
             let Transport::Tcp(sockets) = &mut f.transport else { return };
             let Some(event) = sockets[end as usize].endpoint.poll_event() else { break };
             match event {
-                TcpEvent::Established if end == End::A => {
-                    f.app.start(now, &mut self.app_actions);
-                    f.app.on_established(now, &mut self.app_actions);
-                }
-                TcpEvent::Closed | TcpEvent::Reset => f.app.on_closed(now, end, &mut self.app_actions),
+                TcpEvent::Established if end == End::A => f.app.on_established(now, &mut self.app_actions),
+                TcpEvent::PeerClosed => f.app.on_closed(now, end, &mut self.app_actions),
+                TcpEvent::Closed(_) | TcpEvent::Reset => f.app.stop(now, &mut self.app_actions),
                 _ => {}
             }
             self.note_tcp_event(now, flow, end, &event);
@@ -129,8 +140,8 @@ impl World {
             socket.told = delivered;
             f.app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
-        if f.app.wants_to_write(end) {
-            let room = socket.endpoint.writable();
+        if f.app.backlog(end) != Some(0) && socket.endpoint.notsent() < LOW_WATER {
+            let room = room_for_app(&socket.endpoint);
             if room > 0 {
                 f.app.on_writable(now, end, room, &mut self.app_actions);
             }
@@ -151,14 +162,13 @@ impl World {
         for action in actions.drain(..) {
             match action {
                 AppAction::Write { end, bytes } => {
-                    let f = &mut self.flows[flow];
-                    if let Transport::Tcp(sockets) = &mut f.transport {
+                    if let Transport::Tcp(sockets) = &mut self.flows[flow].transport {
                         let accepted = sockets[end as usize].endpoint.write(now, bytes);
-                        f.app.on_written(end, bytes, accepted);
+                        debug_assert!(accepted == bytes || !sockets[end as usize].endpoint.state().may_send());
                     }
                     touched[end as usize] = true;
                 }
-                AppAction::SendDatagram { end, bytes } => {
+                AppAction::SendDatagram { end, size: bytes } => {
                     let size = IP_HEADER + UDP_HEADER + bytes;
                     self.send(now, flow, end, size, Payload::Udp(end.other(), bytes));
                 }

@@ -163,6 +163,26 @@ impl Endpoint {
     pub const fn loss_recovery(&self) -> &Recovery {
         &self.recovery
     }
+    /// Octets written and not yet sent.
+    #[inline]
+    pub const fn notsent(&self) -> u64 {
+        self.written.saturating_sub(self.max)
+    }
+    /// Octets of our stream below SND.UNA, without wrapping; the SYN is number 0.
+    #[inline]
+    pub const fn una_offset(&self) -> u64 {
+        self.una
+    }
+    /// Segment size of the sender [octets].
+    #[inline]
+    pub const fn mss(&self) -> u32 {
+        self.mss
+    }
+    /// Congestion window [segments], inflation by duplicate ACKs included.
+    #[inline]
+    pub fn cwnd_segments(&self) -> f64 {
+        (self.cc.cwnd() + self.recovery.inflation(&self.config)).min(self.config.window_ceiling())
+    }
     /// Everything written has been acknowledged.
     pub fn is_all_acked(&self) -> bool {
         self.una >= self.written

@@ -1,0 +1,64 @@
+//! What there is: scenario keys, plug-ins, tables. From the same types and tables that the program runs on.
+
+use lasthop_capture::ColumnType;
+use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
+use serde_json::{Value, json};
+
+use crate::config;
+use crate::probe::tables;
+use crate::spec::{Spec, describe_runtime_keys};
+
+/// JSON Schema of a scenario file.
+pub fn json_schema() -> Value {
+    config::schema::<Spec>()
+}
+
+/// Everything by name: scenario keys, congestion controls, profiles, queues, applications, trace formats, runtime
+/// keys, tables.
+pub fn describe() -> Value {
+    let tcp = lasthop_tcp::registry();
+    json!({
+        "keys": config::reference::<Spec>(),
+        "cc": tcp.algorithms,
+        "profile": tcp.profiles,
+        "queue": entries(QUEUES),
+        "app": entries(APPS),
+        "trace-format": entries(FORMATS),
+        "runtime": describe_runtime_keys(),
+        "tables": tables::ALL.iter().map(|t| table(t)).collect::<Vec<_>>(),
+    })
+}
+
+fn entries(table: &[Entry]) -> Value {
+    table
+        .iter()
+        .map(|e| {
+            let parameters: Vec<Value> = e
+                .parameters
+                .iter()
+                .map(|p| json!({"name": p.name, "default": p.default, "summary": p.summary}))
+                .collect();
+            json!({"name": e.name, "summary": e.summary, "source": e.source, "parameters": parameters})
+        })
+        .collect()
+}
+
+fn table(t: &lasthop_capture::TableDef) -> Value {
+    let columns: Vec<Value> = t
+        .columns
+        .iter()
+        .map(|c| {
+            let kind = match c.kind {
+                ColumnType::F64 => "float64",
+                ColumnType::I64 => "int64",
+                ColumnType::U64 => "uint64",
+                ColumnType::Bool => "bool",
+                ColumnType::Text | ColumnType::Name => "string",
+            };
+            json!({
+                "name": c.name, "type": kind, "unit": c.unit, "description": c.description, "nullable": c.nullable,
+            })
+        })
+        .collect();
+    json!({"name": t.name, "description": t.description, "columns": columns})
+}

@@ -1,0 +1,81 @@
+//! Probes: the tables that a run writes while it goes on. A probe that is off is `None` and costs one comparison.
+
+mod table;
+pub mod tables;
+
+use lasthop_capture::{FinishedTable, TableDef};
+use lasthop_units::Duration;
+
+use crate::error::Error;
+use crate::results::Sink;
+use crate::spec::{Spec, TcpSampling};
+pub use table::Table;
+
+/// The tables in writing.
+pub struct Probes {
+    pub(crate) tcp: Option<Table>,
+    pub(crate) packets: Option<Table>,
+    pub(crate) rlc: Option<Table>,
+    pub(crate) mac: Option<Table>,
+    pub(crate) queues: Option<Table>,
+    pub(crate) events: Table,
+    pub(crate) drops: Table,
+    pub(crate) sampling: TcpSampling,
+    pub(crate) interval: Duration,
+}
+
+impl Probes {
+    /// Opens the tables that the scenario asks for.
+    ///
+    /// # Errors
+    /// A file that cannot be created.
+    pub fn open(spec: &Spec, sink: &Sink) -> Result<Probes, Error> {
+        let wanted = |want: bool, def: &'static TableDef| match want {
+            true => sink.table(def).map(Some),
+            false => Ok(None),
+        };
+        let o = &spec.output;
+        let radio = o.radio && !spec.bearer.is_empty();
+        Ok(Probes {
+            tcp: wanted(o.tcp != TcpSampling::Off, &tables::TCP)?,
+            packets: wanted(o.packets, &tables::PACKETS)?,
+            rlc: wanted(radio, &tables::RLC)?,
+            mac: wanted(radio, &tables::MAC)?,
+            queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
+            events: sink.table(&tables::EVENTS)?,
+            drops: sink.table(&tables::DROPS)?,
+            sampling: o.tcp,
+            interval: o.interval,
+        })
+    }
+
+    /// True when something is sampled at fixed times.
+    pub fn samples(&self) -> bool {
+        let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
+        tcp || self.rlc.is_some() || self.mac.is_some() || self.queues.is_some()
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        [&mut self.tcp, &mut self.packets, &mut self.rlc, &mut self.mac, &mut self.queues]
+            .into_iter()
+            .flatten()
+            .chain([&mut self.events, &mut self.drops])
+    }
+
+    /// The first write error, if there was one.
+    pub fn take_error(&mut self) -> Option<Error> {
+        self.all_mut().find_map(Table::take_error).map(Error::from)
+    }
+
+    /// Ends all tables.
+    ///
+    /// # Errors
+    /// A table that could not be written.
+    pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
+        [self.tcp, self.packets, self.rlc, self.mac, self.queues, Some(self.events), Some(self.drops)]
+            .into_iter()
+            .flatten()
+            .map(|t| t.finish().map_err(Error::from))
+            .collect()
+    }
+}

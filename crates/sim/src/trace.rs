@@ -1,0 +1,51 @@
+//! Capacity traces as files.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::Path;
+
+use lasthop_net::trace::{Trace, TraceFormat, import, read_mahimahi, write_mahimahi};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// Reads a trace in Mahimahi's format.
+///
+/// # Errors
+/// A file that cannot be opened, or the first mistake in it with its line.
+pub fn load(path: &Path) -> Result<Trace, Error> {
+    let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(Error::input(format!("{} is a folder, not a trace", path.display())));
+    }
+    read_mahimahi(BufReader::new(file)).map_err(|e| Error::input(format!("{}: {e}", path.display())))
+}
+
+/// Converts the trace `src` of any known format (None: recognised from its content) to Mahimahi's at `dst`, and
+/// says what is in it. `dst` appears whole or not at all.
+///
+/// # Errors
+/// An unknown format name, a mistake in the trace, a file that cannot be read or written.
+pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Value, Error> {
+    let format: Option<TraceFormat> =
+        format.map(str::parse).transpose().map_err(|e: lasthop_net::UnknownName| Error::input(e.to_string()))?;
+    let file = File::open(src).map_err(|e| Error::file("read", src, e))?;
+    let imported =
+        import(BufReader::new(file), format).map_err(|e| Error::input(format!("{}: {e}", src.display())))?;
+    let partial = dst.with_extension(format!("{}.partial", std::process::id()));
+    let write = || -> std::io::Result<()> {
+        write_mahimahi(&imported.trace, BufWriter::new(File::create(&partial)?))?;
+        fs::rename(&partial, dst)
+    };
+    if let Err(e) = write() {
+        let _best_effort = fs::remove_file(&partial);
+        return Err(Error::file("write", dst, e));
+    }
+    Ok(json!({
+        "source": src.display().to_string(),
+        "trace": dst.display().to_string(),
+        "format": imported.format.name(),
+        "source_bytes": imported.source_bytes,
+        "stats": imported.stats,
+    }))
+}

@@ -1,0 +1,352 @@
+//! What goes into the tables, and when.
+
+use lasthop_ran::{Direction, RlcEvent};
+use lasthop_tcp::cc::CongestionControl;
+use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
+use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
+
+use super::event::{End, Event};
+use super::packet::{Packet, Payload, Place};
+use super::{Action, World};
+use crate::error::Error;
+use crate::probe::Table;
+use crate::spec::TcpSampling;
+
+fn ca_state_name(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "open",
+        CaState::Disorder => "disorder",
+        CaState::Cwr => "cwr",
+        CaState::Recovery => "recovery",
+        CaState::Loss => "loss",
+    }
+}
+
+pub(super) fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Downlink => "downlink",
+        Direction::Uplink => "uplink",
+    }
+}
+
+impl World {
+    /// The sampling probe looks at everything it watches, and comes again.
+    pub(super) fn on_sample(&mut self, now: Instant) {
+        if self.probes.sampling == TcpSampling::Interval && self.probes.tcp.is_some() {
+            for flow in self.flows.ids() {
+                self.note_tcp(now, flow, "interval");
+            }
+        }
+        self.sample_queues(now);
+        self.sample_bearers(now);
+        let next = now + self.probes.interval;
+        if next <= self.end {
+            self.queue.schedule(next, Event::Sample.class(), Event::Sample);
+        }
+    }
+
+    fn sample_queues(&mut self, now: Instant) {
+        if self.probes.queues.is_none() {
+            return;
+        }
+        for hop in self.hops.ids() {
+            let inside = self.with_link(hop, |link, out| link.occupancy(now, out));
+            let (name, table) = (&self.hops[hop].name, &mut self.probes.queues);
+            let Some(table) = table else { return };
+            table
+                .row()
+                .f64(now.as_secs_f64())
+                .name(name)
+                .u64(inside.queue_packets)
+                .u64(inside.queue_bytes)
+                .end();
+        }
+    }
+
+    fn sample_bearers(&mut self, now: Instant) {
+        let time = now.as_secs_f64();
+        for b in self.bearers.iter() {
+            for direction in Direction::BOTH {
+                let sender = b.bearer.rlc(direction.sender()).stats();
+                let receiver = b.bearer.rlc(direction.sender().peer()).stats();
+                if let Some(table) = &mut self.probes.rlc {
+                    table
+                        .row()
+                        .f64(time)
+                        .name(&b.name)
+                        .name(direction_name(direction))
+                        .u64(sender.queue_sdus)
+                        .u64(sender.queue_bytes)
+                        .u64(sender.sdus_in)
+                        .u64(receiver.sdus_out)
+                        .u64(sender.sdus_discarded)
+                        .u64(sender.pdus_new)
+                        .u64(sender.pdus_retx)
+                        .u64(receiver.status_pdus)
+                        .u64(sender.polls)
+                        .u64(sender.window_used)
+                        .u64(sender.resets)
+                        .end();
+                }
+                if let Some(table) = &mut self.probes.mac {
+                    let dch = b.bearer.dch(direction).stats();
+                    table
+                        .row()
+                        .f64(time)
+                        .name(&b.name)
+                        .name(direction_name(direction))
+                        .u64(dch.ttis)
+                        .u64(dch.blocks_sent)
+                        .u64(dch.blocks_lost)
+                        .end();
+                }
+            }
+        }
+    }
+
+    /// After a segment reached the sender of the data: its statistics, and a row if the scenario wants one.
+    #[inline]
+    pub(super) fn watch_sender(&mut self, now: Instant, flow: FlowId) {
+        let f = &mut self.flows[flow];
+        let Some(endpoint) = f.sender() else { return };
+        let (cwnd, samples) = (endpoint.cwnd_segments(), endpoint.counters().rtt_samples);
+        let sample = endpoint.last_rtt_sample();
+        let ca_state = endpoint.loss_recovery().state() as u8;
+        f.window.set(now, cwnd);
+        let fresh = samples > f.rtt.samples;
+        if fresh && let Some(rtt) = sample {
+            f.rtt.add(rtt);
+        }
+        f.fresh_sample = fresh;
+        match self.probes.sampling {
+            TcpSampling::Ack => self.note_tcp(now, flow, "ack"),
+            TcpSampling::Change => {
+                let Some(endpoint) = self.flows[flow].sender() else { return };
+                let ssthresh = endpoint.congestion_control().ssthresh();
+                let shown = (cwnd as u32, ssthresh.min(f64::from(u32::MAX)) as u32, ca_state);
+                if self.flows[flow].window.shown != shown {
+                    self.flows[flow].window.shown = shown;
+                    self.note_tcp(now, flow, "change");
+                }
+            }
+            TcpSampling::Off | TcpSampling::Interval => {}
+        }
+    }
+
+    /// A row of the `tcp` table.
+    pub(super) fn note_tcp(&mut self, now: Instant, flow: FlowId, trigger: &str) {
+        let f = &self.flows[flow];
+        let (Some(table), Some(endpoint), Some(_)) = (&mut self.probes.tcp, f.sender(), f.started) else { return };
+        let sample = (trigger != "interval" && f.fresh_sample).then(|| endpoint.last_rtt_sample()).flatten();
+        tcp_row(table, now, &f.name, trigger, &endpoint.info(), sample.map(|s| s.0 as f64 / 1e3));
+    }
+
+    /// `tcp_info` of the sender of the flow called `name`, under Linux's names.
+    ///
+    /// # Errors
+    /// No such flow, or one without TCP.
+    pub fn tcp_info(&self, name: &str) -> Result<serde_json::Value, Error> {
+        let Some(flow) = self.flow_by_name(name) else {
+            let near = crate::config::suggest(name, self.flows.iter().map(|f| &*f.name));
+            let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+            return Err(Error::input(format!("no flow is called `{name}`{hint}")));
+        };
+        let Some(endpoint) = self.flows[flow].sender() else {
+            return Err(Error::input(format!("flow `{name}` has no TCP")));
+        };
+        let i = endpoint.info();
+        let us = |d: lasthop_units::Duration| d.0 as f64 / 1e3;
+        let ssthresh = if i.snd_ssthresh.is_finite() { i.snd_ssthresh } else { -1.0 };
+        Ok(serde_json::json!({
+            "state": format!("{:?}", i.state).to_lowercase(),
+            "ca_state": ca_state_name(i.ca_state),
+            "snd_cwnd": i.snd_cwnd, "snd_ssthresh": ssthresh, "snd_mss": i.snd_mss,
+            "rtt_us": i.rtt.map_or(0.0, us), "rttvar_us": us(i.rttvar), "min_rtt_us": i.min_rtt.map(us),
+            "rto_us": us(i.rto), "backoff": i.backoff,
+            "unacked": i.unacked, "sacked": i.sacked, "lost": i.lost, "retrans": i.retrans,
+            "total_retrans": i.total_retrans, "bytes_acked": i.bytes_acked, "delivered": i.delivered,
+            "rwnd_bytes": i.snd_wnd, "notsent_bytes": i.notsent_bytes,
+            "pacing_rate_bps": i.pacing_rate.map(|r| r.0),
+        }))
+    }
+
+    /// A row of the `packets` table.
+    #[cold]
+    pub(super) fn note_packet(&mut self, now: Instant, id: PacketId, place: &str, event: &str) {
+        let packet = &self.packets[id];
+        let f = &mut self.flows[packet.flow];
+        let (mut seq, mut ack, mut flags, mut again, len) = (None, None, None, None, payload_len(&packet.payload));
+        if let Payload::Tcp(to, segment) = &packet.payload {
+            let from = to.other();
+            let [isn, peer_isn] = [f.isn[from as usize], f.isn[*to as usize]];
+            let near = |end: End| f.endpoint(end).map_or(0, |e| e.una_offset());
+            let start = segment.seq.unwrap_near(isn, StreamOffset(near(from))).0;
+            seq = Some(start);
+            if segment.flags.has(lasthop_tcp::Flags::ACK) {
+                ack = Some(segment.ack.unwrap_near(peer_isn, StreamOffset(near(*to))).0);
+            }
+            flags = Some(segment.flags.to_string());
+            let span = u64::from(segment.sequence_len());
+            if event == "sent" {
+                let highest = &mut f.highest_sent[from as usize];
+                again = Some(span > 0 && start + span <= *highest);
+                *highest = (*highest).max(start + span);
+            }
+        }
+        let Some(table) = &mut self.probes.packets else { return };
+        table
+            .row()
+            .f64(now.as_secs_f64())
+            .u64(packet.serial)
+            .name(&f.name)
+            .name(place)
+            .name(event)
+            .u64(u64::from(packet.size))
+            .opt_u64(seq)
+            .opt_u64(ack)
+            .u64(u64::from(len))
+            .opt_name(flags.as_deref())
+            .opt_bool(again)
+            .end();
+    }
+
+    /// The name of a place for the tables.
+    pub(super) fn place_name(&self, place: Place) -> &str {
+        match place {
+            Place::Node(n) => &self.nodes[n].name,
+            Place::Hop(h) => &self.hops[h].name,
+            Place::Bearer(b) => &self.bearers[b].name,
+        }
+    }
+
+    pub(crate) fn node_name(&self, node: NodeId) -> Box<str> {
+        self.nodes[node].name.clone()
+    }
+
+    /// A drop: the flow's counter and a row of the `drops` table.
+    #[cold]
+    pub(super) fn note_drop(&mut self, at: Instant, packet: &Packet, cause: &str, place: Place) {
+        let place: Box<str> = self.place_name(place).into();
+        self.probes
+            .drops
+            .row()
+            .f64(at.as_secs_f64())
+            .u64(packet.serial)
+            .name(&self.flows[packet.flow].name)
+            .name(&place)
+            .name(cause)
+            .u64(u64::from(packet.size))
+            .end();
+    }
+
+    /// A row of the `events` table about a flow.
+    #[cold]
+    pub(super) fn note_flow(&mut self, now: Instant, flow: FlowId, kind: &str, value: Option<f64>, detail: &str) {
+        let source = format!("flow/{}", self.flows[flow].name);
+        self.note_event(now, &source, kind, value, detail);
+    }
+
+    #[cold]
+    pub(super) fn note_event(&mut self, now: Instant, source: &str, kind: &str, value: Option<f64>, detail: &str) {
+        self.probes
+            .events
+            .row()
+            .f64(now.as_secs_f64())
+            .name(source)
+            .name(kind)
+            .opt_f64(value)
+            .opt_name((!detail.is_empty()).then_some(detail))
+            .end();
+    }
+
+    /// What an endpoint reported.
+    #[cold]
+    pub(super) fn note_tcp_event(&mut self, now: Instant, flow: FlowId, end: End, event: &TcpEvent) {
+        let side = if end == self.flows[flow].data_end { "sender" } else { "receiver" };
+        let (kind, value) = match event {
+            TcpEvent::Established => ("established", None),
+            TcpEvent::PeerClosed => ("peer-closed", None),
+            TcpEvent::RtoFired { count } => ("rto", Some(f64::from(*count))),
+            TcpEvent::SpuriousRto => ("spurious-rto", None),
+            TcpEvent::FastRetransmit => ("fast-retransmit", None),
+            TcpEvent::RecoveryEntered => ("recovery-enter", None),
+            TcpEvent::RecoveryExited => ("recovery-exit", None),
+            TcpEvent::ZeroWindowProbe => ("zero-window-probe", None),
+            TcpEvent::RttSample(_) => return,
+            TcpEvent::Closed(CloseReason::Finished) => ("closed", None),
+            TcpEvent::Closed(CloseReason::Aborted) => ("aborted", None),
+            TcpEvent::Closed(CloseReason::TimedOut) => ("timed-out", None),
+            TcpEvent::Reset => ("reset", None),
+        };
+        self.note_flow(now, flow, kind, value, side);
+        if matches!(event, TcpEvent::RtoFired { .. }) && side == "sender" && self.probes.sampling == TcpSampling::Ack {
+            self.flows[flow].fresh_sample = false;
+            self.note_tcp(now, flow, "rto");
+        }
+    }
+
+    /// What a bearer reported.
+    #[cold]
+    pub(super) fn note_rlc_event(&mut self, now: Instant, bearer: &str, end: lasthop_ran::End, event: RlcEvent) {
+        let value = match event {
+            RlcEvent::Discarded(n) => Some(f64::from(n)),
+            _ => None,
+        };
+        let side = match end {
+            lasthop_ran::End::Network => "network",
+            lasthop_ran::End::Ue => "ue",
+        };
+        self.note_event(now, &format!("bearer/{bearer}"), event.name(), value, side);
+    }
+
+    /// A change of the scenario.
+    pub(super) fn note_change(&mut self, now: Instant, action: &Action) {
+        match action {
+            Action::Link(name, _) => self.note_event(now, &format!("link/{name}"), "change", None, ""),
+            Action::Bearer(name, _) => self.note_event(now, &format!("bearer/{name}"), "change", None, ""),
+            // The flows note it themselves.
+            Action::StartFlow(_) | Action::StopFlow(_) => {}
+        }
+    }
+
+    /// The first error of a table that could not be written.
+    pub fn take_write_error(&mut self) -> Option<Error> {
+        self.probes.take_error()
+    }
+}
+
+fn payload_len(payload: &Payload) -> u32 {
+    match payload {
+        Payload::Tcp(_, segment) => segment.len,
+        Payload::Udp(_, bytes) => *bytes,
+    }
+}
+
+fn tcp_row(table: &mut Table, now: Instant, flow: &str, trigger: &str, i: &Info, sample_us: Option<f64>) {
+    let us = |d: lasthop_units::Duration| d.0 as f64 / 1e3;
+    table
+        .row()
+        .f64(now.as_secs_f64())
+        .name(flow)
+        .name(trigger)
+        .name(ca_state_name(i.ca_state))
+        .f64(i.snd_cwnd)
+        .f64(if i.snd_ssthresh.is_finite() { i.snd_ssthresh } else { -1.0 })
+        .f64(i.rtt.map_or(0.0, us))
+        .f64(us(i.rttvar))
+        .opt_f64(sample_us)
+        .opt_f64(i.min_rtt.map(us))
+        .f64(us(i.rto))
+        .u64(u64::from(i.unacked))
+        .u64(u64::from(i.sacked))
+        .u64(u64::from(i.lost))
+        .u64(u64::from(i.retrans))
+        .u64(i.total_retrans)
+        .u64(i.bytes_acked)
+        .u64(i.una_offset)
+        .u64(i.nxt_offset)
+        .u64(i.snd_wnd)
+        .u64(i.notsent_bytes)
+        .opt_f64(i.pacing_rate.map(|r| r.as_f64()))
+        .end();
+}
