@@ -4,8 +4,10 @@
 //! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
 //!
 //! What is simplified, all of it by intent: no urgent data, no ECN reaction, no path MTU discovery, no keep-alive,
-//! no TCP Fast Open, no undo of a spurious timeout (it is detected and counted). Data
-//! segments carry SACK blocks only when their octets are left over.
+//! no TCP Fast Open, no D-SACK (RFC 2883), no undo of a spurious timeout (it is detected and counted). Data
+//! segments carry SACK blocks only when their octets are left over. A segment without timestamps is accepted on a
+//! connection that negotiated them. A reset in SYN-RECEIVED closes a passive open instead of returning it to
+//! LISTEN: one endpoint serves one connection.
 
 mod ack_policy;
 pub mod cc;

@@ -31,8 +31,10 @@ impl Smoothed {
 }
 
 /// `old + (new - old) / n`, rounded down.
+#[inline]
 fn blend(old: Duration, new: Duration, n: u64) -> Duration {
-    Duration(((u128::from(old.0) * u128::from(n - 1) + u128::from(new.0)) / u128::from(n)) as u64)
+    let step = (new.0 as i64).wrapping_sub(old.0 as i64).div_euclid(n as i64);
+    Duration(old.0.saturating_add_signed(step))
 }
 
 /// The estimator of ns-2 (and of 4.3BSD): whole ticks, SRTT kept times 8, RTTVAR times 4.

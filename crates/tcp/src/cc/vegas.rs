@@ -391,7 +391,8 @@ mod tests {
         let mut by_round = vec![v.cwnd];
         for _ in 0..6 {
             now += 100;
-            for _ in una..nxt {
+            let round = nxt - una;
+            for _ in 0..round {
                 una += 1;
                 v.on_ack(&ack(now, una, nxt, 100));
                 nxt = nxt.max(una + v.cwnd as u64);

@@ -130,8 +130,9 @@ impl Endpoint {
                 self.nxt = self.max;
                 return None;
             };
-            // The first segment always fits: RFC 5681's loss window is one segment.
-            if old.end > cwnd_edge && old.start > self.una {
+            // The first segment always fits: RFC 5681's loss window is one segment. Beyond a window that has
+            // shrunk nothing else is sent again (RFC 9293 section 3.8.6).
+            if old.end > cwnd_edge.min(self.una + self.wnd) && old.start > self.una {
                 self.cwnd_limited = true;
                 return None;
             }

@@ -26,7 +26,8 @@ fn full(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps cwnd.
     if s.config.growth == Growth::Bytes {
         let flight = ((s.max - s.una) as f64 / f64::from(s.mss)).max(1.0);
-        let cwnd = s.cc.ssthresh().min(flight + 1.0).min(s.cc.cwnd());
+        // cwnd is ssthresh already, or what an algorithm without a use for ssthresh has put in its place.
+        let cwnd = s.cc.cwnd().min(flight + 1.0);
         s.cc.set_cwnd(cwnd);
     }
     r.inflation = 0.0;

@@ -143,9 +143,9 @@ impl Pair {
             segment.window = segment.window.min(l.window);
         }
         let mut at = self.now;
-        if l.rate > 0 {
-            let size = u64::from(segment.wire_len() + 20);
-            let service = Duration(size * 1_000_000_000 / l.rate);
+        let size = u64::from(segment.wire_len() + 20);
+        if let Some(ns) = (size * 1_000_000_000).checked_div(l.rate) {
+            let service = Duration(ns);
             let start = l.free_at.max(self.now);
             if start.since(self.now).0 / service.0.max(1) >= l.queue as u64 {
                 return;
