@@ -45,7 +45,6 @@ impl World {
         let mut world = World {
             queue: EventQueue::new(),
             end,
-            seed: spec.scenario.seed,
             packets: Slab::new(),
             serial: 0,
             account: Account::default(),

@@ -42,7 +42,6 @@ struct Node {
 pub struct World {
     queue: EventQueue<Event>,
     end: Instant,
-    seed: u64,
     packets: Slab<PacketId, Packet>,
     /// Number of the next packet: packets are numbered in the order in which they enter.
     serial: u64,
