@@ -3,7 +3,7 @@
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::pipe::{Account, Occupancy};
-use crate::{Item, Limit, Pipe, PipeOut, Queue, TraceLink};
+use crate::{Item, Limit, Pipe, PipeOut, Queue, TraceLink, WireModel};
 
 /// One direction of a link: with a rate, or along a trace. The contract is [`Pipe`]'s.
 #[derive(Clone, Debug)]
@@ -53,6 +53,14 @@ impl Link {
             }
             Link::Trace(_) => false,
         }
+    }
+    /// New parameters of the wire for packets that leave after `now`.
+    pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
+        each!(self, l => l.set_wire(now, model, out))
+    }
+    /// The wire's parameters in force.
+    pub fn wire(&self) -> &WireModel {
+        each!(self, l => l.wire())
     }
     /// A new delay for packets that leave after `now`.
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
