@@ -97,6 +97,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_direction_is_read_built_and_written_back() {
+        let text = r#"{"rate": "10 Mbit/s", "delay": "28 ms", "loss": "1 %",
+                       "queue": {"droptail": {"packets": 50}}}"#;
+        let c: DirectionConfig = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            (c.rate, c.wire().delay, c.loss),
+            (Some(Bitrate(10_000_000)), Duration(28_000_000), Ratio(0.01))
+        );
+        let hop = lasthop_units::Id::from_index(0);
+        let link = c.build(None, 1, hop);
+        assert_eq!((link.queue().limit().packets, link.wire().loss), (Some(50), 0.01));
+        assert!(matches!(c.build(Some(Arc::new(Trace::from_ms([1]).unwrap())), 1, hop), Link::Trace(_)));
+        let written = serde_json::to_string(&c).unwrap();
+        assert_eq!(serde_json::from_str::<DirectionConfig>(&written).unwrap(), c);
+        assert!(serde_json::from_str::<DirectionConfig>(r#"{"dely": "1 ms"}"#).is_err());
+    }
+
+    #[test]
     fn a_link_has_a_rate_or_a_trace() {
         let mut c = DirectionConfig { rate: Some(Bitrate(1)), ..Default::default() };
         assert_eq!(c.validate(), Ok(()));

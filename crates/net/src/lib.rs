@@ -29,7 +29,7 @@ pub use link::Link;
 pub use monitor::{FlowMonitor, FlowStats, jain};
 pub use packet::{DropCause, Dropped, Ecn, Item, Packet, PipeOut};
 pub use pipe::{Account, Occupancy, Pipe};
-pub use queue::{DropTailConfig, Fifo, HeadDropConfig, Limit, QUEUES, Queue, QueueConfig};
+pub use queue::{DropTailConfig, Fifo, HeadDropConfig, InfiniteConfig, Limit, QUEUES, Queue, QueueConfig};
 pub use registry::{Entry, Parameter, UnknownName};
 pub use trace_link::{Playback, TraceEnd, TraceLink};
 pub use wire::WireModel;

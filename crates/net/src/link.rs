@@ -54,6 +54,14 @@ impl Link {
             Link::Trace(_) => false,
         }
     }
+    /// New parameters of the wire for packets that leave after `now`.
+    pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
+        each!(self, l => l.set_wire(now, model, out))
+    }
+    /// The wire's parameters in force.
+    pub fn wire(&self) -> &WireModel {
+        each!(self, l => l.wire())
+    }
     /// A new delay for packets that leave after `now`.
     pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
         each!(self, l => l.set_delay(now, delay, out))

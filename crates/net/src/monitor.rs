@@ -237,6 +237,7 @@ pub fn jain(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use lasthop_units::Id;
+    use proptest::prelude::*;
 
     const F: fn() -> FlowId = || FlowId::from_index(0);
 
@@ -291,6 +292,38 @@ mod tests {
         assert_eq!(m.flow(F()).lost_within_10_s(ms(25_000)), 2);
         assert_eq!(m.flow(F()).lost_within_10_s(ms(10_000_000)), 3);
         assert_eq!(m.flow(F()).lost_undelivered(), 2);
+    }
+
+    proptest! {
+        /// Against the definition with a list of all packets: judged in whole seconds of sending.
+        #[test]
+        fn the_ring_is_the_list(
+            packets in proptest::collection::vec((0u64..4_000, proptest::option::of(0u64..30_000)), 1..100),
+        ) {
+            let mut now = 0;
+            let list: Vec<(u64, Option<u64>)> = packets
+                .iter()
+                .map(|(gap, delay)| {
+                    now += gap;
+                    (now, delay.map(|d| now + d))
+                })
+                .collect();
+            let mut events: Vec<(u64, bool, u64)> = list.iter().map(|(sent, _)| (*sent, false, *sent)).collect();
+            events.extend(list.iter().filter_map(|(sent, got)| Some(((*got)?, true, *sent))));
+            events.sort_unstable();
+            let mut m = FlowMonitor::new(1);
+            for (at, is_reception, sent) in &events {
+                if *is_reception {
+                    m.received(ms(*at), F(), 100, ms(*sent));
+                } else {
+                    m.sent(ms(*at), F(), 100);
+                }
+            }
+            let end = events[events.len() - 1].0;
+            let late = |sent: u64, at: u64| at / 1000 > sent / 1000 + PATIENCE_S;
+            let lost = list.iter().filter(|(sent, got)| late(*sent, got.unwrap_or(end).min(end))).count();
+            prop_assert_eq!(m.flow(F()).lost_within_10_s(ms(end)), lost as u64);
+        }
     }
 
     #[test]

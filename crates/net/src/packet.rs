@@ -6,7 +6,7 @@ use lasthop_units::{FlowId, Instant, NodeId, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ipv4::Fragment;
+use crate::ipv4::{Fragment, Whole};
 
 /// The ECN codepoint of the IP header (RFC 3168 §5), with its two bits as value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +72,21 @@ impl<P> Packet<P> {
     /// What queues and pipes carry of this packet.
     pub fn item(&self, id: PacketId, now: Instant) -> Item {
         Item { id, size: self.size, flow: self.flow, ecn: self.ecn, enqueued: now }
+    }
+}
+
+impl<P: Clone> Packet<P> {
+    /// This packet cut down to `fragment`. Every fragment keeps the payload's descriptor: the first one to arrive may
+    /// be any of them.
+    pub fn part(&self, fragment: Fragment) -> Packet<P> {
+        Packet { size: fragment.size(), fragment: Some(fragment), payload: self.payload.clone(), ..*self }
+    }
+}
+
+impl<P> Packet<P> {
+    /// Makes a fragment the packet that reassembly completed.
+    pub fn make_whole(&mut self, whole: Whole) {
+        (self.size, self.ecn, self.fragment) = (whole.size, whole.ecn, None);
     }
 }
 
@@ -184,10 +199,32 @@ impl PipeOut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::Id;
 
     #[test]
     fn an_item_is_three_words() {
         assert_eq!(size_of::<Item>(), 24);
+    }
+
+    #[test]
+    fn a_packet_is_cut_and_made_whole() {
+        let packet = Packet {
+            src: NodeId::from_index(0),
+            dst: NodeId::from_index(1),
+            flow: FlowId::from_index(0),
+            serial: 7,
+            size: 3000,
+            ecn: Ecn::Ect0,
+            dont_fragment: false,
+            sent: Instant(5),
+            fragment: None,
+            payload: "segment",
+        };
+        let cut = crate::ipv4::fragment(packet.size, packet.fragment, packet.dont_fragment, 1500);
+        let mut parts: Vec<_> = cut.unwrap().unwrap().map(|f| packet.part(f)).collect();
+        assert_eq!(parts.iter().map(|p| p.size).collect::<Vec<_>>(), [1500, 1500, 40]);
+        parts[0].make_whole(Whole { size: 3000, ecn: Ecn::Ect0 });
+        assert_eq!(parts[0], packet);
     }
 
     #[test]

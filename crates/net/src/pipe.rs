@@ -169,18 +169,22 @@ impl Pipe {
         self.note_dropped(out, dropped);
     }
 
-    /// A new delay for packets whose serialisation starts after `now`; those on the wire keep their arrival. After a
-    /// reduction a later packet would overtake: without `reordering` it arrives together with the last of the
-    /// earlier ones instead.
-    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
+    /// New parameters of the wire for packets whose serialisation starts after `now`; those on the wire keep arrival and
+    /// fate. After a shorter delay a later packet would overtake: without `reordering` it arrives together with the
+    /// last of the earlier ones instead.
+    pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
-        self.wire.set_model(WireModel { delay, ..*self.wire.model() });
+        self.wire.set_model(model);
     }
 
-    /// A new loss probability (0 to 1) for packets whose serialisation starts after `now`.
+    /// A new delay; see [`Pipe::set_wire`].
+    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
+        self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);
+    }
+
+    /// A new loss probability (0 to 1); see [`Pipe::set_wire`].
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
-        self.catch_up(now, out);
-        self.wire.set_model(WireModel { loss, ..*self.wire.model() });
+        self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
     }
 
     /// What the wire does to packets that leave after `now`.

@@ -150,11 +150,22 @@ impl TraceLink {
         let until = self.trace_ns(now);
         while !self.cursor.finished && self.next_ns() <= until {
             if self.partial.is_none() && self.queue.is_empty() {
-                self.skip_until(until);
-                return;
+                return self.lose_until(until);
             }
             self.use_slot(out);
         }
+    }
+
+    /// Loses all opportunities up to and including `until`: the next few one by one, which is cheaper than a search
+    /// when little time has passed.
+    fn lose_until(&mut self, until: u64) {
+        for _ in 0..4 {
+            self.step();
+            if self.cursor.finished || self.next_ns() > until {
+                return;
+            }
+        }
+        self.skip_until(until);
     }
 
     /// All opportunities of one millisecond are one budget: what a packet leaves of one, the next packet may use, and
@@ -183,12 +194,12 @@ impl TraceLink {
         self.cursor.slot += 1;
         if self.cursor.slot == self.trace.slots().len() {
             self.cursor.slot = 0;
-            self.cursor.base_ns += self.period_ns();
+            self.cursor.base_ns = self.cursor.base_ns.saturating_add(self.period_ns());
             self.cursor.finished = self.playback.end == TraceEnd::Stop;
         }
     }
 
-    /// Loses all opportunities up to and including `until` [ns of trace time].
+    /// Goes to the first opportunity after `until` [ns of trace time].
     fn skip_until(&mut self, until: u64) {
         let period = self.period_ns();
         let round = until / period;
@@ -206,7 +217,7 @@ impl TraceLink {
     /// When the opportunities at the cursor come [ns of trace time].
     #[inline]
     fn next_ns(&self) -> u64 {
-        self.cursor.base_ns + u64::from(self.trace.slots()[self.cursor.slot].ms) * NS_PER_MS
+        self.cursor.base_ns.saturating_add(u64::from(self.trace.slots()[self.cursor.slot].ms) * NS_PER_MS)
     }
     fn period_ns(&self) -> u64 {
         u64::from(self.trace.period_ms()) * NS_PER_MS
@@ -218,15 +229,18 @@ impl TraceLink {
         Instant(trace_ns - self.playback.offset.0)
     }
 
-    /// A new delay for packets that leave after `now`; as [`Pipe::set_delay`](crate::Pipe::set_delay).
-    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
+    /// New parameters of the wire for packets that leave after `now`; as [`Pipe::set_wire`](crate::Pipe::set_wire).
+    pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
-        self.wire.set_model(WireModel { delay, ..*self.wire.model() });
+        self.wire.set_model(model);
+    }
+    /// A new delay for packets that leave after `now`.
+    pub fn set_delay(&mut self, now: Instant, delay: Duration, out: &mut PipeOut) {
+        self.set_wire(now, WireModel { delay, ..*self.wire.model() }, out);
     }
     /// A new loss probability (0 to 1) for packets that leave after `now`.
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
-        self.catch_up(now, out);
-        self.wire.set_model(WireModel { loss, ..*self.wire.model() });
+        self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
     }
     /// What the wire does to packets that leave after `now`.
     pub fn set_wire(&mut self, now: Instant, wire: WireModel, out: &mut PipeOut) {

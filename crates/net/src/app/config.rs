@@ -325,6 +325,35 @@ mod tests {
         assert_eq!(key(AppConfig::OnOff(on_off), Transport::Udp), "shape");
     }
 
+    #[test]
+    fn configurations_are_read_with_defaults_and_refuse_unknown_keys() {
+        let read = |text| serde_json::from_str::<AppConfig>(text).map_err(|e| e.to_string());
+        let cbr = CbrConfig { rate: Bitrate(2_000_000), ..CbrConfig::default() };
+        assert_eq!(read(r#"{"cbr": {"rate": "2 Mbit/s"}}"#), Ok(AppConfig::Cbr(cbr)));
+        assert_eq!(read(r#"{"bulk": {}}"#), Ok(AppConfig::default()));
+        assert!(read(r#"{"cbr": {"rte": "2 Mbit/s"}}"#).unwrap_err().contains("unknown field `rte`"));
+        for entry in APPS {
+            let config: AppConfig = entry.name.parse().unwrap();
+            let text = serde_json::to_value(&config).unwrap();
+            assert!(text.as_object().unwrap().contains_key(entry.name));
+            assert_eq!(serde_json::from_value::<AppConfig>(text).unwrap(), config);
+        }
+    }
+
+    /// The registry, the schema and the types name the same keys.
+    #[test]
+    fn the_table_lists_every_key_of_the_schema() {
+        let schema = serde_json::to_value(schemars::schema_for!(AppConfig)).unwrap();
+        for (variant, entry) in schema["oneOf"].as_array().unwrap().iter().zip(APPS) {
+            let target = &variant["properties"][entry.name]["$ref"];
+            let definition = schema.pointer(target.as_str().unwrap().trim_start_matches('#')).unwrap();
+            let none = serde_json::Map::new();
+            let keys = definition["properties"].as_object().unwrap_or(&none).keys();
+            let listed = entry.parameters.iter().map(|p| p.name);
+            assert!(keys.map(String::as_str).eq(listed), "{}", entry.name);
+        }
+    }
+
     /// n = 10^5, mean 2 s: exponential has standard error 2 / sqrt(n) = 6.3 ms; a Pareto of shape 3 has a standard
     /// deviation of mean / sqrt(shape (shape - 2)) = 1.15 s, so 3.7 ms.
     #[test]

@@ -126,9 +126,10 @@ impl App {
         }
     }
 
-    /// The flow starts. Over TCP the application begins when the connection is established.
+    /// The flow starts. Over TCP the application begins when the connection is established, and one that was stopped
+    /// stays stopped: its stream is closed.
     pub fn start(&mut self, now: Instant, out: &mut Vec<Action>) {
-        if self.running {
+        if self.running || self.sides[End::A as usize].closed {
             return;
         }
         self.running = true;

@@ -38,7 +38,8 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
     out.clear();
     a.stop(ms(30), &mut out);
     a.on_writable(ms(40), End::A, 300, &mut out);
-    assert_eq!(out, [Action::Close { end: End::A }]);
+    a.start(ms(50), &mut out);
+    assert_eq!((out, a.is_running()), (vec![Action::Close { end: End::A }], false));
 }
 
 #[test]

@@ -8,4 +8,4 @@ mod reassembly;
 
 pub use fragment::{Fragment, FragmentationNeeded, Fragments, HEADER_SIZE, MIN_MTU, fragment};
 pub use header::{HeaderError, Ipv4Header, checksum, checksum_of_parts};
-pub use reassembly::{Reassembler, ReassemblyOut};
+pub use reassembly::{Reassembler, ReassemblyOut, Whole};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_units::{Duration, Instant, NodeId, PacketId};
+use lasthop_units::{Duration, Id, Instant, NodeId, PacketId};
 
-use super::Fragment;
-use crate::{DropCause, Dropped, Item};
+use super::{Fragment, HEADER_SIZE};
+use crate::{DropCause, Dropped, Ecn, Item};
 
 /// The destination's reassembly buffers.
 ///
@@ -31,11 +31,20 @@ struct Partial {
     parts: Vec<(Fragment, Item)>,
 }
 
-/// What became of packets in reassembly.
+/// A packet that is complete again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Its total length with one header [bytes].
+    pub size: u32,
+    /// Congestion experienced if any fragment was marked (RFC 3168 §5.3), else as the first fragment.
+    pub ecn: Ecn,
+}
+
+/// What became of fragments in reassembly.
 #[derive(Clone, Debug, Default)]
 pub struct ReassemblyOut {
-    /// The fragments of a packet that is complete, by offset: the caller makes the whole packet of the first one (its
-    /// size is [`super::HEADER_SIZE`] + the payload) and frees the others.
+    /// The fragments of a packet that became complete, by offset: make the whole packet of the first one and free the
+    /// others.
     pub complete: Vec<PacketId>,
     /// Fragments that brought nothing new: free them.
     pub ignored: Vec<PacketId>,
@@ -53,8 +62,8 @@ impl Reassembler {
         Reassembler { timeout, packets: BTreeMap::new(), next: None }
     }
 
-    /// A fragment of the packet `serial` of `src` arrives. When it completes the packet, `out.complete` names
-    /// all its fragments.
+    /// A fragment of the packet `serial` of `src` arrives. When it completes the packet, the packet is returned and
+    /// `out.complete` names all its fragments.
     pub fn handle_fragment(
         &mut self,
         now: Instant,
@@ -63,8 +72,7 @@ impl Reassembler {
         fragment: Fragment,
         item: Item,
         out: &mut ReassemblyOut,
-    ) {
-        use lasthop_units::Id;
+    ) -> Option<Whole> {
         self.on_time(now, out);
         let key = (src.index(), serial);
         let deadline = now.saturating_add(self.timeout);
@@ -77,10 +85,15 @@ impl Reassembler {
         self.next = Some(self.next.map_or(partial.deadline, |n| n.min(partial.deadline)));
         if !partial.add(fragment, item) {
             out.ignored.push(item.id);
-        } else if partial.is_complete() {
-            out.complete.extend(partial.parts.iter().map(|(_, item)| item.id));
-            self.packets.remove(&key);
+            return None;
         }
+        if !partial.is_complete() {
+            return None;
+        }
+        let whole = partial.whole();
+        out.complete.extend(partial.parts.iter().map(|(_, item)| item.id));
+        self.packets.remove(&key);
+        Some(whole)
     }
 
     /// When the oldest packet is given up. May name a moment at which nothing is due any more.
@@ -132,6 +145,11 @@ impl Partial {
         true
     }
 
+    fn whole(&self) -> Whole {
+        let marked = self.parts.iter().any(|(_, item)| item.ecn == Ecn::Ce);
+        Whole { size: HEADER_SIZE + self.held, ecn: if marked { Ecn::Ce } else { self.parts[0].1.ecn } }
+    }
+
     fn is_complete(&self) -> bool {
         debug_assert!(self.total.is_none_or(|t| self.held <= t), "more than the packet has");
         self.total == Some(self.held)
@@ -143,15 +161,21 @@ mod tests {
     use super::*;
     use crate::ipv4::fragment;
     use crate::testing::item;
-    use lasthop_units::Id;
     use proptest::prelude::*;
 
     fn parts(size: u32, mtu: u32) -> Vec<Fragment> {
         fragment(size, None, false, mtu).unwrap().unwrap().collect()
     }
 
-    fn feed(r: &mut Reassembler, now: Instant, serial: u64, n: usize, f: Fragment, out: &mut ReassemblyOut) {
-        r.handle_fragment(now, NodeId::from_index(0), serial, f, item(n, f.size()), out);
+    fn feed(
+        r: &mut Reassembler,
+        now: Instant,
+        serial: u64,
+        n: usize,
+        f: Fragment,
+        out: &mut ReassemblyOut,
+    ) -> Option<Whole> {
+        r.handle_fragment(now, NodeId::from_index(0), serial, f, item(n, f.size()), out)
     }
 
     #[test]
@@ -159,10 +183,11 @@ mod tests {
         let (mut r, mut out) = (Reassembler::new(Reassembler::DEFAULT_TIMEOUT), ReassemblyOut::default());
         let f = parts(3000, 1500);
         for n in [2, 0] {
-            feed(&mut r, Instant(n as u64), 7, n, f[n], &mut out);
-            assert!(out.complete.is_empty());
+            assert_eq!(feed(&mut r, Instant(n as u64), 7, n, f[n], &mut out), None);
         }
-        feed(&mut r, Instant(5), 7, 1, f[1], &mut out);
+        let marked = Item { ecn: Ecn::Ce, ..item(1, f[1].size()) };
+        let whole = r.handle_fragment(Instant(5), NodeId::from_index(0), 7, f[1], marked, &mut out);
+        assert_eq!(whole, Some(Whole { size: 3000, ecn: Ecn::Ce }));
         assert_eq!(out.complete.iter().map(|id| id.index()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!((r.packets(), r.poll_at()), (0, None));
     }
@@ -198,12 +223,13 @@ mod tests {
             for (packet, part) in order {
                 let p = usize::from(packet) % all.len();
                 let f = usize::from(part) % all[p].len();
-                feed(&mut r, Instant(given as u64), p as u64, given, all[p][f], &mut out);
+                let whole = feed(&mut r, Instant(given as u64), p as u64, given, all[p][f], &mut out);
                 given += 1;
                 seen[p][f] = true;
                 if seen[p].iter().all(|s| *s) {
                     complete += all[p].len();
                     seen[p].fill(false);
+                    prop_assert_eq!(whole.map(|w| w.size), Some(sizes[p]));
                 }
                 prop_assert_eq!(out.complete.len(), complete);
             }

@@ -17,7 +17,14 @@ pub enum QueueConfig {
     Droptail(DropTailConfig),
     /// First in, first out; when it is full the oldest packet makes room.
     Headdrop(HeadDropConfig),
+    /// First in, first out, without any limit: nothing is ever dropped.
+    Infinite(InfiniteConfig),
 }
+
+/// Parameters of a queue without limit: none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct InfiniteConfig {}
 
 /// Parameters of a drop-tail queue. A packet must fit both limits, where given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +70,12 @@ pub const QUEUES: &[Entry] = &[
                  INFOCOM 1996; Linux pfifo_head_drop",
         parameters: LIMITS,
     },
+    Entry {
+        name: "infinite",
+        summary: "first in, first out, without any limit",
+        source: "Mahimahi infinite",
+        parameters: &[],
+    },
 ];
 
 impl Default for QueueConfig {
@@ -77,6 +90,7 @@ impl FromStr for QueueConfig {
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         Ok(match find("queue", QUEUES, name)?.name {
             "headdrop" => QueueConfig::Headdrop(HeadDropConfig::default()),
+            "infinite" => QueueConfig::Infinite(InfiniteConfig {}),
             _ => QueueConfig::Droptail(DropTailConfig::default()),
         })
     }
@@ -88,6 +102,7 @@ impl QueueConfig {
         match self {
             QueueConfig::Droptail(_) => "droptail",
             QueueConfig::Headdrop(_) => "headdrop",
+            QueueConfig::Infinite(_) => "infinite",
         }
     }
 
@@ -96,6 +111,7 @@ impl QueueConfig {
         let (packets, bytes) = match self {
             QueueConfig::Droptail(c) => (c.packets, c.bytes),
             QueueConfig::Headdrop(c) => (c.packets, c.bytes),
+            QueueConfig::Infinite(_) => return Limit::default(),
         };
         let packets = if packets.is_none() && bytes.is_none() { Some(DEFAULT_PACKETS) } else { packets };
         Limit { packets, bytes: bytes.map(|b| b.0) }
@@ -104,7 +120,7 @@ impl QueueConfig {
     /// The queue.
     pub fn build(&self) -> Queue {
         match self {
-            QueueConfig::Droptail(_) => Queue::drop_tail(self.limit()),
+            QueueConfig::Droptail(_) | QueueConfig::Infinite(_) => Queue::drop_tail(self.limit()),
             QueueConfig::Headdrop(_) => Queue::head_drop(self.limit()),
         }
     }
@@ -120,7 +136,7 @@ mod tests {
             assert_eq!(entry.name.parse::<QueueConfig>().unwrap().name(), entry.name);
         }
         let wrong = "drptail".parse::<QueueConfig>().unwrap_err().to_string();
-        assert_eq!(wrong, "there is no queue `drptail` (known: droptail, headdrop)");
+        assert_eq!(wrong, "there is no queue `drptail` (known: droptail, headdrop, infinite)");
     }
 
     #[test]
@@ -128,5 +144,6 @@ mod tests {
         assert_eq!(QueueConfig::default().limit(), Limit { packets: Some(1000), bytes: None });
         let bytes = QueueConfig::Droptail(DropTailConfig { packets: None, bytes: Some(Bytes(10_240)) });
         assert_eq!(bytes.limit(), Limit { packets: None, bytes: Some(10_240) });
+        assert_eq!("infinite".parse::<QueueConfig>().unwrap().limit(), Limit::default());
     }
 }

@@ -11,7 +11,7 @@
 mod config;
 mod fifo;
 
-pub use config::{DropTailConfig, HeadDropConfig, QUEUES, QueueConfig};
+pub use config::{DropTailConfig, HeadDropConfig, InfiniteConfig, QUEUES, QueueConfig};
 pub use fifo::{Fifo, Limit};
 
 use lasthop_units::Instant;

@@ -125,6 +125,35 @@ fn a_backlogged_sender_gets_exactly_the_mean_of_the_file() {
     }
 }
 
+/// The same on the measured traces, where these are at hand: ten minutes of traffic without a pause.
+#[test]
+fn measured_traces_are_used_to_the_last_byte() {
+    let Some(folder) = std::env::var_os("LASTHOP_SHARED") else {
+        println!("LASTHOP_SHARED is not set: nothing compared");
+        return;
+    };
+    let folder = std::path::Path::new(&folder).join("data/traces/mahimahi");
+    for name in ["TMobile-UMTS-driving.down", "Verizon-LTE-short.up", "ATT-LTE-driving.up"] {
+        let file = std::fs::File::open(folder.join(name)).unwrap();
+        let trace = Arc::new(crate::trace::read_mahimahi(std::io::BufReader::new(file)).unwrap());
+        let queue = Queue::drop_tail(Limit::default());
+        let hop = HopId::from_index(0);
+        let mut l = TraceLink::new(trace.clone(), Playback::default(), queue, WireModel::default(), 1, hop);
+        let mut out = PipeOut::default();
+        // A queue that is topped up at each arrival and so never empty; opportunities at 0 come before it.
+        (0..200).for_each(|n| l.enqueue(Instant::ZERO, item(n, 1500), &mut out));
+        let (end, mut packets) = (Instant::from_millis(u64::from(trace.period_ms())), 0);
+        while let Some(at) = l.poll_at().filter(|at| *at < end) {
+            l.on_time(at, &mut out);
+            packets += out.arrived.len() as u64;
+            (0..out.arrived.len()).for_each(|n| l.enqueue(at, item(n, 1500), &mut out));
+            out.clear();
+        }
+        let inside = |ms: u32| ms > 0 && ms < trace.period_ms();
+        assert_eq!(packets, trace.iter_ms().filter(|ms| inside(*ms)).count() as u64, "{name}");
+    }
+}
+
 fn collect_count(link: &mut TraceLink, until_ms: u64, out: &mut PipeOut) -> u64 {
     let mut n = 0;
     while let Some(at) = link.poll_at().filter(|at| *at <= Instant::from_millis(until_ms)) {

@@ -1,77 +1,11 @@
 //! Bringing measured rates into Mahimahi's format, byte for byte.
 
 use std::io::{self, BufRead, Write};
-use std::str::FromStr;
 
-use super::read::{Builder, next_line, trimmed};
+use super::format::{TraceFormat, recognise, unit_factor};
+use super::pacer::Pacer;
+use super::read::{next_line, trimmed};
 use super::{Trace, TraceError, TraceErrorKind, TraceStats, read_mahimahi};
-use crate::registry::{Entry, UnknownName, find};
-
-/// A format that can be imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceFormat {
-    /// One time in milliseconds a line.
-    Mahimahi,
-    /// `time_s,mbps` with or without a header; each rate holds until the next time.
-    MbpsCsv,
-    /// `value,unit` a second, without header; units Mbits/sec, Kbits/sec, bits/sec.
-    NyuMets,
-    /// A header with `throughput_mbps`, one row a second.
-    FiveGophers,
-}
-
-/// Every format by name.
-pub const FORMATS: &[Entry] = &[
-    Entry {
-        name: "mahimahi",
-        summary: "one opportunity a line: whole milliseconds since the start",
-        source: "Netravali et al., USENIX ATC 2015",
-        parameters: &[],
-    },
-    Entry {
-        name: "mbps-csv",
-        summary: "time_s,mbps with or without header; a rate holds until the next row, the last as long as the one \
-                  before",
-        source: "ours",
-        parameters: &[],
-    },
-    Entry {
-        name: "nyu-mets",
-        summary: "value,unit a second; units Mbits/sec, Kbits/sec, bits/sec",
-        source: "Mei et al., PAM 2019",
-        parameters: &[],
-    },
-    Entry {
-        name: "5gophers",
-        summary: "csv with a column throughput_mbps, one row a second",
-        source: "Narayanan et al., WWW 2020",
-        parameters: &[],
-    },
-];
-
-impl TraceFormat {
-    /// The name in [`FORMATS`].
-    pub const fn name(self) -> &'static str {
-        match self {
-            TraceFormat::Mahimahi => "mahimahi",
-            TraceFormat::MbpsCsv => "mbps-csv",
-            TraceFormat::NyuMets => "nyu-mets",
-            TraceFormat::FiveGophers => "5gophers",
-        }
-    }
-}
-
-impl FromStr for TraceFormat {
-    type Err = UnknownName;
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        Ok(match find("trace format", FORMATS, name)?.name {
-            "mbps-csv" => TraceFormat::MbpsCsv,
-            "nyu-mets" => TraceFormat::NyuMets,
-            "5gophers" => TraceFormat::FiveGophers,
-            _ => TraceFormat::Mahimahi,
-        })
-    }
-}
 
 /// A trace that was brought in, and what became of its bytes.
 #[derive(Clone, Debug)]
@@ -124,43 +58,12 @@ pub fn import(mut reader: impl BufRead, format: Option<TraceFormat>) -> Result<I
     Ok(Imported { trace, format, source_bytes, stats })
 }
 
-/// The format of a file that begins with `start` (its first line is enough).
-pub fn recognise(start: &[u8]) -> Result<TraceFormat, TraceError> {
-    let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
-    let text = String::from_utf8_lossy(trimmed(line)).to_lowercase();
-    let cells: Vec<&str> = text.split(',').map(str::trim).collect();
-    let number = |s: &&str| s.parse::<f64>().is_ok();
-    let format = match cells[..] {
-        [ref one] if number(one) || one.is_empty() => TraceFormat::Mahimahi,
-        [ref value, unit] if number(value) && unit_factor(unit).is_some() => TraceFormat::NyuMets,
-        [ref time, ref rate] if number(time) && number(rate) => TraceFormat::MbpsCsv,
-        ["time_s", "mbps"] => TraceFormat::MbpsCsv,
-        _ if cells.iter().any(|c| c.ends_with("throughput_mbps")) => TraceFormat::FiveGophers,
-        _ => {
-            let known = FORMATS.iter().map(|f| f.name).collect::<Vec<_>>().join(", ");
-            let what = format!("the format is not recognised: name it (one of {known})");
-            return Err(TraceError { line: 1, kind: TraceErrorKind::Table(what) });
-        }
-    };
-    Ok(format)
-}
-
 /// Writes `trace` in Mahimahi's format.
 pub fn write_mahimahi(trace: &Trace, mut out: impl Write) -> io::Result<()> {
     for ms in trace.iter_ms() {
         writeln!(out, "{ms}")?;
     }
     out.flush()
-}
-
-/// bit/s of one of NYU-METS' units (in lower case).
-fn unit_factor(unit: &str) -> Option<f64> {
-    match unit.to_lowercase().as_str() {
-        "mbits/sec" => Some(1e6),
-        "kbits/sec" => Some(1e3),
-        "bits/sec" => Some(1.0),
-        _ => None,
-    }
 }
 
 /// The rows of one source, whatever its format.
@@ -257,63 +160,10 @@ fn rate(cell: &str) -> Result<f64, TraceErrorKind> {
     }
 }
 
-/// Turns rates into opportunities and carries the remainder. In whole numbers: times in ns, rates in mbit/s (a
-/// thousandth of a bit), volumes in their product, 10^-12 bit.
-#[derive(Default)]
-struct Pacer {
-    builder: Builder,
-    /// The end of what was read [ns].
-    end_ns: u64,
-    /// Offered up to `end_ns` [10^-12 bit].
-    volume: u128,
-    /// Opportunities given out.
-    given: u128,
-    last_ms: u64,
-}
-
-/// Volume of one opportunity [10^-12 bit].
-const OPPORTUNITY_VOLUME: u128 = 12_000 * 1_000_000_000_000;
-const NS_PER_MS: u64 = 1_000_000;
-
-impl Pacer {
-    /// The link has `bps` for another `length_s`.
-    fn rate(&mut self, line: u64, bps: f64, length_s: f64) -> Result<(), TraceErrorKind> {
-        let end_s = self.end_ns as f64 / 1e9 + length_s;
-        if end_s * 1e3 > f64::from(u32::MAX) {
-            return Err(TraceErrorKind::TooLarge(format!("{}", end_s * 1e3)));
-        }
-        if bps > 1e14 {
-            return Err(table(format!("{bps} bit/s is out of range: at most 100 Tbit/s")));
-        }
-        let (from_ns, from_volume) = (self.end_ns, self.volume);
-        let rate = (bps * 1e3).round() as u128;
-        self.end_ns += (length_s * 1e9).round() as u64;
-        let offered_at = |ns: u64| from_volume + rate * u128::from(ns - from_ns);
-        self.volume = offered_at(self.end_ns);
-        while (self.given + 1) * OPPORTUNITY_VOLUME <= self.volume {
-            // An opportunity comes at the end of the millisecond in which its last bit was offered.
-            let missing = (self.given + 1) * OPPORTUNITY_VOLUME - from_volume;
-            let complete_ns = from_ns + missing.div_ceil(rate) as u64;
-            let ms = complete_ns.div_ceil(NS_PER_MS);
-            let due = offered_at((ms * NS_PER_MS).min(self.end_ns)) / OPPORTUNITY_VOLUME;
-            self.builder.push(line, ms, (due - self.given) as u64).map_err(|e| e.kind)?;
-            (self.given, self.last_ms) = (due, ms);
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, line: u64) -> Result<(Trace, f64), TraceError> {
-        let end_ms = self.end_ns.div_ceil(NS_PER_MS);
-        if self.given > 0 && self.last_ms < end_ms {
-            self.builder.push(line, end_ms, 1)?;
-        }
-        Ok((self.builder.finish()?, self.volume as f64 / 8e12))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::FORMATS;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Imported, String> {

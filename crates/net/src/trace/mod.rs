@@ -6,12 +6,15 @@
 //! were recorded with Saturator (K. Winstein, A. Sivaraman, H. Balakrishnan, "Stochastic forecasts achieve high
 //! throughput and low delay over cellular networks", NSDI 2013).
 
+mod format;
 mod import;
+mod pacer;
 mod read;
 mod stats;
 mod synthetic;
 
-pub use import::{FORMATS, Imported, TraceFormat, import, recognise, write_mahimahi};
+pub use format::{FORMATS, TraceFormat, recognise};
+pub use import::{Imported, import, write_mahimahi};
 pub use read::{MAX_LINE, MAX_PER_MS, MAX_SLOTS, TraceError, TraceErrorKind, read_mahimahi};
 pub use stats::TraceStats;
 pub use synthetic::{SyntheticModel, synthetic};

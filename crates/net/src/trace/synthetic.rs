@@ -84,4 +84,23 @@ mod tests {
         assert_eq!(trace, synthetic(&SyntheticModel::LTE_DOWN, 1).unwrap());
         assert_ne!(trace, synthetic(&SyntheticModel::LTE_DOWN, 2).unwrap());
     }
+
+    /// The files that come with the program are what `examples/synthetic_trace.rs` makes today, byte for byte.
+    #[test]
+    fn the_shipped_traces_are_fresh() {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/lasthop/scenarios/traces");
+        for (name, model, seed) in [
+            ("synthetic-lte.down", SyntheticModel::LTE_DOWN, 1),
+            ("synthetic-lte.up", SyntheticModel::LTE_UP, 2),
+        ] {
+            let mut made = Vec::new();
+            crate::trace::write_mahimahi(&synthetic(&model, seed).unwrap(), &mut made).unwrap();
+            assert!(
+                std::fs::read(folder.join(name)).unwrap() == made,
+                "{name} is stale: run the example again"
+            );
+            assert!(made.len() < 200_000);
+        }
+    }
 }
