@@ -70,10 +70,6 @@ impl Link {
     pub fn set_loss(&mut self, now: Instant, loss: f64, out: &mut PipeOut) {
         each!(self, l => l.set_loss(now, loss, out))
     }
-    /// What the wire does to packets that leave after `now`.
-    pub fn set_wire(&mut self, now: Instant, wire: WireModel, out: &mut PipeOut) {
-        each!(self, l => l.set_wire(now, wire, out))
-    }
     /// A new queue limit from `now` on.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         each!(self, l => l.set_limit(now, limit, out))

@@ -187,12 +187,6 @@ impl Pipe {
         self.set_wire(now, WireModel { loss, ..*self.wire.model() }, out);
     }
 
-    /// What the wire does to packets that leave after `now`.
-    pub fn set_wire(&mut self, now: Instant, wire: WireModel, out: &mut PipeOut) {
-        self.catch_up(now, out);
-        self.wire.set_model(wire);
-    }
-
     /// A new queue limit from `now` on; what waits already stays.
     pub fn set_limit(&mut self, now: Instant, limit: Limit, out: &mut PipeOut) {
         self.catch_up(now, out);

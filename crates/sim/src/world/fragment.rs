@@ -1,6 +1,6 @@
 //! Fragmentation on the way, all-or-nothing reassembly at the destination.
 
-use lasthop_net::ipv4::{self, HEADER_SIZE, Reassembler, ReassemblyOut};
+use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
 use lasthop_net::DropCause;
 use lasthop_units::{Instant, NodeId, PacketId};
 
@@ -41,9 +41,7 @@ impl World {
         let whole = self.packets.remove(id);
         self.account.replaced.add(whole.size);
         for piece in pieces {
-            let mut fragment = whole.clone();
-            fragment.fragment = Some(piece);
-            fragment.size = piece.size();
+            let fragment = whole.part(piece);
             self.account.made.add(fragment.size);
             let id = self.packets.insert(fragment);
             self.forward(now, node, id);
@@ -57,19 +55,19 @@ impl World {
         let Some(fragment) = packet.fragment else { unreachable!("called for fragments") };
         let (src, serial, item) = (packet.src, packet.serial, packet.item(id, now));
         let r = &mut self.nodes[node].reassembly;
-        r.buffers.handle_fragment(now, src, serial, fragment, item, &mut r.output);
-        self.settle_reassembly(now, node);
+        let whole = r.buffers.handle_fragment(now, src, serial, fragment, item, &mut r.output);
+        self.settle_reassembly(now, node, whole);
     }
 
     pub(super) fn on_reassembly_timer(&mut self, now: Instant, node: NodeId) {
         let r = &mut self.nodes[node].reassembly;
         if r.wake.take(now) {
             r.buffers.on_time(now, &mut r.output);
-            self.settle_reassembly(now, node);
+            self.settle_reassembly(now, node, None);
         }
     }
 
-    fn settle_reassembly(&mut self, now: Instant, node: NodeId) {
+    fn settle_reassembly(&mut self, now: Instant, node: NodeId, whole: Option<Whole>) {
         let r = &mut self.nodes[node].reassembly;
         let mut output = std::mem::take(&mut r.output);
         r.wake.ensure(&mut self.queue, r.buffers.poll_at(), Event::Reassembly(node));
@@ -79,23 +77,16 @@ impl World {
         for dropped in output.dropped.drain(..) {
             self.drop_in_net(dropped.at, dropped.item.id, dropped.cause, Place::Node(node));
         }
-        if let Some((first, others)) = output.complete.split_first() {
-            let mut whole = self.packets.remove(*first);
-            let mut payload = whole.size - HEADER_SIZE;
-            self.account.replaced.add(whole.size);
+        if let (Some(whole), Some((first, others))) = (whole, output.complete.split_first()) {
+            let mut packet = self.packets.remove(*first);
+            self.account.replaced.add(packet.size);
             for id in others {
                 let part = self.packets.remove(*id);
                 self.account.replaced.add(part.size);
-                payload += part.size - HEADER_SIZE;
-                // A mark on any fragment marks the packet (RFC 3168 section 5.3).
-                if part.ecn == lasthop_net::Ecn::Ce {
-                    whole.ecn = part.ecn;
-                }
             }
-            whole.size = HEADER_SIZE + payload;
-            whole.fragment = None;
-            self.account.made.add(whole.size);
-            let id = self.packets.insert(whole);
+            packet.make_whole(whole);
+            self.account.made.add(packet.size);
+            let id = self.packets.insert(packet);
             self.forward(now, node, id);
         }
         output.complete.clear();
