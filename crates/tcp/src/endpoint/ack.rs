@@ -71,6 +71,8 @@ impl Endpoint {
         let acked = ack - self.una;
         let dup_acks = self.recovery.dup_acks();
         let after_timeout = self.recovery.state() == CaState::Loss;
+        // The window was full: there was no room for one segment more.
+        let cwnd_limited = after_timeout || flight_before + u64::from(self.mss) > self.window_octets(0.0);
         self.una = ack;
         // ns-2 and BSD: an ACK beyond SND.NXT pulls it up.
         self.nxt = self.nxt.max(ack);
@@ -108,7 +110,7 @@ impl Endpoint {
             mss: self.mss,
             rtt,
             dup_acks,
-            cwnd_limited: self.cwnd_limited || after_timeout,
+            cwnd_limited,
             may_grow: outcome.may_grow,
             after_timeout,
         });
@@ -160,7 +162,8 @@ impl Endpoint {
     /// RFC 7323 appendix G: ExpectedSamples = ceil(FlightSize / (SMSS * 2)).
     #[inline]
     fn samples_per_round(&self, flight: u64) -> u64 {
-        flight.div_ceil(2 * u64::from(self.mss)).max(1)
+        // 32 bits hold every window (RFC 7323 section 2.2: below 2^30), and divide faster.
+        u64::from((flight as u32).div_ceil(2 * self.mss).max(1))
     }
 
     fn take_timed_segment(&mut self, now: Instant) {
