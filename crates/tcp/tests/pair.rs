@@ -254,21 +254,23 @@ fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
 /// go-back-N sends again what has arrived.
 #[test]
 fn a_round_trip_above_the_timeout_is_a_spurious_timeout_with_redundant_retransmissions() {
-    for cc in [CcName::Reno, CcName::Vegas] {
-        let o = Options { profile: Profile::Ns2, cc: Some(cc), max_window: Some(8), ..Options::default() };
+    for (profile, cc) in
+        [(Profile::Ns2, CcName::Reno), (Profile::Ns2, CcName::Vegas), (Profile::Rfc, CcName::Reno)]
+    {
+        let o = Options { profile, cc: Some(cc), max_window: Some(8), ..Options::default() };
         let mut p = Pair::of(&o, ms(60));
         p.connect();
         p.ends[0].write(p.now, 1 << 40);
         p.drive(at(5000));
         assert_eq!(p.ends[0].counters().timeouts, 0);
-        // 120 ms: 12 ticks; 12 + 4 deviations stay below the floor of 1 s; then the path takes 1.3 s.
+        // 120 ms and its deviation stay below the floor of 1 s; then the path takes 1.3 s.
         p.links[0].delay = ms(1240);
-        p.drive(at(6300));
-        p.links[0].delay = ms(60);
         p.drive(at(10_000));
         let c = *p.ends[0].counters();
-        assert!(c.timeouts >= 1 && c.spurious_timeouts >= 1, "{cc:?} {c:?}");
-        assert!(c.retransmitted_segments > 1 && p.ends[1].counters().duplicate_segments_received > 1);
+        assert!(c.timeouts >= 1 && c.retransmitted_segments >= 1, "{profile:?} {cc:?} {c:?}");
+        assert!(p.ends[1].counters().duplicate_segments_received >= 1);
+        // Only timestamps tell the sender for certain.
+        assert_eq!(c.spurious_timeouts >= 1, profile == Profile::Rfc, "{profile:?} {cc:?} {c:?}");
     }
 }
 

@@ -203,7 +203,8 @@ impl Endpoint {
     }
 
     /// After a timeout: did this ACK answer the original? Timestamps tell exactly (RFC 3522 section 3.2); without
-    /// them an ACK sooner after the retransmission than half the smallest round trip can only be the original's.
+    /// them only an ACK that comes sooner after the retransmission than the smallest round trip ever seen is known
+    /// to be the original's: a lower bound.
     fn detect_spurious_timeout(&mut self, now: Instant, seg: &Segment) {
         let Some((offset, resent_at)) = self.resent_by_timeout else { return };
         if self.una <= offset {
@@ -212,7 +213,7 @@ impl Endpoint {
         self.resent_by_timeout = None;
         let spurious = match seg.timestamps.filter(|t| self.timestamps && t.echo != 0) {
             Some(t) => (t.echo.wrapping_sub(timestamp(resent_at)) as i32) < 0,
-            None => self.min_rtt.is_some_and(|m| now.since(resent_at) < m / 2),
+            None => self.min_rtt.is_some_and(|m| now.since(resent_at) < m),
         };
         if spurious {
             self.counters.spurious_timeouts += 1;
