@@ -237,6 +237,25 @@ fn pacing_spreads_segments_at_the_rate_asked_for() {
 }
 
 #[test]
+fn a_paced_sender_that_waits_for_acks_sleeps() {
+    let o = Options {
+        max_pacing_rate: Some("100 Mbit/s".parse().unwrap()),
+        max_window: Some(2),
+        ..Options::default()
+    };
+    let mut p = Pair::of(&o, ms(100));
+    p.connect();
+    p.ends[0].write(p.now, 1 << 40);
+    let mut steps = 0;
+    while p.now < at(10_000) {
+        assert!(p.step());
+        steps += 1;
+    }
+    // 50 rounds of two segments, one ACK and a wake-up or two each.
+    assert!(steps < 400, "{steps}");
+}
+
+#[test]
 fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
     let mut p = Pair::of(&Options { profile: Profile::Ns2, ..Options::default() }, ms(50));
     p.logging = true;

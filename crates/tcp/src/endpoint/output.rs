@@ -327,6 +327,6 @@ impl Endpoint {
     /// Pacing is what keeps something from leaving: the wake-up it needs counts.
     #[inline]
     pub(super) fn pace_holds_something(&self) -> bool {
-        self.pace_at > self.last_sent && self.state.may_send() && self.nxt.min(self.una) < self.stream_end()
+        self.pace_at != Instant::ZERO && self.state.may_send() && self.nxt.min(self.una) < self.stream_end()
     }
 }
