@@ -94,8 +94,10 @@ impl Tx {
     fn outstanding(&self) -> bool {
         self.vt_s > self.vt_a
     }
+    /// New PDUs may be sent. Not while the discard of an SDU whose end was never told is unconfirmed: the receiver
+    /// would take what follows for the rest of that SDU.
     fn window_open(&self) -> bool {
-        self.vt_s < self.vt_a + u64::from(self.vt_ws)
+        self.vt_s < self.vt_a + u64::from(self.vt_ws) && self.discard.as_ref().is_none_or(|d| d.n_length > 0)
     }
     /// A data PDU or a discard order could be sent now.
     #[inline]
@@ -292,7 +294,8 @@ impl Tx {
                 verdict = self.schedule(now, count, out, stats, false);
             }
         }
-        self.poll.on_status(self.vt_a, self.vt_s, |count| self.missing.contains(count));
+        let missing = &self.missing;
+        self.poll.on_status(&self.cfg, self.vt_a, self.vt_s, self.vt_ws, |count| missing.contains(count));
         for count in hits {
             self.missing.remove(count);
         }
