@@ -144,7 +144,10 @@ impl AmEntity {
     }
 
     fn status_due(&self, now: Instant) -> bool {
-        self.rx.report.is_due(now) || self.mrw_ack.is_some() || !self.reports.is_empty()
+        self.rx.report.is_due(now)
+            || self.mrw_ack.is_some()
+            || self.tx.has_discard_order()
+            || !self.reports.is_empty()
     }
 
     /// Appends at most `room` STATUS PDUs: orders and answers of discard, and the report if it is due.

@@ -99,13 +99,17 @@ impl Tx {
     fn window_open(&self) -> bool {
         self.vt_s < self.vt_a + u64::from(self.vt_ws) && self.discard.as_ref().is_none_or(|d| d.n_length > 0)
     }
-    /// A data PDU or a discard order could be sent now.
+    /// A data PDU could be sent now.
     #[inline]
     pub fn has_data(&self, now: Instant) -> bool {
         self.retransmissions > 0
             || (self.buffer.has_data() && self.window_open())
             || (self.poll.is_due(now) && self.outstanding())
-            || self.discard.as_ref().is_some_and(|d| d.timer.is_none())
+    }
+    /// A discard order waits to be sent.
+    #[inline]
+    pub fn has_discard_order(&self) -> bool {
+        self.discard.as_ref().is_some_and(|d| d.timer.is_none())
     }
 
     /// Takes an SDU from above, within the limits of the buffer.
@@ -244,14 +248,13 @@ impl Tx {
             return Verdict::Fine;
         }
         if self.cfg.on_max_dat != OnMaxDat::Unlimited && sent.vt_dat >= self.cfg.max_dat && count >= floor {
-            match self.cfg.on_max_dat {
-                OnMaxDat::Reset => return Verdict::Reset,
-                OnMaxDat::Discard if self.discard.is_none() => {
-                    self.give_up_to(count, out, stats);
-                    return Verdict::Fine;
-                }
-                // One discard at a time: until it is confirmed this PDU goes on.
-                _ => {}
+            if self.cfg.on_max_dat == OnMaxDat::Reset {
+                return Verdict::Reset;
+            }
+            // One discard at a time: until it is confirmed this PDU goes on. So does one whose SDUs were given up
+            // before: the receiver's window still waits for it.
+            if self.discard.is_none() && self.give_up_to(count, out, stats) {
+                return Verdict::Fine;
             }
         }
         if self.retransmit.insert(count) {
@@ -330,11 +333,12 @@ impl Tx {
         self.buffer.acknowledge(self.vt_a);
     }
 
-    /// Clause 9.7.3.3: discard the SDUs with segments in PDUs VT(A) to `count`.
-    fn give_up_to(&mut self, count: u64, out: &mut Output, stats: &mut AmStats) {
+    /// Clause 9.7.3.3: discard the SDUs with segments in PDUs VT(A) to `count`. False if none is left.
+    fn give_up_to(&mut self, count: u64, out: &mut Output, stats: &mut AmStats) -> bool {
         let last = self.sent[(count - self.vt_a) as usize].pdu.segments.last().map_or(0, |s| s.sdu.serial);
         let n = self.buffer.prefix(|s| s.sdu.serial <= last);
         self.start_discard(n, DropCause::MaxDat, out, stats);
+        self.discard.is_some()
     }
 
     /// Clause 9.7.3.1: SDUs that waited too long.
