@@ -231,7 +231,7 @@ fn fight(seed: u64) -> (Pair, bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_sdu_leaves_once_in_order_and_everything_drains(seed: u64) {
