@@ -2,7 +2,7 @@
 
 use lasthop_units::Instant;
 
-use super::AmConfig;
+use super::{AmConfig, or_never};
 
 /// When to ask the receiver for a status report.
 #[derive(Clone, Debug)]
@@ -151,10 +151,12 @@ impl Poller {
         }
     }
 
-    /// The next moment at which something here changes.
-    pub fn poll_at(&self, now_blocked: bool) -> Option<Instant> {
-        let prohibit = (self.wanted && now_blocked).then_some(self.prohibited_until);
-        [self.timer_poll, self.periodic, prohibit].into_iter().flatten().min()
+    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn poll_at(&self, now: Instant, outstanding: bool) -> Instant {
+        let blocked = self.wanted && outstanding && now < self.prohibited_until;
+        let prohibit = if blocked { self.prohibited_until } else { Instant::MAX };
+        or_never(self.timer_poll).min(or_never(self.periodic)).min(prohibit)
     }
 }
 

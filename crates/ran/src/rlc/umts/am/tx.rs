@@ -6,7 +6,7 @@ use lasthop_units::Instant;
 use smallvec::{SmallVec, smallvec};
 
 use super::poll::{Occasion, Poller};
-use super::{AmConfig, AmStats, BufferPolicy, OnMaxDat};
+use super::{AmConfig, AmStats, BufferPolicy, OnMaxDat, or_never};
 use crate::rlc::umts::bitmap::SnSet;
 use crate::rlc::umts::pdu::{AmSn, DataPdu, Pdu, StatusPdu, Sufi};
 use crate::rlc::umts::segment::{DataLayout, EndMark, Segmenter};
@@ -414,13 +414,15 @@ impl Tx {
         Verdict::Fine
     }
 
-    pub fn poll_at(&self, now: Instant) -> Option<Instant> {
-        let poll = self.poll.poll_at(self.outstanding() && !self.poll.is_due(now));
+    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn poll_at(&self, now: Instant) -> Instant {
         let discard = match &self.discard {
-            Some(d) => d.timer,
-            None => self.buffer.front().map(|s| s.deadline).filter(|d| *d < Instant::MAX),
+            Some(d) => or_never(d.timer),
+            None if self.cfg.timer_discard.is_zero() => Instant::MAX,
+            None => self.buffer.front().map_or(Instant::MAX, |s| s.deadline),
         };
-        [poll, discard].into_iter().flatten().min()
+        self.poll.poll_at(now, self.outstanding()).min(discard)
     }
 
     /// Clause 11.4: state variables to their initial values; SDUs in transmission are discarded, SDUs of which
