@@ -183,3 +183,44 @@ fn impossible_values_are_refused_by_key_with_a_remedy() {
     cfg.rlc.am.on_max_dat = OnMaxDat::Discard;
     assert!(cfg.validate().unwrap_err().message.contains("2047"));
 }
+
+/// Status reports older than a retransmission ask for the same block again. With a report per gap and no prohibit
+/// timer that happens all the time; the guard of one round trip (20..50 ms + grid) stops it.
+#[test]
+fn the_guard_suppresses_stale_reports() {
+    let sent_twice = |guard| {
+        let mut cfg = bearer(0.1);
+        cfg.rlc.am.timer_status_prohibit = Duration::ZERO;
+        cfg.rlc.am.on_max_dat = OnMaxDat::Unlimited;
+        cfg.rlc.am.nack_guard = Duration::from_millis(guard);
+        let mut w = World::new(&cfg, 3);
+        w.source[0] = Some((552, 4));
+        w.run_until(Instant::from_secs(60));
+        w.check_account();
+        let lasthop_ran::rlc::Rlc::Am(ue) = w.bearer.rlc(End::Ue) else { panic!("acknowledged mode") };
+        ue.stats().duplicates
+    };
+    let (without, with) = (sent_twice(0), sent_twice(60));
+    println!("duplicates: {without} without guard, {with} with");
+    assert!(with * 10 < without);
+}
+
+/// A report that fits into padding costs no block of its own.
+#[test]
+fn piggybacked_reports_save_blocks() {
+    let blocks = |piggyback| {
+        let mut cfg = bearer(0.0);
+        cfg.rlc.am.piggyback = piggyback;
+        cfg.rlc.am.timer_status_prohibit = Duration::ZERO;
+        let mut w = World::new(&cfg, 3);
+        for i in 0..200 {
+            // Uplink data and the report on downlink data meet in the same uplink TTI.
+            w.push_at(Instant::from_millis(100 * i + 5), End::Network, 30);
+            w.push_at(Instant::from_millis(100 * i + 25), End::Ue, 20);
+        }
+        w.run_until(Instant::from_secs(30));
+        assert_eq!(w.delivered.len(), 400);
+        w.bearer.dch(Direction::Uplink).stats().blocks_sent
+    };
+    assert_eq!((blocks(false), blocks(true)), (400, 200));
+}
