@@ -224,3 +224,29 @@ fn piggybacked_reports_save_blocks() {
     };
     assert_eq!((blocks(false), blocks(true)), (400, 200));
 }
+
+/// 16 blocks per TTI, 8 TTIs lost: 128 PDUs, after which the 7-bit SN shows no gap.
+#[test]
+fn an_outage_of_one_modulus_mixes_no_sdus() {
+    let mut cfg = bearer(0.0);
+    cfg.rlc.mode = RlcMode::Um;
+    cfg.rlc.um.buffer_bytes = Bytes(0);
+    cfg.downlink.blocks = 16;
+    for start_indicator in [true, false] {
+        cfg.rlc.um.start_indicator = start_indicator;
+        let mut w = World::new(&cfg, 1);
+        w.source[0] = Some((552, 8));
+        for outage in 0..100 {
+            w.run_until(Instant::from_millis(200 * outage + 105));
+            w.bearer.set_bler(Direction::Downlink, Ratio(1.0));
+            w.run_until(Instant::from_millis(200 * outage + 185));
+            w.bearer.set_bler(Direction::Downlink, Ratio(0.0));
+        }
+        w.source[0] = None;
+        w.run_until(Instant::from_secs(30));
+        w.check_account();
+        w.check_order();
+        assert_eq!(w.bearer.inside(End::Network), 0);
+        assert!(w.dropped.len() > 100);
+    }
+}
