@@ -11,14 +11,14 @@ use super::poll::{Occasion, Poller};
 use super::{AmConfig, AmStats, BufferPolicy, OnMaxDat, or_never};
 use crate::rlc::umts::bitmap::SnSet;
 use crate::rlc::umts::pdu::{AmSn, DataPdu, Pdu, StatusPdu, Sufi};
-use crate::rlc::umts::segment::{DataLayout, EndMark, Segmenter};
+use crate::rlc::umts::segment::{DataLayout, EndMark, Segmenter, Segments};
 use crate::sdu::{DropCause, Output, Sdu};
 use discard::Discard;
 
 /// A PDU that was sent and is not acknowledged.
 #[derive(Clone, Debug)]
 struct Sent {
-    pdu: DataPdu,
+    segments: Segments,
     /// VT(DAT): how often it was sent (clause 9.4).
     vt_dat: u32,
     last: Instant,
@@ -168,18 +168,11 @@ impl Tx {
         let segments = self.buffer.fill(count, self.buffer.layout().payload);
         let sdus_ended = segments.iter().filter(|s| s.end != EndMark::None).count() as u32;
         self.vt_s += 1;
-        let mut pdu = DataPdu {
-            sn: AmSn::new(count as u32),
-            hfn: (count >> 12) as u32,
-            poll: false,
-            segments,
-            piggyback: None,
-        };
-        self.sent.push_back(Sent { pdu: pdu.clone(), vt_dat: 1, last: now });
+        self.sent.push_back(Sent { segments: Segments::from_slice(&segments), vt_dat: 1, last: now });
         stats.pdus_new += 1;
         let last_new = !self.buffer.has_data();
-        pdu.poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
-        Pdu::Data(pdu)
+        let poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
+        data_pdu(count, poll, segments)
     }
 
     fn send_again(&mut self, now: Instant, count: u64, last: bool, stats: &mut AmStats) -> Pdu {
@@ -187,10 +180,10 @@ impl Tx {
         let sent = &mut self.sent[i];
         sent.vt_dat += 1;
         sent.last = now;
-        let mut pdu = sent.pdu.clone();
+        let segments = Segments::from_slice(&sent.segments);
         stats.pdus_retx += 1;
-        pdu.poll = self.decide_poll(now, false, last, 0, stats);
-        Pdu::Data(pdu)
+        let poll = self.decide_poll(now, false, last, 0, stats);
+        data_pdu(count, poll, segments)
     }
 
     fn decide_poll(
@@ -353,4 +346,10 @@ impl Tx {
         self.poll = Poller::new();
         self.discard = None;
     }
+}
+
+#[inline]
+fn data_pdu(count: u64, poll: bool, segments: Segments) -> Pdu {
+    let (sn, hfn) = (AmSn::new(count as u32), (count >> 12) as u32);
+    Pdu::Data(DataPdu { sn, hfn, poll, segments, piggyback: None })
 }

@@ -50,7 +50,7 @@ impl Tx {
 
     /// Clause 9.7.3.3: discard the SDUs with segments in PDUs VT(A) to `count`. False if none is left.
     pub(super) fn give_up_to(&mut self, count: u64, out: &mut Output, stats: &mut AmStats) -> bool {
-        let last = self.sent[(count - self.vt_a) as usize].pdu.segments.last().map_or(0, |s| s.sdu.serial);
+        let last = self.sent[(count - self.vt_a) as usize].segments.last().map_or(0, |s| s.sdu.serial);
         let n = self.buffer.prefix(|s| s.sdu.serial <= last);
         self.start_discard(n, DropCause::MaxDat, out, stats);
         self.discard.is_some()
