@@ -150,19 +150,19 @@ pub struct Config {
     pub cc: CcName,
     /// Loss recovery.
     pub recovery: RecoveryFlavour,
-    /// Maximum segment size announced and, options excluded, sent [octets].
+    /// Maximum segment size announced and, options excluded, sent \[octets\].
     pub mss: u16,
-    /// Initial congestion window [segments]; `None`: RFC 6928's min(10 MSS, max(2 MSS, 14600 B)).
+    /// Initial congestion window \[segments\]; `None`: RFC 6928's min(10 MSS, max(2 MSS, 14600 B)).
     pub initial_window: Option<u32>,
-    /// Initial slow-start threshold [segments]; infinite when unknown.
+    /// Initial slow-start threshold \[segments\]; infinite when unknown.
     pub initial_ssthresh: f64,
-    /// Ceiling of the window [segments]; `None`: none.
+    /// Ceiling of the window \[segments\]; `None`: none.
     pub max_window: Option<u32>,
     /// The window counts whole segments only (ns-2), not octets.
     pub whole_segments: bool,
-    /// Receive buffer [octets]: the largest window we offer.
+    /// Receive buffer \[octets\]: the largest window we offer.
     pub receive_buffer: u64,
-    /// Send buffer [octets]; `None`: unlimited.
+    /// Send buffer \[octets\]; `None`: unlimited.
     pub send_buffer: Option<u64>,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
@@ -212,7 +212,7 @@ pub struct Config {
     pub time_wait: Duration,
     /// Growth of the window.
     pub growth: Growth,
-    /// L of RFC 3465 [segments].
+    /// L of RFC 3465 \[segments\].
     pub abc_limit: u32,
     /// FlightSize in ssthresh.
     pub ssthresh_basis: SsthreshBasis,
@@ -229,7 +229,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The initial window for segments of `mss` octets [segments].
+    /// The initial window for segments of `mss` octets \[segments\].
     pub fn initial_window_segments(&self, mss: u32) -> f64 {
         match self.initial_window {
             Some(n) => f64::from(n),
@@ -241,7 +241,7 @@ impl Config {
         }
     }
 
-    /// The ceiling of the congestion window [segments].
+    /// The ceiling of the congestion window \[segments\].
     pub fn window_ceiling(&self) -> f64 {
         self.max_window.map_or(f64::INFINITY, f64::from)
     }

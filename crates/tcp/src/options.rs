@@ -288,6 +288,21 @@ mod tests {
     }
 
     #[test]
+    fn options_are_read_as_a_scenario_writes_them() {
+        let text = "profile = 'ns2'\ncc = 'vegas'\nrecovery = 'newreno'\nmss = '512 B'\nmin_rto = '200 ms'\n\
+                    vegas_rto = 'fine'\nrtt_estimator = 'ns2-ticks'\nmax_pacing_rate = '2 Mbit/s'";
+        let o: Options = toml::from_str(text).unwrap();
+        let c = o.resolve().unwrap();
+        assert_eq!((c.profile, c.cc, c.recovery), (Profile::Ns2, CcName::Vegas, RecoveryFlavour::NewReno));
+        assert_eq!((c.mss, c.min_rto, c.vegas.rto), (512, Duration::from_millis(200), VegasRto::Fine));
+        let typo = toml::from_str::<Options>("min_rtoo = '1 s'").unwrap_err().to_string();
+        assert!(typo.contains("unknown field `min_rtoo`"), "{typo}");
+        let word = toml::from_str::<Options>("cc = 'newreno'").unwrap_err().to_string();
+        assert!(word.contains("`reno`") && word.contains("`vegas`"), "{word}");
+        assert_eq!(toml::from_str::<Options>(&toml::to_string(&o).unwrap()).unwrap(), o);
+    }
+
+    #[test]
     fn the_ns2_window_sets_its_initial_threshold_too() {
         let o = Options { profile: Profile::Ns2, max_window: Some(20), ..Options::default() };
         let c = o.resolve().unwrap();

@@ -163,6 +163,10 @@ fn apply(e: &mut Endpoint, now: &mut Instant, op: &Operation) {
             if let Some(t) = e.poll_at() {
                 *now = (*now).max(t);
                 e.on_time(*now);
+                for _ in 0..1000 {
+                    let _ = e.poll_transmit(*now);
+                }
+                assert!(e.poll_at().is_none_or(|t| t > *now), "what was due is done: no waking in a circle");
             }
         }
         Operation::Transmit(n) => {

@@ -237,6 +237,25 @@ fn pacing_spreads_segments_at_the_rate_asked_for() {
 }
 
 #[test]
+fn a_paced_sender_that_waits_for_acks_sleeps() {
+    let o = Options {
+        max_pacing_rate: Some("100 Mbit/s".parse().unwrap()),
+        max_window: Some(2),
+        ..Options::default()
+    };
+    let mut p = Pair::of(&o, ms(100));
+    p.connect();
+    p.ends[0].write(p.now, 1 << 40);
+    let mut steps = 0;
+    while p.now < at(10_000) {
+        assert!(p.step());
+        steps += 1;
+    }
+    // 50 rounds of two segments, one ACK and a wake-up or two each.
+    assert!(steps < 400, "{steps}");
+}
+
+#[test]
 fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
     let mut p = Pair::of(&Options { profile: Profile::Ns2, ..Options::default() }, ms(50));
     p.logging = true;
@@ -248,6 +267,51 @@ fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
         .collect();
     assert_eq!(rounds, [2, 4, 8, 16]);
     assert!(p.log.iter().filter(|l| l.2.len > 0).all(|l| l.2.header_len() == 20));
+}
+
+/// The mechanism of the UMTS study: nothing is lost, but a round trip longer than the timeout makes it fire, and
+/// go-back-N sends again what has arrived.
+#[test]
+fn a_round_trip_above_the_timeout_is_a_spurious_timeout_with_redundant_retransmissions() {
+    for (profile, cc) in
+        [(Profile::Ns2, CcName::Reno), (Profile::Ns2, CcName::Vegas), (Profile::Rfc, CcName::Reno)]
+    {
+        let o = Options { profile, cc: Some(cc), max_window: Some(8), ..Options::default() };
+        let mut p = Pair::of(&o, ms(60));
+        p.connect();
+        p.ends[0].write(p.now, 1 << 40);
+        p.drive(at(5000));
+        assert_eq!(p.ends[0].counters().timeouts, 0);
+        // 120 ms and its deviation stay below the floor of 1 s; then the path takes 1.3 s.
+        p.links[0].delay = ms(1240);
+        p.drive(at(10_000));
+        let c = *p.ends[0].counters();
+        assert!(c.timeouts >= 1 && c.retransmitted_segments >= 1, "{profile:?} {cc:?} {c:?}");
+        assert!(p.ends[1].counters().duplicate_segments_received >= 1);
+        // Only timestamps tell the sender for certain.
+        assert_eq!(c.spurious_timeouts >= 1, profile == Profile::Rfc, "{profile:?} {cc:?} {c:?}");
+    }
+}
+
+#[test]
+fn the_fine_timer_of_vegas_knows_no_floor_of_one_second() {
+    for (rto, timeouts) in [(VegasRto::Coarse, false), (VegasRto::Fine, true)] {
+        let o = Options {
+            profile: Profile::Ns2,
+            cc: Some(CcName::Vegas),
+            vegas_rto: Some(rto),
+            max_window: Some(4),
+            ..Options::default()
+        };
+        let mut p = Pair::of(&o, ms(60));
+        p.connect();
+        p.ends[0].write(p.now, 1 << 40);
+        p.drive(at(5000));
+        // 120 ms without variation: about 17/16 * 120 ms. A round trip of 0.4 s is above, but far below 1 s.
+        p.links[0].delay = ms(340);
+        p.drive(at(7000));
+        assert_eq!(p.ends[0].counters().timeouts > 0, timeouts, "{rto:?}");
+    }
 }
 
 /// M. Mathis et al., CCR 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p) = 1460 * 8 / 0.15 * 1.2247 / sqrt(1e-3)

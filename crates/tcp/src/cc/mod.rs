@@ -29,7 +29,7 @@ pub struct AckSample {
     pub nxt: u64,
     /// Octets in flight before the ACK.
     pub flight_before: u64,
-    /// Sender's segment size [octets].
+    /// Sender's segment size \[octets\].
     pub mss: u32,
     /// Round trip of the newest segment acknowledged, if that was sent once.
     pub rtt: Option<Duration>,
@@ -89,7 +89,7 @@ pub struct Established {
     pub now: Instant,
     /// The handshake's round trip, if the SYN was sent once.
     pub rtt: Option<Duration>,
-    /// The initial window [segments].
+    /// The initial window \[segments\].
     pub initial_window: f64,
     /// SND.NXT.
     pub nxt: u64,

@@ -47,7 +47,7 @@ pub struct Vegas {
     /// The ACK beyond this offset ends the round.
     mark: u64,
     mark_time: Instant,
-    /// What each ACK adds in this round [segments].
+    /// What each ACK adds in this round \[segments\].
     increment: f64,
     /// Slow start grew in the last round.
     grew: bool,
@@ -116,11 +116,11 @@ impl Vegas {
         }
     }
 
-    /// The smallest round trip believed to be without queueing [s]; infinite before the first.
+    /// The smallest round trip believed to be without queueing \[s\]; infinite before the first.
     pub fn base_rtt(&self) -> f64 {
         self.base_rtt
     }
-    /// The fine-grained timeout [s].
+    /// The fine-grained timeout \[s\].
     pub fn fine_timeout(&self) -> f64 {
         self.fine.timeout
     }

@@ -71,6 +71,8 @@ impl Endpoint {
         let acked = ack - self.una;
         let dup_acks = self.recovery.dup_acks();
         let after_timeout = self.recovery.state() == CaState::Loss;
+        // The window was full: there was no room for one segment more.
+        let cwnd_limited = after_timeout || flight_before + u64::from(self.mss) > self.window_octets(0.0);
         self.una = ack;
         // ns-2 and BSD: an ACK beyond SND.NXT pulls it up.
         self.nxt = self.nxt.max(ack);
@@ -108,7 +110,7 @@ impl Endpoint {
             mss: self.mss,
             rtt,
             dup_acks,
-            cwnd_limited: self.cwnd_limited || after_timeout,
+            cwnd_limited,
             may_grow: outcome.may_grow,
             after_timeout,
         });
@@ -160,7 +162,8 @@ impl Endpoint {
     /// RFC 7323 appendix G: ExpectedSamples = ceil(FlightSize / (SMSS * 2)).
     #[inline]
     fn samples_per_round(&self, flight: u64) -> u64 {
-        flight.div_ceil(2 * u64::from(self.mss)).max(1)
+        // 32 bits hold every window (RFC 7323 section 2.2: below 2^30), and divide faster.
+        u64::from((flight as u32).div_ceil(2 * self.mss).max(1))
     }
 
     fn take_timed_segment(&mut self, now: Instant) {
@@ -200,7 +203,8 @@ impl Endpoint {
     }
 
     /// After a timeout: did this ACK answer the original? Timestamps tell exactly (RFC 3522 section 3.2); without
-    /// them an ACK sooner after the retransmission than half the smallest round trip can only be the original's.
+    /// them only an ACK that comes sooner after the retransmission than the smallest round trip ever seen is known
+    /// to be the original's: a lower bound.
     fn detect_spurious_timeout(&mut self, now: Instant, seg: &Segment) {
         let Some((offset, resent_at)) = self.resent_by_timeout else { return };
         if self.una <= offset {
@@ -209,7 +213,7 @@ impl Endpoint {
         self.resent_by_timeout = None;
         let spurious = match seg.timestamps.filter(|t| self.timestamps && t.echo != 0) {
             Some(t) => (t.echo.wrapping_sub(timestamp(resent_at)) as i32) < 0,
-            None => self.min_rtt.is_some_and(|m| now.since(resent_at) < m / 2),
+            None => self.min_rtt.is_some_and(|m| now.since(resent_at) < m),
         };
         if spurious {
             self.counters.spurious_timeouts += 1;

@@ -112,6 +112,7 @@ impl Endpoint {
         self.una = 1;
         self.max_wnd = self.wnd;
         self.recovery = Recovery::new(&self.config, self.sack, self.mss);
+        self.recovery.board_mut().advance(self.una);
         self.rto_at = Instant::MAX;
         self.timeouts_in_a_row = 0;
         let once = self.syn_transmissions == 1;

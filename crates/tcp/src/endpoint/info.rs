@@ -50,11 +50,11 @@ pub struct Info {
     pub state: State,
     /// Sender's state.
     pub ca_state: CaState,
-    /// Congestion window [segments], inflation by duplicate ACKs included.
+    /// Congestion window \[segments\], inflation by duplicate ACKs included.
     pub snd_cwnd: f64,
-    /// Slow-start threshold [segments]; infinite when unknown.
+    /// Slow-start threshold \[segments\]; infinite when unknown.
     pub snd_ssthresh: f64,
-    /// Segment size of the sender [octets].
+    /// Segment size of the sender \[octets\].
     pub snd_mss: u32,
     /// Smoothed round-trip time; `None` before the first sample.
     pub rtt: Option<Duration>,
@@ -88,9 +88,9 @@ pub struct Info {
     pub una_offset: u64,
     /// Octets of our stream below SND.NXT, without wrapping.
     pub nxt_offset: u64,
-    /// The peer's window [octets].
+    /// The peer's window \[octets\].
     pub snd_wnd: u64,
-    /// The window we advertised last [octets].
+    /// The window we advertised last \[octets\].
     pub rcv_wnd: u64,
     /// Octets written and not yet sent.
     pub notsent_bytes: u64,

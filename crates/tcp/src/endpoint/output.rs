@@ -112,7 +112,7 @@ impl Endpoint {
 
     /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile says so.
     #[inline]
-    fn window_octets(&self, extra: f64) -> u64 {
+    pub(super) fn window_octets(&self, extra: f64) -> u64 {
         let segments = (self.cc.cwnd() + extra).min(self.config.window_ceiling()).max(0.0);
         let mss = f64::from(self.mss);
         // A half octet more, because sums of fractions of a segment end a hair below the whole.
@@ -133,7 +133,6 @@ impl Endpoint {
             // The first segment always fits: RFC 5681's loss window is one segment. Beyond a window that has
             // shrunk nothing else is sent again (RFC 9293 section 3.8.6).
             if old.end > cwnd_edge.min(self.una + self.wnd) && old.start > self.una {
-                self.cwnd_limited = true;
                 return None;
             }
             self.nxt = old.end;
@@ -163,7 +162,6 @@ impl Endpoint {
 
     fn resend_by_scoreboard(&mut self, now: Instant, room: u64) -> Option<Segment> {
         if room < u64::from(self.mss) {
-            self.cwnd_limited = true;
             return None;
         }
         let new_data = self.nxt < self.stream_end() && self.nxt < self.una + self.wnd;
@@ -189,7 +187,6 @@ impl Endpoint {
         let start = self.nxt;
         let end = self.stream_end();
         if start >= end {
-            self.cwnd_limited = false;
             return None;
         }
         let full = u64::from(self.mss);
@@ -197,16 +194,13 @@ impl Endpoint {
         let edge = cwnd_edge.min(wnd_edge);
         let len = edge.saturating_sub(start).min(full).min(self.written.saturating_sub(start));
         let takes_all = start + len == self.written;
-        let with_fin = takes_all && end > self.written && start + len < edge.max(start + len + 1);
+        let with_fin = takes_all && self.close_requested;
         if len == 0 && !with_fin {
-            self.cwnd_limited = cwnd_edge <= wnd_edge;
             return None;
         }
         if len < full && !self.may_send_small(start, len, takes_all, cwnd_edge, wnd_edge) {
-            self.cwnd_limited = cwnd_edge < wnd_edge && !takes_all;
             return None;
         }
-        self.cwnd_limited = true;
         self.override_sws = false;
         let stop = start + len + u64::from(with_fin);
         self.recovery.note_limited(len);
@@ -333,6 +327,6 @@ impl Endpoint {
     /// Pacing is what keeps something from leaving: the wake-up it needs counts.
     #[inline]
     pub(super) fn pace_holds_something(&self) -> bool {
-        self.pace_at > self.last_sent && self.state.may_send() && self.nxt.min(self.una) < self.stream_end()
+        self.pace_at != Instant::ZERO && self.state.may_send() && self.nxt.min(self.una) < self.stream_end()
     }
 }

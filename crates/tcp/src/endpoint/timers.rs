@@ -10,6 +10,10 @@ impl Endpoint {
     /// Its moment has come: fires what is due. Harmless when nothing is.
     pub fn on_time(&mut self, now: Instant) {
         self.ack.on_time(now);
+        if self.pace_at <= now {
+            // No longer held: what the windows hold now needs no wake-up.
+            self.pace_at = Instant::ZERO;
+        }
         if self.time_wait_at <= now {
             self.time_wait_at = Instant::MAX;
             self.step(Input::TwoMsl);
@@ -60,7 +64,7 @@ impl Endpoint {
         let outcome = recovery.on_timeout(&mut sender, repeated);
         // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
         self.recovery.set_wants_head(self.recovery.is_sack());
-        self.pace_at = now;
+        self.pace_at = Instant::ZERO;
         self.follow(now, outcome);
         // (5.6).
         self.start_rto(now);

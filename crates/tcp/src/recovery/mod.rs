@@ -62,12 +62,12 @@ pub struct Sender<'a> {
     pub max: u64,
     /// Segment size.
     pub mss: u32,
-    /// The peer's window [octets].
+    /// The peer's window \[octets\].
     pub wnd: u64,
 }
 
 impl Sender<'_> {
-    /// The window in use [segments]: the smallest of cwnd, the ceiling and the peer's.
+    /// The window in use \[segments\]: the smallest of cwnd, the ceiling and the peer's.
     fn window(&self) -> f64 {
         let peer = self.wnd as f64 / f64::from(self.mss);
         self.cc.cwnd().min(self.config.window_ceiling()).min(peer)

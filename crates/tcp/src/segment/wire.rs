@@ -37,7 +37,7 @@ pub struct Decoded {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Where the data begins [octets].
+    /// Where the data begins \[octets\].
     pub header_len: usize,
 }
 
