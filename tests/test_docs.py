@@ -27,51 +27,39 @@ def test_the_drawing_of_a_segments_way_is_fresh() -> None:
     assert (DOCS / "images" / "segment-way.svg").read_text(encoding="utf-8") == drawn
 
 
-SCHEMA: dict[str, Any] = {
-    "title": "Scenario",
-    "description": "A scenario.",
-    "properties": {
-        "seed": {"type": "integer", "minimum": 0, "default": 1, "description": "The seed."},
-        "link": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Link"}, "default": {}},
-        "at": {"type": "array", "items": {"$ref": "#/$defs/At"}},
+UNITS = {"range": "0 s to 10 years", "example": '"10 ms"', "units": ["ms", "s"]}
+KEYS: list[dict[str, Any]] = [
+    {"path": "link", "type": "table by name", "required": False, "description": "Wired links by name."},
+    {
+        "path": "link.<name>.delay",
+        "type": "time",
+        "required": False,
+        "default": '"0 s"',
+        "description": "A | B.",
+        **UNITS,
     },
-    "required": ["link"],
-    "$defs": {
-        "Link": {
-            "type": "object",
-            "description": "A wired link.",
-            "properties": {
-                "delay": {"$ref": "#/$defs/Duration", "default": "0 s", "description": "Propagation | delay."},
-                "queue": {"anyOf": [{"$ref": "#/$defs/Queue"}, {"type": "null"}]},
-            },
-        },
-        "Queue": {
-            "oneOf": [
-                {"type": "string", "enum": ["droptail", "headdrop"]},
-                {
-                    "type": "object",
-                    "properties": {
-                        "kind": {"const": "droptail"},
-                        "packets": {"type": ["integer", "null"], "description": "Most packets."},
-                    },
-                    "required": ["kind"],
-                },
-            ]
-        },
-        "At": {"type": "object", "properties": {"t": {"$ref": "#/$defs/Duration"}}, "required": ["t"]},
-        "Duration": {"type": "string", "description": "a time", "examples": ["10 ms"], "x-units": ["ms", "s"]},
+    {"path": "link.<name>.end", "type": '"loop" | "stop"', "required": False, "names": [["loop", "Again."]]},
+    {
+        "path": "link.<name>.reverse.delay",
+        "type": "time",
+        "required": False,
+        "default": '"0 s"',
+        "description": "A | B.",
     },
-}
+    {"path": "link.<name>.queue.packets", "type": "whole number", "required": True, "kind": "droptail"},
+    {"path": "link.<name>.queue.bytes", "type": "size", "required": False, "kind": "headdrop"},
+]
 
 
 def test_the_scenario_page_has_every_key_with_type_default_and_text() -> None:
-    page = load(DOCS / "_ext" / "schema.py").scenario_page(SCHEMA)
-    assert '| `delay` | Duration | `"0 s"` | Propagation \\| delay. |' in page
-    assert "| `t` | Duration | required |" in page
-    assert '| Duration | a time | `ms`, `s` | `"10 ms"` |' in page
-    assert "## `[link.NAME]`" in page
-    assert '`[link.NAME.queue]`, `kind = "droptail"`' in page
-    assert "| `packets` | whole number |  | Most packets. |" in page
+    page = load(DOCS / "_ext" / "scenario_keys.py").scenario_page(KEYS)
+    assert "## `[link.<name>]`\n\nWired links by name.\n" in page
+    assert '| `delay` | time | `"0 s"` | A \\| B. |' in page
+    assert '| `end` | `"loop" \\| "stop"` |  | <br>`loop`: Again. |' in page
+    assert '| time | 0 s to 10 years | `ms`, `s` | `"10 ms"` |' in page
+    assert "Keys as in `[link.<name>]`: `delay`." in page
+    assert '## `[link.<name>.queue]`, `kind = "droptail"`' in page
+    assert "| `packets` | whole number | required |" in page
 
 
 def test_a_docstring_becomes_markdown() -> None:

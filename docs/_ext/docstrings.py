@@ -17,7 +17,11 @@ HEADS = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises", "Yields"
 
 def module_page(module: ModuleType) -> str:
     """The page of a public module: what its `__all__` names."""
-    out = [f"# `{module.__name__}`\n", f"```{{py:currentmodule}} {module.__name__}\n```\n", markdown(module.__doc__ or "")]
+    out = [
+        f"# `{module.__name__}`\n",
+        f"```{{py:currentmodule}} {module.__name__}\n```\n",
+        markdown(module.__doc__ or ""),
+    ]
     names = [n for n in getattr(module, "__all__", ()) if not n.startswith("_")]
     for name in names:
         item = getattr(module, name, None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docstrings import module_page
-from schema import scenario_page
+from scenario_keys import cell, prose, scenario_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def package_pages() -> dict[str, str]:
         sys.exit(f"docs: the reference is generated from the installed package; run `make build` first ({err})")
     described = json.loads(core.describe())
     pages = {
-        "scenario.md": scenario_page(json.loads(core.json_schema())),
+        "scenario.md": scenario_page(described["keys"]),
         "plugins.md": plugins_page(described),
         "tables.md": tables_page(described),
         "cli.md": cli_page(),
@@ -85,36 +85,43 @@ def root_pages() -> dict[str, str]:
     return pages
 
 
-def cell(text: object) -> str:
-    """Text that a table cell can hold."""
-    return " ".join(str(text).split()).replace("|", "\\|")
-
-
 def code(value: object) -> str:
     """A value as code, or nothing."""
     return f"`{cell(value)}`" if value not in (None, "") else ""
 
 
 def what(item: Mapping[str, Any]) -> str:
-    """What the registry says of a parameter or a column."""
-    unit = f" [{item['unit']}]" if item.get("unit") and "columns" not in item and "type" not in item else ""
-    return cell(item.get("description") or item.get("summary") or "") + unit
+    """What the registry says of a parameter or a column: its text, else its source."""
+    text = item.get("description") or item.get("summary") or item.get("source") or ""
+    unit = f"[{item['unit']}] " if item.get("unit") and "type" not in item else ""
+    return unit + prose(cell(text))
 
 
 def plugins_page(described: Mapping[str, Any]) -> str:
-    """Every plug-in by kind: name, what it does, where it comes from, parameters."""
+    """Every plug-in by kind: name, what it does, where it comes from, parameters; and the keys that may change."""
     out = ["# Plug-ins\n\nThe same list as `lasthop describe` prints.\n"]
-    for kind, entries in described["plugins"].items():
+    kinds = described.get("plugins") or {k: v for k, v in described.items() if k not in ("keys", "runtime", "tables")}
+    for kind, entries in kinds.items():
         out.append(f"## {kind}\n")
         for entry in entries:
-            out.append(f"### `{entry['name']}`\n\n{entry.get('summary', '')}\n")
+            out.append(f"### `{entry['name']}`\n\n{prose(entry.get('summary', ''))}\n")
             if entry.get("source"):
                 out.append(f"Source: {entry['source']}\n")
-            if entry.get("parameters"):
-                out.append("| parameter | default | what |\n|---|---|---|")
-                out += [f"| `{p['name']}` | {code(p.get('default'))} | {what(p)} |" for p in entry["parameters"]]
-                out.append("")
+            out += parameters(entry)
+    out.append("## Keys that may change during a run\n\n| key | what |\n|---|---|")
+    out += [f"| `{k['key']}` | {cell(k['description'])} |" for k in described["runtime"]]
     return "\n".join(out)
+
+
+def parameters(entry: Mapping[str, Any]) -> list[str]:
+    """Parameters of a plug-in, or the values of a profile with their sources."""
+    if entry.get("settings"):
+        rows = [f"| `{s['key']}` | {code(s['value'])} | {cell(s['source'])} |" for s in entry["settings"]]
+        return ["| key | value | source |\n|---|---|---|", *rows, ""]
+    if entry.get("parameters"):
+        rows = [f"| `{p['name']}` | {code(p.get('default'))} | {what(p)} |" for p in entry["parameters"]]
+        return ["| parameter | default | what |\n|---|---|---|", *rows, ""]
+    return []
 
 
 def tables_page(described: Mapping[str, Any]) -> str:

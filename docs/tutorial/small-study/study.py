@@ -17,7 +17,7 @@ def fills(claim, data):
     return all_of([at_least("share", share, claim.settings["low"])])
 
 
-def figures(evidence):
+def figures(_evidence):
     """No figure."""
     return []
 
