@@ -208,6 +208,8 @@ pub struct Config {
     pub max_retries: Option<u32>,
     /// The same for the SYN.
     pub syn_retries: Option<u32>,
+    /// Octets of filler on an active opener's SYN, which the peer does not take.
+    pub syn_filler: u32,
     /// How long TIME-WAIT lasts.
     pub time_wait: Duration,
     /// Growth of the window.

@@ -76,6 +76,10 @@ pub struct Options {
     pub max_retries: Option<u32>,
     /// Timeouts of the SYN in a row after which the connection is given up.
     pub syn_retries: Option<u32>,
+    /// Filler on the SYN of the end that opens, 0 B to 65495 B; the peer acknowledges the SYN alone, so the data is
+    /// sent in the first window. The default is `0 B`, but one segment in `ns2` with `cc = "vegas"`: ns-2's Vegas
+    /// agent ignores `syn_` and opens with a whole data packet, whose round trip becomes its baseRTT.
+    pub syn_filler: Option<Bytes>,
     /// How long TIME-WAIT lasts: two maximum segment lifetimes (RFC 9293 section 3.4.2).
     pub time_wait: Option<Duration>,
     /// What makes the window grow: `bytes` acknowledged (RFC 5681, 3465) or `acks` (ns-2).
@@ -181,6 +185,9 @@ impl Options {
             // Room for 40 octets of options and some data; 65535 less 40 octets of headers.
             c.mss = within("mss", mss.0, 64, 65_495, " B")? as u16;
         }
+        let opens_with_data = c.profile == Profile::Ns2 && c.cc == CcName::Vegas;
+        let filler = Bytes(if opens_with_data { c.mss.into() } else { 0 });
+        c.syn_filler = within("syn_filler", self.syn_filler.unwrap_or(filler).0, 0, 65_495, " B")? as u32;
         if let Some(n) = self.initial_window {
             c.initial_window = Some(within("initial_window", n.into(), 1, 1000, "")? as u32);
         }

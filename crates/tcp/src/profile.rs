@@ -83,6 +83,7 @@ const RFC: Config = Config {
     backoff_floor: BackoffFloor::Before,
     max_retries: Some(15),
     syn_retries: Some(6),
+    syn_filler: 0,
     time_wait: Duration::from_secs(240),
     growth: Growth::Bytes,
     abc_limit: 1,
@@ -277,6 +278,13 @@ pub const SETTINGS: &[Setting] = &[
         |c| or(c.syn_retries, "never"),
         "RFC 9293 section 3.8.3: R2 of a SYN at least 3 minutes (1+2+4+...+60 s is less by seconds only beyond 6)",
         "ns-2 never gives up",
+    ),
+    row(
+        "syn_filler",
+        |c| format!("{} B", c.syn_filler),
+        "a SYN carries no data",
+        "a whole segment with `cc = \"vegas\"`: VegasTcpAgent::output (tcp-vegas.cc) does not look at syn_, so its \
+         first packet is a data packet; 0 B with the other agents, whose SYN has 40 octets",
     ),
     row("time_wait", |c| c.time_wait.to_string(), "RFC 9293 section 3.4.2: 2 MSL of 2 minutes", ONE_WAY),
     row("growth", |c| word(c.growth), "RFC 5681 section 3.1", AGENT),

@@ -4,7 +4,7 @@ mod util;
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_tcp::*;
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::{Bytes, Duration, Instant, Seq};
 use proptest::prelude::*;
 use util::*;
 
@@ -271,6 +271,25 @@ fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
 
 /// The mechanism of the UMTS study: nothing is lost, but a round trip longer than the timeout makes it fire, and
 /// go-back-N sends again what has arrived.
+/// ns-2's `VegasTcpAgent::output` does not look at `syn_`: its first packet has the size of a data packet, the
+/// other agents' SYN has 40 octets. The peer takes the SYN alone, so the stream is whole.
+#[test]
+fn the_vegas_agent_of_ns2_opens_with_a_packet_of_the_size_of_a_segment() {
+    let first_packet = |cc| {
+        let options = Options { profile: Profile::Ns2, cc: Some(cc), ..Options::default() };
+        let mut a = Endpoint::new(options.resolve().unwrap(), Seq(7));
+        let mut b = Endpoint::new(options.resolve().unwrap(), Seq(9));
+        b.listen();
+        a.connect(at(0));
+        let syn = a.poll_transmit(at(0)).unwrap();
+        b.handle_segment(at(10), &syn);
+        assert_eq!(b.poll_transmit(at(10)).unwrap().ack, Seq(8), "the SYN alone is acknowledged");
+        syn.len
+    };
+    assert_eq!(first_packet(CcName::Vegas), 512);
+    assert_eq!(first_packet(CcName::Reno), 0);
+}
+
 #[test]
 fn a_round_trip_above_the_timeout_is_a_spurious_timeout_with_redundant_retransmissions() {
     for (profile, cc) in

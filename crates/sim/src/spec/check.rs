@@ -221,7 +221,8 @@ fn check_flow(
         Transport::Udp => {
             if doc.get(&format!("{path}.tcp")).is_some() {
                 found.push(
-                    doc.error_at_key(&format!("{path}.tcp"), "a UDP flow has no TCP").help("remove one of the two"),
+                    doc.error_at_key(&format!("{path}.tcp"), "a UDP flow has no TCP: this table does nothing")
+                        .warning(),
                 );
             }
         }

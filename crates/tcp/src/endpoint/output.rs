@@ -57,6 +57,7 @@ impl Endpoint {
             mss: Some(self.config.mss),
             window_scale: scaling.then_some(self.rcv_scale),
             sack_permitted: if answers { self.sack } else { self.config.sack },
+            len: if answers { 0 } else { self.config.syn_filler },
             ..Segment::default()
         };
         if answers {
