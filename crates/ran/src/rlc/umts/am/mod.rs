@@ -51,7 +51,7 @@ pub struct AmEntity {
 }
 
 impl AmEntity {
-    /// An entity that sends PDUs with `payload` octets after the 2-octet header, as does its peer.
+    /// An entity that sends PDUs with `payload` octets after the 2-octet header; its peer may use another size.
     pub fn new(cfg: AmConfig, payload: Bytes) -> Self {
         let layout = DataLayout::am(payload.0 as u32);
         AmEntity {
