@@ -116,7 +116,7 @@ impl Grammar {
         let best = self
             .units
             .iter()
-            .filter(|(u, f)| !u.is_empty() && *f >= 1.0 && value % (*f as u64) == 0)
+            .filter(|(u, f)| !u.is_empty() && *f >= 1.0 && value.is_multiple_of(*f as u64))
             .fold(None::<&(&str, f64)>, |best, x| match best {
                 Some(b) if b.1 >= x.1 => Some(b),
                 _ => Some(x),
@@ -150,7 +150,7 @@ fn number_end(text: &str) -> usize {
 
 /// `FromStr`, serde and JSON-schema of a quantity over its [`Grammar`].
 macro_rules! scenario_quantity {
-    ($ty:ident, $grammar:expr, $from:expr, $schema:literal) => {
+    ($ty:ident, $grammar:expr, $from:expr, $schema:tt) => {
         impl FromStr for $ty {
             type Err = UnitError;
             fn from_str(s: &str) -> Result<Self, UnitError> {
@@ -292,7 +292,7 @@ const RATIO: Grammar = Grammar {
     min: 0.0,
     max: 1.0,
 };
-scenario_quantity!(Ratio, RATIO, Ratio, "string");
+scenario_quantity!(Ratio, RATIO, Ratio, ["string", "number"]);
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
