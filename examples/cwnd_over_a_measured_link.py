@@ -3,8 +3,8 @@
 demonstrates in particular:
 
 - a link driven by a capacity trace, looped at its end;
-- several figures in one matplotlib figure;
-- zooming in time.
+- figures of window, round-trip time and queue over the same stretch of time;
+- a figure of one's own from two tables.
 
     server ==== link.cell (trace, 20 ms) ==== phone
         flow.down: bulk TCP ------------------->
@@ -49,19 +49,25 @@ def write_trace(path: Path) -> None:
 
 
 def main() -> None:
-    """Runs, prints the flow, draws window, round-trip time and queue above each other."""
+    """Runs, prints the flow, draws window, round-trip time and queue."""
     write_trace(Path("wave.down"))
     r = lh.Scenario.parse(SCENARIO, base_dir=".").run()
     flow = r.flows.to_pylist()[0]
     print(f"goodput {flow['goodput_bps'] / 1e6:.2f} Mbit/s, mean RTT {flow['rtt_mean_s'] * 1e3:.0f} ms")
     print(f"retransmitted {flow['lost_retransmitted']}, timeouts {flow['timeouts']}")
 
-    figure, axes = plt.subplots(3, 1, figsize=(3.5, 5), sharex=True, constrained_layout=True)
-    r.plot.cwnd(ax=axes[0], t=(10, 30))
-    r.plot.rtt(ax=axes[1], t=(10, 30))
-    r.plot.queue(ax=axes[2], t=(10, 30))
-    figure.savefig("measured-link.pdf")
-    print("wrote measured-link.pdf")
+    for name in ("cwnd", "rtt", "queue"):
+        getattr(r.plot, name)(t=(10, 30)).savefig(f"link-{name}.pdf")
+        print(f"wrote link-{name}.pdf")
+
+    tcp, queues = r.tcp.to_pandas(), r.queues.to_pandas().query("queue == 'cell.forward'")
+    figure, axes = plt.subplots(figsize=(3.5, 2.6), constrained_layout=True)
+    axes.plot(queues.time_s, queues.bytes / 1e3, label="queue")
+    axes.plot(tcp.time_s, tcp.unacked * 1.46, label="in flight")
+    axes.set(xlabel="Time (s)", ylabel="kB", xlim=(10, 30))
+    axes.legend()
+    figure.savefig("link-together.pdf")
+    print("wrote link-together.pdf")
 
 
 if __name__ == "__main__":

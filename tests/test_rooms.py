@@ -109,6 +109,17 @@ def test_a_wrong_arrow_is_found() -> None:
     }
 
 
+def test_every_library_has_a_row_in_the_design_page() -> None:
+    used = set().union(*(dependencies(tomllib.loads(p.read_text(encoding="utf-8"))) for p in crates()))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    used |= {re.split(r"[^\w-]", d, maxsplit=1)[0] for d in project["project"]["dependencies"]}
+    text = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
+    rows = set(
+        re.findall(r"`([\w-]+)`", "\n".join(line.split("|")[1] for line in text.splitlines() if line[:1] == "|"))
+    )
+    assert {d for d in used if not d.startswith("lasthop-")} - rows == set()
+
+
 def studies() -> list[Path]:
     return sorted((ROOT / "python" / "lasthop" / "studies").glob("*/**/*.py"))
 

@@ -25,7 +25,7 @@ def module_page(module: ModuleType) -> str:
     names = [n for n in getattr(module, "__all__", ()) if not n.startswith("_")]
     for name in names:
         item = getattr(module, name, None)
-        if inspect.isclass(item) and not item.__module__.startswith("lasthop"):
+        if inspect.isclass(item) and not item.__module__.startswith(("lasthop", "_core")):
             continue  # somebody else's class, re-exported for type annotations
         out.append(class_section(name, item, module) if inspect.isclass(item) else function_section(name, item, module))
     return "\n".join(out)

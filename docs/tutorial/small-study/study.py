@@ -24,6 +24,6 @@ def figures(_evidence):
 
 def tables(evidence):
     """Goodput for each length of the queue."""
-    data = evidence.main
+    data = evidence.of(evidence.main_set)
     rows = tuple((p, data.estimate("fill", "share", packets=p).text()) for p in data.labels("fill", "packets"))
     return [harness.TableView("fill", "Share of the link", ("queue [packets]", "share"), rows)]

@@ -1,0 +1,92 @@
+"""What the tutorial says of its scenario is so, and what it asks the reader to type works."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lasthop as lh
+from lasthop._values import Value
+from lasthop.cli import main
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+TUTORIAL = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+CLEAN = {"bearer.dch.downlink.bler": "0 %", "bearer.dch.uplink.bler": "0 %"}
+BAD = {"bearer.dch.downlink.bler": "30 %", "bearer.dch.uplink.bler": "30 %"}
+
+
+def flow(*overrides: Mapping[str, Value], cc: str = "vegas") -> dict[str, float]:
+    scenario = lh.Scenario.load(DOCS / "tutorial" / "first.toml").set("flow.ftp.tcp.cc", cc)
+    for o in overrides:
+        scenario = scenario.with_(o)
+    row: dict[str, float] = scenario.run().flows.to_pylist()[0]
+    return row
+
+
+def test_vegas_is_fine_without_errors_and_reno_with_them() -> None:
+    clean, vegas, reno = flow(CLEAN), flow(), flow(cc="reno")
+    assert clean["goodput_bps"] == pytest.approx(flow(CLEAN, cc="reno")["goodput_bps"], rel=0.02)
+    assert 65e3 < vegas["goodput_bps"] < 90e3
+    assert 320e3 < reno["goodput_bps"] < 340e3
+    assert 0.2 < vegas["rtt_mean_s"] < 0.3
+    assert 0.7 < reno["rtt_mean_s"] < 0.85
+    assert vegas["rtt_min_s"] == pytest.approx(0.14, abs=0.001)
+    assert 6 * vegas["rtt_min_s"] < vegas["rtt_max_s"]
+    assert 4 < vegas["cwnd_mean"] < 6
+    assert reno["cwnd_max"] == 64
+    for row in (clean, vegas, reno):
+        assert row["lost_dropped"] == row["retransmits"] == row["timeouts"] == 0
+
+
+def test_without_in_sequence_delivery_there_are_fast_retransmits_and_no_loss() -> None:
+    row = flow({"bearer.dch.rlc.am.in_sequence": False})
+    assert row["fast_retransmits"] > 100
+    assert row["lost_dropped"] == 0
+
+
+def test_at_thirty_percent_the_timer_fires_without_a_loss() -> None:
+    row = flow(BAD)
+    assert row["timeouts"] > 3
+    assert row["lost_dropped"] == 0
+    assert 2 <= row["cwnd_mean"] < 3
+    assert flow(dict.fromkeys(BAD, "20 %"), cc="reno")["timeouts"] == 0
+
+
+def test_the_table_of_decisions_is_right() -> None:
+    rows = re.findall(r"\| (\d) \| ([\d.]+) s \| [^|]*?([\d.]+) \| (\d) \|", TUTORIAL)
+    assert len(rows) == 3
+    for window, rtt, shown, rounded in rows:
+        delta = int(window) * (1 - 0.14 / float(rtt))
+        assert float(shown) == pytest.approx(delta, abs=0.05)
+        assert int(rounded) == math.floor(delta + 0.5)
+
+
+def test_commands_of_the_tutorial_and_of_the_pages_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("first.toml").write_text((DOCS / "tutorial" / "first.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    lines = re.findall(r"^    lasthop ((?:run|validate) first\.toml.*)$", TUTORIAL, re.MULTILINE)
+    assert len(lines) > 4
+    lines += [f"run first.toml {o} --force" for o in re.findall(r"`(--set [^`]+)`", TUTORIAL)]
+    for line in lines:
+        done = CliRunner().invoke(main, [*shlex.split(line)])
+        assert done.exit_code == 0, f"{line}\n{done.output}"
+
+
+def test_the_scenario_of_the_readme_runs() -> None:
+    text = re.search(r"```toml\n(.*?)```", (DOCS.parent / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert text
+    assert lh.Scenario.parse(text.group(1)).run().flows.num_rows == 1
+
+
+def test_the_small_study_of_the_guide_runs(tmp_path: Path) -> None:
+    from lasthop import harness
+
+    result = harness.run_study(DOCS / "tutorial" / "small-study", out=tmp_path / "small")
+    assert result.count("agrees") == 1
+    assert result.report.is_file()
