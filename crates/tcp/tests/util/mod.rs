@@ -129,7 +129,7 @@ impl Pair {
         let l = &mut self.links[from];
         let n = l.sent;
         l.sent += 1;
-        let has_data = segment.len > 0;
+        let has_data = segment.len > 0 && !segment.flags.has(Flags::SYN);
         if has_data {
             l.data_sent += 1;
             if l.drop.contains(&(l.data_sent - 1)) {
