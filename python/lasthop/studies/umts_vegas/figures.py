@@ -45,6 +45,8 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
         yield sequence
     if evidence.study.has_group("wired"):
         yield figure_wired(data)
+    if evidence.study.has_group("phase"):
+        yield figure_phase(data)
 
 
 def figure_5a(data: Data) -> Figure:
@@ -193,6 +195,28 @@ def figure_wired(data: Data) -> Figure:
     ax.legend(frameon=False, fontsize=8)
     caption = "Throughput against the one-way wired delay; everything else as in the parameter set."
     return Figure("wired-delay", "Sensitivity to the wired delay", caption, fig, {"wired-delay": columns})
+
+
+def figure_phase(data: Data) -> Figure:
+    """Vegas without errors against the start of the flow within an uplink TTI."""
+    fig, ax = _axes("start of the flow within a 20 ms uplink TTI [ms]", "throughput / 384 kbit/s [%]")
+    starts = data.labels("phase", "start_ms")
+    shares = [data.estimate("phase", "share", start_ms=s).mean * 100 for s in starts]
+    rtts = [data.estimate("phase", "rtt_min", start_ms=s).mean * 1e3 for s in starts]
+    ax.plot([float(s) for s in starts], shares, "-o", label="Vegas, throughput")
+    right = ax.twinx()
+    right.plot([float(s) for s in starts], rtts, "--s", color="#D55E00", label="smallest RTT")
+    right.set_ylabel("smallest RTT [ms]")
+    handles = ax.get_lines() + right.get_lines()
+    ax.legend(handles=handles, loc="lower left")
+    ax.set_ylim(0, 100)
+    columns: dict[str, list[Any]] = {"start_ms": list(starts), "vegas_percent": shares, "rtt_min_ms": rtts}
+    caption = (
+        "Vegas at 0 % TBLER against the instant at which the flow starts, relative to the uplink's TTI grid. The first "
+        "round trip depends on it, ns-2's Vegas keeps the smallest as baseRTT, and one that is too small to be "
+        "reached again holds the window below the pipe."
+    )
+    return Figure("start-phase", "Sensitivity to the start within a TTI", caption, fig, {"start-phase": columns})
 
 
 def tables(evidence: Evidence) -> Iterable[TableView]:
