@@ -23,8 +23,8 @@ pub use account::{Account, Tally};
 pub use change::Action;
 pub use event::{End, Event, Wake};
 pub use flow::Flow;
-pub use packet::{Packet, Payload};
 pub use flow::Transport as FlowTransport;
+pub use packet::{Packet, Payload};
 
 use crate::probe::Probes;
 use bearer::BearerHop;
@@ -83,9 +83,18 @@ impl World {
     pub fn step_until(&mut self, t: Instant) {
         while let Some((now, event)) = self.queue.pop_until(t) {
             self.dispatch(now, event);
-            self.account.check(self.packets.len());
+            self.account.check_packets(self.packets.len());
+            if cfg!(debug_assertions) && self.queue.events_taken().is_multiple_of(EVENTS_PER_WEIGHING) {
+                self.weigh();
+            }
         }
+        self.weigh();
         self.queue.advance_to(t);
+    }
+
+    /// Checks the books' bytes against the packets that are there.
+    fn weigh(&self) {
+        self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
     }
 
     #[inline]
@@ -120,9 +129,11 @@ impl World {
     }
 }
 
+/// Summing the sizes of all packets takes as long as there are packets: debug builds do it this often.
+const EVENTS_PER_WEIGHING: u64 = 64;
+
 /// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not positions, so that a
 /// new link or flow shifts nobody else's draws.
 pub(crate) fn name_key(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
-
