@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -86,24 +86,13 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, a
 
 def _show(result: StudyResult) -> None:
     claims = result.claims[result.parameter_set]
-    rows = [(c.claim.id, c.finding.verdict, _text(c.claim.paper), c.finding.text) for c in claims]
+    rows = [(c.claim.id, c.finding.verdict, c.claim.says, c.finding.text) for c in claims]
     _output.table(("claim", "verdict", "paper", "ours"), rows, wrap=True)
     verdicts: list[str] = [c.finding.verdict for c in claims]
     tally = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
     _output.line()
     _output.line(f"{result.study}, parameter set {result.parameter_set}: {tally}, in {result.seconds:.0f} s")
     _output.line(f"Report: {result.report.resolve()}")
-
-
-def _text(value: Any) -> str:
-    """What the source says, in a few words: a number, a list, names with numbers, or its sentence."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_text(v)}" for name, v in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_text(v) for v in value)
-    return "–" if value is None else str(value)
 
 
 @contextmanager
