@@ -10,14 +10,13 @@ use std::time::Instant as Clock;
 
 use lasthop_net::trace::Trace;
 use lasthop_net::{Ecn, Item, Limit, Link, Pipe, PipeOut, Playback, Queue, TraceLink, WireModel};
-use lasthop_units::{Bitrate, Duration, FlowId, HopId, Id, Instant, PacketId};
+use lasthop_units::{Bitrate, Duration, FlowId, Id, Instant, PacketId};
 
 /// The best of so many rounds is printed: other work on the machine only ever adds.
 const ROUNDS: usize = 50;
 const PACKETS: u64 = 100_000;
 
 fn main() {
-    let hop = HopId::from_index(0);
     let queue = || Queue::drop_tail(Limit { packets: Some(1000), bytes: None });
     let wire = |loss| WireModel { delay: Duration::from_millis(10), loss, ..WireModel::default() };
     // 1500 B at 12 Mbit/s are 1 ms. One packet each 1 ms keeps the link just busy; with a standing queue a burst of

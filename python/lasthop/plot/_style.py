@@ -102,6 +102,8 @@ def legend(axes: Axes) -> None:
     """A legend when there is something to tell apart, above the axes so that it hides nothing."""
     labels = axes.get_legend_handles_labels()[1]
     entries = len(labels)
+    figure = axes.get_figure(root=True)
+    width = figure.get_figwidth() if figure else COLUMN_INCHES
     if entries < 2:
         return
     if entries > LEGEND_MOST:
@@ -111,7 +113,7 @@ def legend(axes: Axes) -> None:
         made = axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.0),
-            ncols=min(entries, 3, _columns(labels, axes.get_figure(root=True).get_figwidth())),
+            ncols=min(entries, 3, _columns(labels, width)),
             borderaxespad=0.2,
             columnspacing=1.2,
         )

@@ -205,7 +205,9 @@ def figure_phase(data: Data) -> Figure:
     shares = [data.estimate("phase", "share", start_ms=s).mean * 100 for s in starts]
     rtts = [data.estimate("phase", "rtt_min", start_ms=s).mean * 1e3 for s in starts]
     style = {"markersize": 3, "linewidth": 1}
-    ax.plot([float(s) for s in starts], shares, "-o", color=COLOURS["reno"], label="throughput of Vegas (left)", **style)
+    ax.plot(
+        [float(s) for s in starts], shares, "-o", color=COLOURS["reno"], label="throughput of Vegas (left)", **style
+    )
     right = ax.twinx()
     right.plot([float(s) for s in starts], rtts, "--s", color=COLOURS["vegas"], label="smallest RTT (right)", **style)
     right.set_ylabel("smallest RTT [ms]", fontsize=9)
