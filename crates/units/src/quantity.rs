@@ -145,8 +145,11 @@ pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> St
     }
     for &(unit, factor) in units {
         let thousandth = (factor / 1000).max(1);
-        if value >= factor && value.is_multiple_of(thousandth) {
-            let (whole, rest) = (value / factor, value % factor / thousandth);
+        if value < factor || !value.is_multiple_of(thousandth) {
+            continue;
+        }
+        let (whole, rest) = (value / factor, value % factor / thousandth);
+        if rest == 0 || value < LARGEST_DECIMAL {
             let decimals = format!("{whole}.{rest:03}");
             let number =
                 if rest == 0 { whole.to_string() } else { decimals.trim_end_matches('0').to_owned() };
@@ -155,6 +158,9 @@ pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> St
     }
     unreachable!("every number is a multiple of the base unit")
 }
+
+/// Up to here the product of a decimal and its unit is off by less than half a base unit: rounding gives it back.
+const LARGEST_DECIMAL: u64 = 1_000_000_000_000_000;
 
 /// Where the number at the start of `text` ends. An `e` belongs to the number only when digits follow it.
 fn number_end(text: &str) -> usize {

@@ -93,10 +93,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_printed_is_read_back(n in 0..=1_000_000_000_000_u64, zeros in 0..3_u32) {
+        fn what_is_printed_is_read_back(n in 0..=9_000_000_000_000_000_u64, shift in 0..50_u32, zeros in 0..3_u32) {
+            let n = n >> shift;
             let n = n / 1000_u64.pow(zeros) * 1000_u64.pow(zeros);
-            proptest::prop_assert_eq!(Bitrate(n).to_string().parse(), Ok(Bitrate(n)));
             proptest::prop_assert_eq!(Duration(n).to_string().parse(), Ok(Duration(n)));
+            let rate = Bitrate(n.min(100_000_000_000_000));
+            proptest::prop_assert_eq!(rate.to_string().parse(), Ok(rate));
             proptest::prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
         }
     }
