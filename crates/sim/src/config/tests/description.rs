@@ -9,6 +9,9 @@ fn accepts(root: &Json, schema: &Json, value: &Json) -> bool {
     let Some(object) = schema.as_object() else { return schema == &json!(true) };
     object.iter().all(|(keyword, rule)| match keyword.as_str() {
         "$ref" => accepts(root, root.pointer(&rule.as_str().unwrap()[1..]).unwrap(), value),
+        "type" if rule.is_array() => {
+            rule.as_array().unwrap().iter().any(|t| accepts(root, &json!({ "type": t }), value))
+        }
         "type" => match rule.as_str().unwrap() {
             "object" => value.is_object(),
             "array" => value.is_array(),
