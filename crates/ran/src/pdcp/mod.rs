@@ -1,0 +1,3 @@
+//! Packet data convergence.
+
+pub mod lte;

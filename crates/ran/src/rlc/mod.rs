@@ -1,0 +1,3 @@
+//! Radio link control.
+
+pub mod lte;
