@@ -100,7 +100,7 @@ impl TxBuffer {
     #[inline]
     pub fn push<S>(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<S>) {
         if sdu.size == 0 {
-            out.dropped.push((sdu, DropCause::Unsendable));
+            out.dropped.push((sdu, DropCause::Empty));
             return;
         }
         match self.aqm.as_mut().map(|aqm| aqm.arrives(now, &sdu, self.backlog)) {

@@ -3,10 +3,10 @@
 use lasthop_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::Format;
 use super::shortcuts::{Compat, Shortcuts};
+use crate::config::{ConfigError, Warning, check, warn};
 
 /// An RLC entity of LTE.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -180,30 +180,14 @@ impl<T: Copy> OrInfinity<T> {
     }
 }
 
-/// A parameter that no RRC message can carry.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{key}` = {value} is not a value of TS 36.331: {allowed}")]
-pub struct ConfigError {
-    /// Path of the key below the RLC or PDCP table.
-    pub key: &'static str,
-    /// What was given.
-    pub value: String,
-    /// What can be.
-    pub allowed: &'static str,
-}
-
-pub(crate) fn require(
-    ok: bool,
-    key: &'static str,
-    value: &impl ToString,
-    allowed: &'static str,
-) -> Result<(), ConfigError> {
-    if ok { Ok(()) } else { Err(ConfigError { key, value: value.to_string(), allowed }) }
+/// Fails unless `value` is one that an RRC message can carry.
+pub(crate) fn require(ok: bool, key: &str, value: &impl ToString, allowed: &str) -> Result<(), ConfigError> {
+    check(ok, key, &format!("{} is not a value of TS 36.331: {allowed}", value.to_string()))
 }
 
 impl RlcConfig {
     /// Checks every parameter against the values of TS 36.331 clause 6.3.2.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let am = &self.am;
         require([10, 16].contains(&am.sn_bits), "am.sn_bits", &am.sn_bits, "10 or 16")?;
         require([11, 15].contains(&am.li_bits), "am.li_bits", &am.li_bits, "11 or 15")?;
@@ -245,7 +229,24 @@ impl RlcConfig {
             require(is_reordering(t), key, &t, "0 to 100 ms by 5, 110 to 200 by 10, 1600 ms")?;
         }
         let fragment = self.shortcuts.fixed_fragment.unwrap_or(1);
-        require(fragment > 0, "shortcuts.fixed_fragment", &fragment, "at least 1 byte")
+        require(fragment > 0, "shortcuts.fixed_fragment", &fragment, "at least 1 byte")?;
+        let mut warnings = Vec::new();
+        warn(
+            self.mode == Mode::Am && am.t_poll_retransmit <= am.t_status_prohibit,
+            "am.t_poll_retransmit",
+            "the answer to a poll may be prohibited for longer than the sender waits for it, so PDUs are sent \
+             twice: choose it above `am.t_status_prohibit` plus a round trip",
+            &mut warnings,
+        );
+        let bytes = self.buffer.bytes.value().map_or(u64::MAX, |b| b.0);
+        warn(
+            bytes < 64 * 1024,
+            "buffer.bytes",
+            "a buffer below the bandwidth-delay product makes TCP lose packets in bursts: about 2 MB suits a \
+             20 MHz cell",
+            &mut warnings,
+        );
+        Ok(warnings)
     }
 
     /// The shortcuts in force.
@@ -275,15 +276,16 @@ mod tests {
 
     #[test]
     fn defaults_are_values_of_the_standard_and_others_are_refused_by_name() {
-        assert_eq!(RlcConfig::default().validate(), Ok(()));
+        assert_eq!(RlcConfig::default().validate(), Ok(vec![]));
         let mut c = RlcConfig::default();
         c.am.t_poll_retransmit = Duration::from_millis(7);
-        assert!(c.validate().unwrap_err().to_string().starts_with("`am.t_poll_retransmit` = 7 ms is not"));
+        assert!(c.validate().unwrap_err().to_string().starts_with("am.t_poll_retransmit: 7 ms is not"));
         c.am.t_poll_retransmit = Duration::from_millis(5);
         c.am.t_reordering = Duration::from_millis(105);
         assert_eq!(c.validate().unwrap_err().key, "am.t_reordering");
         c.am.t_reordering = Duration::from_millis(1600);
         c.am.poll_pdu = OrInfinity::INFINITY;
-        assert_eq!(c.validate(), Ok(()));
+        let warnings = c.validate().unwrap();
+        assert_eq!(warnings.len(), 1, "t-PollRetransmit 5 ms below t-StatusProhibit 20 ms: {warnings:?}");
     }
 }

@@ -24,8 +24,8 @@ mod buffer;
 mod build;
 pub mod codec;
 pub mod config;
+mod output;
 mod pdu;
-mod sdu;
 mod shortcuts;
 mod stats;
 mod tm;
@@ -34,13 +34,14 @@ pub mod wire;
 
 use lasthop_units::Instant;
 
+pub use crate::sdu::{DropCause, Sdu};
 pub use am::{Am, AmState, AmTimers};
 pub use buffer::{Aqm, Backlog, Verdict};
-pub use config::{AmConfig, BufferConfig, ConfigError, Discipline, Mode, OrInfinity, RlcConfig, UmConfig};
+pub use config::{AmConfig, BufferConfig, Discipline, Mode, OrInfinity, RlcConfig, UmConfig};
+pub use output::{RlcEvent, RlcOutput};
 pub use pdu::{
     BufferStatus, DataPdu, Element, Format, Grant, Nack, Payload, Pdu, SO_END, Segment, Span, StatusPdu,
 };
-pub use sdu::{DropCause, RlcEvent, RlcOutput, Sdu};
 pub use shortcuts::{Compat, Shortcuts};
 pub use stats::RlcStats;
 pub use tm::Tm;
@@ -50,7 +51,7 @@ pub use um::{Um, UmState};
 #[derive(Debug)]
 pub enum Rlc<P: Payload = Span> {
     /// Transparent mode.
-    Tm(Tm<P>),
+    Tm(Box<Tm<P>>),
     /// Unacknowledged mode.
     Um(Box<Um<P>>),
     /// Acknowledged mode.
@@ -71,7 +72,7 @@ impl<P: Payload> Rlc<P> {
     /// Entities in their initial state.
     pub fn new(config: &RlcConfig) -> Rlc<P> {
         match config.mode {
-            Mode::Tm => Rlc::Tm(Tm::new(config)),
+            Mode::Tm => Rlc::Tm(Box::new(Tm::new(config))),
             Mode::Um => Rlc::Um(Box::new(Um::new(config))),
             Mode::Am => Rlc::Am(Box::new(Am::new(config))),
         }

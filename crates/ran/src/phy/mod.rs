@@ -1,0 +1,3 @@
+//! PHY: the channels on which MAC puts its blocks.
+
+pub mod dch;
