@@ -225,9 +225,6 @@ proptest! {
     #[test]
     fn um_delivers_in_order_or_reports(rlc in rlc_configs(), p in powers(), seed: u64, short: bool) {
         let rlc = RlcConfig { mode: Mode::Um, ..rlc };
-        // Reordering beyond the window, or t-Reordering shorter than the jitter, loses what arrives late; a
-        // 5-bit SN with many small PDUs in the air is ambiguous by design: keep the jitter below the window.
-        let p = Powers { jitter: 0, ..p };
         let pdcp = PdcpConfig { sn_bits: if short { 7 } else { 12 }, ..PdcpConfig::default() };
         let w = scenario(&LteBearerConfig { pdcp, rlc }, &p, seed, 120);
         for fates in &w.fates {

@@ -91,3 +91,86 @@ impl Pair {
         now
     }
 }
+
+/// A PDU by hand: `(serial, size, offset, len)` of its elements.
+pub fn data(sn: u32, elements: &[(u64, u32, u32, u32)]) -> DataPdu<Span> {
+    let element = |&(serial, size, offset, len): &(u64, u32, u32, u32)| Element {
+        payload: Span { sdu: sdu(serial, size), offset },
+        len,
+    };
+    let elements: Vec<_> = elements.iter().map(element).collect();
+    let (first, last) = (&elements[0], &elements[elements.len() - 1]);
+    DataPdu {
+        sn,
+        poll: false,
+        starts: first.payload.offset == 0,
+        ends: last.payload.offset + last.len == last.payload.sdu.size,
+        segment: None,
+        elements,
+    }
+}
+
+/// An AMD PDU that holds SDU `sn` of 100 bytes.
+pub fn amd(sn: u32) -> DataPdu<Span> {
+    data(sn, &[(u64::from(sn), 100, 0, 100)])
+}
+
+pub fn polled(pdu: DataPdu<Span>) -> DataPdu<Span> {
+    DataPdu { poll: true, ..pdu }
+}
+
+/// Bytes `[from, to)` of AMD PDU `sn`, which holds SDU `sn` of 100 bytes.
+pub fn segment(sn: u32, from: u32, to: u32) -> DataPdu<Span> {
+    let segment = Some(Segment { so: from, last: to == 100 });
+    DataPdu { segment, ..data(sn, &[(u64::from(sn), 100, from, to - from)]) }
+}
+
+pub fn status(ack_sn: u32, nacks: &[u32]) -> StatusPdu {
+    StatusPdu { ack_sn, nacks: nacks.iter().map(|&sn| Nack { sn, portion: None }).collect() }
+}
+
+/// One entity under test; the test plays its peer.
+pub struct Uut {
+    pub am: Am,
+    pub out: RlcOutput,
+    pushed: u64,
+}
+
+impl Uut {
+    pub fn new(config: &RlcConfig) -> Uut {
+        Uut { am: Am::new(config), out: RlcOutput::default(), pushed: 0 }
+    }
+    /// Pushes `n` SDUs of `size` bytes.
+    pub fn push(&mut self, now: Instant, n: u64, size: u32) {
+        for _ in 0..n {
+            self.am.push(now, sdu(self.pushed, size), &mut self.out);
+            self.pushed += 1;
+        }
+    }
+    pub fn pull(&mut self, now: Instant, grant: u32) -> Vec<Pdu> {
+        let mut pdus = Vec::new();
+        self.am.pull(now, Grant::of(grant), &mut pdus, &mut self.out);
+        pdus
+    }
+    /// The only PDU of a grant, which must be data.
+    pub fn pull_data(&mut self, now: Instant, grant: u32) -> DataPdu<Span> {
+        match &self.pull(now, grant)[..] {
+            [Pdu::Amd(d)] => d.clone(),
+            other => panic!("one AMD PDU, not {other:?}"),
+        }
+    }
+    /// The STATUS PDU of a grant, if there is one.
+    pub fn pull_status(&mut self, now: Instant, grant: u32) -> Option<StatusPdu> {
+        self.pull(now, grant).into_iter().find_map(|p| if let Pdu::Status(s) = p { Some(s) } else { None })
+    }
+    pub fn data(&mut self, now: Instant, pdu: DataPdu<Span>) {
+        self.am.receive(now, &Pdu::Amd(pdu), &mut self.out);
+    }
+    pub fn status(&mut self, now: Instant, status: StatusPdu) {
+        self.am.receive(now, &Pdu::Status(status), &mut self.out);
+    }
+    /// Serial numbers delivered since the last call.
+    pub fn delivered(&mut self) -> Vec<u64> {
+        self.out.delivered.drain(..).map(|s| s.serial).collect()
+    }
+}

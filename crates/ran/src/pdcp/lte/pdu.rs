@@ -10,7 +10,7 @@ use crate::rlc::lte::codec::bits::{BitReader, BitWriter};
 pub(super) struct Label {
     /// Re-establishments of the sender so far.
     pub epoch: u16,
-    /// COUNT of the data PDU; of a control PDU: of the next data PDU.
+    /// COUNT of the data PDU; of a control PDU: of the data PDU sent after it.
     pub count: u32,
     pub kind: Kind,
 }

@@ -219,11 +219,11 @@ impl PdcpTx {
         self.number_waiting(out);
     }
 
-    /// A control PDU of `size` bytes for RLC; its serial number.
+    /// A control PDU of `size` bytes that goes before all retransmissions; its serial number.
     pub(super) fn control(&mut self, id: PacketId, size: u32, out: &mut PdcpTxOutput) -> u64 {
         let kind = Kind::Control(self.controls);
         self.controls = (self.controls + 1) & 0x7fff;
-        let serial = Label { epoch: self.epoch, count: self.next_count, kind }.serial();
+        let serial = Label { epoch: self.epoch, count: self.first, kind }.serial();
         out.pdus.push(Sdu { serial, id, size });
         serial
     }
