@@ -1,19 +1,20 @@
 //! Cost of one PDU end to end: pull, block error draw, air, receive, with the status reports it causes.
 //!
 //! Demonstrates in particular: two acknowledged mode entities over two dedicated channels, driven by hand through
-//! `Bearer`, without an event queue. Run with `cargo run --release -p lasthop-ran --example rlc_umts_bench`.
+//! `Bearer`, without an event queue. Run with `cargo run --release -p lasthop-ran --example rlc_umts_bench [seconds]`.
 
 use lasthop_ran::{Bearer, BearerConfig, BearerOutput, Direction, End};
 use lasthop_units::{Bytes, Id, Instant, PacketId, Ratio};
 
 fn main() {
+    let seconds = std::env::args().nth(1).map_or(20_000, |s| s.parse().expect("simulated seconds"));
     for p in [0.0, 0.05, 0.3] {
-        bench(p);
+        bench(p, seconds);
     }
 }
 
 /// 384 kbit/s down with a backlog of 64 packets of 552 B, one acknowledgement of 40 B up per packet.
-fn bench(bler: f64) {
+fn bench(bler: f64, seconds: u64) {
     let mut cfg = BearerConfig::default();
     (cfg.downlink.bler, cfg.uplink.bler) = (Ratio(bler), Ratio(bler));
     (cfg.rlc.am.tx_window, cfg.rlc.am.rx_window) = (4095, 4095);
@@ -21,7 +22,6 @@ fn bench(bler: f64) {
     cfg.rlc.am.buffer_bytes = Bytes(0);
     let mut bearer = Bearer::new(&cfg, 1, 0);
     let mut out = BearerOutput::default();
-    let seconds = 20_000;
     (0..64).for_each(|i| bearer.push(Instant::ZERO, End::Network, PacketId::from_index(i), 552, &mut out));
 
     // The bench measures wall time; protocol code never does.

@@ -91,7 +91,8 @@ pub struct Bearer {
     ledger: [Ledger; 2],
     /// Unacknowledged or transparent: what the air loses is lost.
     lossy: bool,
-    timer: Option<Instant>,
+    /// By end: when its next timer expires; [`Instant::MAX`] for none.
+    timers: [Instant; 2],
     pdus: Vec<Pdu>,
     scratch: Output,
 }
@@ -106,7 +107,7 @@ impl Bearer {
             dch: [Dch::new(cfg.downlink, seed, entity * 2), Dch::new(cfg.uplink, seed, entity * 2 + 1)],
             ledger: [Ledger::default(), Ledger::default()],
             lossy: cfg.rlc.mode != crate::rlc::RlcMode::Am,
-            timer: None,
+            timers: [Instant::MAX; 2],
             pdus: Vec::new(),
             scratch: Output::default(),
         }
@@ -137,8 +138,8 @@ impl Bearer {
     }
     /// When a timer of either end expires next.
     #[inline]
-    pub const fn next_timer(&self) -> Option<Instant> {
-        self.timer
+    pub fn next_timer(&self) -> Option<Instant> {
+        Some(self.timers[0].min(self.timers[1])).filter(|at| *at < Instant::MAX)
     }
 
     /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.
@@ -178,8 +179,10 @@ impl Bearer {
     /// Timers of both ends that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut BearerOutput) {
         for end in [End::Network, End::Ue] {
-            self.rlc[end.index()].on_time(now, &mut self.scratch);
-            self.settle(now, end, out);
+            if self.timers[end.index()] <= now {
+                self.rlc[end.index()].on_time(now, &mut self.scratch);
+                self.settle(now, end, out);
+            }
         }
     }
 
@@ -220,7 +223,7 @@ impl Bearer {
     fn wake(&mut self, now: Instant, end: End) {
         let has_data = self.rlc[end.index()].has_data(now);
         self.dch[end.sends().index()].wake(now, has_data);
-        self.timer = self.rlc.iter().filter_map(|r| r.poll_at(now)).min();
+        self.timers[end.index()] = self.rlc[end.index()].poll_at(now).unwrap_or(Instant::MAX);
     }
 
     /// RRC builds the bearer anew after an unrecoverable error: both RLC entities start afresh, what is on the air is

@@ -12,7 +12,7 @@ pub struct Sdu {
     pub serial: u64,
     /// The packet in the world's slab.
     pub id: PacketId,
-    /// Size at this layer [B].
+    /// Size at this layer, in bytes.
     pub size: u32,
 }
 

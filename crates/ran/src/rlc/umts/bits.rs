@@ -13,7 +13,7 @@ impl BitWriter {
     /// The low `width` bits of `value`.
     pub fn put(&mut self, value: u32, width: u32) {
         for i in (0..width).rev() {
-            if self.bits % 8 == 0 {
+            if self.bits.is_multiple_of(8) {
                 self.octets.push(0);
             }
             let bit = (value >> i & 1) as u8;

@@ -29,7 +29,7 @@ pub enum Pdu {
 }
 
 /// AMD PDU (clause 9.2.1.4).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct DataPdu {
     /// Sequence number.
     pub sn: AmSn,
@@ -47,6 +47,14 @@ pub struct DataPdu {
 impl DataPdu {
     /// The hyper frame number is not known.
     pub const NO_HFN: u32 = u32::MAX;
+}
+
+impl Clone for DataPdu {
+    /// As derived, but segments are copied as plain memory.
+    #[inline]
+    fn clone(&self) -> Self {
+        DataPdu { segments: Segments::from_slice(&self.segments), piggyback: self.piggyback.clone(), ..*self }
+    }
 }
 
 /// STATUS PDU (clause 9.2.1.5): super-fields in order, without the closing NO_MORE where nothing needs it.

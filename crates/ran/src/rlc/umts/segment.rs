@@ -119,7 +119,7 @@ impl Segmenter {
     pub fn drop_head(&mut self) -> Option<Sdu> {
         let i = self.next + usize::from(self.sdus.get(self.next)?.sent > 0);
         let dropped = self.sdus.remove(i)?;
-        self.waiting = self.waiting - Bytes(dropped.sdu.size.into());
+        self.waiting -= Bytes(dropped.sdu.size.into());
         Some(dropped.sdu)
     }
 
@@ -146,7 +146,7 @@ impl Segmenter {
                 if rest + li <= room { (rest, EndMark::Here) } else { (rest.min(room), EndMark::None) };
             segments.push(Segment { sdu: front.sdu, offset, len: len as u16, end });
             front.sent += len;
-            self.waiting = self.waiting - Bytes(len.into());
+            self.waiting -= Bytes(len.into());
             if len < rest {
                 break;
             }
@@ -191,7 +191,7 @@ impl Segmenter {
         let mut end = None;
         for _ in 0..n {
             let s = self.sdus.pop_front().expect("no more are discarded than there are");
-            self.waiting = self.waiting - Bytes(u64::from(s.sdu.size - s.sent));
+            self.waiting -= Bytes(u64::from(s.sdu.size - s.sent));
             if self.next > 0 {
                 self.next -= 1;
                 if self.next == 0 && s.end.is_none() {

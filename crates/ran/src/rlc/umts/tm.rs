@@ -58,7 +58,7 @@ impl TmEntity {
     /// MAC takes at most `blocks` PDUs.
     pub fn pull(&mut self, blocks: usize, pdus: &mut Vec<Pdu>) {
         for sdu in self.queue.drain(..blocks.min(self.queue.len())) {
-            self.waiting = self.waiting - Bytes(sdu.size.into());
+            self.waiting -= Bytes(sdu.size.into());
             pdus.push(Pdu::Tm(sdu));
         }
     }

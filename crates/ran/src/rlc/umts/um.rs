@@ -148,7 +148,7 @@ impl UmEntity {
     /// A PDU from the air. Clause 11.2.3: a gap in SN discards the SDU in progress and everything up to the next
     /// known beginning of an SDU.
     pub fn receive(&mut self, pdu: &UmPdu, out: &mut Output) {
-        if pdu.sn != self.vr_us {
+        if pdu.sn != self.vr_us || self.is_misfit(pdu) {
             self.lost_start = !pdu.starts_sdu;
             if let Some((sdu, _)) = self.partial.take() {
                 self.discard(sdu, out);
@@ -171,6 +171,16 @@ impl UmEntity {
             } else {
                 self.partial = Some((sdu, got));
             }
+        }
+    }
+
+    /// After the loss of a multiple of 128 PDUs the SN shows no gap. A real receiver would deliver garbage, for a
+    /// checksum above to catch; with descriptors it is caught here.
+    fn is_misfit(&self, pdu: &UmPdu) -> bool {
+        let Some(first) = pdu.segments.first().filter(|s| s.sdu.is_known()) else { return false };
+        match self.partial {
+            Some((sdu, got)) => sdu.serial != first.sdu.serial || got != first.offset,
+            None => !self.lost_start && first.offset > 0,
         }
     }
 

@@ -51,7 +51,7 @@ pub struct AmEntity {
 }
 
 impl AmEntity {
-    /// An entity that sends PDUs with `payload` octets after the 2-octet header, as does its peer.
+    /// An entity that sends PDUs with `payload` octets after the 2-octet header; its peer may use another size.
     pub fn new(cfg: AmConfig, payload: Bytes) -> Self {
         let layout = DataLayout::am(payload.0 as u32);
         AmEntity {
@@ -144,7 +144,10 @@ impl AmEntity {
     }
 
     fn status_due(&self, now: Instant) -> bool {
-        self.rx.report.is_due(now) || self.mrw_ack.is_some() || !self.reports.is_empty()
+        self.rx.report.is_due(now)
+            || self.mrw_ack.is_some()
+            || self.tx.has_discard_order()
+            || !self.reports.is_empty()
     }
 
     /// Appends at most `room` STATUS PDUs: orders and answers of discard, and the report if it is due.
@@ -280,7 +283,7 @@ impl AmEntity {
         if self.reset.is_pending() {
             return self.reset.poll_at();
         }
-        [self.tx.poll_at(now), self.rx.report.poll_at(now)].into_iter().flatten().min()
+        Some(self.tx.poll_at(now).min(self.rx.report.poll_at(now))).filter(|at| *at < Instant::MAX)
     }
 
     /// Timers that have expired by `now` act.
@@ -294,5 +297,14 @@ impl AmEntity {
         self.rx.report.on_time(now, &self.cfg, self.rx.vr_r() < self.rx.vr_h());
         let verdict = self.tx.on_time(now, out, &mut self.stats);
         self.act_on(verdict, out);
+    }
+}
+
+/// A timer that does not run expires never.
+#[inline]
+const fn or_never(timer: Option<Instant>) -> Instant {
+    match timer {
+        Some(at) => at,
+        None => Instant::MAX,
     }
 }

@@ -2,7 +2,7 @@
 
 use lasthop_units::Instant;
 
-use super::AmConfig;
+use super::{AmConfig, or_never};
 
 /// When to ask the receiver for a status report.
 #[derive(Clone, Debug)]
@@ -87,11 +87,12 @@ impl Poller {
     }
 
     /// Clause 9.6 g: poll when J = (VT(S) - VT(A)) / VT(WS) >= Poll_Window, here repeated every
-    /// `poll_window_repeat` PDUs.
+    /// `poll_window_repeat` PDUs and with the last PDU that the window allows.
     fn window_poll(&mut self, cfg: &AmConfig, o: &Occasion) -> bool {
-        let above = cfg.poll_window.0 > 0.0 && o.in_use as f64 >= cfg.poll_window.0 * f64::from(o.window);
+        let above = is_above(cfg, o.in_use, o.window);
         self.since_window_poll += 1;
-        let due = above && (!self.above_window || self.since_window_poll >= cfg.poll_window_repeat);
+        let again = self.since_window_poll >= cfg.poll_window_repeat || o.in_use >= o.window.into();
+        let due = above && (!self.above_window || again);
         self.above_window = above;
         if due {
             self.since_window_poll = 0;
@@ -119,7 +120,15 @@ impl Poller {
 
     /// Clause 9.5 a: a report that acknowledges all PDUs up to the poll, or reports the polling PDU missing,
     /// stops Timer_Poll.
-    pub fn on_status(&mut self, vt_a: u64, vt_s: u64, is_missing: impl Fn(u64) -> bool) {
+    pub fn on_status(
+        &mut self,
+        cfg: &AmConfig,
+        vt_a: u64,
+        vt_s: u64,
+        window: u32,
+        is_missing: impl Fn(u64) -> bool,
+    ) {
+        self.above_window &= is_above(cfg, vt_s - vt_a, window);
         if vt_a >= self.vt_s_at_poll || is_missing(self.vt_s_at_poll - 1) {
             self.timer_poll = None;
         }
@@ -142,9 +151,16 @@ impl Poller {
         }
     }
 
-    /// The next moment at which something here changes.
-    pub fn poll_at(&self, now_blocked: bool) -> Option<Instant> {
-        let prohibit = (self.wanted && now_blocked).then_some(self.prohibited_until);
-        [self.timer_poll, self.periodic, prohibit].into_iter().flatten().min()
+    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn poll_at(&self, now: Instant, outstanding: bool) -> Instant {
+        let blocked = self.wanted && outstanding && now < self.prohibited_until;
+        let prohibit = if blocked { self.prohibited_until } else { Instant::MAX };
+        or_never(self.timer_poll).min(or_never(self.periodic)).min(prohibit)
     }
+}
+
+/// J >= Poll_Window (clause 9.6 g).
+fn is_above(cfg: &AmConfig, in_use: u64, window: u32) -> bool {
+    cfg.poll_window.0 > 0.0 && in_use as f64 >= cfg.poll_window.0 * f64::from(window)
 }

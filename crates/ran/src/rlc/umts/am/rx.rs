@@ -64,16 +64,16 @@ impl Rx {
             stats.duplicates += 1;
         } else {
             stats.pdus_received += 1;
-            self.accept(now, count, &pdu.segments, out);
+            self.accept(count, &pdu.segments, out);
         }
         // Clause 11.3.3: the P bit counts whether or not the PDU was new.
         if pdu.poll {
-            self.report.trigger(now);
+            self.report.trigger();
         }
         self.report.on_pdu(now, &self.cfg);
     }
 
-    fn accept(&mut self, now: Instant, count: u64, segments: &Segments, out: &mut Output) {
+    fn accept(&mut self, count: u64, segments: &Segments, out: &mut Output) {
         if count == self.vr_r && self.vr_h == self.vr_r {
             // In order, and nothing waits: the common case.
             self.deliver(count, segments, out);
@@ -83,15 +83,15 @@ impl Rx {
         }
         if count >= self.vr_h {
             if count > self.vr_h && self.cfg.missing_pdu_indicator {
-                self.report.trigger(now);
+                self.report.trigger();
             }
             if self.cfg.in_sequence {
                 self.window.resize((count - self.vr_r) as usize, None);
-                self.window.push_back(Some(segments.clone()));
+                self.window.push_back(Some(Segments::from_slice(segments)));
             }
             self.vr_h = count + 1;
         } else if self.cfg.in_sequence {
-            self.window[(count - self.vr_r) as usize] = Some(segments.clone());
+            self.window[(count - self.vr_r) as usize] = Some(Segments::from_slice(segments));
         }
         self.received.insert(count);
         if !self.cfg.in_sequence {

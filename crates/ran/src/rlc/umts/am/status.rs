@@ -4,7 +4,7 @@ use lasthop_units::Instant;
 use smallvec::{SmallVec, smallvec};
 
 use super::rx::Rx;
-use super::{AmConfig, StatusFormat};
+use super::{AmConfig, StatusFormat, or_never};
 use crate::rlc::umts::pdu::{AmSn, StatusPdu, Sufi};
 
 /// When the receiver reports.
@@ -22,7 +22,7 @@ pub(super) struct Reporter {
 
 impl Reporter {
     /// Something asks for a report. Any number of triggers makes one report.
-    pub fn trigger(&mut self, _now: Instant) {
+    pub fn trigger(&mut self) {
         self.wanted = true;
     }
 
@@ -55,9 +55,12 @@ impl Reporter {
         }
     }
 
-    pub fn poll_at(&self, now: Instant) -> Option<Instant> {
-        let prohibit = (self.wanted && now < self.prohibited_until).then_some(self.prohibited_until);
-        [prohibit, self.periodic].into_iter().flatten().min()
+    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn poll_at(&self, now: Instant) -> Instant {
+        let blocked = self.wanted && now < self.prohibited_until;
+        let prohibit = if blocked { self.prohibited_until } else { Instant::MAX };
+        prohibit.min(or_never(self.periodic))
     }
 }
 

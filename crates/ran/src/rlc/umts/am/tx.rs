@@ -1,37 +1,27 @@
 //! The transmitting side of acknowledged mode (TS 25.322 clauses 11.3.2, 11.5 and 11.6).
 
+mod discard;
+
 use std::collections::VecDeque;
 
 use lasthop_units::Instant;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::poll::{Occasion, Poller};
-use super::{AmConfig, AmStats, BufferPolicy, OnMaxDat};
+use super::{AmConfig, AmStats, BufferPolicy, OnMaxDat, or_never};
 use crate::rlc::umts::bitmap::SnSet;
 use crate::rlc::umts::pdu::{AmSn, DataPdu, Pdu, StatusPdu, Sufi};
-use crate::rlc::umts::segment::{DataLayout, EndMark, Segmenter};
-use crate::sdu::{DropCause, Output, RlcEvent, Sdu};
+use crate::rlc::umts::segment::{DataLayout, EndMark, Segmenter, Segments};
+use crate::sdu::{DropCause, Output, Sdu};
+use discard::Discard;
 
 /// A PDU that was sent and is not acknowledged.
 #[derive(Clone, Debug)]
 struct Sent {
-    pdu: DataPdu,
+    segments: Segments,
     /// VT(DAT): how often it was sent (clause 9.4).
     vt_dat: u32,
     last: Instant,
-}
-
-/// A discard that the receiver has not confirmed (clause 11.6).
-#[derive(Clone, Debug)]
-struct Discard {
-    /// Count of the PDU in which, or before which, the last discarded SDU ends.
-    end: u64,
-    /// N_LENGTH: which LI of that PDU ends it; 0: it ends before that PDU.
-    n_length: u8,
-    /// VT(MRW): how often the order was sent.
-    vt_mrw: u32,
-    /// Expiry of Timer_MRW; `None` while the order waits to be sent.
-    timer: Option<Instant>,
 }
 
 /// Sender state. Sequence numbers are kept unwrapped, as counts: HFN and SN.
@@ -94,16 +84,17 @@ impl Tx {
     fn outstanding(&self) -> bool {
         self.vt_s > self.vt_a
     }
+    /// New PDUs may be sent. Not while the discard of an SDU whose end was never told is unconfirmed: the receiver
+    /// would take what follows for the rest of that SDU.
     fn window_open(&self) -> bool {
-        self.vt_s < self.vt_a + u64::from(self.vt_ws)
+        self.vt_s < self.vt_a + u64::from(self.vt_ws) && self.discard.as_ref().is_none_or(|d| d.n_length > 0)
     }
-    /// A data PDU or a discard order could be sent now.
+    /// A data PDU could be sent now.
     #[inline]
     pub fn has_data(&self, now: Instant) -> bool {
         self.retransmissions > 0
             || (self.buffer.has_data() && self.window_open())
             || (self.poll.is_due(now) && self.outstanding())
-            || self.discard.as_ref().is_some_and(|d| d.timer.is_none())
     }
 
     /// Takes an SDU from above, within the limits of the buffer.
@@ -177,18 +168,11 @@ impl Tx {
         let segments = self.buffer.fill(count, self.buffer.layout().payload);
         let sdus_ended = segments.iter().filter(|s| s.end != EndMark::None).count() as u32;
         self.vt_s += 1;
-        let mut pdu = DataPdu {
-            sn: AmSn::new(count as u32),
-            hfn: (count >> 12) as u32,
-            poll: false,
-            segments,
-            piggyback: None,
-        };
-        self.sent.push_back(Sent { pdu: pdu.clone(), vt_dat: 1, last: now });
+        self.sent.push_back(Sent { segments: Segments::from_slice(&segments), vt_dat: 1, last: now });
         stats.pdus_new += 1;
         let last_new = !self.buffer.has_data();
-        pdu.poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
-        Pdu::Data(pdu)
+        let poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
+        data_pdu(count, poll, segments)
     }
 
     fn send_again(&mut self, now: Instant, count: u64, last: bool, stats: &mut AmStats) -> Pdu {
@@ -196,10 +180,10 @@ impl Tx {
         let sent = &mut self.sent[i];
         sent.vt_dat += 1;
         sent.last = now;
-        let mut pdu = sent.pdu.clone();
+        let segments = Segments::from_slice(&sent.segments);
         stats.pdus_retx += 1;
-        pdu.poll = self.decide_poll(now, false, last, 0, stats);
-        Pdu::Data(pdu)
+        let poll = self.decide_poll(now, false, last, 0, stats);
+        data_pdu(count, poll, segments)
     }
 
     fn decide_poll(
@@ -242,14 +226,13 @@ impl Tx {
             return Verdict::Fine;
         }
         if self.cfg.on_max_dat != OnMaxDat::Unlimited && sent.vt_dat >= self.cfg.max_dat && count >= floor {
-            match self.cfg.on_max_dat {
-                OnMaxDat::Reset => return Verdict::Reset,
-                OnMaxDat::Discard if self.discard.is_none() => {
-                    self.give_up_to(count, out, stats);
-                    return Verdict::Fine;
-                }
-                // One discard at a time: until it is confirmed this PDU goes on.
-                _ => {}
+            if self.cfg.on_max_dat == OnMaxDat::Reset {
+                return Verdict::Reset;
+            }
+            // One discard at a time: until it is confirmed this PDU goes on. So does one whose SDUs were given up
+            // before: the receiver's window still waits for it.
+            if self.discard.is_none() && self.give_up_to(count, out, stats) {
+                return Verdict::Fine;
             }
         }
         if self.retransmit.insert(count) {
@@ -292,7 +275,8 @@ impl Tx {
                 verdict = self.schedule(now, count, out, stats, false);
             }
         }
-        self.poll.on_status(self.vt_a, self.vt_s, |count| self.missing.contains(count));
+        let missing = &self.missing;
+        self.poll.on_status(&self.cfg, self.vt_a, self.vt_s, self.vt_ws, |count| missing.contains(count));
         for count in hits {
             self.missing.remove(count);
         }
@@ -327,93 +311,20 @@ impl Tx {
         self.buffer.acknowledge(self.vt_a);
     }
 
-    /// Clause 9.7.3.3: discard the SDUs with segments in PDUs VT(A) to `count`.
-    fn give_up_to(&mut self, count: u64, out: &mut Output, stats: &mut AmStats) {
-        let last = self.sent[(count - self.vt_a) as usize].pdu.segments.last().map_or(0, |s| s.sdu.serial);
-        let n = self.buffer.prefix(|s| s.sdu.serial <= last);
-        self.start_discard(n, DropCause::MaxDat, out, stats);
-    }
-
-    /// Clause 9.7.3.1: SDUs that waited too long.
-    fn expire(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) {
-        if self.discard.is_none() {
-            let n = self.buffer.prefix(|s| s.deadline <= now);
-            self.start_discard(n, DropCause::DiscardTimer, out, stats);
-        }
-    }
-
-    /// Gives up the first `n` SDUs. Those of which nothing was sent leave at once; the others may be complete at
-    /// the receiver and leave when it has confirmed that it moved on.
-    fn start_discard(&mut self, n: usize, cause: DropCause, out: &mut Output, stats: &mut AmStats) {
-        if n == 0 {
-            return;
-        }
-        let pending = &mut self.discarded;
-        let end = self.buffer.discard(n, self.vt_s, |sdu, sent| {
-            if sent {
-                pending.push((sdu, cause));
-            } else {
-                stats.sdus_discarded += 1;
-                out.dropped.push((sdu, cause));
-            }
-        });
-        let Some((end, n_length)) = end else { return };
-        out.events.push(RlcEvent::Discarded(self.discarded.len() as u32));
-        self.discard = Some(Discard { end, n_length, vt_mrw: 0, timer: None });
-        // "The Sender shall not transmit the AMD PDUs" before the end (clause 11.6.2).
-        let mut from = self.vt_a;
-        while let Some(count) = self.retransmit.next_in(from, end.min(self.vt_s)) {
-            self.retransmit.remove(count);
-            self.retransmissions -= 1;
-            from = count + 1;
-        }
-    }
-
-    /// The discard order, if it is due; starts Timer_MRW.
-    pub fn discard_order(&mut self, now: Instant) -> Option<Sufi> {
-        let d = self.discard.as_mut().filter(|d| d.timer.is_none())?;
-        d.vt_mrw += 1;
-        d.timer = Some(now + self.cfg.timer_mrw);
-        Some(Sufi::Mrw { sns: smallvec![AmSn::new(d.end as u32)], n_length: d.n_length })
-    }
-
-    /// Clause 11.6.4: the discard is complete when the receiver has moved as far as was ordered.
-    fn on_mrw_ack(&mut self, sn: AmSn, n: u8, out: &mut Output, stats: &mut AmStats) {
-        let Some(d) = &self.discard else { return };
-        let ahead = sn.distance_from(AmSn::new(d.end as u32));
-        if ahead >= 2048 || (ahead == 0 && n != d.n_length) {
-            return;
-        }
-        let end = d.end;
-        self.discard = None;
-        self.report_discarded(out, stats);
-        self.move_vt_a(end.min(self.vt_s));
-    }
-
-    fn report_discarded(&mut self, out: &mut Output, stats: &mut AmStats) {
-        stats.sdus_discarded += self.discarded.len() as u64;
-        out.dropped.append(&mut self.discarded);
-    }
-
     pub fn on_time(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) -> Verdict {
         self.poll.on_time(now, &self.cfg, self.vt_s > self.vt_a);
-        if let Some(d) = self.discard.as_mut().filter(|d| d.timer.is_some_and(|t| t <= now)) {
-            d.timer = None;
-            if d.vt_mrw >= self.cfg.max_mrw {
-                return Verdict::Reset;
-            }
-        }
-        self.expire(now, out, stats);
-        Verdict::Fine
+        self.on_discard_timers(now, out, stats)
     }
 
-    pub fn poll_at(&self, now: Instant) -> Option<Instant> {
-        let poll = self.poll.poll_at(self.outstanding() && !self.poll.is_due(now));
+    /// The next moment at which something here changes; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn poll_at(&self, now: Instant) -> Instant {
         let discard = match &self.discard {
-            Some(d) => d.timer,
-            None => self.buffer.front().map(|s| s.deadline).filter(|d| *d < Instant::MAX),
+            Some(d) => or_never(d.timer),
+            None if self.cfg.timer_discard.is_zero() => Instant::MAX,
+            None => self.buffer.front().map_or(Instant::MAX, |s| s.deadline),
         };
-        [poll, discard].into_iter().flatten().min()
+        self.poll.poll_at(now, self.outstanding()).min(discard)
     }
 
     /// Clause 11.4: state variables to their initial values; SDUs in transmission are discarded, SDUs of which
@@ -435,4 +346,10 @@ impl Tx {
         self.poll = Poller::new();
         self.discard = None;
     }
+}
+
+#[inline]
+fn data_pdu(count: u64, poll: bool, segments: Segments) -> Pdu {
+    let (sn, hfn) = (AmSn::new(count as u32), (count >> 12) as u32);
+    Pdu::Data(DataPdu { sn, hfn, poll, segments, piggyback: None })
 }
