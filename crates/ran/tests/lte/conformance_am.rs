@@ -1,5 +1,7 @@
 //! AM RLC: the procedures of TS 36.523-1 clause 7.2.3, with our entity in the place of the UE.
 
+#![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
+
 use super::support::*;
 use lasthop_ran::rlc::lte::codec::{Chunk, decode};
 use lasthop_ran::rlc::lte::wire::WireRlc;
@@ -172,7 +174,17 @@ fn tc_7_2_3_9_polling_for_status() {
     u.status(ms(51), status(2, &[]));
     assert_eq!(u.am.timers().t_poll_retransmit, None);
 
-    // With data waiting the poll goes with the next new PDU instead.
+    // With data waiting the poll goes with the next new PDU instead, unless the window is stalled: then the last
+    // PDU is sent again, or if that is acknowledged another that is not.
+    let mut u = uut();
+    u.push(ms(0), 600, 10);
+    while !u.pull(ms(0), 12).is_empty() {}
+    let again = u.pull_data(ms(45), 12);
+    assert_eq!((again.sn, again.poll), (511, true));
+    u.status(ms(50), status(512, &[0]));
+    u.pull_data(ms(50), 12);
+    let again = u.pull_data(ms(95), 12);
+    assert_eq!((again.sn, again.poll), (0, true));
     let mut u = uut();
     u.push(ms(0), 1, 100);
     u.pull(ms(0), 102);
@@ -334,6 +346,29 @@ fn tc_7_2_3_21_reestablishment() {
     u.data(ms(1), amd(0));
     u.push(ms(1), 1, 100);
     assert_eq!((u.delivered(), u.pull_data(ms(1), 200).sn), (vec![0], 0));
+}
+
+/// Portions that several reports name are sent once, as far as they overlap.
+#[test]
+fn overlapping_portions_are_pending_once() {
+    let mut u = uut();
+    u.push(ms(0), 1, 100);
+    u.pull(ms(0), 102);
+    let nack = |portion| StatusPdu { ack_sn: 1, nacks: vec![Nack { sn: 0, portion: Some(portion) }] };
+    for portion in [(40, 59), (10, 19), (15, 45), (90, SO_END), (80, 85)] {
+        u.status(ms(1), nack(portion));
+    }
+    let parts: Vec<_> = u
+        .pull(ms(1), 1000)
+        .into_iter()
+        .map(|p| match p {
+            Pdu::Amd(d) => d,
+            other => panic!("{other:?}"),
+        })
+        .map(|d| (d.segment.unwrap(), d.data_len()))
+        .collect();
+    let part = |so, last, len| (Segment { so, last }, len);
+    assert_eq!(parts, [part(10, false, 50), part(80, false, 6), part(90, true, 10)]);
 }
 
 /// TS 36.322 clause 5.2.1: the first consideration sets RETX_COUNT to 0, each further one adds 1.

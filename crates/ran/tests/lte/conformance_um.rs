@@ -1,5 +1,7 @@
 //! UM RLC: the procedures of TS 36.523-1 clause 7.2.2, with our entity in the place of the UE.
 
+#![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
+
 use super::support::*;
 use lasthop_ran::rlc::lte::wire::WireRlc;
 use lasthop_ran::rlc::lte::*;

@@ -1,6 +1,8 @@
 //! Transmitter vectors: one SDU in one PDU, segmentation, concatenation, buffer status after each event, headers
 //! byte by byte (radio.md 1.12; the arithmetic beside each).
 
+#![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
+
 use super::support::*;
 use lasthop_ran::rlc::lte::codec::{Chunk, DecodeError, decode, encode};
 use lasthop_ran::rlc::lte::*;

@@ -24,18 +24,18 @@ fn run(config: &RlcConfig, seed: u64, loss: f64, corrupt: f64, n: u64) -> Vec<Ve
         for (_, to, bytes) in air.extract_if(.., |a| a.0 <= t) {
             ends[to].receive(ms(t), &bytes);
         }
-        for end in 0..2 {
-            ends[end].on_time(ms(t));
+        for (i, end) in ends.iter_mut().enumerate() {
+            end.on_time(ms(t));
             let grant = 1 + rng.below(1500) as u32;
-            for mut bytes in ends[end].pull(ms(t), grant) {
+            for mut bytes in end.pull(ms(t), grant) {
                 if t < 10_000 && rng.uniform() < loss {
                     continue;
                 }
                 if rng.uniform() < corrupt {
-                    let i = rng.below(bytes.len() as u64) as usize;
-                    bytes[i] ^= 1 << rng.below(8);
+                    let at = rng.below(bytes.len() as u64) as usize;
+                    bytes[at] ^= 1 << rng.below(8);
                 }
-                air.push((t + 4, 1 - end, bytes));
+                air.push((t + 4, 1 - i, bytes));
             }
         }
         got.extend(ends[1].delivered());

@@ -54,7 +54,6 @@ impl Field {
     #[inline]
     pub const fn is_open(&self) -> bool {
         self.format.header(self.segment, self.elements + 1) + self.data < self.room
-            && self.last <= self.format.li_max()
     }
     pub const fn data(&self) -> u32 {
         self.data
