@@ -5,6 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lasthop_engine::{Draw, Purpose};
+use lasthop_ran::End;
+use lasthop_ran::pdcp::lte::{LteBearer, LteBearerConfig, LteBearerOutput};
 use lasthop_ran::rlc::lte::{Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput, Sdu};
 use lasthop_units::{Id, Instant, PacketId};
 
@@ -52,6 +54,41 @@ fn main() {
     ] {
         run(&c);
     }
+    run_bearer();
+}
+
+/// PDCP and RLC AM of a bearer, 1500 B packets, 75 kbit per grant, without loss.
+fn run_bearer() {
+    let mut bearer = LteBearer::new(&LteBearerConfig::default());
+    let (mut out, mut pdus) = (LteBearerOutput::default(), Vec::new());
+    let mut n = 0;
+    let mut step = |t: u64| {
+        let now = Instant::from_millis(t);
+        while bearer.buffer_status(End::Network).new_data < 20_000 {
+            bearer.push(now, End::Network, PacketId::from_index(n % 1024), 1500, &mut out);
+            n += 1;
+        }
+        for (end, grant) in [(End::Network, 9422), (End::Ue, 100)] {
+            bearer.pull(now, end, Grant::of(grant), &mut pdus, &mut out);
+            for pdu in pdus.drain(..) {
+                bearer.receive(now, end.peer(), &pdu, &mut out);
+                bearer.recycle(end, pdu);
+            }
+        }
+        bearer.on_time(now, &mut out);
+        let delivered = out.delivered.len();
+        out.clear();
+        delivered
+    };
+    (0..50_000).for_each(|t| assert!(step(t) < 1000));
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed);
+    #[allow(clippy::disallowed_types)]
+    let start = std::time::Instant::now();
+    let sdus: usize = (50_000..450_000).map(&mut step).sum();
+    let elapsed = start.elapsed().as_nanos() as f64;
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+    let name = "pdcp + am 1500 B, 75 kbit per grant";
+    println!("{name:<44} {:>8.1} {:>14.3}", elapsed / sdus as f64, allocations as f64 * 1e3 / sdus as f64);
 }
 
 fn run(c: &Case) {
@@ -96,7 +133,8 @@ fn run(c: &Case) {
         delivered += done;
         done
     };
-    let n = 2_000_000 * 1500 / u64::from(c.grant) / 1500 * u64::from(c.size.max(300));
+    // About three million SDUs, 200000 opportunities at least.
+    let n = (3_000_000 * u64::from(c.size) / u64::from(c.grant)).max(200_000);
     steps(0, n / 4);
     let allocations = ALLOCATIONS.load(Ordering::Relaxed);
     #[allow(clippy::disallowed_types)]

@@ -3,6 +3,7 @@
 mod lte {
     mod adversary;
     mod conformance_am;
+    mod conformance_am_status;
     mod conformance_pdcp;
     mod conformance_um;
     mod end_to_end;

@@ -174,3 +174,19 @@ impl Uut {
         self.out.delivered.drain(..).map(|s| s.serial).collect()
     }
 }
+
+/// No polls but those of empty buffers and stalled windows; no prohibit.
+pub fn config() -> RlcConfig {
+    let am = AmConfig {
+        poll_pdu: OrInfinity::INFINITY,
+        poll_byte: OrInfinity::INFINITY,
+        t_status_prohibit: Duration::ZERO,
+        max_retx_threshold: 4,
+        ..AmConfig::default()
+    };
+    RlcConfig { am, ..RlcConfig::default() }
+}
+
+pub fn uut() -> Uut {
+    Uut::new(&config())
+}

@@ -3,67 +3,14 @@
 use std::collections::BTreeMap;
 
 use lasthop_units::{Id, Instant, PacketId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::config::PdcpConfig;
 use super::ledger::Ledger;
 use super::pdu::{Kind, Label, StatusReport};
 use super::rx::{PdcpRx, PdcpRxOutput};
+use super::setup::{LteBearerConfig, LteBearerOutput};
 use super::tx::{PdcpTx, PdcpTxOutput};
-use crate::config::{ConfigError, Warning, check, within};
-use crate::rlc::lte::{BufferStatus, Grant, Mode, Pdu, Rlc, RlcConfig, RlcEvent, RlcOutput};
+use crate::rlc::lte::{BufferStatus, Grant, Mode, Pdu, Rlc, RlcOutput};
 use crate::sdu::{DropCause, End, Sdu};
-
-/// A data radio bearer of LTE.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct LteBearerConfig {
-    /// PDCP at both ends.
-    pub pdcp: PdcpConfig,
-    /// RLC at both ends.
-    pub rlc: RlcConfig,
-}
-
-impl LteBearerConfig {
-    /// Checks each layer and that they suit each other (TS 36.323 clause 4.2.2, TS 36.331 clause 6.3.2).
-    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        let mut warnings = Vec::new();
-        within("pdcp", self.pdcp.validate(), &mut warnings)?;
-        within("rlc", self.rlc.validate(), &mut warnings)?;
-        check(self.rlc.mode != Mode::Tm, "rlc.mode", "a data bearer is \"am\" or \"um\"")?;
-        let bits: &[u32] = if self.rlc.mode == Mode::Am { &[12, 15, 18] } else { &[7, 12] };
-        check(
-            bits.contains(&self.pdcp.sn_bits),
-            "pdcp.sn_bits",
-            "AM goes with 12, 15 or 18 bits, UM with 7 or 12",
-        )?;
-        Ok(warnings)
-    }
-}
-
-/// What a bearer appends to when it is called; reused by the caller.
-#[derive(Clone, Debug, Default)]
-pub struct LteBearerOutput {
-    /// Packets that have reached an end, with that end, as they were pushed.
-    pub delivered: Vec<(End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
-    pub dropped: Vec<(End, Sdu, DropCause)>,
-    /// Packets that an active queue management marked, with the end that had pushed them.
-    pub marked: Vec<(End, Sdu)>,
-    /// What happened at which end.
-    pub events: Vec<(End, RlcEvent)>,
-}
-
-impl LteBearerOutput {
-    /// Empties the lists and keeps their memory.
-    pub fn clear(&mut self) {
-        self.delivered.clear();
-        self.dropped.clear();
-        self.marked.clear();
-        self.events.clear();
-    }
-}
 
 /// The entities at one end.
 #[derive(Debug)]

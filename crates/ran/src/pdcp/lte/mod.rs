@@ -15,10 +15,12 @@ pub mod config;
 mod ledger;
 mod pdu;
 mod rx;
+mod setup;
 mod tx;
 
-pub use bearer::{LteBearer, LteBearerConfig, LteBearerOutput};
+pub use bearer::LteBearer;
 pub use config::{Compression, CompressionKind, PdcpConfig};
 pub use pdu::{PdcpDecodeError, PdcpPdu, StatusReport, data_header};
 pub use rx::{PdcpRx, PdcpRxOutput};
+pub use setup::{LteBearerConfig, LteBearerOutput};
 pub use tx::{PdcpTx, PdcpTxOutput};

@@ -110,7 +110,7 @@ impl<P: Payload> Am<P> {
         let dropped = out.dropped.len();
         let mut left = grant;
         self.pull_status(now, &mut left, pdus);
-        while !self.one_pdu_per_grant || left.bytes == grant.bytes {
+        while self.tx.may_send(left) && (!self.one_pdu_per_grant || left.bytes == grant.bytes) {
             let mut pdu = blank(self.spare.pop().unwrap_or_default());
             let retx = self.tx.pull_retx(now, &mut left, &mut pdu, &mut self.stats);
             if !retx && !self.pull_new(now, &mut left, &mut pdu, out) {

@@ -70,6 +70,12 @@ impl AmTx {
         self.window.vt_s() >= self.vt_ms()
     }
 
+    /// False if there is nothing to send or no room for a byte of it.
+    #[inline]
+    pub fn may_send(&self, grant: Grant) -> bool {
+        grant.room() > self.format.fixed(false) && !(self.window.retx_is_empty() && self.buffer.is_empty())
+    }
+
     /// One PDU or segment from the retransmission buffer; false if nothing is pending or nothing fits.
     pub fn pull_retx(
         &mut self,
