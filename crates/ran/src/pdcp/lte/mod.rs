@@ -3,6 +3,8 @@
 //! An [`LteBearer`] holds both ends; [`PdcpTx`] and [`PdcpRx`] are the entities. A PDCP PDU travels through RLC as a
 //! descriptor whose serial number says COUNT and kind; the receiver uses what the header would tell it, the SN.
 //!
+//! Clause numbers and sentences are written from knowledge of the standard, as in [`crate::rlc::lte`].
+//!
 //! # Simplifications
 //! Ciphering costs nothing, but both sides keep COUNT, and a PDU deciphered with a wrong HFN is dropped by that
 //! name. Header compression is its effect on sizes and losses. The reordering function of split bearers

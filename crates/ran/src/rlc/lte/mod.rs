@@ -14,9 +14,13 @@
 //! Every SDU pushed into an AM entity is confirmed, dropped or still inside; UM and TM forget an SDU with its
 //! last PDU.
 //!
+//! # Sources
+//! Clause numbers and the sentences beside the code are written from knowledge of TS 36.322; they were not read again
+//! against the document. Titles of conformance procedures in the tests: TS 36.523-1 likewise.
+//!
 //! # Simplifications
 //! Data fields hold whole bytes of descriptors; ciphering and integrity cost nothing. The fields of Release 15
-//! that only sidelink and MBMS use (UM_Window_Size 0, pcch of NB-IoT) are left out.
+//! that only sidelink and MBMS use (UM_Window_Size 0) are left out. A reconfiguration of timers means a new entity.
 
 mod am;
 mod assembler;
