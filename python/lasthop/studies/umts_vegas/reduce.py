@@ -28,9 +28,8 @@ def reduce_transfer(run: Run) -> dict[str, Any]:
     values: dict[str, Any] = {
         "share": flow["rx_segment_bytes"] * 8 / run.duration_s / CAPACITY_BPS,
         "goodput_bps": flow["goodput_bps"],
-        "rtt_min": flow["rtt_min_s"],
-        "rtt_mean": flow["rtt_mean_s"],
-        "rtt_max": flow["rtt_max_s"],
+        # A transfer that RLC stalls for good has no round trip at all.
+        **{f"rtt_{k}": np.nan if flow[f"rtt_{k}_s"] is None else flow[f"rtt_{k}_s"] for k in ("min", "mean", "max")},
         "rtt_samples_1000s": flow["rtt_samples"] / run.duration_s * 1000,
         "timeouts": float(flow["timeouts"]),
         "timeouts_300s": flow["timeouts"] / run.duration_s * 300,
