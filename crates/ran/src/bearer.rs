@@ -1,6 +1,11 @@
 //! A UMTS radio bearer: PDCP and RLC at both ends, a dedicated channel per direction, and the account of SDUs.
 
+mod any;
 mod ledger;
+mod lte_pipe;
+
+pub use any::{BearerEvent, RadioBearer, RadioConfig};
+pub use lte_pipe::{GrantConfig, LtePipe, LtePipeConfig};
 
 use lasthop_units::{Instant, PacketId, Ratio};
 use schemars::JsonSchema;
@@ -62,7 +67,7 @@ pub struct BearerOutput {
     /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
     /// What happened at which end.
-    pub events: Vec<(End, RlcEvent)>,
+    pub events: Vec<(End, BearerEvent)>,
 }
 
 impl BearerOutput {
@@ -212,7 +217,7 @@ impl Bearer {
         let mut failed = false;
         for event in self.scratch.events.drain(..) {
             failed |= event == RlcEvent::Unrecoverable;
-            out.events.push((end, event));
+            out.events.push((end, BearerEvent::Umts(event)));
         }
         if failed {
             self.reestablish(now, out);

@@ -29,6 +29,10 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("link.*.reverse.jitter", "jitter of the direction back"),
     ("bearer.*.downlink.bler", "block error rate of a bearer's downlink"),
     ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
+    ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
+    ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
+    ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
+    ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
 ];
 
 impl Scenario {
