@@ -71,7 +71,9 @@ impl World {
         let config = umts.config();
         let found = self.bearers.enumerate().find(|(_, b)| &*b.name == name).map(|(id, _)| id);
         let Some(id) = found else { return };
-        for (direction, channel) in [(Direction::Downlink, config.downlink), (Direction::Uplink, config.uplink)] {
+        for (direction, channel) in
+            [(Direction::Downlink, config.downlink), (Direction::Uplink, config.uplink)]
+        {
             self.bearers[id].bearer.set_bler(direction, channel.bler);
         }
     }
