@@ -17,8 +17,8 @@ pub mod rlc;
 mod sdu;
 
 pub use bearer::{
-    Bearer, BearerConfig, BearerEvent, BearerOutput, GrantConfig, LtePipe, LtePipeConfig, RadioBearer, RadioConfig,
-    over_uplink_defaults,
+    Bearer, BearerConfig, BearerEvent, BearerOutput, GrantConfig, LtePipe, LtePipeConfig, RadioBearer,
+    RadioConfig, over_uplink_defaults,
 };
 pub use config::{ConfigError, Warning};
 pub use phy::dch::{Dch, DchConfig, DchStats};

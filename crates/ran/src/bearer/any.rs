@@ -132,7 +132,8 @@ impl RadioBearer {
                 b.set_bler(Direction::Uplink, c.uplink.bler);
             }
             (RadioBearer::LtePipe(b), RadioConfig::LtePipe(c)) => {
-                for (direction, channel) in [(Direction::Downlink, c.downlink), (Direction::Uplink, c.uplink)] {
+                for (direction, channel) in [(Direction::Downlink, c.downlink), (Direction::Uplink, c.uplink)]
+                {
                     b.set_loss(direction, channel.loss);
                     b.set_grant(direction, channel.grant);
                 }

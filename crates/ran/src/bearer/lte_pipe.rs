@@ -45,7 +45,11 @@ impl GrantConfig {
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(!self.tti.is_zero(), "tti", "must be above 0 s, such as \"1 ms\"")?;
-        check((1..=1_000_000).contains(&self.grant.0), "grant", "a TTI carries 1 B to 1 MB, such as \"2500 B\"")?;
+        check(
+            (1..=1_000_000).contains(&self.grant.0),
+            "grant",
+            "a TTI carries 1 B to 1 MB, such as \"2500 B\"",
+        )?;
         Ok(Vec::new())
     }
 

@@ -104,7 +104,9 @@ impl Scenario {
                 let names = self.spec.flow.keys().map(|f| format!("flow.{f}"));
                 let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
                 let d = self.complaint(index, "", format!("nothing is called `{name}`"));
-                return Err(Error::Input(d.help_opt(near.or(Some("flows can be started and stopped".into()))).into()));
+                return Err(Error::Input(
+                    d.help_opt(near.or(Some("flows can be started and stopped".into()))).into(),
+                ));
             };
             actions.push(make(flow.to_owned()));
         }

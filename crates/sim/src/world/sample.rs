@@ -136,7 +136,9 @@ impl World {
     /// A row of the `tcp` table.
     pub(super) fn note_tcp(&mut self, now: Instant, flow: FlowId, trigger: &str) {
         let f = &self.flows[flow];
-        let (Some(table), Some(endpoint), Some(_)) = (&mut self.probes.tcp, f.sender(), f.started) else { return };
+        let (Some(table), Some(endpoint), Some(_)) = (&mut self.probes.tcp, f.sender(), f.started) else {
+            return;
+        };
         let sample = (trigger != "interval" && f.fresh_sample).then(|| endpoint.last_rtt_sample()).flatten();
         tcp_row(table, now, &f.name, trigger, &endpoint.info(), sample.map(|s| s.0 as f64 / 1e3));
     }
@@ -175,7 +177,8 @@ impl World {
     pub(super) fn note_packet(&mut self, now: Instant, id: PacketId, place: &str, event: &str) {
         let packet = &self.packets[id];
         let f = &mut self.flows[packet.flow];
-        let (mut seq, mut ack, mut flags, mut again, len) = (None, None, None, None, payload_len(&packet.payload));
+        let (mut seq, mut ack, mut flags, mut again, len) =
+            (None, None, None, None, payload_len(&packet.payload));
         if let Payload::Tcp(to, segment) = &packet.payload {
             let from = to.other();
             let [isn, peer_isn] = [f.isn[from as usize], f.isn[*to as usize]];
@@ -241,13 +244,27 @@ impl World {
 
     /// A row of the `events` table about a flow.
     #[cold]
-    pub(super) fn note_flow(&mut self, now: Instant, flow: FlowId, kind: &str, value: Option<f64>, detail: &str) {
+    pub(super) fn note_flow(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        kind: &str,
+        value: Option<f64>,
+        detail: &str,
+    ) {
         let source = format!("flow/{}", self.flows[flow].name);
         self.note_event(now, &source, kind, value, detail);
     }
 
     #[cold]
-    pub(super) fn note_event(&mut self, now: Instant, source: &str, kind: &str, value: Option<f64>, detail: &str) {
+    pub(super) fn note_event(
+        &mut self,
+        now: Instant,
+        source: &str,
+        kind: &str,
+        value: Option<f64>,
+        detail: &str,
+    ) {
         self.probes
             .events
             .row()
@@ -279,7 +296,10 @@ impl World {
             TcpEvent::Reset => ("reset", None),
         };
         self.note_flow(now, flow, kind, value, side);
-        if matches!(event, TcpEvent::RtoFired { .. }) && side == "sender" && self.probes.sampling == TcpSampling::Ack {
+        if matches!(event, TcpEvent::RtoFired { .. })
+            && side == "sender"
+            && self.probes.sampling == TcpSampling::Ack
+        {
             self.flows[flow].fresh_sample = false;
             self.note_tcp(now, flow, "rto");
         }
@@ -287,7 +307,13 @@ impl World {
 
     /// What a bearer reported.
     #[cold]
-    pub(super) fn note_rlc_event(&mut self, now: Instant, bearer: &str, end: lasthop_ran::End, event: BearerEvent) {
+    pub(super) fn note_rlc_event(
+        &mut self,
+        now: Instant,
+        bearer: &str,
+        end: lasthop_ran::End,
+        event: BearerEvent,
+    ) {
         let value = event.value().map(f64::from);
         let side = match end {
             lasthop_ran::End::Network => "network",
