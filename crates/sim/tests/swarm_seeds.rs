@@ -21,7 +21,7 @@ fn seeds_pass() {
     let half = seeds.len().div_ceil(2);
     std::thread::scope(|scope| {
         for part in seeds.chunks(half) {
-            scope.spawn(|| {
+            scope.spawn(move || {
                 for seed in part {
                     let outcome = swarm::check::seed(*seed, &folder);
                     assert!(
