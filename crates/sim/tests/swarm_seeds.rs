@@ -17,13 +17,14 @@ const FRESH: u64 = 200;
 fn seeds_pass() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("swarm");
     std::fs::create_dir_all(&folder).unwrap();
+    let folder = &folder;
     let seeds: Vec<u64> = FAILED_ONCE.iter().copied().chain(1_000_000..1_000_000 + FRESH).collect();
     let half = seeds.len().div_ceil(2);
     std::thread::scope(|scope| {
         for part in seeds.chunks(half) {
             scope.spawn(move || {
                 for seed in part {
-                    let outcome = swarm::check::seed(*seed, &folder);
+                    let outcome = swarm::check::seed(*seed, folder);
                     assert!(
                         outcome.failure.is_none(),
                         "seed {seed}: {:?}\n{}",
