@@ -325,7 +325,7 @@ def put(group: str, key: str, value: float, **where: Any) -> Change:
         ("U11", put("rates", "rtt_min", 0.14, cc="vegas", tbler=5)),
         ("U12", put("rates", "late_timeouts_300s", 3.0, cc="vegas", tbler=5)),
         ("U12", put("rates", "late_timeouts_300s", 0.0, cc="vegas", tbler=20)),
-        ("U13", put("rates", "late_cwnd_max", 7.0, cc="vegas", tbler=30)),
+        ("U13", put("rates", "cwnd_max", 7.0, cc="vegas", tbler=30)),
         ("U13", put("rates", "late_share_at_2", 0.4, cc="vegas", tbler=30)),
         ("U14", put("spurious", "spurious_timeouts", 0.0)),
         ("U15", put("rates", "timeouts_300s", 2.0, cc="reno", tbler=10)),

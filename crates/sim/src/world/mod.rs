@@ -95,8 +95,11 @@ impl World {
         let limit = self.queue.events_taken().saturating_add(budget);
         while let Some((now, event)) = self.queue.pop_until(t) {
             self.dispatch(now, event);
-            self.account.check(self.packets.len());
+            self.account.check_packets(self.packets.len());
             let taken = self.queue.events_taken();
+            if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_WEIGHING) {
+                self.weigh();
+            }
             if taken.is_multiple_of(STANDSTILL) {
                 self.check_progress(now)?;
             }
@@ -104,6 +107,7 @@ impl World {
                 return Ok(false);
             }
         }
+        self.weigh();
         self.queue.advance_to(t);
         Ok(true)
     }
@@ -119,6 +123,11 @@ impl World {
         );
         d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
         Err(d.into())
+    }
+
+    /// Checks the books' bytes against the packets that are there.
+    fn weigh(&self) {
+        self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
     }
 
     #[inline]
@@ -152,6 +161,9 @@ impl World {
         pipes + bearers + fragmented
     }
 }
+
+/// Summing the sizes of all packets takes as long as there are packets: debug builds do it this often.
+const EVENTS_PER_WEIGHING: u64 = 64;
 
 /// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not positions, so that a
 /// new link or flow shifts nobody else's draws.
