@@ -51,7 +51,8 @@ impl Simulation {
         self.step(t, u64::MAX).map(|_| ())
     }
 
-    /// As [`Simulation::step_until`], but no more than `budget` events: false when those were used up before `t`.
+    /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`: false when that was used
+    /// up before `t`.
     ///
     /// # Errors
     /// As [`Simulation::step_until`].

@@ -81,18 +81,22 @@ impl World {
     pub fn events(&self) -> u64 {
         self.queue.events_taken()
     }
+    /// Work done: events, and packets sent (one event may move many that arrive at one instant).
+    pub fn work(&self) -> u64 {
+        self.queue.events_taken() + self.serial
+    }
     /// The books.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// Lets everything happen up to and including `t`, but no more than `budget` events: false when those were used
-    /// up first.
+    /// Lets everything happen up to and including `t`, but does no more work than `budget`: false when that was
+    /// used up first.
     ///
     /// # Errors
     /// Time stands still: millions of events belong to one instant.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
-        let limit = self.queue.events_taken().saturating_add(budget);
+        let limit = self.work().saturating_add(budget);
         while let Some((now, event)) = self.queue.pop_until(t) {
             self.dispatch(now, event);
             self.account.check_packets(self.packets.len());
@@ -103,7 +107,7 @@ impl World {
             if taken.is_multiple_of(STANDSTILL) {
                 self.check_progress(now)?;
             }
-            if taken >= limit {
+            if taken + self.serial >= limit {
                 return Ok(false);
             }
         }
