@@ -252,7 +252,7 @@ def reduced(cc: str, tbler: int, seed: int) -> dict[str, Any]:
         "late_timeouts_300s": late,
         "fast_retransmits": 0.0,
         "lost": 0.0,
-        "cwnd_max": 7.0,
+        "cwnd_max": 4.0 if tbler == 30 else 7.0,
         "cwnd_mean": 5.1,
         "late_cwnd_max": 4.0,
         "late_share_at_2": 0.8,
