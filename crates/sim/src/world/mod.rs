@@ -90,14 +90,17 @@ impl World {
         &self.account
     }
 
-    /// Lets everything happen up to and including `t`, but does no more work than `budget`: false when that was
-    /// used up first.
+    /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves the clock there, but
+    /// does no more work than `budget`: false when that was used up first.
     ///
     /// # Errors
     /// Time stands still: millions of events belong to one instant.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         let limit = self.work().saturating_add(budget);
-        while let Some((now, event)) = self.queue.pop_until(t) {
+        let (t, last) = if t >= self.end { (self.end, self.end) } else { (t, Instant(t.0.saturating_sub(1))) };
+        while t > Instant::ZERO
+            && let Some((now, event)) = self.queue.pop_until(last)
+        {
             self.dispatch(now, event);
             self.account.check_packets(self.packets.len());
             let taken = self.queue.events_taken();
