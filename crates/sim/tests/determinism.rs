@@ -24,7 +24,9 @@ fn twice_and_with_one_and_two_workers_the_bytes_are_the_same() {
 fn stepping_in_any_pieces_is_one_run() {
     let s = scenario(BUSY);
     let whole = run(&s, None, &mut |_| true).unwrap().digest();
-    for pieces in [vec![], vec![0, 0, 1, 7_000_000_001, 8_000_000_000], (0..2000).map(|i| i * 10_000_003).collect()] {
+    for pieces in
+        [vec![], vec![0, 0, 1, 7_000_000_001, 8_000_000_000], (0..2000).map(|i| i * 10_000_003).collect()]
+    {
         let mut simulation = Simulation::new(&s, None).unwrap();
         for t in pieces {
             simulation.step_until(Instant(t)).unwrap();
@@ -94,7 +96,8 @@ fn a_stopped_run_leaves_no_folder() {
 #[test]
 fn a_third_terminal_does_not_change_the_draws_of_the_others() {
     let cell = |ues: &[&str]| {
-        let mut text = "[scenario]\nname = 'cell'\nduration = '20 s'\n[output]\ninterval = '100 ms'\n".to_owned();
+        let mut text =
+            "[scenario]\nname = 'cell'\nduration = '20 s'\n[output]\ninterval = '100 ms'\n".to_owned();
         for ue in ues {
             text += &format!(
                 "[link.wire-{ue}]\nbetween = ['server', 'rnc-{ue}']\ndelay = '20 ms'\nrate = '10 Mbit/s'\nloss = '1 %'\n\

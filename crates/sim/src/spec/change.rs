@@ -84,7 +84,11 @@ impl Scenario {
                 Err(e) => return Err(self.retell(index, at.set.keys().next().map_or("", |k| k), e)),
             };
             if let Some((name, key)) = rate_over_trace(&self.spec, at) {
-                let d = self.complaint(index, key, format!("link `{name}` follows a trace: it has no rate to change"));
+                let d = self.complaint(
+                    index,
+                    key,
+                    format!("link `{name}` follows a trace: it has no rate to change"),
+                );
                 return Err(Error::Input(d.help("use a trace that does what you want").into()));
             }
             let mut found = Diagnostics::new();

@@ -41,9 +41,7 @@ pub fn real(output: &RunOutput, table: &str, column: &str) -> Vec<f64> {
     let (batches, _) = output.table(table).unwrap();
     let numbers = batches.iter().flat_map(|b| {
         let array = b.column_by_name(column).unwrap().as_any().downcast_ref::<Float64Array>().unwrap();
-        (0..array.len())
-            .map(|i| if array.is_null(i) { f64::NAN } else { array.value(i) })
-            .collect::<Vec<_>>()
+        (0..array.len()).map(|i| if array.is_null(i) { f64::NAN } else { array.value(i) }).collect::<Vec<_>>()
     });
     numbers.collect()
 }
@@ -53,7 +51,11 @@ pub fn assert_balanced(output: &RunOutput) {
     let books = &output.summary()["packets"];
     for unit in ["packets", "bytes"] {
         let n = |name: &str| books[name][unit].as_u64().unwrap();
-        assert_eq!(n("sent") + n("made"), n("delivered") + n("dropped") + n("replaced") + n("inside"), "{books}");
+        assert_eq!(
+            n("sent") + n("made"),
+            n("delivered") + n("dropped") + n("replaced") + n("inside"),
+            "{books}"
+        );
     }
 }
 
