@@ -100,7 +100,10 @@ def line_style(index: int) -> dict[str, Any]:
 
 def legend(axes: Axes) -> None:
     """A legend when there is something to tell apart, above the axes so that it hides nothing."""
-    entries = len(axes.get_legend_handles_labels()[1])
+    labels = axes.get_legend_handles_labels()[1]
+    entries = len(labels)
+    figure = axes.get_figure(root=True)
+    width = figure.get_figwidth() if figure else COLUMN_INCHES
     if entries < 2:
         return
     if entries > LEGEND_MOST:
@@ -110,7 +113,7 @@ def legend(axes: Axes) -> None:
         made = axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.0),
-            ncols=min(entries, 3),
+            ncols=min(entries, 3, _columns(labels, width)),
             borderaxespad=0.2,
             columnspacing=1.2,
         )
@@ -118,3 +121,9 @@ def legend(axes: Axes) -> None:
         if isinstance(handle, Line2D) and handle.get_marker() == ".":
             handle.set_markersize(6)  # a dot as small as the data's could not be seen
             handle.set_alpha(1.0)
+
+
+def _columns(labels: list[str], width: float) -> int:
+    """How many legend columns fit into a figure `width` inches wide: a letter of 7 pt takes about 0.055 inches."""
+    widest = max(map(len, labels)) * 0.055 + 0.4
+    return max(1, int((width - 0.5) / widest))

@@ -133,4 +133,4 @@ def _name(manifest: dict[str, Any]) -> str:
 
 def _subtitle(manifest: dict[str, Any]) -> str:
     seed = manifest.get("seed")
-    return f"One run of Lasthop {manifest.get('version', '')}, seed {seed}"
+    return f"One run of Lasthop {manifest.get('lasthop', '')}, seed {seed}"
