@@ -24,7 +24,7 @@ fn refused(text: &str, base: &Path) -> String {
 fn mistakes_are_told_with_line_and_column() {
     let base = folder("hostile");
     for (line, bad, place, word) in [
-        ("duration = '1 s'", "duration = '1 furlong'", "bad.toml:3:", "second"),
+        ("duration = '1 s'", "duration = '1 furlong'", "bad.toml:3:", "min, h"),
         ("duration = '1 s'", "duration = '1'", "bad.toml:3:", "unit"),
         ("duration = '1 s'", "duration = '0 s'", "bad.toml:3:", "no time"),
         ("duration = '1 s'", "duration = '-1 s'", "bad.toml:3:", "range"),

@@ -95,7 +95,7 @@ fn a_link_that_follows_a_trace_has_no_rate_to_change() {
     let text = "[scenario]\nname = 't'\nduration = '1 s'\n[link.x]\nbetween = ['a', 'b']\ntrace = 't'\n\
                 [[at]]\nt = '0.5 s'\nset = { 'link.x.rate' = '1 Mbit/s' }\n";
     let refused = lasthop_sim::Scenario::parse(text, "t.toml", &base, EMPTY).unwrap_err().to_string();
-    assert!(refused.contains("trace") && refused.contains("t.toml:8"), "{refused}");
+    assert!(refused.contains("trace") && refused.contains("t.toml:9"), "{refused}");
 }
 
 #[test]

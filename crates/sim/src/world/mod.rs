@@ -41,7 +41,7 @@ struct Node {
 }
 
 /// Every so many events it is looked whether time has moved (a power of two, so that the question costs nothing).
-const STANDSTILL: u64 = 1 << 24;
+const STANDSTILL: u64 = 1 << 21;
 
 /// A run in progress.
 pub struct World {
@@ -81,9 +81,9 @@ impl World {
     pub fn events(&self) -> u64 {
         self.queue.events_taken()
     }
-    /// Work done: events, and packets sent (one event may move many that arrive at one instant).
+    /// Work done: events, and packets sent, cut and copied (one event may move many that arrive at one instant).
     pub fn work(&self) -> u64 {
-        self.queue.events_taken() + self.serial
+        self.queue.events_taken() + self.serial + self.account.made.packets
     }
     /// The books.
     pub fn account(&self) -> &Account {
@@ -110,7 +110,7 @@ impl World {
             if taken.is_multiple_of(STANDSTILL) {
                 self.check_progress(now)?;
             }
-            if taken + self.serial >= limit {
+            if self.work() >= limit {
                 return Ok(false);
             }
         }
