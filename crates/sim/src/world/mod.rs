@@ -97,7 +97,8 @@ impl World {
     /// Time stands still: millions of events belong to one instant.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         let limit = self.work().saturating_add(budget);
-        let (t, last) = if t >= self.end { (self.end, self.end) } else { (t, Instant(t.0.saturating_sub(1))) };
+        let (t, last) =
+            if t >= self.end { (self.end, self.end) } else { (t, Instant(t.0.saturating_sub(1))) };
         while t > Instant::ZERO
             && let Some((now, event)) = self.queue.pop_until(last)
         {
