@@ -91,7 +91,9 @@ impl Direction {
 pub enum DropCause {
     /// The transmission buffer was full.
     BufferFull,
-    /// It waited longer than the discard timer allows (TS 25.322 clause 9.7.3.1).
+    /// An active queue management decided so.
+    Aqm,
+    /// It waited longer than the discard timer allows (TS 25.322 clause 9.7.3.1, TS 36.323 clause 5.4).
     DiscardTimer,
     /// One of its PDUs was sent MaxDAT times (TS 25.322 clause 9.7.3.3).
     MaxDat,
@@ -103,6 +105,16 @@ pub enum DropCause {
     RadioLoss,
     /// It does not fit into a transport block and the mode does not segment (TM).
     TooLarge,
+    /// It has no byte, and no PDU for such a thing exists.
+    Empty,
+    /// The entity was re-established while the SDU was in it (TS 36.322 clause 5.4).
+    Reestablishment,
+    /// Header decompression had lost its context (TS 36.323 clause 5.5).
+    ContextLoss,
+    /// The receiver deciphered with a wrong COUNT (TS 36.323 clause 5.1.1, note).
+    HfnDesync,
+    /// The bearer was released with the SDU inside.
+    Released,
 }
 
 impl DropCause {
@@ -116,6 +128,12 @@ impl DropCause {
             DropCause::RadioLinkFailure => "radio-link-failure",
             DropCause::RadioLoss => "radio-loss",
             DropCause::TooLarge => "rlc-too-large",
+            DropCause::Aqm => "rlc-aqm",
+            DropCause::Empty => "rlc-empty",
+            DropCause::Reestablishment => "rlc-reestablishment",
+            DropCause::ContextLoss => "pdcp-context-loss",
+            DropCause::HfnDesync => "pdcp-hfn-desync",
+            DropCause::Released => "bearer-released",
         }
     }
 }

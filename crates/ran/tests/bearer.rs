@@ -5,7 +5,7 @@ mod common;
 use common::{World, bearer};
 use lasthop_ran::rlc::RlcMode;
 use lasthop_ran::rlc::umts::am::OnMaxDat;
-use lasthop_ran::{BearerConfig, Direction, DropCause, End, RlcEvent};
+use lasthop_ran::{BearerConfig, BearerEvent, Direction, DropCause, End, RlcEvent};
 use lasthop_units::{Bytes, Duration, Instant, Ratio};
 
 /// UM: a lost block takes the SDUs it touched. An SDU of 552 B + 1 B PDCP spans 14 or 15 blocks, so it survives with a probability between (1-p)^15 and (1-p)^14 at p = 2 %:
@@ -99,7 +99,7 @@ fn a_radio_link_failure_ends_when_the_air_is_back() {
     }
     w.push(End::Network, 500);
     w.run_until(Instant::from_secs(20));
-    assert!(w.events.iter().any(|e| e.2 == RlcEvent::Unrecoverable));
+    assert!(w.events.iter().any(|e| e.2 == BearerEvent::Umts(RlcEvent::Unrecoverable)));
     assert_eq!(w.dropped.iter().map(|d| (d.2, d.3)).collect::<Vec<_>>(), [(1, DropCause::RadioLinkFailure)]);
     for d in Direction::BOTH {
         w.bearer.set_bler(d, Ratio(0.0));

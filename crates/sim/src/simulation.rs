@@ -42,16 +42,28 @@ impl Simulation {
         &self.world
     }
 
-    /// Lets everything happen up to and including `t`, at most up to the scenario's end.
+    /// Lets everything happen that comes before `t`, and the clock arrives at `t`; at the scenario's end, what happens
+    /// at that instant too. What is changed now is thus in force for everything that happens at `t`, exactly as an
+    /// `[[at]]` of that time would be.
     ///
     /// # Errors
-    /// `t` lies in the past; a table that cannot be written.
+    /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on a way that has
+    /// neither rate nor delay).
     pub fn step_until(&mut self, t: Instant) -> Result<(), Error> {
+        self.step(t, u64::MAX).map(|_| ())
+    }
+
+    /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`: false when that was used
+    /// up before `t`.
+    ///
+    /// # Errors
+    /// As [`Simulation::step_until`].
+    pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         if t < self.now() {
             return Err(Error::input(format!("cannot step back to {t}: it is {} already", self.now())));
         }
-        self.world.step_until(t.min(self.world.end()));
-        self.world.take_write_error().map_or(Ok(()), Err)
+        let arrived = self.world.step(t, budget)?;
+        self.world.take_write_error().map_or(Ok(arrived), Err)
     }
 
     /// Changes a runtime key now, as `[[at]]` would.

@@ -1,4 +1,6 @@
-//! PDCP of UMTS (TS 25.323): a header of 0, 1 or 3 octets; no header compression.
+//! PDCP of UMTS (TS 25.323): a header of 0, 1 or 3 octets; no header compression. LTE's (TS 36.323) is `lte`.
+
+pub mod lte;
 
 use lasthop_units::Bytes;
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
 //! RLC: one entity at each end of a bearer, in one of three modes. `umts` follows TS 25.322; LTE's (TS 36.322) will
-//! live beside it and share what is common.
+//! lives beside it and shares what is common.
 
+pub mod lte;
 pub mod umts;
 
 use lasthop_units::{Bytes, Instant};

@@ -24,7 +24,7 @@ pub struct World {
     /// (when, end, packet, size)
     pub delivered: Vec<(Instant, End, usize, u32)>,
     pub dropped: Vec<(Instant, End, usize, lasthop_ran::DropCause)>,
-    pub events: Vec<(Instant, End, lasthop_ran::RlcEvent)>,
+    pub events: Vec<(Instant, End, lasthop_ran::BearerEvent)>,
     out: BearerOutput,
     /// Packets that each end keeps pushing: (size, how many wait at most).
     pub source: [Option<(u32, usize)>; 2],

@@ -145,10 +145,9 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, bearer) in &spec.bearer {
         let path = format!("bearer.{}", crate::config::dotted([name]));
-        let BearerSpec::Umts(b) = bearer;
-        check_ends(&b.between, &format!("{path}.between"), doc, found);
-        check_mtu(b.mtu, &format!("{path}.mtu"), doc, found);
-        match b.config().validate() {
+        check_ends(bearer.between(), &format!("{path}.between"), doc, found);
+        check_mtu(bearer.mtu(), &format!("{path}.mtu"), doc, found);
+        match bearer.validate() {
             Ok(warnings) => {
                 for w in warnings {
                     found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
@@ -162,14 +161,14 @@ fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 /// Every node that a link or bearer names.
 pub fn nodes(spec: &Spec) -> BTreeSet<&str> {
     let links = spec.link.values().flat_map(|l| &l.between);
-    let bearers = spec.bearer.values().flat_map(|BearerSpec::Umts(b)| &b.between);
+    let bearers = spec.bearer.values().flat_map(BearerSpec::between);
     links.chain(bearers).map(String::as_str).collect()
 }
 
 /// Can `to` be reached from `from`? Links and bearers go both ways.
 fn connected(spec: &Spec, from: &str, to: &str) -> bool {
     let links = spec.link.values().map(|l| &l.between);
-    let bearers = spec.bearer.values().map(|BearerSpec::Umts(b)| &b.between);
+    let bearers = spec.bearer.values().map(BearerSpec::between);
     let edges: Vec<&[String; 2]> = links.chain(bearers).collect();
     let mut reached = BTreeSet::from([from]);
     loop {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
 use lasthop_net::{FlowMonitor, PipeOut};
-use lasthop_ran::{Bearer, BearerOutput, End as BearerEnd};
+use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::Endpoint;
 use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, Seq};
 
@@ -55,6 +55,7 @@ impl World {
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             changes: Vec::new(),
+            progress: None,
             probes: Probes::open(spec, sink)?,
             pipe_output: PipeOut::default(),
             hop_output: PipeOut::default(),
@@ -145,11 +146,10 @@ impl Builder {
     }
 
     fn add_bearer(&mut self, name: &str, spec: &BearerSpec) {
-        let BearerSpec::Umts(umts) = spec;
-        let network = self.node(&umts.between[0]);
-        let ue = self.node(&umts.between[1]);
-        let bearer = Bearer::new(&umts.config(), self.seed, name_key(&format!("bearer/{name}")));
-        let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], umts.mtu.0 as u32));
+        let network = self.node(&spec.between()[0]);
+        let ue = self.node(&spec.between()[1]);
+        let bearer = RadioBearer::new(&spec.config(), self.seed, name_key(&format!("bearer/{name}")));
+        let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], spec.mtu().0 as u32));
         self.edges.push(Edge { from: network, to: ue, port: Port::Bearer(id, BearerEnd::Network) });
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }

@@ -4,6 +4,7 @@
 //! the plain outputs of one entity to the next. No entity knows another.
 
 mod account;
+mod audit;
 mod bearer;
 mod build;
 mod change;
@@ -26,6 +27,7 @@ pub use flow::Flow;
 pub use flow::Transport as FlowTransport;
 pub use packet::{Packet, Payload};
 
+use crate::error::Error;
 use crate::probe::Probes;
 use bearer::BearerHop;
 use fragment::NodeReassembly;
@@ -37,6 +39,9 @@ struct Node {
     name: Box<str>,
     reassembly: NodeReassembly,
 }
+
+/// Every so many events it is looked whether time has moved (a power of two, so that the question costs nothing).
+const STANDSTILL: u64 = 1 << 21;
 
 /// A run in progress.
 pub struct World {
@@ -53,6 +58,8 @@ pub struct World {
     pub(crate) flows: IndexVec<FlowId, Flow>,
     pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
+    /// Where time was when it was last looked whether it moves.
+    progress: Option<Instant>,
     pub(crate) probes: Probes,
     /// Reused between calls: no entity allocates for its output.
     pipe_output: PipeOut,
@@ -74,22 +81,56 @@ impl World {
     pub fn events(&self) -> u64 {
         self.queue.events_taken()
     }
+    /// Work done: events, and packets sent, cut and copied (one event may move many that arrive at one instant).
+    pub fn work(&self) -> u64 {
+        self.queue.events_taken() + self.serial + self.account.made.packets
+    }
     /// The books.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// Lets everything happen up to and including `t`.
-    pub fn step_until(&mut self, t: Instant) {
-        while let Some((now, event)) = self.queue.pop_until(t) {
+    /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves the clock there, but
+    /// does no more work than `budget`: false when that was used up first.
+    ///
+    /// # Errors
+    /// Time stands still: millions of events belong to one instant.
+    pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
+        let limit = self.work().saturating_add(budget);
+        let (t, last) =
+            if t >= self.end { (self.end, self.end) } else { (t, Instant(t.0.saturating_sub(1))) };
+        while t > Instant::ZERO
+            && let Some((now, event)) = self.queue.pop_until(last)
+        {
             self.dispatch(now, event);
             self.account.check_packets(self.packets.len());
-            if cfg!(debug_assertions) && self.queue.events_taken().is_multiple_of(EVENTS_PER_WEIGHING) {
+            let taken = self.queue.events_taken();
+            if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_WEIGHING) {
                 self.weigh();
+            }
+            if taken.is_multiple_of(STANDSTILL) {
+                self.check_progress(now)?;
+            }
+            if self.work() >= limit {
+                return Ok(false);
             }
         }
         self.weigh();
         self.queue.advance_to(t);
+        Ok(true)
+    }
+
+    #[cold]
+    fn check_progress(&mut self, now: Instant) -> Result<(), Error> {
+        if self.progress.replace(now) != Some(now) {
+            return Ok(());
+        }
+        let mut d = crate::config::Diagnostic::error(
+            "",
+            format!("time stands still at {now}: {} million events belong to this instant", STANDSTILL >> 20),
+        );
+        d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
+        Err(d.into())
     }
 
     /// Checks the books' bytes against the packets that are there.

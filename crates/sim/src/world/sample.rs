@@ -1,6 +1,6 @@
 //! What goes into the tables, and when.
 
-use lasthop_ran::{Direction, RlcEvent};
+use lasthop_ran::{BearerEvent, Direction};
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
@@ -67,8 +67,8 @@ impl World {
         let time = now.as_secs_f64();
         for b in self.bearers.iter() {
             for direction in Direction::BOTH {
-                let sender = b.bearer.rlc(direction.sender()).stats();
-                let receiver = b.bearer.rlc(direction.sender().peer()).stats();
+                let sender = b.bearer.rlc_stats(direction.sender());
+                let receiver = b.bearer.rlc_stats(direction.sender().peer());
                 if let Some(table) = &mut self.probes.rlc {
                     table
                         .row()
@@ -89,7 +89,7 @@ impl World {
                         .end();
                 }
                 if let Some(table) = &mut self.probes.mac {
-                    let dch = b.bearer.dch(direction).stats();
+                    let dch = b.bearer.channel_stats(direction);
                     table
                         .row()
                         .f64(time)
@@ -312,12 +312,9 @@ impl World {
         now: Instant,
         bearer: &str,
         end: lasthop_ran::End,
-        event: RlcEvent,
+        event: BearerEvent,
     ) {
-        let value = match event {
-            RlcEvent::Discarded(n) => Some(f64::from(n)),
-            _ => None,
-        };
+        let value = event.value().map(f64::from);
         let side = match end {
             lasthop_ran::End::Network => "network",
             lasthop_ran::End::Ue => "ue",

@@ -28,9 +28,8 @@ def reduce_transfer(run: Run) -> dict[str, Any]:
     values: dict[str, Any] = {
         "share": flow["rx_segment_bytes"] * 8 / run.duration_s / CAPACITY_BPS,
         "goodput_bps": flow["goodput_bps"],
-        "rtt_min": flow["rtt_min_s"],
-        "rtt_mean": flow["rtt_mean_s"],
-        "rtt_max": flow["rtt_max_s"],
+        # A transfer that RLC stalls for good has no round trip at all.
+        **{f"rtt_{k}": np.nan if flow[f"rtt_{k}_s"] is None else flow[f"rtt_{k}_s"] for k in ("min", "mean", "max")},
         "rtt_samples_1000s": flow["rtt_samples"] / run.duration_s * 1000,
         "timeouts": float(flow["timeouts"]),
         "timeouts_300s": flow["timeouts"] / run.duration_s * 300,
@@ -121,6 +120,9 @@ def reduce_datagrams(run: Run) -> dict[str, Any]:
     at = dict(zip(got["packet"].tolist(), got["time"].tolist(), strict=True))
     pairs = [(t, at[p]) for p, t in zip(sent["packet"].tolist(), sent["time"].tolist(), strict=True) if p in at]
     starts, ends = np.array(pairs).T
+    # One that was sent before its forerunner arrived may have waited for it and not for a block of its own.
+    alone = np.concatenate([[True], np.maximum.accumulate(ends)[:-1] < starts[1:]])
+    starts, ends = starts[alone], ends[alone]
     delays = ends - starts
     # The error-free delay depends on where in the TTI the datagram comes: compare with its own phase.
     phase = np.round(np.mod(starts, UL_TTI_S) * 1e3).astype(int)

@@ -1,0 +1,341 @@
+//! A data radio bearer of LTE: a pair of PDCP entities and RLC entities at each of two ends, set up explicitly.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::{Id, Instant, PacketId};
+
+use super::ledger::Ledger;
+use super::pdu::{Kind, Label, StatusReport};
+use super::rx::{PdcpRx, PdcpRxOutput};
+use super::setup::{LteBearerConfig, LteBearerOutput};
+use super::tx::{PdcpTx, PdcpTxOutput};
+use crate::rlc::lte::{BufferStatus, Grant, Mode, Pdu, Rlc, RlcOutput};
+use crate::sdu::{DropCause, End, Sdu};
+
+/// The entities at one end.
+#[derive(Debug)]
+struct Side {
+    tx: PdcpTx,
+    rx: PdcpRx,
+    rlc: Rlc,
+    /// Control PDUs that this end has sent, by serial number.
+    controls: BTreeMap<u64, StatusReport>,
+    /// SDUs that this end has pushed.
+    ledger: Ledger,
+}
+
+/// A data radio bearer between the network and a terminal.
+///
+/// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that crossed the air
+/// at the other end, `lost` those that did not (UM; AM finds out itself). `poll_at` and `on_time` as everywhere.
+/// After any call `buffer_status` says whether an end wants to send.
+#[derive(Debug)]
+pub struct LteBearer {
+    acknowledged: bool,
+    sides: [Side; 2],
+    /// Packets pushed so far, by end.
+    pushed: [u64; 2],
+    rlc_out: RlcOutput,
+    tx_out: PdcpTxOutput,
+    rx_out: PdcpRxOutput,
+    sn_bits: u32,
+    status_report: bool,
+    no_reestablishment: bool,
+}
+
+/// No packet: what a control PDU carries in the place of one.
+fn nobody() -> PacketId {
+    PacketId::from_index(u32::MAX as usize - 1)
+}
+
+impl LteBearer {
+    /// A bearer with entities in their initial state. `config` must be valid.
+    pub fn new(config: &LteBearerConfig) -> LteBearer {
+        let acknowledged = config.rlc.mode == Mode::Am;
+        let side = || Side {
+            tx: PdcpTx::new(&config.pdcp, acknowledged),
+            rx: PdcpRx::new(&config.pdcp, acknowledged),
+            rlc: Rlc::new(&config.rlc),
+            controls: BTreeMap::new(),
+            ledger: Ledger::default(),
+        };
+        LteBearer {
+            acknowledged,
+            sides: [side(), side()],
+            pushed: [0, 0],
+            rlc_out: RlcOutput::default(),
+            tx_out: PdcpTxOutput::default(),
+            rx_out: PdcpRxOutput::default(),
+            sn_bits: config.pdcp.sn_bits,
+            status_report: config.pdcp.status_report && acknowledged,
+            no_reestablishment: config.rlc.shortcuts().no_reestablishment,
+        }
+    }
+
+    /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other. Its serial number.
+    pub fn push(
+        &mut self,
+        now: Instant,
+        end: End,
+        id: PacketId,
+        size: u32,
+        out: &mut LteBearerOutput,
+    ) -> u64 {
+        let serial = self.pushed[end.index()];
+        self.pushed[end.index()] += 1;
+        self.sides[end.index()].tx.push(now, Sdu { serial, id, size }, &mut self.tx_out);
+        self.pass_down(now, end, out);
+        self.settle(now, end, out);
+        serial
+    }
+
+    /// A transmission opportunity of `end`: PDUs are appended to `pdus`; returns the bytes used.
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        end: End,
+        grant: Grant,
+        pdus: &mut Vec<Pdu>,
+        out: &mut LteBearerOutput,
+    ) -> u32 {
+        let used = self.sides[end.index()].rlc.pull(now, grant, pdus, &mut self.rlc_out);
+        self.settle(now, end, out);
+        used
+    }
+
+    /// A PDU that `end.peer()` has sent arrives at `end`.
+    pub fn receive(&mut self, now: Instant, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
+        self.sides[end.index()].rlc.receive(now, pdu, &mut self.rlc_out);
+        self.settle(now, end, out);
+    }
+
+    /// A PDU that `end` has sent will not arrive. UM's packets in it are lost; AM finds out for itself.
+    pub fn lost(&mut self, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
+        let Pdu::Umd(d) = pdu else { return };
+        for e in &d.elements {
+            let label = Label::of(e.payload.sdu.serial);
+            let ledger = &mut self.sides[end.index()].ledger;
+            if let Some(sdu) = ledger.drop(Some(label.epoch), label.count) {
+                out.dropped.push((end, sdu, DropCause::RadioLoss));
+            }
+        }
+    }
+
+    /// Gives the memory of a PDU of `end`'s back.
+    pub fn recycle(&mut self, end: End, pdu: Pdu) {
+        self.sides[end.index()].rlc.recycle(pdu);
+    }
+
+    /// When a timer of either end expires next.
+    pub fn poll_at(&self) -> Option<Instant> {
+        let each = |s: &Side| s.rlc.poll_at().into_iter().chain(s.tx.poll_at()).min();
+        self.sides.iter().filter_map(each).min()
+    }
+
+    /// Timers that have expired act.
+    pub fn on_time(&mut self, now: Instant, out: &mut LteBearerOutput) {
+        for end in [End::Network, End::Ue] {
+            let side = &mut self.sides[end.index()];
+            side.rlc.on_time(now, &mut self.rlc_out);
+            if side.tx.poll_at().is_some_and(|t| t <= now) {
+                side.tx.on_time(now, &mut self.tx_out);
+                self.pass_down(now, end, out);
+            }
+            self.settle(now, end, out);
+        }
+    }
+
+    /// RRC re-establishes PDCP and RLC of both ends, as at a handover (TS 36.331 clause 5.3.5.4). MAC is reset at
+    /// the same time: PDUs still in the air must not be delivered.
+    // TS 36.323 v15.1.0 5.2: RLC flushes upwards first, then the receiving PDCP resets and reports, then the
+    // transmitting one sends what is not confirmed.
+    pub fn re_establish(&mut self, now: Instant, out: &mut LteBearerOutput) {
+        if self.no_reestablishment {
+            return;
+        }
+        for end in [End::Network, End::Ue] {
+            let side = &mut self.sides[end.index()];
+            side.rlc.re_establish(&mut self.rlc_out);
+            side.tx.begin_epoch();
+            self.flush_up(end, out);
+            self.sides[end.index()].rx.re_establish();
+        }
+        for end in [End::Network, End::Ue] {
+            self.close_epoch(end, out);
+        }
+        for end in [End::Network, End::Ue] {
+            let side = &mut self.sides[end.index()];
+            side.controls.clear();
+            if self.status_report {
+                // 5.3.1: "submitting it to lower layers as the first PDCP PDU for the transmission".
+                let report = side.rx.status_report();
+                let size = report.size(self.sn_bits);
+                let serial = side.tx.control(nobody(), size, &mut self.tx_out);
+                side.controls.insert(serial, report);
+            }
+            side.tx.retransmit(&mut self.tx_out);
+            self.pass_down(now, end, out);
+            self.settle(now, end, out);
+        }
+    }
+
+    /// What the RLC of `end` gives up on re-establishment.
+    fn flush_up(&mut self, end: End, out: &mut LteBearerOutput) {
+        // What was dropped below is sent again (AM), or its account is closed with its time (UM).
+        self.rlc_out.dropped.clear();
+        for i in 0..self.rlc_out.delivered.len() {
+            let pdu = self.rlc_out.delivered[i];
+            self.pass_up_one(end, pdu, true);
+        }
+        self.rlc_out.delivered.clear();
+        self.rlc_out.confirmed.clear();
+        out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
+        self.finish_up(end, out);
+    }
+
+    /// UM: what `end` had sent or not sent before the re-establishment is lost.
+    fn close_epoch(&mut self, end: End, out: &mut LteBearerOutput) {
+        if self.acknowledged {
+            return;
+        }
+        let side = &mut self.sides[end.index()];
+        let epoch = side.tx.epoch();
+        side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, DropCause::Reestablishment)));
+    }
+
+    /// Hands what the PDCP transmitter of `end` has said to RLC and to the account.
+    fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+        let side = &mut self.sides[end.index()];
+        for (sdu, _) in self.tx_out.numbered.drain(..) {
+            side.ledger.enter(sdu);
+        }
+        for pdu in self.tx_out.pdus.drain(..) {
+            side.rlc.push(now, pdu, &mut self.rlc_out);
+        }
+        for serial in self.tx_out.expired.drain(..) {
+            // What RLC has begun to send it goes on sending: it may still be delivered.
+            if side.rlc.discard(serial) {
+                let label = Label::of(serial);
+                let dropped = side.ledger.drop(None, label.count);
+                out.dropped.extend(dropped.map(|sdu| (end, sdu, DropCause::DiscardTimer)));
+            }
+        }
+        for serial in self.tx_out.confirmed.drain(..) {
+            side.rlc.discard(serial);
+        }
+        let waiting = self.tx_out.dropped.drain(..).map(|sdu| (end, sdu, DropCause::DiscardTimer));
+        out.dropped.extend(waiting);
+    }
+
+    /// Passes on what the RLC of `end` has said, until nobody has anything to add.
+    #[inline]
+    fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+        out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
+        for i in 0..self.rlc_out.delivered.len() {
+            let pdu = self.rlc_out.delivered[i];
+            self.pass_up_one(end, pdu, false);
+        }
+        self.rlc_out.delivered.clear();
+        self.finish_up(end, out);
+        while !(self.rlc_out.confirmed.is_empty()
+            && self.rlc_out.dropped.is_empty()
+            && self.rlc_out.marked.is_empty()
+            && self.tx_out.pdus.is_empty()
+            && self.tx_out.confirmed.is_empty())
+        {
+            let side = &mut self.sides[end.index()];
+            for sdu in self.rlc_out.confirmed.drain(..) {
+                side.tx.release(sdu.serial, &mut self.tx_out);
+            }
+            for (sdu, cause) in self.rlc_out.dropped.drain(..) {
+                side.tx.release(sdu.serial, &mut self.tx_out);
+                let label = Label::of(sdu.serial);
+                if !matches!(label.kind, Kind::Control(_)) {
+                    let dropped = side.ledger.drop(None, label.count);
+                    out.dropped.extend(dropped.map(|sdu| (end, sdu, cause)));
+                }
+            }
+            for sdu in self.rlc_out.marked.drain(..) {
+                let marked = side.ledger.get(Label::of(sdu.serial).count);
+                out.marked.extend(marked.map(|sdu| (end, sdu)));
+            }
+            self.pass_down(now, end, out);
+        }
+    }
+
+    /// A PDCP PDU at `end`.
+    #[inline]
+    fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool) {
+        if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
+            // A report that a re-establishment flushes is about to be replaced by a newer one.
+            let report = self.sides[end.peer().index()].controls.remove(&pdu.serial);
+            if let Some(report) = report.filter(|_| !flushed) {
+                self.sides[end.index()].tx.on_status_report(&report, &mut self.tx_out);
+            }
+            return;
+        }
+        self.sides[end.index()].rx.receive(pdu, flushed, &mut self.rx_out);
+    }
+
+    /// Closes the account of what PDCP at `end` has delivered or given up.
+    #[inline]
+    fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
+        let peer = end.peer();
+        let ledger = &mut self.sides[peer.index()].ledger;
+        let acknowledged = self.acknowledged;
+        let epoch = |label: Label| (!acknowledged).then_some(label.epoch);
+        for (pdu, cause) in self.rx_out.dropped.drain(..) {
+            let label = Label::of(pdu.serial);
+            let dropped = ledger.drop(epoch(label), label.count);
+            out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
+        }
+        for pdu in self.rx_out.delivered.drain(..) {
+            let overtaken = |sdu| out.dropped.push((peer, sdu, DropCause::RadioLoss));
+            let label = Label::of(pdu.serial);
+            let delivered = ledger.deliver(epoch(label), label.count, overtaken);
+            out.delivered.extend(delivered.map(|sdu| (end, sdu)));
+        }
+    }
+
+    /// What `end` has to send, with what PDCP holds back (TS 36.322 clause 4.5, TS 36.323 clause 4.5).
+    #[inline]
+    pub fn buffer_status(&self, end: End) -> BufferStatus {
+        let side = &self.sides[end.index()];
+        let mut status = side.rlc.buffer_status();
+        status.new_data += side.tx.waiting_bytes();
+        status
+    }
+
+    /// Packets inside that `end` has pushed.
+    pub fn inside(&self, end: End) -> usize {
+        let side = &self.sides[end.index()];
+        side.ledger.len() + side.tx.waiting()
+    }
+
+    /// The RLC entity of an end.
+    pub const fn rlc(&self, end: End) -> &Rlc {
+        &self.sides[end.index()].rlc
+    }
+    /// The RLC entity of an end, to seat an active queue management.
+    pub const fn rlc_mut(&mut self, end: End) -> &mut Rlc {
+        &mut self.sides[end.index()].rlc
+    }
+    /// The transmitting PDCP entity of an end.
+    pub const fn pdcp_tx(&self, end: End) -> &PdcpTx {
+        &self.sides[end.index()].tx
+    }
+    /// The receiving PDCP entity of an end.
+    pub const fn pdcp_rx(&self, end: End) -> &PdcpRx {
+        &self.sides[end.index()].rx
+    }
+
+    /// Ends the bearer: every packet inside is dropped.
+    pub fn release(&mut self, out: &mut LteBearerOutput) {
+        for end in [End::Network, End::Ue] {
+            let side = &mut self.sides[end.index()];
+            let released = |sdu| out.dropped.push((end, sdu, DropCause::Released));
+            side.ledger.begin_epoch(u16::MAX, released);
+            out.dropped.extend(side.tx.drain_waiting().map(|sdu| (end, sdu, DropCause::Released)));
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The transmitting PDCP entity (TS 36.323 clauses 5.1.1, 5.2.1, 5.4, 5.3.1).
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Instant, PacketId};
+
+use super::compression::Compressor;
+use super::config::PdcpConfig;
+use super::pdu::{Kind, Label, StatusReport};
+use crate::sdu::Sdu;
+
+/// What the transmitter tells its caller.
+#[derive(Clone, Debug, Default)]
+pub struct PdcpTxOutput {
+    /// PDUs for RLC, in order.
+    pub pdus: Vec<Sdu>,
+    /// SDUs that were given a COUNT, in order: the original and its COUNT.
+    pub numbered: Vec<(Sdu, u32)>,
+    /// Serial numbers of PDUs that RLC is to discard because their discardTimer has expired.
+    pub expired: Vec<u64>,
+    /// Serial numbers of PDUs that RLC is to discard because the peer has their SDU.
+    pub confirmed: Vec<u64>,
+    /// SDUs that expired before they were given a COUNT.
+    pub dropped: Vec<Sdu>,
+}
+
+/// An SDU that has a COUNT.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    sdu: Sdu,
+    expires: Instant,
+    /// What the RLC SDU carries.
+    serial: u64,
+    /// Not confirmed, not discarded.
+    alive: bool,
+}
+
+/// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs come and keeps the SDUs until
+/// they are confirmed (AM) or expire.
+#[derive(Clone, Debug)]
+pub struct PdcpTx {
+    sn_bits: u32,
+    acknowledged: bool,
+    header: u32,
+    discard_timer: Option<Duration>,
+    compressor: Compressor,
+    epoch: u16,
+    /// TX_HFN and Next_PDCP_TX_SN.
+    next_count: u32,
+    /// `held[0]` has COUNT `first`.
+    first: u32,
+    held: VecDeque<Held>,
+    /// COUNT up to which discardTimers have been looked at.
+    timers_from: u32,
+    /// SDUs that wait for a COUNT.
+    waiting: VecDeque<(Sdu, Instant)>,
+    waiting_bytes: u64,
+    controls: u16,
+}
+
+impl PdcpTx {
+    /// An entity in its initial state above an acknowledged or an unacknowledged RLC.
+    pub fn new(config: &PdcpConfig, acknowledged: bool) -> PdcpTx {
+        PdcpTx {
+            sn_bits: config.sn_bits,
+            acknowledged,
+            header: config.header(),
+            discard_timer: config.discard_timer.value(),
+            compressor: Compressor::new(config.compression),
+            epoch: 0,
+            next_count: 0,
+            first: 0,
+            held: VecDeque::new(),
+            timers_from: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            controls: 0,
+        }
+    }
+
+    /// An SDU from upper layers.
+    // TS 36.323 v15.1.0 5.1.1: "At reception of a PDCP SDU from upper layers, the UE shall: start the discardTimer
+    // associated with this PDCP SDU (if configured)".
+    #[inline]
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
+        let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
+        if self.is_full() || !self.waiting.is_empty() {
+            self.waiting_bytes += u64::from(sdu.size);
+            self.waiting.push_back((sdu, expires));
+        } else {
+            self.number(sdu, expires, out);
+        }
+    }
+
+    /// True if half of the sequence numbers are in flight.
+    // 5.1.1, NOTE: "Associating more than half of the PDCP SN space of contiguous PDCP SDUs with PDCP SNs, when
+    // e.g., the PDCP SDUs are discarded or transmitted without acknowledgement, may cause HFN desynchronization
+    // problem. How to prevent HFN desynchronization problem is left up to UE implementation." Here they wait.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.acknowledged && self.held.len() >= 1 << (self.sn_bits - 1)
+    }
+
+    /// "associate the PDCP SN corresponding to Next_PDCP_TX_SN to this PDCP SDU; [...] increment Next_PDCP_TX_SN by
+    /// one; if Next_PDCP_TX_SN > Maximum_PDCP_SN: set Next_PDCP_TX_SN to 0; increment TX_HFN by one".
+    #[inline]
+    fn number(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+        let count = self.next_count;
+        self.next_count += 1;
+        out.numbered.push((sdu, count));
+        let serial = self.submit(&sdu, count, out);
+        if self.acknowledged || self.discard_timer.is_some() {
+            self.held.push_back(Held { sdu, expires, serial, alive: true });
+        } else {
+            self.first = self.next_count;
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, sdu: &Sdu, count: u32, out: &mut PdcpTxOutput) -> u64 {
+        let (size, kind) = self.compressor.compress(sdu.size);
+        let serial = Label { epoch: self.epoch, count, kind }.serial();
+        out.pdus.push(Sdu { serial, id: sdu.id, size: size + self.header });
+        serial
+    }
+
+    /// When the next discardTimer expires.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.discard_timer?;
+        let i = self.timers_from.wrapping_sub(self.first) as usize;
+        let held = self.held.get(i).map(|h| h.expires);
+        let waiting = self.waiting.front().map(|w| w.1);
+        held.into_iter().chain(waiting).min().filter(|&t| t < Instant::MAX)
+    }
+
+    /// discardTimers that have expired act.
+    // 5.4: "When the discardTimer expires for a PDCP SDU, or the successful delivery of a PDCP SDU is confirmed by
+    // PDCP status report, the UE shall discard the PDCP SDU along with the corresponding PDCP PDU. If the
+    // corresponding PDCP PDU has already been submitted to lower layers the discard is indicated to lower layers."
+    pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
+        while self.timers_from < self.next_count && self.discard_timer.is_some() {
+            let i = (self.timers_from - self.first) as usize;
+            let Some(h) = self.held.get_mut(i) else { break };
+            if h.alive && h.expires > now {
+                break;
+            }
+            if h.alive {
+                h.alive = false;
+                out.expired.push(h.serial);
+            }
+            self.timers_from += 1;
+        }
+        self.forget_front();
+        while self.waiting.front().is_some_and(|w| w.1 <= now) {
+            out.dropped.extend(self.pop_waiting().map(|w| w.0));
+        }
+        self.number_waiting(out);
+    }
+
+    fn forget_front(&mut self) {
+        while self.held.front().is_some_and(|h| !h.alive) {
+            self.held.pop_front();
+            self.first += 1;
+        }
+        self.timers_from = self.timers_from.max(self.first);
+    }
+
+    fn number_waiting(&mut self, out: &mut PdcpTxOutput) {
+        while !self.is_full() {
+            let Some((sdu, expires)) = self.pop_waiting() else { break };
+            self.number(sdu, expires, out);
+        }
+    }
+
+    fn pop_waiting(&mut self) -> Option<(Sdu, Instant)> {
+        let popped = self.waiting.pop_front();
+        self.waiting_bytes -= popped.map_or(0, |(sdu, _)| u64::from(sdu.size));
+        popped
+    }
+
+    /// RLC has confirmed the PDU `serial`, or dropped it for good; SDUs that waited for its number follow.
+    #[inline]
+    pub fn release(&mut self, serial: u64, out: &mut PdcpTxOutput) {
+        let label = Label::of(serial);
+        let stale = !self.acknowledged && label.epoch != self.epoch;
+        if stale || matches!(label.kind, Kind::Control(_)) {
+            return;
+        }
+        let i = label.count.wrapping_sub(self.first) as usize;
+        if let Some(h) = self.held.get_mut(i) {
+            h.alive = false;
+        }
+        self.forget_front();
+        if !self.waiting.is_empty() {
+            self.number_waiting(out);
+        }
+    }
+
+    /// True if the entity would send `count` again after a re-establishment.
+    pub fn holds(&self, count: u32) -> bool {
+        self.acknowledged && self.held.get(count.wrapping_sub(self.first) as usize).is_some_and(|h| h.alive)
+    }
+
+    /// A status report of the peer's.
+    // 5.3.1: "if [...] the bit in the bitmap with the bit position of the PDCP SDU is set to 1, or with the associated
+    // COUNT value less than the COUNT value of the PDCP SDU identified by the FMS field, the successful delivery of
+    // the corresponding PDCP SDU is confirmed".
+    pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
+        let mask = (1 << self.sn_bits) - 1;
+        let fms = self.next_count.wrapping_sub(self.next_count.wrapping_sub(report.fms) & mask);
+        for (count, h) in (self.first..).zip(&mut self.held) {
+            if h.alive && (count < fms || (count > fms && report.has(count - fms))) {
+                h.alive = false;
+                out.confirmed.push(h.serial);
+            }
+        }
+        self.forget_front();
+        self.number_waiting(out);
+    }
+
+    /// A control PDU of `size` bytes that goes before all retransmissions; its serial number.
+    pub(super) fn control(&mut self, id: PacketId, size: u32, out: &mut PdcpTxOutput) -> u64 {
+        let kind = Kind::Control(self.controls);
+        self.controls = (self.controls + 1) & 0x7fff;
+        let serial = Label { epoch: self.epoch, count: self.first, kind }.serial();
+        out.pdus.push(Sdu { serial, id, size });
+        serial
+    }
+
+    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts anew; UM starts
+    /// again with COUNT 0.
+    // 5.2.1.1 (AM) and 5.2.1.2 (UM): "reset the header compression protocol"; UM: "set Next_PDCP_TX_SN, and TX_HFN
+    // to 0".
+    pub(super) fn begin_epoch(&mut self) {
+        self.epoch += 1;
+        self.controls = 0;
+        self.compressor.reset();
+        if !self.acknowledged {
+            self.held.clear();
+            (self.next_count, self.first, self.timers_from) = (0, 0, 0);
+        }
+    }
+
+    /// Re-establishment, last step, after the status report.
+    // 5.2.1.1: "from the first PDCP SDU for which the successful delivery of the corresponding PDCP PDU has not been
+    // confirmed by lower layers, perform retransmission or transmission of all the PDCP SDUs already associated
+    // with PDCP SNs in ascending order of the COUNT values".
+    pub(super) fn retransmit(&mut self, out: &mut PdcpTxOutput) {
+        for i in 0..self.held.len() {
+            let Held { sdu, alive, .. } = self.held[i];
+            if alive {
+                self.held[i].serial = self.submit(&sdu, self.first + i as u32, out);
+            }
+        }
+    }
+
+    /// COUNT of the next SDU.
+    pub const fn next_count(&self) -> u32 {
+        self.next_count
+    }
+    pub(super) const fn epoch(&self) -> u16 {
+        self.epoch
+    }
+    /// SDUs that wait for a COUNT.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+    /// SDUs kept: unconfirmed, or waiting for a COUNT.
+    pub fn len(&self) -> usize {
+        self.held.len() + self.waiting.len()
+    }
+    /// True without SDUs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Bytes that wait for a COUNT: available for transmission beside what RLC has (TS 36.323 clause 4.5).
+    pub const fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+    pub(super) fn drain_waiting(&mut self) -> impl Iterator<Item = Sdu> {
+        self.waiting_bytes = 0;
+        self.waiting.drain(..).map(|w| w.0)
+    }
+}

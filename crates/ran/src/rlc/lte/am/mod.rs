@@ -1,0 +1,296 @@
+//! The AM RLC entity (TS 36.322 clause 4.2.1.3): transmitting side, receiving side, and the STATUS PDUs by which
+//! the one answers the other's polls.
+//!
+//! Sequence numbers are kept unwrapped (`u64`) under the standard's names and wrap only on the wire: `unwrap`
+//! with VT(A) or VR(R) is the modulus base of clause 7.1.
+
+mod rx;
+mod slot;
+mod status;
+mod tx;
+mod window;
+
+use lasthop_units::{Duration, Instant};
+
+use self::rx::AmRx;
+pub(super) use self::tx::blank;
+use self::tx::{AmTx, amd};
+use super::buffer::{Aqm, Backlog};
+use super::config::RlcConfig;
+use super::{
+    BufferStatus, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span, StatusPdu,
+};
+
+/// An AM RLC entity. `P` is what received data fields hold: descriptors, or bytes.
+#[derive(Debug)]
+pub struct Am<P: Payload = Span> {
+    format: Format,
+    tx: AmTx,
+    rx: AmRx<P>,
+    t_status_prohibit: Option<Instant>,
+    status_prohibit: Duration,
+    one_pdu_per_grant: bool,
+    no_reestablishment: bool,
+    stats: RlcStats,
+    spare: Vec<Vec<Element<Span>>>,
+    spare_status: Vec<StatusPdu>,
+}
+
+/// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct AmState {
+    pub vt_a: u32,
+    pub vt_ms: u32,
+    pub vt_s: u32,
+    pub poll_sn: u32,
+    pub pdu_without_poll: u32,
+    pub byte_without_poll: u64,
+    pub vr_r: u32,
+    pub vr_mr: u32,
+    pub vr_x: u32,
+    pub vr_ms: u32,
+    pub vr_h: u32,
+}
+
+/// Moments at which the timers of TS 36.322 clause 7.3 expire; None: not running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmTimers {
+    /// t-PollRetransmit.
+    pub t_poll_retransmit: Option<Instant>,
+    /// t-Reordering.
+    pub t_reordering: Option<Instant>,
+    /// t-StatusProhibit.
+    pub t_status_prohibit: Option<Instant>,
+}
+
+impl<P: Payload> Am<P> {
+    /// An entity in its initial state.
+    pub fn new(config: &RlcConfig) -> Am<P> {
+        let shortcuts = config.shortcuts();
+        Am {
+            format: config.am.format(),
+            tx: AmTx::new(config),
+            rx: AmRx::new(&config.am),
+            t_status_prohibit: None,
+            status_prohibit: config.am.t_status_prohibit,
+            one_pdu_per_grant: shortcuts.one_pdu_per_grant,
+            no_reestablishment: shortcuts.no_reestablishment,
+            stats: RlcStats::default(),
+            spare: Vec::new(),
+            spare_status: Vec::new(),
+        }
+    }
+
+    /// Seats an active queue management in the transmission buffer.
+    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+        self.tx.buffer.set_aqm(aqm);
+    }
+
+    /// An SDU from upper layers.
+    #[inline]
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
+        self.stats.sdus_in += 1;
+        let before = out.dropped.len();
+        self.tx.buffer.push(now, sdu, out);
+        self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+    }
+
+    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the bytes used.
+    // TS 36.322 v15.1.0 5.1.3.1.1: "prioritize transmission of RLC control PDUs over RLC data PDUs. [...] prioritize
+    // retransmission of RLC data PDUs over transmission of new AMD PDUs."
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        grant: Grant,
+        pdus: &mut Vec<Pdu>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) -> u32 {
+        self.on_time(now, out);
+        let dropped = out.dropped.len();
+        let mut left = grant;
+        self.pull_status(now, &mut left, pdus);
+        while self.tx.may_send(left) && (!self.one_pdu_per_grant || left.bytes == grant.bytes) {
+            let mut pdu = blank(self.spare.pop().unwrap_or_default());
+            let retx = self.tx.pull_retx(now, &mut left, &mut pdu, &mut self.stats);
+            if !retx && !self.pull_new(now, &mut left, &mut pdu, out) {
+                self.spare.push(pdu.elements);
+                break;
+            }
+            pdus.push(amd(pdu));
+        }
+        self.stats.sdus_dropped += (out.dropped.len() - dropped) as u64;
+        grant.bytes - left.bytes
+    }
+
+    #[inline]
+    fn pull_new(
+        &mut self,
+        now: Instant,
+        left: &mut Grant,
+        pdu: &mut super::DataPdu<Span>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) -> bool {
+        // A retransmission that waits for a larger grant is not overtaken by new data.
+        self.tx.window.retx_is_empty() && self.tx.pull_new(now, left, pdu, &mut self.stats, out)
+    }
+
+    fn pull_status(&mut self, now: Instant, left: &mut Grant, pdus: &mut Vec<Pdu>) {
+        // TS 36.322 v15.1.0 5.2.3: "if t-StatusProhibit is not running: at the first transmission opportunity
+        // indicated by lower layer, construct a STATUS PDU and deliver it to lower layer".
+        if !self.rx.status_due || self.t_status_prohibit.is_some() {
+            return;
+        }
+        let mut status = self.spare_status.pop().unwrap_or_default();
+        if !status::build(&self.rx, self.format, left.room(), &mut status) {
+            self.spare_status.push(status);
+            return;
+        }
+        let size = self.format.status(&status);
+        left.charge(size);
+        self.rx.status_due = false;
+        self.stats.status_sent += 1;
+        self.stats.bytes_sent += u64::from(size);
+        // "When a STATUS PDU has been delivered to lower layer: start t-StatusProhibit."
+        if !self.status_prohibit.is_zero() {
+            self.t_status_prohibit = Some(now + self.status_prohibit);
+        }
+        pdus.push(Pdu::Status(status));
+    }
+
+    /// A PDU from lower layers.
+    #[inline]
+    pub fn receive(&mut self, now: Instant, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
+        self.on_time(now, out);
+        match pdu {
+            Pdu::Amd(data) => {
+                let before = out.delivered.len();
+                self.rx.receive(now, data, &mut self.stats, &mut out.delivered);
+                self.stats.sdus_out += (out.delivered.len() - before) as u64;
+            }
+            Pdu::Status(status) => self.tx.on_status(status, &mut self.stats, out),
+            Pdu::Tmd(_) | Pdu::Umd(_) => self.stats.invalid_received += 1,
+        }
+    }
+
+    /// When a timer expires next.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let prohibit = if self.rx.status_due { self.t_status_prohibit } else { None };
+        earlier(earlier(self.tx.t_poll_retransmit, self.rx.t_reordering), prohibit)
+    }
+
+    /// Timers that have expired act.
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {
+        let expired = |t: Option<Instant>| t.is_some_and(|t| t <= now);
+        if expired(self.t_status_prohibit) {
+            self.t_status_prohibit = None;
+        }
+        if expired(self.rx.t_reordering) {
+            self.rx.on_reordering_timer(now, &mut self.stats);
+        }
+        if expired(self.tx.t_poll_retransmit) {
+            self.tx.on_poll_timer(&mut self.stats, out);
+        }
+    }
+
+    /// Upper layers want `serial` discarded; true if it was and will never be delivered.
+    pub fn discard(&mut self, serial: u64) -> bool {
+        let discarded = self.tx.discard(serial).is_some();
+        self.stats.sdus_discarded += u64::from(discarded);
+        discarded
+    }
+
+    /// Re-establishment at the wish of upper layers (TS 36.322 clause 5.4).
+    pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if self.no_reestablishment {
+            return;
+        }
+        let before = out.delivered.len();
+        self.rx.re_establish(&mut out.delivered);
+        self.stats.sdus_out += (out.delivered.len() - before) as u64;
+        self.tx.re_establish(out);
+        self.t_status_prohibit = None;
+        self.stats.reestablishments += 1;
+        out.events.push(RlcEvent::Reestablished);
+    }
+
+    /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    pub fn buffer_status(&self) -> BufferStatus {
+        let status = if self.rx.status_due && self.t_status_prohibit.is_none() {
+            status::estimate(&self.rx, self.format)
+        } else {
+            0
+        };
+        BufferStatus {
+            status,
+            retransmission: self.tx.window.retx_bytes(),
+            new_data: self.tx.buffer.backlog().bytes,
+        }
+    }
+
+    /// SDUs in no PDU yet.
+    pub const fn backlog(&self) -> Backlog {
+        self.tx.buffer.backlog()
+    }
+
+    /// Gives a PDU's memory back.
+    #[inline]
+    pub fn recycle(&mut self, pdu: Pdu) {
+        match pdu {
+            Pdu::Amd(mut d) | Pdu::Umd(mut d) => {
+                d.elements.clear();
+                self.spare.push(d.elements);
+            }
+            Pdu::Status(s) => self.spare_status.push(s),
+            Pdu::Tmd(_) => {}
+        }
+    }
+
+    /// State variables, wrapped as on the wire.
+    pub fn state(&self) -> AmState {
+        let (tx, rx, f) = (&self.tx, &self.rx, self.format);
+        AmState {
+            vt_a: f.wrap(tx.window.vt_a()),
+            vt_ms: f.wrap(tx.vt_ms()),
+            vt_s: f.wrap(tx.window.vt_s()),
+            poll_sn: f.wrap(tx.poll_sn),
+            pdu_without_poll: tx.pdu_without_poll,
+            byte_without_poll: tx.byte_without_poll,
+            vr_r: f.wrap(rx.vr_r),
+            vr_mr: f.wrap(rx.vr_mr()),
+            vr_x: f.wrap(rx.vr_x),
+            vr_ms: f.wrap(rx.vr_ms),
+            vr_h: f.wrap(rx.vr_h()),
+        }
+    }
+
+    /// Timers.
+    pub const fn timers(&self) -> AmTimers {
+        AmTimers {
+            t_poll_retransmit: self.tx.t_poll_retransmit,
+            t_reordering: self.rx.t_reordering,
+            t_status_prohibit: self.t_status_prohibit,
+        }
+    }
+
+    /// PDUs sent and not acknowledged in sequence.
+    pub fn window_used(&self) -> u32 {
+        (self.tx.window.vt_s() - self.tx.window.vt_a()) as u32
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> &RlcStats {
+        &self.stats
+    }
+
+    /// Field widths.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+}

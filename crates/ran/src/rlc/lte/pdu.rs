@@ -1,0 +1,273 @@
+//! Protocol data units as descriptors: what a header says, and which bytes of which SDU the data field holds.
+//!
+//! A receiving entity decides by the header alone (SN, framing info, length indicators, segment offset); the
+//! payload is something it only hands on. So the same receiver works on descriptors ([`Span`]) in a simulation
+//! and on bytes ([`Chunk`](super::codec::Chunk)) at the end of an encoded pipe.
+
+use std::fmt::Debug;
+
+use super::Sdu;
+
+/// What the data field of a PDU holds, seen by a receiver: it can be cut, and pieces can be joined to an SDU.
+pub trait Payload: Clone + Debug {
+    /// What pieces become.
+    type Sdu: Debug;
+    /// An SDU some of whose pieces are there.
+    type Partial: Debug;
+    /// The payload without its first `bytes`.
+    fn after(&self, bytes: u32) -> Self;
+    /// The first `len` bytes of this payload as the beginning of an SDU.
+    fn begin(&self, len: u32) -> Self::Partial;
+    /// Appends the first `len` bytes of this payload; false if they cannot belong together.
+    fn append(&self, len: u32, to: &mut Self::Partial) -> bool;
+    /// The SDU, if the pieces are a whole one.
+    fn finish(whole: Self::Partial) -> Option<Self::Sdu>;
+}
+
+/// Bytes of an SDU from `offset` on, as a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The SDU.
+    pub sdu: Sdu,
+    /// First byte within the SDU.
+    pub offset: u32,
+}
+
+impl Payload for Span {
+    type Sdu = Sdu;
+    type Partial = Span;
+
+    fn after(&self, bytes: u32) -> Span {
+        Span { offset: self.offset + bytes, ..*self }
+    }
+    #[inline]
+    fn begin(&self, len: u32) -> Span {
+        debug_assert_eq!(self.offset, 0, "framing info says that an SDU starts here");
+        Span { sdu: self.sdu, offset: len }
+    }
+    #[inline]
+    fn append(&self, len: u32, to: &mut Span) -> bool {
+        let fits = self.sdu.serial == to.sdu.serial && self.offset == to.offset;
+        to.offset += len;
+        fits
+    }
+    #[inline]
+    fn finish(whole: Span) -> Option<Sdu> {
+        (whole.offset == whole.sdu.size).then_some(whole.sdu)
+    }
+}
+
+/// A data field element: an SDU or a segment of one (TS 36.322 clause 6.2.2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element<P> {
+    /// What it holds.
+    pub payload: P,
+    /// How many bytes of it [B].
+    pub len: u32,
+}
+
+/// Which part of an AMD PDU an AMD PDU segment is (TS 36.322 clauses 6.2.2.7, 6.2.2.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// SO: position of the first byte within the data field of the AMD PDU [B].
+    pub so: u32,
+    /// LSF: the last byte of the segment is the last byte of the AMD PDU.
+    pub last: bool,
+}
+
+/// A UMD PDU, AMD PDU or AMD PDU segment (TS 36.322 clauses 6.2.1.3 to 6.2.1.5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataPdu<P> {
+    /// SN, modulo the modulus of the entity.
+    pub sn: u32,
+    /// P: a status report is asked for (AM).
+    pub poll: bool,
+    /// First bit of FI is 0: the data field starts with the first byte of an SDU.
+    pub starts: bool,
+    /// Second bit of FI is 0: the data field ends with the last byte of an SDU.
+    pub ends: bool,
+    /// For an AMD PDU segment, which.
+    pub segment: Option<Segment>,
+    /// The data field.
+    pub elements: Vec<Element<P>>,
+}
+
+impl<P> DataPdu<P> {
+    /// Bytes in the data field.
+    pub fn data_len(&self) -> u32 {
+        self.elements.iter().map(|e| e.len).sum()
+    }
+}
+
+/// SOend: "up to the last byte of the AMD PDU" (TS 36.322 clause 6.2.2.19), all ones on the wire.
+pub const SO_END: u32 = u32::MAX;
+
+/// A negative acknowledgement in a STATUS PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nack {
+    /// NACK_SN.
+    pub sn: u32,
+    /// SOstart and SOend (the last missing byte, inclusive, or [`SO_END`]): only these bytes are missing.
+    pub portion: Option<(u32, u32)>,
+}
+
+/// A STATUS PDU (TS 36.322 clause 6.2.1.6).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusPdu {
+    /// ACK_SN: the next not received PDU that is not reported as missing.
+    pub ack_sn: u32,
+    /// What is missing before it.
+    pub nacks: Vec<Nack>,
+}
+
+/// Any PDU of RLC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pdu<P = Span> {
+    /// Transparent mode: one SDU, no header (TS 36.322 clause 6.2.1.2).
+    Tmd(Element<P>),
+    /// Unacknowledged mode data.
+    Umd(DataPdu<P>),
+    /// Acknowledged mode data or a segment of it.
+    Amd(DataPdu<P>),
+    /// Acknowledged mode control.
+    Status(StatusPdu),
+}
+
+impl Pdu {
+    /// Bytes on the wire under `format`.
+    pub fn size(&self, format: Format) -> u32 {
+        match self {
+            Pdu::Tmd(e) => e.len,
+            Pdu::Umd(d) | Pdu::Amd(d) => {
+                format.header(d.segment.is_some(), d.elements.len() as u32) + d.data_len()
+            }
+            Pdu::Status(s) => format.status(s),
+        }
+    }
+}
+
+/// Field widths of an entity (TS 36.322 clauses 6.2.1.3 to 6.2.1.6): all sizes of headers come from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Acknowledged mode (else unacknowledged).
+    pub acknowledged: bool,
+    /// SN: 5 or 10 bits (UM), 10 or 16 (AM).
+    pub sn_bits: u32,
+    /// LI: 11 bits, or 15 (AM).
+    pub li_bits: u32,
+}
+
+impl Format {
+    /// Unacknowledged mode with an SN of `sn_bits`.
+    pub const fn um(sn_bits: u32) -> Format {
+        Format { acknowledged: false, sn_bits, li_bits: 11 }
+    }
+    /// Acknowledged mode.
+    pub const fn am(sn_bits: u32, li_bits: u32) -> Format {
+        Format { acknowledged: true, sn_bits, li_bits }
+    }
+    /// SO, SOstart and SOend [bit].
+    pub const fn so_bits(self) -> u32 {
+        if self.sn_bits == 16 { 16 } else { 15 }
+    }
+    /// The fixed part of the header [B].
+    #[inline]
+    pub const fn fixed(self, segment: bool) -> u32 {
+        match (self.acknowledged, self.sn_bits, segment) {
+            (false, 5, _) => 1,
+            (false, ..) | (true, 10, false) => 2,
+            (true, 10, true) => 4,
+            (true, _, false) => 3,
+            (true, _, true) => 5,
+        }
+    }
+    /// The extension part for `elements` data field elements: an E and an LI for each but the last, padded to a
+    /// byte (TS 36.322 clauses 6.2.2.4, 6.2.2.5) [B].
+    #[inline]
+    pub const fn extension(self, elements: u32) -> u32 {
+        (elements.saturating_sub(1) * (1 + self.li_bits)).div_ceil(8)
+    }
+    /// The whole header of a data PDU [B].
+    #[inline]
+    pub const fn header(self, segment: bool, elements: u32) -> u32 {
+        self.fixed(segment) + self.extension(elements)
+    }
+    /// The largest data field element that is not the last.
+    #[inline]
+    pub const fn li_max(self) -> u32 {
+        (1 << self.li_bits) - 1
+    }
+    /// The largest data field whose every byte SO and SOend can name.
+    pub const fn data_max(self) -> u32 {
+        if self.acknowledged { (1 << self.so_bits()) - 1 } else { u32::MAX }
+    }
+    /// D/C, CPT, ACK_SN and E1 of a STATUS PDU [bit].
+    pub const fn status_fixed_bits(self) -> u32 {
+        1 + 3 + self.sn_bits + 1
+    }
+    /// One NACK of a STATUS PDU [bit].
+    pub const fn nack_bits(self, portion: bool) -> u32 {
+        self.sn_bits + 2 + if portion { 2 * self.so_bits() } else { 0 }
+    }
+    /// The size of a STATUS PDU [B].
+    pub fn status(self, s: &StatusPdu) -> u32 {
+        let nacks: u32 = s.nacks.iter().map(|n| self.nack_bits(n.portion.is_some())).sum();
+        (self.status_fixed_bits() + nacks).div_ceil(8)
+    }
+    /// `n` modulo 2^SN.
+    #[inline]
+    pub const fn wrap(self, n: u64) -> u32 {
+        (n & ((1 << self.sn_bits) - 1)) as u32
+    }
+    /// The number not before `base` that is `sn` modulo 2^SN: order relative to a modulus base
+    /// (TS 36.322 clause 7.1).
+    #[inline]
+    pub const fn unwrap(self, sn: u32, base: u64) -> u64 {
+        base + ((sn as u64).wrapping_sub(base) & ((1 << self.sn_bits) - 1))
+    }
+}
+
+/// A transmission opportunity as MAC announces it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Bytes for this logical channel.
+    pub bytes: u32,
+    /// What MAC adds to each RLC PDU and charges to the same bytes (its subheader: 2 or 3 bytes, TS 36.321
+    /// clause 6.1.2; the last PDU's saving is MAC's).
+    pub per_pdu: u32,
+}
+
+impl Grant {
+    /// `bytes` for RLC PDUs alone.
+    pub const fn of(bytes: u32) -> Grant {
+        Grant { bytes, per_pdu: 0 }
+    }
+    /// Room for the next PDU.
+    #[inline]
+    pub(super) const fn room(self) -> u32 {
+        self.bytes.saturating_sub(self.per_pdu)
+    }
+    /// Charges a PDU of `size`.
+    #[inline]
+    pub(super) const fn charge(&mut self, size: u32) {
+        self.bytes -= size + self.per_pdu;
+    }
+}
+
+/// What MAC asks a logical channel for (TS 36.322 clause 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferStatus {
+    /// Size of the STATUS PDU that the next opportunity would carry [B].
+    pub status: u32,
+    /// PDUs and portions pending for retransmission, with headers [B].
+    pub retransmission: u32,
+    /// SDU bytes not yet in any PDU, without headers [B].
+    pub new_data: u64,
+}
+
+impl BufferStatus {
+    /// Everything, as a buffer status report sums it.
+    pub const fn total(self) -> u64 {
+        self.status as u64 + self.retransmission as u64 + self.new_data
+    }
+}

@@ -1,0 +1,44 @@
+//! What an entity has counted since it was set up.
+
+/// Counters of an RLC entity; a re-establishment does not reset them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RlcStats {
+    /// SDUs pushed into the entity.
+    pub sdus_in: u64,
+    /// SDUs delivered to upper layers.
+    pub sdus_out: u64,
+    /// SDUs dropped in the transmission buffer, whatever the cause.
+    pub sdus_dropped: u64,
+    /// SDUs discarded at the wish of upper layers.
+    pub sdus_discarded: u64,
+    /// Data PDUs sent for the first time.
+    pub pdus_new: u64,
+    /// Data PDUs and segments sent again.
+    pub pdus_retx: u64,
+    /// Of these, AMD PDU segments.
+    pub segments_retx: u64,
+    /// STATUS PDUs sent.
+    pub status_sent: u64,
+    /// PDUs sent with a poll.
+    pub polls: u64,
+    /// Bytes of all PDUs sent, headers included [B].
+    pub bytes_sent: u64,
+    /// Data PDUs and segments received.
+    pub pdus_received: u64,
+    /// STATUS PDUs received and obeyed.
+    pub status_received: u64,
+    /// Data PDUs received before.
+    pub duplicates: u64,
+    /// Data PDUs outside the receiving window.
+    pub out_of_window: u64,
+    /// PDUs with invalid contents (TS 36.322 clause 5.5).
+    pub invalid_received: u64,
+    /// Expiries of t-PollRetransmit.
+    pub poll_timeouts: u64,
+    /// Expiries of t-Reordering.
+    pub reordering_timeouts: u64,
+    /// maxRetxThreshold was reached.
+    pub failures: u64,
+    /// Re-establishments.
+    pub reestablishments: u64,
+}

@@ -1,0 +1,108 @@
+//! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs pass as they are, without header, whole or not at all.
+
+use lasthop_units::Instant;
+
+use super::buffer::{Aqm, Backlog, TxBuffer};
+use super::config::RlcConfig;
+use super::{
+    BufferStatus, DropCause, Element, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span,
+};
+
+/// A pair of TM RLC entities.
+#[derive(Debug)]
+pub struct Tm<P: Payload = Span> {
+    buffer: TxBuffer,
+    stats: RlcStats,
+    received: std::marker::PhantomData<fn() -> P>,
+}
+
+impl<P: Payload> Tm<P> {
+    /// Entities in their initial state.
+    pub fn new(config: &RlcConfig) -> Tm<P> {
+        Tm {
+            buffer: TxBuffer::new(&config.buffer),
+            stats: RlcStats::default(),
+            received: std::marker::PhantomData,
+        }
+    }
+
+    /// Seats an active queue management in the transmission buffer.
+    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+        self.buffer.set_aqm(aqm);
+    }
+
+    /// An SDU from upper layers.
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
+        self.stats.sdus_in += 1;
+        let before = out.dropped.len();
+        self.buffer.push(now, sdu, out);
+        self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+    }
+
+    /// A transmission opportunity. Whole SDUs only; one that is larger than the whole grant waits.
+    // TS 36.322 v15.1.0 5.1.1.1.1: "submit a RLC SDU without any modification to lower layer."
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        grant: Grant,
+        pdus: &mut Vec<Pdu>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) -> u32 {
+        let mut left = grant;
+        let before = out.dropped.len();
+        while let Some((sdu, _)) = self.buffer.head(now, out) {
+            if sdu.size > left.room() {
+                break;
+            }
+            self.buffer.take(sdu.size);
+            left.charge(sdu.size);
+            self.stats.pdus_new += 1;
+            self.stats.bytes_sent += u64::from(sdu.size);
+            pdus.push(Pdu::Tmd(Element { payload: Span { sdu, offset: 0 }, len: sdu.size }));
+        }
+        self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+        grant.bytes - left.bytes
+    }
+
+    /// A PDU from lower layers.
+    pub fn receive(&mut self, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
+        let Pdu::Tmd(e) = pdu else {
+            self.stats.invalid_received += 1;
+            return;
+        };
+        self.stats.pdus_received += 1;
+        if let Some(sdu) = P::finish(e.payload.begin(e.len)) {
+            out.delivered.push(sdu);
+            self.stats.sdus_out += 1;
+        }
+    }
+
+    /// Upper layers want `serial` discarded.
+    pub fn discard(&mut self, serial: u64) -> bool {
+        let discarded = self.buffer.discard(serial).is_some();
+        self.stats.sdus_discarded += u64::from(discarded);
+        discarded
+    }
+
+    /// Re-establishment: "discard all RLC SDUs" (TS 36.322 v15.1.0 5.4).
+    pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        out.dropped.extend(self.buffer.drain().map(|(sdu, _)| (sdu, DropCause::Reestablishment)));
+        self.stats.reestablishments += 1;
+        out.events.push(RlcEvent::Reestablished);
+    }
+
+    /// What MAC would report as available for transmission.
+    pub const fn buffer_status(&self) -> BufferStatus {
+        BufferStatus { status: 0, retransmission: 0, new_data: self.buffer.backlog().bytes }
+    }
+
+    /// SDUs waiting.
+    pub const fn backlog(&self) -> Backlog {
+        self.buffer.backlog()
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> &RlcStats {
+        &self.stats
+    }
+}

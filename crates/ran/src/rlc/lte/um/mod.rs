@@ -1,0 +1,193 @@
+//! The UM RLC entities (TS 36.322 clause 4.2.1.2): one transmitting, one receiving, paired for a bearer.
+
+mod rx;
+
+use lasthop_units::Instant;
+
+use self::rx::UmRx;
+use super::am::blank;
+use super::buffer::{Aqm, Backlog, TxBuffer};
+use super::build::fill;
+use super::config::RlcConfig;
+use super::shortcuts::Shortcuts;
+use super::{
+    BufferStatus, DropCause, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span,
+};
+
+/// A pair of UM RLC entities.
+#[derive(Debug)]
+pub struct Um<P: Payload = Span> {
+    format: Format,
+    shortcuts: Shortcuts,
+    buffer: TxBuffer,
+    /// VT(US): the SN of the next UMD PDU.
+    vt_us: u64,
+    rx: UmRx<P>,
+    stats: RlcStats,
+    spare: Vec<Vec<Element<Span>>>,
+}
+
+/// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct UmState {
+    pub vt_us: u32,
+    pub vr_ur: u32,
+    pub vr_ux: u32,
+    pub vr_uh: u32,
+}
+
+impl<P: Payload> Um<P> {
+    /// Entities in their initial state.
+    pub fn new(config: &RlcConfig) -> Um<P> {
+        Um {
+            format: config.um.format(),
+            shortcuts: config.shortcuts(),
+            buffer: TxBuffer::new(&config.buffer),
+            vt_us: 0,
+            rx: UmRx::new(&config.um),
+            stats: RlcStats::default(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Seats an active queue management in the transmission buffer.
+    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+        self.buffer.set_aqm(aqm);
+    }
+
+    /// An SDU from upper layers.
+    #[inline]
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
+        self.stats.sdus_in += 1;
+        let before = out.dropped.len();
+        self.buffer.push(now, sdu, out);
+        self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+    }
+
+    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the bytes used.
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        grant: Grant,
+        pdus: &mut Vec<Pdu>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) -> u32 {
+        let mut left = grant;
+        let before = out.dropped.len();
+        while !self.buffer.is_empty() && left.room() >= self.shortcuts.data_grant_min.max(1) {
+            let mut pdu = blank(self.spare.pop().unwrap_or_default());
+            let widths = (self.format, self.shortcuts);
+            let filled = fill(now, &mut self.buffer, widths, left.room(), &mut pdu.elements, out, |_| ());
+            let Some(filled) = filled else {
+                self.spare.push(pdu.elements);
+                break;
+            };
+            // TS 36.322 v15.1.0 5.1.2.1.1: "set the SN of the UMD PDU to VT(US), and then increment VT(US) by one".
+            pdu.sn = self.format.wrap(self.vt_us);
+            self.vt_us += 1;
+            pdu.starts = filled.starts;
+            pdu.ends = filled.ends;
+            left.charge(filled.field.size());
+            self.stats.pdus_new += 1;
+            self.stats.bytes_sent += u64::from(filled.field.size());
+            pdus.push(Pdu::Umd(pdu));
+            if self.shortcuts.one_pdu_per_grant {
+                break;
+            }
+        }
+        self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+        grant.bytes - left.bytes
+    }
+
+    /// A PDU from lower layers.
+    #[inline]
+    pub fn receive(&mut self, now: Instant, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
+        self.on_time(now, out);
+        let Pdu::Umd(data) = pdu else {
+            self.stats.invalid_received += 1;
+            return;
+        };
+        let before = out.delivered.len();
+        self.rx.receive(now, data, &mut self.stats, &mut out.delivered);
+        self.stats.sdus_out += (out.delivered.len() - before) as u64;
+    }
+
+    /// When t-Reordering expires.
+    pub const fn poll_at(&self) -> Option<Instant> {
+        self.rx.t_reordering
+    }
+
+    /// Timers that have expired act.
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {
+        if self.rx.t_reordering.is_some_and(|t| t <= now) {
+            let before = out.delivered.len();
+            self.rx.on_reordering_timer(now, &mut self.stats, &mut out.delivered);
+            self.stats.sdus_out += (out.delivered.len() - before) as u64;
+        }
+    }
+
+    /// Upper layers want `serial` discarded; true if it was and will never be delivered.
+    pub fn discard(&mut self, serial: u64) -> bool {
+        let discarded = !self.shortcuts.no_discard && self.buffer.discard(serial).is_some();
+        self.stats.sdus_discarded += u64::from(discarded);
+        discarded
+    }
+
+    /// Re-establishment at the wish of upper layers.
+    // TS 36.322 v15.1.0 5.4: "if it is a transmitting UM RLC entity: discard all RLC SDUs; if it is a receiving UM RLC
+    // entity: when possible, reassemble RLC SDUs from UMD PDUs with SN < VR(UR), [...] deliver all remaining
+    // RLC SDUs [...] in ascending order of the RLC SN, if not delivered before; discard all remaining UMD PDUs".
+    pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if self.shortcuts.no_reestablishment {
+            return;
+        }
+        let before = out.delivered.len();
+        self.rx.re_establish(&mut out.delivered);
+        self.stats.sdus_out += (out.delivered.len() - before) as u64;
+        out.dropped.extend(self.buffer.drain().map(|(sdu, _)| (sdu, DropCause::Reestablishment)));
+        self.vt_us = 0;
+        self.stats.reestablishments += 1;
+        out.events.push(RlcEvent::Reestablished);
+    }
+
+    /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    pub const fn buffer_status(&self) -> BufferStatus {
+        BufferStatus { status: 0, retransmission: 0, new_data: self.buffer.backlog().bytes }
+    }
+
+    /// SDUs in no PDU yet.
+    pub const fn backlog(&self) -> Backlog {
+        self.buffer.backlog()
+    }
+
+    /// Gives a PDU's memory back.
+    pub fn recycle(&mut self, pdu: Pdu) {
+        if let Pdu::Umd(mut d) | Pdu::Amd(mut d) = pdu {
+            d.elements.clear();
+            self.spare.push(d.elements);
+        }
+    }
+
+    /// State variables, wrapped as on the wire.
+    pub const fn state(&self) -> UmState {
+        let f = self.format;
+        UmState {
+            vt_us: f.wrap(self.vt_us),
+            vr_ur: f.wrap(self.rx.vr_ur()),
+            vr_ux: f.wrap(self.rx.vr_ux),
+            vr_uh: f.wrap(self.rx.vr_uh),
+        }
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> &RlcStats {
+        &self.stats
+    }
+
+    /// Field widths.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+}

@@ -1,0 +1,123 @@
+//! Entities that talk through encoded PDUs only: whatever speaks TS 36.322 can be at the other end.
+
+use lasthop_engine::Slab;
+use lasthop_units::{Instant, PacketId};
+
+use super::codec::{Chunk, decode, encode};
+use super::{BufferStatus, Grant, Pdu, Rlc, RlcConfig, RlcEvent, RlcOutput, RlcStats, Sdu};
+
+/// An RLC entity with bytes above and bytes below.
+#[derive(Debug)]
+pub struct WireRlc {
+    rlc: Rlc<Chunk>,
+    /// SDUs of which bytes may still be sent.
+    store: Slab<PacketId, Vec<u8>>,
+    serial: u64,
+    out: RlcOutput<Vec<u8>>,
+    pdus: Vec<Pdu>,
+    /// PDUs that could not be decoded.
+    pub undecodable: u64,
+}
+
+impl WireRlc {
+    /// An entity in its initial state.
+    pub fn new(config: &RlcConfig) -> WireRlc {
+        WireRlc {
+            rlc: Rlc::new(config),
+            store: Slab::new(),
+            serial: 0,
+            out: RlcOutput::default(),
+            pdus: Vec::new(),
+            undecodable: 0,
+        }
+    }
+
+    /// An SDU from upper layers; its serial number.
+    pub fn push(&mut self, now: Instant, bytes: &[u8]) -> u64 {
+        let id = self.store.insert(bytes.to_vec());
+        let sdu = Sdu { serial: self.serial, id, size: bytes.len() as u32 };
+        self.serial += 1;
+        self.rlc.push(now, sdu, &mut self.out);
+        self.forget_finished();
+        sdu.serial
+    }
+
+    /// A transmission opportunity: encoded PDUs, at most `bytes` in all.
+    pub fn pull(&mut self, now: Instant, bytes: u32) -> Vec<Vec<u8>> {
+        self.rlc.pull(now, Grant::of(bytes), &mut self.pdus, &mut self.out);
+        let format = self.rlc.format();
+        let acknowledged = format.is_some_and(|f| f.acknowledged);
+        let mut encoded = Vec::with_capacity(self.pdus.len());
+        for pdu in self.pdus.drain(..) {
+            // Transparent mode has no header, so any format serves.
+            let widths = format.unwrap_or(super::Format::um(5));
+            let store = &mut self.store;
+            encoded.push(encode(&pdu, widths, |span, len, to| {
+                let from = span.offset as usize;
+                to.extend_from_slice(&store[span.sdu.id][from..from + len as usize]);
+                if !acknowledged && span.offset + len == span.sdu.size {
+                    store.remove(span.sdu.id);
+                }
+            }));
+            self.rlc.recycle(pdu);
+        }
+        self.forget_finished();
+        encoded
+    }
+
+    /// Bytes from lower layers. What is no PDU is discarded (TS 36.322 clause 5.5.1).
+    pub fn receive(&mut self, now: Instant, bytes: &[u8]) {
+        match decode(bytes, self.rlc.format()) {
+            Ok(pdu) => self.rlc.receive(now, &pdu, &mut self.out),
+            Err(_) => self.undecodable += 1,
+        }
+        self.forget_finished();
+    }
+
+    fn forget_finished(&mut self) {
+        for sdu in self.out.confirmed.drain(..).chain(self.out.dropped.drain(..).map(|d| d.0)) {
+            self.store.remove(sdu.id);
+        }
+    }
+
+    /// SDUs received since the last call, in order.
+    pub fn delivered(&mut self) -> std::vec::Drain<'_, Vec<u8>> {
+        self.out.delivered.drain(..)
+    }
+
+    /// Events since the last call.
+    pub fn events(&mut self) -> std::vec::Drain<'_, RlcEvent> {
+        self.out.events.drain(..)
+    }
+
+    /// When a timer expires next.
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.rlc.poll_at()
+    }
+
+    /// Timers that have expired act.
+    pub fn on_time(&mut self, now: Instant) {
+        self.rlc.on_time(now, &mut self.out);
+    }
+
+    /// Re-establishment (TS 36.322 clause 5.4).
+    pub fn re_establish(&mut self) {
+        self.rlc.re_establish(&mut self.out);
+        self.forget_finished();
+    }
+
+    /// What MAC would report as available for transmission.
+    pub fn buffer_status(&self) -> BufferStatus {
+        self.rlc.buffer_status()
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> &RlcStats {
+        self.rlc.stats()
+    }
+
+    /// SDUs whose bytes are kept.
+    pub fn held(&self) -> usize {
+        self.store.len()
+    }
+}

@@ -1,0 +1,13 @@
+//! RLC and PDCP of LTE, seen from outside. One file per question.
+
+mod lte {
+    mod adversary;
+    mod conformance_am;
+    mod conformance_am_status;
+    mod conformance_pdcp;
+    mod conformance_um;
+    mod end_to_end;
+    mod support;
+    mod vectors;
+    mod wire;
+}
