@@ -81,7 +81,8 @@ def test_stepping_without_changes_gives_the_same_results(umts: lh.Results) -> No
 
 
 def test_a_change_while_stepping_is_that_of_the_scenario() -> None:
-    changed = UMTS.replace('t = "3 s"', 't = "2 s"').replace('"20 %"', '"30 %"')
+    # `step_until` includes its instant, `[[at]]` comes before everything else of its instant: one nanosecond apart.
+    changed = UMTS.replace('t = "3 s"', 't = "2000000001 ns"').replace('"20 %"', '"30 %"')
     sim = lh.Scenario.parse(UMTS[: UMTS.index("[[at]]")] + UMTS[UMTS.index("[output]") :]).simulate()
     sim.step_until("2 s")
     sim.set("bearer.dch.downlink.bler", "30 %")
@@ -120,7 +121,7 @@ def test_progress_is_told_and_an_exception_there_stops_the_run(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (WIRED.replace('"20 ms"', '"20 Mbit/s"'), ["delay", "7", "ms"]),
+        (WIRED.replace('"20 ms"', '"20 Mbit/s"'), ["my.toml:10", "delay", "ms"]),
         (WIRED.replace("delay", "dely"), ["dely", "delay"]),
         (WIRED.replace('"5 Mbit/s"', '"-5 Mbit/s"'), ["rate"]),
         (WIRED.replace('to = "client"', 'to = "nobody"'), ["nobody"]),

@@ -45,7 +45,11 @@ class Simulation:
         self._world.step_until(t)
 
     def set(self, key: str, value: str | float | bool) -> None:
-        """Changes a runtime key now, as `[[at]]` would: `sim.set("link.wired.rate", "2 Mbit/s")`."""
+        """Changes a runtime key now: `sim.set("link.wired.rate", "2 Mbit/s")`.
+
+        It takes effect after everything that happened up to and at this instant; an `[[at]]` of the same time comes
+        before it. `lasthop describe runtime` lists what may change.
+        """
         self._world.set(key, value)
 
     def start(self, name: str) -> None:

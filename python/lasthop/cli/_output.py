@@ -49,7 +49,7 @@ def _finite(value: Any) -> Any:
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> None:
     """A plain table on stdout; columns whose index is in `right` hold numbers. In a pipe nothing is cut off."""
     console = stdout()
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = Table(box=None, pad_edge=False, show_header=any(headers), header_style="bold", padding=(0, 2, 0, 0))
     numbers = set(right)
     for i, header in enumerate(headers):
         grid.add_column(header, justify="right" if i in numbers else "left", no_wrap=i == 0, overflow="fold")

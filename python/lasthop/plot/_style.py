@@ -100,7 +100,8 @@ def line_style(index: int) -> dict[str, Any]:
 
 def legend(axes: Axes) -> None:
     """A legend when there is something to tell apart, above the axes so that it hides nothing."""
-    entries = len(axes.get_legend_handles_labels()[1])
+    labels = axes.get_legend_handles_labels()[1]
+    entries = len(labels)
     if entries < 2:
         return
     if entries > LEGEND_MOST:
@@ -110,7 +111,7 @@ def legend(axes: Axes) -> None:
         made = axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.0),
-            ncols=min(entries, 3),
+            ncols=_columns(axes, labels),
             borderaxespad=0.2,
             columnspacing=1.2,
         )
@@ -118,3 +119,10 @@ def legend(axes: Axes) -> None:
         if isinstance(handle, Line2D) and handle.get_marker() == ".":
             handle.set_markersize(6)  # a dot as small as the data's could not be seen
             handle.set_alpha(1.0)
+
+
+def _columns(axes: Axes, labels: list[str]) -> int:
+    """As many columns of labels as fit above the axes: a label takes its letters and about six more."""
+    figure = axes.get_figure(root=True)
+    letters = 15 * (figure.get_figwidth() if figure else COLUMN_INCHES)
+    return max(1, min(len(labels), 4, int(letters / (max(map(len, labels)) + 6))))
