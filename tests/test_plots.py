@@ -136,7 +136,7 @@ def test_sequence_says_what_is_missing(made_up: Results) -> None:
 def test_queues_of_links_and_bearers_are_shown_unless_always_empty(made_up: Results) -> None:
     assert legend_of(made_up.plot.queue()) == ["wired.forward", "dch.downlink"]
     assert axes_of(made_up.plot.queue("dch.*", unit="bytes")).get_ylabel() == "Queue (kB)"
-    with pytest.raises(LasthopError, match="wired.reverse"):
+    with pytest.raises(LasthopError, match=r"wired\.reverse"):
         made_up.plot.queue("nowhere")
 
 
