@@ -62,9 +62,9 @@ impl Simulation {
             Moment::Seconds(s) => {
                 return Err(crate::error::LasthopError::new_err(format!("{s} is no moment of a run")));
             }
-            Moment::Text(s) => {
-                s.parse().map_err(|e: lasthop_units::UnitError| crate::error::LasthopError::new_err(e.to_string()))?
-            }
+            Moment::Text(s) => s
+                .parse()
+                .map_err(|e: lasthop_units::UnitError| crate::error::LasthopError::new_err(e.to_string()))?,
         };
         let world = self.world()?;
         world.step_until(Instant::ZERO + t).map_err(|e| raise(&e))

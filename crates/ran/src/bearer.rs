@@ -1,6 +1,11 @@
 //! A UMTS radio bearer: PDCP and RLC at both ends, a dedicated channel per direction, and the account of SDUs.
 
+mod any;
 mod ledger;
+mod lte_pipe;
+
+pub use any::{BearerEvent, RadioBearer, RadioConfig};
+pub use lte_pipe::{GrantConfig, LtePipe, LtePipeConfig};
 
 use lasthop_units::{Instant, PacketId, Ratio};
 use schemars::JsonSchema;
@@ -62,7 +67,7 @@ pub struct BearerOutput {
     /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
     /// What happened at which end.
-    pub events: Vec<(End, RlcEvent)>,
+    pub events: Vec<(End, BearerEvent)>,
 }
 
 impl BearerOutput {
@@ -104,7 +109,10 @@ impl Bearer {
         Bearer {
             header: cfg.pdcp.header.size().0 as u32,
             rlc: [rlc(cfg.rlc.am, &cfg.downlink), rlc(cfg.rlc.am_ue.unwrap_or(cfg.rlc.am), &cfg.uplink)],
-            dch: [Dch::new(cfg.downlink, seed, entity * 2), Dch::new(cfg.uplink, seed, entity * 2 + 1)],
+            dch: [
+                Dch::new(cfg.downlink, seed, entity.wrapping_mul(2)),
+                Dch::new(cfg.uplink, seed, entity.wrapping_mul(2) | 1),
+            ],
             ledger: [Ledger::default(), Ledger::default()],
             lossy: cfg.rlc.mode != crate::rlc::RlcMode::Am,
             timers: [Instant::MAX; 2],
@@ -212,7 +220,7 @@ impl Bearer {
         let mut failed = false;
         for event in self.scratch.events.drain(..) {
             failed |= event == RlcEvent::Unrecoverable;
-            out.events.push((end, event));
+            out.events.push((end, BearerEvent::Umts(event)));
         }
         if failed {
             self.reestablish(now, out);

@@ -16,7 +16,10 @@ pub mod phy;
 pub mod rlc;
 mod sdu;
 
-pub use bearer::{Bearer, BearerConfig, BearerOutput, over_uplink_defaults};
+pub use bearer::{
+    Bearer, BearerConfig, BearerEvent, BearerOutput, GrantConfig, LtePipe, LtePipeConfig, RadioBearer,
+    RadioConfig, over_uplink_defaults,
+};
 pub use config::{ConfigError, Warning};
 pub use phy::dch::{Dch, DchConfig, DchStats};
 pub use sdu::{Direction, DropCause, End, Output, RlcEvent, Sdu};

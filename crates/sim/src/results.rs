@@ -70,8 +70,10 @@ fn file_name(def: &TableDef) -> String {
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or the day: the
 /// same scenario and seed give the same bytes.
 fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
-    let tables: serde_json::Map<String, Value> =
-        tables.iter().map(|t| (t.def.name.to_owned(), json!({"rows": t.rows, "blake3": t.content_hash}))).collect();
+    let tables: serde_json::Map<String, Value> = tables
+        .iter()
+        .map(|t| (t.def.name.to_owned(), json!({"rows": t.rows, "blake3": t.content_hash})))
+        .collect();
     let tcp: serde_json::Map<String, Value> = scenario
         .spec()
         .flow

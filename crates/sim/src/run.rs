@@ -97,7 +97,7 @@ pub fn run_many(
         }
     });
 
-    let results = slots.into_iter().map(|slot| slot.into_inner().ok().flatten().unwrap_or(Err(Error::Stopped)));
+    let results =
+        slots.into_iter().map(|slot| slot.into_inner().ok().flatten().unwrap_or(Err(Error::Stopped)));
     results.collect()
 }
-

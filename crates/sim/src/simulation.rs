@@ -45,13 +45,22 @@ impl Simulation {
     /// Lets everything happen up to and including `t`, at most up to the scenario's end.
     ///
     /// # Errors
-    /// `t` lies in the past; a table that cannot be written.
+    /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on a way that has
+    /// neither rate nor delay).
     pub fn step_until(&mut self, t: Instant) -> Result<(), Error> {
+        self.step(t, u64::MAX).map(|_| ())
+    }
+
+    /// As [`Simulation::step_until`], but no more than `budget` events: false when those were used up before `t`.
+    ///
+    /// # Errors
+    /// As [`Simulation::step_until`].
+    pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         if t < self.now() {
             return Err(Error::input(format!("cannot step back to {t}: it is {} already", self.now())));
         }
-        self.world.step_until(t.min(self.world.end()));
-        self.world.take_write_error().map_or(Ok(()), Err)
+        let arrived = self.world.step(t.min(self.world.end()), budget)?;
+        self.world.take_write_error().map_or(Ok(arrived), Err)
     }
 
     /// Changes a runtime key now, as `[[at]]` would.

@@ -27,8 +27,10 @@ pub fn load(path: &Path) -> Result<Trace, Error> {
 /// # Errors
 /// An unknown format name, a mistake in the trace, a file that cannot be read or written.
 pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Value, Error> {
-    let format: Option<TraceFormat> =
-        format.map(str::parse).transpose().map_err(|e: lasthop_net::UnknownName| Error::input(e.to_string()))?;
+    let format: Option<TraceFormat> = format
+        .map(str::parse)
+        .transpose()
+        .map_err(|e: lasthop_net::UnknownName| Error::input(e.to_string()))?;
     let file = File::open(src).map_err(|e| Error::file("read", src, e))?;
     let imported =
         import(BufReader::new(file), format).map_err(|e| Error::input(format!("{}: {e}", src.display())))?;

@@ -73,7 +73,11 @@ impl Grammar {
         let text = input.trim();
         let split = number_end(text);
         let Ok(number) = text[..split].replace('_', "").parse::<f64>() else {
-            return Err(UnitError::NoNumber { input: input.to_owned(), what: self.what, example: self.example });
+            return Err(UnitError::NoNumber {
+                input: input.to_owned(),
+                what: self.what,
+                example: self.example,
+            });
         };
         let unit = text[split..].trim();
         if unit.is_empty() && !self.units.iter().any(|(u, _)| u.is_empty()) {
@@ -94,7 +98,11 @@ impl Grammar {
         };
         let value = number * factor;
         if !(self.min..=self.max).contains(&value) {
-            return Err(UnitError::OutOfRange { input: input.to_owned(), what: self.what, range: self.range });
+            return Err(UnitError::OutOfRange {
+                input: input.to_owned(),
+                what: self.what,
+                range: self.range,
+            });
         }
         Ok(value)
     }

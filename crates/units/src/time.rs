@@ -241,7 +241,8 @@ mod tests {
 
     #[test]
     fn times_are_read_and_printed_without_loss() {
-        for (text, ns) in [("0.1 ms", 100_000), ("29ms", 29_000_000), ("1000 s", 1_000_000_000_000), ("0 s", 0)]
+        for (text, ns) in
+            [("0.1 ms", 100_000), ("29ms", 29_000_000), ("1000 s", 1_000_000_000_000), ("0 s", 0)]
         {
             let d: Duration = text.parse().unwrap();
             assert_eq!(d.0, ns, "{text}");

@@ -34,10 +34,14 @@ impl Folder {
             )));
         }
         let Some(name) = path.file_name() else {
-            return Err(Error::input(format!("{} cannot be a result folder: it has no name", path.display())));
+            return Err(Error::input(format!(
+                "{} cannot be a result folder: it has no name",
+                path.display()
+            )));
         };
         // The process id keeps two runs that were given one name from writing into each other's files.
-        let partial = path.with_file_name(format!("{}.{}.partial", name.to_string_lossy(), std::process::id()));
+        let partial =
+            path.with_file_name(format!("{}.{}.partial", name.to_string_lossy(), std::process::id()));
         if partial.exists() {
             fs::remove_dir_all(&partial).map_err(|e| Error::file("clear", &partial, e))?;
         }

@@ -29,6 +29,10 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("link.*.reverse.jitter", "jitter of the direction back"),
     ("bearer.*.downlink.bler", "block error rate of a bearer's downlink"),
     ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
+    ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
+    ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
+    ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
+    ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
 ];
 
 impl Scenario {
@@ -100,7 +104,9 @@ impl Scenario {
                 let names = self.spec.flow.keys().map(|f| format!("flow.{f}"));
                 let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
                 let d = self.complaint(index, "", format!("nothing is called `{name}`"));
-                return Err(Error::Input(d.help_opt(near.or(Some("flows can be started and stopped".into()))).into()));
+                return Err(Error::Input(
+                    d.help_opt(near.or(Some("flows can be started and stopped".into()))).into(),
+                ));
             };
             actions.push(make(flow.to_owned()));
         }

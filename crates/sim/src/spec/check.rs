@@ -26,14 +26,18 @@ pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let flows: u64 = spec.flow.values().map(|f| u64::from(f.count)).sum();
     if flows > MAX_FLOWS {
         found.push(
-            doc.error_at("flow", format!("{flows} flows: at most {MAX_FLOWS} fit in a run")).help("lower `count`"),
+            doc.error_at("flow", format!("{flows} flows: at most {MAX_FLOWS} fit in a run"))
+                .help("lower `count`"),
         );
     }
     for (i, at) in spec.at.iter().enumerate() {
         if at.t > spec.scenario.duration {
             found.push(
-                doc.warning_at(&format!("at.{i}.t"), format!("{} is after the end: this never happens", at.t))
-                    .help(format!("the run lasts {}", spec.scenario.duration)),
+                doc.warning_at(
+                    &format!("at.{i}.t"),
+                    format!("{} is after the end: this never happens", at.t),
+                )
+                .help(format!("the run lasts {}", spec.scenario.duration)),
             );
         }
     }
@@ -49,7 +53,9 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         );
     }
     if g.duration.is_zero() {
-        found.push(doc.error_at("scenario.duration", "a run of no time shows nothing").help("such as \"60 s\""));
+        found.push(
+            doc.error_at("scenario.duration", "a run of no time shows nothing").help("such as \"60 s\""),
+        );
     }
     if spec.output.interval < Duration::from_micros(100) {
         found.push(
@@ -58,7 +64,9 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         );
     }
     if spec.flow.is_empty() {
-        found.push(doc.warning_at("scenario", "no flow: nothing will be sent").help("add a `[flow.<name>]` table"));
+        found.push(
+            doc.warning_at("scenario", "no flow: nothing will be sent").help("add a `[flow.<name>]` table"),
+        );
     }
 }
 
@@ -91,13 +99,20 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         check_mtu(link.mtu, &format!("{path}.mtu"), doc, found);
         let own = [
             (path.clone(), link.rate.is_some() && link.trace.is_some()),
-            (format!("{path}.forward"), link.forward.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some())),
-            (format!("{path}.reverse"), link.reverse.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some())),
+            (
+                format!("{path}.forward"),
+                link.forward.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some()),
+            ),
+            (
+                format!("{path}.reverse"),
+                link.reverse.as_ref().is_some_and(|d| d.rate.is_some() && d.trace.is_some()),
+            ),
         ];
         for (at, both) in own {
             if both {
                 found.push(
-                    doc.error_at(&format!("{at}.trace"), "`rate` and `trace` exclude each other").help("keep one"),
+                    doc.error_at(&format!("{at}.trace"), "`rate` and `trace` exclude each other")
+                        .help("keep one"),
                 );
             }
         }
@@ -116,7 +131,9 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 found.push(
                     doc.warning_at(
                         &format!("{path}.queue"),
-                        format!("the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}"),
+                        format!(
+                            "the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}"
+                        ),
                     )
                     .help("one flow alone will not fill the link"),
                 );
@@ -128,10 +145,9 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, bearer) in &spec.bearer {
         let path = format!("bearer.{}", crate::config::dotted([name]));
-        let BearerSpec::Umts(b) = bearer;
-        check_ends(&b.between, &format!("{path}.between"), doc, found);
-        check_mtu(b.mtu, &format!("{path}.mtu"), doc, found);
-        match b.config().validate() {
+        check_ends(bearer.between(), &format!("{path}.between"), doc, found);
+        check_mtu(bearer.mtu(), &format!("{path}.mtu"), doc, found);
+        match bearer.validate() {
             Ok(warnings) => {
                 for w in warnings {
                     found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
@@ -145,14 +161,14 @@ fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
 /// Every node that a link or bearer names.
 pub fn nodes(spec: &Spec) -> BTreeSet<&str> {
     let links = spec.link.values().flat_map(|l| &l.between);
-    let bearers = spec.bearer.values().flat_map(|BearerSpec::Umts(b)| &b.between);
+    let bearers = spec.bearer.values().flat_map(BearerSpec::between);
     links.chain(bearers).map(String::as_str).collect()
 }
 
 /// Can `to` be reached from `from`? Links and bearers go both ways.
 fn connected(spec: &Spec, from: &str, to: &str) -> bool {
     let links = spec.link.values().map(|l| &l.between);
-    let bearers = spec.bearer.values().map(|BearerSpec::Umts(b)| &b.between);
+    let bearers = spec.bearer.values().map(BearerSpec::between);
     let edges: Vec<&[String; 2]> = links.chain(bearers).collect();
     let mut reached = BTreeSet::from([from]);
     loop {
@@ -193,8 +209,11 @@ fn check_flow(
         found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
     } else if known && !connected(spec, &flow.from, &flow.to) {
         found.push(
-            doc.error_at(&format!("{path}.to"), format!("no way leads from `{}` to `{}`", flow.from, flow.to))
-                .help("add a link or bearer between their parts of the network"),
+            doc.error_at(
+                &format!("{path}.to"),
+                format!("no way leads from `{}` to `{}`", flow.from, flow.to),
+            )
+            .help("add a link or bearer between their parts of the network"),
         );
     }
     if flow.count == 0 {
@@ -221,8 +240,11 @@ fn check_flow(
         Transport::Udp => {
             if doc.get(&format!("{path}.tcp")).is_some() {
                 found.push(
-                    doc.error_at_key(&format!("{path}.tcp"), "a UDP flow has no TCP: this table does nothing")
-                        .warning(),
+                    doc.error_at_key(
+                        &format!("{path}.tcp"),
+                        "a UDP flow has no TCP: this table does nothing",
+                    )
+                    .warning(),
                 );
             }
         }

@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_direction_takes_its_own_keys_then_the_links() {
-        let l = link("between = ['a', 'b']\nrate = '1 Mbit/s'\ndelay = '5 ms'\nreverse = { rate = '2 Mbit/s' }");
+        let l =
+            link("between = ['a', 'b']\nrate = '1 Mbit/s'\ndelay = '5 ms'\nreverse = { rate = '2 Mbit/s' }");
         assert_eq!(l.direction(true).rate, Some(Bitrate(1_000_000)));
         let back = l.direction(false);
         assert_eq!((back.rate, back.delay), (Some(Bitrate(2_000_000)), Duration::from_millis(5)));

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use lasthop_net::app::AppConfig;
 use lasthop_ran::pdcp::PdcpConfig;
 use lasthop_ran::rlc::RlcConfig;
-use lasthop_ran::{BearerConfig, DchConfig};
+use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
 use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,74 @@ fn one() -> u64 {
 pub enum BearerSpec {
     /// A UMTS dedicated channel (DCH) with PDCP and RLC.
     Umts(UmtsBearerSpec),
+    /// PDCP and RLC of LTE over a channel that grants a block every TTI and loses some; no cell around it.
+    LteRlc(LteRlcBearerSpec),
+}
+
+impl BearerSpec {
+    /// The two ends: network side first.
+    pub const fn between(&self) -> &[String; 2] {
+        match self {
+            BearerSpec::Umts(b) => &b.between,
+            BearerSpec::LteRlc(b) => &b.between,
+        }
+    }
+    /// Largest IP packet that the bearer takes.
+    pub const fn mtu(&self) -> lasthop_units::Bytes {
+        match self {
+            BearerSpec::Umts(b) => b.mtu,
+            BearerSpec::LteRlc(b) => b.mtu,
+        }
+    }
+    /// What the bearer itself needs to know.
+    pub fn config(&self) -> RadioConfig {
+        match self {
+            BearerSpec::Umts(b) => RadioConfig::Umts(Box::new(b.config())),
+            BearerSpec::LteRlc(b) => RadioConfig::LtePipe(Box::new(b.config())),
+        }
+    }
+    /// Refuses what cannot work, naming the key; warns of known traps.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        match self {
+            BearerSpec::Umts(b) => b.config().validate(),
+            BearerSpec::LteRlc(b) => b.config().validate(),
+        }
+    }
+}
+
+/// PDCP and RLC of LTE over a channel of grants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LteRlcBearerSpec {
+    /// The two ends: network side (eNB) first, UE second. Downlink is from first to second.
+    pub between: [String; 2],
+    /// Largest IP packet that the bearer takes; larger ones are fragmented.
+    #[serde(default = "ethernet_mtu")]
+    pub mtu: lasthop_units::Bytes,
+    /// The channel from the network to the UE.
+    #[serde(default)]
+    pub downlink: GrantConfig,
+    /// The channel from the UE to the network.
+    #[serde(default)]
+    pub uplink: GrantConfig,
+    /// PDCP at both ends.
+    #[serde(default)]
+    pub pdcp: lasthop_ran::pdcp::lte::PdcpConfig,
+    /// RLC at both ends.
+    #[serde(default)]
+    pub rlc: lasthop_ran::rlc::lte::RlcConfig,
+}
+
+impl LteRlcBearerSpec {
+    /// What the bearer itself needs to know.
+    pub fn config(&self) -> LtePipeConfig {
+        LtePipeConfig {
+            downlink: self.downlink,
+            uplink: self.uplink,
+            pdcp: self.pdcp.clone(),
+            rlc: self.rlc.clone(),
+        }
+    }
 }
 
 /// A UMTS radio bearer on a dedicated channel.

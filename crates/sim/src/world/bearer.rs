@@ -1,7 +1,7 @@
 //! Radio bearers in the world: packets in and out, and the three kinds of moments at which a bearer wants to be
 //! called.
 
-use lasthop_ran::{Bearer, BearerOutput, Direction, End as BearerEnd};
+use lasthop_ran::{BearerOutput, Direction, End as BearerEnd, RadioBearer};
 use lasthop_units::{BearerId, Instant, NodeId, PacketId};
 
 use super::World;
@@ -11,7 +11,7 @@ use super::packet::Place;
 /// A bearer, wired into the world.
 pub struct BearerHop {
     pub name: Box<str>,
-    pub bearer: Bearer,
+    pub bearer: RadioBearer,
     /// Node at the network's end and at the UE's.
     nodes: [NodeId; 2],
     pub mtu: u32,
@@ -21,7 +21,7 @@ pub struct BearerHop {
 }
 
 impl BearerHop {
-    pub fn new(name: &str, bearer: Bearer, nodes: [NodeId; 2], mtu: u32) -> BearerHop {
+    pub fn new(name: &str, bearer: RadioBearer, nodes: [NodeId; 2], mtu: u32) -> BearerHop {
         BearerHop {
             name: name.into(),
             bearer,

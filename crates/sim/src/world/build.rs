@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
-use lasthop_net::{FlowMonitor, PipeOut};
 use lasthop_net::app::App;
-use lasthop_ran::{Bearer, BearerOutput, End as BearerEnd};
+use lasthop_net::{FlowMonitor, PipeOut};
+use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::Endpoint;
 use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, Seq};
 
@@ -55,6 +55,7 @@ impl World {
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             changes: Vec::new(),
+            progress: None,
             probes: Probes::open(spec, sink)?,
             pipe_output: PipeOut::default(),
             hop_output: PipeOut::default(),
@@ -122,7 +123,13 @@ impl Builder {
         id
     }
 
-    fn add_direction(&mut self, scenario: &Scenario, name: &str, link: &crate::spec::LinkSpec, forward: bool) {
+    fn add_direction(
+        &mut self,
+        scenario: &Scenario,
+        name: &str,
+        link: &crate::spec::LinkSpec,
+        forward: bool,
+    ) {
         let (a, b) = (self.node(&link.between[0]), self.node(&link.between[1]));
         let (from, to, side) = if forward { (a, b, "forward") } else { (b, a, "reverse") };
         let config = link.direction(forward);
@@ -139,11 +146,10 @@ impl Builder {
     }
 
     fn add_bearer(&mut self, name: &str, spec: &BearerSpec) {
-        let BearerSpec::Umts(umts) = spec;
-        let network = self.node(&umts.between[0]);
-        let ue = self.node(&umts.between[1]);
-        let bearer = Bearer::new(&umts.config(), self.seed, name_key(&format!("bearer/{name}")));
-        let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], umts.mtu.0 as u32));
+        let network = self.node(&spec.between()[0]);
+        let ue = self.node(&spec.between()[1]);
+        let bearer = RadioBearer::new(&spec.config(), self.seed, name_key(&format!("bearer/{name}")));
+        let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], spec.mtu().0 as u32));
         self.edges.push(Edge { from: network, to: ue, port: Port::Bearer(id, BearerEnd::Network) });
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }
@@ -165,14 +171,13 @@ impl Builder {
             self.starts.push((id, group.to_owned(), start));
         }
     }
-
 }
 
 /// Both endpoints of a TCP flow.
 fn sockets(spec: &FlowSpec, isn: [Seq; 2]) -> Transport {
     // The scenario's check has resolved these options already: they are right.
     let config = spec.tcp.resolve().unwrap_or_else(|e| unreachable!("checked before: {e}"));
-    let socket = |isn| Socket { endpoint: Endpoint::new(config.clone(), isn), wake: Wake::default(), told: 0 };
+    let socket =
+        |isn| Socket { endpoint: Endpoint::new(config.clone(), isn), wake: Wake::default(), told: 0 };
     Transport::Tcp(Box::new(isn.map(socket)))
 }
-

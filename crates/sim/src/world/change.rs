@@ -1,6 +1,5 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
-use lasthop_ran::Direction;
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -67,12 +66,8 @@ impl World {
     }
 
     fn change_bearer(&mut self, name: &str, spec: &BearerSpec) {
-        let BearerSpec::Umts(umts) = spec;
-        let config = umts.config();
         let found = self.bearers.enumerate().find(|(_, b)| &*b.name == name).map(|(id, _)| id);
         let Some(id) = found else { return };
-        for (direction, channel) in [(Direction::Downlink, config.downlink), (Direction::Uplink, config.uplink)] {
-            self.bearers[id].bearer.set_bler(direction, channel.bler);
-        }
+        self.bearers[id].bearer.reconfigure(&spec.config());
     }
 }

@@ -1,7 +1,7 @@
 //! Fragmentation on the way, all-or-nothing reassembly at the destination.
 
-use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
 use lasthop_net::DropCause;
+use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
 use lasthop_units::{Instant, NodeId, PacketId};
 
 use super::World;

@@ -4,6 +4,7 @@
 //! the plain outputs of one entity to the next. No entity knows another.
 
 mod account;
+mod audit;
 mod bearer;
 mod build;
 mod change;
@@ -23,9 +24,10 @@ pub use account::{Account, Tally};
 pub use change::Action;
 pub use event::{End, Event, Wake};
 pub use flow::Flow;
-pub use packet::{Packet, Payload};
 pub use flow::Transport as FlowTransport;
+pub use packet::{Packet, Payload};
 
+use crate::error::Error;
 use crate::probe::Probes;
 use bearer::BearerHop;
 use fragment::NodeReassembly;
@@ -37,6 +39,9 @@ struct Node {
     name: Box<str>,
     reassembly: NodeReassembly,
 }
+
+/// Every so many events it is looked whether time has moved (a power of two, so that the question costs nothing).
+const STANDSTILL: u64 = 1 << 24;
 
 /// A run in progress.
 pub struct World {
@@ -53,6 +58,8 @@ pub struct World {
     pub(crate) flows: IndexVec<FlowId, Flow>,
     pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
+    /// Where time was when it was last looked whether it moves.
+    progress: Option<Instant>,
     pub(crate) probes: Probes,
     /// Reused between calls: no entity allocates for its output.
     pipe_output: PipeOut,
@@ -79,13 +86,39 @@ impl World {
         &self.account
     }
 
-    /// Lets everything happen up to and including `t`.
-    pub fn step_until(&mut self, t: Instant) {
+    /// Lets everything happen up to and including `t`, but no more than `budget` events: false when those were used
+    /// up first.
+    ///
+    /// # Errors
+    /// Time stands still: millions of events belong to one instant.
+    pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
+        let limit = self.queue.events_taken().saturating_add(budget);
         while let Some((now, event)) = self.queue.pop_until(t) {
             self.dispatch(now, event);
             self.account.check(self.packets.len());
+            let taken = self.queue.events_taken();
+            if taken.is_multiple_of(STANDSTILL) {
+                self.check_progress(now)?;
+            }
+            if taken >= limit {
+                return Ok(false);
+            }
         }
         self.queue.advance_to(t);
+        Ok(true)
+    }
+
+    #[cold]
+    fn check_progress(&mut self, now: Instant) -> Result<(), Error> {
+        if self.progress.replace(now) != Some(now) {
+            return Ok(());
+        }
+        let mut d = crate::config::Diagnostic::error(
+            "",
+            format!("time stands still at {now}: {} million events belong to this instant", STANDSTILL >> 20),
+        );
+        d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
+        Err(d.into())
     }
 
     #[inline]
@@ -125,4 +158,3 @@ impl World {
 pub(crate) fn name_key(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
-

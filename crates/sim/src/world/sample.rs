@@ -1,6 +1,6 @@
 //! What goes into the tables, and when.
 
-use lasthop_ran::{Direction, RlcEvent};
+use lasthop_ran::{BearerEvent, Direction};
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
@@ -67,8 +67,8 @@ impl World {
         let time = now.as_secs_f64();
         for b in self.bearers.iter() {
             for direction in Direction::BOTH {
-                let sender = b.bearer.rlc(direction.sender()).stats();
-                let receiver = b.bearer.rlc(direction.sender().peer()).stats();
+                let sender = b.bearer.rlc_stats(direction.sender());
+                let receiver = b.bearer.rlc_stats(direction.sender().peer());
                 if let Some(table) = &mut self.probes.rlc {
                     table
                         .row()
@@ -89,7 +89,7 @@ impl World {
                         .end();
                 }
                 if let Some(table) = &mut self.probes.mac {
-                    let dch = b.bearer.dch(direction).stats();
+                    let dch = b.bearer.channel_stats(direction);
                     table
                         .row()
                         .f64(time)
@@ -136,7 +136,9 @@ impl World {
     /// A row of the `tcp` table.
     pub(super) fn note_tcp(&mut self, now: Instant, flow: FlowId, trigger: &str) {
         let f = &self.flows[flow];
-        let (Some(table), Some(endpoint), Some(_)) = (&mut self.probes.tcp, f.sender(), f.started) else { return };
+        let (Some(table), Some(endpoint), Some(_)) = (&mut self.probes.tcp, f.sender(), f.started) else {
+            return;
+        };
         let sample = (trigger != "interval" && f.fresh_sample).then(|| endpoint.last_rtt_sample()).flatten();
         tcp_row(table, now, &f.name, trigger, &endpoint.info(), sample.map(|s| s.0 as f64 / 1e3));
     }
@@ -175,7 +177,8 @@ impl World {
     pub(super) fn note_packet(&mut self, now: Instant, id: PacketId, place: &str, event: &str) {
         let packet = &self.packets[id];
         let f = &mut self.flows[packet.flow];
-        let (mut seq, mut ack, mut flags, mut again, len) = (None, None, None, None, payload_len(&packet.payload));
+        let (mut seq, mut ack, mut flags, mut again, len) =
+            (None, None, None, None, payload_len(&packet.payload));
         if let Payload::Tcp(to, segment) = &packet.payload {
             let from = to.other();
             let [isn, peer_isn] = [f.isn[from as usize], f.isn[*to as usize]];
@@ -241,13 +244,27 @@ impl World {
 
     /// A row of the `events` table about a flow.
     #[cold]
-    pub(super) fn note_flow(&mut self, now: Instant, flow: FlowId, kind: &str, value: Option<f64>, detail: &str) {
+    pub(super) fn note_flow(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        kind: &str,
+        value: Option<f64>,
+        detail: &str,
+    ) {
         let source = format!("flow/{}", self.flows[flow].name);
         self.note_event(now, &source, kind, value, detail);
     }
 
     #[cold]
-    pub(super) fn note_event(&mut self, now: Instant, source: &str, kind: &str, value: Option<f64>, detail: &str) {
+    pub(super) fn note_event(
+        &mut self,
+        now: Instant,
+        source: &str,
+        kind: &str,
+        value: Option<f64>,
+        detail: &str,
+    ) {
         self.probes
             .events
             .row()
@@ -279,7 +296,10 @@ impl World {
             TcpEvent::Reset => ("reset", None),
         };
         self.note_flow(now, flow, kind, value, side);
-        if matches!(event, TcpEvent::RtoFired { .. }) && side == "sender" && self.probes.sampling == TcpSampling::Ack {
+        if matches!(event, TcpEvent::RtoFired { .. })
+            && side == "sender"
+            && self.probes.sampling == TcpSampling::Ack
+        {
             self.flows[flow].fresh_sample = false;
             self.note_tcp(now, flow, "rto");
         }
@@ -287,11 +307,14 @@ impl World {
 
     /// What a bearer reported.
     #[cold]
-    pub(super) fn note_rlc_event(&mut self, now: Instant, bearer: &str, end: lasthop_ran::End, event: RlcEvent) {
-        let value = match event {
-            RlcEvent::Discarded(n) => Some(f64::from(n)),
-            _ => None,
-        };
+    pub(super) fn note_rlc_event(
+        &mut self,
+        now: Instant,
+        bearer: &str,
+        end: lasthop_ran::End,
+        event: BearerEvent,
+    ) {
+        let value = event.value().map(f64::from);
         let side = match end {
             lasthop_ran::End::Network => "network",
             lasthop_ran::End::Ue => "ue",

@@ -164,7 +164,9 @@ impl World {
                 AppAction::Write { end, bytes } => {
                     if let Transport::Tcp(sockets) = &mut self.flows[flow].transport {
                         let accepted = sockets[end as usize].endpoint.write(now, bytes);
-                        debug_assert!(accepted == bytes || !sockets[end as usize].endpoint.state().may_send());
+                        debug_assert!(
+                            accepted == bytes || !sockets[end as usize].endpoint.state().may_send()
+                        );
                     }
                     touched[end as usize] = true;
                 }

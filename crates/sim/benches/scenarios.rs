@@ -1,0 +1,269 @@
+//! Speed of fixed scenarios (`make bench`): a table, and `target/bench.json` with one object a case.
+//!
+//! Each case runs in a process of its own, so that the peak memory is its own. Instructions are counted by valgrind,
+//! where it is installed, on a shortened run: repeatable, whatever else the machine does.
+#![allow(clippy::disallowed_types)] // the one place with a wall clock
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use lasthop_sim::{Error, RunOutput, Scenario, run, run_many};
+use serde_json::{Value, json};
+
+/// A fixed scenario or a set of them.
+struct Case {
+    name: &'static str,
+    /// Scenarios of the timed run.
+    full: fn() -> Result<Vec<Scenario>, Error>,
+    /// The scenario whose instructions are counted, if any.
+    short: Option<fn() -> Result<Vec<Scenario>, Error>>,
+    /// Runs at a time; 0: every core.
+    jobs: usize,
+    /// The timed run is repeated so often, and the fastest counts.
+    times: usize,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "dumbbell1", full: || dumbbell(1, 60), short: Some(|| dumbbell(1, 2)), jobs: 1, times: 3 },
+    Case {
+        name: "dumbbell10",
+        full: || dumbbell(10, 60),
+        short: Some(|| dumbbell(10, 2)),
+        jobs: 1,
+        times: 3,
+    },
+    Case { name: "umts-am", full: || umts(1000), short: Some(|| umts(20)), jobs: 1, times: 3 },
+    Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
+];
+
+/// One bottleneck of 100 Mbit/s and 40 ms round trip; its queue holds one bandwidth-delay product, 500 kB.
+fn dumbbell(flows: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "dumbbell{flows}"
+duration = "{seconds} s"
+[link.bottleneck]
+between = ["server", "client"]
+rate = "100 Mbit/s"
+delay = "20 ms"
+queue = {{ kind = "droptail", packets = 333 }}
+reverse = {{ rate = "1 Gbit/s" }}
+[flow.download]
+from = "server"
+to = "client"
+count = {flows}
+stagger = "10 ms"
+app = "bulk"
+[flow.download.tcp]
+profile = "rfc"
+cc = "reno"
+recovery = "sack"
+[output]
+tcp = "off"
+queues = false
+radio = false
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// A download over one UMTS bearer in acknowledged mode that loses 5 % of its blocks.
+fn umts(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    study_scenario("reno", "5 %", 1, seconds).map(|s| vec![s])
+}
+
+/// The full form of the study `umts-vegas` in its calibrated set, without its sensitivity runs.
+fn study() -> Result<Vec<Scenario>, Error> {
+    let mut all = Vec::new();
+    for cc in ["reno", "vegas"] {
+        for bler in ["0 %", "5 %", "10 %", "15 %", "20 %", "25 %", "30 %"] {
+            for seed in 1..=10 {
+                all.push(study_scenario(cc, bler, seed, 1000)?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn study_scenario(cc: &str, bler: &str, seed: u32, seconds: u32) -> Result<Scenario, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "umts-{cc}"
+duration = "{seconds} s"
+seed = {seed}
+[link.wired]
+between = ["server", "rnc"]
+rate = "10 Mbit/s"
+delay = "28 ms"
+[bearer.dch]
+kind = "umts"
+between = ["rnc", "ue"]
+downlink = {{ tti = "10 ms", blocks = 12, bler = "{bler}", iub_delay = "1 ms" }}
+uplink = {{ tti = "20 ms", blocks = 4, bler = "{bler}", iub_delay = "1 ms" }}
+[bearer.dch.rlc]
+mode = "am"
+[bearer.dch.rlc.am]
+tx_window = 4095
+rx_window = 4095
+timer_poll = "100 ms"
+timer_status_prohibit = "60 ms"
+poll_window = "50 %"
+poll_window_repeat = 128
+on_max_dat = "unlimited"
+buffer_bytes = "0 B"
+[flow.ftp]
+from = "server"
+to = "ue"
+app = "bulk"
+[flow.ftp.tcp]
+profile = "ns2"
+cc = "{cc}"
+max_window = 64
+[output]
+tcp = "off"
+queues = false
+interval = "10 s"
+"#
+    ))
+}
+
+fn parse(text: &str) -> Result<Scenario, Error> {
+    Scenario::parse(text, "bench.toml", Path::new(""), &[])
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let done = match arguments.as_slice() {
+        [how, name] if how == "case" => inner(name, false),
+        [how, name] if how == "count" => inner(name, true),
+        names => outer(names),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("bench: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// In a process of its own: runs a case and prints its figures as one line of JSON; or, to be counted, only runs
+/// its short form.
+fn inner(name: &str, count: bool) -> Outcome<()> {
+    let case = CASES.iter().find(|c| c.name == name).ok_or("no such case")?;
+    if count {
+        let short = case.short.ok_or("this case has no short form")?;
+        run(&short()?[0], None, &mut |_| true)?;
+        return Ok(());
+    }
+    let scenarios = (case.full)()?;
+    let mut fastest = f64::INFINITY;
+    let mut figures = json!(null);
+    for _ in 0..case.times {
+        let begin = Instant::now();
+        let outputs = if let [one] = scenarios.as_slice() {
+            vec![run(one, None, &mut |_| true)?]
+        } else {
+            run_many(&scenarios, case.jobs, None, &mut |_, _| true)?
+        };
+        let seconds = begin.elapsed().as_secs_f64();
+        if seconds < fastest {
+            fastest = seconds;
+            figures = measured(name, &outputs, seconds)?;
+        }
+    }
+    println!("{figures}");
+    Ok(())
+}
+
+fn measured(name: &str, outputs: &[RunOutput], seconds: f64) -> Outcome<Value> {
+    let (mut simulated, mut events, mut segments) = (0.0, 0, 0);
+    for output in outputs {
+        simulated += output.summary()["duration_s"].as_f64().unwrap_or(0.0);
+        events += output.summary()["events"].as_u64().unwrap_or(0);
+        segments += delivered_segments(output)?;
+    }
+    Ok(json!({
+        "name": name,
+        "sim_s_per_s": simulated / seconds,
+        "events_per_s": events as f64 / seconds,
+        "ns_per_segment": seconds * 1e9 / segments as f64,
+        "peak_rss_mib": peak_rss_mib(),
+        "instructions": null,
+        "seconds": seconds,
+        "events": events,
+        "segments": segments,
+    }))
+}
+
+fn delivered_segments(output: &RunOutput) -> Outcome<u64> {
+    let (batches, _) = output.table("flows")?;
+    let mut sum = 0;
+    for batch in &batches {
+        let column = batch.column_by_name("rx_packets").ok_or("no column rx_packets")?;
+        let numbers = column.as_any().downcast_ref::<arrow::array::UInt64Array>().ok_or("not a number")?;
+        sum += numbers.iter().flatten().sum::<u64>();
+    }
+    Ok(sum)
+}
+
+/// Largest resident memory of this process, where the system tells it.
+fn peak_rss_mib() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+}
+
+/// Runs the cases (all, or those that are named), each in a process of its own; prints the table and writes the file.
+fn outer(names: &[String]) -> Outcome<()> {
+    let me = std::env::current_exe()?;
+    let mut all = Vec::new();
+    println!(
+        "{:<18} {:>10} {:>12} {:>11} {:>9} {:>14} {:>8}",
+        "case", "sim s/s", "events/s", "ns/segment", "RSS MiB", "instructions", "s"
+    );
+    for case in CASES.iter().filter(|c| names.is_empty() || names.iter().any(|n| n == c.name)) {
+        let output = Command::new(&me).args(["case", case.name]).output()?;
+        if !output.status.success() {
+            return Err(format!("{}: {}", case.name, String::from_utf8_lossy(&output.stderr)).into());
+        }
+        let mut figures: Value = serde_json::from_slice(&output.stdout)?;
+        figures["instructions"] = json!(case.short.and_then(|_| instructions(&me, case.name)));
+        let n = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
+        let counted = figures["instructions"].as_u64().map_or_else(|| "-".to_owned(), |i| i.to_string());
+        println!(
+            "{:<18} {:>10.1} {:>12.0} {:>11.0} {:>9.1} {:>14} {:>8.2}",
+            case.name,
+            n("sim_s_per_s"),
+            n("events_per_s"),
+            n("ns_per_segment"),
+            n("peak_rss_mib"),
+            counted,
+            n("seconds"),
+        );
+        all.push(figures);
+    }
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench.json");
+    fs::write(&path, format!("{}\n", serde_json::to_string_pretty(&all)?))?;
+    println!("target/bench.json");
+    Ok(())
+}
+
+/// Instructions of the case's short form, counted by valgrind; `None` where there is no valgrind.
+fn instructions(me: &Path, name: &str) -> Option<u64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(me)
+        .args(["count", name])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().find(|l| l.contains("I   refs:") || l.contains("I refs:"))?;
+    line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
+}

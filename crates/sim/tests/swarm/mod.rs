@@ -1,0 +1,7 @@
+//! The swarm: a seed draws a random valid scenario, options included, and runs it with every check on. Shared by the
+//! example `swarm` (ten thousand seeds) and the test `swarm_seeds` (what failed once, and some fresh ones).
+
+pub mod check;
+pub mod scenario;
+mod tcp;
+mod words;

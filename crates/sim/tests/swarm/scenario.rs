@@ -1,0 +1,364 @@
+//! A random valid scenario.
+
+use std::fs;
+use std::path::Path;
+
+use super::tcp;
+use super::words::Words;
+
+/// A link as the changes see it.
+struct LinkDrawn {
+    name: String,
+    /// Which of the link's own, forward and reverse rate may change: not where a trace rules.
+    rates: Vec<&'static str>,
+}
+
+/// The scenario of `seed` as TOML. Its traces are written to `folder`, which must exist.
+pub fn draw(seed: u64, folder: &Path) -> String {
+    let mut w = Words::new(seed);
+    let seconds = w.log(1, 30);
+    w.table("scenario");
+    w.key("name", format!("\"swarm-{seed}\""));
+    w.key("duration", format!("\"{seconds} s\""));
+    w.key("seed", w_seed(seed));
+    let mut nodes = vec!["n0".to_owned()];
+    let links = draw_links(&mut w, seed, folder, &mut nodes);
+    let bearers = draw_bearers(&mut w, &mut nodes);
+    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
+    draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);
+    output(&mut w);
+    w.text
+}
+
+/// Any seed is a seed of a scenario; TOML's integers are signed.
+fn w_seed(seed: u64) -> u64 {
+    seed & (i64::MAX as u64)
+}
+
+fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) -> Vec<LinkDrawn> {
+    let star = w.chance(0.4);
+    let count = w.int(1, 4);
+    let mut links = Vec::new();
+    for i in 1..=count {
+        let from = if star { "n0".to_owned() } else { nodes[nodes.len() - 1].clone() };
+        let to = format!("n{i}");
+        let name = format!("l{i}");
+        w.table(format!("link.{name}"));
+        w.key("between", format!("[\"{from}\", \"{to}\"]"));
+        nodes.push(to);
+        w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+        let mut rates = Vec::new();
+        let mut trace_of_link = false;
+        match w.int(0, 9) {
+            0 => w.key("delay", "\"1 ms\""),
+            1..=2 => {
+                trace(w, "", seed, &format!("{name}-a"), folder);
+                trace_of_link = true;
+                direction(w);
+            }
+            _ => {
+                let rate = w.rate(20_000, 100_000_000);
+                w.key("rate", rate);
+                rates.push("");
+                direction(w);
+            }
+        }
+        for side in ["forward", "reverse"] {
+            if !w.chance(0.15) {
+                continue;
+            }
+            w.table(format!("link.{name}.{side}"));
+            if w.chance(0.2) {
+                trace(w, "", seed, &format!("{name}-{side}"), folder);
+                // The link's own rate rules the other direction only.
+                rates.retain(|r| !r.is_empty());
+            } else if w.chance(0.5) {
+                let rate = w.rate(20_000, 100_000_000);
+                w.key("rate", rate);
+                rates.push(if side == "forward" { "forward." } else { "reverse." });
+            }
+            direction(w);
+        }
+        if trace_of_link {
+            rates.retain(|r| !r.is_empty());
+        }
+        links.push(LinkDrawn { name, rates });
+    }
+    links
+}
+
+fn direction(w: &mut Words) {
+    w.maybe(0.8, "delay", |w| if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(10, 500_000) });
+    w.maybe(0.25, "jitter", |w| w.time(10, 200_000));
+    w.maybe(0.25, "reordering", Words::flag);
+    w.maybe(0.35, "loss", |w| w.ratio(20.0));
+    w.maybe(0.15, "corruption", |w| w.ratio(20.0));
+    w.maybe(0.15, "duplication", |w| w.ratio(30.0));
+    w.maybe(0.6, "queue", queue);
+}
+
+fn queue(w: &mut Words) -> String {
+    let kind = w.pick(&["droptail", "droptail", "headdrop", "infinite"]);
+    if kind == "infinite" {
+        return "\"infinite\"".to_owned();
+    }
+    match w.int(0, 3) {
+        0 => format!("{{ kind = \"{kind}\", bytes = {} }}", w.bytes(100, 1_000_000)),
+        1 => format!(
+            "{{ kind = \"{kind}\", packets = {}, bytes = {} }}",
+            w.log(1, 1000),
+            w.bytes(1500, 1_000_000)
+        ),
+        2 => format!("{{ kind = \"{kind}\", packets = {} }}", if w.chance(0.1) { 0 } else { w.log(1, 5) }),
+        _ => format!("{{ kind = \"{kind}\", packets = {} }}", w.log(1, 5000)),
+    }
+}
+
+/// Writes a trace of up to a few seconds and names it.
+fn trace(w: &mut Words, prefix: &str, seed: u64, name: &str, folder: &Path) {
+    let mut text = String::new();
+    let mut ms = 0;
+    for _ in 0..w.log(1, 400) {
+        ms += if w.chance(0.05) { w.log(1, 2000) } else { w.log(1, 40) - 1 };
+        text.push_str(&format!("{ms}\n"));
+    }
+    // A trace must last.
+    text.push_str(&format!("{}\n", ms + 1));
+    let file = format!("{seed}-{name}.trace");
+    if let Err(e) = fs::write(folder.join(&file), text) {
+        panic!("cannot write {file}: {e}");
+    }
+    w.key(&format!("{prefix}trace"), format!("\"{file}\""));
+    w.maybe(0.3, "trace_end", |w| w.word(&["loop", "stop"]));
+    w.maybe(0.3, "trace_offset", |w| w.time(1000, 5_000_000));
+    w.maybe(0.2, "opportunity", |w| w.bytes(1, 9000));
+}
+
+fn draw_bearers(w: &mut Words, nodes: &mut Vec<String>) -> Vec<String> {
+    let count = w.pick(&[0, 0, 1, 1, 2]);
+    let mut names = Vec::new();
+    for i in 1..=count {
+        let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
+        let (name, ue) = (format!("b{i}"), format!("ue{i}"));
+        w.table(format!("bearer.{name}"));
+        w.key("kind", "\"umts\"");
+        w.key("between", format!("[\"{base}\", \"{ue}\"]"));
+        w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+        for side in ["downlink", "uplink"] {
+            if w.chance(0.8) {
+                w.table(format!("bearer.{name}.{side}"));
+                channel(w);
+            }
+        }
+        if w.chance(0.4) {
+            w.table(format!("bearer.{name}.pdcp"));
+            let header = w.word(&["none", "pid", "sequence"]);
+            w.key("header", header);
+        }
+        rlc(w, &name);
+        nodes.push(ue);
+        names.push(name);
+    }
+    names
+}
+
+fn channel(w: &mut Words) {
+    let tti = w.pick(&[2, 10, 20, 40, 80]);
+    w.key("tti", format!("\"{tti} ms\""));
+    w.maybe(0.8, "blocks", |w| if w.chance(0.03) { "0".to_owned() } else { w.log(1, 64).to_string() });
+    w.maybe(0.4, "block_payload", |w| w.bytes(10, 200));
+    w.maybe(0.8, "bler", |w| w.ratio(60.0));
+    w.maybe(0.4, "errors", |w| w.word(&["independent", "per-tti"]));
+    w.maybe(0.2, "offset", |w| w.time(1, tti * 1000 - 1));
+    w.maybe(0.4, "iub_delay", |w| w.time(10, 100_000));
+}
+
+fn rlc(w: &mut Words, bearer: &str) {
+    w.table(format!("bearer.{bearer}.rlc"));
+    let mode = w.pick(&["am", "am", "am", "um", "tm"]);
+    w.key("mode", format!("\"{mode}\""));
+    if mode == "um" && w.chance(0.6) {
+        w.table(format!("bearer.{bearer}.rlc.um"));
+        w.maybe(0.5, "start_indicator", Words::flag);
+        buffer(w);
+    }
+    if mode == "am" && w.chance(0.8) {
+        let rx = w.chance(0.3);
+        acknowledged(w, &format!("bearer.{bearer}.rlc.am"), rx);
+        // The windows of both sides must fit each other: the terminal's are then drawn from the same sizes.
+        if !rx && w.chance(0.3) {
+            acknowledged(w, &format!("bearer.{bearer}.rlc.am_ue"), false);
+        }
+    }
+}
+
+fn acknowledged(w: &mut Words, table: &str, windows: bool) {
+    const P: f64 = 0.2;
+    let timer = |w: &mut Words| if w.chance(0.3) { "\"0 s\"".to_owned() } else { w.time(10_000, 1_000_000) };
+    w.table(table);
+    let action = w.pick(&["", "unlimited", "reset", "discard"]);
+    let discard_timer = w.chance(P);
+    if windows {
+        // Discarding needs windows of half the modulus at most.
+        let most = if action == "discard" || discard_timer { 2047 } else { 4095 };
+        let rx = w.log(1, most);
+        let tx = w.log(1, rx);
+        w.key("rx_window", rx);
+        w.key("tx_window", tx);
+    }
+    if !action.is_empty() {
+        w.key("on_max_dat", format!("\"{action}\""));
+    }
+    if discard_timer {
+        let time = w.time(50_000, 7_500_000);
+        w.key("timer_discard", time);
+    }
+    w.maybe(P, "in_sequence", Words::flag);
+    w.maybe(P, "poll_last_pdu", Words::flag);
+    w.maybe(P, "poll_last_retransmission", Words::flag);
+    w.maybe(P, "poll_pdu", |w| w.int(0, 128).to_string());
+    w.maybe(P, "poll_sdu", |w| w.int(0, 64).to_string());
+    w.maybe(P, "poll_window", |w| format!("\"{} %\"", w.int(0, 100)));
+    w.maybe(P, "poll_window_repeat", |w| w.log(1, 100).to_string());
+    w.maybe(P, "timer_poll", timer);
+    w.maybe(P, "timer_poll_prohibit", timer);
+    w.maybe(P, "timer_poll_periodic", timer);
+    w.maybe(P, "missing_pdu_indicator", Words::flag);
+    w.maybe(P, "timer_status_prohibit", timer);
+    w.maybe(P, "timer_status_periodic", timer);
+    w.maybe(P, "status_format", |w| w.word(&["bitmap", "list"]));
+    w.maybe(P, "piggyback", Words::flag);
+    w.maybe(P, "nack_guard", timer);
+    w.maybe(P, "max_dat", |w| w.log(1, 40).to_string());
+    w.maybe(P, "timer_rst", |w| w.time(10_000, 1_000_000));
+    w.maybe(P, "max_rst", |w| w.log(1, 32).to_string());
+    w.maybe(P, "timer_mrw", |w| w.time(10_000, 1_000_000));
+    w.maybe(P, "max_mrw", |w| w.log(1, 32).to_string());
+    buffer(w);
+}
+
+fn buffer(w: &mut Words) {
+    w.maybe(0.3, "buffer_sdus", |w| w.int(0, 100).to_string());
+    w.maybe(
+        0.3,
+        "buffer_bytes",
+        |w| if w.chance(0.2) { "\"0 B\"".to_owned() } else { w.bytes(100, 1_000_000) },
+    );
+    w.maybe(0.2, "buffer_policy", |w| w.word(&["drop-tail", "drop-head"]));
+}
+
+fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64) -> Vec<String> {
+    let count = w.int(0, 8);
+    let mut names = Vec::new();
+    for i in 1..=count {
+        let from = w.int(0, nodes.len() as u64 - 1);
+        let to = (from + w.int(1, nodes.len() as u64 - 1)) % nodes.len() as u64;
+        let name = format!("f{i}");
+        w.table(format!("flow.{name}"));
+        w.key("from", format!("\"{}\"", nodes[from as usize]));
+        w.key("to", format!("\"{}\"", nodes[to as usize]));
+        let tcp = w.chance(0.7);
+        w.key("transport", if tcp { "\"tcp\"" } else { "\"udp\"" });
+        let start = if w.chance(0.5) { 0 } else { w.log(1, length_us) };
+        w.key("start", format!("\"{start} us\""));
+        w.maybe(0.25, "stop", |w| w.time(start + 1, (start + 1).max(length_us)));
+        w.maybe(0.1, "autostart", Words::flag);
+        w.maybe(0.15, "count", |w| w.log(1, 20).to_string());
+        w.maybe(0.15, "stagger", |w| w.time(1, 2_000_000));
+        let app = app(w, tcp);
+        w.key("app", app);
+        if tcp {
+            tcp::options(w, &name);
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn app(w: &mut Words, tcp: bool) -> String {
+    let distributions = ["constant", "exponential", "pareto"];
+    match if tcp { w.int(0, 5) } else { w.int(4, 5) } {
+        0 | 1 => "\"bulk\"".to_owned(),
+        2 => format!("{{ kind = \"file\", size = {} }}", w.bytes(1, 5_000_000)),
+        3 => {
+            let count = if w.chance(0.5) { format!(", count = {}", w.log(1, 100)) } else { String::new() };
+            let think = if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(1000, 2_000_000) };
+            format!(
+                "{{ kind = \"request-response\", request = {}, response = {}, think = {think}, \
+                 think_distribution = {}{count} }}",
+                w.bytes(1, 10_000),
+                w.bytes(1, 300_000),
+                w.word(&distributions[..2]),
+            )
+        }
+        4 => format!(
+            "{{ kind = \"on-off\", rate = {}, size = {}, on = {}, on_distribution = {}, off = {}, \
+             off_distribution = {}, shape = {:.2} }}",
+            w.rate(1000, 5_000_000),
+            w.bytes(20, if tcp { 100_000 } else { 65_507 }),
+            w.time(1000, 3_000_000),
+            w.word(&distributions),
+            if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(1000, 3_000_000) },
+            w.word(&distributions),
+            1.01 + w.int(0, 300) as f64 / 100.0,
+        ),
+        _ => format!(
+            "{{ kind = \"cbr\", rate = {}, size = {} }}",
+            w.rate(100, 5_000_000),
+            w.bytes(20, if tcp { 100_000 } else { 65_507 })
+        ),
+    }
+}
+
+fn draw_changes(w: &mut Words, length_us: u64, links: &[LinkDrawn], bearers: &[String], flows: &[String]) {
+    if w.chance(0.5) {
+        return;
+    }
+    for _ in 0..w.int(1, 6) {
+        w.text.push_str("\n[[at]]\n");
+        let t = if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(1000, length_us) };
+        w.key("t", t);
+        let link = &links[w.int(0, links.len() as u64 - 1) as usize];
+        match w.int(0, 5) {
+            0 if !link.rates.is_empty() => {
+                let side = w.pick(&link.rates);
+                let rate = if w.chance(0.2) { "\"0 bit/s\"".to_owned() } else { w.rate(20_000, 100_000_000) };
+                w.key("set", format!("{{ \"link.{}.{side}rate\" = {rate} }}", link.name));
+            }
+            1 if !bearers.is_empty() => {
+                let bearer = &bearers[w.int(0, bearers.len() as u64 - 1) as usize];
+                let side = w.pick(&["downlink", "uplink"]);
+                let bler = w.ratio(100.0);
+                w.key("set", format!("{{ \"bearer.{bearer}.{side}.bler\" = {bler} }}"));
+            }
+            2 | 3 if !flows.is_empty() => {
+                let flow = &flows[w.int(0, flows.len() as u64 - 1) as usize];
+                let what = w.pick(&["start", "stop"]);
+                w.key(what, format!("\"flow.{flow}\""));
+            }
+            _ => {
+                let side = w.pick(&["", "", "forward.", "reverse."]);
+                let delay = w.time(10, 500_000);
+                let loss = w.ratio(100.0);
+                let jitter = w.time(10, 100_000);
+                w.key(
+                    "set",
+                    format!(
+                        "{{ \"link.{0}.{side}delay\" = {delay}, \"link.{0}.{side}loss\" = {loss}, \
+                         \"link.{0}.{side}jitter\" = {jitter} }}",
+                        link.name
+                    ),
+                );
+            }
+        }
+    }
+}
+
+fn output(w: &mut Words) {
+    w.table("output");
+    w.maybe(0.5, "interval", |w| w.time(5000, 2_000_000));
+    w.maybe(0.8, "tcp", |w| w.word(&["off", "interval", "ack", "change"]));
+    w.maybe(0.3, "queues", Words::flag);
+    w.maybe(0.3, "radio", Words::flag);
+    w.maybe(0.3, "packets", Words::flag);
+}
