@@ -52,12 +52,10 @@ class _Book:
 
     def __init__(self) -> None:
         facts = json.loads(_core.describe())
+        self.plugins: dict[str, list[dict[str, Any]]] = facts["plugins"]
+        self.tables: dict[str, dict[str, Any]] = {t["name"]: t for t in facts["tables"]}
         self.runtime: list[dict[str, Any]] = facts["runtime"]
         self.keys: list[dict[str, Any]] = facts["keys"]
-        self.tables: dict[str, dict[str, Any]] = {t["name"]: t for t in facts["tables"]}
-        self.plugins: dict[str, list[dict[str, Any]]] = {
-            kind: entries for kind, entries in facts.items() if kind not in ("runtime", "keys", "tables")
-        }
 
     def look_up(self, what: tuple[str, ...]) -> dict[str, Any]:
         """The answer to a question, as data."""
@@ -152,36 +150,18 @@ def _show_overview(found: dict[str, Any]) -> None:
 
 
 def _show_keys(keys: list[dict[str, Any]]) -> None:
-    if len(keys) == 1:
-        _show_key(keys[0])
-        return
     rows = []
     for key in keys:
         kind = f" ({key['kind']})" if key.get("kind") else ""
+        takes = f"{key['type']}, {key['range']}" if key.get("range") else key["type"]
         default = "required" if key["required"] else key.get("default") or ""
-        rows.append((key["path"] + kind, key["type"], default, _flowing(key["description"])))
+        rows.append((key["path"] + kind, takes, default, _meaning(key)))
     _output.table(("key", "takes", "default", "meaning"), rows)
 
 
-def _show_key(key: dict[str, Any]) -> None:
-    _output.line(key["path"], style="bold")
-    _output.line(_flowing(key["description"]) + "\n")
-    facts = {
-        "takes": key["type"],
-        "range": key.get("range"),
-        "units": ", ".join(key.get("units") or ()),
-        "default": "required" if key["required"] else key.get("default"),
-        "example": key.get("example"),
-    }
-    _output.table(("", ""), [(name, fact) for name, fact in facts.items() if fact])
-    if key.get("names"):
-        _output.line()
-        _output.table(("name", "meaning"), [(name, _flowing(about)) for name, about in key["names"]])
-
-
-def _flowing(text: str | None) -> str:
-    """A text of several lines as one."""
-    return " ".join((text or "").split())
+def _meaning(key: dict[str, Any]) -> str:
+    about = " ".join(str(key.get("description") or "").split())
+    return f"{about} Such as {key['example']}." if key.get("example") and not key.get("default") else about
 
 
 def _show_table(table: dict[str, Any]) -> None:
@@ -195,17 +175,8 @@ def _show_plugin(kind: str, plugin: dict[str, Any]) -> None:
     for key in ("summary", "source"):
         if plugin.get(key):
             _output.line(str(plugin[key]))
-    if plugin.get("parameters"):
+    parameters = plugin.get("parameters") or []
+    if parameters:
         _output.line()
-        rows = [
-            (p["name"], f"{p.get('default', '')} {p.get('unit', '')}".strip(), _about(p)) for p in plugin["parameters"]
-        ]
+        rows = [(p["name"], str(p.get("default", "")), p.get("summary", "")) for p in parameters]
         _output.table(("parameter", "default", "meaning"), rows)
-    if plugin.get("settings"):
-        _output.line()
-        _output.table(("key", "value", "source"), [(s["key"], s["value"], s["source"]) for s in plugin["settings"]])
-
-
-def _about(parameter: dict[str, Any]) -> str:
-    """What a parameter is, and where its default comes from, as far as the core says."""
-    return "; ".join(parameter[key] for key in ("summary", "source") if parameter.get(key))
