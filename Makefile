@@ -47,7 +47,7 @@ lint-python: $(VENV)/.tools ## Python: formatted, no lint
 types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells the truth
 	$(LANE)
 	$(BIN)/mypy
-	$(BIN)/stubtest lasthop._core --ignore-missing-stub
+	$(BIN)/stubtest lasthop._core --ignore-missing-stub --mypy-config-file pyproject.toml
 
 # The crate `py` has no tests of its own, and a test binary of it would need libpython to link.
 test-rust: $(VENV)/.made ## do the crates work, with every debug check on?

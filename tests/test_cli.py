@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -117,7 +118,11 @@ def test_force_never_deletes_what_is_no_result(room: Path) -> None:
         (["validate", "nix.toml"], 1, "nix.toml"),
         (["describe", "cc", "vgas"], 1, "did you mean 'vegas'"),
         (["describe", "colour"], 1, "lasthop describe"),
-        (["describe", "table", "tpc"], 1, "tcp"),
+        (["describe", "tables", "tpc"], 1, "did you mean 'tcp'"),
+        (["describe", "vegas"], 1, "lasthop describe cc vegas"),
+        (["describe", "keys", "lnk"], 1, "did you mean 'link'"),
+        (["describe", "flow.ftp.tcp.vegas_alfa"], 1, "flow.ftp.tcp.vegas_alpha"),
+        (["describe", "cc", "vegas", "more"], 1, "lasthop describe cc"),
         (["report", "nix"], 1, "nix"),
         (["report", "."], 1, "manifest.json"),
         (["scenarios", "copy", "nix"], 1, "there are:"),
@@ -158,21 +163,36 @@ def test_validate_prints_the_effective_scenario() -> None:
     assert lasthop("validate", "effective.toml", "--effective").stdout == effective
 
 
+def test_describe_shows_the_defaults_in_force() -> None:
+    found = {(k["path"], k.get("kind")): k.get("default") for k in lasthop_json("describe", "keys")["keys"]}
+    assert found["bearer.<name>.downlink.tti", None] == '"10 ms"'
+    assert found["bearer.<name>.uplink.tti", None] == '"20 ms"'
+    assert found["bearer.<name>.uplink.blocks", None] == "4"
+    assert found["link.<name>.loss", None] == '"0 %"'
+    assert found["link.<name>.reverse.loss", None] == "the link's"
+    assert found["flow.<name>.tcp.min_rto", None] == "the profile's"
+
+
 def test_describe_knows_keys_plugins_and_tables() -> None:
     overview = lasthop_json("describe")
     assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
-    assert {"reno", "vegas", "newreno", "tahoe"} <= set(overview["plugins"]["cc"])
+    assert {"reno", "vegas"} <= set(overview["plugins"]["cc"])
+    assert {"cc", "profile", "queue", "app", "trace-format"} == set(overview["plugins"])
     assert {"flows", "tcp", "packets", "rlc", "mac", "queues", "events", "drops"} == set(overview["tables"])
     for kind, names in overview["plugins"].items():
         for name in names:
             assert lasthop_json("describe", kind, name)["plugin"]["name"] == name
             assert name in lasthop("describe", kind, name).stdout
     for table in overview["tables"]:
-        columns = lasthop_json("describe", "table", table)["table"]["columns"]
+        columns = lasthop_json("describe", "tables", table)["table"]["columns"]
         assert all(c["name"] and c["description"] for c in columns)
-    keys = {k["path"] for k in lasthop_json("describe", "scenario")["keys"]}
+        assert columns[0]["name"] in lasthop("describe", "tables", table).stdout
+    keys = {k["path"] for k in lasthop_json("describe", "keys")["keys"]}
     assert {"scenario.duration", "link.<name>.delay", "flow.<name>.from", "output.packets"} <= keys
     assert {k["path"] for k in lasthop_json("describe", "link.wired.delay")["keys"]} == {"link.<name>.delay"}
+    assert lasthop_json("describe", "keys", "link") == lasthop_json("describe", "link")
+    assert "link.*.rate" in lasthop("describe", "runtime").stdout
+    assert re.search(r"^min_rto +200 ms|^mss +512 B", lasthop("describe", "profile", "ns2").stdout, re.MULTILINE)
     schema = json.loads(lasthop("describe", "--schema").stdout)
     assert "$defs" in schema
 
@@ -204,7 +224,19 @@ def test_traces_are_imported() -> None:
     lines = [int(x) for x in Path("cell.down").read_text().split()]
     assert lines == sorted(lines)
     assert len(lines) * 1500 * 8 / 20e6 == pytest.approx(5.0, rel=0.05)
-    assert "cell.down" in lasthop("import-trace", "measured.csv", "cell.down", "--format", "mbps-csv").stdout
+    shown = lasthop("import-trace", "measured.csv", "cell.down", "--format", "mbps-csv").stdout
+    assert "cell.down" in shown
+    assert re.search(r"^mean rate +4\.98 Mbit/s$", shown, re.MULTILINE), shown
+    assert "{" not in shown
+
+
+def test_a_broken_trace_is_one_message_at_the_key_that_names_it() -> None:
+    Path("broken.down").write_text("5\nsoon\n")
+    Path("t.toml").write_text(WIRED.replace('rate = "5 Mbit/s"', 'trace = "broken.down"'))
+    shown = lasthop("validate", "t.toml").stderr
+    assert shown.count("error") == 1
+    assert "broken.down: line 2: `soon`" in shown
+    assert shown.count("-->") == 1
 
 
 def test_studies_are_listed() -> None:
@@ -238,6 +270,6 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(room: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="head is a POSIX tool")
 def test_a_reader_that_has_enough_is_no_error() -> None:
-    command = f"{sys.executable} -m lasthop describe scenario | head -1"
+    command = f"{sys.executable} -m lasthop describe keys | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""

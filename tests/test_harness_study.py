@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lasthop.harness import StudyError, StudyResult, load_study, run_study
+from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, run_study
 from lasthop.harness.definition import scaled, toml_value
 from tests.harness_fakes import FakeBackend, FakeScenario, Tables
 
@@ -388,10 +388,28 @@ def test_an_earlier_result_is_replaced_but_nothing_else(folder: Path) -> None:
 
 def test_a_failing_figure_leaves_no_folder(folder: Path) -> None:
     change(folder, "study.py", "fig = MplFigure", 'raise RuntimeError("no ink")\n    fig = MplFigure')
-    with pytest.raises(RuntimeError, match="no ink"):
+    with pytest.raises(StudyCodeError, match="no ink") as caught:
         run(folder)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    assert f"{folder / 'study.py'}:" in str(caught.value)
     assert not (folder.parent / "out").exists()
     assert not (folder.parent / "out.partial").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("study.py", "def tables(", "x = = 1\ndef tables(", "SyntaxError"),
+        ("study.py", "def tables(", "import no_such_module\ndef tables(", "no_such_module"),
+        ("study.toml", "summary = ", "sumary = ", "lacks the key 'summary'"),
+        ("claims.toml", "evaluator = ", "evaluators = ", "lacks the key 'evaluator'"),
+    ],
+)
+def test_a_fault_in_the_studys_files_is_its_authors(folder: Path, file: str, old: str, new: str, message: str) -> None:
+    change(folder, file, old, new)
+    with pytest.raises(StudyError, match=message) as caught:
+        run(folder)
+    assert str(folder) in str(caught.value)
 
 
 def test_more_than_five_calibrated_values_are_refused(folder: Path) -> None:

@@ -63,7 +63,9 @@ def last(key: Key) -> str:
 
 def row(key: Key) -> str:
     """One line of a table. Names to choose from are explained below the description."""
-    default = "required" if key.get("required") else f"`{cell(key['default'])}`" if key.get("default") else ""
+    default = "required" if key.get("required") else cell(key.get("default") or "")
+    if default and not default.startswith(("required", "the ")):  # a value; else words
+        default = f"`{default}`"
     kind = cell(key["type"])
     kind = f"`{kind}`" if '"' in kind else kind
     text = prose(cell(key.get("description", "")))

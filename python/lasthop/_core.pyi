@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict
+from typing import Any, TypedDict, final, type_check_only
 
 import pyarrow as pa
 
 __version__: str
 
+@type_check_only
 class Diagnostic(TypedDict):
     severity: str  # "error" | "warning"
     message: str
@@ -22,17 +23,18 @@ class LasthopError(ValueError):
 
     diagnostics: list[Diagnostic]
 
+@final
 class Scenario:
     """A parsed and checked scenario. Immutable."""
 
     @staticmethod
-    def load(path: str | PathLike[str], set: Sequence[str] = ()) -> Scenario: ...
+    def load(path: str | PathLike[str], set: Sequence[str] = ...) -> Scenario: ...
     @staticmethod
     def parse(
         text: str,
         name: str = "<string>",
         base_dir: str | PathLike[str] | None = None,
-        set: Sequence[str] = (),
+        set: Sequence[str] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -48,6 +50,7 @@ class Scenario:
     def hash(self) -> str:
         """BLAKE3 of the effective scenario and of every file that it reads, as hex."""
 
+@final
 class RunOutput:
     """What a run left behind, in memory."""
 
@@ -58,16 +61,17 @@ class RunOutput:
     def table_names(self) -> list[str]: ...
     def table(self, name: str) -> pa.Table: ...
 
+@final
 class Simulation:
     """A world in progress: step, look, change, go on."""
 
-    def __init__(self, scenario: Scenario, out: str | PathLike[str] | None = None) -> None: ...
+    def __new__(cls, scenario: Scenario, out: str | PathLike[str] | None = None) -> Simulation: ...
     @property
     def now_s(self) -> float: ...
     @property
     def now_ns(self) -> int: ...
     def step_until(self, t: str | float) -> None:
-        """Runs up to and including `t` (seconds, or text with a unit)."""
+        """Runs up to `t` (seconds, or text with a unit): what is changed now is in force for all that happens at `t`."""
     def set(self, key: str, value: str | float | int | bool) -> None:
         """Changes a runtime key now, as `[[at]]` would."""
     def start(self, name: str) -> None: ...

@@ -19,6 +19,8 @@ def size(n: float | None) -> str:
 
 def duration(s: float | None) -> str:
     """A time: `duration(0.05)` is "50 ms"."""
+    if s == 0:
+        return "0 s"
     if s is not None and s >= 1000:
         return f"{s:.0f} s"
     return _scaled(s, ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")))

@@ -41,7 +41,7 @@ class Simulation:
         return self._world.now_ns
 
     def step_until(self, t: float | str) -> None:
-        """Runs up to and including `t`: seconds, or text with a unit such as `"30 s"`."""
+        """Runs up to `t`: seconds, or text with a unit such as `"30 s"`. A change now is in force for all that happens at `t`."""
         self._world.step_until(t)
 
     def set(self, key: str, value: str | float | bool) -> None:

@@ -146,14 +146,21 @@ mod tests {
         );
     }
 
-    /// Values that every machine must give: results depend on them for ever.
+    /// Values that every machine must give: results depend on them for ever. Worked out from the definition in
+    /// another language.
     #[test]
     fn draws_are_fixed_for_ever() {
         let d = Draw::new(1, Purpose::BlockError, 0);
-        assert_eq!(d.bits(0), Draw::new(1, Purpose::BlockError, 0).bits(0));
-        assert_ne!(d.bits(0), Draw::new(2, Purpose::BlockError, 0).bits(0));
-        assert_ne!(d.bits(0), Draw::new(1, Purpose::PipeLoss, 0).bits(0));
-        assert_ne!(d.bits(0), Draw::new(1, Purpose::BlockError, 1).bits(0));
+        assert_eq!(d.bits(0), 0x2403_dab6_957d_52bf);
+        assert_eq!(d.bits(1), 0x276e_5dc8_d7c0_d42f);
+        assert_eq!(d.uniform(0), 0.140_683_812_690_885_6);
+        assert_eq!(Draw::new(2, Purpose::BlockError, 0).bits(0), 0xc3e0_95c6_cac3_7046);
+        assert_eq!(Draw::new(1, Purpose::PipeLoss, 0).bits(0), 0xfba4_072c_85b2_04f5);
+        assert_eq!(Draw::new(1, Purpose::BlockError, 1).bits(0), 0x0a16_1a36_5312_3c15);
+        let last = u64::MAX;
+        assert_eq!(Draw::new(last, Purpose::Test, last).bits(last), 0x3344_4588_ad87_3c9f);
+        let mut stream = Draw::new(1, Purpose::Traffic, 5).stream(9);
+        assert_eq!((stream.bits(), stream.bits()), (0x534d_f120_817d_f1e1, 0xcce5_25a5_645f_489c));
     }
 
     /// n = 10^5 uniform draws: mean 1/2 with standard error 1/sqrt(12 n) = 9.1e-4, bound at 5 of them.

@@ -5,7 +5,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-create_exception!(_core, LasthopError, PyValueError, "A mistake in an input, with place and remedy.");
+create_exception!(lasthop, LasthopError, PyValueError, "A mistake in an input, with place and remedy.");
 
 /// The exception for `error`, its `diagnostics` attached as a list of dicts.
 pub fn raise(error: &Error) -> PyErr {

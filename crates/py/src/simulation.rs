@@ -55,7 +55,7 @@ impl Simulation {
         Ok(self.world()?.now().as_nanos())
     }
 
-    /// Runs up to and including `t`.
+    /// Runs up to `t`; a change now is in force for all that happens at `t`.
     fn step_until(&mut self, t: Moment) -> PyResult<()> {
         let t = match t {
             Moment::Seconds(s) if s.is_finite() && s >= 0.0 => Duration::from_secs_f64(s),

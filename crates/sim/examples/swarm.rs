@@ -44,8 +44,8 @@ fn main() -> ExitCode {
 /// Replays one seed, loudly.
 fn one(seed: u64, folder: &Path) -> ExitCode {
     let begin = Instant::now();
+    println!("{}", swarm::scenario::draw(seed, folder));
     let outcome = swarm::check::seed(seed, folder);
-    println!("{}", outcome.scenario);
     println!("# seed {seed}: {} events, {:.2} s", outcome.events, begin.elapsed().as_secs_f64());
     match outcome.failure {
         None => ExitCode::SUCCESS,

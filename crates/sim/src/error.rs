@@ -32,6 +32,13 @@ impl Error {
     pub fn file(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { path: path.to_owned(), doing, source }
     }
+    /// What is wrong in plain words, without places and pictures: for a message that brings its own.
+    pub fn message(&self) -> String {
+        match self {
+            Error::Input(d) => d.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "),
+            other => other.to_string(),
+        }
+    }
     /// The diagnostics as a JSON list.
     pub fn to_json(&self) -> serde_json::Value {
         match self {

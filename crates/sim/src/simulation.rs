@@ -42,7 +42,9 @@ impl Simulation {
         &self.world
     }
 
-    /// Lets everything happen up to and including `t`, at most up to the scenario's end.
+    /// Lets everything happen that comes before `t`, and the clock arrives at `t`; at the scenario's end, what happens
+    /// at that instant too. What is changed now is thus in force for everything that happens at `t`, exactly as an
+    /// `[[at]]` of that time would be.
     ///
     /// # Errors
     /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on a way that has
@@ -51,7 +53,8 @@ impl Simulation {
         self.step(t, u64::MAX).map(|_| ())
     }
 
-    /// As [`Simulation::step_until`], but no more than `budget` events: false when those were used up before `t`.
+    /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`: false when that was used
+    /// up before `t`.
     ///
     /// # Errors
     /// As [`Simulation::step_until`].
@@ -59,7 +62,7 @@ impl Simulation {
         if t < self.now() {
             return Err(Error::input(format!("cannot step back to {t}: it is {} already", self.now())));
         }
-        let arrived = self.world.step(t.min(self.world.end()), budget)?;
+        let arrived = self.world.step(t, budget)?;
         self.world.take_write_error().map_or(Ok(arrived), Err)
     }
 

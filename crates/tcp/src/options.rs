@@ -11,6 +11,7 @@ use crate::profile::Profile;
 /// TCP options of a flow. A profile gives every value; what is written here replaces the profile's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("x-default-of-keys" = "the profile's"))]
 pub struct Options {
     /// The stack profile that all other values default to: `rfc` or `ns2`.
     pub profile: Profile,

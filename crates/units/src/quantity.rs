@@ -96,7 +96,8 @@ impl Grammar {
                 units: self.unit_list(),
             });
         };
-        let value = number * factor;
+        // Dividing by 100 gives the float nearest to the percentage; multiplying by 0.01 may miss it.
+        let value = if *factor < 1.0 { number / (1.0 / factor) } else { number * factor };
         if !(self.min..=self.max).contains(&value) {
             return Err(UnitError::OutOfRange {
                 input: input.to_owned(),
@@ -134,6 +135,25 @@ impl Grammar {
             _ => format!("{value} {}", self.units[0].0),
         }
     }
+}
+
+/// Prints `value` (a whole number of base units) in the largest of `units` (largest first, the last is the base)
+/// in which it is at least 1 and has at most three decimals: "25.4 ms", "60 s". Nothing is `zero`.
+pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> String {
+    if value == 0 {
+        return zero.to_owned();
+    }
+    for &(unit, factor) in units {
+        let thousandth = (factor / 1000).max(1);
+        if value >= factor && value.is_multiple_of(thousandth) {
+            let (whole, rest) = (value / factor, value % factor / thousandth);
+            let decimals = format!("{whole}.{rest:03}");
+            let number =
+                if rest == 0 { whole.to_string() } else { decimals.trim_end_matches('0').to_owned() };
+            return format!("{number} {unit}");
+        }
+    }
+    unreachable!("every number is a multiple of the base unit")
 }
 
 /// Where the number at the start of `text` ends. An `e` belongs to the number only when digits follow it.
@@ -304,7 +324,13 @@ scenario_quantity!(Ratio, RATIO, Ratio, ["string", "number"]);
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        // 0.07 * 100 is 7.000000000000001: the shorter number is taken if it is read back as the same share.
+        let percent = self.0 * 100.0;
+        let short = (percent * 1e9).round() / 1e9;
+        match [short, percent].into_iter().find(|p| p / 100.0 == self.0) {
+            Some(percent) => write!(f, "{percent} %"),
+            None => write!(f, "{}", self.0),
+        }
     }
 }
 
@@ -427,6 +453,22 @@ mod tests {
         assert_eq!("5 %".parse(), Ok(Ratio(0.05)));
         assert_eq!("0.05".parse(), Ok(Ratio(0.05)));
         assert!("101 %".parse::<Ratio>().is_err());
+    }
+
+    #[test]
+    fn shares_are_printed_as_percent_and_read_back_exactly() {
+        for (share, text) in
+            [(0.0, "0 %"), (0.05, "5 %"), (0.07, "7 %"), (0.35, "35 %"), (1.0, "100 %"), (1e-5, "0.001 %")]
+        {
+            assert_eq!(Ratio(share).to_string(), text);
+        }
+        for n in 0..=100_000 {
+            let share = Ratio(f64::from(n) / 100_000.0);
+            assert_eq!(share.to_string().parse(), Ok(share), "{share}");
+        }
+        for share in [1.0 / 3.0, 1e-300, 0.1 + 0.2] {
+            assert_eq!(Ratio(share).to_string().parse(), Ok(Ratio(share)));
+        }
     }
 
     #[test]

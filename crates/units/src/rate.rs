@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::quantity::{Grammar, UnitError, scenario_quantity};
+use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity};
 use crate::{Bytes, Duration};
 
 /// A bit rate [bit/s].
@@ -31,6 +31,9 @@ const BITRATE: Grammar = Grammar {
     min: 0.0,
     max: 1e14,
 };
+/// How rates are printed.
+const PRINTED: [(&str, u64); 4] =
+    [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
 scenario_quantity!(Bitrate, BITRATE, |v: f64| Bitrate(v.round() as u64), "string");
 
 impl Bitrate {
@@ -69,7 +72,7 @@ impl Bitrate {
 
 impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&BITRATE.print_whole(self.0))
+        f.write_str(&print_decimal(self.0, "0 bit/s", &PRINTED))
     }
 }
 
@@ -88,11 +91,23 @@ mod tests {
         assert_eq!(Bitrate(1_000_000_000).time_for(Bytes(9_000_000_000)), Duration::from_secs(72));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn what_is_printed_is_read_back(n in 0..=1_000_000_000_000_u64, zeros in 0..3_u32) {
+            let n = n / 1000_u64.pow(zeros) * 1000_u64.pow(zeros);
+            proptest::prop_assert_eq!(Bitrate(n).to_string().parse(), Ok(Bitrate(n)));
+            proptest::prop_assert_eq!(Duration(n).to_string().parse(), Ok(Duration(n)));
+            proptest::prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
+        }
+    }
+
     #[test]
     fn rates_are_read() {
         assert_eq!("384 kbit/s".parse(), Ok(Bitrate(384_000)));
         assert_eq!("1.5 Mbps".parse(), Ok(Bitrate(1_500_000)));
         assert_eq!(Bitrate(384_000).to_string(), "384 kbit/s");
+        assert_eq!(Bitrate(2_500_000).to_string(), "2.5 Mbit/s");
+        assert_eq!(Bitrate(0).to_string(), "0 bit/s");
         assert_eq!(Bitrate::per(12 * 320, Duration::from_millis(10)), Bitrate(384_000));
     }
 }

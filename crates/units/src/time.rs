@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-use crate::quantity::{Grammar, UnitError, scenario_quantity};
+use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity};
 
 /// A moment of virtual time, in nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +31,8 @@ const DURATION: Grammar = Grammar {
     min: 0.0,
     max: 3.2e17,
 };
+/// How times are printed: minutes and hours are read, but nobody compares 90 s with "1.5 min".
+const PRINTED: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 scenario_quantity!(Duration, DURATION, |v: f64| Duration(v.round() as u64), "string");
 scenario_quantity!(Instant, DURATION, |v: f64| Instant(v.round() as u64), "string");
 
@@ -141,12 +143,12 @@ impl Duration {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&DURATION.print_whole(self.0))
+        f.write_str(&print_decimal(self.0, "0 s", &PRINTED))
     }
 }
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&DURATION.print_whole(self.0))
+        f.write_str(&print_decimal(self.0, "0 s", &PRINTED))
     }
 }
 
@@ -248,7 +250,19 @@ mod tests {
             assert_eq!(d.0, ns, "{text}");
             assert_eq!(d.to_string().parse::<Duration>().unwrap(), d, "{d}");
         }
-        assert_eq!(Duration(29_000_000).to_string(), "29 ms");
+        for (ns, text) in [
+            (0, "0 s"),
+            (1, "1 ns"),
+            (1_500, "1.5 us"),
+            (29_000_000, "29 ms"),
+            (25_400_000, "25.4 ms"),
+            (1_234_567, "1234.567 us"),
+            (60_000_000_000, "60 s"),
+            (7_200_000_000_000, "7200 s"),
+            (1_500_000_000, "1.5 s"),
+        ] {
+            assert_eq!(Duration(ns).to_string(), text);
+        }
     }
 
     #[test]

@@ -23,65 +23,76 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
     \b
     WHAT is one of
       (nothing)            an overview
-      scenario             every key of a scenario: type, default, meaning
-      flow.ftp.tcp         the keys below a path
+      keys                 every key of a scenario: type, default, meaning
+      keys flow.ftp.tcp    the keys below a path (the word 'keys' may be left out)
       runtime              the keys that [[at]] may change while a run goes on
-      tables               the tables that a run leaves
-      table NAME           the columns of one, with units
-      KIND [NAME]          plug-ins of a kind, or one of them: cc, profile, app, queue, ...
+      tables [NAME]        the tables that a run leaves, or the columns of one
+      KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
+                           the kinds are cc, profile, queue, app and trace-format
 
     \b
     Examples:
       lasthop describe cc vegas
+      lasthop describe profile ns2
       lasthop describe link
       lasthop describe --schema > lasthop.schema.json
     """
     if schema:
         click.echo(json.dumps(json.loads(_core.json_schema()), indent=2, ensure_ascii=False))
         return
-    book = _Book()
-    found = book.look_up(what)
+    found = _Book().look_up(what)
     if as_json:
         _output.json_object(found)
     else:
-        _show(found, book)
+        _show(found)
+
+
+Entry = dict[str, Any]
 
 
 class _Book:
     """What the core says about itself."""
 
     def __init__(self) -> None:
-        facts = json.loads(_core.describe())
-        self.plugins: dict[str, list[dict[str, Any]]] = facts["plugins"]
-        self.tables: dict[str, dict[str, Any]] = {t["name"]: t for t in facts["tables"]}
-        self.runtime: list[dict[str, Any]] = facts["runtime"]
-        self.keys: list[dict[str, Any]] = facts["keys"]
+        facts: dict[str, list[Entry]] = json.loads(_core.describe())
+        self.keys = facts.pop("keys")
+        self.runtime = facts.pop("runtime")
+        self.tables = facts.pop("tables")
+        #: Everything else is a kind of plug-in with its entries.
+        self.plugins = facts
 
     def look_up(self, what: tuple[str, ...]) -> dict[str, Any]:
         """The answer to a question, as data."""
         match what:
             case ():
-                return {"sections": self._sections(), "plugins": self._names(), "tables": list(self.tables)}
-            case ("scenario" | "keys",):
+                return {
+                    "sections": self._sections(),
+                    "plugins": {kind: _names(entries) for kind, entries in self.plugins.items()},
+                    "tables": _names(self.tables),
+                }
+            case ("keys",):
                 return {"keys": self.keys}
-            case ("tables",):
-                return {"tables": list(self.tables.values())}
-            case ("table", name):
-                return {"table": self._pick(name, self.tables, "table")}
+            case ("keys", path):
+                return {"keys": self._below(path) or self._no_key(path)}
             case ("runtime",):
                 return {"runtime": self.runtime}
+            case ("runtime", key):
+                return {"runtime": [_pick("runtime key", key, self.runtime, "key")]}
+            case ("tables",):
+                return {"tables": self.tables}
+            case ("tables" | "table", name):
+                return {"table": _pick("table", name, self.tables)}
             case ("plugins",):
                 return {"plugins": self.plugins}
             case (kind,) if kind in self.plugins:
                 return {"kind": kind, "plugins": self.plugins[kind]}
             case (kind, name) if kind in self.plugins:
-                by_name = {p["name"]: p for p in self.plugins[kind]}
-                return {"kind": kind, "plugin": self._pick(name, by_name, kind)}
+                return {"kind": kind, "plugin": _pick(kind, name, self.plugins[kind])}
             case (path,) if keys := self._below(path):
                 return {"keys": keys}
-        raise self._unknown(" ".join(what))
+        raise self._unknown(what)
 
-    def _below(self, path: str) -> list[dict[str, Any]]:
+    def _below(self, path: str) -> list[Entry]:
         """The keys at and below a path, in which a user's own names stand for `<name>`."""
         words = path.split(".")
         return [k for k in self.keys if _leads_to(words, k["path"])]
@@ -89,22 +100,45 @@ class _Book:
     def _sections(self) -> list[str]:
         return list(dict.fromkeys(k["path"].split(".")[0] for k in self.keys))
 
-    def _names(self) -> dict[str, list[str]]:
-        return {kind: [p["name"] for p in plugins] for kind, plugins in self.plugins.items()}
+    def _no_key(self, path: str) -> list[Entry]:
+        """Names the nearest key to a path that leads nowhere."""
+        parent, _, last = path.rpartition(".")
+        words = parent.split(".") if parent else []
+        here = [k["path"].split(".") for k in self.keys]
+        siblings = list(
+            dict.fromkeys(k[len(words)] for k in here if len(k) > len(words) and _leads_to(words, ".".join(k)))
+        )
+        close = difflib.get_close_matches(last, siblings, 1)
+        there = f"{parent}." if parent else ""
+        hint = f"did you mean '{there}{close[0]}'?" if close else "'lasthop describe keys' lists all"
+        raise mistake(f"a scenario has no key '{path}'", hint)
 
-    def _pick(self, name: str, known: dict[str, dict[str, Any]], kind: str) -> dict[str, Any]:
-        if name in known:
-            return known[name]
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        raise mistake(f"there is no {kind} '{name}'", f"{hint}there are: {', '.join(known)}")
+    def _unknown(self, what: tuple[str, ...]) -> Exception:
+        said = " ".join(what)
+        places = {name: f"{kind} {name}" for kind, entries in self.plugins.items() for name in _names(entries)}
+        places |= {name: f"tables {name}" for name in _names(self.tables)}
+        places |= {word: word for word in (*self._sections(), "keys", "runtime", "tables", "plugins", *self.plugins)}
+        if what[0] in places and len(what) > 1:
+            return mistake(f"'lasthop describe {said}' asks too much", f"ask: lasthop describe {places[what[0]]}")
+        if len(what) == 1 and "." in said:
+            self._no_key(said)
+        close = difflib.get_close_matches(what[0], places, 1)
+        hint = f"did you mean 'lasthop describe {places[close[0]]}'? " if close else ""
+        return mistake(f"nothing is called '{said}'", f"{hint}'lasthop describe' shows what there is")
 
-    def _unknown(self, what: str) -> Exception:
-        words = [*self.plugins, *self.tables, *self._sections(), "scenario", "runtime", "tables"]
-        words += [p["name"] for plugins in self.plugins.values() for p in plugins]
-        close = difflib.get_close_matches(what, words, 1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        return mistake(f"nothing is called '{what}'", f"{hint}'lasthop describe' shows what there is")
+
+def _names(entries: list[Entry], key: str = "name") -> list[str]:
+    return [str(e[key]) for e in entries]
+
+
+def _pick(kind: str, name: str, entries: list[Entry], key: str = "name") -> Entry:
+    for entry in entries:
+        if entry[key] == name:
+            return entry
+    known = _names(entries, key)
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    raise mistake(f"there is no {kind} '{name}'", f"{hint}there are: {', '.join(known)}")
 
 
 def _leads_to(words: list[str], path: str) -> bool:
@@ -115,27 +149,28 @@ def _leads_to(words: list[str], path: str) -> bool:
     return all(part in (word, "<name>", "<n>") for word, part in zip(words, parts, strict=False))
 
 
-def _show(found: dict[str, Any], book: _Book) -> None:
-    if "sections" in found:
-        _show_overview(found)
-    elif "keys" in found:
-        _show_keys(found["keys"])
-    elif "table" in found:
-        _show_table(found["table"])
-    elif "plugin" in found:
-        _show_plugin(found["kind"], found["plugin"])
-    elif "kind" in found:
-        _output.table((found["kind"], ""), [(p["name"], p.get("summary", "")) for p in found["plugins"]])
-        _output.line(f"\nMore: lasthop describe {found['kind']} NAME")
-    elif "runtime" in found:
-        _output.table(("key", "changes"), [(k["key"], k["description"]) for k in found["runtime"]])
-    elif "tables" in found:
-        _output.table(("table", ""), [(t["name"], t["description"]) for t in book.tables.values()])
-        _output.line("\nMore: lasthop describe table NAME")
-    else:
-        for kind, plugins in found["plugins"].items():
-            _output.table((kind, ""), [(p["name"], p.get("summary", "")) for p in plugins])
-            _output.line()
+def _show(found: dict[str, Any]) -> None:
+    match found:
+        case {"sections": _}:
+            _show_overview(found)
+        case {"keys": keys}:
+            _show_keys(keys)
+        case {"table": table}:
+            _show_table(table)
+        case {"kind": kind, "plugin": plugin}:
+            _show_plugin(kind, plugin)
+        case {"kind": kind, "plugins": plugins}:
+            _show_summaries(kind, plugins)
+            _output.line(f"\nMore: lasthop describe {kind} NAME")
+        case {"runtime": runtime}:
+            _output.table(("key", "what changes"), [(k["key"], k["description"]) for k in runtime])
+        case {"tables": tables}:
+            _output.table(("table", "one row is"), [(t["name"], t["description"]) for t in tables])
+            _output.line("\nMore: lasthop describe tables NAME")
+        case {"plugins": plugins}:
+            for kind, entries in plugins.items():
+                _show_summaries(kind, entries)
+                _output.line()
 
 
 def _show_overview(found: dict[str, Any]) -> None:
@@ -145,11 +180,12 @@ def _show_overview(found: dict[str, Any]) -> None:
     width = max(map(len, found["plugins"]), default=0)
     for kind, names in found["plugins"].items():
         _output.line(f"  {kind:<{width}}  {'  '.join(names)}")
-    _output.line("\nTables of a run (lasthop describe table NAME)", style="bold")
+    _output.line("\nTables of a run (lasthop describe tables NAME)", style="bold")
     _output.line(f"  {'  '.join(found['tables'])}")
+    _output.line("\nKeys that may change during a run: lasthop describe runtime")
 
 
-def _show_keys(keys: list[dict[str, Any]]) -> None:
+def _show_keys(keys: list[Entry]) -> None:
     rows = []
     for key in keys:
         kind = f" ({key['kind']})" if key.get("kind") else ""
@@ -159,24 +195,39 @@ def _show_keys(keys: list[dict[str, Any]]) -> None:
     _output.table(("key", "takes", "default", "meaning"), rows)
 
 
-def _meaning(key: dict[str, Any]) -> str:
+def _meaning(key: Entry) -> str:
     about = " ".join(str(key.get("description") or "").split())
     return f"{about} Such as {key['example']}." if key.get("example") and not key.get("default") else about
 
 
-def _show_table(table: dict[str, Any]) -> None:
+def _show_table(table: Entry) -> None:
     _output.line(f"{table['name']}: {table['description']}\n")
     rows = [(c["name"], c.get("type", ""), c.get("unit") or "", c.get("description", "")) for c in table["columns"]]
     _output.table(("column", "type", "unit", "meaning"), rows)
 
 
-def _show_plugin(kind: str, plugin: dict[str, Any]) -> None:
+def _show_summaries(kind: str, entries: list[Entry]) -> None:
+    _output.table((kind, "what it is"), [(e["name"], e.get("summary", "")) for e in entries])
+
+
+def _show_plugin(kind: str, plugin: Entry) -> None:
     _output.line(f"{kind} {plugin['name']}", style="bold")
     for key in ("summary", "source"):
         if plugin.get(key):
-            _output.line(str(plugin[key]))
-    parameters = plugin.get("parameters") or []
-    if parameters:
+            _output.line(("Source: " if key == "source" else "") + str(plugin[key]))
+    if plugin.get("settings"):
         _output.line()
-        rows = [(p["name"], str(p.get("default", "")), p.get("summary", "")) for p in parameters]
-        _output.table(("parameter", "default", "meaning"), rows)
+        rows = [(s["key"], str(s["value"]), s.get("source", "")) for s in plugin["settings"]]
+        _output.table(("key of flow.NAME.tcp", "value", "source"), rows)
+    if plugin.get("parameters"):
+        _output.line()
+        rows = [
+            (
+                p["name"],
+                " ".join(filter(None, (str(p.get("default", "")), p.get("unit")))),
+                p.get("summary") or p["source"],
+            )
+            for p in plugin["parameters"]
+        ]
+        about = "meaning" if plugin["parameters"][0].get("summary") else "source"
+        _output.table(("parameter", "default", about), rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +47,12 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> None:
-    """A plain table on stdout; columns whose index is in `right` hold numbers. In a pipe nothing is cut off."""
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = (), wrap: bool = False) -> None:
+    """A plain table on stdout; columns whose index is in `right` hold numbers.
+
+    In a pipe a row is one line, however long, so that grep and awk see it whole; with `wrap`, for tables that hold
+    sentences, a row is wrapped there too.
+    """
     console = stdout()
     grid = Table(box=None, pad_edge=False, show_header=any(headers), header_style="bold", padding=(0, 2, 0, 0))
     numbers = set(right)
@@ -58,7 +63,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
     if console.is_terminal:
         console.print(grid)
         return
-    wide = Console(highlight=False, width=100_000)
+    wide = Console(highlight=False, width=shutil.get_terminal_size((100, 24)).columns if wrap else 100_000)
     with wide.capture() as text:
         wide.print(grid)
     click.echo("\n".join(row.rstrip() for row in text.get().splitlines()))

@@ -6,13 +6,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from lasthop._errors import mistake
 from lasthop.cli import _output
+
+if TYPE_CHECKING:
+    from lasthop.harness import StudyResult
 
 
 @click.group()
@@ -75,36 +78,21 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, a
             result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress)
     except StudyError as err:
         raise mistake(str(err)) from err
-    found: dict[str, Any] = result.to_json_dict()
     if as_json:
-        _output.json_object(found)
+        _output.json_object(result.to_json_dict())
     else:
-        _show(found, result.report)
+        _show(result)
 
 
-def _show(found: dict[str, Any], report: Path) -> None:
-    claims = found["claims"]
-    rows = [(c["id"], _text(c["paper"]), _value(c), c["verdict"]) for c in claims]
-    _output.table(("claim", "paper", "ours", "verdict"), rows)
-    verdicts = [c["verdict"] for c in claims]
+def _show(result: StudyResult) -> None:
+    claims = result.claims[result.parameter_set]
+    rows = [(c.claim.id, c.finding.verdict, c.claim.says, c.finding.text) for c in claims]
+    _output.table(("claim", "verdict", "paper", "ours"), rows, wrap=True)
+    verdicts: list[str] = [c.finding.verdict for c in claims]
     tally = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
     _output.line()
-    _output.line(f"{found['study']}, parameter set {found['parameter_set']}: {tally}, in {found['seconds']:.0f} s")
-    _output.line(f"Report: {report.resolve()}")
-
-
-def _value(claim: dict[str, Any]) -> str:
-    ci = claim.get("ci95")
-    spread = f" ± {_text(ci)}" if isinstance(ci, (int, float)) else f" [{_text(ci)}]" if ci else ""
-    return _text(claim["ours"]) + spread
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_text(v) for v in value)
-    return "–" if value is None else str(value)
+    _output.line(f"{result.study}, parameter set {result.parameter_set}: {tally}, in {result.seconds:.0f} s")
+    _output.line(f"Report: {result.report.resolve()}")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -39,7 +40,22 @@ def import_trace(source: Path, target: Path, format: str | None, as_json: bool) 
     if as_json:
         _output.json_object({"written": str(target), "trace": stats})
         return
-    _output.table(("", ""), [(str(k).replace("_", " "), _format.plain(v)) for k, v in stats.items()])
+    _output.table(("trace", ""), _rows(stats))
     _output.line()
     _output.line(f"Wrote {target}")
     _output.line(f'Use it in a scenario: [link.NAME] trace = "{target}"')
+
+
+def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is in the trace, each figure with its unit."""
+    stats = found["stats"]
+    shares = ("p5", "p50", "p95")
+    return [
+        ("format", found["format"]),
+        ("length", f"{stats['length_s']:,.3f} s"),
+        ("opportunities", _format.count(stats["opportunities"])),
+        ("mean rate", _format.rate(stats["mean_mbps"] * 1e6)),
+        ("rate of a second: 5 %, median, 95 %", ", ".join(_format.rate(stats[f"rate_{p}_mbps"] * 1e6) for p in shares)),
+        ("first opportunity", _format.duration(stats["first_ms"] / 1e3)),
+        ("longest gap", _format.duration(stats["longest_gap_ms"] / 1e3)),
+    ]

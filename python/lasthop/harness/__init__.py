@@ -11,7 +11,7 @@ when the mechanism is switched off; a claim that differs is shown with the run t
 
 from lasthop.harness.conduct import StudyInfo, conduct, find_study, judge_claim, list_studies, run_study
 from lasthop.harness.definition import Claim, Study, Variation, load_study
-from lasthop.harness.errors import NoRunsError, StudyError
+from lasthop.harness.errors import NoRunsError, StudyCodeError, StudyError
 from lasthop.harness.judge import Check, Finding, Verdict
 from lasthop.harness.result import ClaimResult, Evidence, Figure, StudyResult, TableView
 from lasthop.harness.runner import Backend, Data, Progress, Record, Run, Runner
@@ -34,6 +34,7 @@ __all__ = [
     "Runner",
     "StepSeries",
     "Study",
+    "StudyCodeError",
     "StudyError",
     "StudyInfo",
     "StudyResult",

@@ -215,9 +215,11 @@ def _judge_fully(
 def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
     """One claim on one set of data. Runs that were not made leave it untested, few replications are noted."""
     try:
-        finding: Finding = study.function(claim.evaluator)(claim, data)
+        finding = study.function(claim.evaluator)(claim, data)
     except NoRunsError as missing:
         return not_testable(str(missing) + (" (quick form)" if study.quick else ""))
+    if not isinstance(finding, Finding):
+        raise StudyError(f"{study.code_file}: {claim.evaluator} returned {finding!r} for claim {claim.id}, no Finding")
     if finding.n is not None and finding.n < ENOUGH_REPLICATIONS and f"n = {finding.n}" not in finding.note:
         finding = finding.noting(f"n = {finding.n}: few replications")
     return finding

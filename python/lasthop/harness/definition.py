@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from lasthop.harness.errors import StudyError
+from lasthop.harness.guard import blamed, guarded
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -205,8 +206,13 @@ class Study:
         """A function of `study.py`."""
         found = getattr(self.code, name, None)
         if not callable(found):
-            raise StudyError(f"{self.folder / 'study.py'} has no function {name!r}")
-        return found
+            raise StudyError(f"{self.code_file} has no function {name!r}")
+        return found if _is_bundled(self.folder) else guarded(found, self.folder)
+
+    @property
+    def code_file(self) -> Path:
+        """Where the study's functions are."""
+        return self.folder / "study.py"
 
     def with_seeds(self, seeds: int) -> Study:
         """The same study with `seeds` replications of every group that has more than one."""
@@ -216,6 +222,15 @@ class Study:
 
 def load_study(folder: Path, quick: bool = False) -> Study:
     """Reads and checks a study folder."""
+    try:
+        return _load(folder, quick)
+    except KeyError as error:
+        raise StudyError(f"{folder}: a table of study.toml or claims.toml lacks the key {error}") from error
+    except (AttributeError, TypeError) as error:
+        raise StudyError(f"{folder}: a value of study.toml or claims.toml has a wrong type ({error})") from error
+
+
+def _load(folder: Path, quick: bool) -> Study:
     spec = _read_toml(folder / "study.toml")
     head = _table(spec, "study", folder)
     sets = _parameter_sets(_table(spec, "parameter_set", folder))
@@ -438,8 +453,7 @@ def _import(path: Path, name: str) -> ModuleType:
     """`study.py`: a module of the package when the study comes with it, else a file of its own."""
     if not path.is_file():
         raise StudyError(f"{path} is missing")
-    package = path.resolve().parent.parent
-    if package == Path(__file__).resolve().parent.parent / "studies":
+    if _is_bundled(path.parent):
         return importlib.import_module(f"lasthop.studies.{path.resolve().parent.name}.study")
     module_name = f"lasthop_study_{name.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(module_name, path)
@@ -447,8 +461,16 @@ def _import(path: Path, name: str) -> ModuleType:
         raise StudyError(f"{path} is no Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # dataclasses look their module up there
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise blamed(error, path.parent) from error
     return module
+
+
+def _is_bundled(folder: Path) -> bool:
+    """Whether the study comes with the package: then a fault in it is ours."""
+    return folder.resolve().parent == Path(__file__).resolve().parent.parent / "studies"
 
 
 def _named(items: Sequence[Any], name: str, what: str) -> Any:

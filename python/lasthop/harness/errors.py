@@ -7,5 +7,9 @@ class StudyError(ValueError):
     """A mistake in a study's files or in how it was called; `str()` is the message for the user."""
 
 
+class StudyCodeError(StudyError):
+    """`study.py` raised something; `str()` says what and where, `__cause__` is the exception itself."""
+
+
 class NoRunsError(LookupError):
     """An evaluator asked for runs that this form of the study does not make."""

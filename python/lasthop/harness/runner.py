@@ -221,6 +221,8 @@ class Runner:
                 for job in batch.values():
                     reducer: Reducer = self.study.function(job.reduce)
                     values = reducer(Run(output, job.scenario, job.seed, job.shown))
+                    if not isinstance(values, Mapping):
+                        raise StudyError(f"{self.study.code_file}: {job.reduce} returned {values!r}, no dict of values")
                     self._reduced[job.key] = _Reduced(values, job.shown)
             self.done += len(chunk)
             self._report(total, what)

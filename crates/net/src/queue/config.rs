@@ -32,7 +32,7 @@ pub struct InfiniteConfig {}
 pub struct DropTailConfig {
     /// Most packets waiting; the one being sent does not count. Without it and without `bytes`: 1000.
     pub packets: Option<u32>,
-    /// Most bytes waiting; the packet being sent does not count.
+    /// Most bytes waiting; the packet being sent does not count. Without it: no limit.
     pub bytes: Option<Bytes>,
 }
 
@@ -42,7 +42,7 @@ pub struct DropTailConfig {
 pub struct HeadDropConfig {
     /// Most packets waiting; the one being sent does not count. Without it and without `bytes`: 1000.
     pub packets: Option<u32>,
-    /// Most bytes waiting; the packet being sent does not count.
+    /// Most bytes waiting; the packet being sent does not count. Without it: no limit.
     pub bytes: Option<Bytes>,
 }
 

@@ -130,6 +130,8 @@ impl Diagnostic {
                     false => title.element(self.location()).element(snippet),
                 }
             }
+            // A mistake outside any file has no place to show.
+            None if self.file.is_empty() => title.elements(std::iter::empty::<Location<'_>>()),
             None => title.element(self.location()),
         };
         if let Some(help) = &self.help {

@@ -19,7 +19,7 @@ pub struct KeyDoc {
     pub ty: String,
     /// True if the table it belongs to cannot do without.
     pub required: bool,
-    /// The default as it would be written.
+    /// The default as it would be written, or in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// What values it takes: "0 to 255".
@@ -47,7 +47,7 @@ pub fn reference<T: JsonSchema>() -> Vec<KeyDoc> {
     let none = Map::new();
     let defs = Defs(root.get("$defs").and_then(Value::as_object).unwrap_or(&none));
     let mut walk = Walk { defs, out: Vec::new(), inside: Vec::new() };
-    walk.properties(&root, "", None);
+    walk.properties(&root, "", None, None);
     walk.out
 }
 
@@ -59,24 +59,38 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The keys of the table `schema`, whose path is `path`, if it is of that `kind`.
-    fn properties(&mut self, schema: &'a Value, path: &str, kind: Option<&str>) {
+    /// The keys of the table `schema`, whose path is `path`, if it is of that `kind`. A table may come with a default
+    /// of its own, which then holds for its keys.
+    fn properties(&mut self, schema: &'a Value, path: &str, kind: Option<&str>, table: Option<&'a Value>) {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
         let required = schema.get("required").and_then(Value::as_array);
+        let table = table.filter(|t| t.get("kind").and_then(Value::as_str) == kind);
+        let in_words = text_of(schema, "x-default-of-keys");
         for (name, property) in properties.iter().filter(|(name, _)| kind.is_none() || *name != "kind") {
             let mut inner = path.to_owned();
             push(&mut inner, name);
             let required = required.is_some_and(|r| r.iter().any(|k| k == name));
-            self.key(property, inner, required, kind);
+            let default =
+                table.and_then(|t| t.get(name)).or(property.get("default")).or(property.get("x-default"));
+            self.key(property, inner, required, kind, default, in_words.clone());
         }
     }
 
-    fn key(&mut self, schema: &'a Value, path: String, required: bool, kind: Option<&str>) {
+    fn key(
+        &mut self,
+        schema: &'a Value,
+        path: String,
+        required: bool,
+        kind: Option<&str>,
+        default: Option<&'a Value>,
+        in_words: Option<String>,
+    ) {
         let target = self.defs.resolve(schema);
         let mut doc = KeyDoc { path, required, kind: kind.map(str::to_owned), ..KeyDoc::default() };
         doc.description =
             text_of(schema, "description").or(text_of(target, "description")).unwrap_or_default();
-        doc.default = schema.get("default").or(target.get("default")).and_then(default_of);
+        let default = default.or(target.get("default"));
+        doc.default = default.and_then(default_of).or(in_words.filter(|_| !required));
         self.describe_type(target, &mut doc);
         let path = doc.path.clone();
         self.out.push(doc);
@@ -84,24 +98,24 @@ impl<'a> Walk<'a> {
             return;
         }
         self.inside.push(target);
-        self.below(target, &path);
+        self.below(target, &path, default);
         self.inside.pop();
     }
 
     /// The keys below a table, a table by name, a list of tables, or the kinds of an enum.
-    fn below(&mut self, target: &'a Value, path: &str) {
+    fn below(&mut self, target: &'a Value, path: &str, default: Option<&'a Value>) {
         for option in options(target) {
             let kind = option.get("properties").and_then(|p| p.get("kind")).and_then(|k| text_of(k, "const"));
             if let Some(kind) = kind {
-                self.properties(option, path, Some(&kind));
+                self.properties(option, path, Some(&kind), default);
             }
         }
-        self.properties(target, path, None);
+        self.properties(target, path, None, default);
         let named = target.get("additionalProperties").filter(|s| s.is_object()).map(|s| (s, "<name>"));
         let listed = target.get("items").filter(|s| s.is_object()).map(|s| (s, "<n>"));
         for (inner, placeholder) in named.into_iter().chain(listed) {
             let inner = self.defs.resolve(inner);
-            self.below(inner, &format!("{path}.{placeholder}"));
+            self.below(inner, &format!("{path}.{placeholder}"), None);
         }
     }
 

@@ -275,7 +275,7 @@ pub fn load_traces(
                 Ok(trace) => {
                     traces.insert(file.clone(), Arc::new(trace));
                 }
-                Err(e) => found.push(doc.error_at(&key, e.to_string())),
+                Err(e) => found.push(doc.error_at(&key, e.message())),
             }
         }
     }

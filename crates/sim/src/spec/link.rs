@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One list of keys, three uses: the link's own, the overrides of one direction, and how they meet.
 macro_rules! link_keys {
-    ($($(#[$doc:meta])* $key:ident: $ty:ty,)*) => {
+    ($($(#[$doc:meta])* $key:ident: $ty:ty $(= $default:tt)?,)*) => {
         /// A link between two nodes. Its keys hold for both directions; `forward` (first node to second) and
         /// `reverse` override them for one.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +18,12 @@ macro_rules! link_keys {
             /// Largest IP packet that the link takes; larger ones are fragmented (or dropped, with DF set).
             #[serde(default = "super::ethernet_mtu")]
             pub mtu: Bytes,
-            $($(#[$doc])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $key: Option<$ty>,)*
+            $(
+                $(#[$doc])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                $(#[schemars(extend("x-default" = $default))])?
+                pub $key: Option<$ty>,
+            )*
             /// Overrides for the direction from the first node to the second.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub forward: Option<DirectionSpec>,
@@ -30,6 +35,7 @@ macro_rules! link_keys {
         /// What may differ between the two directions of a link. Unset keys are the link's own.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
+        #[schemars(extend("x-default-of-keys" = "the link's"))]
         pub struct DirectionSpec {
             $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$ty>,)*
         }
@@ -54,25 +60,25 @@ link_keys! {
     /// Capacity trace in Mahimahi's format, path relative to the scenario file; replaces `rate`.
     trace: String,
     /// What happens after the trace's last opportunity.
-    trace_end: TraceEnd,
+    trace_end: TraceEnd = "loop",
     /// The run starts this far inside the trace.
-    trace_offset: Duration,
-    /// Bytes of one opportunity of the trace (default 1500 B).
-    opportunity: Bytes,
-    /// Propagation delay (default 0 s).
-    delay: Duration,
-    /// Largest extra delay; each packet gets one uniform between 0 and this (default 0 s).
-    jitter: Duration,
-    /// Whether packets may overtake each other through jitter or a shortened delay (default false).
-    reordering: bool,
-    /// Probability that a packet is lost on the way, each by itself (default 0 %).
-    loss: Ratio,
-    /// Probability that a packet is corrupted and dropped at the far end (default 0 %).
-    corruption: Ratio,
-    /// Probability that a packet arrives twice (default 0 %).
-    duplication: Ratio,
+    trace_offset: Duration = "0 s",
+    /// Bytes of one opportunity of the trace.
+    opportunity: Bytes = "1500 B",
+    /// Propagation delay.
+    delay: Duration = "0 s",
+    /// Largest extra delay; each packet gets one uniform between 0 and this.
+    jitter: Duration = "0 s",
+    /// Whether packets may overtake each other through jitter or a shortened delay.
+    reordering: bool = false,
+    /// Probability that a packet is lost on the way, each by itself.
+    loss: Ratio = "0 %",
+    /// Probability that a packet is corrupted and dropped at the far end.
+    corruption: Ratio = "0 %",
+    /// Probability that a packet arrives twice.
+    duplication: Ratio = "0 %",
     /// What waits, and what is dropped.
-    queue: QueueConfig,
+    queue: QueueConfig = { "kind": "droptail", "packets": 1000 },
 }
 
 impl LinkSpec {

@@ -1,7 +1,8 @@
 //! The conservation account: every packet that enters the world leaves it in exactly one way.
 //!
 //! Delivered to its destination, dropped by a named cause, or still inside at the end: nothing else. The account
-//! is kept always (it costs two additions a packet) and checked after every event in debug builds.
+//! is kept always (it costs two additions a packet). Debug builds check its packets after every event, its bytes
+//! now and then and whenever the caller looks.
 
 use lasthop_units::Bytes;
 
@@ -72,7 +73,18 @@ impl Account {
     /// # Panics
     /// In debug builds, when they differ: a packet was lost or doubled by a bug.
     #[inline]
-    pub fn check(&self, inside: usize) {
+    pub fn check_packets(&self, inside: usize) {
         debug_assert_eq!(self.inside().packets, inside as u64, "conservation of packets: {self:?}");
+    }
+    /// Compares the books with the shelf: the packets there, of these sizes, have the bytes that should be inside.
+    ///
+    /// # Panics
+    /// In debug builds, when they differ: a packet changed its size and nobody wrote it down.
+    #[inline]
+    pub fn check_bytes(&self, sizes: impl Iterator<Item = u32>) {
+        if cfg!(debug_assertions) {
+            let there = sizes.map(|size| Bytes(u64::from(size))).sum();
+            assert_eq!(self.inside().bytes, there, "conservation of bytes: {self:?}");
+        }
     }
 }

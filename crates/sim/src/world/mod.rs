@@ -81,29 +81,40 @@ impl World {
     pub fn events(&self) -> u64 {
         self.queue.events_taken()
     }
+    /// Work done: events, and packets sent (one event may move many that arrive at one instant).
+    pub fn work(&self) -> u64 {
+        self.queue.events_taken() + self.serial
+    }
     /// The books.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// Lets everything happen up to and including `t`, but no more than `budget` events: false when those were used
-    /// up first.
+    /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves the clock there, but
+    /// does no more work than `budget`: false when that was used up first.
     ///
     /// # Errors
     /// Time stands still: millions of events belong to one instant.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
-        let limit = self.queue.events_taken().saturating_add(budget);
-        while let Some((now, event)) = self.queue.pop_until(t) {
+        let limit = self.work().saturating_add(budget);
+        let (t, last) = if t >= self.end { (self.end, self.end) } else { (t, Instant(t.0.saturating_sub(1))) };
+        while t > Instant::ZERO
+            && let Some((now, event)) = self.queue.pop_until(last)
+        {
             self.dispatch(now, event);
-            self.account.check(self.packets.len());
+            self.account.check_packets(self.packets.len());
             let taken = self.queue.events_taken();
+            if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_WEIGHING) {
+                self.weigh();
+            }
             if taken.is_multiple_of(STANDSTILL) {
                 self.check_progress(now)?;
             }
-            if taken >= limit {
+            if taken + self.serial >= limit {
                 return Ok(false);
             }
         }
+        self.weigh();
         self.queue.advance_to(t);
         Ok(true)
     }
@@ -119,6 +130,11 @@ impl World {
         );
         d = d.help("packets go round without using time: give a link of the way a `rate` or a `delay`");
         Err(d.into())
+    }
+
+    /// Checks the books' bytes against the packets that are there.
+    fn weigh(&self) {
+        self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
     }
 
     #[inline]
@@ -152,6 +168,9 @@ impl World {
         pipes + bearers + fragmented
     }
 }
+
+/// Summing the sizes of all packets takes as long as there are packets: debug builds do it this often.
+const EVENTS_PER_WEIGHING: u64 = 64;
 
 /// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not positions, so that a
 /// new link or flow shifts nobody else's draws.

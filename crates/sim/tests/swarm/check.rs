@@ -10,7 +10,7 @@ use lasthop_units::Instant;
 
 use super::scenario;
 
-/// A scenario that needs more events is cut short in simulated time.
+/// A scenario that needs more events and packets is cut short in simulated time.
 const BUDGET: u64 = 1_000_000;
 
 /// What a seed came to.
@@ -113,7 +113,7 @@ fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), Strin
         times.sort_unstable();
         let mut cut = None;
         for t in times {
-            let left = BUDGET.saturating_sub(simulation.world().events()).max(1);
+            let left = BUDGET.saturating_sub(simulation.world().work()).max(1);
             let arrived = simulation.step(Instant(t), left).map_err(told)?;
             let wrong = simulation.world().audit();
             if !wrong.is_empty() {
@@ -129,7 +129,7 @@ fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), Strin
             return balanced(&output).map(|()| (scenario, output));
         };
         if at.0 < 1_000_000 {
-            return Err(format!("{BUDGET} events by {at}: does time move?"));
+            return Err(format!("{BUDGET} events and packets by {at}: does time move?"));
         }
         scenario = scenario.with_set(&[format!("scenario.duration=\"{} us\"", at.0 / 2000)]).map_err(told)?;
     }

@@ -155,7 +155,7 @@ fn the_reference_lists_every_key_with_type_and_default() {
         "link.<name>.queue: \"unlimited\" | \"drop-tail\" | \"sized\" = { kind = \"drop-tail\", packets = 1000 }",
         "link.<name>.queue.packets: whole number = 1000 [1 to 4294967295] (kind drop-tail)",
         "link.<name>.queue.value!: size [0 B to 9 PB] (kind sized)",
-        "link.<name>.loss: share = \"0\" [0 % to 100 % (or the fraction 0 to 1)]",
+        "link.<name>.loss: share = \"0 %\" [0 % to 100 % (or the fraction 0 to 1)]",
         "flow: table by name",
         "flow.<name>.from!: text",
         "flow.<name>.to!: text",
