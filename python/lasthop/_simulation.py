@@ -41,14 +41,16 @@ class Simulation:
         return self._world.now_ns
 
     def step_until(self, t: float | str) -> None:
-        """Runs up to `t`: seconds, or text with a unit such as `"30 s"`. A change now is in force for all that happens at `t`."""
+        """Runs up to `t`: seconds, or text with a unit such as `"30 s"`.
+
+        What is changed then is in force for all that happens at `t`.
+        """
         self._world.step_until(t)
 
     def set(self, key: str, value: str | float | bool) -> None:
-        """Changes a runtime key now: `sim.set("link.wired.rate", "2 Mbit/s")`.
+        """Changes a runtime key now, as an `[[at]]` of this time would: `sim.set("link.wired.rate", "2 Mbit/s")`.
 
-        It takes effect after everything that happened up to and at this instant; an `[[at]]` of the same time comes
-        before it. `lasthop describe runtime` lists what may change.
+        `lasthop describe runtime` lists what may change.
         """
         self._world.set(key, value)
 
