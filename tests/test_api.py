@@ -120,7 +120,7 @@ def test_progress_is_told_and_an_exception_there_stops_the_run(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (WIRED.replace('"20 ms"', '"20 Mbit/s"'), ["my.toml:10", "delay", "ms"]),
+        (WIRED.replace('"20 ms"', '"20 Mbit/s"'), ["delay", ":10:9", "ms"]),
         (WIRED.replace("delay", "dely"), ["dely", "delay"]),
         (WIRED.replace('"5 Mbit/s"', '"-5 Mbit/s"'), ["rate"]),
         (WIRED.replace('to = "client"', 'to = "nobody"'), ["nobody"]),

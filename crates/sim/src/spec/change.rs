@@ -87,6 +87,14 @@ impl Scenario {
                 Ok(spec) => spec,
                 Err(e) => return Err(self.retell(index, at.set.keys().next().map_or("", |k| k), e)),
             };
+            if let Some((name, key)) = rate_over_trace(&self.spec, at) {
+                let d = self.complaint(
+                    index,
+                    key,
+                    format!("link `{name}` follows a trace: it has no rate to change"),
+                );
+                return Err(Error::Input(d.help("use a trace that does what you want").into()));
+            }
             let mut found = Diagnostics::new();
             check::check(&next.spec, &next.document, &mut found);
             if found.has_errors() {
@@ -144,6 +152,22 @@ fn may_change(key: &str) -> bool {
                 _ => return false,
             }
         }
+    })
+}
+
+/// The first link and key of `at` that would give a rate to a direction that follows a trace.
+fn rate_over_trace<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'a str)> {
+    at.set.keys().find_map(|key| {
+        let (name, rest) = key.strip_prefix("link.")?.split_once('.')?;
+        let link = spec.link.get(name)?;
+        let traced = |forward| link.direction(forward).trace.is_some();
+        let wrong = match rest {
+            "rate" => link.trace.is_some() || (traced(true) && traced(false)),
+            "forward.rate" => traced(true),
+            "reverse.rate" => traced(false),
+            _ => false,
+        };
+        wrong.then_some((name, key.as_str()))
     })
 }
 

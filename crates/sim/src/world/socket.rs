@@ -140,7 +140,11 @@ impl World {
             socket.told = delivered;
             f.app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
-        if f.app.backlog(end) != Some(0) && socket.endpoint.notsent() < LOW_WATER {
+        // Not while a write of the application waits to be done: the room would be told twice.
+        if self.app_actions.is_empty()
+            && f.app.backlog(end) != Some(0)
+            && socket.endpoint.notsent() < LOW_WATER
+        {
             let room = room_for_app(&socket.endpoint);
             if room > 0 {
                 f.app.on_writable(now, end, room, &mut self.app_actions);

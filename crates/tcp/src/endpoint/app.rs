@@ -41,6 +41,10 @@ impl Endpoint {
 
     /// How many octets [`write`](Self::write) would take now.
     pub fn writable(&self) -> u64 {
+        if self.close_requested {
+            // SND.UNA may be beyond what was written: it counts the FIN.
+            return 0;
+        }
         // Offsets stay far below 2^62, so that differences are safe as signed numbers.
         let room = (1u64 << 60).saturating_sub(self.written);
         match self.config.send_buffer {
