@@ -211,6 +211,16 @@ def test_report_is_written_beside_the_tables() -> None:
     assert Path("elsewhere/x.html").read_text(encoding="utf-8") == html
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without space")
+def test_a_full_disk_is_named_and_leaves_nothing(room: Path) -> None:
+    lasthop("run", "umts.toml", "--out", "o")
+    (room / "r.html.partial").symlink_to("/dev/full")
+    result = lasthop("report", "o", "--out", "r.html")
+    assert result.exit_code == 1
+    assert "r.html: No space left" in result.stderr
+    assert not list(room.glob("r.html*"))
+
+
 def test_bundled_scenarios_are_listed_copied_and_run() -> None:
     names = [s["name"] for s in lasthop_json("scenarios", "list")["scenarios"]]
     assert {"dumbbell", "umts-download", "trace-link", "web-over-umts", "change-during-run"} <= set(names)

@@ -71,7 +71,7 @@ class Simulation:
     @property
     def now_ns(self) -> int: ...
     def step_until(self, t: str | float) -> None:
-        """Runs up to `t` (seconds, or text with a unit). What is changed then holds for all that happens at `t`."""
+        """Runs up to `t` (seconds, or text with a unit); a change now is in force for all that happens at `t`."""
     def set(self, key: str, value: str | float | int | bool) -> None:
         """Changes a runtime key now, as `[[at]]` would."""
     def start(self, name: str) -> None: ...

@@ -43,15 +43,12 @@ class Simulation:
     def step_until(self, t: float | str) -> None:
         """Runs up to `t`: seconds, or text with a unit such as `"30 s"`.
 
-        What is changed then is in force for all that happens at `t`.
+        A change now is in force for all that happens at `t`.
         """
         self._world.step_until(t)
 
     def set(self, key: str, value: str | float | bool) -> None:
-        """Changes a runtime key now, as an `[[at]]` of this time would: `sim.set("link.wired.rate", "2 Mbit/s")`.
-
-        `lasthop describe runtime` lists what may change.
-        """
+        """Changes a runtime key now, as `[[at]]` would: `sim.set("link.wired.rate", "2 Mbit/s")`."""
         self._world.set(key, value)
 
     def start(self, name: str) -> None:

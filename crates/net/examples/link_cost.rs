@@ -10,24 +10,23 @@ use std::time::Instant as Clock;
 
 use lasthop_net::trace::Trace;
 use lasthop_net::{Ecn, Item, Limit, Link, Pipe, PipeOut, Playback, Queue, TraceLink, WireModel};
-use lasthop_units::{Bitrate, Duration, FlowId, HopId, Id, Instant, PacketId};
+use lasthop_units::{Bitrate, Duration, FlowId, Id, Instant, PacketId};
 
 /// The best of so many rounds is printed: other work on the machine only ever adds.
 const ROUNDS: usize = 50;
 const PACKETS: u64 = 100_000;
 
 fn main() {
-    let hop = HopId::from_index(0);
     let queue = || Queue::drop_tail(Limit { packets: Some(1000), bytes: None });
     let wire = |loss| WireModel { delay: Duration::from_millis(10), loss, ..WireModel::default() };
     // 1500 B at 12 Mbit/s are 1 ms. One packet each 1 ms keeps the link just busy; with a standing queue a burst of
     // 500 comes first.
-    let pipe = |rate, loss| Link::Pipe(Pipe::new(rate, queue(), wire(loss), 1, hop));
+    let pipe = |rate, loss| Link::Pipe(Pipe::new(rate, queue(), wire(loss), 1, 0));
     let rate = Some(Bitrate(12_000_000));
     let trace = Arc::new(Trace::from_ms(1..=60_000).expect("a valid trace"));
     let sparse = Arc::new(Trace::from_ms((1..=60).map(|s| s * 1000)).expect("a valid trace"));
     let follow = |trace: &Arc<Trace>| {
-        Link::Trace(TraceLink::new(trace.clone(), Playback::default(), queue(), wire(0.0), 1, hop))
+        Link::Trace(TraceLink::new(trace.clone(), Playback::default(), queue(), wire(0.0), 1, 0))
     };
     for (name, link, burst, gap_us) in [
         ("pipe, idle at each arrival", pipe(rate, 0.0), 0, 1_100),

@@ -105,10 +105,9 @@ mod tests {
             (c.rate, c.wire().delay, c.loss),
             (Some(Bitrate(10_000_000)), Duration(28_000_000), Ratio(0.01))
         );
-        let hop = lasthop_units::Id::from_index(0);
-        let link = c.build(None, 1, hop);
+        let link = c.build(None, 1, 0);
         assert_eq!((link.queue().limit().packets, link.wire().loss), (Some(50), 0.01));
-        assert!(matches!(c.build(Some(Arc::new(Trace::from_ms([1]).unwrap())), 1, hop), Link::Trace(_)));
+        assert!(matches!(c.build(Some(Arc::new(Trace::from_ms([1]).unwrap())), 1, 0), Link::Trace(_)));
         let written = serde_json::to_string(&c).unwrap();
         assert_eq!(serde_json::from_str::<DirectionConfig>(&written).unwrap(), c);
         assert!(serde_json::from_str::<DirectionConfig>(r#"{"dely": "1 ms"}"#).is_err());

@@ -14,11 +14,16 @@ use crate::error::Error;
 /// # Errors
 /// A file that cannot be opened, or the first mistake in it with its line.
 pub fn load(path: &Path) -> Result<Trace, Error> {
+    let file = open(path)?;
+    read_mahimahi(BufReader::new(file)).map_err(|e| Error::input(format!("{}: {e}", path.display())))
+}
+
+fn open(path: &Path) -> Result<File, Error> {
     let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(Error::input(format!("{} is a folder, not a trace", path.display())));
     }
-    read_mahimahi(BufReader::new(file)).map_err(|e| Error::input(format!("{}: {e}", path.display())))
+    Ok(file)
 }
 
 /// Converts the trace `src` of any known format (None: recognised from its content) to Mahimahi's at `dst`, and
@@ -31,7 +36,7 @@ pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Valu
         .map(str::parse)
         .transpose()
         .map_err(|e: lasthop_net::UnknownName| Error::input(e.to_string()))?;
-    let file = File::open(src).map_err(|e| Error::file("read", src, e))?;
+    let file = open(src)?;
     let imported =
         import(BufReader::new(file), format).map_err(|e| Error::input(format!("{}: {e}", src.display())))?;
     let partial = dst.with_extension(format!("{}.partial", std::process::id()));

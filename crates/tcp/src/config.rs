@@ -124,9 +124,82 @@ pub enum VegasSampleOrder {
     BeforeDecision,
 }
 
+/// Whose Vegas it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VegasReading {
+    /// ns-2 2.26/2.27.
+    Ns2,
+    /// Linux, and ns-3 after it.
+    Linux,
+}
+
+/// Whose CUBIC it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CubicReading {
+    /// The standard.
+    Rfc9438,
+    /// Linux: whole segments, a look at most every 1/32 s.
+    Linux,
+}
+
+/// What ends slow start before a loss does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HyStartKind {
+    /// Nothing.
+    None,
+    /// HyStart as Linux has it: ACK trains and delay.
+    Linux,
+    /// HyStart++ (RFC 9406).
+    Rfc9406,
+}
+
+/// Whose Westwood it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WestwoodReading {
+    /// The papers', as INET has it.
+    Paper,
+    /// Linux' module: Westwood+ that sets the window at the end of recovery.
+    Linux,
+}
+
+/// What Westwood makes of two ACKs at the same instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ZeroInterval {
+    /// A sample of 0 (the D2D study's reading).
+    Zero,
+    /// No sample (INET).
+    Skip,
+    /// The octets count towards the next sample.
+    Merge,
+}
+
+/// CUBIC's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CubicConfig {
+    /// Whose.
+    pub reading: CubicReading,
+    /// What is left of cwnd after a loss.
+    pub beta: f64,
+    /// C [segments/s^3].
+    pub c: f64,
+    /// A loss below the last maximum lowers it further.
+    pub fast_convergence: bool,
+    /// Not slower than Reno.
+    pub friendliness: bool,
+    /// A mark costs less than a loss (RFC 8511).
+    pub abe: bool,
+}
+
 /// Vegas' parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VegasConfig {
+    /// Whose.
+    pub reading: VegasReading,
     /// Fewer extra segments than this queued: grow.
     pub alpha: f64,
     /// More extra segments than this queued: shrink.
@@ -214,7 +287,7 @@ pub struct Config {
     pub time_wait: Duration,
     /// Growth of the window.
     pub growth: Growth,
-    /// L of RFC 3465 \[segments\].
+    /// L of RFC 3465 \[segments\]; `u32::MAX`: no limit.
     pub abc_limit: u32,
     /// FlightSize in ssthresh.
     pub ssthresh_basis: SsthreshBasis,
@@ -226,8 +299,20 @@ pub struct Config {
     pub max_pacing_rate: Option<Bitrate>,
     /// The application reads by itself with [`Endpoint::read`](crate::Endpoint::read).
     pub manual_read: bool,
+    /// Data is spaced out.
+    pub pacing: bool,
     /// Vegas' parameters.
     pub vegas: VegasConfig,
+    /// CUBIC's parameters.
+    pub cubic: CubicConfig,
+    /// What ends slow start before a loss does, for the algorithms that ask.
+    pub hystart: HyStartKind,
+    /// Whose Westwood.
+    pub westwood_reading: WestwoodReading,
+    /// Westwood's samples of zero length.
+    pub zero_interval: ZeroInterval,
+    /// The round trip whose growth Hybla imitates.
+    pub hybla_rtt0: Duration,
 }
 
 impl Config {
@@ -241,6 +326,11 @@ impl Config {
                 ((10 * mss).min((2 * mss).max(14_600)) as f64) / mss as f64
             }
         }
+    }
+
+    /// L of RFC 3465 \[segments\]; infinite: no limit.
+    pub fn abc_limit_segments(&self) -> f64 {
+        if self.abc_limit == u32::MAX { f64::INFINITY } else { f64::from(self.abc_limit) }
     }
 
     /// The ceiling of the congestion window \[segments\].

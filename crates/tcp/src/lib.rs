@@ -26,8 +26,9 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, Config, Growth, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
-    TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasRto, VegasSampleOrder,
+    BackoffFloor, Config, CubicConfig, CubicReading, Growth, HyStartKind, RecoveryFlavour, RttEstimator,
+    RttSampling, SackOnTimeout, SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading,
+    VegasRto, VegasSampleOrder, WestwoodReading, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info};
 pub use options::{OptionError, Options};

@@ -15,7 +15,8 @@ use crate::profile::Profile;
 pub struct Options {
     /// The stack profile that all other values default to: `rfc` or `ns2`.
     pub profile: Profile,
-    /// Congestion control algorithm: `reno` (RFC 5681) or `vegas` (Brakmo and Peterson 1995 as ns-2 has it).
+    /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
+    /// prints them all.
     pub cc: Option<CcName>,
     /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582) or `sack` (RFC 6675).
     pub recovery: Option<RecoveryFlavour>,
@@ -109,6 +110,28 @@ pub struct Options {
     pub vegas_base_start: Option<VegasBaseStart>,
     /// Whether the deciding ACK's RTT sample is counted `after-decision` (ns-2) or `before-decision`.
     pub vegas_sample_order: Option<VegasSampleOrder>,
+    /// Whose Vegas: `ns2` or `linux` (once per round by the smallest round trip; ns-3's too).
+    pub vegas_reading: Option<VegasReading>,
+    /// Whose CUBIC: `rfc9438` or `linux` (whole segments, a look at most every 1/32 s).
+    pub cubic_reading: Option<CubicReading>,
+    /// CUBIC: what is left of the window after a loss, 0.1 to 0.99 (RFC 9438: 0.7; Linux before 2.6.26: 0.8).
+    pub cubic_beta: Option<f64>,
+    /// CUBIC: C in segments/s^3, above 0 and at most 10 (RFC 9438: 0.4).
+    pub cubic_c: Option<f64>,
+    /// CUBIC: a loss below the last maximum lowers it further (RFC 9438 section 4.7).
+    pub cubic_fast_convergence: Option<bool>,
+    /// CUBIC: never slower than Reno (RFC 9438 section 4.3).
+    pub cubic_friendliness: Option<bool>,
+    /// A congestion mark costs CUBIC less than a loss (RFC 8511: 0.85 of the window stays).
+    pub abe: Option<bool>,
+    /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
+    pub hystart: Option<HyStartKind>,
+    /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when recovery ends).
+    pub westwood_reading: Option<WestwoodReading>,
+    /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or `merge` it with the next.
+    pub zero_interval: Option<ZeroInterval>,
+    /// Hybla: the round trip whose growth is imitated, above 0 s (Linux 25 ms, ns-3 50 ms).
+    pub hybla_rtt0: Option<Duration>,
 }
 
 /// A value that cannot be, with the key that holds it.
@@ -139,6 +162,7 @@ impl Options {
         self.apply_words(&mut c);
         self.apply_numbers(&mut c)?;
         self.apply_vegas(&mut c)?;
+        self.apply_algorithms(&mut c)?;
         check_together(&c)?;
         Ok(c)
     }
@@ -257,6 +281,39 @@ impl Options {
         v.rto = self.vegas_rto.unwrap_or(v.rto);
         v.base_start = self.vegas_base_start.unwrap_or(v.base_start);
         v.sample_order = self.vegas_sample_order.unwrap_or(v.sample_order);
+        Ok(())
+    }
+}
+
+impl Options {
+    fn apply_algorithms(&self, c: &mut Config) -> Result<(), OptionError> {
+        let cubic = &mut c.cubic;
+        if let Some(beta) = self.cubic_beta {
+            if !(0.1..=0.99).contains(&beta) {
+                return refuse("cubic_beta", format!("{beta} is outside 0.1 to 0.99"));
+            }
+            cubic.beta = beta;
+        }
+        if let Some(n) = self.cubic_c {
+            if !(n > 0.0 && n <= 10.0) {
+                return refuse("cubic_c", format!("{n} is not above 0 and at most 10 segments/s^3"));
+            }
+            cubic.c = n;
+        }
+        if let Some(d) = self.hybla_rtt0 {
+            if d.is_zero() {
+                return refuse("hybla_rtt0", "a round trip of 0 s has no growth to imitate");
+            }
+            c.hybla_rtt0 = d;
+        }
+        cubic.reading = self.cubic_reading.unwrap_or(cubic.reading);
+        cubic.fast_convergence = self.cubic_fast_convergence.unwrap_or(cubic.fast_convergence);
+        cubic.friendliness = self.cubic_friendliness.unwrap_or(cubic.friendliness);
+        cubic.abe = self.abe.unwrap_or(cubic.abe);
+        c.vegas.reading = self.vegas_reading.unwrap_or(c.vegas.reading);
+        c.hystart = self.hystart.unwrap_or(c.hystart);
+        c.westwood_reading = self.westwood_reading.unwrap_or(c.westwood_reading);
+        c.zero_interval = self.zero_interval.unwrap_or(c.zero_interval);
         Ok(())
     }
 }

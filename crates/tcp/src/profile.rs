@@ -92,7 +92,21 @@ const RFC: Config = Config {
     idle_restart: true,
     max_pacing_rate: None,
     manual_read: false,
+    pacing: false,
+    cubic: CubicConfig {
+        reading: CubicReading::Rfc9438,
+        beta: 0.7,
+        c: 0.4,
+        fast_convergence: true,
+        friendliness: true,
+        abe: false,
+    },
+    hystart: HyStartKind::None,
+    westwood_reading: WestwoodReading::Paper,
+    zero_interval: ZeroInterval::Zero,
+    hybla_rtt0: Duration::from_millis(25),
     vegas: VegasConfig {
+        reading: VegasReading::Ns2,
         alpha: 1.0,
         beta: 3.0,
         gamma: 1.0,
@@ -179,6 +193,7 @@ fn on_off(value: bool) -> String {
 }
 
 const AGENT: &str = "studies' reading of ns-2 2.26/2.27, shared agent";
+const NOT_THERE: &str = "ns-2 of that time has it not";
 const ONE_WAY: &str = "ns-2's one-way agents have none";
 
 /// The one table of profile values and their sources.
@@ -320,4 +335,15 @@ pub const SETTINGS: &[Setting] = &[
         "as ns-2",
         "left open by the studies; the order in the public code, from memory",
     ),
+    row("vegas_reading", |c| word(c.vegas.reading), "as ns-2", AGENT),
+    row("cubic_reading", |c| word(c.cubic.reading), "RFC 9438", NOT_THERE),
+    row("cubic_beta", |c| c.cubic.beta.to_string(), "RFC 9438 section 4.6", NOT_THERE),
+    row("cubic_c", |c| c.cubic.c.to_string(), "RFC 9438 section 5.1", NOT_THERE),
+    row("cubic_fast_convergence", |c| on_off(c.cubic.fast_convergence), "RFC 9438 section 4.7", NOT_THERE),
+    row("cubic_friendliness", |c| on_off(c.cubic.friendliness), "RFC 9438 section 4.3", NOT_THERE),
+    row("abe", |c| on_off(c.cubic.abe), "RFC 8511 is experimental", NOT_THERE),
+    row("hystart", |c| word(c.hystart), "RFC 9438 section 4.10 allows RFC 9406", NOT_THERE),
+    row("westwood_reading", |c| word(c.westwood_reading), "the papers: no RFC", NOT_THERE),
+    row("zero_interval", |c| word(c.zero_interval), "D2D study section 1.4", NOT_THERE),
+    row("hybla_rtt0", |c| c.hybla_rtt0.to_string(), "Caini and Firrincieli 2004", NOT_THERE),
 ];

@@ -29,6 +29,8 @@ pub struct AlgorithmInfo {
     pub source: &'static str,
     /// Parameters.
     pub parameters: Vec<ParameterInfo>,
+    /// Where ns-3, INET and Linux differ.
+    pub differs: &'static str,
 }
 
 /// One value of a profile.
@@ -71,6 +73,7 @@ pub fn registry() -> Registry {
                 name: a.name,
                 summary: a.summary,
                 source: a.source,
+                differs: a.differs,
                 parameters: a
                     .parameters
                     .iter()
@@ -222,6 +225,9 @@ mod tests {
         assert_eq!(value("recovery"), Some("reno"));
         assert_eq!(value("rtt_estimator"), Some("ns2-ticks"));
         assert_eq!(value("initial_rto"), Some("6 s"));
-        assert_eq!(r.algorithms.iter().map(|a| a.name).collect::<Vec<_>>(), ["reno", "vegas"]);
+        let names: Vec<_> = r.algorithms.iter().map(|a| a.name).collect();
+        assert_eq!(names[..3], ["reno", "vegas", "bbr"]);
+        assert!(r.algorithms.iter().all(|a| !a.source.is_empty() && !a.differs.is_empty()));
+        assert!(r.algorithms.iter().flat_map(|a| &a.parameters).all(|p| !p.source.is_empty()));
     }
 }

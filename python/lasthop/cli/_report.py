@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lasthop import Results
+from lasthop._files import write_whole
 from lasthop.cli import _output
 
 
@@ -28,7 +29,7 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     target = out or folder / "report.html"
     html = run_report(Results.load(folder))
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(html, encoding="utf-8")
+    write_whole(target, html)
     if as_json:
         _output.json_object({"report": str(target.resolve()), "bytes": target.stat().st_size})
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 import lasthop
 from lasthop._errors import mistake
+from lasthop._files import write_whole
 from lasthop.cli import _output
 
 if sys.version_info >= (3, 11):
@@ -80,7 +80,7 @@ def copy(name: str, folder: Path, force: bool, as_json: bool) -> None:
     for file in files:
         target = folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source.parent / file, target)
+        write_whole(target, (source.parent / file).read_bytes())
     written = [str(folder / f) for f in files]
     if as_json:
         _output.json_object({"written": written})

@@ -102,6 +102,8 @@ def legend(axes: Axes) -> None:
     """A legend when there is something to tell apart, above the axes so that it hides nothing."""
     labels = axes.get_legend_handles_labels()[1]
     entries = len(labels)
+    figure = axes.get_figure(root=True)
+    width = figure.get_figwidth() if figure else COLUMN_INCHES
     if entries < 2:
         return
     if entries > LEGEND_MOST:
@@ -111,7 +113,7 @@ def legend(axes: Axes) -> None:
         made = axes.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.0),
-            ncols=_columns(axes, labels),
+            ncols=min(entries, 3, _columns(labels, width)),
             borderaxespad=0.2,
             columnspacing=1.2,
         )
@@ -121,8 +123,7 @@ def legend(axes: Axes) -> None:
             handle.set_alpha(1.0)
 
 
-def _columns(axes: Axes, labels: list[str]) -> int:
-    """As many columns of labels as fit above the axes: a label takes its letters and about six more."""
-    figure = axes.get_figure(root=True)
-    letters = 15 * (figure.get_figwidth() if figure else COLUMN_INCHES)
-    return max(1, min(len(labels), 4, int(letters / (max(map(len, labels)) + 6))))
+def _columns(labels: list[str], width: float) -> int:
+    """How many legend columns fit into a figure `width` inches wide: a letter of 7 pt takes about 0.055 inches."""
+    widest = max(map(len, labels)) * 0.055 + 0.4
+    return max(1, int((width - 0.5) / widest))

@@ -137,8 +137,7 @@ fn measured_traces_are_used_to_the_last_byte() {
         let file = std::fs::File::open(folder.join(name)).unwrap();
         let trace = Arc::new(crate::trace::read_mahimahi(std::io::BufReader::new(file)).unwrap());
         let queue = Queue::drop_tail(Limit::default());
-        let hop = HopId::from_index(0);
-        let mut l = TraceLink::new(trace.clone(), Playback::default(), queue, WireModel::default(), 1, hop);
+        let mut l = TraceLink::new(trace.clone(), Playback::default(), queue, WireModel::default(), 1, 0);
         let mut out = PipeOut::default();
         // A queue that is topped up at each arrival and so never empty; opportunities at 0 come before it.
         (0..200).for_each(|n| l.enqueue(Instant::ZERO, item(n, 1500), &mut out));

@@ -2,27 +2,95 @@
 //! [`recovery`](crate::recovery)'s.
 //!
 //! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all. To add one:
-//! write its file, add a row to the table, a name to [`CcName`] and an arm to [`Cc`].
+//! write its file, add a row to the table, a name to [`CcName`] and an arm to [`Cc`]. Most keep a [`Window`] and say
+//! only by how much it moves.
 
+mod bbr;
+mod bic;
+mod cdg;
+mod cubic;
+mod dctcp;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod hystart;
+mod illinois;
+mod ledbat;
+mod lp;
+mod nv;
+mod random;
 mod reno;
+mod scalable;
+#[cfg(test)]
+mod testing;
 mod vegas;
+mod vegas_linux;
+mod veno;
+mod westwood;
+mod window;
+mod yeah;
 
+pub use bbr::Bbr;
+pub use bic::Bic;
+pub use cdg::Cdg;
+pub use cubic::{Cubic, cubic_k, cubic_window};
+pub use dctcp::Dctcp;
+pub use highspeed::HighSpeed;
+pub use htcp::{Htcp, htcp_growth};
+pub use hybla::Hybla;
+pub use hystart::{HyStart, HyStartPlusPlus, Phase, SlowStartExit};
+pub use illinois::Illinois;
+pub use ledbat::Ledbat;
+pub use lp::Lp;
+pub use nv::Nv;
 pub use reno::Reno;
+pub use scalable::Scalable;
 pub use vegas::{Vegas, vegas_extra_segments};
+pub use vegas_linux::VegasLinux;
+pub use veno::Veno;
+pub use westwood::Westwood;
+pub use window::{Round, Window};
+pub use yeah::Yeah;
 
 use lasthop_units::{Bitrate, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
+use crate::config::{Config, VegasReading};
+use crate::recovery::CaState;
 
-/// What an ACK of new data tells. Counts are of octets, offsets of the sender's stream (0 is the SYN).
-#[derive(Clone, Copy, Debug)]
+/// How fast data was delivered between two moments of a connection (the delivery-rate estimate that BBR rests on).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Octets delivered over the interval.
+    pub delivered: u64,
+    /// The longer of the time it took to send and to acknowledge them; zero: no sample.
+    pub interval: Duration,
+    /// Octets that had been delivered when the newest of them was sent.
+    pub prior_delivered: u64,
+    /// Octets in flight before the ACK.
+    pub prior_in_flight: u64,
+    /// The sender had run out of data, so the rate may be below the path's.
+    pub app_limited: bool,
+}
+
+/// What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN).
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// When the ACK arrived.
     pub now: Instant,
-    /// Octets newly acknowledged cumulatively (> 0).
+    /// Octets newly acknowledged cumulatively; 0 for an ACK that only brings SACK news.
     pub acked: u64,
+    /// Octets newly known to have arrived: acknowledged and not SACKed before, or SACKed.
+    pub delivered: u64,
+    /// Octets delivered since the start.
+    pub total_delivered: u64,
+    /// Octets newly taken for lost.
+    pub lost: u64,
+    /// Of `delivered`, the octets that met a congestion mark (ECN).
+    pub marked: u64,
+    /// Octets in flight after the ACK.
+    pub in_flight: u64,
     /// SND.UNA after the ACK.
     pub una: u64,
     /// SND.NXT when the ACK arrived, before anything new is sent.
@@ -33,6 +101,12 @@ pub struct AckSample {
     pub mss: u32,
     /// Round trip of the newest segment acknowledged, if that was sent once.
     pub rtt: Option<Duration>,
+    /// Smoothed round trip.
+    pub srtt: Option<Duration>,
+    /// Delivery rate, where it is estimated.
+    pub rate: Option<RateSample>,
+    /// The sender's state after the ACK.
+    pub state: CaState,
     /// Duplicate ACKs seen just before this one.
     pub dup_acks: u32,
     /// The window was what limited the sender.
@@ -41,6 +115,14 @@ pub struct AckSample {
     pub may_grow: bool,
     /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
     pub after_timeout: bool,
+}
+
+impl AckSample {
+    /// Segments' worth of octets delivered.
+    #[inline]
+    pub fn segments(&self) -> f64 {
+        self.delivered as f64 / f64::from(self.mss.max(1))
+    }
 }
 
 /// What a duplicate ACK tells (recovery without SACK).
@@ -71,11 +153,23 @@ pub enum DupAckAction {
     Nothing,
 }
 
+/// What told of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// A lost segment.
+    #[default]
+    Loss,
+    /// A mark (ECN).
+    Ecn,
+}
+
 /// A reason to slow down.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Congestion {
     /// When.
     pub now: Instant,
+    /// What told.
+    pub signal: Signal,
     /// FlightSize in segments, as `ssthresh_basis` defines it.
     pub flight: f64,
     /// The timer expired once more for the same segment: the window has been cut already.
@@ -93,6 +187,10 @@ pub struct Established {
     pub initial_window: f64,
     /// SND.NXT.
     pub nxt: u64,
+    /// Sender's segment size [octets].
+    pub mss: u32,
+    /// Keys the numbers of algorithms that draw.
+    pub seed: u64,
 }
 
 /// A congestion control algorithm. Windows are in segments of the sender's size.
@@ -103,7 +201,7 @@ pub trait CongestionControl {
     fn ssthresh(&self) -> f64;
     /// The handshake is done.
     fn on_established(&mut self, e: &Established);
-    /// New data was acknowledged.
+    /// Data was delivered: an ACK of new data, or one with SACK news.
     fn on_ack(&mut self, ack: &AckSample);
     /// A duplicate ACK arrived, without SACK.
     fn on_dup_ack(&mut self, _dup: &DupAck) -> DupAckAction {
@@ -113,8 +211,16 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, c: &Congestion);
     /// The retransmission timer expired.
     fn on_timeout(&mut self, c: &Congestion);
-    /// Recovery sets the window: Tahoe's one segment, NewReno's at the end, the restart after idleness.
+    /// Recovery sets the window: Tahoe's one segment, NewReno's at the end, the restart after idleness, and PRR's.
     fn set_cwnd(&mut self, segments: f64);
+    /// Fast recovery has ended and the window is about to be ssthresh.
+    fn on_recovered(&mut self, _now: Instant) {}
+    /// The last reduction was for nothing: the window and threshold before it.
+    fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
+    /// The algorithm sets its window during recovery itself: neither PRR nor the end of recovery touches it.
+    fn rules_recovery(&self) -> bool {
+        false
+    }
     /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be sent again?
     fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
         false
@@ -133,11 +239,46 @@ pub trait CongestionControl {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcName {
+    /// BBR version 1 (Cardwell and others 2016), as Linux has it.
+    Bbr,
+    /// Binary search for the window of the last loss (Xu and others 2004).
+    Bic,
+    /// Delay gradient (Hayes and Armitage 2011).
+    Cdg,
+    /// A cubic function of the time since the last loss (RFC 9438).
+    Cubic,
+    /// Cut by the share of marked octets (RFC 8257).
+    Dctcp,
+    /// HighSpeed TCP (RFC 3649).
+    #[serde(rename = "highspeed")]
+    HighSpeed,
+    /// Growth by the time since the last loss (Leith and Shorten 2004).
+    Htcp,
+    /// Growth independent of the round trip (Caini and Firrincieli 2004).
+    Hybla,
+    /// Growth and cut by the queueing delay (Liu and others 2008).
+    Illinois,
+    /// A scavenger with a delay target (RFC 6817).
+    Ledbat,
+    /// A scavenger by early congestion inference (Kuzmanovic and Knightly 2003).
+    Lp,
+    /// Vegas for data centres (Brakmo 2010).
+    Nv,
     /// Additive increase, multiplicative decrease (RFC 5681).
     #[default]
     Reno,
-    /// Delay-based (Brakmo and Peterson 1995), as ns-2 implements it.
+    /// A fixed number of ACKs per segment of growth (Kelly 2003).
+    Scalable,
+    /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
     Vegas,
+    /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
+    Veno,
+    /// Cut to the estimated rate (Mascolo and others 2001).
+    Westwood,
+    /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
+    WestwoodPlus,
+    /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
+    Yeah,
 }
 
 /// A parameter of an algorithm, for the documentation.
@@ -165,6 +306,8 @@ pub struct Algorithm {
     pub source: &'static str,
     /// Parameters with provenance.
     pub parameters: &'static [Parameter],
+    /// Where ns-3, INET and Linux differ from this and from each other.
+    pub differs: &'static str,
     new: fn(&Config) -> Cc,
 }
 
@@ -176,15 +319,173 @@ pub const ALGORITHMS: &[Algorithm] = &[
         summary: "additive increase, multiplicative decrease",
         source: "RFC 5681; V. Jacobson, Congestion avoidance and control, SIGCOMM 1988",
         parameters: reno::PARAMETERS,
+        differs: reno::DIFFERS,
         new: |c| Cc::Reno(Reno::new(c)),
     },
     Algorithm {
         name: "vegas",
         id: CcName::Vegas,
         summary: "holds a few segments in the network's queues, by the round-trip time",
-        source: "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; as ns-2 2.26/2.27 has it",
+        source: "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; as ns-2 2.26/2.27 has it, or Linux 6.1 tcp_vegas.c",
         parameters: vegas::PARAMETERS,
-        new: |c| Cc::Vegas(Vegas::new(c)),
+        differs: vegas::DIFFERS,
+        new: |c| match c.vegas.reading {
+            VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
+            VegasReading::Linux => Cc::VegasLinux(VegasLinux::new(c)),
+        },
+    },
+    Algorithm {
+        name: "bbr",
+        id: CcName::Bbr,
+        summary: "models the path by its largest rate and smallest round trip, and paces",
+        source: "N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, BBR, ACM Queue 14(5), 2016; Linux 6.1 tcp_bbr.c",
+        parameters: bbr::PARAMETERS,
+        differs: bbr::DIFFERS,
+        new: |c| Cc::Bbr(Box::new(Bbr::new(c))),
+    },
+    Algorithm {
+        name: "bic",
+        id: CcName::Bic,
+        summary: "binary search for the window of the last loss",
+        source: "L. Xu, K. Harfoush, I. Rhee, INFOCOM 2004; Linux 6.1 tcp_bic.c",
+        parameters: bic::PARAMETERS,
+        differs: bic::DIFFERS,
+        new: |c| Cc::Bic(Bic::new(c)),
+    },
+    Algorithm {
+        name: "cdg",
+        id: CcName::Cdg,
+        summary: "backs off by chance when the round trip grows",
+        source: "D. Hayes, G. Armitage, Revisiting TCP congestion control using delay gradients, IFIP Networking 2011; Linux 6.1 tcp_cdg.c",
+        parameters: cdg::PARAMETERS,
+        differs: cdg::DIFFERS,
+        new: |c| Cc::Cdg(Box::new(Cdg::new(c))),
+    },
+    Algorithm {
+        name: "cubic",
+        id: CcName::Cubic,
+        summary: "a cubic function of the time since the last loss",
+        source: "RFC 9438; S. Ha, I. Rhee, L. Xu, CUBIC, ACM SIGOPS OSR 42(5), 2008; Linux 6.1 tcp_cubic.c",
+        parameters: cubic::PARAMETERS,
+        differs: cubic::DIFFERS,
+        new: |c| Cc::Cubic(Box::new(Cubic::new(c))),
+    },
+    Algorithm {
+        name: "dctcp",
+        id: CcName::Dctcp,
+        summary: "cuts by the share of marked octets",
+        source: "RFC 8257; M. Alizadeh and others, SIGCOMM 2010",
+        parameters: dctcp::PARAMETERS,
+        differs: dctcp::DIFFERS,
+        new: |c| Cc::Dctcp(Dctcp::new(c)),
+    },
+    Algorithm {
+        name: "highspeed",
+        id: CcName::HighSpeed,
+        summary: "grows faster and cuts less the larger the window",
+        source: "RFC 3649; Linux 6.1 tcp_highspeed.c",
+        parameters: highspeed::PARAMETERS,
+        differs: highspeed::DIFFERS,
+        new: |c| Cc::HighSpeed(HighSpeed::new(c)),
+    },
+    Algorithm {
+        name: "htcp",
+        id: CcName::Htcp,
+        summary: "growth by the time since the last loss",
+        source: "D. Leith, R. Shorten, H-TCP, PFLDnet 2004; Linux 6.1 tcp_htcp.c",
+        parameters: htcp::PARAMETERS,
+        differs: htcp::DIFFERS,
+        new: |c| Cc::Htcp(Box::new(Htcp::new(c))),
+    },
+    Algorithm {
+        name: "hybla",
+        id: CcName::Hybla,
+        summary: "grows on a long path as on a short one",
+        source: "C. Caini, R. Firrincieli, TCP Hybla, Int. J. Satellite Communications 22, 2004; Linux 6.1 tcp_hybla.c",
+        parameters: hybla::PARAMETERS,
+        differs: hybla::DIFFERS,
+        new: |c| Cc::Hybla(Hybla::new(c)),
+    },
+    Algorithm {
+        name: "illinois",
+        id: CcName::Illinois,
+        summary: "growth and cut by the queueing delay",
+        source: "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; Linux 6.1 tcp_illinois.c",
+        parameters: illinois::PARAMETERS,
+        differs: illinois::DIFFERS,
+        new: |c| Cc::Illinois(Illinois::new(c)),
+    },
+    Algorithm {
+        name: "ledbat",
+        id: CcName::Ledbat,
+        summary: "a scavenger that holds a delay target",
+        source: "RFC 6817",
+        parameters: ledbat::PARAMETERS,
+        differs: ledbat::DIFFERS,
+        new: |c| Cc::Ledbat(Ledbat::new(c)),
+    },
+    Algorithm {
+        name: "lp",
+        id: CcName::Lp,
+        summary: "a scavenger that yields to rising delay",
+        source: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.1 tcp_lp.c",
+        parameters: lp::PARAMETERS,
+        differs: lp::DIFFERS,
+        new: |c| Cc::Lp(Lp::new(c)),
+    },
+    Algorithm {
+        name: "nv",
+        id: CcName::Nv,
+        summary: "holds rate times round trip and a pad, for data centres",
+        source: "L. Brakmo, TCP-NV: congestion avoidance for data centers, Linux Plumbers 2010; Linux 6.1 tcp_nv.c",
+        parameters: nv::PARAMETERS,
+        differs: nv::DIFFERS,
+        new: |c| Cc::Nv(Box::new(Nv::new(c))),
+    },
+    Algorithm {
+        name: "scalable",
+        id: CcName::Scalable,
+        summary: "a fixed number of ACKs per segment of growth",
+        source: "T. Kelly, Scalable TCP, ACM SIGCOMM CCR 33(2), 2003; Linux 6.1 tcp_scalable.c",
+        parameters: scalable::PARAMETERS,
+        differs: scalable::DIFFERS,
+        new: |c| Cc::Scalable(Scalable::new(c)),
+    },
+    Algorithm {
+        name: "veno",
+        id: CcName::Veno,
+        summary: "Reno that tells random losses by Vegas' estimate",
+        source: "C. P. Fu, S. C. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.1 tcp_veno.c",
+        parameters: veno::PARAMETERS,
+        differs: veno::DIFFERS,
+        new: |c| Cc::Veno(Veno::new(c)),
+    },
+    Algorithm {
+        name: "westwood",
+        id: CcName::Westwood,
+        summary: "cuts to the estimated rate times the smallest round trip",
+        source: "S. Mascolo and others, TCP Westwood, MobiCom 2001; INET 2.x; Linux 6.1 tcp_westwood.c",
+        parameters: westwood::PARAMETERS,
+        differs: westwood::DIFFERS,
+        new: |c| Cc::Westwood(Westwood::new(c)),
+    },
+    Algorithm {
+        name: "westwood-plus",
+        id: CcName::WestwoodPlus,
+        summary: "Westwood with one sample per round trip",
+        source: "L. A. Grieco, S. Mascolo, ACM SIGCOMM CCR 34(2), 2004; Linux 6.1 tcp_westwood.c",
+        parameters: westwood::PLUS_PARAMETERS,
+        differs: westwood::DIFFERS,
+        new: |c| Cc::Westwood(Westwood::plus(c)),
+    },
+    Algorithm {
+        name: "yeah",
+        id: CcName::Yeah,
+        summary: "Scalable's growth while few segments queue, Reno's beside others",
+        source: "A. Baiocchi, A. Castellani, F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.1 tcp_yeah.c",
+        parameters: yeah::PARAMETERS,
+        differs: yeah::DIFFERS,
+        new: |c| Cc::Yeah(Yeah::new(c)),
     },
 ];
 
@@ -211,13 +512,47 @@ impl std::str::FromStr for CcName {
     }
 }
 
-/// An algorithm at work.
+/// An algorithm at work. Large ones are boxed, so that Reno's endpoint stays small.
 #[derive(Clone, Debug)]
 pub enum Cc {
+    /// See [`Bbr`].
+    Bbr(Box<Bbr>),
+    /// See [`Bic`].
+    Bic(Bic),
+    /// See [`Cdg`].
+    Cdg(Box<Cdg>),
+    /// See [`Cubic`].
+    Cubic(Box<Cubic>),
+    /// See [`Dctcp`].
+    Dctcp(Dctcp),
+    /// See [`HighSpeed`].
+    HighSpeed(HighSpeed),
+    /// See [`Htcp`].
+    Htcp(Box<Htcp>),
+    /// See [`Hybla`].
+    Hybla(Hybla),
+    /// See [`Illinois`].
+    Illinois(Illinois),
+    /// See [`Ledbat`].
+    Ledbat(Ledbat),
+    /// See [`Lp`].
+    Lp(Lp),
+    /// See [`Nv`].
+    Nv(Box<Nv>),
     /// See [`Reno`].
     Reno(Reno),
+    /// See [`Scalable`].
+    Scalable(Scalable),
     /// See [`Vegas`].
-    Vegas(Vegas),
+    Vegas(Box<Vegas>),
+    /// See [`VegasLinux`].
+    VegasLinux(VegasLinux),
+    /// See [`Veno`].
+    Veno(Veno),
+    /// See [`Westwood`].
+    Westwood(Westwood),
+    /// See [`Yeah`].
+    Yeah(Yeah),
 }
 
 impl Cc {
@@ -230,8 +565,25 @@ impl Cc {
 macro_rules! each {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {
+            Cc::Bbr($cc) => $call,
+            Cc::Bic($cc) => $call,
+            Cc::Cdg($cc) => $call,
+            Cc::Cubic($cc) => $call,
+            Cc::Dctcp($cc) => $call,
+            Cc::HighSpeed($cc) => $call,
+            Cc::Htcp($cc) => $call,
+            Cc::Hybla($cc) => $call,
+            Cc::Illinois($cc) => $call,
+            Cc::Ledbat($cc) => $call,
+            Cc::Lp($cc) => $call,
+            Cc::Nv($cc) => $call,
             Cc::Reno($cc) => $call,
+            Cc::Scalable($cc) => $call,
             Cc::Vegas($cc) => $call,
+            Cc::VegasLinux($cc) => $call,
+            Cc::Veno($cc) => $call,
+            Cc::Westwood($cc) => $call,
+            Cc::Yeah($cc) => $call,
         }
     };
 }
@@ -262,6 +614,15 @@ impl CongestionControl for Cc {
     }
     fn set_cwnd(&mut self, segments: f64) {
         each!(self, cc => cc.set_cwnd(segments))
+    }
+    fn on_recovered(&mut self, now: Instant) {
+        each!(self, cc => cc.on_recovered(now))
+    }
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        each!(self, cc => cc.on_undo(cwnd, ssthresh))
+    }
+    fn rules_recovery(&self) -> bool {
+        each!(self, cc => cc.rules_recovery())
     }
     #[inline]
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {

@@ -14,6 +14,10 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "decrease", default: "1/2", unit: "of FlightSize", source: "RFC 5681 equation 4" },
 ];
 
+pub(super) const DIFFERS: &str = "Linux counts what an ACK delivers, without the limit of one segment in slow start, and halves \
+     cwnd, not FlightSize (`abc_limit`, `ssthresh_basis`). ns-3 adds a segment per ACK in slow start and MSS^2 / cwnd \
+     after; INET halves the window (`growth = acks`).";
+
 /// The window of RFC 5681.
 #[derive(Clone, Debug)]
 pub struct Reno {
@@ -37,7 +41,7 @@ impl Reno {
             ssthresh: config.initial_ssthresh,
             ceiling: config.window_ceiling(),
             growth: config.growth,
-            abc_limit: f64::from(config.abc_limit),
+            abc_limit: config.abc_limit_segments(),
             validate: config.window_validation,
             whole: config.whole_segments,
             counted: 0.0,
@@ -55,7 +59,7 @@ impl Reno {
         let acked = ack.acked as f64 / f64::from(ack.mss);
         if self.cwnd < self.ssthresh {
             // RFC 5681 equation 2: cwnd += min (N, SMSS); RFC 3465 section 2.3: L = 1 after a timeout.
-            let limit = if ack.after_timeout { 1.0 } else { self.abc_limit };
+            let limit = if ack.after_timeout && self.abc_limit.is_finite() { 1.0 } else { self.abc_limit };
             self.cwnd += acked.min(limit);
         } else {
             // RFC 5681 section 3.1: one segment more when a window's worth of octets has been acknowledged.
@@ -106,6 +110,10 @@ impl CongestionControl for Reno {
         }
         self.cwnd = 1.0;
     }
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd).min(self.ceiling.max(1.0));
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
     fn set_cwnd(&mut self, segments: f64) {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
         self.counted = 0.0;
@@ -116,24 +124,18 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
     use crate::{Options, Profile};
-    use lasthop_units::Instant;
 
     fn reno(profile: Profile) -> Reno {
         Reno::new(&Options { profile, ..Options::default() }.resolve().unwrap())
     }
     fn ack(segments: u64) -> AckSample {
         AckSample {
-            now: Instant::ZERO,
             acked: segments * 1000,
-            una: 0,
-            nxt: 0,
-            flight_before: 0,
+            delivered: segments * 1000,
             mss: 1000,
-            rtt: None,
-            dup_acks: 0,
             cwnd_limited: true,
             may_grow: true,
-            after_timeout: false,
+            ..AckSample::default()
         }
     }
 
@@ -157,7 +159,7 @@ mod tests {
         r.ssthresh = 7.0;
         r.on_ack(&ack(1));
         assert_eq!(r.cwnd(), 7.0 + 1.0 / 7.0);
-        let c = Congestion { now: Instant::ZERO, flight: 7.0, repeated: false };
+        let c = Congestion { flight: 7.0, ..Congestion::default() };
         r.on_congestion(&c);
         assert_eq!((r.ssthresh(), r.cwnd()), (3.0, 3.5));
         r.on_timeout(&Congestion { flight: 3.0, ..c });

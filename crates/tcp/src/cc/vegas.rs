@@ -15,6 +15,7 @@ use super::{AckSample, Congestion, CongestionControl, DupAck, DupAckAction, Esta
 use crate::config::{Config, VegasBaseStart, VegasConfig, VegasRto, VegasSampleOrder};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "vegas_reading", default: "ns2", unit: "", source: "linux in the profile linux-6" },
     Parameter { name: "vegas_alpha", default: "1", unit: "segments", source: "ns-2 v_alpha_" },
     Parameter { name: "vegas_beta", default: "3", unit: "segments", source: "ns-2 v_beta_" },
     Parameter { name: "vegas_gamma", default: "1", unit: "segments", source: "ns-2 v_gamma_" },
@@ -32,6 +33,11 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "ns-2, from memory",
     },
 ];
+
+pub(super) const DIFFERS: &str = "`vegas_reading = ns2`: each number above as ns-2 2.26/2.27. `vegas_reading = linux` (in linux-6; \
+     ns-3's is the same): alpha 2, beta 4, gamma 1; the round's smallest round trip decides, not the mean; slow start every \
+     round; one segment more or less per round; Reno outside of Open and with fewer than three samples; ssthresh not below \
+     three quarters of cwnd; losses halve. INET's is ns-2's.";
 
 /// Vegas' state. Times are in seconds, as in ns-2.
 #[derive(Clone, Debug)]
@@ -230,6 +236,9 @@ impl CongestionControl for Vegas {
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
+        if ack.acked == 0 {
+            return;
+        }
         if ack.dup_acks > 3 && self.uninflated > 0.0 && self.cwnd > self.uninflated {
             self.cwnd = self.uninflated;
             self.ssthresh = 2.0;
@@ -333,13 +342,11 @@ mod tests {
             acked: MSS,
             una: 1 + una * MSS,
             nxt: 1 + nxt * MSS,
-            flight_before: 0,
             mss: MSS as u32,
             rtt: Some(Duration::from_millis(rtt_ms)),
-            dup_acks: 0,
             cwnd_limited: true,
             may_grow: true,
-            after_timeout: false,
+            ..AckSample::default()
         }
     }
 
@@ -386,6 +393,8 @@ mod tests {
             rtt: Some(Duration::from_millis(100)),
             initial_window: 2.0,
             nxt: 1,
+            mss: MSS as u32,
+            seed: 0,
         });
         let (mut una, mut nxt, mut now) = (0, 2, 100);
         let mut by_round = vec![v.cwnd];

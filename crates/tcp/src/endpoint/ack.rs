@@ -9,19 +9,30 @@ use crate::recovery::{CaState, Outcome};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
+/// The scoreboard before an ACK.
+#[derive(Clone, Copy)]
+struct Before {
+    sacked: u64,
+    lost: u64,
+}
+
 impl Endpoint {
     /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX.
     pub(super) fn take_ack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
         let wnd_before = self.wnd;
         let una_before = self.una;
+        let board = self.recovery.board();
+        let before =
+            Before { sacked: board.sacked(), lost: if board.sacked() > 0 { board.lost() } else { 0 } };
         let news = if self.recovery.is_sack() && !seg.sack.is_empty() { self.take_sack(seg) } else { 0 };
         self.take_window(seg, start, ack.max(0) as u64);
         if ack > una_before as i64 {
-            self.take_new_ack(now, seg, ack as u64);
+            self.take_new_ack(now, seg, ack as u64, before);
         } else if self.is_duplicate(seg, ack, wnd_before, news) {
             self.counters.dup_acks_received += 1;
             let (recovery, mut sender) = self.recovery_and_sender(now);
             let outcome = recovery.on_dup_ack(&mut sender);
+            self.tell_of_duplicate(now, news, before, outcome);
             self.follow(now, outcome);
         }
         if wnd_before == 0 && self.wnd > 0 {
@@ -66,7 +77,65 @@ impl Endpoint {
         }
     }
 
-    fn take_new_ack(&mut self, now: Instant, seg: &Segment, ack: u64) {
+    /// What a duplicate ACK delivered: the SACK news or, without SACK, one segment (RFC 5681 section 3.2 step 4).
+    fn tell_of_duplicate(&mut self, now: Instant, news: u64, before: Before, outcome: Outcome) {
+        let delivered = if self.recovery.is_sack() {
+            news
+        } else {
+            let room = (self.max - self.una).saturating_sub(self.delivered_by_dups + u64::from(self.mss));
+            let one = u64::from(self.mss).min(room);
+            self.delivered_by_dups += one;
+            one
+        };
+        let sample = AckSample {
+            nxt: self.nxt,
+            flight_before: self.max - self.una,
+            dup_acks: self.recovery.dup_acks(),
+            cwnd_limited: true,
+            ..self.sample(now, delivered, before, outcome)
+        };
+        self.cc.on_ack(&sample);
+    }
+
+    /// What every sample holds. Takes the delivery into the account.
+    fn sample(&mut self, now: Instant, delivered: u64, before: Before, outcome: Outcome) -> AckSample {
+        self.delivered += delivered;
+        let board = self.recovery.board();
+        let (in_flight, lost) = if !self.recovery.is_sack() {
+            let out = (self.max - self.una).saturating_sub(self.delivered_by_dups);
+            (out, if outcome.entered { u64::from(self.mss) } else { 0 })
+        } else if board.sacked() == 0 && self.recovery.state() == CaState::Open {
+            (self.max - self.una, 0)
+        } else {
+            (board.pipe(self.max), board.lost().saturating_sub(before.lost))
+        };
+        AckSample {
+            now,
+            una: self.una,
+            delivered,
+            total_delivered: self.delivered,
+            lost,
+            in_flight,
+            mss: self.mss,
+            srtt: self.rto.srtt(),
+            state: self.recovery.state(),
+            ..AckSample::default()
+        }
+    }
+
+    /// Octets that this ACK of new data is the first to tell of.
+    fn newly_delivered(&mut self, acked: u64, sacked_before: u64) -> u64 {
+        if self.recovery.is_sack() {
+            // What was SACKed and is now below SND.UNA has been counted.
+            return (acked + self.recovery.board().sacked()).saturating_sub(sacked_before);
+        }
+        let counted = self.delivered_by_dups.min(acked.saturating_sub(u64::from(self.mss)));
+        self.delivered_by_dups =
+            if self.recovery.state() == CaState::Open { 0 } else { self.delivered_by_dups - counted };
+        acked - counted
+    }
+
+    fn take_new_ack(&mut self, now: Instant, seg: &Segment, ack: u64, before: Before) {
         let flight_before = self.max - self.una;
         let acked = ack - self.una;
         let dup_acks = self.recovery.dup_acks();
@@ -101,19 +170,19 @@ impl Endpoint {
 
         let (recovery, mut sender) = self.recovery_and_sender(now);
         let outcome = recovery.on_new_ack(&mut sender, acked);
-        self.cc.on_ack(&AckSample {
-            now,
+        let delivered = self.newly_delivered(acked, before.sacked);
+        let sample = AckSample {
             acked,
-            una: self.una,
             nxt: self.nxt,
             flight_before,
-            mss: self.mss,
             rtt,
             dup_acks,
             cwnd_limited,
             may_grow: outcome.may_grow,
             after_timeout,
-        });
+            ..self.sample(now, delivered, before, outcome)
+        };
+        self.cc.on_ack(&sample);
         self.follow(now, outcome);
         if let Some(oldest) = self.flight.front().copied()
             && self.cc.oldest_is_overdue(now, oldest.at)

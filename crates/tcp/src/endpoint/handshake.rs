@@ -126,7 +126,8 @@ impl Endpoint {
         let reduced = !once && self.config.initial_window.is_none();
         let initial_window = if reduced { 1.0 } else { self.config.initial_window_segments(self.mss) };
         let rtt = once.then(|| now.since(self.syn_sent_at));
-        self.cc.on_established(&Established { now, rtt, initial_window, nxt: self.nxt });
+        let seed = u64::from(self.isn.0);
+        self.cc.on_established(&Established { now, rtt, initial_window, nxt: self.nxt, mss: self.mss, seed });
         self.wl1 = self.rcv_offset_of(seg.seq);
         self.emit(Event::Established);
         self.take_close();

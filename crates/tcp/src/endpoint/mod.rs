@@ -151,6 +151,10 @@ pub struct Endpoint {
     // Measurements.
     timed: Option<(u64, Instant)>,
     timeouts_in_a_row: u32,
+    /// Octets delivered since the start: acknowledged or SACKed.
+    delivered: u64,
+    /// Without SACK: octets that duplicate ACKs have told of, above SND.UNA.
+    delivered_by_dups: u64,
     /// When the last timeout resent the octet at this offset, until that is acknowledged.
     resent_by_timeout: Option<(u64, Instant)>,
     last_sent: Instant,
@@ -212,6 +216,8 @@ impl Endpoint {
             pace_at: Instant::ZERO,
             timed: None,
             timeouts_in_a_row: 0,
+            delivered: 0,
+            delivered_by_dups: 0,
             resent_by_timeout: None,
             last_sent: Instant::ZERO,
             min_rtt: None,

@@ -13,7 +13,7 @@ pub use scoreboard::{NextSeg, Scoreboard};
 
 use lasthop_units::Instant;
 
-use crate::cc::{Cc, Congestion, CongestionControl, DupAck, DupAckAction};
+use crate::cc::{Cc, Congestion, CongestionControl, DupAck, DupAckAction, Signal};
 use crate::config::{Config, Growth, RecoveryFlavour, SackOnTimeout, SsthreshBasis};
 use crate::flight::Flight;
 
@@ -82,7 +82,7 @@ impl Sender<'_> {
                 octets as f64 / f64::from(self.mss)
             }
         };
-        Congestion { now: self.now, flight, repeated }
+        Congestion { now: self.now, signal: Signal::Loss, flight, repeated }
     }
 }
 

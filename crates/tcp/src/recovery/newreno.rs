@@ -23,6 +23,7 @@ pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Ou
 }
 
 fn full(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+    s.cc.on_recovered(s.now);
     // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps cwnd.
     if s.config.growth == Growth::Bytes {
         let flight = ((s.max - s.una) as f64 / f64::from(s.mss)).max(1.0);

@@ -20,7 +20,8 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     Outcome { entered: true, restart_timer: s.config.timer_on_fast_retransmit, ..Outcome::default() }
 }
 
-pub(super) fn on_new_ack(r: &mut Recovery, s: &Sender<'_>) -> Outcome {
+pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
+    s.cc.on_recovered(s.now);
     // Step 6: "When the next ACK arrives that acknowledges previously unacknowledged data, a TCP MUST set cwnd to
     // ssthresh", which is what cwnd has been without the inflation.
     r.inflation = 0.0;

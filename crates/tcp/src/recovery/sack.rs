@@ -24,9 +24,10 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     Outcome { entered: true, restart_timer: s.config.timer_on_fast_retransmit, ..Outcome::default() }
 }
 
-pub(super) fn on_new_ack(r: &mut Recovery, s: &Sender<'_>) -> Outcome {
+pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     // Step (A): "An incoming cumulative ACK for a sequence number greater than RecoveryPoint signals the end".
     if s.una >= r.recover {
+        s.cc.on_recovered(s.now);
         r.state = CaState::Open;
         r.resend_head = false;
         r.board.end_recovery();

@@ -69,7 +69,8 @@ def figure_5a(data: Data) -> Figure:
     ceiling = [100 * model.ceiling(t) for t in ends]
     ax.plot(ends, ceiling, "--", color="#666666", linewidth=1, label="(1 - p) · 96.2 %")
     ax.set_ylim(0, 100)
-    ax.legend(frameon=False, fontsize=8)
+    # Between the two curves nothing else is drawn.
+    ax.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.4, 0.5))
     name = f"fig5a-{data.parameter_set.name}"
     caption = (
         f"Throughput of received TCP segments (20 B header included) as a share of 384 kbit/s, parameter set "
@@ -130,7 +131,7 @@ def figure_7a(data: Data, reading: str) -> Figure:
         times = times[times < WINDOW_30_S]
         low = np.full(len(times), 0.04)
         ax.plot(times, low, "^", color="#000000", markersize=5, transform=ax.get_xaxis_transform(), label="timeout")
-        ax.legend(frameon=False, fontsize=8, loc="upper right")
+        ax.legend(frameon=False, fontsize=8, loc="center right" if cc == "reno" else "upper right")
         _append(timeouts, cc=[cc] * len(times), time_s=times.tolist())
     lower.set_xlim(0, WINDOW_30_S)
     lower.set_ylim(0, 8)
@@ -203,12 +204,17 @@ def figure_phase(data: Data) -> Figure:
     starts = data.labels("phase", "start_ms")
     shares = [data.estimate("phase", "share", start_ms=s).mean * 100 for s in starts]
     rtts = [data.estimate("phase", "rtt_min", start_ms=s).mean * 1e3 for s in starts]
-    ax.plot([float(s) for s in starts], shares, "-o", label="Vegas, throughput")
+    style = {"markersize": 3, "linewidth": 1}
+    ax.plot(
+        [float(s) for s in starts], shares, "-o", color=COLOURS["reno"], label="throughput of Vegas (left)", **style
+    )
     right = ax.twinx()
-    right.plot([float(s) for s in starts], rtts, "--s", color="#D55E00", label="smallest RTT")
-    right.set_ylabel("smallest RTT [ms]")
+    right.plot([float(s) for s in starts], rtts, "--s", color=COLOURS["vegas"], label="smallest RTT (right)", **style)
+    right.set_ylabel("smallest RTT [ms]", fontsize=9)
+    right.tick_params(labelsize=8)
+    right.spines["top"].set_visible(False)
     handles = ax.get_lines() + right.get_lines()
-    ax.legend(handles=handles, loc="lower left")
+    ax.legend(handles=handles, frameon=False, fontsize=8, loc="lower center")
     ax.set_ylim(0, 100)
     columns: dict[str, list[Any]] = {"start_ms": list(starts), "vegas_percent": shares, "rtt_min_ms": rtts}
     caption = (

@@ -1,0 +1,717 @@
+//! BBR version 1: Cardwell and others 2016, as Linux 6.1 has it (tcp_bbr.c). Bandwidth in segments per second.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Bitrate, Duration, Instant};
+
+use super::random::Random;
+use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter, RateSample};
+use crate::config::Config;
+
+/// 2/ln 2, as Linux rounds it: 256 * 2885 / 1000 + 1, of 256.
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
+const CWND_GAIN: f64 = 2.0;
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Rounds that the largest bandwidth is remembered.
+const BW_ROUNDS: u64 = 10;
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
+const MIN_CWND: f64 = 4.0;
+const FULL_BW_THRESHOLD: f64 = 1.25;
+const FULL_BW_ROUNDS: u32 = 3;
+/// One per cent below the estimate.
+const PACING_MARGIN: f64 = 0.99;
+const EXTRA_ACKED_ROUNDS: u32 = 5;
+const EXTRA_ACKED_MAX: f64 = 0.1;
+/// The policer detector's smallest interval [rounds], loss share, likeness of two intervals and length of use.
+const LT_ROUNDS: u32 = 4;
+const LT_LOSS: f64 = 50.0 / 256.0;
+const LT_RATIO: f64 = 1.0 / 8.0;
+const LT_DIFF: f64 = 500.0;
+const LT_USE_ROUNDS: u32 = 48;
+/// Below this rate one segment is sent at a time, above it two at least [octets/s].
+const MIN_TSO_RATE: f64 = 150_000.0;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "high_gain", default: "739/256", unit: "", source: "Linux bbr_high_gain: 2/ln 2" },
+    Parameter { name: "drain_gain", default: "88/256", unit: "", source: "Linux bbr_drain_gain" },
+    Parameter { name: "cwnd_gain", default: "2", unit: "BDP", source: "Linux bbr_cwnd_gain" },
+    Parameter {
+        name: "pacing_gain cycle",
+        default: "5/4, 3/4, 1 six times",
+        unit: "",
+        source: "Linux bbr_pacing_gain",
+    },
+    Parameter { name: "bandwidth window", default: "10", unit: "rounds", source: "Linux bbr_bw_rtts" },
+    Parameter { name: "min_rtt window", default: "10", unit: "s", source: "Linux bbr_min_rtt_win_sec" },
+    Parameter {
+        name: "probe_rtt",
+        default: "200 ms at 4 segments",
+        unit: "",
+        source: "Linux bbr_probe_rtt_mode_ms, bbr_cwnd_min_target",
+    },
+    Parameter { name: "pacing margin", default: "1", unit: "%", source: "Linux bbr_pacing_margin_percent" },
+];
+pub(super) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. The largest \
+     bandwidth is exact over its ten rounds where Linux keeps the best three; what waits for its departure time is not \
+     taken off the flight; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
+     detector; INET has none.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// BBR's model of the path.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    cwnd: f64,
+    ssthresh: f64,
+    ceiling: f64,
+    initial_window: f64,
+    mss: f64,
+    random: Random,
+    mode: Mode,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// Octets per second; 0: not known yet.
+    pacing_rate: f64,
+    seen_rtt: bool,
+
+    /// Bandwidths that may still be the largest of the window, by round, falling.
+    bw: VecDeque<(u64, f64)>,
+    rounds: u64,
+    next_round_delivered: u64,
+    round_start: bool,
+    full_bw: f64,
+    full_bw_rounds: u32,
+    full: bool,
+
+    min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
+    probe_rtt_done_at: Option<Instant>,
+    probe_rtt_round_done: bool,
+
+    cycle: usize,
+    cycle_at: Instant,
+
+    prior_cwnd: f64,
+    conserving: bool,
+    previous_state: CaState,
+
+    extra_acked: [f64; 2],
+    extra_slot: usize,
+    extra_rounds: u32,
+    epoch_at: Instant,
+    epoch_acked: f64,
+
+    lt: LongTerm,
+}
+
+/// The policer detector: two intervals alike in rate, both with many losses.
+#[derive(Clone, Copy, Debug, Default)]
+struct LongTerm {
+    sampling: bool,
+    in_use: bool,
+    bw: f64,
+    rounds: u32,
+    since: Instant,
+    delivered: u64,
+    lost: u64,
+    total_lost: u64,
+}
+
+impl Bbr {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> Bbr {
+        Bbr {
+            cwnd: 1.0,
+            ssthresh: f64::INFINITY,
+            ceiling: config.window_ceiling(),
+            initial_window: 10.0,
+            mss: 1.0,
+            random: Random::default(),
+            mode: Mode::Startup,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            pacing_rate: 0.0,
+            seen_rtt: false,
+            bw: VecDeque::with_capacity(16),
+            rounds: 0,
+            next_round_delivered: 0,
+            round_start: false,
+            full_bw: 0.0,
+            full_bw_rounds: 0,
+            full: false,
+            min_rtt: None,
+            min_rtt_at: Instant::ZERO,
+            probe_rtt_done_at: None,
+            probe_rtt_round_done: false,
+            cycle: 0,
+            cycle_at: Instant::ZERO,
+            prior_cwnd: 0.0,
+            conserving: false,
+            previous_state: CaState::Open,
+            extra_acked: [0.0; 2],
+            extra_slot: 0,
+            extra_rounds: 0,
+            epoch_at: Instant::ZERO,
+            epoch_acked: 0.0,
+            lt: LongTerm::default(),
+        }
+    }
+
+    fn max_bw(&self) -> f64 {
+        self.bw.front().map_or(0.0, |b| b.1)
+    }
+    /// The bandwidth believed in \[segments/s\].
+    pub fn bandwidth(&self) -> f64 {
+        if self.lt.in_use { self.lt.bw } else { self.max_bw() }
+    }
+    /// The state's name as the papers write it.
+    pub fn mode(&self) -> &'static str {
+        match self.mode {
+            Mode::Startup => "STARTUP",
+            Mode::Drain => "DRAIN",
+            Mode::ProbeBw => "PROBE_BW",
+            Mode::ProbeRtt => "PROBE_RTT",
+        }
+    }
+
+    fn bdp(&self, bw: f64, gain: f64) -> f64 {
+        match self.min_rtt {
+            None => 10.0,
+            Some(rtt) => (bw * rtt.as_secs_f64() * gain).ceil(),
+        }
+    }
+
+    /// Segments that leave the host at once.
+    fn burst(&self) -> f64 {
+        let least = if self.pacing_rate < MIN_TSO_RATE { 1.0 } else { 2.0 };
+        // What the rate sends in about a millisecond, up to 64 KiB.
+        let octets = (self.pacing_rate / 1024.0).min(65_216.0);
+        (octets / self.mss).floor().max(least).min(127.0)
+    }
+
+    /// Room for the end hosts' own queues, in pairs of segments.
+    fn quantised(&self, segments: f64) -> f64 {
+        let even = 2.0 * ((segments + 3.0 * self.burst()) / 2.0).ceil();
+        if self.mode == Mode::ProbeBw && self.cycle == 0 { even + 2.0 } else { even }
+    }
+
+    fn inflight(&self, bw: f64, gain: f64) -> f64 {
+        self.quantised(self.bdp(bw, gain))
+    }
+
+    fn update_bandwidth(&mut self, ack: &AckSample, rate: &RateSample) {
+        self.round_start = false;
+        if rate.interval.is_zero() {
+            return;
+        }
+        if rate.prior_delivered >= self.next_round_delivered {
+            self.next_round_delivered = ack.total_delivered;
+            self.rounds += 1;
+            self.round_start = true;
+            self.conserving = false;
+        }
+        self.sample_long_term(ack, rate.app_limited);
+        let bw = rate.delivered as f64 / self.mss / rate.interval.as_secs_f64();
+        if !rate.app_limited || bw >= self.max_bw() {
+            while self.bw.back().is_some_and(|b| b.1 <= bw) {
+                self.bw.pop_back();
+            }
+            self.bw.push_back((self.rounds, bw));
+        }
+        while self.bw.len() > 1 && self.bw[0].0 + BW_ROUNDS < self.rounds {
+            self.bw.pop_front();
+        }
+    }
+
+    fn update_aggregation(&mut self, ack: &AckSample, rate: &RateSample) {
+        if ack.delivered == 0 || rate.interval.is_zero() {
+            return;
+        }
+        if self.round_start {
+            self.extra_rounds += 1;
+            if self.extra_rounds >= EXTRA_ACKED_ROUNDS {
+                self.extra_rounds = 0;
+                self.extra_slot = 1 - self.extra_slot;
+                self.extra_acked[self.extra_slot] = 0.0;
+            }
+        }
+        let mut expected = (self.bandwidth() * ack.now.since(self.epoch_at).as_secs_f64()).floor();
+        if self.epoch_acked <= expected || self.epoch_acked + ack.segments() >= f64::from(1u32 << 20) {
+            self.epoch_acked = 0.0;
+            self.epoch_at = ack.now;
+            expected = 0.0;
+        }
+        self.epoch_acked += ack.segments();
+        let extra = (self.epoch_acked - expected).min(self.cwnd);
+        let slot = &mut self.extra_acked[self.extra_slot];
+        *slot = slot.max(extra);
+    }
+
+    fn advance_cycle(&mut self, now: Instant) {
+        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.cycle_at = now;
+    }
+
+    fn update_cycle(&mut self, ack: &AckSample, rate: &RateSample) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let full_length = self.min_rtt.is_some_and(|m| ack.now.since(self.cycle_at) > m);
+        let flight = rate.prior_in_flight as f64 / self.mss;
+        let done = if self.pacing_gain > 1.0 {
+            let enough = flight + self.burst() >= self.inflight(self.max_bw(), self.pacing_gain);
+            full_length && (ack.lost > 0 || enough)
+        } else if self.pacing_gain < 1.0 {
+            full_length || flight <= self.inflight(self.max_bw(), 1.0)
+        } else {
+            full_length
+        };
+        if done {
+            self.advance_cycle(ack.now);
+        }
+    }
+
+    fn enter_probe_bw(&mut self, now: Instant) {
+        self.mode = Mode::ProbeBw;
+        // Any phase but the one that drains.
+        self.cycle = CYCLE.len() - 1 - (self.random.next() * 7.0) as usize;
+        self.advance_cycle(now);
+    }
+
+    fn check_full(&mut self, app_limited: bool) {
+        if self.full || !self.round_start || app_limited {
+            return;
+        }
+        if self.max_bw() >= self.full_bw * FULL_BW_THRESHOLD {
+            self.full_bw = self.max_bw();
+            self.full_bw_rounds = 0;
+            return;
+        }
+        self.full_bw_rounds += 1;
+        self.full = self.full_bw_rounds >= FULL_BW_ROUNDS;
+    }
+
+    fn check_drain(&mut self, ack: &AckSample) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            self.ssthresh = self.inflight(self.max_bw(), 1.0);
+        }
+        let flight = ack.in_flight as f64 / self.mss;
+        if self.mode == Mode::Drain && flight <= self.inflight(self.max_bw(), 1.0) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+
+    fn update_min_rtt(&mut self, ack: &AckSample) {
+        let expired = ack.now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
+        if let Some(rtt) = ack.rtt
+            && (self.min_rtt.is_none_or(|m| rtt <= m) || expired)
+        {
+            self.min_rtt = Some(rtt);
+            self.min_rtt_at = ack.now;
+        }
+        if expired && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd_in(false);
+            self.probe_rtt_done_at = None;
+        }
+        if self.mode != Mode::ProbeRtt {
+            return;
+        }
+        match self.probe_rtt_done_at {
+            None if ack.in_flight as f64 <= MIN_CWND * self.mss => {
+                self.probe_rtt_done_at = Some(ack.now + PROBE_RTT_TIME);
+                self.probe_rtt_round_done = false;
+                self.next_round_delivered = ack.total_delivered;
+            }
+            None => {}
+            Some(at) => {
+                self.probe_rtt_round_done |= self.round_start;
+                if self.probe_rtt_round_done && ack.now > at {
+                    self.min_rtt_at = ack.now;
+                    self.cwnd = self.cwnd.max(self.prior_cwnd);
+                    self.restore_mode(ack.now);
+                }
+            }
+        }
+    }
+
+    fn restore_mode(&mut self, now: Instant) {
+        if self.full {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.lt.in_use => (1.0, CWND_GAIN),
+            Mode::ProbeBw => (CYCLE[self.cycle], CWND_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    fn set_pacing_rate(&mut self, srtt: Option<Duration>) {
+        if !self.seen_rtt
+            && let Some(srtt) = srtt
+        {
+            self.first_pacing_rate(srtt);
+        }
+        let rate = self.bandwidth() * self.mss * self.pacing_gain * PACING_MARGIN;
+        if self.full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn first_pacing_rate(&mut self, rtt: Duration) {
+        self.seen_rtt = true;
+        let rtt = rtt.as_secs_f64().max(1e-6);
+        self.pacing_rate = self.cwnd / rtt * self.mss * HIGH_GAIN * PACING_MARGIN;
+    }
+
+    fn set_window(&mut self, ack: &AckSample) {
+        let acked = ack.segments();
+        if acked > 0.0 && !self.conserve_or_restore(ack, acked) {
+            let aggregation = if self.full {
+                let most = self.bandwidth() * EXTRA_ACKED_MAX;
+                self.extra_acked[0].max(self.extra_acked[1]).min(most).floor()
+            } else {
+                0.0
+            };
+            let target = self.quantised(self.bdp(self.bandwidth(), self.cwnd_gain) + aggregation);
+            if self.full {
+                self.cwnd = (self.cwnd + acked).min(target);
+            } else if self.cwnd < target || (ack.total_delivered as f64) < self.initial_window * self.mss {
+                self.cwnd += acked;
+            }
+            self.cwnd = self.cwnd.max(MIN_CWND);
+        }
+        self.cwnd = self.cwnd.min(self.ceiling.max(1.0));
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(MIN_CWND);
+        }
+    }
+
+    /// Packet conservation in the first round of recovery; what was before after its end. True when that is all.
+    fn conserve_or_restore(&mut self, ack: &AckSample, acked: f64) -> bool {
+        let flight = ack.in_flight as f64 / self.mss;
+        let lost = ack.lost as f64 / self.mss;
+        if lost > 0.0 {
+            self.cwnd = (self.cwnd - lost).max(1.0);
+        }
+        let (before, now) = (in_recovery(self.previous_state), in_recovery(ack.state));
+        if ack.state == CaState::Recovery && self.previous_state != CaState::Recovery {
+            self.conserving = true;
+            self.next_round_delivered = ack.total_delivered;
+            self.cwnd = flight + acked;
+        } else if before && !now {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.conserving = false;
+        }
+        self.previous_state = ack.state;
+        if self.conserving {
+            self.cwnd = self.cwnd.max(flight + acked);
+        }
+        self.conserving
+    }
+
+    /// The window worth coming back to.
+    fn save_cwnd_in(&mut self, already_low: bool) {
+        let low = already_low || in_recovery(self.previous_state);
+        self.prior_cwnd = if low { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+    }
+
+    fn begin_long_term(&mut self, ack: &AckSample) {
+        self.lt.since = ack.now;
+        self.lt.delivered = ack.total_delivered;
+        self.lt.lost = self.lt.total_lost;
+        self.lt.rounds = 0;
+    }
+    fn reset_long_term(&mut self, ack: &AckSample) {
+        (self.lt.bw, self.lt.in_use, self.lt.sampling) = (0.0, false, false);
+        self.begin_long_term(ack);
+    }
+
+    fn sample_long_term(&mut self, ack: &AckSample, app_limited: bool) {
+        self.lt.total_lost += ack.lost;
+        if self.lt.in_use {
+            if self.mode == Mode::ProbeBw && self.round_start {
+                self.lt.rounds += 1;
+                if self.lt.rounds >= LT_USE_ROUNDS {
+                    self.reset_long_term(ack);
+                    self.enter_probe_bw(ack.now);
+                }
+            }
+            return;
+        }
+        if !self.lt.sampling {
+            if ack.lost == 0 {
+                return;
+            }
+            self.begin_long_term(ack);
+            self.lt.sampling = true;
+        }
+        if app_limited {
+            self.reset_long_term(ack);
+            return;
+        }
+        self.lt.rounds += u32::from(self.round_start);
+        if self.lt.rounds < LT_ROUNDS {
+            return;
+        }
+        if self.lt.rounds > 4 * LT_ROUNDS {
+            self.reset_long_term(ack);
+            return;
+        }
+        let delivered = (ack.total_delivered - self.lt.delivered) as f64;
+        let lost = (self.lt.total_lost - self.lt.lost) as f64;
+        let age = ack.now.since(self.lt.since);
+        if ack.lost == 0 || delivered == 0.0 || lost < LT_LOSS * delivered || age < Duration::from_millis(1) {
+            return;
+        }
+        self.end_long_term(ack, delivered / self.mss / age.as_secs_f64());
+    }
+
+    fn end_long_term(&mut self, ack: &AckSample, bw: f64) {
+        let diff = (bw - self.lt.bw).abs();
+        if self.lt.bw > 0.0 && (diff <= LT_RATIO * self.lt.bw || diff * self.mss <= LT_DIFF) {
+            self.lt.bw = (bw + self.lt.bw) / 2.0;
+            self.lt.in_use = true;
+            self.pacing_gain = 1.0;
+            self.lt.rounds = 0;
+            return;
+        }
+        self.lt.bw = bw;
+        self.begin_long_term(ack);
+    }
+}
+
+fn in_recovery(state: CaState) -> bool {
+    matches!(state, CaState::Recovery | CaState::Loss)
+}
+
+impl CongestionControl for Bbr {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    fn on_established(&mut self, e: &Established) {
+        self.cwnd = e.initial_window.clamp(1.0, self.ceiling.max(1.0));
+        self.initial_window = e.initial_window;
+        self.random = Random::new(e.seed);
+        (self.min_rtt, self.min_rtt_at) = (e.rtt, e.now);
+        (self.epoch_at, self.cycle_at) = (e.now, e.now);
+        self.mss = f64::from(e.mss.max(1));
+        // Without a sample of the handshake Linux takes 1 ms.
+        self.first_pacing_rate(e.rtt.unwrap_or(Duration::from_millis(1)));
+        self.seen_rtt = e.rtt.is_some();
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.mss = f64::from(ack.mss.max(1));
+        let rate = ack.rate.unwrap_or_default();
+        self.update_bandwidth(ack, &rate);
+        self.update_aggregation(ack, &rate);
+        self.update_cycle(ack, &rate);
+        self.check_full(rate.app_limited);
+        self.check_drain(ack);
+        self.update_min_rtt(ack);
+        self.update_gains();
+        self.set_pacing_rate(ack.srtt);
+        self.set_window(ack);
+    }
+    fn on_congestion(&mut self, _: &Congestion) {
+        self.save_cwnd_in(self.mode == Mode::ProbeRtt);
+    }
+    fn on_timeout(&mut self, _: &Congestion) {
+        self.save_cwnd_in(self.mode == Mode::ProbeRtt);
+        self.previous_state = CaState::Loss;
+        self.full_bw = 0.0;
+        // A timeout ends the round.
+        self.round_start = true;
+        self.cwnd = 1.0;
+    }
+    fn on_undo(&mut self, _: f64, _: f64) {
+        // Spurious: the pipe may not be full after all.
+        (self.full_bw, self.full_bw_rounds) = (0.0, 0);
+        self.lt = LongTerm { total_lost: self.lt.total_lost, ..LongTerm::default() };
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
+    }
+    fn pacing_rate(&self) -> Option<Bitrate> {
+        (self.pacing_rate > 0.0).then(|| Bitrate((self.pacing_rate * 8.0).clamp(1.0, 1e14) as u64))
+    }
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    /// A fluid path: `bw` segments/s, so many ms of base round trip, an endless queue. One step is one ACK of one
+    /// segment; BBR's pacing and window rule what is sent.
+    struct Fluid {
+        b: Bbr,
+        now: f64,
+        delivered: f64,
+        /// Departure times and deliveries at departure of what is in flight, with arrival of their ACKs.
+        flight: VecDeque<(f64, f64, f64, f64)>,
+        last_ack: f64,
+        free: f64,
+        next_send: f64,
+        bw: f64,
+        base: f64,
+        max_queue: f64,
+    }
+
+    impl Fluid {
+        fn new(bw: f64, base: f64) -> Fluid {
+            let mut b = Bbr::new(&linux_like());
+            b.on_established(&Established {
+                now: Instant::ZERO + Duration::from_secs_f64(base),
+                rtt: Some(Duration::from_secs_f64(base)),
+                initial_window: 10.0,
+                nxt: 1,
+                seed: 3,
+                mss: MSS as u32,
+            });
+            Fluid {
+                b,
+                now: base,
+                delivered: 0.0,
+                flight: VecDeque::new(),
+                last_ack: base,
+                free: 0.0,
+                next_send: base,
+                bw,
+                base,
+                max_queue: 0.0,
+            }
+        }
+        fn run(&mut self, until: f64) {
+            while self.now < until {
+                let may_send = (self.flight.len() as f64) < self.b.cwnd.floor();
+                let ack = self.flight.front().map_or(f64::INFINITY, |f| f.2);
+                if may_send && self.next_send.max(self.now) <= ack {
+                    self.now = self.now.max(self.next_send);
+                    self.free = self.free.max(self.now) + 1.0 / self.bw;
+                    self.max_queue = self.max_queue.max((self.free - self.now) * self.bw);
+                    if self.flight.is_empty() {
+                        self.last_ack = self.now;
+                    }
+                    self.flight.push_back((self.now, self.delivered, self.free + self.base, self.last_ack));
+                    self.next_send = self.now + MSS as f64 / self.b.pacing_rate;
+                } else {
+                    self.ack();
+                }
+            }
+        }
+        fn ack(&mut self) {
+            let before = self.flight.len() as u64;
+            let (sent, prior, at, since) = self.flight.pop_front().unwrap();
+            self.now = at;
+            self.last_ack = at;
+            self.delivered += 1.0;
+            let rtt = Some(Duration::from_secs_f64(at - sent));
+            let rate = RateSample {
+                delivered: ((self.delivered - prior) * MSS as f64) as u64,
+                interval: Duration::from_secs_f64(at - since),
+                prior_delivered: prior as u64 * MSS,
+                prior_in_flight: before * MSS,
+                app_limited: false,
+            };
+            self.b.on_ack(&AckSample {
+                now: Instant::ZERO + Duration::from_secs_f64(at),
+                rtt,
+                srtt: rtt,
+                rate: Some(rate),
+                total_delivered: self.delivered as u64 * MSS,
+                in_flight: (before - 1) * MSS,
+                flight_before: before * MSS,
+                ..ack(1)
+            });
+        }
+    }
+
+    #[test]
+    fn startup_fills_the_pipe_drain_empties_it_and_probing_holds_it() {
+        // 1000 segments/s, 50 ms: BDP 50.
+        let mut f = Fluid::new(1000.0, 0.05);
+        f.run(0.2);
+        assert_eq!(f.b.mode(), "STARTUP");
+        f.run(1.0);
+        assert_eq!(f.b.mode(), "PROBE_BW");
+        f.run(9.0);
+        assert!((f.b.bandwidth() - 1000.0).abs() < 20.0, "{}", f.b.bandwidth());
+        assert!((f.b.min_rtt.unwrap().as_secs_f64() - 0.051).abs() < 0.002);
+        // Steady state: at most 1.25 BDP in flight and a little: radio.md 8.3.
+        f.max_queue = 0.0;
+        let delivered = f.delivered;
+        f.run(10.0);
+        assert!(f.max_queue < 0.3 * 50.0 + 8.0, "{}", f.max_queue);
+        assert!(f.delivered - delivered > 950.0);
+    }
+
+    #[test]
+    fn probe_rtt_comes_every_ten_seconds_for_200_ms_at_four_segments() {
+        let mut f = Fluid::new(1000.0, 0.05);
+        let (mut low, mut seen) = (0.0, 0);
+        let mut before = "STARTUP";
+        while f.now < 35.0 {
+            let t = f.now;
+            f.run(f.now + 0.002);
+            let mode = f.b.mode();
+            if mode == "PROBE_RTT" {
+                low += f.now - t;
+                assert!(f.b.cwnd <= 4.0);
+                seen += u32::from(before != mode);
+            }
+            before = mode;
+        }
+        assert!((1..=3).contains(&seen), "{seen}");
+        assert!((0.2..0.45).contains(&(low / f64::from(seen))), "{low} s in {seen} dips");
+    }
+
+    #[test]
+    fn the_first_rate_is_the_initial_window_per_handshake_times_the_high_gain() {
+        let f = Fluid::new(1000.0, 0.05);
+        // 10 segments of 1000 octets / 50 ms * 2.887 * 0.99 = 571.6 kB/s.
+        assert!((f.b.pacing_rate - 200_000.0 * 739.0 / 256.0 * 0.99).abs() < 1.0);
+    }
+
+    #[test]
+    fn the_first_round_of_recovery_conserves_and_its_end_restores() {
+        let mut f = Fluid::new(1000.0, 0.05);
+        f.run(5.0);
+        let before = f.b.cwnd;
+        f.b.on_congestion(&congestion(before));
+        let a = AckSample {
+            state: CaState::Recovery,
+            in_flight: 30 * MSS,
+            now: Instant::ZERO + Duration::from_secs_f64(f.now),
+            lost: MSS,
+            total_delivered: f.delivered as u64 * MSS,
+            ..ack(1)
+        };
+        f.b.on_ack(&a);
+        assert_eq!(f.b.cwnd, 31.0, "what is in flight and what was delivered");
+        f.b.on_ack(&AckSample { state: CaState::Open, lost: 0, ..a });
+        assert!(f.b.cwnd >= before.min(f.b.quantised(f.b.bdp(f.b.bandwidth(), 2.0))) - 1.0);
+    }
+}

@@ -1,0 +1,408 @@
+//! CUBIC: RFC 9438, and its reading by Linux.
+
+use lasthop_engine::math;
+use lasthop_units::{Duration, Instant};
+
+use super::hystart::SlowStartExit;
+use super::window::{Window, has_window};
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
+use crate::config::{Config, CubicConfig, CubicReading};
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "cubic_reading", default: "rfc9438", unit: "", source: "linux in the profile linux-6" },
+    Parameter {
+        name: "cubic_beta",
+        default: "0.7",
+        unit: "of cwnd is left",
+        source: "RFC 9438 section 4.6; Linux 717/1024; 819/1024 before 2.6.26; the D2D study 0.8",
+    },
+    Parameter {
+        name: "cubic_c",
+        default: "0.4",
+        unit: "segments/s^3",
+        source: "RFC 9438 section 5.1; Linux bic_scale 41: 410/1024",
+    },
+    Parameter {
+        name: "cubic_fast_convergence",
+        default: "true",
+        unit: "",
+        source: "RFC 9438 section 4.7; Linux fast_convergence 1",
+    },
+    Parameter {
+        name: "cubic_friendliness",
+        default: "true",
+        unit: "",
+        source: "RFC 9438 section 4.3; Linux tcp_friendliness 1",
+    },
+    Parameter {
+        name: "hystart",
+        default: "none",
+        unit: "",
+        source: "linux in the profile linux-6; RFC 9438 section 4.10 allows rfc9406",
+    },
+];
+pub(super) const DIFFERS: &str = "Linux counts time in ms ticks and roots in a table (0.2 % off: 9999 for the root of \
+     10^12), adds the smallest round trip to t where the RFC adds the smoothed one, recomputes at most every 1/32 s, \
+     grows by at most half of cwnd per round, and its Reno-friendly window grows by 8/15 per round for ever where the RFC \
+     takes 3 (1 - beta) / (1 + beta) and 1 once the old maximum is passed. ns-3: HyStart as in Linux, without the \
+     Reno-friendly region until 3.38. INET has none of its own of that time.";
+
+/// CUBIC's window and epoch.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    w: Window,
+    config: CubicConfig,
+    exit: SlowStartExit,
+    paced: bool,
+    /// W_max; 0 before the first loss.
+    w_max: f64,
+    epoch: Option<Epoch>,
+    min_rtt: Option<Duration>,
+    last_cut: Option<Instant>,
+    nxt: u64,
+}
+
+/// Since the last reduction.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// While the application is what limits, the clock stands (RFC 9438 section 5.8).
+    paused: Option<Instant>,
+    /// cwnd_prior, then the plateau.
+    origin: f64,
+    /// Seconds to the plateau.
+    k: f64,
+    /// W_est.
+    reno: f64,
+    /// Segments delivered towards the next of `reno` (Linux).
+    reno_counted: f64,
+    cwnd_prior: f64,
+    /// Segments delivered per segment of growth, when and for which window it was computed (Linux).
+    per: f64,
+    computed: Option<(Instant, f64)>,
+}
+
+/// W_cubic(t) = C * (t - K)^3 + W_max (RFC 9438 equation 1).
+pub fn cubic_window(c: f64, t: f64, k: f64, w_max: f64) -> f64 {
+    let d = t - k;
+    c * d * d * d + w_max
+}
+
+/// K = cbrt((W_max - cwnd_epoch) / C) (RFC 9438 equation 2); 0 at or above W_max.
+pub fn cubic_k(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
+    math::cbrt(((w_max - cwnd_epoch) / c).max(0.0))
+}
+
+impl Cubic {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> Cubic {
+        Cubic {
+            w: Window::new(config),
+            config: config.cubic,
+            exit: SlowStartExit::new(config.hystart),
+            paced: config.pacing,
+            w_max: 0.0,
+            epoch: None,
+            min_rtt: None,
+            last_cut: None,
+            nxt: 0,
+        }
+    }
+
+    fn after_cut(&mut self, window: f64) -> f64 {
+        self.cut_by(window, self.config.beta)
+    }
+
+    fn cut_by(&mut self, window: f64, beta: f64) -> f64 {
+        // RFC 9438 section 4.7: a loss below the last maximum lowers it further.
+        let lower = window < self.w_max && self.config.fast_convergence;
+        self.w_max = if lower { window * (1.0 + self.config.beta) / 2.0 } else { window };
+        if self.config.reading == CubicReading::Linux {
+            self.w_max = self.w_max.floor();
+        }
+        self.epoch = None;
+        window * beta
+    }
+
+    fn begin_epoch(&self, ack: &AckSample) -> Epoch {
+        let cwnd = self.w.cwnd;
+        let above = self.w_max <= cwnd;
+        Epoch {
+            start: ack.now,
+            paused: None,
+            origin: if above { cwnd } else { self.w_max },
+            k: if above { 0.0 } else { cubic_k(self.config.c, self.w_max, cwnd) },
+            reno: cwnd,
+            reno_counted: 0.0,
+            cwnd_prior: self.w_max,
+            per: f64::INFINITY,
+            computed: None,
+        }
+    }
+
+    /// Congestion avoidance: `segments` were delivered.
+    fn grow(&mut self, ack: &AckSample, segments: f64) {
+        let fresh = self.begin_epoch(ack);
+        let mut e = self.epoch.unwrap_or(fresh);
+        if let Some(since) = e.paused.take() {
+            e.start += ack.now.since(since);
+        }
+        let ahead = match self.config.reading {
+            CubicReading::Linux => {
+                self.linux_divisor(&mut e, ack, segments);
+                0.0
+            }
+            CubicReading::Rfc9438 => self.rfc_divisor(&mut e, ack, segments),
+        };
+        self.epoch = Some(e);
+        self.w.add(ahead);
+        if e.per.is_finite() {
+            self.w.one_per(e.per, segments);
+        }
+    }
+
+    /// RFC 9438 sections 4.3 to 4.5. Returns the whole segments by which the Reno-friendly window is ahead.
+    fn rfc_divisor(&self, e: &mut Epoch, ack: &AckSample, segments: f64) -> f64 {
+        let c = &self.config;
+        let t = ack.now.since(e.start).as_secs_f64();
+        let cwnd = self.w.cwnd;
+        if c.friendliness {
+            let alpha = if e.reno >= e.cwnd_prior { 1.0 } else { 3.0 * (1.0 - c.beta) / (1.0 + c.beta) };
+            e.reno += alpha * segments / cwnd;
+        }
+        let rtt = ack.srtt.map_or(0.0, Duration::as_secs_f64);
+        let target = cubic_window(c.c, t + rtt, e.k, e.origin).clamp(cwnd, 1.5 * cwnd);
+        e.per = cwnd / (target - cwnd);
+        if c.friendliness && cubic_window(c.c, t, e.k, e.origin) < e.reno {
+            // The Reno-friendly region: cwnd = W_est.
+            e.per = f64::INFINITY;
+            return (e.reno - cwnd).floor().max(0.0);
+        }
+        0.0
+    }
+
+    /// As Linux: whole segments, time in ms, and a look at most every 1/32 s.
+    fn linux_divisor(&self, e: &mut Epoch, ack: &AckSample, segments: f64) {
+        let cwnd = self.w.cwnd;
+        e.reno_counted += segments;
+        let (same_window, age) = match e.computed {
+            Some((at, w)) => (w == cwnd, ack.now.since(at)),
+            None => (false, Duration::MAX),
+        };
+        if same_window && age <= Duration::from_millis(31) {
+            return;
+        }
+        if age >= Duration::from_millis(1) {
+            e.computed = Some((ack.now, cwnd));
+            let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+            let t = (ack.now.since(e.start) + min_rtt).as_millis() as f64 / 1000.0;
+            let target = cubic_window(self.config.c, t, e.k, e.origin).floor();
+            e.per = if target > cwnd { cwnd / (target - cwnd) } else { 100.0 * cwnd };
+            // Before the first loss at least 5 % per round.
+            if self.w_max == 0.0 {
+                e.per = e.per.min(20.0);
+            }
+        }
+        if self.config.friendliness {
+            let beta = self.config.beta;
+            // beta_scale: 8 (1 + beta) / (3 (1 - beta)) in eighths, cut: 15 for 717/1024.
+            let scale = (8.0 * (1.0 + beta) / 3.0 / (1.0 - beta)).floor() / 8.0;
+            let per_segment = (cwnd * scale).floor().max(1.0);
+            while e.reno_counted > per_segment {
+                e.reno_counted -= per_segment;
+                e.reno += 1.0;
+            }
+            if e.reno > cwnd {
+                e.per = e.per.min(cwnd / (e.reno - cwnd));
+            }
+        }
+        e.per = e.per.floor().max(2.0);
+    }
+}
+
+impl CongestionControl for Cubic {
+    has_window!();
+    fn on_established(&mut self, e: &Established) {
+        self.w.open(e);
+        self.exit.restart(e.now, e.nxt);
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.nxt = ack.nxt;
+        let recent = self.last_cut.is_some_and(|at| ack.now.since(at) < Duration::from_secs(1));
+        if let Some(rtt) = ack.rtt.filter(|_| !recent) {
+            // Linux discards the delays of the first second after a cut.
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |m| m.min(rtt)));
+        }
+        let divide =
+            if self.w.in_slow_start() { self.exit.on_ack(&mut self.w, ack, self.paced) } else { 1.0 };
+        if !self.w.may_grow(ack) {
+            if let Some(e) = self.epoch.as_mut().filter(|_| ack.may_grow) {
+                e.paused.get_or_insert(ack.now);
+            }
+            return;
+        }
+        let mut left = ack.segments();
+        if self.w.in_slow_start() {
+            left = self.w.slow_start_by(self.w.countable(ack) / divide);
+        }
+        if left > 0.0 {
+            self.grow(ack, left);
+        }
+    }
+
+    fn on_congestion(&mut self, c: &Congestion) {
+        // ABE (RFC 8511): a mark costs less than a loss, 0.85 for CUBIC, where it is switched on.
+        let beta = match c.signal {
+            Signal::Ecn if self.config.abe => 0.85,
+            _ => self.config.beta,
+        };
+        let to = self.cut_by(c.flight, beta);
+        self.w.cut(to);
+        self.last_cut = Some(c.now);
+    }
+
+    fn on_timeout(&mut self, c: &Congestion) {
+        let to = self.after_cut(c.flight);
+        self.w.timeout(to, c.repeated);
+        self.last_cut = None;
+        if self.config.reading == CubicReading::Linux {
+            // Linux forgets everything.
+            self.w_max = 0.0;
+            self.min_rtt = None;
+        }
+        self.exit.restart(c.now, self.nxt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::{CcName, Options};
+
+    fn cubic(options: Options) -> Cubic {
+        Cubic::new(&resolved(Options { cc: Some(CcName::Cubic), ..options }))
+    }
+    fn linux() -> Options {
+        Options { cubic_reading: Some(CubicReading::Linux), ..Options::default() }
+    }
+
+    #[test]
+    fn the_curve_has_the_values_of_s2n_quic() {
+        // W_max 2304, beta 0.7, C 0.4: K = cbrt(2304 * 0.3 / 0.4) = cbrt(1728) = 12 s.
+        let k = cubic_k(0.4, 2304.0, 0.7 * 2304.0);
+        assert!((k - 12.0).abs() < 1e-9);
+        // W(0) = 2304 - 0.4 * 1728 = 1612.8 = 0.7 * 2304; W(15) = 2304 + 0.4 * 27; W(10) = 2304 - 0.4 * 8.
+        for (t, w) in [(0.0, 1612.8), (15.0, 2314.8), (10.0, 2300.8)] {
+            assert!((cubic_window(0.4, t, k, 2304.0) - w).abs() < 1e-9, "t = {t}");
+        }
+    }
+
+    #[test]
+    fn k_in_linux_units_is_its_table_of_roots_within_a_thousandth() {
+        // tcp.md: K [1/1024 s] for cuts 10 -> 7, 50 -> 35, 100 -> 70, 1000 -> 700: 2003, 3426, 4316, 9294, with
+        // cube_factor 2681735677 = 2^40 / 410: K^3 = factor * (W_max - cwnd), i.e. C = 410/1024.
+        for (w_max, cwnd, k) in
+            [(10.0, 7.0, 2003), (50.0, 35.0, 3426), (100.0, 70.0, 4316), (1000.0, 700.0, 9294)]
+        {
+            let ours = (cubic_k(410.0 / 1024.0, w_max, cwnd) * 1024.0) as i64;
+            assert!((ours - k).abs() * 1000 <= k, "{w_max} -> {cwnd}: {ours}, Linux {k}");
+        }
+        assert_eq!((1u64 << 40) / 410, 2_681_735_677);
+    }
+
+    #[test]
+    fn the_friendly_window_has_the_value_of_rfc_8312_in_the_mean() {
+        // tcp.md: W_max 100, t = 6 s, RTT 0.3 s: 70 + 3 * 0.3 / 1.7 * 6 / 0.3 = 80.588.
+        let mut c = cubic(Options { hystart: Some(crate::HyStartKind::None), ..Options::default() });
+        c.on_congestion(&congestion(100.0));
+        assert_eq!(c.cwnd(), 70.0);
+        let mut e = c.begin_epoch(&ack_at(1, 0, 300));
+        // 20 rounds; the window is held at 70, so that each round delivers 70.
+        for _ in 0..20 * 70 {
+            c.rfc_divisor(&mut e, &ack_at(1, 0, 300), 1.0);
+        }
+        assert!((e.reno - 80.5882).abs() < 1e-3, "{}", e.reno);
+    }
+
+    #[test]
+    fn fast_convergence_lowers_the_maximum() {
+        // s2n-quic, quinn: 100000 then 80000: W_max = 80000 * (1 + 0.7) / 2 = 68000.
+        let mut c = cubic(Options::default());
+        c.on_congestion(&congestion(100_000.0));
+        assert_eq!((c.w_max, c.cwnd()), (100_000.0, 70_000.0));
+        c.on_congestion(&congestion(80_000.0));
+        assert_eq!((c.w_max, c.cwnd()), (68_000.0, 56_000.0));
+        let mut off = cubic(Options { cubic_fast_convergence: Some(false), ..Options::default() });
+        off.on_congestion(&congestion(100.0));
+        off.on_congestion(&congestion(80.0));
+        assert_eq!(off.w_max, 80.0);
+    }
+
+    #[test]
+    fn the_variants_cut_to_seven_tenths_717_1024ths_and_four_fifths() {
+        let cut = |beta: Option<f64>, o: Options| {
+            let mut c = cubic(Options { cubic_beta: beta, ..o });
+            c.on_congestion(&congestion(1000.0));
+            c.cwnd()
+        };
+        assert_eq!(cut(None, Options::default()), 700.0);
+        assert_eq!(cut(Some(717.0 / 1024.0), linux()), 700.0, "1000 * 717/1024 = 700.2");
+        assert_eq!(cut(Some(819.0 / 1024.0), linux()), 799.0);
+        assert_eq!(cut(Some(0.8), Options::default()), 800.0);
+    }
+
+    #[test]
+    fn a_mark_costs_less_with_abe() {
+        // tcp.md, ns-3's ABE test: cwnd 1000: loss 700, ECN 850.
+        for (abe, to) in [(true, 850.0), (false, 700.0)] {
+            let mut c = cubic(Options { abe: Some(abe), ..Options::default() });
+            c.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(1000.0) });
+            assert_eq!(c.cwnd(), to);
+        }
+    }
+
+    #[test]
+    fn both_readings_return_to_the_maximum_after_k_seconds_and_then_probe() {
+        for o in [Options::default(), linux()] {
+            let o = Options { cubic_friendliness: Some(false), hystart: Some(crate::HyStartKind::None), ..o };
+            let mut p =
+                Path::new(CcName::Cubic, resolved(Options { cc: Some(CcName::Cubic), ..o }), 100, 1e9);
+            p.cc.set_cwnd(500.0);
+            p.lose();
+            assert_eq!(p.cc.cwnd(), 350.0);
+            // K = cbrt(150 / 0.4) = 7.21 s = 72 rounds of 100 ms, less one round that is looked ahead.
+            let w = p.rounds(120);
+            assert!((495.0..=500.0).contains(&w[70]), "{}", w[70]);
+            assert!(w.windows(2).all(|p| p[1] >= p[0]), "never falls");
+            // 12 s: 500 + 0.4 * (12.1 - 7.21)^3 = 546.8.
+            assert!((535.0..552.0).contains(&w[119]), "{}", w[119]);
+        }
+    }
+
+    #[test]
+    fn small_windows_grow_like_reno_at_the_friendly_pace() {
+        // W_max 10, RTT 40 ms: the curve needs 2 s to come back, the friendly pace 3 / 0.529 = 5.7 rounds; beyond 10 the
+        // standard takes one segment per round: 10 + 6.3. Linux keeps 8/15: 7 + 6.4, and lags by its rule of 1/32 s.
+        for (o, after_12) in [(Options::default(), 16.3), (linux(), 13.4)] {
+            let config = resolved(Options { cc: Some(CcName::Cubic), ..o });
+            let mut p = Path::new(CcName::Cubic, config, 40, 1e9);
+            p.lose();
+            assert_eq!(p.cc.cwnd(), 7.0);
+            let w = p.rounds(12);
+            assert!((w[11] - after_12).abs() <= 1.6, "{w:?}");
+        }
+    }
+
+    #[test]
+    fn time_stands_while_the_application_is_what_limits() {
+        let mut c = cubic(Options { cubic_friendliness: Some(false), ..Options::default() });
+        c.on_congestion(&congestion(100.0));
+        c.on_ack(&ack_at(1, 1000, 10));
+        c.on_ack(&AckSample { cwnd_limited: false, ..ack_at(1, 1010, 10) });
+        c.on_ack(&ack_at(1, 9010, 10));
+        let e = c.epoch.unwrap();
+        assert_eq!(e.start, Instant::from_millis(9000), "8 s are not counted");
+    }
+}

@@ -1,0 +1,87 @@
+//! Scalable TCP: a fixed number of ACKs per segment of growth, a cut by an eighth.
+
+use super::window::{Window, has_window};
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use crate::config::Config;
+
+/// Segments delivered per segment of growth, at most.
+const PER_SEGMENT: f64 = 100.0;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "a",
+        default: "1/100",
+        unit: "segments per segment delivered",
+        source: "Kelly 2003, as Linux 6.1 (tcp_scalable.c, TCP_SCALABLE_AI_CNT)",
+    },
+    Parameter { name: "b", default: "1/8", unit: "of cwnd", source: "Kelly 2003; TCP_SCALABLE_MD_SCALE 3" },
+];
+pub(super) const DIFFERS: &str = "Linux 6.1 and this: below 100 segments like Reno; Linux before 5.1 and ns-3 take 50. \
+     INET has none.";
+
+/// Scalable's window.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    w: Window,
+}
+
+impl Scalable {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> Scalable {
+        Scalable { w: Window::new(config) }
+    }
+}
+
+impl CongestionControl for Scalable {
+    has_window!();
+    fn on_established(&mut self, e: &Established) {
+        self.w.open(e);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        if !self.w.may_grow(ack) {
+            return;
+        }
+        let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
+        if left > 0.0 {
+            self.w.one_per(self.w.cwnd.min(PER_SEGMENT), left);
+        }
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.w.cut(after_cut(c.flight));
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.w.timeout(after_cut(c.flight), c.repeated);
+    }
+}
+
+fn after_cut(window: f64) -> f64 {
+    window - (window / 8.0).floor()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn beyond_a_hundred_segments_growth_per_round_is_one_percent() {
+        let mut s = Scalable::new(&linux_like());
+        s.w.ssthresh = 2.0;
+        s.set_cwnd(1000.0);
+        (0..100).for_each(|_| s.on_ack(&ack(10)));
+        // 1000 delivered / 100 = 10 segments.
+        assert_eq!(s.cwnd(), 1010.0);
+        s.set_cwnd(20.0);
+        (0..20).for_each(|_| s.on_ack(&ack(1)));
+        assert_eq!(s.cwnd(), 21.0, "below 100: one per window");
+    }
+
+    #[test]
+    fn the_cut_takes_an_eighth_in_whole_segments() {
+        let mut s = Scalable::new(&linux_like());
+        s.on_congestion(&congestion(100.0));
+        assert_eq!(s.ssthresh(), 88.0, "100 - floor(12.5)");
+        s.on_timeout(&congestion(7.0));
+        assert_eq!((s.ssthresh(), s.cwnd()), (7.0, 1.0), "7 - floor(0.875)");
+    }
+}

@@ -1,0 +1,171 @@
+//! TCP Vegas as Linux has it (and ns-3 after it): once per round, by the round's smallest round trip.
+
+use super::window::{Round, Window, has_window};
+use super::{AckSample, CaState, Congestion, CongestionControl, Established};
+use crate::config::Config;
+
+/// Vegas' window and round. Times in microseconds.
+#[derive(Clone, Debug)]
+pub struct VegasLinux {
+    w: Window,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    base: f64,
+    min: f64,
+    samples: u32,
+    round: Round,
+    /// Vegas works in Open only; elsewhere it is Reno.
+    working: bool,
+}
+
+impl VegasLinux {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> VegasLinux {
+        VegasLinux {
+            w: Window::new(config),
+            alpha: config.vegas.alpha,
+            beta: config.vegas.beta,
+            gamma: config.vegas.gamma,
+            base: f64::INFINITY,
+            min: f64::INFINITY,
+            samples: 0,
+            round: Round::default(),
+            working: true,
+        }
+    }
+
+    fn decide(&mut self, ack: &AckSample) {
+        if self.samples <= 2 {
+            // Too few to tell: a delayed ACK may have been all there was.
+            self.w.reno(ack);
+            return;
+        }
+        let target = (self.w.cwnd * self.base / self.min).floor();
+        let queued = (self.w.cwnd * (self.min - self.base) / self.base).floor();
+        if self.w.in_slow_start() {
+            if queued > self.gamma {
+                self.w.cwnd = self.w.cwnd.min(target + 1.0);
+                self.w.ssthresh = self.w.ssthresh.min(self.w.cwnd);
+            } else {
+                self.w.slow_start(ack);
+            }
+        } else if queued > self.beta {
+            self.w.add(-1.0);
+            self.w.ssthresh = self.w.ssthresh.min(self.w.cwnd);
+        } else if queued < self.alpha {
+            self.w.add(1.0);
+        }
+        self.w.cwnd = self.w.cwnd.max(2.0);
+        self.w.ssthresh = self.w.ssthresh.max((self.w.cwnd / 2.0).floor() + (self.w.cwnd / 4.0).floor());
+    }
+
+    fn begin(&mut self, nxt: u64) {
+        self.working = true;
+        self.round.begin(nxt);
+        self.samples = 0;
+        self.min = f64::INFINITY;
+    }
+}
+
+impl CongestionControl for VegasLinux {
+    has_window!();
+    fn on_established(&mut self, e: &Established) {
+        self.w.open(e);
+        self.begin(e.nxt);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt {
+            // One microsecond more, so that it is never 0.
+            let rtt = rtt.as_micros() as f64 + 1.0;
+            self.base = self.base.min(rtt);
+            self.min = self.min.min(rtt);
+            self.samples += 1;
+        }
+        match (ack.state, self.working) {
+            (CaState::Open, false) => self.begin(ack.nxt),
+            (CaState::Open, true) => {}
+            _ => self.working = false,
+        }
+        if !ack.may_grow {
+            return;
+        }
+        if !self.working {
+            if self.w.may_grow(ack) {
+                self.w.reno(ack);
+            }
+        } else if self.round.ended(ack) {
+            self.decide(ack);
+            self.samples = 0;
+            self.min = f64::INFINITY;
+        } else if self.w.in_slow_start() {
+            self.w.slow_start(ack);
+        }
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.w.cut(c.flight / 2.0);
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.w.timeout(c.flight / 2.0, c.repeated);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::{CcName, Options, VegasReading};
+
+    fn config() -> Config {
+        resolved(Options {
+            cc: Some(CcName::Vegas),
+            vegas_reading: Some(VegasReading::Linux),
+            vegas_alpha: Some(2.0),
+            vegas_beta: Some(4.0),
+            ..Options::default()
+        })
+    }
+    fn vegas(cwnd: f64, ssthresh: f64, min: f64) -> VegasLinux {
+        let mut v = VegasLinux::new(&config());
+        v.set_cwnd(cwnd);
+        v.w.ssthresh = ssthresh;
+        (v.base, v.min, v.samples) = (100_000.0, min, 3);
+        v
+    }
+
+    #[test]
+    fn more_than_gamma_queued_ends_slow_start_at_the_target() {
+        // 40 * 100/110 = 36.4; queued 40 * 10/100 = 4 > 1.
+        let mut v = vegas(40.0, f64::INFINITY, 110_000.0);
+        v.decide(&ack(1));
+        assert_eq!((v.cwnd(), v.ssthresh()), (37.0, 37.0));
+    }
+
+    #[test]
+    fn between_alpha_and_beta_it_holds() {
+        // Queued 50 * (rtt - 100 ms) / 100 ms.
+        for (rtt, to) in [(103e3, 51.0), (104e3, 50.0), (108e3, 50.0), (110e3, 49.0)] {
+            let mut v = vegas(50.0, 2.0, rtt);
+            v.decide(&ack(1));
+            assert_eq!(v.cwnd(), to, "{rtt} us");
+        }
+    }
+
+    #[test]
+    fn two_samples_are_too_few_and_three_quarters_of_cwnd_stay_in_ssthresh() {
+        let mut v = vegas(50.0, 2.0, 200_000.0);
+        v.samples = 2;
+        v.decide(&ack(1));
+        assert_eq!(v.cwnd(), 50.0, "Reno: one of fifty counted");
+        v.samples = 3;
+        v.decide(&ack(1));
+        assert_eq!((v.cwnd(), v.ssthresh()), (49.0, 36.0), "24 + 12");
+    }
+
+    #[test]
+    fn a_lone_flow_settles_with_two_to_four_segments_queued() {
+        let mut p = Path::new(CcName::Vegas, config(), 100, 40.0);
+        let w = p.rounds(60);
+        assert!((42.0..=44.5).contains(&w[59]), "{w:?}");
+    }
+}

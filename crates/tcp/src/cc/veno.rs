@@ -1,0 +1,144 @@
+//! TCP Veno: Vegas' estimate of the queue tells random losses from congestion.
+
+use super::window::{Window, has_window};
+use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use crate::config::Config;
+
+/// Segments in the queue above which the path is congested.
+const BETA: f64 = 3.0;
+
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "beta",
+    default: "3",
+    unit: "segments",
+    source: "Fu and Liew 2003; Linux beta 3 << 1",
+}];
+pub(super) const DIFFERS: &str = "As Linux: the smallest round trip is that of the latest ACK, the count of samples runs on. \
+     ns-3 resets its samples at every call, so that its usual path is Reno's. Before three samples Reno.";
+
+/// Veno's window and estimate. Times in microseconds.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    w: Window,
+    base: f64,
+    /// Smallest round trip since the last ACK that could grow.
+    min: f64,
+    samples: u32,
+    /// Segments queued, in halves.
+    queued: f64,
+    every_other: bool,
+    counted: f64,
+}
+
+impl Veno {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> Veno {
+        Veno {
+            w: Window::new(config),
+            base: f64::INFINITY,
+            min: f64::INFINITY,
+            samples: 0,
+            queued: 0.0,
+            every_other: true,
+            counted: 0.0,
+        }
+    }
+
+    fn estimate(&mut self) {
+        // In halves of a segment, as Linux keeps it.
+        let target = (2.0 * self.w.cwnd * self.base / self.min).floor() / 2.0;
+        self.queued = self.w.cwnd - target;
+    }
+
+    fn after_cut(&self, window: f64) -> f64 {
+        // A loss without a queue is taken for random.
+        if self.queued < BETA { window * 4.0 / 5.0 } else { window / 2.0 }
+    }
+
+    fn pause(&mut self) {
+        self.counted = 0.0;
+    }
+}
+
+impl CongestionControl for Veno {
+    has_window!();
+    fn on_established(&mut self, e: &Established) {
+        self.w.open(e);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.as_micros().max(1) as f64;
+            self.base = self.base.min(rtt);
+            self.min = self.min.min(rtt);
+            self.samples = self.samples.saturating_add(1);
+        }
+        if !self.w.may_grow(ack) {
+            return;
+        }
+        // Outside of Open it is Reno, and without three samples.
+        if self.samples <= 2 || self.min.is_infinite() || !matches!(ack.state, CaState::Open) {
+            self.w.reno(ack);
+            self.min = f64::INFINITY;
+            return;
+        }
+        self.estimate();
+        let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
+        if left > 0.0 && self.queued < BETA {
+            self.w.one_per(self.w.cwnd, left);
+        } else if left > 0.0 {
+            // The available bandwidth is used up: one segment every other round.
+            if self.counted >= self.w.cwnd {
+                if self.every_other {
+                    self.w.add(1.0);
+                }
+                self.every_other = !self.every_other;
+                self.counted = 0.0;
+            } else {
+                self.counted += left;
+            }
+        }
+        self.min = f64::INFINITY;
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.w.cut(self.after_cut(c.flight));
+        self.pause();
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.w.timeout(self.after_cut(c.flight), c.repeated);
+        self.pause();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::CcName;
+
+    #[test]
+    fn a_loss_without_a_queue_costs_a_fifth_and_with_one_a_half() {
+        for (rtt, to) in [(102e3, 80.0), (105e3, 50.0)] {
+            let mut v = Veno::new(&linux_like());
+            v.set_cwnd(100.0);
+            (v.base, v.min) = (100e3, rtt);
+            v.estimate();
+            // 100 - 98 = 2 (98.04 cut to halves), 100 - 95 = 5.
+            v.on_congestion(&congestion(100.0));
+            assert_eq!(v.cwnd(), to, "queued {}", v.queued);
+        }
+    }
+
+    #[test]
+    fn with_a_queue_it_grows_every_other_round() {
+        let mut p = Path::new(CcName::Veno, linux_like(), 100, 40.0);
+        p.lose();
+        p.cc.set_cwnd(50.0);
+        if let super::super::Cc::Veno(v) = &mut p.cc {
+            v.w.ssthresh = 2.0;
+            v.base = 100e3;
+        }
+        // The path holds 40: ten are queued.
+        let w = p.rounds(8);
+        assert!((53.0..=55.0).contains(&w[7]), "{w:?}");
+    }
+}

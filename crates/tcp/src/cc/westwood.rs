@@ -1,0 +1,345 @@
+//! TCP Westwood and Westwood+: the window after a loss is the estimated rate times the smallest round trip.
+
+use lasthop_units::{Duration, Instant};
+
+use super::window::{Window, has_window};
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use crate::config::{Config, WestwoodReading, ZeroInterval};
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "westwood_reading",
+        default: "paper",
+        unit: "",
+        source: "linux in the profile linux-6",
+    },
+    Parameter {
+        name: "zero_interval",
+        default: "zero",
+        unit: "",
+        source: "D2D study section 1.4: its implementation takes 0; INET skips the sample",
+    },
+    Parameter { name: "filter", default: "19/21, 1/21", unit: "", source: "Mascolo 2001; INET" },
+    Parameter {
+        name: "a",
+        default: "1 to 4, steps of 0.25",
+        unit: "",
+        source: "D2D study section 1.4, INET",
+    },
+];
+pub(super) const PLUS_PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "westwood_reading",
+        default: "paper",
+        unit: "",
+        source: "linux: 7/8 twice, rounds of at least 50 ms",
+    },
+    Parameter {
+        name: "filter",
+        default: "9/10, 1/10",
+        unit: "",
+        source: "Grieco and Mascolo 2004; ns-3 0.9",
+    },
+];
+pub(super) const DIFFERS: &str = "Linux' module `westwood` is a Westwood+: one sample per round trip of at least 50 ms, \
+     filtered twice by 7/8, and the estimate is put in place when recovery ends (until then it halves); so with \
+     `westwood_reading = linux` both names are that. ns-3: Tustin filter 0.9, ssthresh at the loss. INET has Westwood \
+     only, and skips samples of zero interval.";
+
+/// Westwood's window and estimate. Octets per second.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    w: Window,
+    kind: Kind,
+    min_rtt: Option<Duration>,
+    mss: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    PerAck(PerAck),
+    PerRound(PerRound),
+}
+
+/// One sample per ACK (Westwood of 2001).
+#[derive(Clone, Copy, Debug)]
+struct PerAck {
+    zero: ZeroInterval,
+    last_ack: Option<Instant>,
+    last_sample: f64,
+    estimate: f64,
+    /// Octets of ACKs at the same instant that wait for an interval.
+    pending: f64,
+    /// The divisor a of agile probing.
+    a: f64,
+}
+
+/// One sample per round trip (Westwood+).
+#[derive(Clone, Copy, Debug)]
+struct PerRound {
+    linux: bool,
+    start: Option<Instant>,
+    octets: f64,
+    rtt: Duration,
+    /// The first stage of the filter.
+    stage: f64,
+    estimate: f64,
+    renew_min_rtt: bool,
+}
+
+/// Linux: a round is at least this long.
+const ROUND_MIN: Duration = Duration::from_millis(50);
+/// Linux: the round trip before the first sample.
+const INITIAL_RTT: Duration = Duration::from_secs(20);
+
+impl Westwood {
+    /// Westwood with one sample per ACK, or Linux' reading.
+    pub fn new(config: &Config) -> Westwood {
+        let zero = config.zero_interval;
+        let per_ack = PerAck { zero, last_ack: None, last_sample: 0.0, estimate: 0.0, pending: 0.0, a: 1.0 };
+        match config.westwood_reading {
+            WestwoodReading::Linux => Westwood::plus(config),
+            WestwoodReading::Paper => Westwood::of(config, Kind::PerAck(per_ack)),
+        }
+    }
+    /// Westwood+: one sample per round trip.
+    pub fn plus(config: &Config) -> Westwood {
+        let linux = config.westwood_reading == WestwoodReading::Linux;
+        let rtt = if linux { INITIAL_RTT } else { Duration::ZERO };
+        let plus = PerRound {
+            linux,
+            start: None,
+            octets: 0.0,
+            rtt,
+            stage: 0.0,
+            estimate: 0.0,
+            renew_min_rtt: false,
+        };
+        Westwood::of(config, Kind::PerRound(plus))
+    }
+    fn of(config: &Config, kind: Kind) -> Westwood {
+        Westwood { w: Window::new(config), kind, min_rtt: None, mss: 1.0 }
+    }
+
+    /// The estimated rate [octets/s].
+    pub fn estimate(&self) -> f64 {
+        match &self.kind {
+            Kind::PerAck(k) => k.estimate,
+            Kind::PerRound(k) => k.estimate,
+        }
+    }
+
+    /// Estimate times smallest round trip [segments].
+    fn bdp(&self) -> f64 {
+        self.estimate() * self.min_rtt.map_or(0.0, Duration::as_secs_f64) / self.mss
+    }
+
+    fn measure(&mut self, ack: &AckSample) {
+        self.mss = f64::from(ack.mss.max(1));
+        let renewed = match &mut self.kind {
+            Kind::PerAck(k) => {
+                k.sample(ack.now, ack.delivered as f64);
+                false
+            }
+            Kind::PerRound(k) => k.sample(ack),
+        };
+        if let Some(rtt) = ack.rtt {
+            self.min_rtt = Some(self.min_rtt.filter(|_| !renewed).map_or(rtt, |m| m.min(rtt)));
+        }
+    }
+
+    fn linux(&self) -> bool {
+        matches!(self.kind, Kind::PerRound(PerRound { linux: true, .. }))
+    }
+}
+
+impl PerAck {
+    fn sample(&mut self, now: Instant, octets: f64) {
+        let Some(last) = self.last_ack else {
+            self.last_ack = Some(now);
+            return;
+        };
+        let interval = now.since(last).as_secs_f64();
+        self.last_ack = Some(now);
+        let sample = if interval > 0.0 {
+            (octets + std::mem::take(&mut self.pending)) / interval
+        } else {
+            match self.zero {
+                ZeroInterval::Zero => 0.0,
+                ZeroInterval::Skip => return,
+                ZeroInterval::Merge => {
+                    self.pending += octets;
+                    return;
+                }
+            }
+        };
+        // 19/21 of the old, 1/21 of the two latest samples' sum.
+        self.estimate = 19.0 / 21.0 * self.estimate + (sample + self.last_sample) / 21.0;
+        self.last_sample = sample;
+    }
+
+    /// Agile probing: losses in slow start divide by more, up to 4.
+    fn note_loss(&mut self, slow_start: bool, step: f64) {
+        self.a = if slow_start { (self.a + step).min(4.0) } else { 1.0 };
+    }
+}
+
+impl PerRound {
+    /// True when the smallest round trip is to be measured afresh.
+    fn sample(&mut self, ack: &AckSample) -> bool {
+        if let Some(rtt) = ack.rtt {
+            self.rtt = rtt;
+        }
+        let start = *self.start.get_or_insert(ack.now);
+        let age = ack.now.since(start);
+        let least = if self.linux { self.rtt.max(ROUND_MIN) } else { self.rtt };
+        if !self.rtt.is_zero() && age > least {
+            let rate = self.octets / age.as_secs_f64();
+            if self.stage == 0.0 && self.estimate == 0.0 {
+                (self.stage, self.estimate) = (rate, rate);
+            } else if self.linux {
+                self.stage = (7.0 * self.stage + rate) / 8.0;
+                self.estimate = (7.0 * self.estimate + self.stage) / 8.0;
+            } else {
+                self.estimate = 0.9 * self.estimate + 0.1 * rate;
+            }
+            self.octets = 0.0;
+            self.start = Some(ack.now);
+        }
+        self.octets += ack.delivered as f64;
+        std::mem::take(&mut self.renew_min_rtt)
+    }
+}
+
+impl CongestionControl for Westwood {
+    has_window!();
+    fn on_established(&mut self, e: &Established) {
+        self.w.open(e);
+        self.min_rtt = e.rtt;
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.measure(ack);
+        if self.w.may_grow(ack) {
+            self.w.reno(ack);
+        }
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        let bdp = self.bdp();
+        let slow_start = self.w.in_slow_start();
+        let cwnd = self.w.cwnd;
+        match &mut self.kind {
+            Kind::PerRound(k) if k.linux => self.w.cut(c.flight / 2.0),
+            Kind::PerRound(_) => {
+                self.w.cut(bdp);
+                self.w.set(self.w.ssthresh.min(cwnd));
+            }
+            Kind::PerAck(k) => {
+                k.note_loss(slow_start, 0.25);
+                let to = bdp / k.a;
+                self.w.cut(to);
+                // "without a floor": the threshold may be below two segments.
+                self.w.ssthresh = to.floor().max(1.0);
+                self.w.set(self.w.ssthresh.min(cwnd));
+            }
+        }
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        let bdp = self.bdp();
+        let slow_start = self.w.in_slow_start();
+        match &mut self.kind {
+            Kind::PerRound(k) => {
+                k.renew_min_rtt = k.linux;
+                self.w.timeout(bdp, c.repeated && !k.linux);
+            }
+            Kind::PerAck(k) => {
+                k.note_loss(slow_start, 1.0);
+                let to = bdp / k.a;
+                self.w.timeout(to, c.repeated);
+            }
+        }
+    }
+    fn on_recovered(&mut self, _now: Instant) {
+        if self.linux() {
+            // Linux: "CA_EVENT_COMPLETE_CWR".
+            let to = self.bdp();
+            self.w.cut(to);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::{CcName, Options};
+
+    fn westwood(o: Options) -> Westwood {
+        Westwood::new(&resolved(Options { cc: Some(CcName::Westwood), ..o }))
+    }
+    fn per_ack(w: &Westwood) -> PerAck {
+        match w.kind {
+            Kind::PerAck(k) => k,
+            Kind::PerRound(_) => unreachable!("the paper's"),
+        }
+    }
+
+    #[test]
+    fn the_filter_takes_19_21sts_of_the_old_and_two_samples() {
+        let mut w = westwood(Options::default());
+        // One segment of 1000 octets each 10 ms: 100000 octets/s. 1/21 of one sample, then of two.
+        for t in [0, 10, 20] {
+            w.measure(&ack_at(1, t, 100));
+        }
+        let expected = 19.0 / 21.0 * (100_000.0 / 21.0) + 200_000.0 / 21.0;
+        assert!((w.estimate() - expected).abs() < 1e-6);
+        (3..400).for_each(|n| w.measure(&ack_at(1, n * 10, 100)));
+        assert!((w.estimate() - 100_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn two_acks_at_once_are_zero_skipped_or_merged() {
+        let estimate = |zero| {
+            let mut w = westwood(Options { zero_interval: Some(zero), ..Options::default() });
+            for t in [0, 10, 10, 20] {
+                w.measure(&ack_at(1, t, 100));
+            }
+            (w.estimate() * 21.0 / 1e5 * 1e6).round() / 1e6
+        };
+        let f = 19.0 / 21.0;
+        let r = |x: f64| (x * 1e6).round() / 1e6;
+        // In units of 100000 / 21: samples 1, (0), 1.
+        assert_eq!(estimate(ZeroInterval::Zero), r((f + 1.0) * f + 1.0));
+        assert_eq!(estimate(ZeroInterval::Skip), r(f + 2.0));
+        assert_eq!(estimate(ZeroInterval::Merge), r(f + 3.0), "2000 octets in the last 10 ms");
+    }
+
+    #[test]
+    fn the_cut_goes_to_rate_times_smallest_round_trip_and_agile_probing_divides() {
+        let mut w = westwood(Options::default());
+        (0..2000).for_each(|n| w.measure(&ack_at(1, n * 10, 100)));
+        w.set_cwnd(40.0);
+        w.w.ssthresh = 20.0;
+        // 100000 octets/s * 0.1 s = 10 segments.
+        w.on_congestion(&congestion(40.0));
+        assert!((9.0..=10.0).contains(&w.cwnd()), "{}", w.cwnd());
+        // In slow start a = 1.25: 8 segments.
+        w.w.ssthresh = 100.0;
+        w.on_congestion(&congestion(40.0));
+        assert_eq!((per_ack(&w).a, w.ssthresh()), (1.25, 7.0));
+    }
+
+    #[test]
+    fn linux_samples_rounds_of_at_least_50_ms_and_sets_the_window_when_recovery_ends() {
+        let mut w =
+            westwood(Options { westwood_reading: Some(WestwoodReading::Linux), ..Options::default() });
+        // 20 ms round trips, one segment each 10 ms: the first sample comes after 60 ms.
+        (0..6).for_each(|n| w.measure(&ack_at(1, n * 10, 20)));
+        assert_eq!(w.estimate(), 0.0);
+        w.measure(&ack_at(1, 60, 20));
+        assert!((w.estimate() - 100_000.0).abs() < 1e-6, "6000 octets in 60 ms");
+        w.on_congestion(&congestion(40.0));
+        assert_eq!(w.cwnd(), 20.0, "half, until recovery ends");
+        w.on_recovered(Instant::from_millis(70));
+        assert_eq!(w.cwnd(), 2.0, "100000 * 0.02 / 1000");
+    }
+}

@@ -1,0 +1,203 @@
+//! YeAH-TCP: Scalable's growth while few segments queue, Reno's beside others, and a queue that is drained at once.
+
+use super::window::{Round, Window, has_window};
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use crate::config::Config;
+
+/// Segments that may queue.
+const ALPHA: f64 = 80.0;
+/// The part of the queue drained at once.
+const GAMMA: f64 = 1.0;
+/// Fast mode loses at least 2^-DELTA of the window.
+const LEAST_CUT: f64 = 8.0;
+/// A drain takes at most half of the window (epsilon 1).
+const MOST_DRAIN: f64 = 2.0;
+/// The queueing delay may be at most 1/PHY of the base.
+const PHY: f64 = 8.0;
+/// Rounds in Reno's mode after which a cut is Reno's.
+const RHO: u32 = 16;
+/// Rounds in fast mode after which Reno's count is forgotten.
+const ZETA: u32 = 50;
+const SCALABLE: f64 = 100.0;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "alpha",
+        default: "80",
+        unit: "segments",
+        source: "Baiocchi 2007; Linux TCP_YEAH_ALPHA",
+    },
+    Parameter { name: "gamma", default: "1", unit: "", source: "Linux TCP_YEAH_GAMMA" },
+    Parameter {
+        name: "delta",
+        default: "3",
+        unit: "",
+        source: "Linux TCP_YEAH_DELTA: at least 2^-3 is lost",
+    },
+    Parameter {
+        name: "epsilon",
+        default: "1",
+        unit: "",
+        source: "Linux TCP_YEAH_EPSILON: at most 2^-1 is drained",
+    },
+    Parameter { name: "phy", default: "8", unit: "", source: "Linux TCP_YEAH_PHY" },
+    Parameter { name: "rho", default: "16", unit: "rounds", source: "Linux TCP_YEAH_RHO" },
+    Parameter { name: "zeta", default: "50", unit: "rounds", source: "Linux TCP_YEAH_ZETA" },
+];
+pub(super) const DIFFERS: &str = "As Linux. In ns-3 up to 3.28 1/phy is an integer division, 0, so that any queueing delay \
+     means slow mode. INET has none.";
+
+/// YeAH's window and modes. Times in microseconds.
+#[derive(Clone, Debug)]
+pub struct Yeah {
+    w: Window,
+    base: f64,
+    round_min: f64,
+    samples: u32,
+    round: Round,
+    last_queue: f64,
+    /// What Reno would have.
+    reno: f64,
+    slow_rounds: u32,
+    fast_rounds: u32,
+}
+
+impl Yeah {
+    /// One segment until the handshake is done.
+    pub fn new(config: &Config) -> Yeah {
+        Yeah {
+            w: Window::new(config),
+            base: f64::INFINITY,
+            round_min: f64::INFINITY,
+            samples: 0,
+            round: Round::default(),
+            last_queue: 0.0,
+            reno: 2.0,
+            slow_rounds: 0,
+            fast_rounds: 0,
+        }
+    }
+
+    fn end_of_round(&mut self) {
+        if self.samples > 2 {
+            let rtt = self.round_min;
+            let queue = (self.w.cwnd * (rtt - self.base) / rtt).floor();
+            if queue > ALPHA || rtt - self.base > self.base / PHY {
+                self.slow_round(queue);
+            } else {
+                self.fast_rounds += 1;
+                if self.fast_rounds > ZETA {
+                    self.reno = 2.0;
+                    self.fast_rounds = 0;
+                }
+                self.slow_rounds = 0;
+            }
+            self.last_queue = queue;
+        }
+        self.samples = 0;
+        self.round_min = f64::INFINITY;
+    }
+
+    fn slow_round(&mut self, queue: f64) {
+        if queue > ALPHA && self.w.cwnd > self.reno {
+            // Precautionary decongestion.
+            let drain = (queue / GAMMA).min((self.w.cwnd / MOST_DRAIN).floor());
+            self.w.add(-drain);
+            self.w.cwnd = self.w.cwnd.max(self.reno);
+            self.w.ssthresh = self.w.cwnd;
+        }
+        if self.reno <= 2.0 {
+            self.reno = (self.w.cwnd / 2.0).floor().max(2.0);
+        } else {
+            self.reno += 1.0;
+        }
+        self.slow_rounds = self.slow_rounds.saturating_add(1);
+    }
+
+    fn after_cut(&mut self, window: f64) -> f64 {
+        let half = (window / 2.0).floor().max(2.0);
+        let cut = if self.slow_rounds < RHO {
+            self.last_queue.min(half).max((window / LEAST_CUT).floor())
+        } else {
+            half
+        };
+        self.fast_rounds = 0;
+        self.reno = (self.reno / 2.0).floor().max(2.0);
+        window - cut
+    }
+}
+
+impl CongestionControl for Yeah {
+    has_window!();
+    fn on_established(&mut self, e: &Established) {
+        self.w.open(e);
+        self.round.begin(e.nxt);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt.filter(|r| r.as_micros() > 0) {
+            let rtt = rtt.as_micros() as f64;
+            self.base = self.base.min(rtt);
+            self.round_min = self.round_min.min(rtt);
+            self.samples += 1;
+        }
+        if !self.w.may_grow(ack) {
+            return;
+        }
+        let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
+        if left > 0.0 {
+            let per = if self.slow_rounds == 0 { self.w.cwnd.min(SCALABLE) } else { self.w.cwnd };
+            self.w.one_per(per, left);
+        }
+        if self.round.ended(ack) {
+            self.end_of_round();
+        }
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        let to = self.after_cut(c.flight);
+        self.w.cut(to);
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        let to = self.after_cut(c.flight);
+        self.w.timeout(to, c.repeated);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    fn yeah(cwnd: f64, base: f64, rtt: f64) -> Yeah {
+        let mut y = Yeah::new(&linux_like());
+        y.w.ssthresh = 2.0;
+        y.set_cwnd(cwnd);
+        (y.base, y.round_min, y.samples) = (base, rtt, 3);
+        y
+    }
+
+    #[test]
+    fn a_queue_above_80_is_drained_at_once() {
+        // 1000 * (125 - 112.5) / 125 = 100 > 80; the delay is 1/9 of the base.
+        let mut y = yeah(1000.0, 112_500.0, 125_000.0);
+        y.end_of_round();
+        assert_eq!((y.cwnd(), y.ssthresh(), y.reno, y.slow_rounds), (900.0, 900.0, 450.0, 1));
+    }
+
+    #[test]
+    fn a_long_delay_alone_means_renos_pace() {
+        // 100 * (120 - 100) / 120 = 16 < 80, but 20 ms > 100 / 8.
+        let mut y = yeah(100.0, 100_000.0, 120_000.0);
+        y.end_of_round();
+        assert_eq!((y.cwnd(), y.reno, y.slow_rounds, y.last_queue), (100.0, 50.0, 1, 16.0));
+    }
+
+    #[test]
+    fn the_cut_is_the_queue_between_an_eighth_and_a_half_and_renos_beside_others() {
+        for (queue, slow, to) in [(30.0, 0, 70.0), (3.0, 0, 88.0), (80.0, 0, 50.0), (30.0, 16, 50.0)] {
+            let mut y = yeah(100.0, 1e5, 1e5);
+            (y.last_queue, y.slow_rounds) = (queue, slow);
+            y.on_congestion(&congestion(100.0));
+            assert_eq!(y.cwnd(), to, "queue {queue}, slow rounds {slow}");
+        }
+    }
+}
