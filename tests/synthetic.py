@@ -30,12 +30,19 @@ class MadeUp:
     @property
     def manifest(self) -> str:
         return json.dumps(
-            {"lasthop": "0.1.0", "name": "made-up <b>", "seed": 3, "scenario": '[scenario]\nname = "made-up"\n'}
+            {
+                "format": 1,
+                "lasthop": "0.1.0",
+                "name": "made-up <b>",
+                "seed": 3,
+                "scenario": '[scenario]\nname = "made-up"\ndescription = "what & why"\n',
+                "scenario_hash": "abc",
+            }
         )
 
     @property
     def summary(self) -> str:
-        return json.dumps({"goodput_bps": 3e5})
+        return json.dumps({"packets": {"sent": {"packets": 1200, "bytes": 5000}, "made": {"packets": 0, "bytes": 0}}})
 
     def table_names(self) -> list[str]:
         return list(self._tables)
@@ -113,7 +120,7 @@ def _queues(n: int) -> pa.Table:
     return pa.table(
         {
             "time_s": np.r_[t, t],
-            "queue": ["wired/forward"] * n + ["wired/reverse"] * n,
+            "queue": ["wired.forward"] * n + ["wired.reverse"] * n,
             "packets": np.r_[full, 0 * full],
             "bytes": np.r_[full * 1500, 0 * full],
         }

@@ -196,6 +196,8 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     assert lasthop_json("describe", "keys", "link") == lasthop_json("describe", "link")
     assert "link.*.rate" in lasthop("describe", "runtime").stdout
     assert re.search(r"^min_rto +200 ms|^mss +512 B", lasthop("describe", "profile", "ns2").stdout, re.MULTILINE)
+    one = lasthop("describe", "flow.ftp.tcp.recovery").stdout
+    assert re.search(r"^newreno +Fast recovery", one, re.MULTILINE), one
     schema = json.loads(lasthop("describe", "--schema").stdout)
     assert "$defs" in schema
 

@@ -114,7 +114,7 @@ def test_throughput_is_what_was_acknowledged_over_time(made_up: Results) -> None
 
 def test_throughput_of_udp_comes_from_arrived_packets(made_up: Results) -> None:
     line = axes_of(made_up.plot.throughput("voice", every=2)).lines[0]
-    assert np.asarray(line.get_ydata())[:4] == pytest.approx(24.0, rel=0.03)  # 60 B every 20 ms
+    assert np.asarray(line.get_ydata())[:4] == pytest.approx(12.8, rel=0.03)  # 32 B of payload every 20 ms
     with pytest.raises(LasthopError, match="no samples of flow 'voice'"):
         Results(MadeUp(packets=False)).plot.throughput("voice")
 
@@ -129,14 +129,14 @@ def test_sequence_numbers_go_on_across_the_wrap(made_up: Results) -> None:
 def test_sequence_says_what_is_missing(made_up: Results) -> None:
     with pytest.raises(LasthopError, match=r"output\.packets = true"):
         Results(MadeUp(packets=False)).plot.sequence("ftp")
-    with pytest.raises(LasthopError, match="say which flow; there are: ftp, web, voice"):
+    with pytest.raises(LasthopError, match="say which flow; there are: ftp, web"):
         made_up.plot.sequence()
 
 
 def test_queues_of_links_and_bearers_are_shown_unless_always_empty(made_up: Results) -> None:
-    assert legend_of(made_up.plot.queue()) == ["wired/forward", "bearer/dch downlink"]
-    assert axes_of(made_up.plot.queue("bearer/*", unit="bytes")).get_ylabel() == "Queue (kB)"
-    with pytest.raises(LasthopError, match="wired/reverse"):
+    assert legend_of(made_up.plot.queue()) == ["wired.forward", "dch.downlink"]
+    assert axes_of(made_up.plot.queue("dch.*", unit="bytes")).get_ylabel() == "Queue (kB)"
+    with pytest.raises(LasthopError, match=r"wired\.reverse"):
         made_up.plot.queue("nowhere")
 
 

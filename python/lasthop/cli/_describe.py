@@ -186,18 +186,35 @@ def _show_overview(found: dict[str, Any]) -> None:
 
 
 def _show_keys(keys: list[Entry]) -> None:
+    if len(keys) == 1:
+        _show_key(keys[0])
+        return
     rows = []
     for key in keys:
         kind = f" ({key['kind']})" if key.get("kind") else ""
-        takes = f"{key['type']}, {key['range']}" if key.get("range") else key["type"]
         default = "required" if key["required"] else key.get("default") or ""
-        rows.append((key["path"] + kind, takes, default, _meaning(key)))
+        rows.append((key["path"] + kind, key["type"], default, _flowing(key["description"])))
     _output.table(("key", "takes", "default", "meaning"), rows)
 
 
-def _meaning(key: Entry) -> str:
-    about = " ".join(str(key.get("description") or "").split())
-    return f"{about} Such as {key['example']}." if key.get("example") and not key.get("default") else about
+def _show_key(key: Entry) -> None:
+    _output.line(key["path"], style="bold")
+    _output.line(_flowing(key["description"]) + "\n")
+    facts = {
+        "range": key.get("range"),
+        "units": ", ".join(key.get("units") or ()),
+        "default": "required" if key["required"] else key.get("default"),
+        "example": key.get("example"),
+    }
+    _output.table(("takes", key["type"]), [(name, fact) for name, fact in facts.items() if fact])
+    if key.get("names"):
+        _output.line()
+        _output.table(("name", "meaning"), [(name, _flowing(about)) for name, about in key["names"]])
+
+
+def _flowing(text: str | None) -> str:
+    """A text of several lines as one."""
+    return " ".join((text or "").split())
 
 
 def _show_table(table: Entry) -> None:

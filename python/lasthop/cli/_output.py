@@ -54,7 +54,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
     sentences, a row is wrapped there too.
     """
     console = stdout()
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    grid = Table(box=None, pad_edge=False, show_header=any(headers), header_style="bold", padding=(0, 2, 0, 0))
     numbers = set(right)
     for i, header in enumerate(headers):
         grid.add_column(header, justify="right" if i in numbers else "left", no_wrap=i == 0, overflow="fold")

@@ -65,7 +65,7 @@ class Plots:
             x, y = _xy(rows.filter(pc.equal(rows["trigger"], "rto")), "snd_cwnd")
             if len(x):
                 label = "_" if timeouts else "timeout"
-                axes.plot(*_thin.dots(x, y), "v", ms=3, mew=0, color=style["color"], label=label)
+                axes.plot(*_thin.dots(x, y), "v", ms=4, mew=0, color="black", clip_on=False, zorder=3, label=label)
                 timeouts = True
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
@@ -99,7 +99,7 @@ class Plots:
                 x, y = _xy(rows.filter(pc.is_valid(rows["rtt_sample_us"])), "rtt_sample_us", 1e-3)
                 x, y = _thin.dots(x, y)
                 colour = "#56B4E9" if one else style["color"]
-                label = "sample" if one else "_"
+                label = "sample" if one and len(x) else "_"
                 axes.plot(x, y, ".", ms=1.5, alpha=0.6, color=colour, mew=0, label=label)
             x, y = _xy(rows.filter(pc.greater(rows["rtt_us"], 0)), "rtt_us", 1e-3)
             axes.plot(*_thin.line(x, y), label="smoothed" if one and dotted else name, **style)
@@ -118,7 +118,7 @@ class Plots:
     ) -> Figure:
         """Rate over time, averaged over stretches of `every` seconds (None: about a hundred stretches).
 
-        For TCP, the payload that the receiver acknowledged; for other flows, the packets that arrived, which needs
+        For TCP, the payload that the receiver acknowledged; for other flows, the payload that arrived, which needs
         `output.packets = true`.
         """
         fig, axes = new_figure("Time (s)", "", width, height)
@@ -183,8 +183,8 @@ class Plots:
         """What waits over time: the queues of links and the RLC buffers of radio bearers.
 
         Args:
-            queue: which, by name or pattern; a radio bearer's are called `"bearer/dch downlink"`; None: all that
-                ever held something.
+            queue: which, by name or pattern; a radio bearer's are called `"dch.downlink"`; None: those that
+                come to at least a tenth of the fullest.
             t: time range [s].
             unit: "packets" or "bytes".
             width: inches.
@@ -194,7 +194,8 @@ class Plots:
             raise ValueError(f"unit is 'packets' or 'bytes', not '{unit}'")
         curves = [(n, x, y) for n, x, y in self._queues(unit, t) if _wanted(n, queue)]
         if queue is None:
-            curves = [c for c in curves if c[2].any()] or curves
+            most = max((float(np.max(y)) for _, _, y in curves), default=0.0)
+            curves = [c for c in curves if np.max(c[2]) >= most / 10]
         elif not curves:
             raise mistake(
                 f"no queue is called {queue!r}; there are: {', '.join(n for n, _, _ in self._queues(unit, t))}"
@@ -232,7 +233,7 @@ class Plots:
             mask = pc.and_(pc.equal(packets["flow"], name), pc.equal(packets["node"], row["dst"]))
             rows = packets.filter(pc.and_(mask, pc.equal(packets["event"], "received")))
             if len(rows):
-                x, y = _xy(rows, "size")
+                x, y = _xy(rows, "len")
                 out[name] = (x, np.cumsum(y))
         return out
 
@@ -249,14 +250,15 @@ class Plots:
                     mask = pc.and_(pc.equal(rows["bearer"], bearer), pc.equal(rows["direction"], direction))
                     part = rows.filter(mask)
                     if len(part):
-                        yield f"bearer/{bearer} {direction}", *_xy(part, column)
+                        yield f"{bearer}.{direction}", *_xy(part, column)
 
     def _one_flow(self, flow: str | None) -> tuple[str, str]:
-        known = {r["flow"]: r["src"] for r in self.results.flows.select(["flow", "src"]).to_pylist()}
+        rows = self.results.flows.select(["flow", "src", "transport"]).to_pylist()
+        known = {r["flow"]: r["src"] for r in rows if r["transport"] == "tcp"}
         if flow is None and len(known) == 1:
             flow = next(iter(known))
         if flow not in known:
-            asked = "say which flow" if flow is None else f"no flow is called '{flow}'"
+            asked = "say which flow" if flow is None else f"no TCP flow is called '{flow}'"
             raise mistake(f"{asked}; there are: {', '.join(known)}")
         return str(flow), known[flow]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,11 @@ from markupsafe import Markup
 
 from lasthop import _format
 from lasthop.report._pieces import figure_svg, page, section, table_html
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from lasthop._results import Results
@@ -40,6 +46,7 @@ def run_report(results: Results) -> str:
         (
             section("Flows", _flows(results)),
             section("Figures", _figures(results)),
+            section("Packets", _account(results.summary)),
             section("Drops", _drops(results)),
             section("Events", _events(results)),
             section("How this was made", _provenance(manifest)),
@@ -63,12 +70,19 @@ def _figures(results: Results) -> str:
     wanted: list[tuple[Callable[[], Figure], str]] = []
     plot = results.plot
     if len(results.flows):
-        wanted.append((plot.throughput, "Throughput: payload acknowledged, or datagrams arrived."))
+        wanted.append(
+            (plot.throughput, "Throughput: payload acknowledged (TCP) or arrived (UDP, if packets were recorded).")
+        )
     if "tcp" in results.table_names and len(results.tcp):
         wanted.append((plot.cwnd, "Congestion window of each sender."))
         wanted.append((plot.rtt, "Round-trip time as the sender sees it."))
     if any(name in results.table_names and len(results.table(name)) for name in ("queues", "rlc")):
-        wanted.append((plot.queue, "What waits in the queues of links and in the RLC buffers of bearers."))
+        wanted.append(
+            (
+                plot.queue,
+                "What waits in the queues of links and in the RLC buffers of bearers, where it is not next to nothing.",
+            )
+        )
     drawn = [html for draw, caption in wanted if (html := _figure(draw, caption))]
     if not drawn:
         return '<p class="mute">Nothing was sampled that could be drawn.</p>'
@@ -118,13 +132,39 @@ def _events(results: Results) -> str:
     return Markup("{}<details><summary>{}</summary>\n{}</details>").format(Markup(tally), label, Markup(listing))
 
 
+def _account(summary: dict[str, Any]) -> str:
+    """Where every packet went; what did not happen is left out."""
+    account: dict[str, dict[str, int]] = summary.get("packets", {})
+    rows = [
+        (_ACCOUNT.get(name, name), _format.count(n["packets"]), _format.size(n["bytes"]))
+        for name, n in account.items()
+        if n["packets"] or name in ("sent", "delivered", "dropped")
+    ]
+    return table_html(("", "Packets", "Bytes"), rows, ["", "num", "num"])
+
+
+_ACCOUNT = {
+    "sent": "Sent",
+    "delivered": "Delivered",
+    "dropped": "Dropped",
+    "inside": "Still under way at the end",
+    "made": "Fragments made on the way",
+    "replaced": "Packets that fragments replaced",
+}
+
+
 def _provenance(manifest: dict[str, Any]) -> str:
-    scenario = manifest.get("scenario")
-    facts = [(k, v) for k, v in manifest.items() if isinstance(v, (str, int, float)) and k != "scenario"]
-    listing = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>\n").format(k.replace("_", " "), v) for k, v in facts)
-    text = scenario if isinstance(scenario, str) else ""
+    facts = (
+        ("Lasthop", manifest.get("lasthop")),
+        ("Scenario", manifest.get("name")),
+        ("Seed", manifest.get("seed")),
+        ("Hash of the scenario", manifest.get("scenario_hash")),
+    )
+    rows = (Markup("<dt>{}</dt><dd>{}</dd>\n").format(k, v) for k, v in facts if v is not None)
+    text = manifest.get("scenario", "")
     effective = Markup("<details><summary>The effective scenario</summary>\n<pre>{}</pre></details>").format(text)
-    return Markup('<dl class="facts">\n{}</dl>\n{}').format(listing, effective if text else Markup(""))
+    promise = "<p>The same scenario and seed give the same results, byte for byte.</p>"
+    return Markup('{}<dl class="facts">\n{}</dl>\n{}').format(Markup(promise), Markup("").join(rows), effective)
 
 
 def _name(manifest: dict[str, Any]) -> str:
@@ -132,5 +172,9 @@ def _name(manifest: dict[str, Any]) -> str:
 
 
 def _subtitle(manifest: dict[str, Any]) -> str:
-    seed = manifest.get("seed")
-    return f"One run of Lasthop {manifest.get('lasthop', '')}, seed {seed}"
+    """What the scenario says that it shows, and its seed."""
+    try:
+        general = tomllib.loads(manifest.get("scenario", "")).get("scenario", {})
+    except tomllib.TOMLDecodeError:
+        general = {}
+    return ". ".join(t for t in (general.get("description"), f"One run with seed {manifest.get('seed')}.") if t)
