@@ -12,13 +12,16 @@ use std::time::Instant;
 use lasthop_sim::{Error, RunOutput, Scenario, run, run_many};
 use serde_json::{Value, json};
 
+/// Makes the scenarios of a case.
+type Make = fn() -> Result<Vec<Scenario>, Error>;
+
 /// A fixed scenario or a set of them.
 struct Case {
     name: &'static str,
     /// Scenarios of the timed run.
-    full: fn() -> Result<Vec<Scenario>, Error>,
+    full: Make,
     /// The scenario whose instructions are counted, if any.
-    short: Option<fn() -> Result<Vec<Scenario>, Error>>,
+    short: Option<Make>,
     /// Runs at a time; 0: every core.
     jobs: usize,
     /// The timed run is repeated so often, and the fastest counts.

@@ -178,7 +178,6 @@ impl Builder {
 fn sockets(spec: &FlowSpec, isn: [Seq; 2]) -> Transport {
     // The scenario's check has resolved these options already: they are right.
     let config = spec.tcp.resolve().unwrap_or_else(|e| unreachable!("checked before: {e}"));
-    let socket =
-        |isn| Socket { endpoint: Endpoint::new(config.clone(), isn), wake: Wake::default(), told: 0 };
+    let socket = |isn| Socket { endpoint: Endpoint::new(config, isn), wake: Wake::default(), told: 0 };
     Transport::Tcp(Box::new(isn.map(socket)))
 }
