@@ -55,6 +55,9 @@ pub fn run_many(
         let (n, m) = (outs.len(), scenarios.len());
         return Err(Error::input(format!("{n} output folders for {m} scenarios: give one each, or none")));
     }
+    if !progress(0, scenarios.len()) {
+        return Err(Error::Stopped);
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = if jobs == 0 { cores } else { jobs }.min(scenarios.len().max(1));
     let next = AtomicUsize::new(0);
