@@ -21,12 +21,13 @@ impl Endpoint {
             self.stop_timers();
             self.emit(Event::Closed(CloseReason::Finished));
         }
+        // A probe that is due together with the timeout goes first and puts it off (RFC 8985 section 7.2).
+        if self.loss_at <= now {
+            self.loss_timeout(now);
+        }
         if self.rto_at <= now {
             self.rto_at = Instant::MAX;
             if self.is_opening() { self.syn_timeout(now) } else { self.retransmission_timeout(now) }
-        }
-        if self.loss_at <= now {
-            self.loss_timeout(now);
         }
         if self.persist_at <= now {
             self.persist_at = Instant::MAX;

@@ -205,7 +205,8 @@ impl Rack {
         self.lost -= u32::from(m.lost);
         self.resent -= u32::from(m.resent);
         (m.lost, m.resent) = (false, false);
-        // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the original's.
+        // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the original's. Like Linux, and unlike
+        // the RFC, this does not ask the timestamp echo too.
         let rtt = s.now.since(s.at);
         if !once && rtt < s.min_rtt {
             return;
