@@ -7,6 +7,8 @@ use lasthop_units::{Duration, Instant};
 pub struct AckPolicy {
     /// Full-sized segments per ACK; 1 acknowledges each at once.
     every: u32,
+    /// Segments that are still acknowledged one by one.
+    quick: u32,
     delay: Duration,
     unacknowledged: u32,
     now_due: bool,
@@ -14,9 +16,10 @@ pub struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// Acknowledges every `every`-th full-sized segment (>= 1), and no later than `delay` after the first.
-    pub const fn new(every: u32, delay: Duration) -> AckPolicy {
-        AckPolicy { every, delay, unacknowledged: 0, now_due: false, deadline: Instant::MAX }
+    /// Acknowledges the first `quick` segments one by one, then every `every`-th full-sized segment (>= 1), and no later
+    /// than `delay` after the first.
+    pub const fn new(every: u32, delay: Duration, quick: u32) -> AckPolicy {
+        AckPolicy { every, quick, delay, unacknowledged: 0, now_due: false, deadline: Instant::MAX }
     }
 
     /// In-order data of `len` octets arrived; `full` is the size of a full segment.
@@ -24,7 +27,9 @@ impl AckPolicy {
     pub fn on_in_order_data(&mut self, now: Instant, len: u32, full: u32) {
         // RFC 9293 section 3.8.6.3 (MUST-58/59): an ACK at least for every second full-sized segment, within 0.5 s.
         self.unacknowledged = self.unacknowledged.saturating_add(len);
-        if self.every <= 1 || self.unacknowledged >= full.saturating_mul(self.every) {
+        let quick = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        if quick || self.every <= 1 || self.unacknowledged >= full.saturating_mul(self.every) {
             self.now_due = true;
         } else if self.deadline == Instant::MAX {
             self.deadline = now.saturating_add(self.delay);
@@ -71,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_second_full_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
-        let mut p = AckPolicy::new(2, Duration::from_millis(200));
+        let mut p = AckPolicy::new(2, Duration::from_millis(200), 0);
         p.on_in_order_data(Instant::ZERO, 1000, 1000);
         assert!(!p.is_due());
         assert_eq!(p.deadline(), Instant::from_millis(200));
@@ -87,7 +92,7 @@ mod tests {
 
     #[test]
     fn without_delay_each_segment_is_acknowledged() {
-        let mut p = AckPolicy::new(1, Duration::from_millis(200));
+        let mut p = AckPolicy::new(1, Duration::from_millis(200), 0);
         p.on_in_order_data(Instant::ZERO, 1, 1000);
         assert!(p.is_due());
         assert_eq!(p.deadline(), Instant::MAX);

@@ -21,6 +21,8 @@ pub enum RecoveryFlavour {
     NewReno,
     /// The scoreboard of RFC 6675; falls back to NewReno when the peer does not permit SACK.
     Sack,
+    /// RACK-TLP (RFC 8985) with PRR (RFC 9937), F-RTO and undo, as Linux; falls back like `sack`.
+    Rack,
 }
 
 /// Arithmetic of the RTT estimate.
@@ -29,6 +31,8 @@ pub enum RecoveryFlavour {
 pub enum RttEstimator {
     /// RFC 6298 section 2, in nanoseconds.
     Rfc6298,
+    /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the floor of the RTO.
+    Linux,
     /// Whole clock ticks, SRTT kept in eighths and RTTVAR in quarters (ns-2, 4.3BSD).
     Ns2Ticks,
 }
@@ -61,6 +65,8 @@ pub enum SsthreshBasis {
     Flight,
     /// The usable window min(cwnd, max window, peer's window), whatever is in flight (ns-2, INET).
     Window,
+    /// The congestion window (Linux).
+    Cwnd,
 }
 
 /// What makes the congestion window grow.
@@ -259,6 +265,10 @@ pub struct Config {
     pub nagle: bool,
     /// Full segments per ACK; 1: no delayed ACK.
     pub ack_every: u32,
+    /// Segments acknowledged one by one at the start of a connection.
+    pub quick_acks: u32,
+    /// Report duplicates (RFC 2883).
+    pub dsack: bool,
     /// Longest delay of an ACK.
     pub ack_delay: Duration,
     /// RTT arithmetic.

@@ -65,8 +65,14 @@ impl Flight {
         self.ring.push_back(Sent { start, end, at, transmissions: 1 });
     }
 
+    /// Record `i`, the oldest first.
+    #[inline]
+    pub fn get(&self, i: usize) -> Option<&Sent> {
+        self.ring.get(i)
+    }
+
     /// The index of the record that holds `offset`.
-    fn index_of(&self, offset: u64) -> Option<usize> {
+    pub fn index_of(&self, offset: u64) -> Option<usize> {
         let i = self.ring.partition_point(|s| s.end <= offset);
         self.ring.get(i).filter(|s| s.start <= offset).map(|_| i)
     }

@@ -3,8 +3,9 @@
 //! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and lengths; the
 //! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
 //!
-//! What is simplified, all of it by intent: no urgent data, no ECN reaction, no path MTU discovery, no keep-alive,
-//! no TCP Fast Open, no D-SACK (RFC 2883), no undo of a spurious timeout (it is detected and counted). Data
+//! What is simplified, all of it by intent: no urgent data, no ECN (algorithms that react to marks wait for it), no path
+//! MTU discovery, no keep-alive, no TCP Fast Open, no tuning of the receive buffer; a spurious timeout is undone with
+//! `recovery = rack` only, elsewhere it is detected and counted. Data
 //! segments carry SACK blocks only when their octets are left over. A segment without timestamps is accepted on a
 //! connection that negotiated them. A reset in SYN-RECEIVED closes a passive open instead of returning it to
 //! LISTEN: one endpoint serves one connection.

@@ -13,12 +13,13 @@ use crate::profile::Profile;
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-default-of-keys" = "the profile's"))]
 pub struct Options {
-    /// The stack profile that all other values default to: `rfc` or `ns2`.
+    /// The stack profile that all other values default to: `rfc`, `ns2` or `linux-6`.
     pub profile: Profile,
     /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
     /// prints them all.
     pub cc: Option<CcName>,
-    /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582) or `sack` (RFC 6675).
+    /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC 8985 with RFC 9937, as
+    /// Linux; also what `cc = "bbr"` defaults to, because it estimates the delivery rate).
     pub recovery: Option<RecoveryFlavour>,
     /// Maximum segment size: octets of data and TCP options in one segment (RFC 6691), 64 B to 65495 B.
     pub mss: Option<Bytes>,
@@ -56,9 +57,13 @@ pub struct Options {
     pub nagle: Option<bool>,
     /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
     pub ack_every: Option<u32>,
+    /// Segments acknowledged one by one at the start of a connection, 0 to 1000 (Linux: 16).
+    pub quick_acks: Option<u32>,
+    /// Report duplicate segments to the sender (RFC 2883).
+    pub dsack: Option<bool>,
     /// Longest time an ACK is delayed, up to 500 ms (RFC 9293 section 3.8.6.3).
     pub ack_delay: Option<Duration>,
-    /// Arithmetic of the RTT estimate: `rfc6298` or `ns2-ticks`.
+    /// Arithmetic of the RTT estimate: `rfc6298`, `linux` or `ns2-ticks`.
     pub rtt_estimator: Option<RttEstimator>,
     /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
     pub rtt_sampling: Option<RttSampling>,
@@ -88,7 +93,7 @@ pub struct Options {
     pub growth: Option<Growth>,
     /// Limit L of appropriate byte counting in segments, 1 to 64 (RFC 5681: 1; RFC 3465: up to 2).
     pub abc_limit: Option<u32>,
-    /// FlightSize when ssthresh is computed: `flight` (RFC 5681) or `window` (ns-2, INET).
+    /// FlightSize when ssthresh is computed: `flight` (RFC 5681), `window` (ns-2, INET) or `cwnd` (Linux).
     pub ssthresh_basis: Option<SsthreshBasis>,
     /// Grow the window only while it is what limits the sender.
     pub window_validation: Option<bool>,
@@ -175,9 +180,13 @@ impl Options {
         }
         set(&mut c.cc, self.cc);
         set(&mut c.recovery, self.recovery);
-        if self.recovery == Some(RecoveryFlavour::Sack) {
+        if self.recovery.is_none() && c.cc == CcName::Bbr {
+            c.recovery = RecoveryFlavour::Rack;
+        }
+        if matches!(c.recovery, RecoveryFlavour::Rack) || self.recovery == Some(RecoveryFlavour::Sack) {
             c.sack = true;
         }
+        set(&mut c.dsack, self.dsack);
         set(&mut c.sack, self.sack);
         set(&mut c.whole_segments, self.whole_segments);
         set(&mut c.timestamps, self.timestamps);
@@ -240,6 +249,9 @@ impl Options {
         }
         if let Some(n) = self.ack_every {
             c.ack_every = within("ack_every", n.into(), 1, 64, "")? as u32;
+        }
+        if let Some(n) = self.quick_acks {
+            c.quick_acks = within("quick_acks", n.into(), 0, 1000, "")? as u32;
         }
         if let Some(d) = self.ack_delay {
             if d > Duration::from_millis(500) {
@@ -331,6 +343,9 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     }
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));
+    }
+    if c.cc == CcName::Bbr && c.recovery != RecoveryFlavour::Rack {
+        return refuse("cc", "`bbr` needs `recovery = \"rack\"`, which estimates the delivery rate");
     }
     if c.recovery == RecoveryFlavour::Sack && !c.sack && c.profile != Profile::Rfc {
         return refuse("recovery", "`sack` needs `sack = true`");

@@ -1,7 +1,7 @@
 //! Stack profiles: named sets of values in which real stacks and simulators differ.
 //!
 //! The values stand in [`Profile::config`], their sources in one table, [`SETTINGS`]; `lasthop describe` prints
-//! both. To come: `linux-6`, `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`, `inet`.
+//! both. To come: `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`, `inet`.
 
 use lasthop_units::Duration;
 use schemars::JsonSchema;
@@ -19,17 +19,21 @@ pub enum Profile {
     Rfc,
     /// The one-way agents of ns-2 2.26 and 2.27 (2003-04), counting packets.
     Ns2,
+    /// Linux 6.1 as it comes, over a path without segmentation offload.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 impl Profile {
     /// Every profile, in the order of the documentation.
-    pub const ALL: &[Profile] = &[Profile::Rfc, Profile::Ns2];
+    pub const ALL: &[Profile] = &[Profile::Rfc, Profile::Ns2, Profile::Linux6];
 
     /// The name written in a scenario.
     pub const fn name(self) -> &'static str {
         match self {
             Profile::Rfc => "rfc",
             Profile::Ns2 => "ns2",
+            Profile::Linux6 => "linux-6",
         }
     }
 
@@ -38,6 +42,9 @@ impl Profile {
         match self {
             Profile::Rfc => "the standards: RFC 9293, 5681, 6298, 6582, 6675, 6928 and 7323",
             Profile::Ns2 => "the one-way agents of ns-2 2.26/2.27 with a 10 ms tick, counting packets",
+            Profile::Linux6 => {
+                "Linux 6.1 as it comes: CUBIC with HyStart, RACK-TLP, PRR, F-RTO, undo, minimum RTO 200 ms"
+            }
         }
     }
 
@@ -46,6 +53,7 @@ impl Profile {
         match self {
             Profile::Rfc => RFC,
             Profile::Ns2 => NS2,
+            Profile::Linux6 => LINUX_6,
         }
     }
 }
@@ -72,6 +80,8 @@ const RFC: Config = Config {
     timer_on_partial_ack: TimerOnPartialAck::FirstOnly,
     nagle: true,
     ack_every: 2,
+    quick_acks: 0,
+    dsack: false,
     ack_delay: Duration::from_millis(200),
     rtt_estimator: RttEstimator::Rfc6298,
     rtt_sampling: RttSampling::EveryAck,
@@ -150,6 +160,58 @@ const NS2: Config = Config {
     ..RFC
 };
 
+const LINUX_6: Config = Config {
+    profile: Profile::Linux6,
+    cc: CcName::Cubic,
+    recovery: RecoveryFlavour::Rack,
+    initial_window: Some(10),
+    quick_acks: 16,
+    dsack: true,
+    ack_delay: Duration::from_millis(40),
+    rtt_estimator: RttEstimator::Linux,
+    min_rto: Duration::from_millis(200),
+    max_rto: Duration::from_secs(120),
+    backoff_floor: BackoffFloor::Before,
+    time_wait: Duration::from_secs(60),
+    abc_limit: u32::MAX,
+    ssthresh_basis: SsthreshBasis::Cwnd,
+    cubic: CubicConfig { reading: CubicReading::Linux, beta: 717.0 / 1024.0, c: 410.0 / 1024.0, ..RFC.cubic },
+    hystart: HyStartKind::Linux,
+    westwood_reading: WestwoodReading::Linux,
+    vegas: VegasConfig { reading: VegasReading::Linux, alpha: 2.0, beta: 4.0, ..RFC.vegas },
+    ..RFC
+};
+
+/// Where the `linux-6` values come from that are not the standards'.
+const LINUX_SOURCES: &[(&str, &str)] = &[
+    ("cc", "CONFIG_DEFAULT_TCP_CONG of the distributions"),
+    ("recovery", "net.ipv4.tcp_recovery 1; tcp_recovery.c, tcp_input.c"),
+    ("initial_window", "TCP_INIT_CWND 10"),
+    ("quick_acks", "TCP_MAX_QUICKACKS 16"),
+    ("dsack", "net.ipv4.tcp_dsack 1"),
+    ("ack_delay", "TCP_DELACK_MIN, HZ/25: the estimate of the ACK timeout begins there"),
+    ("rtt_estimator", "tcp_rtt_estimator"),
+    ("min_rto", "TCP_RTO_MIN, HZ/5"),
+    ("max_rto", "TCP_RTO_MAX, 120 s"),
+    ("time_wait", "TCP_TIMEWAIT_LEN, 60 s"),
+    ("abc_limit", "tcp_slow_start: all that an ACK delivers"),
+    ("ssthresh_basis", "tcp_reno_ssthresh and the modules take snd_cwnd"),
+    ("window_validation", "tcp_is_cwnd_limited: in slow start half the window in use is enough"),
+    ("idle_restart", "net.ipv4.tcp_slow_start_after_idle 1; Linux halves per RTO, here at once"),
+    ("max_retries", "net.ipv4.tcp_retries2 15"),
+    ("syn_retries", "net.ipv4.tcp_syn_retries 6"),
+    ("receive_buffer", "net.ipv4.tcp_rmem's maximum, 6 MiB; fixed here, no tuning by itself"),
+    ("cubic_reading", "tcp_cubic.c"),
+    ("cubic_beta", "tcp_cubic.c: beta 717"),
+    ("cubic_c", "tcp_cubic.c: bic_scale 41, cube_rtt_scale 410 / 1024"),
+    ("hystart", "tcp_cubic.c: hystart 1, hystart_detect 3"),
+    ("westwood_reading", "tcp_westwood.c"),
+    ("vegas_reading", "tcp_vegas.c"),
+    ("vegas_alpha", "tcp_vegas.c: alpha 2"),
+    ("vegas_beta", "tcp_vegas.c: beta 4"),
+    ("vegas_gamma", "tcp_vegas.c: gamma 1"),
+];
+
 /// Documents one value of every profile.
 pub struct Setting {
     /// The key under `[flow.x.tcp]`.
@@ -164,8 +226,9 @@ pub struct Setting {
 
 impl Setting {
     /// The source of this value in `profile`.
-    pub const fn source(&self, profile: Profile) -> &'static str {
+    pub fn source(&self, profile: Profile) -> &'static str {
         match profile {
+            Profile::Linux6 => LINUX_SOURCES.iter().find(|s| s.0 == self.key).map_or("as in `rfc`", |s| s.1),
             Profile::Rfc => self.rfc_source,
             Profile::Ns2 => self.ns2_source,
         }
@@ -258,6 +321,8 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row("nagle", |c| on_off(c.nagle), "RFC 9293 section 3.7.4", "ns-2 sends whole packets only"),
     row("ack_every", |c| c.ack_every.to_string(), "RFC 5681 section 4.2", "plain sink"),
+    row("quick_acks", |c| c.quick_acks.to_string(), "RFC 9293 section 3.8.6.3 asks for none", "plain sink"),
+    row("dsack", |c| on_off(c.dsack), "RFC 2883 is optional", "unused without SACK"),
     row(
         "ack_delay",
         |c| c.ack_delay.to_string(),
@@ -303,7 +368,12 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row("time_wait", |c| c.time_wait.to_string(), "RFC 9293 section 3.4.2: 2 MSL of 2 minutes", ONE_WAY),
     row("growth", |c| word(c.growth), "RFC 5681 section 3.1", AGENT),
-    row("abc_limit", |c| c.abc_limit.to_string(), "RFC 5681 equation 2; RFC 3465 allows 2", "unused"),
+    row(
+        "abc_limit",
+        |c| or((c.abc_limit != u32::MAX).then_some(c.abc_limit), "unlimited"),
+        "RFC 5681 equation 2; RFC 3465 allows 2",
+        "unused",
+    ),
     row("ssthresh_basis", |c| word(c.ssthresh_basis), "RFC 5681 equation 4", "ns-2 halves min(cwnd, window)"),
     row(
         "window_validation",

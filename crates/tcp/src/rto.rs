@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use crate::config::{BackoffFloor, Config, RttEstimator};
-use crate::rtt::{Smoothed, Ticks};
+use crate::rtt::{LinuxRtt, Smoothed, Ticks};
 
 /// Computes and backs off the retransmission timeout; owns the RTT estimate it rests on.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,7 @@ pub struct Rto {
 #[derive(Clone, Copy, Debug)]
 enum Estimate {
     Smoothed(Smoothed),
+    Linux(LinuxRtt),
     Ticks(Ticks),
 }
 
@@ -32,6 +33,7 @@ impl Rto {
         Rto {
             estimate: match config.rtt_estimator {
                 RttEstimator::Rfc6298 => Estimate::Smoothed(Smoothed::default()),
+                RttEstimator::Linux => Estimate::Linux(LinuxRtt::new(config.min_rto)),
                 RttEstimator::Ns2Ticks => Estimate::Ticks(Ticks::new(config.clock_granularity)),
             },
             base: config.initial_rto,
@@ -54,6 +56,10 @@ impl Rto {
                 let srtt = e.srtt.unwrap_or_default();
                 let spread = self.granularity.0.max(e.rttvar.0.saturating_mul(4));
                 self.base = Duration(srtt.0.saturating_add(spread));
+            }
+            Estimate::Linux(e) => {
+                e.sample(now, now.since(sent));
+                self.base = e.srtt.unwrap_or_default() + e.rttvar;
             }
             Estimate::Ticks(t) => {
                 t.sample(sent, now);
@@ -100,6 +106,7 @@ impl Rto {
     pub fn srtt(&self) -> Option<Duration> {
         match &self.estimate {
             Estimate::Smoothed(e) => e.srtt,
+            Estimate::Linux(e) => e.srtt,
             Estimate::Ticks(t) => t.srtt(),
         }
     }
@@ -107,6 +114,7 @@ impl Rto {
     pub fn rttvar(&self) -> Duration {
         match &self.estimate {
             Estimate::Smoothed(e) => e.rttvar,
+            Estimate::Linux(e) => e.rttvar / 4,
             Estimate::Ticks(t) => t.rttvar(),
         }
     }

@@ -30,6 +30,64 @@ impl Smoothed {
     }
 }
 
+/// The estimator of Linux: the gains of RFC 6298 at each sample, and a variation that is the largest of the round trip,
+/// falls by a quarter per round trip, and never below the floor of the RTO.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxRtt {
+    /// SRTT; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// What is added to SRTT: four mean deviations.
+    pub rttvar: Duration,
+    floor: Duration,
+    /// Four mean deviations of the samples.
+    deviation: Duration,
+    largest: Duration,
+    round_ends: Instant,
+}
+
+impl LinuxRtt {
+    /// `floor` is the least that is added to SRTT.
+    pub const fn new(floor: Duration) -> LinuxRtt {
+        LinuxRtt {
+            srtt: None,
+            rttvar: Duration::ZERO,
+            floor,
+            deviation: Duration::ZERO,
+            largest: floor,
+            round_ends: Instant::ZERO,
+        }
+    }
+
+    /// Takes one sample.
+    pub fn sample(&mut self, now: Instant, r: Duration) {
+        let Some(srtt) = self.srtt else {
+            self.srtt = Some(r);
+            self.deviation = r * 2;
+            self.largest = self.deviation.max(self.floor);
+            self.rttvar = self.largest;
+            self.round_ends = now + r;
+            return;
+        };
+        self.srtt = Some(blend(srtt, r, 8));
+        // A sample below the mean that would raise the deviation counts for an eighth: shorter is no reason to wait longer.
+        let error = srtt.abs_diff(r);
+        let quarter = self.deviation / 4;
+        let step =
+            if r < srtt && error > quarter { (error - quarter) / 8 } else { error.saturating_sub(quarter) };
+        self.deviation =
+            if error >= quarter { self.deviation + step } else { self.deviation - (quarter - error) };
+        self.largest = self.largest.max(self.deviation);
+        self.rttvar = self.rttvar.max(self.largest);
+        if now >= self.round_ends {
+            if self.largest < self.rttvar {
+                self.rttvar = self.rttvar - (self.rttvar - self.largest) / 4;
+            }
+            self.round_ends = now + srtt;
+            self.largest = self.floor;
+        }
+    }
+}
+
 /// `old + (new - old) / n`, rounded down.
 #[inline]
 fn blend(old: Duration, new: Duration, n: u64) -> Duration {
@@ -114,6 +172,24 @@ mod tests {
         // R' = 80: RTTVAR = 3/4 * 62.5 + 1/4 * 32.5 = 46.875 + 8.125 = 55; SRTT = 7/8 * 112.5 + 10 = 108.4375.
         e.sample(ms(80), 1);
         assert_eq!((e.srtt, e.rttvar), (Some(Duration(108_437_500)), Duration(55_000_000)));
+    }
+
+    #[test]
+    fn linux_adds_at_least_the_floor_and_forgets_a_peak_by_quarters() {
+        let at = Instant::from_millis;
+        let mut e = LinuxRtt::new(ms(200));
+        // First: 4 mean deviations = 2 R = 100 ms, below the floor.
+        e.sample(at(0), ms(50));
+        assert_eq!((e.srtt, e.rttvar), (Some(ms(50)), ms(200)));
+        // 450 ms: SRTT 50 + 400/8; deviation 100 + 400 - 25 = 475 ms.
+        e.sample(at(10), ms(450));
+        assert_eq!((e.srtt, e.rttvar), (Some(ms(100)), ms(475)));
+        // The next round trips: 475, less a quarter of what it is above the largest of each round.
+        e.sample(at(60), ms(100));
+        e.sample(at(400), ms(100));
+        assert!(e.rttvar < ms(475) && e.rttvar > ms(300), "{}", e.rttvar);
+        (0..300).for_each(|n| e.sample(at(1000 + 100 * n), ms(100)));
+        assert_eq!(e.rttvar.as_micros(), 200_000, "to 3 ns, where a quarter is cut to 0");
     }
 
     #[test]

@@ -91,14 +91,21 @@ fn options() -> impl Strategy<Value = Options> {
         RecoveryFlavour::Reno,
         RecoveryFlavour::NewReno,
         RecoveryFlavour::Sack,
+        RecoveryFlavour::Rack,
+        RecoveryFlavour::Rack,
     ]);
-    (any::<(bool, bool, bool, bool, bool)>(), recovery, 256u64..100_000).prop_map(|(b, recovery, buffer)| {
+    let profile = proptest::sample::select(Profile::ALL);
+    let cc = proptest::sample::select(cc::ALGORITHMS.iter().map(|a| a.id).collect::<Vec<_>>());
+    let parts = (any::<(bool, bool, bool, bool)>(), profile, cc, recovery, 256u64..100_000);
+    parts.prop_map(|(b, profile, cc, recovery, buffer)| {
+        let recovery = if cc == CcName::Bbr { RecoveryFlavour::Rack } else { recovery };
         Options {
-            profile: if b.0 { Profile::Ns2 } else { Profile::Rfc },
-            cc: Some(if b.1 { CcName::Vegas } else { CcName::Reno }),
-            vegas_rto: Some(if b.2 { VegasRto::Fine } else { VegasRto::Coarse }),
-            manual_read: Some(b.3),
-            bugfix: Some(b.4),
+            profile,
+            cc: Some(cc),
+            dsack: Some(b.0),
+            vegas_rto: Some(if b.1 { VegasRto::Fine } else { VegasRto::Coarse }),
+            manual_read: Some(b.2),
+            bugfix: Some(b.3),
             recovery: Some(recovery),
             mss: Some(Bytes(1000)),
             receive_buffer: Some(Bytes(buffer)),

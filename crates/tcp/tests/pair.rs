@@ -364,17 +364,22 @@ fn any_options() -> impl Strategy<Value = Options> {
         RecoveryFlavour::Reno,
         RecoveryFlavour::NewReno,
         RecoveryFlavour::Sack,
+        RecoveryFlavour::Rack,
+        RecoveryFlavour::Rack,
     ]);
+    let profile = proptest::sample::select(Profile::ALL);
+    let cc = proptest::sample::select(cc::ALGORITHMS.iter().map(|a| a.id).collect::<Vec<_>>());
     (
-        (any::<bool>(), any::<bool>(), recovery, any::<bool>(), any::<bool>()),
+        (profile, cc, recovery, any::<bool>(), any::<bool>()),
         (1u32..4, any::<bool>(), any::<bool>(), 2000u64..200_000, 200u64..3000),
         (any::<bool>(), any::<bool>(), any::<bool>()),
     )
         .prop_map(
-            |((ns2, vegas, recovery, ts, fine), (every, nagle, limited, buffer, mss), (a, b, c))| Options {
-                profile: if ns2 { Profile::Ns2 } else { Profile::Rfc },
-                cc: Some(if vegas { CcName::Vegas } else { CcName::Reno }),
-                recovery: Some(recovery),
+            |((profile, cc, recovery, ts, fine), (every, nagle, limited, buffer, mss), (a, b, c))| Options {
+                profile,
+                cc: Some(cc),
+                recovery: Some(if cc == CcName::Bbr { RecoveryFlavour::Rack } else { recovery }),
+                dsack: Some(nagle),
                 timestamps: Some(ts),
                 vegas_rto: Some(if fine { VegasRto::Fine } else { VegasRto::Coarse }),
                 ack_every: Some(every),

@@ -19,6 +19,10 @@ struct Before {
 impl Endpoint {
     /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX.
     pub(super) fn take_ack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
+        if self.recovery.is_rack() {
+            self.take_ack_by_rack(now, seg, start, ack);
+            return;
+        }
         let wnd_before = self.wnd;
         let una_before = self.una;
         let board = self.recovery.board();
@@ -195,7 +199,7 @@ impl Endpoint {
         }
     }
 
-    fn fin_was_acked(&mut self, now: Instant) {
+    pub(super) fn fin_was_acked(&mut self, now: Instant) {
         self.step(Input::AckOfFin);
         match self.state {
             State::TimeWait => self.enter_time_wait(now),
@@ -246,7 +250,7 @@ impl Endpoint {
     }
 
     /// When the segment that this ACK echoes was sent (RFC 7323 section 4), to the timestamp clock's 1 ms.
-    fn echoed_time(&self, now: Instant, seg: &Segment) -> Option<Instant> {
+    pub(super) fn echoed_time(&self, now: Instant, seg: &Segment) -> Option<Instant> {
         let t = seg.timestamps.filter(|t| self.timestamps && t.echo != 0)?;
         let age = timestamp(now).wrapping_sub(t.echo);
         (age < 1 << 31).then(|| Instant(now.0.saturating_sub(u64::from(age) * 1_000_000)))

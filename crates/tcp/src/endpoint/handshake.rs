@@ -4,7 +4,7 @@ use lasthop_units::Instant;
 
 use super::{Endpoint, Event};
 use crate::cc::{CongestionControl, Established};
-use crate::recovery::Recovery;
+use crate::recovery::{Rack, Recovery};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -113,6 +113,7 @@ impl Endpoint {
         self.max_wnd = self.wnd;
         self.recovery = Recovery::new(&self.config, self.sack, self.mss);
         self.recovery.board_mut().advance(self.una);
+        *self.rack = Rack::default();
         self.rto_at = Instant::MAX;
         self.timeouts_in_a_row = 0;
         let once = self.syn_transmissions == 1;

@@ -39,6 +39,12 @@ pub struct Counters {
     pub dup_acks_received: u64,
     /// Duplicate ACKs sent: immediate ACKs of out-of-order data.
     pub dup_acks_sent: u64,
+    /// Duplicates that the peer told of (RFC 2883).
+    pub dsacks_received: u64,
+    /// Reductions undone because they were for nothing.
+    pub undone: u64,
+    /// Tail loss probes (RFC 8985 section 7).
+    pub loss_probes: u64,
     /// Round-trip samples taken.
     pub rtt_samples: u64,
 }
@@ -105,6 +111,7 @@ impl Endpoint {
         let board = self.recovery.board();
         let inflated = self.cc.cwnd() + self.recovery.inflation(&self.config);
         let lost = match self.recovery.state() {
+            _ if self.recovery.is_rack() => self.rack.lost,
             CaState::Recovery | CaState::Loss if self.recovery.is_sack() => segments(board.lost()),
             CaState::Recovery => 1,
             CaState::Loss => segments(self.max - self.nxt),
@@ -122,9 +129,9 @@ impl Endpoint {
             rto: self.timeout(),
             backoff: self.rto.backoff(),
             unacked: self.flight.len() as u32,
-            sacked: segments(board.sacked()),
+            sacked: if self.recovery.is_rack() { self.rack.sacked } else { segments(board.sacked()) },
             lost,
-            retrans: self.flight.retransmitted(),
+            retrans: if self.recovery.is_rack() { self.rack.resent } else { self.flight.retransmitted() },
             total_retrans: self.counters.retransmitted_segments,
             bytes_acked: self.counters.octets_acked,
             delivered: self.counters.octets_acked + board.sacked(),

@@ -77,6 +77,9 @@ impl Endpoint {
         }
         if seg.len > 0 && start + i64::from(seg.len) <= self.rcv_nxt as i64 {
             self.counters.duplicate_segments_received += 1;
+            if start >= 0 {
+                self.duplicate = Some((start as u64, (start + i64::from(seg.len)) as u64));
+            }
         }
         if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN without wants the

@@ -10,6 +10,7 @@ mod handshake;
 mod info;
 mod input;
 mod output;
+mod rack;
 mod receive;
 mod timers;
 
@@ -24,7 +25,7 @@ use crate::cc::Cc;
 use crate::config::Config;
 use crate::flight::Flight;
 use crate::reassembly::Reassembly;
-use crate::recovery::{Recovery, Sender};
+use crate::recovery::{Rack, Recovery, Sender};
 use crate::rto::Rto;
 use crate::segment::Segment;
 use crate::state::{Input, State};
@@ -117,6 +118,8 @@ pub struct Endpoint {
     last_ack_sent: u64,
     reassembly: Reassembly,
     ack: AckPolicy,
+    /// A duplicate to report (RFC 2883).
+    duplicate: Option<(u64, u64)>,
 
     // Options negotiated.
     timestamps: bool,
@@ -129,6 +132,8 @@ pub struct Endpoint {
     // Exchangeable parts.
     cc: Cc,
     recovery: Recovery,
+    /// RACK's memory; empty in the other flavours.
+    rack: Box<Rack>,
     rto: Rto,
     flight: Flight,
 
@@ -141,6 +146,9 @@ pub struct Endpoint {
 
     // Timers: Instant::MAX when off.
     rto_at: Instant,
+    /// RACK's reordering timer, or the tail loss probe.
+    loss_at: Instant,
+    loss_is_probe: bool,
     persist_at: Instant,
     persist_backoff: u32,
     /// The override timeout of RFC 9293 section 3.8.6.2.1 has passed: small segments may leave.
@@ -193,7 +201,8 @@ impl Endpoint {
             rcv_scale: 0,
             last_ack_sent: 0,
             reassembly: Reassembly::default(),
-            ack: AckPolicy::new(config.ack_every, config.ack_delay),
+            ack: AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks),
+            duplicate: None,
             timestamps: config.timestamps,
             sack: config.sack,
             peer_scales: false,
@@ -201,6 +210,7 @@ impl Endpoint {
             ts_recent_at: Instant::ZERO,
             cc: Cc::new(&config),
             recovery: Recovery::new(&config, false, u32::from(config.mss)),
+            rack: Box::default(),
             rto: Rto::new(&config),
             flight: Flight::default(),
             syn_due: false,
@@ -209,6 +219,8 @@ impl Endpoint {
             reset: None,
             probe_due: false,
             rto_at: Instant::MAX,
+            loss_at: Instant::MAX,
+            loss_is_probe: false,
             persist_at: Instant::MAX,
             persist_backoff: 0,
             override_sws: false,
@@ -239,7 +251,13 @@ impl Endpoint {
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         let pace = if self.pace_holds_something() { self.pace_at } else { Instant::MAX };
-        let at = self.rto_at.min(self.persist_at).min(self.time_wait_at).min(self.ack.deadline()).min(pace);
+        let at = self
+            .rto_at
+            .min(self.loss_at)
+            .min(self.persist_at)
+            .min(self.time_wait_at)
+            .min(self.ack.deadline())
+            .min(pace);
         (at != Instant::MAX).then_some(at)
     }
 
@@ -267,6 +285,7 @@ impl Endpoint {
 
     fn stop_timers(&mut self) {
         self.rto_at = Instant::MAX;
+        self.loss_at = Instant::MAX;
         self.persist_at = Instant::MAX;
         self.time_wait_at = Instant::MAX;
         self.probe_due = false;
@@ -327,5 +346,9 @@ impl Endpoint {
         debug_assert!(self.read_to <= self.rcv_nxt.max(1) && self.rcv_nxt <= self.rcv_edge.max(self.rcv_nxt));
         debug_assert!(self.flight.front().is_none_or(|s| s.start == self.una));
         debug_assert!(self.recovery.board().sacked() <= self.max - self.una);
+        debug_assert!(
+            !self.recovery.is_rack() || self.rack.marks.len() == self.flight.len(),
+            "a mark per record"
+        );
     }
 }

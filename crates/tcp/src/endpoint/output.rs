@@ -86,7 +86,10 @@ impl Endpoint {
             return None;
         }
         if self.recovery.wants_head() {
-            return self.send_head(now);
+            return if self.recovery.is_rack() { self.resend_head_by_rack(now) } else { self.send_head(now) };
+        }
+        if self.recovery.is_rack() {
+            return self.send_by_rack(now);
         }
         if now < self.pace_at {
             return None;
@@ -184,7 +187,7 @@ impl Endpoint {
     }
 
     /// New data up to `cwnd_edge`, by the rules of Nagle and of silly-window avoidance.
-    fn send_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
+    pub(super) fn send_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
         let start = self.nxt;
         let end = self.stream_end();
         if start >= end {
@@ -205,9 +208,7 @@ impl Endpoint {
         self.override_sws = false;
         let stop = start + len + u64::from(with_fin);
         self.recovery.note_limited(len);
-        self.flight.push(start, stop, now);
-        self.nxt = stop;
-        self.max = stop;
+        self.push_sent(start, stop, now);
         if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OneSegment {
             self.timed = Some((stop, now));
         }
@@ -232,6 +233,9 @@ impl Endpoint {
     fn send_probe(&mut self, now: Instant) -> Option<Segment> {
         self.probe_due = false;
         if self.una < self.max {
+            if self.recovery.is_rack() {
+                return self.resend_head_by_rack(now);
+            }
             let head = *self.flight.front()?;
             return Some(self.resend(now, head.start, head.end));
         }
@@ -239,13 +243,21 @@ impl Endpoint {
             return None;
         }
         let (start, stop) = (self.nxt, self.nxt + 1);
-        self.flight.push(start, stop, now);
-        self.nxt = stop;
-        self.max = stop;
+        self.push_sent(start, stop, now);
         Some(self.emit_data(now, start, stop))
     }
 
-    fn resend(&mut self, now: Instant, start: u64, end: u64) -> Segment {
+    /// New data is in flight.
+    fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
+        if self.recovery.is_rack() {
+            self.rack.sent(now, self.delivered);
+        }
+        self.flight.push(start, stop, now);
+        self.nxt = stop;
+        self.max = stop;
+    }
+
+    pub(super) fn resend(&mut self, now: Instant, start: u64, end: u64) -> Segment {
         self.flight.resent(start, now);
         self.counters.retransmitted_segments += 1;
         self.counters.retransmitted_octets += end.min(self.written).saturating_sub(start);
@@ -300,8 +312,12 @@ impl Endpoint {
         if self.timestamps {
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
         }
+        let duplicate = self.duplicate.take().filter(|_| self.sack && self.config.dsack);
+        if let Some((start, end)) = duplicate {
+            segment.sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
+        }
         if self.sack && !self.reassembly.is_empty() {
-            let n = if self.timestamps { 3 } else { 4 };
+            let n = if self.timestamps { 3 } else { 4 } - usize::from(duplicate.is_some());
             for (start, end) in self.reassembly.blocks(n) {
                 segment.sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
             }

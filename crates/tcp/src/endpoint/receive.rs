@@ -40,7 +40,11 @@ impl Endpoint {
             self.place(now, from, to, seg.len);
         } else {
             // Nothing new: a duplicate, a probe of a closed window, or a lone FIN.
-            self.counters.duplicate_segments_received += u64::from(seg.len > 0 && data_end <= nxt as i64);
+            let old = seg.len > 0 && data_end <= nxt as i64;
+            self.counters.duplicate_segments_received += u64::from(old);
+            if old && start >= 0 {
+                self.duplicate = Some((start as u64, data_end as u64));
+            }
             self.ack.at_once();
         }
         if !self.config.manual_read {
@@ -54,6 +58,9 @@ impl Endpoint {
             // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged immediately".
             let news = self.reassembly.insert(from, to);
             self.counters.duplicate_segments_received += u64::from(!news);
+            if !news {
+                self.duplicate = Some((from, to));
+            }
             self.counters.dup_acks_sent += 1;
             self.ack.at_once();
             return;

@@ -4,6 +4,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::{CloseReason, Endpoint, Event};
 use crate::cc::CongestionControl;
+use crate::recovery::Outcome;
 use crate::state::{Input, State};
 
 impl Endpoint {
@@ -19,6 +20,10 @@ impl Endpoint {
             self.step(Input::TwoMsl);
             self.stop_timers();
             self.emit(Event::Closed(CloseReason::Finished));
+        }
+        // A probe that is due together with the timeout goes first and puts it off (RFC 8985 section 7.2).
+        if self.loss_at <= now {
+            self.loss_timeout(now);
         }
         if self.rto_at <= now {
             self.rto_at = Instant::MAX;
@@ -60,10 +65,15 @@ impl Endpoint {
         self.timed = None;
         self.resent_by_timeout = Some((self.una, Instant::MAX));
         let repeated = self.timeouts_in_a_row > 1;
-        let (recovery, mut sender) = self.recovery_and_sender(now);
-        let outcome = recovery.on_timeout(&mut sender, repeated);
+        let outcome = if self.recovery.is_rack() {
+            self.enter_loss_by_rack(now, repeated);
+            Outcome::default()
+        } else {
+            let (recovery, mut sender) = self.recovery_and_sender(now);
+            recovery.on_timeout(&mut sender, repeated)
+        };
         // RFC 6298 (5.4): the earliest unacknowledged segment goes at once, pacing or not.
-        self.recovery.set_wants_head(self.recovery.is_sack());
+        self.recovery.set_wants_head(self.recovery.is_sack() || self.recovery.is_rack());
         self.pace_at = Instant::ZERO;
         self.follow(now, outcome);
         // (5.6).
@@ -124,6 +134,7 @@ impl Endpoint {
 
     pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.rto_at = Instant::MAX;
+        self.loss_at = Instant::MAX;
         self.persist_at = Instant::MAX;
         self.time_wait_at = now.saturating_add(self.config.time_wait);
     }

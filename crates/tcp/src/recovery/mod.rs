@@ -1,14 +1,18 @@
 //! Loss recovery: what is sent again, and when. How much may be sent is congestion control's business.
 //!
-//! One file per flavour; RACK-TLP will be another. The parts they share are here: the count of duplicate ACKs,
+//! One file per flavour; RACK-TLP's loop is the endpoint's `rack`, its memory [`Rack`], its window [`Prr`]. The parts they share are here: the count of duplicate ACKs,
 //! the recovery point with its guard, the inflation of the window, the state that Linux calls `ca_state`.
 
 mod newreno;
+mod prr;
+mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 mod tahoe;
 
+pub use prr::Prr;
+pub use rack::{Delivered, Gathered, Mark, Rack};
 pub use scoreboard::{NextSeg, Scoreboard};
 
 use lasthop_units::Instant;
@@ -76,6 +80,7 @@ impl Sender<'_> {
     fn congestion(&self, new_octets_by_limited_transmit: u64, repeated: bool) -> Congestion {
         let flight = match self.config.ssthresh_basis {
             SsthreshBasis::Window => self.window(),
+            SsthreshBasis::Cwnd => self.cc.cwnd(),
             // RFC 5681 section 3.2 step 2: data sent by limited transmit is not counted.
             SsthreshBasis::Flight => {
                 let octets = (self.max - self.una).saturating_sub(new_octets_by_limited_transmit);
@@ -127,7 +132,7 @@ impl Recovery {
     /// Recovery of the configured flavour; NewReno in place of SACK when the peer did not permit it.
     pub fn new(config: &Config, sack_permitted: bool, mss: u32) -> Recovery {
         let flavour = match config.recovery {
-            RecoveryFlavour::Sack if !sack_permitted => RecoveryFlavour::NewReno,
+            RecoveryFlavour::Sack | RecoveryFlavour::Rack if !sack_permitted => RecoveryFlavour::NewReno,
             f => f,
         };
         Recovery {
@@ -157,6 +162,14 @@ impl Recovery {
     #[inline]
     pub const fn is_sack(&self) -> bool {
         matches!(self.flavour, RecoveryFlavour::Sack)
+    }
+    /// True when RACK rules.
+    #[inline]
+    pub const fn is_rack(&self) -> bool {
+        matches!(self.flavour, RecoveryFlavour::Rack)
+    }
+    pub(crate) const fn set_state(&mut self, state: CaState) {
+        self.state = state;
     }
     /// Duplicate ACKs in a row.
     #[inline]
@@ -269,7 +282,7 @@ impl Recovery {
             (CaState::Recovery, RecoveryFlavour::Tahoe) => tahoe::on_new_ack(self),
             (CaState::Recovery, RecoveryFlavour::Reno) => reno::on_new_ack(self, s),
             (CaState::Recovery, RecoveryFlavour::NewReno) => newreno::on_new_ack(self, s, acked),
-            (CaState::Recovery, RecoveryFlavour::Sack) => sack::on_new_ack(self, s),
+            (CaState::Recovery, RecoveryFlavour::Sack | RecoveryFlavour::Rack) => sack::on_new_ack(self, s),
         };
         self.dup_acks = 0;
         // Left in Disorder by SACK blocks that are still there.

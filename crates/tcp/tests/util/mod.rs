@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_tcp::{Config, Endpoint, Event, Flags, Options, Segment};
@@ -16,6 +16,12 @@ pub struct Link {
     pub rate: u64,
     /// Segments that fit in the queue before a finite rate.
     pub queue: usize,
+    /// Segments that the link holds in all, on their way included (as netem counts).
+    pub held: usize,
+    /// When each of those arrives.
+    pub arrivals: VecDeque<Instant>,
+    /// Octets of framing per segment, beside 20 of IP.
+    pub framing: u64,
     pub loss: f64,
     pub duplicate: f64,
     /// Chance and size of an extra delay.
@@ -37,6 +43,9 @@ impl Link {
             delay,
             rate: 0,
             queue: usize::MAX,
+            held: usize::MAX,
+            arrivals: VecDeque::new(),
+            framing: 0,
             loss: 0.0,
             duplicate: 0.0,
             reorder: 0.0,
@@ -143,7 +152,15 @@ impl Pair {
             segment.window = segment.window.min(l.window);
         }
         let mut at = self.now;
-        let size = u64::from(segment.wire_len() + 20);
+        let size = u64::from(segment.wire_len() + 20) + l.framing;
+        if l.held != usize::MAX {
+            while l.arrivals.front().is_some_and(|&t| t <= self.now) {
+                l.arrivals.pop_front();
+            }
+            if l.arrivals.len() >= l.held {
+                return;
+            }
+        }
         if let Some(ns) = (size * 1_000_000_000).checked_div(l.rate) {
             let service = Duration(ns);
             let start = l.free_at.max(self.now);
@@ -154,6 +171,9 @@ impl Pair {
             at = l.free_at;
         }
         at += l.delay;
+        if l.held != usize::MAX {
+            l.arrivals.push_back(at);
+        }
         if l.draw.happens(4 * n + 1, l.reorder) {
             at += l.reorder_by;
         }

@@ -1,0 +1,518 @@
+//! The sender as Linux runs it: RACK-TLP (RFC 8985) finds losses, PRR (RFC 9937) brings the window down, DSACK
+//! (RFC 3708), timestamps (RFC 3522) and F-RTO (RFC 5682) undo what was for nothing. Counts in segments, as there.
+
+use lasthop_units::{Duration, Instant};
+
+use super::ack::timestamp;
+use super::{Endpoint, Event};
+use crate::cc::{AckSample, Congestion, CongestionControl, Signal};
+use crate::recovery::{CaState, Delivered, Gathered, Prr};
+use crate::segment::Segment;
+
+/// What the ACK did, besides what it delivered.
+#[derive(Clone, Copy)]
+struct Progress {
+    una_moved: bool,
+    lost_before: u64,
+    flight_before: u64,
+    cwnd_limited: bool,
+    after_timeout: bool,
+}
+
+/// TCP_TIMEOUT_MIN: two jiffies of 1 ms.
+const TIMEOUT_MIN: Duration = Duration::from_millis(2);
+
+impl Endpoint {
+    /// An acceptable ACK.
+    pub(super) fn take_ack_by_rack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
+        let wnd_before = self.wnd;
+        let una_before = self.una;
+        let flight_before = u64::from(self.rack.in_flight());
+        let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
+        let slow_start = self.cc.cwnd() < self.cc.ssthresh();
+        // tcp_is_cwnd_limited: in slow start half the window in use is enough.
+        let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
+        let p = Progress {
+            una_moved: ack > una_before as i64,
+            lost_before: self.rack.total_lost,
+            flight_before,
+            cwnd_limited: full || self.recovery.state() == CaState::Loss,
+            after_timeout: self.recovery.state() == CaState::Loss,
+        };
+        let mut g = Gathered::default();
+        self.take_sack_by_segment(now, seg, ack, &mut g);
+        self.take_window(seg, start, ack.max(0) as u64);
+        if p.una_moved {
+            self.take_cumulative(now, ack as u64, &mut g);
+        } else if g.news || (seg.len == 0 && self.una < self.max && self.wnd == wnd_before) {
+            self.counters.dup_acks_received += u64::from(ack == una_before as i64);
+        }
+        self.delivered += g.octets;
+        self.measure_rtt(now, seg, &g, p.una_moved);
+        if una_before < self.max || g.segments > 0 {
+            self.react(now, seg, &g, p);
+        }
+        if wnd_before == 0 && self.wnd > 0 && self.una < self.max {
+            self.recovery.set_wants_head(true);
+        }
+        if p.una_moved {
+            self.timeouts_in_a_row = 0;
+            if self.una == self.max {
+                self.rto_at = Instant::MAX;
+            }
+        }
+        // A SACK of what was sent before the oldest was sent last does not put the timeout off.
+        let older = |at: Instant| self.flight.front().is_some_and(|head| at < head.at);
+        if self.una < self.max && (p.una_moved || g.last_sent.is_some_and(older)) {
+            self.start_rto(now);
+            if self.loss_at == Instant::MAX || self.loss_is_probe {
+                self.schedule_probe(now);
+            }
+        } else if self.una == self.max {
+            self.loss_at = Instant::MAX;
+        }
+        if self.close_requested && self.una == self.stream_end() && p.una_moved {
+            self.fin_was_acked(now);
+        }
+        self.update_timers(now);
+    }
+
+    fn take_sack_by_segment(&mut self, now: Instant, seg: &Segment, ack: i64, g: &mut Gathered) {
+        let mut highest = self.recovery.board().highest().max(self.una);
+        for (n, block) in seg.sack.as_slice().iter().enumerate() {
+            let (start, end) = (self.offset_of(block.start), self.offset_of(block.end));
+            if n == 0 && start < end && self.is_duplicate_report(seg, start, end, ack) {
+                g.duplicate = true;
+                self.counters.dsacks_received += 1;
+                if self.rack.undo.is_some_and(|u| start >= u as i64)
+                    && let Some(n) = self.rack.undo_resent.as_mut()
+                {
+                    *n = n.saturating_sub(1);
+                }
+                self.rack.note_dsack(self.una, self.max);
+                continue;
+            }
+            if start < self.una as i64 || start >= end || end > self.max as i64 {
+                continue;
+            }
+            let (start, end) = (start as u64, end as u64);
+            let news = self.recovery.board_mut().insert(start, end);
+            if news == 0 {
+                continue;
+            }
+            self.counters.sacked_octets += news;
+            self.sack_segments(now, start, end, highest, g);
+            highest = highest.max(end);
+        }
+    }
+
+    /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block holds.
+    fn is_duplicate_report(&self, seg: &Segment, start: i64, end: i64, ack: i64) -> bool {
+        if end <= ack.max(self.una as i64) {
+            return true;
+        }
+        let Some(second) = seg.sack.as_slice().get(1) else { return false };
+        start >= self.offset_of(second.start) && end <= self.offset_of(second.end)
+    }
+
+    fn sack_segments(&mut self, now: Instant, start: u64, end: u64, highest: u64, g: &mut Gathered) {
+        let Some(mut i) = self.flight.index_of(start) else { return };
+        if self.flight.get(i).is_some_and(|s| s.start < start) {
+            i += 1;
+        }
+        while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
+            if !self.rack.marks[i].sacked {
+                // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985 section 6.2 step 3).
+                if s.transmissions == 1 {
+                    self.rack.reordering_seen |= s.end <= highest;
+                    g.original |= self.rack.high >= s.end;
+                }
+                self.deliver(now, i, g);
+                self.rack.mark_sacked(i);
+                g.news = true;
+            }
+            i += 1;
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, i: usize, g: &mut Gathered) {
+        let Some(&s) = self.flight.get(i) else { return };
+        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let d = Delivered {
+            now,
+            at: s.at,
+            end: s.end,
+            octets: s.end - s.start,
+            transmissions: s.transmissions,
+            min_rtt,
+        };
+        self.rack.delivered(g, i, d);
+    }
+
+    fn take_cumulative(&mut self, now: Instant, ack: u64, g: &mut Gathered) {
+        let acked = ack - self.una;
+        while let Some(&s) = self.flight.front().filter(|s| s.end <= ack) {
+            let sacked = self.rack.marks.front().is_some_and(|m| m.sacked);
+            if s.transmissions > 1 {
+                g.resent_acked = true;
+            } else if !sacked {
+                g.first_acked.get_or_insert(s.at);
+                // An original that comes after what was SACKed above it: reordering.
+                self.rack.reordering_seen |= self.rack.sacked > 0 && self.recovery.board().highest() > s.end;
+                g.original |= self.rack.high >= s.end;
+            }
+            self.deliver(now, 0, g);
+            self.rack.pop();
+            self.flight.advance(s.end);
+        }
+        self.flight.advance(ack);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.recovery.board_mut().advance(ack);
+        self.counters.octets_acked += acked;
+    }
+
+    fn measure_rtt(&mut self, now: Instant, seg: &Segment, g: &Gathered, una_moved: bool) {
+        let sent = match g.first_acked.filter(|_| !g.resent_acked) {
+            Some(at) => Some(at),
+            None => g.last_sent.or_else(|| self.echoed_time(now, seg).filter(|_| una_moved)),
+        };
+        if let Some(sent) = sent {
+            self.take_rtt_sample(now, sent, 1);
+        }
+    }
+
+    /// What the sender makes of an ACK: tcp_ack's second half.
+    fn react(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
+        self.rack.prefer_new = false;
+        self.answer_probe(now, g);
+        let late = self.is_late(seg);
+        let before = self.recovery.state();
+        match before {
+            CaState::Recovery if self.una >= self.rack.high => self.end_recovery(now, late),
+            CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(now),
+            CaState::Loss => self.after_timeout_by_rack(now, g, p, late),
+            _ => {}
+        }
+        let rack_moved = self.rack.take_advanced();
+        if rack_moved || self.rack.lost > 0 {
+            self.detect_losses(now);
+        }
+        if !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
+            if self.rack.lost > 0 {
+                self.enter_recovery(now);
+            } else {
+                let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
+                self.recovery.set_state(state);
+            }
+        }
+        self.tell(now, g, p);
+        self.reduce(g, p);
+    }
+
+    fn tell(&mut self, now: Instant, g: &Gathered, p: Progress) {
+        let mss = u64::from(self.mss);
+        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
+        let state = self.recovery.state();
+        let sample = AckSample {
+            now,
+            acked: if p.una_moved { g.octets.max(1) } else { 0 },
+            delivered: u64::from(g.segments) * mss,
+            total_delivered: self.delivered,
+            lost: (self.rack.total_lost - p.lost_before) * mss,
+            in_flight: u64::from(self.rack.in_flight()) * mss,
+            una: self.una,
+            nxt: self.nxt,
+            flight_before: p.flight_before * mss,
+            mss: self.mss,
+            rtt: g.last_sent.map(|at| now.since(at)),
+            srtt: self.rto.srtt(),
+            rate,
+            state,
+            cwnd_limited: p.cwnd_limited,
+            may_grow: p.una_moved && state != CaState::Recovery,
+            after_timeout: p.after_timeout,
+            ..AckSample::default()
+        };
+        self.cc.on_ack(&sample);
+    }
+
+    /// PRR, while the window comes down.
+    fn reduce(&mut self, g: &Gathered, p: Progress) {
+        if self.recovery.state() != CaState::Recovery || self.cc.rules_recovery() || g.segments == 0 {
+            return;
+        }
+        let safe = p.una_moved && self.rack.total_lost == p.lost_before;
+        let in_flight = f64::from(self.rack.in_flight());
+        let window = self.rack.prr.window(f64::from(g.segments), in_flight, self.cc.ssthresh(), safe);
+        self.cc.set_cwnd(window);
+    }
+
+    fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
+        Congestion { now, signal: Signal::Loss, flight: self.cc.cwnd().floor(), repeated }
+    }
+
+    fn enter_recovery(&mut self, now: Instant) {
+        let prior = (self.cc.cwnd(), self.cc.ssthresh());
+        self.rack.begin_undo(self.una, prior);
+        self.rack.high = self.max;
+        self.rack.probe = None;
+        self.cc.on_congestion(&self.congestion_now(now, false));
+        self.rack.prr = Prr::begin(prior.0.floor());
+        self.recovery.set_state(CaState::Recovery);
+        self.counters.fast_retransmits += 1;
+        self.emit(Event::RecoveryEntered);
+    }
+
+    fn end_recovery(&mut self, now: Instant, late: bool) {
+        if self.rack.undo.is_some() && (late || self.rack.undo_resent == Some(0)) {
+            self.undo(now);
+            return;
+        }
+        if !self.cc.rules_recovery() && self.rack.undo.is_some() {
+            let to = self.cc.ssthresh();
+            self.cc.set_cwnd(to);
+            self.cc.on_recovered(now);
+        }
+        self.close_recovery();
+    }
+
+    fn close_recovery(&mut self) {
+        self.rack.undo = None;
+        self.rack.first_resent = None;
+        self.rack.note_recovered();
+        self.recovery.set_state(CaState::Open);
+        self.emit(Event::RecoveryExited);
+    }
+
+    /// The reduction was for nothing: back to what was before it.
+    fn undo(&mut self, now: Instant) {
+        if self.recovery.state() == CaState::Loss {
+            self.rack.unlose();
+            self.counters.spurious_timeouts += 1;
+            self.emit(Event::SpuriousRto);
+        }
+        self.counters.undone += 1;
+        let (cwnd, ssthresh) = self.rack.prior;
+        self.cc.on_undo(cwnd, ssthresh);
+        let _ = now;
+        self.close_recovery();
+    }
+
+    /// Eifel detection (RFC 3522): the ACK echoes a time before the first retransmission.
+    fn is_late(&self, seg: &Segment) -> bool {
+        let Some(t) = seg.timestamps.filter(|t| self.timestamps && t.echo != 0) else { return false };
+        self.rack.first_resent.is_some_and(|first| (t.echo.wrapping_sub(first) as i32) < 0)
+    }
+
+    /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the Loss state.
+    fn after_timeout_by_rack(&mut self, now: Instant, g: &Gathered, p: Progress, late: bool) {
+        let undoable = self.rack.undo.is_some();
+        if p.una_moved && undoable && (late || self.rack.undo_resent == Some(0)) {
+            self.undo(now);
+            return;
+        }
+        let recovered = self.una >= self.rack.high;
+        if self.rack.frto {
+            if g.original && undoable {
+                // Step 3b: what was sent before the timeout arrives after it.
+                self.undo(now);
+                return;
+            }
+            if self.max > self.rack.high {
+                self.rack.frto &= !g.news;
+            } else if p.una_moved && !recovered {
+                // Step 2b: new data tells, if there is any.
+                self.rack.high = self.max;
+                let more = self.nxt < self.stream_end() && self.nxt < self.una + self.wnd;
+                self.rack.prefer_new = more;
+                self.rack.frto = more;
+            }
+        }
+        if recovered {
+            self.close_recovery();
+        }
+    }
+
+    fn detect_losses(&mut self, now: Instant) {
+        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let srtt = self.rto.srtt().unwrap_or(min_rtt);
+        let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
+        let window = self.rack.reo_wnd(recovering, self.config.dup_threshold, min_rtt, srtt);
+        let flight = &self.flight;
+        let record =
+            |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
+        let again = self.rack.detect(now, window, record);
+        if let Some(at) = again {
+            self.loss_at = at + TIMEOUT_MIN;
+            self.loss_is_probe = false;
+        } else if !self.loss_is_probe {
+            self.loss_at = Instant::MAX;
+        }
+    }
+
+    // The loss timer: RACK's reordering window, or the tail loss probe.
+
+    /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK.
+    pub(super) fn schedule_probe(&mut self, now: Instant) {
+        if !self.recovery.is_rack()
+            || self.una == self.max
+            || self.rack.sacked > 0
+            || !matches!(self.recovery.state(), CaState::Open)
+        {
+            if self.loss_is_probe {
+                self.loss_at = Instant::MAX;
+            }
+            return;
+        }
+        let lone = if self.rack.marks.len() == 1 { Duration::from_millis(200) } else { TIMEOUT_MIN };
+        let wait = self.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
+        let at = now.saturating_add(wait);
+        self.loss_is_probe = true;
+        // Not after the retransmission timeout.
+        self.loss_at = at.min(self.rto_at);
+    }
+
+    pub(super) fn loss_timeout(&mut self, now: Instant) {
+        self.loss_at = Instant::MAX;
+        if !std::mem::take(&mut self.loss_is_probe) {
+            let before = self.rack.lost;
+            self.detect_losses(now);
+            if self.rack.lost > before && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss)
+            {
+                self.enter_recovery(now);
+                let p = Progress {
+                    una_moved: false,
+                    lost_before: self.rack.total_lost,
+                    flight_before: 0,
+                    cwnd_limited: true,
+                    after_timeout: false,
+                };
+                self.reduce(&Gathered::one(), p);
+            }
+            if self.rto_at == Instant::MAX {
+                self.start_rto(now);
+            }
+            return;
+        }
+        if self.rack.probe.is_none() && self.una < self.max {
+            self.rack.probe_due = true;
+            self.counters.loss_probes += 1;
+        }
+        self.start_rto(now);
+    }
+
+    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells of a loss.
+    fn answer_probe(&mut self, now: Instant, g: &Gathered) {
+        let Some((end, resent)) = self.rack.probe else { return };
+        if !resent || g.duplicate {
+            if g.duplicate || self.una >= end {
+                self.rack.probe = None;
+            }
+            return;
+        }
+        if self.una > end || (self.una == end && !g.resent_acked) {
+            self.rack.probe = None;
+            // The last segment had been lost: one reduction, at once.
+            self.cc.on_congestion(&self.congestion_now(now, false));
+        }
+    }
+
+    /// The retransmission timer expired: tcp_enter_loss.
+    pub(super) fn enter_loss_by_rack(&mut self, now: Instant, repeated: bool) {
+        let state = self.recovery.state();
+        let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.una >= self.rack.high;
+        let reneged = self.rack.marks.front().is_some_and(|m| m.sacked);
+        let cut = fresh || (state == CaState::Loss && !repeated);
+        let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
+        self.rack.lose_everything(reneged);
+        if reneged {
+            let (una, max) = (self.una, self.max);
+            self.recovery.board_mut().on_timeout(max, true);
+            self.recovery.board_mut().advance(una);
+        }
+        if cut {
+            self.rack.undo = None;
+        }
+        if self.rack.undo.is_none() || cut {
+            self.rack.begin_undo(self.una, prior);
+        }
+        let c = Congestion { repeated: !cut, ..self.congestion_now(now, false) };
+        self.cc.on_timeout(&c);
+        self.rack.frto = fresh || repeated;
+        self.rack.high = self.max;
+        self.rack.probe = None;
+        self.loss_at = Instant::MAX;
+        self.recovery.set_state(CaState::Loss);
+    }
+
+    // Output.
+
+    /// The next segment as the marks and the window allow.
+    pub(super) fn send_by_rack(&mut self, now: Instant) -> Option<Segment> {
+        if std::mem::take(&mut self.rack.probe_due)
+            && let Some(probe) = self.send_loss_probe(now)
+        {
+            return Some(probe);
+        }
+        if now < self.pace_at {
+            return None;
+        }
+        let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
+        let room = window - f64::from(self.rack.in_flight());
+        if room < 1.0 {
+            return None;
+        }
+        if !self.rack.prefer_new
+            && let Some(i) = self.rack.next_lost()
+        {
+            return Some(self.resend_record(now, i));
+        }
+        let edge = self.max + (room.min(1e9) as u64) * u64::from(self.mss);
+        let segment = self.send_new(now, edge);
+        if segment.is_some() && (self.loss_at == Instant::MAX || self.loss_is_probe) {
+            self.schedule_probe(now);
+        }
+        if segment.is_none() && self.nxt >= self.stream_end() {
+            // Room, and nothing to send: the application is what limits.
+            let in_flight = u64::from(self.rack.in_flight()) * u64::from(self.mss);
+            self.rack.app_limited = (self.delivered + in_flight).max(1);
+        }
+        segment
+    }
+
+    fn resend_record(&mut self, now: Instant, i: usize) -> Segment {
+        let s = self.flight.get(i).copied().unwrap_or(crate::flight::Sent {
+            start: self.una,
+            end: self.max,
+            at: now,
+            transmissions: 1,
+        });
+        if self.recovery.state() == CaState::Recovery {
+            self.emit(Event::FastRetransmit);
+        }
+        self.rack.sent_again(i, now, self.delivered, timestamp(now));
+        self.resend(now, s.start, s.end)
+    }
+
+    /// The oldest segment, whatever the window says.
+    pub(super) fn resend_head_by_rack(&mut self, now: Instant) -> Option<Segment> {
+        self.recovery.set_wants_head(false);
+        self.flight.front()?;
+        Some(self.resend_record(now, 0))
+    }
+
+    /// New data if there is any and the peer's window holds it; else the last segment again.
+    fn send_loss_probe(&mut self, now: Instant) -> Option<Segment> {
+        let last = self.flight.len().checked_sub(1)?;
+        let new = self.send_new(now, self.max + u64::from(self.mss));
+        let resent = new.is_none();
+        let segment = match new {
+            Some(s) => s,
+            None => self.resend_record(now, last),
+        };
+        self.rack.probe = Some((self.max, resent));
+        Some(segment)
+    }
+}

@@ -1,0 +1,499 @@
+//! What RACK-TLP (RFC 8985), the delivery-rate estimate and the undo of spurious reductions remember: a mark per segment
+//! in flight, and the counts that follow from the marks.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Instant};
+
+use super::prr::Prr;
+use crate::cc::RateSample;
+
+/// What is known of one segment in flight; in step with the flight's records.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// SACKed.
+    pub sacked: bool,
+    /// Taken for lost and not SACKed.
+    pub lost: bool,
+    /// Sent again, and that is believed to be in flight.
+    pub resent: bool,
+    /// Octets delivered when it was sent last.
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    app_limited: bool,
+}
+
+/// The marks and all that is derived from them.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// One mark per record of the flight.
+    pub marks: VecDeque<Mark>,
+    /// SACKed segments.
+    pub sacked: u32,
+    /// Lost segments, sent again or not.
+    pub lost: u32,
+    /// Retransmissions in flight.
+    pub resent: u32,
+    /// Segments taken for lost since the start.
+    pub total_lost: u64,
+
+    /// RACK.xmit_ts and RACK.end_seq of the segment sent last among those delivered; RACK.rtt.
+    newest: Option<(Instant, u64)>,
+    rtt: Duration,
+    advanced: bool,
+    /// Reordering was seen.
+    pub reordering_seen: bool,
+    /// RACK.reo_wnd_mult, and until which offset it is not raised again.
+    reo_steps: u64,
+    reo_raised_at: u64,
+    reo_persist: u32,
+
+    /// SND.NXT when recovery or loss began.
+    pub high: u64,
+    /// The proportional reduction.
+    pub prr: Prr,
+    /// Set while a reduction can still be undone: SND.UNA at its start.
+    pub undo: Option<u64>,
+    /// Retransmissions not yet known to have been superfluous; `None` before the first.
+    pub undo_resent: Option<u32>,
+    /// The first retransmission's timestamp clock.
+    pub first_resent: Option<u32>,
+    /// cwnd and ssthresh before the reduction.
+    pub prior: (f64, f64),
+    /// F-RTO (RFC 5682) is looking at a timeout.
+    pub frto: bool,
+    /// F-RTO's step 2b: new data before retransmissions.
+    pub prefer_new: bool,
+
+    /// A loss probe is outstanding up to this offset; whether it was a retransmission.
+    pub probe: Option<(u64, bool)>,
+    /// The probe is to leave now.
+    pub probe_due: bool,
+
+    delivered_at: Instant,
+    first_sent: Instant,
+    /// The sender ran out of data: samples up to this count of octets are application-limited; 0: it did not.
+    pub app_limited: u64,
+    search_from: usize,
+}
+
+impl Gathered {
+    /// One segment of which nothing else is known.
+    pub fn one() -> Gathered {
+        Gathered { segments: 1, ..Gathered::default() }
+    }
+}
+
+/// What one ACK told, gathered segment by segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gathered {
+    /// Segments newly delivered, and their octets.
+    pub segments: u32,
+    /// Octets of them.
+    pub octets: u64,
+    /// When the oldest newly acknowledged segment that was sent once was sent, and the newest.
+    pub first_acked: Option<Instant>,
+    /// The newest segment delivered that was sent once.
+    pub last_sent: Option<Instant>,
+    /// A retransmitted segment was acknowledged cumulatively.
+    pub resent_acked: bool,
+    /// Something sent only once, before the timeout, was delivered.
+    pub original: bool,
+    /// Something was SACKed.
+    pub news: bool,
+    /// The peer told of a duplicate (RFC 2883).
+    pub duplicate: bool,
+    pub(super) rate: Option<(u64, Instant, Duration, bool)>,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            marks: VecDeque::new(),
+            sacked: 0,
+            lost: 0,
+            resent: 0,
+            total_lost: 0,
+            newest: None,
+            rtt: Duration::ZERO,
+            advanced: false,
+            reordering_seen: false,
+            reo_steps: 1,
+            reo_raised_at: 0,
+            reo_persist: 0,
+            high: 0,
+            prr: Prr::default(),
+            undo: None,
+            undo_resent: None,
+            first_resent: None,
+            prior: (0.0, 0.0),
+            frto: false,
+            prefer_new: false,
+            probe: None,
+            probe_due: false,
+            delivered_at: Instant::ZERO,
+            first_sent: Instant::ZERO,
+            app_limited: 0,
+            search_from: 0,
+        }
+    }
+}
+
+/// Sent after, in RACK's order (RFC 8985 section 6.2 step 2).
+fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
+    a.0 > b.0 || (a.0 == b.0 && a.1 > b.1)
+}
+
+impl Rack {
+    /// Segments in the network: outstanding, less SACKed and lost, with retransmissions.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        (self.marks.len() as u32 + self.resent).saturating_sub(self.sacked + self.lost)
+    }
+
+    fn stamp(&mut self, now: Instant, delivered: u64) -> Mark {
+        if self.in_flight() == 0 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        Mark {
+            sacked: false,
+            lost: false,
+            resent: false,
+            delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            app_limited: self.app_limited != 0,
+        }
+    }
+
+    /// A new segment left.
+    pub fn sent(&mut self, now: Instant, delivered: u64) {
+        let mark = self.stamp(now, delivered);
+        self.marks.push_back(mark);
+        self.prr.sent(1.0);
+    }
+
+    /// Segment `i` left once more.
+    pub fn sent_again(&mut self, i: usize, now: Instant, delivered: u64, clock: u32) {
+        let stamp = self.stamp(now, delivered);
+        let Some(m) = self.marks.get_mut(i) else { return };
+        let (lost, sacked, was) = (m.lost, m.sacked, m.resent);
+        *m = Mark { sacked, lost, resent: true, ..stamp };
+        self.resent += u32::from(!was);
+        self.first_resent.get_or_insert(clock);
+        self.undo_resent = Some(self.undo_resent.unwrap_or(0) + 1);
+        self.prr.sent(1.0);
+    }
+
+    /// Segment `i`, which ends at `end` and was sent last at `at`, is delivered: SACKed, or acknowledged.
+    pub fn delivered(&mut self, g: &mut Gathered, i: usize, s: Delivered) {
+        let Some(m) = self.marks.get_mut(i) else { return };
+        if m.sacked {
+            return;
+        }
+        g.segments += 1;
+        g.octets += s.octets;
+        let once = s.transmissions == 1;
+        if once {
+            g.last_sent = Some(g.last_sent.map_or(s.at, |t| t.max(s.at)));
+        }
+        if g.rate.is_none_or(|r| m.delivered > r.0) {
+            g.rate = Some((m.delivered, m.delivered_at, s.at.since(m.first_sent), m.app_limited));
+            self.first_sent = s.at;
+        }
+        self.lost -= u32::from(m.lost);
+        self.resent -= u32::from(m.resent);
+        (m.lost, m.resent) = (false, false);
+        // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the original's. Like Linux, and unlike
+        // the RFC, this does not ask the timestamp echo too.
+        let rtt = s.now.since(s.at);
+        if !once && rtt < s.min_rtt {
+            return;
+        }
+        if self.newest.is_none_or(|n| sent_after((s.at, s.end), n)) {
+            self.newest = Some((s.at, s.end));
+            self.rtt = rtt;
+            self.advanced = true;
+        }
+    }
+
+    /// Segment `i` is SACKed from now on.
+    pub fn mark_sacked(&mut self, i: usize) {
+        if let Some(m) = self.marks.get_mut(i).filter(|m| !m.sacked) {
+            m.sacked = true;
+            self.sacked += 1;
+        }
+    }
+
+    /// The oldest segment is acknowledged and leaves.
+    pub fn pop(&mut self) {
+        if let Some(m) = self.marks.pop_front() {
+            self.sacked -= u32::from(m.sacked);
+            self.lost -= u32::from(m.lost);
+            self.resent -= u32::from(m.resent);
+        }
+        self.search_from = self.search_from.saturating_sub(1);
+    }
+
+    /// RFC 8985 section 6.2 step 4: how long a segment sent before a delivered one is waited for.
+    pub fn reo_wnd(
+        &self,
+        recovering: bool,
+        dup_threshold: u32,
+        min_rtt: Duration,
+        srtt: Duration,
+    ) -> Duration {
+        if !self.reordering_seen && (recovering || self.sacked >= dup_threshold) {
+            return Duration::ZERO;
+        }
+        (min_rtt / 4).saturating_mul(self.reo_steps).min(srtt)
+    }
+
+    /// RFC 8985 section 6.2 step 4: a DSACK widens the window, once per round trip; after 16 recoveries it forgets.
+    pub fn note_dsack(&mut self, una: u64, nxt: u64) {
+        if una >= self.reo_raised_at {
+            self.reo_steps = (self.reo_steps + 1).min(255);
+            self.reo_raised_at = nxt;
+            self.reo_persist = 16;
+        }
+    }
+    /// A recovery has ended.
+    pub fn note_recovered(&mut self) {
+        self.reo_persist = self.reo_persist.saturating_sub(1);
+        if self.reo_persist == 0 {
+            self.reo_steps = 1;
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 5: marks as lost what was sent before a delivered segment and has waited long enough.
+    /// `sent` gives time, end and number of transmissions of a record. Returns when to look again.
+    pub fn detect(
+        &mut self,
+        now: Instant,
+        reo_wnd: Duration,
+        sent: impl Fn(usize) -> (Instant, u64, u32),
+    ) -> Option<Instant> {
+        let newest = self.newest?;
+        let mut wait = None;
+        for i in 0..self.marks.len() {
+            let m = self.marks[i];
+            if m.sacked || (m.lost && !m.resent) {
+                continue;
+            }
+            let (at, end, transmissions) = sent(i);
+            if !sent_after(newest, (at, end)) {
+                if transmissions == 1 {
+                    // Everything above was sent later still.
+                    break;
+                }
+                continue;
+            }
+            let due = at + self.rtt + reo_wnd;
+            if due <= now {
+                self.mark_lost(i);
+            } else {
+                wait = Some(wait.map_or(due, |w: Instant| w.max(due)));
+            }
+        }
+        wait
+    }
+
+    /// Only after an ACK that moved RACK on.
+    pub fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+
+    /// Segment `i` is lost; a retransmission of it is not in flight any more.
+    pub fn mark_lost(&mut self, i: usize) {
+        let m = &mut self.marks[i];
+        self.resent -= u32::from(m.resent);
+        m.resent = false;
+        self.total_lost += 1;
+        if !m.lost {
+            m.lost = true;
+            self.lost += 1;
+        }
+        self.search_from = self.search_from.min(i);
+    }
+
+    /// A timeout: all that is not SACKed is lost; with `forget`, SACKs too.
+    pub fn lose_everything(&mut self, forget: bool) {
+        for m in &mut self.marks {
+            m.sacked &= !forget;
+        }
+        self.sacked = self.marks.iter().filter(|m| m.sacked).count() as u32;
+        for i in 0..self.marks.len() {
+            if !self.marks[i].sacked {
+                self.mark_lost(i);
+            }
+        }
+        self.search_from = 0;
+    }
+
+    /// Nothing is lost after all.
+    pub fn unlose(&mut self) {
+        for m in &mut self.marks {
+            m.lost = false;
+        }
+        self.lost = 0;
+    }
+
+    /// The lowest segment that is lost and was not sent again.
+    pub fn next_lost(&mut self) -> Option<usize> {
+        if self.lost == 0 {
+            return None;
+        }
+        let i = (self.search_from..self.marks.len()).find(|&i| self.marks[i].lost && !self.marks[i].resent);
+        self.search_from = i.unwrap_or(self.marks.len());
+        i
+    }
+
+    /// The rate that this ACK shows. `total` counts octets delivered, this ACK's included.
+    pub fn rate(
+        &mut self,
+        g: &Gathered,
+        now: Instant,
+        total: u64,
+        flight: u64,
+        min_rtt: Duration,
+    ) -> Option<RateSample> {
+        if self.app_limited != 0 && total > self.app_limited {
+            self.app_limited = 0;
+        }
+        if g.segments > 0 {
+            self.delivered_at = now;
+        }
+        let (prior_delivered, prior_at, send_phase, app_limited) = g.rate?;
+        let interval = send_phase.max(now.since(prior_at));
+        if interval < min_rtt {
+            return None;
+        }
+        Some(RateSample {
+            delivered: total - prior_delivered,
+            interval,
+            prior_delivered,
+            prior_in_flight: flight,
+            app_limited,
+        })
+    }
+
+    /// A reduction begins that may be undone.
+    pub fn begin_undo(&mut self, una: u64, prior: (f64, f64)) {
+        self.undo = Some(una);
+        self.undo_resent = (self.resent > 0).then_some(self.resent);
+        self.prior = prior;
+        if self.resent == 0 {
+            self.first_resent = None;
+        }
+    }
+}
+
+/// A segment that is delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// When its ACK came.
+    pub now: Instant,
+    /// When it was sent last.
+    pub at: Instant,
+    /// Its end.
+    pub end: u64,
+    /// Its octets.
+    pub octets: u64,
+    /// How often it was sent.
+    pub transmissions: u32,
+    /// The smallest round trip.
+    pub min_rtt: Duration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// Ten segments of 1000, sent 1 ms apart from 100 ms on.
+    fn ten() -> Rack {
+        let mut r = Rack::default();
+        (0..10).for_each(|i| r.sent(at(100 + i), 0));
+        r
+    }
+    fn record(i: usize) -> (Instant, u64, u32) {
+        (at(100 + i as u64), (i as u64 + 1) * 1000, 1)
+    }
+    fn deliver(r: &mut Rack, i: usize, now: u64) -> Gathered {
+        let mut g = Gathered::default();
+        let (sent, end, transmissions) = record(i);
+        let s = Delivered { now: at(now), at: sent, end, octets: 1000, transmissions, min_rtt: ms(50) };
+        r.delivered(&mut g, i, s);
+        r.mark_sacked(i);
+        g
+    }
+
+    #[test]
+    fn what_was_sent_before_a_delivered_segment_is_lost_after_rtt_and_window() {
+        let mut r = ten();
+        // Segment 3, sent at 103, arrives at 153: RTT 50. Segment 0 is due at 100 + 50 + 10 = 160, segment 2 at 162.
+        deliver(&mut r, 3, 153);
+        assert_eq!(r.detect(at(153), ms(10), record), Some(at(162)));
+        assert_eq!((r.lost, r.in_flight()), (0, 9));
+        assert_eq!(r.detect(at(161), ms(10), record), Some(at(162)));
+        assert_eq!((r.lost, r.in_flight()), (2, 7));
+        assert_eq!(r.detect(at(162), ms(10), record), None);
+        assert_eq!(r.lost, 3);
+        assert_eq!(r.next_lost(), Some(0));
+        r.sent_again(0, at(163), 1000, 5);
+        assert_eq!((r.next_lost(), r.in_flight()), (Some(1), 7));
+    }
+
+    #[test]
+    fn the_window_is_zero_without_reordering_and_a_quarter_of_the_round_trip_with() {
+        let mut r = ten();
+        assert_eq!(r.reo_wnd(false, 3, ms(40), ms(50)), ms(10));
+        assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), Duration::ZERO);
+        for i in 1..4 {
+            deliver(&mut r, i, 160);
+        }
+        assert_eq!(r.reo_wnd(false, 3, ms(40), ms(50)), Duration::ZERO, "three SACKed");
+        r.reordering_seen = true;
+        assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(10));
+        // Each DSACK of a new round trip adds a quarter, up to SRTT.
+        r.note_dsack(0, 10_000);
+        r.note_dsack(5000, 11_000);
+        assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(20));
+        (0..9).for_each(|n| r.note_dsack(20_000 * (n + 1), 20_000 * (n + 1)));
+        assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(50));
+        (0..16).for_each(|_| r.note_recovered());
+        assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(10));
+    }
+
+    #[test]
+    fn the_rate_is_what_was_delivered_over_the_longer_of_send_and_ack_phase() {
+        let mut r = ten();
+        // Two segments arrive 10 ms apart: 100 kB/s.
+        let g = deliver(&mut r, 0, 150);
+        // The first: sent when nothing was in flight: 1000 octets in the 50 ms since.
+        let s = r.rate(&g, at(150), 1000, 0, ms(50)).unwrap();
+        assert_eq!((s.delivered, s.interval, s.prior_delivered), (1000, ms(50), 0));
+        r.sent(at(150), 1000);
+        let mut g = Gathered::default();
+        let s = Delivered {
+            now: at(250),
+            at: at(150),
+            end: 11_000,
+            octets: 1000,
+            transmissions: 1,
+            min_rtt: ms(50),
+        };
+        r.delivered(&mut g, 10, s);
+        let s = r.rate(&g, at(250), 11_000, 0, ms(50)).unwrap();
+        assert_eq!((s.delivered, s.interval, s.app_limited), (10_000, ms(100), false));
+        // Shorter than the smallest round trip: no sample.
+        assert_eq!(r.rate(&g, at(260), 12_000, 0, ms(500)), None);
+    }
+}

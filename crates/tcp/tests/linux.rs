@@ -1,0 +1,288 @@
+//! The `linux-6` profile by scripts: a sender against ACKs written by hand, and goldens of the window by round trip for
+//! each algorithm.
+
+mod util;
+
+use lasthop_tcp::cc::ALGORITHMS;
+use lasthop_tcp::*;
+use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};
+use util::*;
+
+const MSS: u32 = 1000;
+const PEER: Seq = Seq(500);
+const ISN: Seq = Seq(1000);
+
+struct Script {
+    e: Endpoint,
+    now: Instant,
+    /// Timestamps are on.
+    stamps: bool,
+}
+
+impl Script {
+    /// Established at 100 ms after a handshake of 100 ms, with `flight` segments sent.
+    fn new(o: Options, flight: u32, write: u64) -> Script {
+        let stamps = o.timestamps == Some(true);
+        let o = Options {
+            profile: Profile::Linux6,
+            mss: Some(Bytes(u64::from(MSS) + if stamps { 12 } else { 0 })),
+            initial_window: Some(flight),
+            timestamps: Some(stamps),
+            ..o
+        };
+        let mut s = Script { e: Endpoint::new(o.resolve().unwrap(), ISN), now: Instant::ZERO, stamps };
+        s.e.connect(s.now);
+        s.sent();
+        s.now = Instant::from_millis(100);
+        let syn_ack = Segment {
+            seq: PEER - 1,
+            ack: ISN + 1,
+            flags: Flags::SYN | Flags::ACK,
+            window: 60_000,
+            mss: Some(1460),
+            sack_permitted: true,
+            timestamps: stamps.then_some(Timestamps { value: 1, echo: 1 }),
+            ..Segment::default()
+        };
+        s.e.handle_segment(s.now, &syn_ack);
+        s.e.write(s.now, write * u64::from(MSS));
+        assert_eq!(s.sent().len() as u32, flight);
+        s
+    }
+    /// What leaves now: the number of the segment, `.` for a bare ACK.
+    fn sent(&mut self) -> Vec<String> {
+        let mut out = vec![];
+        while let Some(s) = self.e.poll_transmit(self.now) {
+            out.push(if s.len == 0 {
+                ".".into()
+            } else {
+                (s.seq.0.wrapping_sub(ISN.0 + 1) / MSS).to_string()
+            });
+        }
+        out
+    }
+    /// Goes on to `ms` and lets timers fire at their moments; what they bring forth.
+    fn until(&mut self, ms: u64) -> Vec<String> {
+        let mut out = vec![];
+        while let Some(at) = self.e.poll_at().filter(|&t| t <= Instant::from_millis(ms)) {
+            self.now = self.now.max(at);
+            self.e.on_time(self.now);
+            out.extend(self.sent().into_iter().map(|s| format!("{s}@{}", self.now.as_nanos() / 1_000_000)));
+        }
+        self.now = Instant::from_millis(ms);
+        out
+    }
+    /// An ACK of everything below segment `n`, with SACK blocks in segments, echoing a time [ms].
+    fn ack(&mut self, n: u32, blocks: &[(u32, u32)], echo: u32) -> Vec<String> {
+        let at = |n: u32| ISN + 1 + n * MSS;
+        let mut s =
+            Segment { seq: PEER, ack: at(n), flags: Flags::ACK, window: 60_000, ..Segment::default() };
+        for &(a, b) in blocks {
+            s.sack.push(SeqRange { start: at(a), end: at(b) });
+        }
+        s.timestamps = self.stamps.then_some(Timestamps { value: 2, echo: echo + 1 });
+        self.e.handle_segment(self.now, &s);
+        self.sent()
+    }
+    fn window(&self) -> (f64, f64, &'static str) {
+        let i = self.e.info();
+        (i.snd_cwnd.floor(), i.snd_ssthresh, i.ca_state.name())
+    }
+}
+
+fn reno() -> Options {
+    Options { cc: Some(CcName::Reno), ..Options::default() }
+}
+
+#[test]
+fn one_loss_of_twenty_goes_out_one_segment_per_two_acks() {
+    // RFC 6937 section 3.1: N N R . N . N . N ...; the window comes down to 10 while the ACKs of 20 arrive.
+    let mut s = Script::new(reno(), 20, 1000);
+    s.until(200);
+    let per_ack: Vec<String> = (2..=20)
+        .map(|n| s.ack(0, &[(1, n)], 0).join(","))
+        .map(|t| if t.is_empty() { ".".into() } else { t })
+        .collect();
+    // At the end 10 are in flight, as many as ssthresh: the last two ACKs let nothing out.
+    assert_eq!(per_ack.join(" "), "20 21 0 . 22 . 23 . 24 . 25 . 26 . 27 . 28 . .");
+    assert_eq!(s.window(), (10.0, 10.0, "recovery"));
+    // The ACK of all that was outstanding ends it with cwnd = ssthresh, and counts as one of ten.
+    s.until(300);
+    s.ack(22, &[], 0);
+    assert_eq!(s.window(), (10.0, 10.0, "open"));
+}
+
+#[test]
+fn a_timeout_of_cubic_takes_the_path_of_the_kernel() {
+    // tcp.md: RTO at cwnd 10: ssthresh 7, cwnd 2 after the ACK, then one more per ACK up to 7; in congestion avoidance
+    // still 7 nine ACKs later, 8 at segment 23.
+    let o = Options { cc: Some(CcName::Cubic), ..Options::default() };
+    let mut s = Script::new(o, 10, 10);
+    let out = s.until(620);
+    // Probe after two round trips of 100 ms and 2 ms; the timer starts anew there: SRTT + 200 ms. There is no new data,
+    // so that F-RTO cannot ask.
+    assert_eq!(out, ["9@302", "0@602"]);
+    assert_eq!(s.window(), (1.0, 7.0, "loss"));
+    s.until(702);
+    s.ack(1, &[], 0);
+    assert_eq!(s.window().0, 2.0);
+    s.e.write(s.now, 1_000_000);
+    for (n, cwnd) in [(2, 3.0), (3, 4.0), (4, 5.0), (5, 6.0), (6, 7.0), (7, 7.0)] {
+        s.ack(n, &[], 0);
+        assert_eq!(s.window().0, cwnd, "ack {n}");
+    }
+    for n in 8..=16 {
+        s.until(702 + 10 * u64::from(n));
+        s.ack(n, &[], 0);
+    }
+    assert_eq!(s.window().0, 7.0, "9 ACKs into congestion avoidance");
+    for n in 17..=23 {
+        s.until(702 + 10 * u64::from(n));
+        s.ack(n, &[], 0);
+    }
+    assert_eq!(s.window().0, 8.0);
+}
+
+#[test]
+fn the_tail_is_probed_and_its_loss_found_without_a_timeout() {
+    let mut s = Script::new(reno(), 5, 5);
+    s.until(200);
+    assert!(s.ack(3, &[], 0).is_empty());
+    // Two outstanding: 2 SRTT + 2 ms after the ACK.
+    assert_eq!(s.until(402), ["4@402"]);
+    s.until(502);
+    // The probe arrives, segment 3 is missing: RACK sees that it was sent before.
+    assert_eq!(s.ack(3, &[(4, 5)], 0), ["3"]);
+    assert_eq!((s.window().2, s.e.counters().loss_probes, s.e.counters().timeouts), ("recovery", 1, 0));
+}
+
+#[test]
+fn a_lone_segment_is_probed_no_later_than_the_timeout() {
+    // tcp.md: TLP at + 300 ms, RTO another 300 ms later, for a round trip of 100 ms: 2 SRTT + 200 ms is beyond the RTO.
+    let mut s = Script::new(reno(), 1, 1);
+    assert_eq!(s.until(750), ["0@400", "0@700"]);
+}
+
+#[test]
+fn a_probe_that_replaced_a_lost_segment_costs_one_reduction() {
+    let mut s = Script::new(reno(), 10, 10);
+    s.until(200);
+    s.ack(9, &[], 0);
+    s.until(500);
+    s.until(600);
+    let before = s.window().0;
+    s.ack(10, &[], 0);
+    assert_eq!((s.e.counters().loss_probes, s.window().0 <= before), (1, true));
+}
+
+#[test]
+fn f_rto_undoes_a_timeout_whose_originals_arrive() {
+    // Without timestamps: the first ACK after the timeout lets new data out, the second proves the originals.
+    let mut s = Script::new(reno(), 10, 1000);
+    let out = s.until(610);
+    assert_eq!(out, ["10@302", "0@602"]);
+    assert_eq!(s.window(), (1.0, 5.0, "loss"));
+    s.until(650);
+    s.ack(2, &[], 0);
+    s.ack(4, &[], 0);
+    assert_eq!(s.window().2, "open");
+    assert!(s.window().0 >= 10.0, "{:?}", s.window());
+    assert_eq!((s.e.counters().undone, s.e.counters().spurious_timeouts), (1, 1));
+}
+
+#[test]
+fn timestamps_undo_a_timeout_at_the_first_ack() {
+    let mut s = Script::new(Options { timestamps: Some(true), ..reno() }, 10, 1000);
+    s.until(610);
+    s.until(650);
+    s.ack(2, &[], 100);
+    assert_eq!((s.window().2, s.e.counters().undone), ("open", 1));
+    assert!(s.window().0 >= 10.0);
+}
+
+#[test]
+fn a_duplicate_report_undoes_a_fast_retransmit_for_nothing() {
+    let mut s = Script::new(reno(), 10, 1000);
+    s.until(200);
+    for n in 2..=4 {
+        s.ack(0, &[(1, n)], 0);
+    }
+    assert_eq!(s.window().2, "recovery");
+    // The original was only late; the copy is reported by a DSACK.
+    s.until(210);
+    s.ack(6, &[], 0);
+    s.until(300);
+    s.ack(8, &[(0, 1)], 0);
+    assert_eq!((s.window().2, s.e.counters().dsacks_received, s.e.counters().undone), ("open", 1, 1));
+    assert!(s.window().0 >= 10.0, "{:?}", s.window());
+    // From now on a segment is waited for a quarter of the round trip and more.
+    s.ack(10, &[], 0);
+}
+
+#[test]
+fn after_reordering_a_gap_is_waited_for() {
+    let mut s = Script::new(reno(), 20, 1000);
+    s.until(200);
+    // 1 and 2 overtake 0: no loss, but reordering is seen.
+    s.ack(0, &[(1, 3)], 0);
+    s.ack(3, &[], 0);
+    s.until(250);
+    for n in 5..=8 {
+        assert!(!s.ack(3, &[(4, n)], 0).contains(&"3".to_owned()));
+    }
+    assert_eq!(s.window().2, "disorder");
+    // RTT 150 ms for segments sent at 100 ms, and a quarter of the smallest round trip, 25 ms: due at 275, 2 ms of timer.
+    let out = s.until(300);
+    assert_eq!(out.first().map(String::as_str), Some("3@277"));
+}
+
+/// The window in the middle of each round, with `*` in recovery and `!` after a timeout.
+fn rounds(cc: CcName, drop: &[u64], n: u64, step: u64) -> String {
+    let o = Options { profile: Profile::Linux6, cc: Some(cc), ..Options::default() };
+    let mut p = Pair::of(&o, Duration::from_millis(50));
+    p.links[0].drop = drop.to_vec();
+    p.connect();
+    p.ends[0].write(p.now, 1 << 40);
+    let mut out = vec![];
+    for r in 1..=n {
+        p.drive(Instant::from_millis(r * 100 + 49));
+        if r == 4 {
+            p.links[0].delay += Duration::from_millis(step);
+        }
+        let i = p.ends[0].info();
+        let mark = match i.ca_state {
+            CaState::Recovery => "*",
+            CaState::Loss => "!",
+            _ => "",
+        };
+        out.push(format!("{:.0}{mark}", i.snd_cwnd.floor()));
+    }
+    out.join(" ")
+}
+
+#[test]
+fn the_window_by_round_trip_is_the_golden_one() {
+    let mut text = String::new();
+    for a in ALGORITHMS {
+        let burst: Vec<u64> = (40..52).collect();
+        // A window from segment 40 on, and the probe: a timeout. A delay 800 ms longer makes it spurious; what comes after
+        // its undo is Linux: RACK takes the late ACK for one of the copy, and enters recovery.
+        let all: Vec<u64> = (40..91).collect();
+        for (what, drop, step) in [
+            ("one loss", vec![40], 0),
+            ("burst", burst, 0),
+            ("timeout", all, 0),
+            ("step of 60 ms", vec![], 60),
+            ("step of 800 ms", vec![], 800),
+        ] {
+            let line = rounds(a.id, &drop, 18, step);
+            text += &format!("{:13} {what:14} {line}\n", a.name);
+        }
+    }
+    let golden = include_str!("goldens/linux_rounds.txt");
+    if text != golden && std::env::var_os("LASTHOP_WRITE_GOLDENS").is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens/linux_rounds.txt"), &text)
+            .unwrap();
+    }
+    assert!(text == golden, "the goldens have changed; LASTHOP_WRITE_GOLDENS=1 writes them anew:\n{text}");
+}

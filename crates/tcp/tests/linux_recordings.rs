@@ -1,0 +1,141 @@
+//! The `linux-6` profile against recordings of a real Linux 6.1 on two known paths. Set LASTHOP_SHARED to the folder that
+//! holds `data/linux-6.1-tcp`; without it the test passes and says so.
+
+mod util;
+
+use lasthop_tcp::*;
+use lasthop_units::{Bytes, Duration, Instant};
+use std::path::PathBuf;
+use util::*;
+
+struct Track {
+    name: &'static str,
+    rate: u64,
+    delay: Duration,
+    held: usize,
+    seconds: u64,
+}
+
+const TRACKS: [Track; 2] = [
+    Track { name: "p1", rate: 10_000_000 / 8, delay: Duration::from_millis(20), held: 100, seconds: 30 },
+    Track { name: "p2", rate: 20_000_000 / 8, delay: Duration::from_millis(50), held: 250, seconds: 60 },
+];
+
+/// What is compared.
+#[derive(Debug, Default)]
+struct Summary {
+    goodput: f64,
+    mean_cwnd: f64,
+    max_cwnd: f64,
+    episodes: u32,
+    retransmissions: f64,
+}
+
+/// One sample: time, cwnd, in recovery or loss, retransmissions, octets acknowledged.
+type Sample = (f64, f64, bool, f64, f64);
+
+fn summarise(samples: &[Sample]) -> Summary {
+    let last = samples.last().unwrap();
+    let late: Vec<f64> = samples.iter().filter(|s| s.0 >= 5.0).map(|s| s.1).collect();
+    // Retransmissions tell of an episode that lies between two samples; those within a second are one.
+    let (mut episodes, mut quiet_since) = (0, f64::NEG_INFINITY);
+    for w in samples.windows(2) {
+        if w[1].3 > w[0].3 {
+            episodes += u32::from(w[1].0 - quiet_since > 1.0);
+            quiet_since = w[1].0;
+        }
+    }
+    Summary {
+        goodput: last.4 / last.0,
+        mean_cwnd: late.iter().sum::<f64>() / late.len() as f64,
+        max_cwnd: samples.iter().map(|s| s.1).fold(0.0, f64::max),
+        episodes,
+        retransmissions: last.3,
+    }
+}
+
+fn recorded(folder: &std::path::Path, track: &str, cc: &str) -> Option<Vec<Sample>> {
+    let text = std::fs::read_to_string(folder.join(format!("data/linux-6.1-tcp/{track}-{cc}.csv"))).ok()?;
+    let row = |line: &str| {
+        let v: Vec<f64> = line.split(',').map(|x| x.parse().unwrap()).collect();
+        (v[0], v[1], v[6] >= 3.0, v[5], v[7])
+    };
+    Some(text.lines().skip(1).map(row).collect())
+}
+
+fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
+    let o = Options {
+        profile: Profile::Linux6,
+        cc: Some(cc),
+        mss: Some(Bytes(1460)),
+        send_buffer: Some(Bytes(4 << 20)),
+        ..Options::default()
+    };
+    let mut p = Pair::of(&o, t.delay);
+    (p.links[0].rate, p.links[0].held, p.links[0].framing) = (t.rate, t.held, 14);
+    p.connect();
+    p.drive_until(Instant::from_secs(1), |p| p.ends[0].state() == State::Established);
+    let start = p.now;
+    let mut out = vec![];
+    for n in 0..=t.seconds * 20 {
+        let at = start + Duration::from_millis(50 * n);
+        while p.now < at {
+            let room = p.ends[0].writable();
+            p.ends[0].write(p.now, room);
+            p.flush();
+            let before = p.now;
+            p.drive_until(at, |p| p.now > before);
+        }
+        let i = p.ends[0].info();
+        let lossy = matches!(i.ca_state, CaState::Recovery | CaState::Loss);
+        out.push((0.05 * n as f64, i.snd_cwnd.floor(), lossy, i.total_retrans as f64, i.bytes_acked as f64));
+    }
+    out
+}
+
+#[test]
+fn the_profile_behaves_like_the_kernel_on_two_paths() {
+    let Some(folder) = std::env::var_os("LASTHOP_SHARED").map(PathBuf::from) else {
+        println!("LASTHOP_SHARED is not set: nothing is compared");
+        return;
+    };
+    let mut failures = vec![];
+    for t in &TRACKS {
+        for cc in ["reno", "cubic", "westwood", "highspeed", "vegas", "scalable", "veno", "dctcp", "bbr"] {
+            let Some(theirs) = recorded(&folder, t.name, cc) else { continue };
+            let (k, o) = (summarise(&theirs), summarise(&simulated(t, cc.parse().unwrap())));
+            let off = |a: f64, b: f64| (b - a) / a.max(1e-9);
+            let episodes_off = o.episodes.abs_diff(k.episodes);
+            let bars = [
+                ("goodput", off(k.goodput, o.goodput).abs() <= 0.02),
+                ("mean cwnd", off(k.mean_cwnd, o.mean_cwnd).abs() <= 0.10),
+                ("max cwnd", off(k.max_cwnd, o.max_cwnd).abs() <= 0.05),
+                ("episodes", episodes_off <= 1 || f64::from(episodes_off) <= 0.1 * f64::from(k.episodes)),
+                (
+                    "retransmissions",
+                    (o.retransmissions - k.retransmissions).abs() <= (0.2 * k.retransmissions).max(1.0),
+                ),
+            ];
+            let missed: Vec<_> = bars.iter().filter(|b| !b.1).map(|b| b.0).collect();
+            println!(
+                "{} {cc:9} goodput {:8.0} {:8.0}  mean {:5.1} {:5.1}  max {:4.0} {:4.0}  episodes {:2} {:2}  retrans {:4.0} {:4.0}  {}",
+                t.name,
+                k.goodput,
+                o.goodput,
+                k.mean_cwnd,
+                o.mean_cwnd,
+                k.max_cwnd,
+                o.max_cwnd,
+                k.episodes,
+                o.episodes,
+                k.retransmissions,
+                o.retransmissions,
+                missed.join(", ")
+            );
+            if !missed.is_empty() {
+                failures.push(format!("{} {cc}: {}", t.name, missed.join(", ")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
