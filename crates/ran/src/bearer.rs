@@ -104,7 +104,10 @@ impl Bearer {
         Bearer {
             header: cfg.pdcp.header.size().0 as u32,
             rlc: [rlc(cfg.rlc.am, &cfg.downlink), rlc(cfg.rlc.am_ue.unwrap_or(cfg.rlc.am), &cfg.uplink)],
-            dch: [Dch::new(cfg.downlink, seed, entity.wrapping_mul(2)), Dch::new(cfg.uplink, seed, entity.wrapping_mul(2) | 1)],
+            dch: [
+                Dch::new(cfg.downlink, seed, entity.wrapping_mul(2)),
+                Dch::new(cfg.uplink, seed, entity.wrapping_mul(2) | 1),
+            ],
             ledger: [Ledger::default(), Ledger::default()],
             lossy: cfg.rlc.mode != crate::rlc::RlcMode::Am,
             timers: [Instant::MAX; 2],

@@ -78,7 +78,7 @@ fn both_sides_may_close_at_once() {
 fn both_sides_may_open_at_once() {
     let c = Options::default().resolve().unwrap();
     let mut p = Pair::new(c, c, ms(10));
-    p.ends[1] = Endpoint::new(c, lasthop_units::Seq(5));
+    p.ends[1] = Endpoint::new(c, Seq(5));
     p.ends[1].connect(p.now);
     p.connect();
     p.ends[0].write(p.now, 3000);
@@ -104,7 +104,7 @@ fn a_lost_syn_is_sent_again_after_one_two_and_four_seconds_and_given_up_in_the_e
 fn a_segment_to_a_closed_endpoint_is_answered_with_a_reset() {
     let c = Options::default().resolve().unwrap();
     let mut p = Pair::new(c, c, ms(10));
-    p.ends[1] = Endpoint::new(c, lasthop_units::Seq(5));
+    p.ends[1] = Endpoint::new(c, Seq(5));
     p.connect();
     p.drive(at(100));
     assert!(p.saw(0, Event::Reset));
