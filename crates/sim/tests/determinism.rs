@@ -87,7 +87,9 @@ fn a_stopped_run_leaves_no_folder() {
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 
     let outs = [base.join("a"), base.join("b")];
-    let pair = [scenario(BUSY), scenario(BUSY)];
+    // So long that it cannot be done before it is stopped.
+    let long = scenario(BUSY).with_set(&["scenario.duration=\"50000 s\"".to_owned()]).unwrap();
+    let pair = [long.clone(), long];
     assert!(matches!(run_many(&pair, 2, Some(&outs), &mut |_, _| false), Err(Error::Stopped)));
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 }
