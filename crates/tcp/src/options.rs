@@ -99,6 +99,9 @@ pub struct Options {
     pub window_validation: Option<bool>,
     /// Fall back to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: Option<bool>,
+    /// Space data out at the window per round trip, twice that early in slow start, 120 % after (Linux under the fq
+    /// scheduler). BBR paces without it.
+    pub pacing: Option<bool>,
     /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE. Unset: not paced.
     pub max_pacing_rate: Option<Bitrate>,
     /// The application reads by calls of its own, so that the window can close; otherwise it reads at once.
@@ -187,6 +190,7 @@ impl Options {
             c.sack = true;
         }
         set(&mut c.dsack, self.dsack);
+        set(&mut c.pacing, self.pacing);
         set(&mut c.sack, self.sack);
         set(&mut c.whole_segments, self.whole_segments);
         set(&mut c.timestamps, self.timestamps);

@@ -236,6 +236,28 @@ fn after_reordering_a_gap_is_waited_for() {
     assert_eq!(out.first().map(String::as_str), Some("3@277"));
 }
 
+#[test]
+fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
+    let o = Options { pacing: Some(true), mss: Some(Bytes(1000)), timestamps: Some(false), ..reno() };
+    let gap = |threshold: f64| {
+        let o = Options { profile: Profile::Linux6, initial_ssthresh: Some(threshold), ..o.clone() };
+        let mut p = Pair::of(&o, Duration::from_millis(50));
+        p.connect();
+        p.ends[0].write(p.now, 1 << 30);
+        p.logging = true;
+        p.drive(Instant::from_millis(350));
+        let sent: Vec<_> = p.log.iter().filter(|l| l.1 == 0 && l.2.len > 0).map(|l| l.0).collect();
+        // The first ten leave at once, each later one after its time.
+        assert_eq!(sent[0], sent[9]);
+        let i = p.ends[0].info();
+        let rate = i.pacing_rate.unwrap().0 as f64 / 8.0;
+        let srtt = i.rtt.unwrap().as_secs_f64();
+        (rate * srtt / 1000.0 / i.snd_cwnd * 100.0).round()
+    };
+    assert_eq!(gap(1000.0), 200.0);
+    assert_eq!(gap(20.0), 120.0);
+}
+
 /// The window in the middle of each round, with `*` in recovery and `!` after a timeout.
 fn rounds(cc: CcName, drop: &[u64], n: u64, step: u64) -> String {
     let o = Options { profile: Profile::Linux6, cc: Some(cc), ..Options::default() };

@@ -55,7 +55,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. The largest \
      bandwidth is exact over its ten rounds where Linux keeps the best three; what waits for its departure time is not \
-     taken off the flight; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
+     taken off the flight; a round trip equal to the smallest does not renew it; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
      detector; INET has none.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,7 +313,8 @@ impl Bbr {
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let expired = ack.now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
         if let Some(rtt) = ack.rtt
-            && (self.min_rtt.is_none_or(|m| rtt <= m) || expired)
+            // Linux takes an equal one too, which without any jitter would be each that meets no queue.
+            && (self.min_rtt.is_none_or(|m| rtt < m) || expired)
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;

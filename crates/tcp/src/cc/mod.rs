@@ -591,6 +591,10 @@ macro_rules! each {
 impl CongestionControl for Cc {
     #[inline]
     fn cwnd(&self) -> f64 {
+        // Asked several times per segment: the default algorithm without a jump table.
+        if let Cc::Reno(cc) = self {
+            return cc.cwnd();
+        }
         each!(self, cc => cc.cwnd())
     }
     fn ssthresh(&self) -> f64 {
@@ -601,6 +605,9 @@ impl CongestionControl for Cc {
     }
     #[inline]
     fn on_ack(&mut self, ack: &AckSample) {
+        if let Cc::Reno(cc) = self {
+            return cc.on_ack(ack);
+        }
         each!(self, cc => cc.on_ack(ack))
     }
     fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
@@ -622,19 +629,28 @@ impl CongestionControl for Cc {
         each!(self, cc => cc.on_undo(cwnd, ssthresh))
     }
     fn rules_recovery(&self) -> bool {
-        each!(self, cc => cc.rules_recovery())
+        matches!(self, Cc::Bbr(_))
     }
     #[inline]
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
-        each!(self, cc => cc.oldest_is_overdue(now, sent))
+        match self {
+            Cc::Vegas(cc) => cc.oldest_is_overdue(now, sent),
+            _ => false,
+        }
     }
     #[inline]
     fn own_timeout(&self) -> Option<Duration> {
-        each!(self, cc => cc.own_timeout())
+        match self {
+            Cc::Vegas(cc) => cc.own_timeout(),
+            _ => None,
+        }
     }
     #[inline]
     fn pacing_rate(&self) -> Option<Bitrate> {
-        each!(self, cc => cc.pacing_rate())
+        match self {
+            Cc::Bbr(cc) => cc.pacing_rate(),
+            _ => None,
+        }
     }
 }
 

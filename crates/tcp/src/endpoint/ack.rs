@@ -82,6 +82,7 @@ impl Endpoint {
     }
 
     /// What a duplicate ACK delivered: the SACK news or, without SACK, one segment (RFC 5681 section 3.2 step 4).
+    #[cold]
     fn tell_of_duplicate(&mut self, now: Instant, news: u64, before: Before, outcome: Outcome) {
         let delivered = if self.recovery.is_sack() {
             news
@@ -102,6 +103,7 @@ impl Endpoint {
     }
 
     /// What every sample holds. Takes the delivery into the account.
+    #[inline(always)]
     fn sample(&mut self, now: Instant, delivered: u64, before: Before, outcome: Outcome) -> AckSample {
         self.delivered += delivered;
         let board = self.recovery.board();
@@ -128,6 +130,7 @@ impl Endpoint {
     }
 
     /// Octets that this ACK of new data is the first to tell of.
+    #[inline]
     fn newly_delivered(&mut self, acked: u64, sacked_before: u64) -> u64 {
         if self.recovery.is_sack() {
             // What was SACKed and is now below SND.UNA has been counted.

@@ -155,6 +155,8 @@ pub struct Endpoint {
     override_sws: bool,
     time_wait_at: Instant,
     pace_at: Instant,
+    /// The departure time after the last segment paced as Linux does.
+    paced_to: Instant,
 
     // Measurements.
     timed: Option<(u64, Instant)>,
@@ -226,6 +228,7 @@ impl Endpoint {
             override_sws: false,
             time_wait_at: Instant::MAX,
             pace_at: Instant::ZERO,
+            paced_to: Instant::ZERO,
             timed: None,
             timeouts_in_a_row: 0,
             delivered: 0,

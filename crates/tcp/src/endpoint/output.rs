@@ -291,7 +291,7 @@ impl Endpoint {
         if self.rto_at == Instant::MAX && self.wnd > 0 {
             self.start_rto(now);
         }
-        self.pace(now, segment.wire_len());
+        self.pace(now, &segment);
         self.counters.octets_sent += u64::from(segment.len);
         self.counters.data_segments_sent += 1;
         self.last_sent = now;
@@ -329,16 +329,44 @@ impl Endpoint {
 
     /// The rate in force: the smaller of the algorithm's and the configured ceiling.
     pub(super) fn pacing_rate(&self) -> Option<Bitrate> {
-        match (self.cc.pacing_rate(), self.config.max_pacing_rate) {
+        let own = self.cc.pacing_rate().or_else(|| self.window_rate());
+        match (own, self.config.max_pacing_rate) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
     }
 
-    fn pace(&mut self, now: Instant, octets: u32) {
-        if let Some(rate) = self.pacing_rate() {
+    /// With `pacing`: the window per smoothed round trip, twice that in the first half of slow start, else 120 % (Linux:
+    /// tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
+    fn window_rate(&self) -> Option<Bitrate> {
+        if !self.config.pacing {
+            return None;
+        }
+        let srtt = self.rto.srtt().filter(|s| !s.is_zero())?;
+        let cwnd = self.cc.cwnd();
+        let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+        let window = cwnd.max(self.flight.len() as f64) * f64::from(self.mss);
+        Some(Bitrate((8.0 * factor * window / srtt.as_secs_f64()).clamp(1.0, 1e14) as u64))
+    }
+
+    fn pace(&mut self, now: Instant, segment: &Segment) {
+        if self.recovery.is_rack() {
+            self.pace_like_linux(now, segment);
+        } else if let Some(rate) = self.pacing_rate() {
+            let octets = segment.wire_len();
             self.pace_at = now.saturating_add(rate.time_for(Bytes(u64::from(octets))));
         }
+    }
+
+    /// Counts data only, lets the first ten segments go, and takes up to half of a segment's time off for a late start.
+    fn pace_like_linux(&mut self, now: Instant, segment: &Segment) {
+        let Some(rate) = self.pacing_rate().filter(|_| self.counters.data_segments_sent >= 10) else {
+            return;
+        };
+        let time = rate.time_for(Bytes(u64::from(segment.len)));
+        let late = now.since(self.paced_to).min(time / 2);
+        self.paced_to = now.max(self.paced_to).saturating_add(time - late);
+        self.pace_at = self.paced_to;
     }
 
     /// Pacing is what keeps something from leaving: the wake-up it needs counts.
