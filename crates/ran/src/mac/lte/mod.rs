@@ -3,3 +3,4 @@
 pub mod bsr;
 pub mod harq;
 pub mod scheduler;
+pub mod sr;
