@@ -2,5 +2,6 @@
 
 pub mod bsr;
 pub mod harq;
+pub mod random_access;
 pub mod scheduler;
 pub mod sr;
