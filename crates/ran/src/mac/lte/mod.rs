@@ -2,6 +2,9 @@
 
 pub mod bsr;
 pub mod harq;
+pub mod multiplex;
+pub mod pdu;
+pub mod phr;
 pub mod random_access;
 pub mod scheduler;
 pub mod sr;
