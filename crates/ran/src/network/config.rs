@@ -23,6 +23,10 @@ pub struct NetworkConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CellConfig {
+    /// The eNB that it belongs to: a node to which links lead. Unset: one of its own, with the cell's name. Cells of
+    /// one eNB are its sectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enb: Option<String>,
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
     pub resource_blocks: u32,
     /// When things happen, in TTIs.
@@ -31,7 +35,7 @@ pub struct CellConfig {
 
 impl Default for CellConfig {
     fn default() -> Self {
-        CellConfig { resource_blocks: 100, timing: TimingConfig::default() }
+        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default() }
     }
 }
 
