@@ -9,3 +9,4 @@ pub mod phr;
 pub mod random_access;
 pub mod scheduler;
 pub mod sr;
+pub mod uplink;
