@@ -221,13 +221,17 @@ impl Adaptation {
             McsRule::Lowest => each().map(|(_, mcs)| mcs).min().flatten(),
             McsRule::Mean => {
                 let (mut sum, mut blocks) = (0.0, 0.0);
+                let (mut lowest, mut highest) = (u8::MAX, 0);
                 for (g, mcs) in each() {
-                    let len = band.len(g) as f32;
-                    sum += len * self.rate[usize::from(mcs?)];
+                    let (len, mcs) = (band.len(g) as f32, mcs?);
+                    (lowest, highest) = (lowest.min(mcs), highest.max(mcs));
+                    sum += len * self.rate[usize::from(mcs)];
                     blocks += len;
                 }
+                // A flat channel needs no rounding: MCS 9 and 10, 16 and 17 have the same rate.
                 let mean = sum / blocks * 1.000_01;
-                Some(self.rate.partition_point(|r| *r <= mean).saturating_sub(1) as u8)
+                let of_mean = self.rate.partition_point(|r| *r <= mean).saturating_sub(1) as u8;
+                Some(of_mean.min(highest).max(lowest))
             }
         }
         .map(Mcs::new)

@@ -1,5 +1,6 @@
 //! Physical layer of LTE: frame structure type 1 (FDD), resource blocks, and the air between cells and UEs.
 
+pub mod air;
 mod rbs;
 
 pub use rbs::RbSet;
