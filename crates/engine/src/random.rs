@@ -25,6 +25,8 @@ pub enum Purpose {
     Aqm = 6,
     /// Tests and the swarm.
     Test = 7,
+    /// Preambles and back-off of random access.
+    RandomAccess = 16,
 }
 
 /// A keyed source of draws.

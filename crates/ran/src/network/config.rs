@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_units::{CellId, IndexVec, UeId};
 
-use crate::config::{ConfigError, Warning, check};
+use crate::config::{ConfigError, Warning, check, within};
+use crate::mac::lte::harq::PROCESSES;
+use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
@@ -31,11 +33,13 @@ pub struct CellConfig {
     pub resource_blocks: u32,
     /// When things happen, in TTIs.
     pub timing: TimingConfig,
+    /// How UEs ask for the uplink, and how it is given.
+    pub uplink: UplinkConfig,
 }
 
 impl Default for CellConfig {
     fn default() -> Self {
-        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default() }
+        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default(), uplink: UplinkConfig::default() }
     }
 }
 
@@ -78,7 +82,14 @@ impl CellConfig {
             "timing.decode",
             "feedback tells whether the block was decoded: it cannot come first (`timing.feedback`)",
         )?;
-        Ok(Vec::new())
+        check(
+            self.timing.decode + self.timing.grant <= PROCESSES as u64,
+            "timing.grant",
+            "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
+        )?;
+        let mut warnings = Vec::new();
+        within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
+        Ok(warnings)
     }
 }
 

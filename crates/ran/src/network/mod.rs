@@ -18,6 +18,7 @@
 //!
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
+mod access;
 mod calendar;
 pub mod config;
 mod downlink;
@@ -25,6 +26,7 @@ mod output;
 mod state;
 #[cfg(test)]
 mod tests;
+mod uplink;
 
 pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
 pub use output::{NetworkEvent, NetworkOutput};
@@ -33,10 +35,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, IndexVec, Instant, PacketId, Tti, UeId};
 
+use crate::mac::lte::multiplex::LogicalChannelConfig;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
 use crate::phy::lte::TTI;
+use crate::phy::lte::air::{Air, CellAir, Gains, LargeScale, UeAir};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End};
@@ -50,6 +54,16 @@ enum Due {
     DownlinkDecoded { ue: UeId, process: u8 },
     /// HARQ feedback of a downlink transport block reaches the eNB.
     DownlinkFeedback { ue: UeId, process: u8 },
+    /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
+    UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE without a grant has a timer or an opportunity.
+    UplinkTimers { ue: UeId },
+    /// A scheduling request that was sent in this TTI reaches the eNB.
+    RequestHeard { ue: UeId, sent: Tti },
+    /// A cell answers preambles.
+    Responses { cell: CellId },
+    /// Somebody has a grant for this TTI: it must happen.
+    Transmit,
 }
 
 /// Cells, UEs and bearers.
@@ -65,8 +79,13 @@ pub struct RadioNetwork {
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
     /// One draw per transport block.
     block_errors: Draw,
+    air: Air,
+    /// Cells that preambles were sent to in this TTI.
+    preambles: Vec<CellId>,
     due: Vec<Due>,
     pdus: Vec<Pdu>,
+    /// Sizes of the MAC SDUs of the block that is being filled [B].
+    block_sdus: Vec<u32>,
     scratch: LteBearerOutput,
 }
 
@@ -75,20 +94,24 @@ impl RadioNetwork {
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
         let mut network = RadioNetwork {
             cells: config.cells.iter().map(Cell::new).collect(),
-            ues: config.ues.iter().map(Ue::new).collect(),
+            ues: config.ues.enumerate().map(|(id, ue)| Ue::new(ue, &config.cells[ue.serving].uplink, id, seed)).collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
             next: Tti(0),
             timers: BinaryHeap::new(),
             block_errors: Draw::new(seed, Purpose::BlockError, u64::MAX),
+            air: provisional_air(config),
+            preambles: Vec::new(),
             due: Vec::new(),
             pdus: Vec::new(),
+            block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
             let id =
                 network.bearers.push(Drb { ue: drb.ue, layers: LteBearer::new(&drb.layers), wake: None });
             network.ues[drb.ue].drbs.push(id);
+            network.ues[drb.ue].uplink.add(id, LogicalChannelConfig::default());
         }
         network
     }
@@ -125,20 +148,35 @@ impl RadioNetwork {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.take(tti, &mut due);
         for item in due.drain(..) {
-            self.happen(now, item, out);
+            self.happen(now, tti, item, out);
         }
         self.due = due;
+        self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 self.schedule_downlink(now, tti, cell, out);
+                self.schedule_uplink(now, tti, cell);
             }
+        }
+        for cell in self.cells.ids() {
+            self.send_uplink(now, tti, cell, out);
+        }
+        for cell in self.cells.ids() {
+            self.uplink_air(tti, cell);
         }
         self.next = tti.plus(1);
     }
 
     #[inline]
-    fn happen(&mut self, now: Instant, item: Due, out: &mut NetworkOutput) {
+    fn happen(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
         match item {
+            Due::UplinkDecoded { ue, process, sent } => {
+                self.uplink_decoded(now, ue, process.into(), sent, out);
+            }
+            Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
+            Due::Responses { cell } => self.respond(tti, cell),
+            Due::Transmit => {}
             Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process.into(), out),
             Due::DownlinkFeedback { ue, process } => self.downlink_feedback(ue, process.into(), out),
         }
@@ -195,11 +233,10 @@ impl RadioNetwork {
         if failed {
             self.radio_link_failure(now, ue, out);
         }
-        for direction in Direction::BOTH {
-            if self.bearers[bearer].layers.buffer_status(direction.sender()).total() > 0 {
-                self.wake(ue, direction);
-            }
+        if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+            self.wake(ue, Direction::Downlink);
         }
+        self.uplink_data(ue, bearer);
     }
 
     /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
@@ -217,10 +254,30 @@ impl RadioNetwork {
     /// re-established; what was on the air is gone.
     fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         self.reset_downlink(ue);
+        self.reset_uplink(ue);
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
             self.bearers[bearer].layers.re_establish(now, &mut self.scratch);
             self.settle(now, bearer, out);
         }
     }
+}
+
+/// A channel of 30 dB for everybody.
+fn provisional_air(config: &NetworkConfig) -> Air {
+    #[derive(Debug)]
+    struct None0;
+    impl LargeScale for None0 {
+        fn gains(&self, _: CellId, _: UeId, _: Tti) -> (Gains, Option<Tti>) {
+            (Gains { downlink: 1e-9, uplink: 1e-9 }, None)
+        }
+    }
+    let cells: Vec<CellAir> = config
+        .cells
+        .iter()
+        .map(|c| CellAir { power: Dbm(46.0), noise_figure: Db(5.0), blocks: c.resource_blocks })
+        .collect();
+    let ues: Vec<UeAir> =
+        config.ues.iter().map(|_| UeAir { noise_figure: Db(9.0), pinned_sinr: Some(Db(30.0)) }).collect();
+    Air::new(&cells, &ues, Box::new(None0), None, false)
 }

@@ -23,6 +23,8 @@ pub struct NetworkOutput {
 pub enum NetworkEvent {
     /// RLC at an end of a bearer.
     Rlc(BearerId, End, RlcEvent),
+    /// Random access of the UE to this cell has failed preambleTransMax times.
+    RandomAccessProblem(CellId),
     /// The UE's connection is set up in this cell.
     Connected(CellId),
 }

@@ -3,6 +3,8 @@
 use lasthop_units::{BearerId, CellId, Instant, UeId};
 
 use super::config::{CellConfig, UeConfig};
+use super::uplink::state::{CellUplink, UeUplink};
+use crate::mac::lte::uplink::UplinkConfig;
 use crate::mac::lte::harq::Processes;
 use crate::pdcp::lte::LteBearer;
 
@@ -12,11 +14,16 @@ pub(super) struct Cell {
     pub config: CellConfig,
     /// UEs with something to send or a HARQ process in use, in the order of their ids, by direction.
     pub active: [Vec<UeId>; 2],
+    pub uplink: CellUplink,
 }
 
 impl Cell {
     pub fn new(config: &CellConfig) -> Cell {
-        Cell { config: config.clone(), active: [Vec::new(), Vec::new()] }
+        Cell {
+            config: config.clone(),
+            active: [Vec::new(), Vec::new()],
+            uplink: CellUplink::new(&config.uplink, config.resource_blocks),
+        }
     }
     /// True while the cell has something to schedule.
     pub fn is_active(&self) -> bool {
@@ -33,11 +40,18 @@ pub(super) struct Ue {
     /// It is in its cell's active list, by direction.
     pub active: [bool; 2],
     pub downlink: DownlinkUe,
+    pub uplink: UeUplink,
 }
 
 impl Ue {
-    pub fn new(config: &UeConfig) -> Ue {
-        Ue { serving: config.serving, drbs: Vec::new(), active: [false; 2], downlink: DownlinkUe::default() }
+    pub fn new(config: &UeConfig, uplink: &UplinkConfig, id: UeId, seed: u64) -> Ue {
+        Ue {
+            serving: config.serving,
+            drbs: Vec::new(),
+            active: [false; 2],
+            downlink: DownlinkUe::default(),
+            uplink: UeUplink::new(uplink, id, seed),
+        }
     }
 }
 

@@ -80,6 +80,11 @@ impl BufferView {
         self.granted_until
     }
 
+    /// True if something is granted for a TTI after `tti`.
+    pub fn is_granted_after(&self, tti: Tti) -> bool {
+        self.granted_until.is_some_and(|t| t > tti)
+    }
+
     /// Everything is forgotten: MAC was reset.
     pub fn reset(&mut self) {
         *self = BufferView::default();
