@@ -1,12 +1,13 @@
 //! Random access in the network: answers to preambles, Msg3, and what follows.
 
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::{CellId, Tti, UeId};
 
 use super::uplink::state::{Content, Granted};
 use super::uplink::tbs_bytes;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::lte::random_access::{MSG3_DELAY, WINDOW_START};
 use crate::mac::lte::uplink::largest_allocation;
+use crate::phy::lte::TTI;
 
 /// Resource blocks of Msg3: 56 bits, the least that a response may grant (TS 36.321 clause 5.1.4), need three with MCS 0.
 const MSG3_BLOCKS: u32 = 3;
@@ -56,14 +57,21 @@ impl RadioNetwork {
         }
     }
 
-    /// Msg3 of a UE that the cell knows: it is in, and is granted something to say so.
-    pub(super) fn msg3_received(&mut self, _now: Instant, ue: UeId, _out: &mut NetworkOutput) {
-        self.ues[ue].uplink.view.request();
+    /// Msg3 is at the eNB: of a UE that is connected, which is granted something to say so, or an RRCConnectionRequest.
+    pub(super) fn msg3_received(&mut self, tti: Tti, ue: UeId, known: bool) {
+        if known {
+            self.ues[ue].uplink.view.request();
+        } else {
+            self.connection_requested(tti, ue);
+        }
     }
 
-    /// preambleTransMax was reached (TS 36.331 clause 5.3.11.3: a radio link failure).
+    /// preambleTransMax was reached (TS 36.331 clause 5.3.11.3: a radio link failure). A UE that sets up its connection
+    /// waits for T300 instead.
     pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         out.events.push((ue, NetworkEvent::RandomAccessProblem(self.ues[ue].serving)));
-        self.radio_link_failure(tti.start(crate::phy::lte::TTI), ue, out);
+        if self.ues[ue].rrc.is_connected() {
+            self.radio_link_failure(tti.start(TTI), ue, out);
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
+use crate::rrc::RrcConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -35,11 +36,13 @@ pub struct CellConfig {
     pub timing: TimingConfig,
     /// How UEs ask for the uplink, and how it is given.
     pub uplink: UplinkConfig,
+    /// Connections.
+    pub rrc: RrcConfig,
 }
 
 impl Default for CellConfig {
     fn default() -> Self {
-        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default(), uplink: UplinkConfig::default() }
+        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default(), uplink: UplinkConfig::default(), rrc: RrcConfig::default() }
     }
 }
 
@@ -89,6 +92,7 @@ impl CellConfig {
         )?;
         let mut warnings = Vec::new();
         within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
+        within("rrc", self.rrc.validate(), &mut warnings)?;
         Ok(warnings)
     }
 }

@@ -21,6 +21,7 @@
 mod access;
 mod calendar;
 pub mod config;
+mod connect;
 mod downlink;
 mod output;
 mod state;
@@ -30,6 +31,7 @@ mod uplink;
 
 pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
 pub use output::{NetworkEvent, NetworkOutput};
+pub use uplink::UplinkCounters;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -64,6 +66,12 @@ enum Due {
     Responses { cell: CellId },
     /// Somebody has a grant for this TTI: it must happen.
     Transmit,
+    /// A step of the UE's RRC connection.
+    Rrc { ue: UeId },
+    /// The UE has heard that the contention of its random access is resolved.
+    ContentionResolved { ue: UeId },
+    /// The UE may have been inactive for long enough to be released.
+    Inactivity { ue: UeId },
 }
 
 /// Cells, UEs and bearers.
@@ -94,7 +102,7 @@ impl RadioNetwork {
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
         let mut network = RadioNetwork {
             cells: config.cells.iter().map(Cell::new).collect(),
-            ues: config.ues.enumerate().map(|(id, ue)| Ue::new(ue, &config.cells[ue.serving].uplink, id, seed)).collect(),
+            ues: config.ues.enumerate().map(|(id, ue)| Ue::new(ue, &config.cells[ue.serving], id, seed)).collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
             next: Tti(0),
@@ -113,6 +121,7 @@ impl RadioNetwork {
             network.ues[drb.ue].drbs.push(id);
             network.ues[drb.ue].uplink.add(id, LogicalChannelConfig::default());
         }
+        network.begin_connections();
         network
     }
 
@@ -177,6 +186,9 @@ impl RadioNetwork {
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
             Due::Transmit => {}
+            Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
+            Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
+            Due::Inactivity { ue } => self.check_activity(tti, ue, out),
             Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process.into(), out),
             Due::DownlinkFeedback { ue, process } => self.downlink_feedback(ue, process.into(), out),
         }
@@ -233,10 +245,19 @@ impl RadioNetwork {
         if failed {
             self.radio_link_failure(now, ue, out);
         }
+        self.ues[ue].activity = self.next;
+        let connected = self.ues[ue].rrc.is_connected();
         if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
-            self.wake(ue, Direction::Downlink);
+            match connected {
+                true => self.wake(ue, Direction::Downlink),
+                false => self.want_connection(ue, Direction::Downlink),
+            }
         }
-        self.uplink_data(ue, bearer);
+        if connected {
+            self.uplink_data(ue, bearer);
+        } else if self.bearers[bearer].layers.buffer_status(End::Ue).total() > 0 {
+            self.want_connection(ue, Direction::Uplink);
+        }
     }
 
     /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.

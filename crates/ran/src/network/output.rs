@@ -27,4 +27,8 @@ pub enum NetworkEvent {
     RandomAccessProblem(CellId),
     /// The UE's connection is set up in this cell.
     Connected(CellId),
+    /// T300 has expired before the connection was set up; the UE will try again.
+    ConnectionFailed(CellId),
+    /// The UE was inactive and is idle now.
+    Released(CellId),
 }

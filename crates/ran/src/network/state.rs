@@ -1,12 +1,12 @@
 //! What the network knows of a cell, a UE and a bearer.
 
-use lasthop_units::{BearerId, CellId, Instant, UeId};
+use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
 use super::uplink::state::{CellUplink, UeUplink};
-use crate::mac::lte::uplink::UplinkConfig;
 use crate::mac::lte::harq::Processes;
 use crate::pdcp::lte::LteBearer;
+use crate::rrc::{Connection, InitialState};
 
 /// A cell.
 #[derive(Debug)]
@@ -41,16 +41,24 @@ pub(super) struct Ue {
     pub active: [bool; 2],
     pub downlink: DownlinkUe,
     pub uplink: UeUplink,
+    pub rrc: Connection,
+    /// The last TTI in which something happened to its bearers.
+    pub activity: Tti,
 }
 
 impl Ue {
-    pub fn new(config: &UeConfig, uplink: &UplinkConfig, id: UeId, seed: u64) -> Ue {
+    pub fn new(config: &UeConfig, cell: &CellConfig, id: UeId, seed: u64) -> Ue {
         Ue {
             serving: config.serving,
             drbs: Vec::new(),
             active: [false; 2],
             downlink: DownlinkUe::default(),
-            uplink: UeUplink::new(uplink, id, seed),
+            uplink: UeUplink::new(&cell.uplink, id, seed),
+            rrc: Connection::new(
+                cell.rrc.start == InitialState::Connected,
+                cell.rrc.start != InitialState::Attach,
+            ),
+            activity: Tti(0),
         }
     }
 }

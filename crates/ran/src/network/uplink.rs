@@ -14,8 +14,9 @@ pub(super) mod state;
 #[cfg(test)]
 mod tests;
 
-use lasthop_units::{BearerId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Tti, UeId};
 
+pub use self::state::UplinkCounters;
 use super::{Due, NetworkOutput, RadioNetwork};
 pub(super) use self::schedule::tbs_bytes;
 use crate::mac::lte::random_access::Action;
@@ -27,6 +28,11 @@ use crate::sdu::{Direction, End};
 pub(super) const HARQ_PERIOD: u64 = crate::mac::lte::harq::PROCESSES as u64;
 
 impl RadioNetwork {
+    /// What has happened in the uplink of `cell`.
+    pub fn uplink_counters(&self, cell: CellId) -> UplinkCounters {
+        self.cells[cell].uplink.counters
+    }
+
     /// The first TTI for which something can still be noted.
     pub(super) fn first_open(&self) -> Tti {
         self.next.max(self.calendar.base())

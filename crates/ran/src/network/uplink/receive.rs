@@ -7,6 +7,7 @@ use super::HARQ_PERIOD;
 use super::state::{Content, Granted};
 use crate::mac::lte::harq::State;
 use crate::mac::lte::phr;
+use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
 
 impl RadioNetwork {
@@ -44,15 +45,15 @@ impl RadioNetwork {
         if let Some(level) = block.headroom {
             u.headroom = Some(phr::headroom(level));
         }
-        let full = block.full;
+        let (full, known) = (block.full, block.c_rnti);
         if let Some(report) = report {
             u.view.on_report(first, report);
-        } else if full && u.view.waiting() == 0 && !u.view.is_granted_after(first) {
+        } else if full && content == Content::New && u.view.waiting() == 0 && !u.view.is_granted_after(first) {
             // A full block that says nothing about what remains: there may be more.
             u.view.request();
         }
         if content == Content::Msg3 {
-            self.msg3_received(now, ue, out);
+            self.msg3_received(Tti::containing(now, TTI), ue, known);
         }
         for (bearer, pdu) in parts.drain(..) {
             let layers = &mut self.bearers[bearer].layers;

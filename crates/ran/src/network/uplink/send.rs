@@ -76,11 +76,15 @@ impl RadioNetwork {
         let path_loss = self.path_loss(tti, ue);
         let has = self.ues[ue].uplink.had.contains(&true);
         let mut controls = 0;
-        let u = &mut self.ues[ue].uplink;
         if g.content == Content::Msg3 {
+            if !self.ues[ue].rrc.is_connected() {
+                // An RRCConnectionRequest: 48 bits and a subheader are all there is room for.
+                return;
+            }
             block.c_rnti = true;
             controls += C_RNTI;
         }
+        let u = &mut self.ues[ue].uplink;
         u.bsr.on_tti(tti, has);
         if block.c_rnti {
             // The report of an Msg3 that was lost is as good as never sent.

@@ -1,11 +1,14 @@
 //! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
 
-use lasthop_units::{BearerId, Duration, Id, Instant, PacketId, UeId};
+use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId, UeId};
 
 use crate::mac::lte::uplink::{RequestConfig, UplinkConfig};
-use crate::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, TimingConfig, UeConfig};
+use crate::network::{
+    CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, TimingConfig, UeConfig,
+};
 use crate::pdcp::lte::LteBearerConfig;
-use crate::rlc::lte::Mode;
+use crate::rlc::lte::{Mode, OrInfinity};
+use crate::rrc::InitialState;
 use crate::sdu::End;
 
 pub struct World {
@@ -13,6 +16,8 @@ pub struct World {
     pub out: NetworkOutput,
     /// Bearer, packet and moment of every delivery.
     pub delivered: Vec<(BearerId, u64, Instant)>,
+    /// Events that are not RLC's.
+    pub events: Vec<(Instant, NetworkEvent)>,
     packets: usize,
 }
 
@@ -31,6 +36,7 @@ impl World {
             network: RadioNetwork::new(&config, 1),
             out: NetworkOutput::default(),
             delivered: Vec::new(),
+            events: Vec::new(),
             packets: 0,
         }
     }
@@ -58,6 +64,8 @@ impl World {
             true => self.network.on_tti(now, &mut self.out),
             false => self.network.on_timer(now, &mut self.out),
         }
+        let events = self.out.events.drain(..).map(|(_, e)| (now, e));
+        self.events.extend(events.filter(|(_, e)| !matches!(e, NetworkEvent::Rlc(..))));
         self.delivered.extend(self.out.delivered.drain(..).map(|(b, _, sdu)| (b, sdu.serial, now)));
     }
 }
@@ -162,4 +170,69 @@ fn a_bulk_upload_fills_the_band_and_every_packet_arrives_once_and_in_order() {
     let last = world.delivered.last().unwrap().2;
     assert!(last < Instant::from_millis(5 + 457 + 30), "{last:?}");
     assert_eq!(world.network.next_tti(), None, "the network sleeps again");
+}
+
+fn connecting(start: InitialState) -> CellConfig {
+    let mut cell = cell(UplinkConfig::default());
+    cell.rrc.start = start;
+    cell
+}
+
+/// Switched on at 0: SIB2 in TTI 80; preamble in 81, answer 84, Msg3 90, decoded 94; 76 TTIs of messages: connected at
+/// 170. A packet that waited since 0 then asks: UE 0 has opportunities at multiples of 10, the next one is 180, and
+/// the packet is there 12 TTIs later.
+#[test]
+fn an_attach_takes_the_time_of_its_messages_and_data_wait_for_it() {
+    let mut world = World::new(connecting(InitialState::Attach), 1, Mode::Um);
+    world.push(Instant::ZERO, 0, End::Ue, 100);
+    world.run_until(Instant::from_secs(2));
+    let cell = CellId::from_index(0);
+    assert_eq!(world.events, [(Instant::from_millis(170), NetworkEvent::Connected(cell))]);
+    let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+    assert_eq!(arrived, [Instant::from_millis(192)]);
+}
+
+/// The eNB pages in the UE's paging occasion, TTI 1280 for UE 0; preamble in 1281, connected 13 + 76 TTIs later at 1370;
+/// the packet is sent at once and decoded 4 TTIs after that.
+#[test]
+fn a_packet_for_an_idle_ue_waits_for_its_paging_occasion() {
+    let mut world = World::new(connecting(InitialState::Idle), 1, Mode::Um);
+    world.push(Instant::from_millis(5), 0, End::Network, 100);
+    world.run_until(Instant::from_secs(4));
+    let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+    assert_eq!(arrived, [Instant::from_millis(1374)]);
+}
+
+#[test]
+fn an_inactive_ue_is_released_and_connects_again_for_new_data() {
+    let mut config = cell(UplinkConfig::default());
+    config.rrc.inactivity = OrInfinity::Value(Duration::from_secs(1));
+    let mut world = World::new(config, 1, Mode::Um);
+    for s in [0, 5] {
+        world.push(Instant::from_millis(s * 1000 + 1), 0, End::Ue, 100);
+    }
+    world.run_until(Instant::from_secs(9));
+    assert_eq!(world.delivered.len(), 2);
+    let cell = CellId::from_index(0);
+    let kinds: Vec<_> = world.events.iter().map(|e| e.1).collect();
+    use NetworkEvent::{Connected, Released};
+    assert_eq!(kinds, [Released(cell), Connected(cell), Released(cell)]);
+    // The first packet was delivered in TTI 22 or before; nothing happened for a second after that.
+    assert!(world.events[0].0 > Instant::from_secs(1) && world.events[0].0 < Instant::from_millis(1025));
+    assert_eq!(world.network.next_tti(), None);
+}
+
+/// 200 UEs switched on at once, 52 preambles, 4 answers a TTI in a window of 10: collisions and missed windows, and yet
+/// everybody is in at last.
+#[test]
+fn a_crowd_that_attaches_at_once_gets_in() {
+    let mut config = connecting(InitialState::Attach);
+    config.uplink.random_access.preamble_trans_max = 200;
+    config.uplink.random_access.backoff = Duration::from_millis(40);
+    let mut world = World::new(config, 200, Mode::Um);
+    world.run_until(Instant::from_secs(20));
+    let connected = world.events.iter().filter(|e| matches!(e.1, NetworkEvent::Connected(_))).count();
+    assert_eq!(connected, 200);
+    let counters = world.network.uplink_counters(CellId::from_index(0));
+    assert!(counters.preambles > 250, "{} preambles: there were collisions", counters.preambles);
 }
