@@ -3,5 +3,7 @@
 pub mod adaptation;
 pub mod allocation;
 pub mod bsr;
+pub mod downlink;
 pub mod harq;
+pub mod profile;
 pub mod scheduler;
