@@ -6,9 +6,10 @@
 use std::time::Instant as Clock;
 
 use lasthop_ran::End;
+use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
-use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId};
+use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId, UeId};
 
 const SIMULATED: Instant = Instant::from_secs(20);
 const PACKET: u32 = 1500;
@@ -32,8 +33,8 @@ fn network(ues: usize) -> RadioNetwork {
     let mut config = NetworkConfig::default();
     let serving = config.cells.push(CellConfig::default());
     for _ in 0..ues {
-        let ue = config.ues.push(UeConfig { serving });
-        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default() });
+        let ue = config.ues.push(UeConfig::served_by(serving));
+        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
     }
     RadioNetwork::new(&config, 1)
 }
@@ -66,14 +67,14 @@ fn bulk(busy: usize, idle: usize) -> f64 {
         }
     }
     let took = start.elapsed().as_secs_f64();
-    let counters = n.uplink_counters(CellId::from_index(0));
+    let stats = (0..busy).map(|ue| *n.uplink_stats(UeId::from_index(ue)));
+    let [blocks, again, granted] = stats
+        .fold([0; 3], |[b, r, g], s| [b + s.blocks, r + s.retransmissions, g + s.bytes]);
     if idle == 0 {
         eprintln!(
-            "{:.1} Mbit/s, {ttis} TTIs, {} blocks, {} retransmissions, {:.2} % padding",
+            "{:.1} Mbit/s, {ttis} TTIs, {blocks} blocks, {again} retransmissions, {:.2} % padding",
             bytes as f64 * 8e-6 / SIMULATED.as_secs_f64(),
-            counters.blocks,
-            counters.retransmissions,
-            100.0 * counters.padding_bytes as f64 / counters.granted_bytes as f64,
+            100.0 * n.uplink_counters(CellId::from_index(0)).padding_bytes as f64 / granted as f64,
         );
     }
     took * 1e6 / ttis as f64

@@ -23,6 +23,7 @@ mod calendar;
 pub mod config;
 mod connect;
 mod downlink;
+mod measure;
 mod output;
 mod state;
 #[cfg(test)]
@@ -36,13 +37,15 @@ pub use uplink::UplinkCounters;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, CellId, Db, Dbm, IndexVec, Instant, PacketId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
 
+use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::multiplex::LogicalChannelConfig;
+use crate::mac::lte::scheduler::Scheduler;
+use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
 use crate::phy::lte::TTI;
-use crate::phy::lte::air::{Air, CellAir, Gains, LargeScale, UeAir};
+use crate::phy::lte::air::Air;
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End};
@@ -85,9 +88,10 @@ pub struct RadioNetwork {
     next: Tti,
     /// Timers of PDCP and RLC: wake-ups, possibly early or void.
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
-    /// One draw per transport block.
-    block_errors: Draw,
     air: Air,
+    /// Downlink transmissions of this TTI.
+    on_air: Vec<downlink::OnAir>,
+    work: downlink::Work,
     /// Cells that preambles were sent to in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
@@ -102,13 +106,18 @@ impl RadioNetwork {
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
         let mut network = RadioNetwork {
             cells: config.cells.iter().map(Cell::new).collect(),
-            ues: config.ues.enumerate().map(|(id, ue)| Ue::new(ue, &config.cells[ue.serving], id, seed)).collect(),
+            ues: config
+                .ues
+                .enumerate()
+                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving], seed))
+                .collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
             next: Tti(0),
             timers: BinaryHeap::new(),
-            block_errors: Draw::new(seed, Purpose::BlockError, u64::MAX),
-            air: provisional_air(config),
+            air: measure::air(config),
+            on_air: Vec::new(),
+            work: downlink::Work::default(),
             preambles: Vec::new(),
             due: Vec::new(),
             pdus: Vec::new(),
@@ -116,10 +125,23 @@ impl RadioNetwork {
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
-            let id =
-                network.bearers.push(Drb { ue: drb.ue, layers: LteBearer::new(&drb.layers), wake: None });
+            let layers = LteBearer::new(&drb.layers);
+            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
             network.ues[drb.ue].drbs.push(id);
-            network.ues[drb.ue].uplink.add(id, LogicalChannelConfig::default());
+        }
+        for ue in network.ues.ids() {
+            // MAC serves the bearers in the order of their classes' priorities.
+            let bearers = &network.bearers;
+            let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
+            for _ in 0..network.ues[ue].drbs.len() {
+                network.ues[ue].uplink.add(LogicalChannelConfig::default());
+            }
+            for direction in Direction::BOTH {
+                if network.ues[ue].full_buffer[direction.index()] {
+                    network.wake(ue, direction);
+                }
+            }
         }
         network.begin_connections();
         network
@@ -170,8 +192,9 @@ impl RadioNetwork {
         for cell in self.cells.ids() {
             self.send_uplink(now, tti, cell, out);
         }
+        self.air_downlink(tti);
         for cell in self.cells.ids() {
-            self.uplink_air(tti, cell);
+            self.air_uplink(tti, cell);
         }
         self.next = tti.plus(1);
     }
@@ -179,6 +202,8 @@ impl RadioNetwork {
     #[inline]
     fn happen(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
         match item {
+            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
+            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
             Due::UplinkDecoded { ue, process, sent } => {
                 self.uplink_decoded(now, ue, process.into(), sent, out);
             }
@@ -189,8 +214,6 @@ impl RadioNetwork {
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
             Due::Inactivity { ue } => self.check_activity(tti, ue, out),
-            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process.into(), out),
-            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(ue, process.into(), out),
         }
     }
 
@@ -222,6 +245,16 @@ impl RadioNetwork {
     /// Counters of the RLC entity at an end of a bearer.
     pub fn rlc_stats(&self, bearer: BearerId, end: End) -> RlcStats {
         self.bearers[bearer].layers.rlc_stats(end)
+    }
+
+    /// What a UE has counted in the downlink.
+    pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
+        &self.ues[ue].downlink.stats
+    }
+
+    /// Another downlink scheduler in `cell` from now on, such as one of the caller's own.
+    pub fn set_scheduler(&mut self, cell: CellId, scheduler: Scheduler) {
+        self.cells[cell].downlink.set_scheduler(scheduler);
     }
 
     /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants to send.
@@ -282,23 +315,4 @@ impl RadioNetwork {
             self.settle(now, bearer, out);
         }
     }
-}
-
-/// A channel of 30 dB for everybody.
-fn provisional_air(config: &NetworkConfig) -> Air {
-    #[derive(Debug)]
-    struct None0;
-    impl LargeScale for None0 {
-        fn gains(&self, _: CellId, _: UeId, _: Tti) -> (Gains, Option<Tti>) {
-            (Gains { downlink: 1e-9, uplink: 1e-9 }, None)
-        }
-    }
-    let cells: Vec<CellAir> = config
-        .cells
-        .iter()
-        .map(|c| CellAir { power: Dbm(46.0), noise_figure: Db(5.0), blocks: c.resource_blocks })
-        .collect();
-    let ues: Vec<UeAir> =
-        config.ues.iter().map(|_| UeAir { noise_figure: Db(9.0), pinned_sinr: Some(Db(30.0)) }).collect();
-    Air::new(&cells, &ues, Box::new(None0), None, false)
 }

@@ -19,6 +19,7 @@ use lasthop_units::{BearerId, CellId, Tti, UeId};
 pub use self::state::UplinkCounters;
 use super::{Due, NetworkOutput, RadioNetwork};
 pub(super) use self::schedule::tbs_bytes;
+use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::random_access::Action;
 use crate::mac::lte::sr::SrAction;
 use crate::mac::lte::uplink::RequestConfig;
@@ -31,6 +32,11 @@ impl RadioNetwork {
     /// What has happened in the uplink of `cell`.
     pub fn uplink_counters(&self, cell: CellId) -> UplinkCounters {
         self.cells[cell].uplink.counters
+    }
+
+    /// What a UE has counted in the uplink.
+    pub fn uplink_stats(&self, ue: UeId) -> &LinkStats {
+        &self.ues[ue].uplink.stats
     }
 
     /// The first TTI for which something can still be noted.

@@ -203,6 +203,11 @@ impl Adaptation {
         }));
     }
 
+    /// What a block carries at `cqi` [bit]; 0 out of range.
+    pub fn rate_of(&self, cqi: Cqi) -> f32 {
+        self.amc.mcs(cqi).map_or(0.0, |m| self.rate[usize::from(m.index())])
+    }
+
     /// What the whole carrier would carry at the wideband rate [bit].
     pub fn wideband_rate(&self, quality: &Quality) -> f64 {
         let mcs = self.mcs_at(quality.wideband + quality.offset());

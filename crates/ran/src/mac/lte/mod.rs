@@ -3,11 +3,13 @@
 pub mod adaptation;
 pub mod allocation;
 pub mod bsr;
+pub mod downlink;
 pub mod harq;
 pub mod multiplex;
 pub mod pdu;
 pub mod phr;
 pub mod random_access;
+pub mod profile;
 pub mod scheduler;
 pub mod sr;
 pub mod uplink;

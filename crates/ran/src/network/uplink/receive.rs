@@ -1,6 +1,6 @@
 //! The eNB's side of a transport block: decoded and passed up, or asked for again.
 
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::{Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
@@ -38,6 +38,7 @@ impl RadioNetwork {
     fn uplink_received(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
         let u = &mut self.ues[ue].uplink;
         let p = u.harq.get_mut(process);
+        u.stats.decoded_bytes += u64::from(p.bytes);
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         let block = &u.blocks[process];
@@ -71,12 +72,12 @@ impl RadioNetwork {
 
     /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the block is given up.
     // TS 36.321 v15.1.0 5.4.2.2: "if CURRENT_TX_NB = maximum number of transmissions - 1: flush the HARQ buffer".
-    fn uplink_failed(&mut self, _now: Instant, ue: UeId, process: usize, sent: Tti, _out: &mut NetworkOutput) {
+    fn uplink_failed(&mut self, now: Instant, ue: UeId, process: usize, sent: Tti, out: &mut NetworkOutput) {
         let cell = self.ues[ue].serving;
-        let most = self.cells[cell].uplink.config.harq_transmissions;
+        let most = self.cells[cell].uplink.config.harq.transmissions;
         let p = self.ues[ue].uplink.harq.get(process);
         if p.transmissions >= most || self.ues[ue].uplink.blocks[process].collided {
-            self.give_up(cell, ue, process);
+            self.give_up_block(now, ue, process, out);
             return;
         }
         let p = self.ues[ue].uplink.harq.get_mut(process);
@@ -90,13 +91,19 @@ impl RadioNetwork {
         self.calendar.note(again, Due::Transmit);
     }
 
-    fn give_up(&mut self, cell: CellId, ue: UeId, process: usize) {
-        self.cells[cell].uplink.counters.lost += 1;
-        let p = self.ues[ue].uplink.harq.get_mut(process);
+    /// The UE flushes its buffer: the PDUs in it will not arrive.
+    #[cold]
+    fn give_up_block(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
+        let u = &mut self.ues[ue].uplink;
+        u.stats.lost += 1;
+        let p = u.harq.get_mut(process);
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         for (bearer, pdu) in parts.drain(..) {
-            self.bearers[bearer].layers.recycle(End::Ue, pdu);
+            let layers = &mut self.bearers[bearer].layers;
+            layers.lost(End::Ue, &pdu, &mut self.scratch);
+            layers.recycle(End::Ue, pdu);
+            self.settle(now, bearer, out);
         }
         self.ues[ue].uplink.harq.get_mut(process).parts = parts;
     }

@@ -3,17 +3,19 @@
 use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
 
 use super::super::{Due, RadioNetwork};
-use super::state::{AVERAGE_WINDOW, Content, Granted};
+use super::state::{Content, Granted};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::scheduler::{Candidate, Domain, Policy};
 use crate::mac::lte::uplink::{Shares, fewest_blocks, largest_allocation};
 use crate::phy::lte::RbSet;
 use crate::sdu::Direction;
-use lasthop_engine::math::pow;
 use lasthop_radio::lte::{Mcs, McsTable};
 
 /// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
 const OVERHEAD: u64 = 8;
+
+/// What a UE with a full buffer has waiting [B]: more than any transport block.
+const ENDLESS: u64 = 1 << 40;
 
 impl RadioNetwork {
     /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of `cell`.
@@ -22,7 +24,8 @@ impl RadioNetwork {
         let mut active = std::mem::take(&mut self.cells[cell].active[Direction::Uplink.index()]);
         active.retain(|ue| {
             let u = &mut self.ues[*ue];
-            let wants = u.uplink.view.is_requested() || u.uplink.view.waiting() > 0;
+            let full = u.full_buffer[Direction::Uplink.index()];
+            let wants = full || u.uplink.view.is_requested() || u.uplink.view.waiting() > 0;
             u.active[Direction::Uplink.index()] = wants;
             wants
         });
@@ -42,24 +45,22 @@ impl RadioNetwork {
         for ue in active {
             self.sound(tti, cell, *ue);
             let c = &mut self.cells[cell].uplink;
+            let full = self.ues[*ue].full_buffer[Direction::Uplink.index()];
             let u = &mut self.ues[*ue].uplink;
             let busy = u.harq.get(process).state != crate::mac::lte::harq::State::Idle
                 || u.view.granted_until() == Some(target);
             if busy {
                 continue;
             }
-            let since = tti.0 - u.averaged.0;
-            u.average = (u.average * pow(1.0 - 1.0 / AVERAGE_WINDOW, since as f64)).max(1.0);
-            u.averaged = tti;
             let mcs = c.adaptation.mcs(u.quality.level().unwrap_or(f32::NEG_INFINITY));
             let blocks = c.band.len();
             let rate = mcs.map_or(0, |m| tbs_bytes(m, largest_allocation(blocks)) * 8);
             c.candidates.push(Candidate {
                 ue: *ue,
-                backlog: u.view.waiting(),
+                backlog: if full { ENDLESS } else { u.view.waiting() },
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(rate.max(1)),
-                average: u.average,
+                average: u.average.at(tti, c.config.window),
                 qci: 9,
                 guaranteed: 0.0,
                 served: u.served,
@@ -107,7 +108,8 @@ impl RadioNetwork {
     fn size_of_grant(&self, cell: CellId, ue: UeId, share: u32, free: RbSet) -> Option<Granted> {
         let c = &self.cells[cell].uplink;
         let u = &self.ues[ue].uplink;
-        let waiting = u.view.waiting();
+        let full = self.ues[ue].full_buffer[Direction::Uplink.index()];
+        let waiting = if full { ENDLESS } else { u.view.waiting() };
         let level = u.quality.level()?;
         let most = share.min(free.longest_run().len());
         if waiting == 0 {
@@ -147,7 +149,7 @@ impl RadioNetwork {
         let u = &mut self.ues[granted.ue].uplink;
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
         u.view.on_grant(target, data);
-        u.average += f64::from(granted.bytes) * 8.0 / AVERAGE_WINDOW;
+        u.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
         u.served = Some(tti);
         // The UE's side.
         u.bsr.on_grant(tti);

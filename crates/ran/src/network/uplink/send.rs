@@ -9,7 +9,7 @@ use crate::mac::lte::harq::State;
 use crate::mac::lte::pdu::{self, SHORT_SUBHEADER};
 use crate::phy::lte::TTI;
 use crate::sdu::End;
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, mean_mi};
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
 
 /// C-RNTI control element with its subheader [B].
 const C_RNTI: u32 = 3;
@@ -25,15 +25,15 @@ impl RadioNetwork {
         let granted = std::mem::take(&mut self.cells[cell].uplink.plan.slot(tti).granted);
         for g in &granted {
             match g.content {
-                Content::Again => self.send_again(tti, cell, g),
-                Content::New | Content::ReportOnly | Content::Msg3 => self.send_first(now, tti, cell, g, out),
+                Content::Again => self.repeat_block(tti, g),
+                Content::New | Content::ReportOnly | Content::Msg3 => self.send_block(now, tti, cell, g, out),
             }
             self.ue_transmits(tti, cell, g);
         }
         self.cells[cell].uplink.plan.slot(tti).granted = granted;
     }
 
-    fn send_again(&mut self, tti: Tti, cell: CellId, g: &Granted) {
+    fn repeat_block(&mut self, tti: Tti, g: &Granted) {
         let p = self.ues[g.ue].uplink.harq.get_mut(process_of(tti));
         if p.state != State::Failed {
             // Its MAC was reset meanwhile.
@@ -41,11 +41,11 @@ impl RadioNetwork {
         }
         p.transmissions += 1;
         p.sent = tti;
-        self.cells[cell].uplink.counters.retransmissions += 1;
+        self.ues[g.ue].uplink.stats.retransmissions += 1;
     }
 
     /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses 5.4.3.1, 6.1.2).
-    fn send_first(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
+    fn send_block(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
         let access = g.content == Content::Msg3;
         if access && !self.ues[g.ue].uplink.access.sends_msg3(tti) {
             return;
@@ -53,17 +53,19 @@ impl RadioNetwork {
         let mut block = Block::new();
         block.content = g.content;
         block.first = tti;
-        block.model = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        self.fill(now, tti, g, &mut block, out);
+        self.fill_block(now, tti, g, &mut block, out);
         let process = process_of(tti);
         let u = &mut self.ues[g.ue].uplink;
         let p = u.harq.get_mut(process);
         debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
         (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        p.luck = u.errors.uniform(tti.0);
+        p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
         u.blocks[process] = block;
-        let counters = &mut self.cells[cell].uplink.counters;
-        counters.blocks += 1;
-        counters.granted_bytes += u64::from(g.bytes);
+        u.stats.blocks += 1;
+        u.stats.bytes += u64::from(g.bytes);
+        u.stats.mcs_sum += u64::from(g.mcs);
         if access {
             let config = &self.cells[cell].uplink.config.random_access;
             self.ues[g.ue].uplink.access.on_msg3(config, tti);
@@ -71,7 +73,7 @@ impl RadioNetwork {
         self.arm_uplink(g.ue);
     }
 
-    fn fill(&mut self, now: Instant, tti: Tti, g: &Granted, block: &mut Block, out: &mut NetworkOutput) {
+    fn fill_block(&mut self, now: Instant, tti: Tti, g: &Granted, block: &mut Block, out: &mut NetworkOutput) {
         let ue = g.ue;
         let path_loss = self.path_loss(tti, ue);
         let has = self.ues[ue].uplink.had.contains(&true);
@@ -165,7 +167,7 @@ impl RadioNetwork {
     }
 
     /// With all transmissions of this TTI known: what arrives at `cell`.
-    pub(in crate::network) fn uplink_air(&mut self, tti: Tti, cell: CellId) {
+    pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
         if !self.cells[cell].uplink.plan.is_busy(tti) {
             return;
         }
@@ -203,18 +205,17 @@ impl RadioNetwork {
 
     /// One draw for a block, compared with its error probability after each of its transmissions.
     fn judge_uplink(&mut self, tti: Tti, cell: CellId, g: &Granted) -> bool {
+        let errors = self.cells[cell].uplink.config.data_errors;
         let u = &mut self.ues[g.ue].uplink;
-        let block = &mut u.blocks[process_of(tti)];
-        let Some(model) = block.model else { return false };
-        let sinr = self.air.uplink(tti, cell, g.ue, g.rbs);
-        let mi = mean_mi(model.modulation(), sinr);
-        block.soft.add(&model, mi);
-        let error = if block.soft.transmissions() == 1 {
-            model.error(mi)
-        } else {
-            model.combined_error(&block.soft)
-        };
-        !u.errors.happens(block.first.0, error)
+        let p = u.harq.get_mut(process_of(tti));
+        let Some(block) = p.block else { return false };
+        let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
+        p.soft.add(&block, mi);
+        u.stats.ttis += 1;
+        u.stats.resource_blocks += u64::from(g.rbs.len());
+        let decoded = !errors || p.luck >= block.combined_error(&p.soft);
+        u.stats.errors += u64::from(!decoded);
+        decoded
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a cell and a UE keep for the uplink.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_radio::lte::{AmcMode, CqiRounding, ErrorModel, HarqCombining, OllaConfig, SoftBuffer};
-use lasthop_units::{BearerId, Db, Duration, Id, Tti, UeId};
+use lasthop_units::{Db, Id, Tti, UeId};
 
+use super::super::state::draws;
 use crate::mac::lte::bsr::{Report, Reporting};
+use crate::mac::lte::downlink::{Average, LinkStats};
 use crate::mac::lte::harq::{PROCESSES, Processes};
-use crate::mac::lte::multiplex::Multiplexer;
+use crate::mac::lte::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::lte::phr::HeadroomReporting;
 use crate::mac::lte::random_access::{RandomAccess, Responder};
 use crate::mac::lte::scheduler::{Candidate, Scheduler};
@@ -114,15 +115,7 @@ pub struct CellUplink {
 /// What happened in the uplink of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UplinkCounters {
-    /// Transport blocks sent for the first time.
-    pub blocks: u64,
-    /// Retransmissions.
-    pub retransmissions: u64,
-    /// Transport blocks given up after the last transmission.
-    pub lost: u64,
-    /// Bytes in new transport blocks.
-    pub granted_bytes: u64,
-    /// Of these, padding.
+    /// Bytes of padding in new transport blocks.
     pub padding_bytes: u64,
     /// Scheduling requests sent.
     pub requests: u64,
@@ -135,7 +128,7 @@ impl CellUplink {
         let low = config.pucch_blocks.div_ceil(2);
         CellUplink {
             scheduler: config.scheduler.build(),
-            adaptation: UplinkAdaptation::new(AMC, config.max_mcs),
+            adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
             responder: Responder::default(),
             plan: Plan::new(),
             band: RbSet::range(low, blocks - config.pucch_blocks),
@@ -148,16 +141,11 @@ impl CellUplink {
     }
 }
 
-/// How an MCS is chosen, where nothing else is said.
-const AMC: AmcMode = AmcMode::BlerTarget { target: 0.1, prbs: 10, rounding: CqiRounding::AtMost };
-
-/// What the receiver keeps of a transport block, and what it carries beside RLC PDUs.
+/// What a transport block carries beside RLC PDUs.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub content: Content,
-    pub model: Option<ErrorModel>,
-    pub soft: SoftBuffer,
-    /// TTI of the first transmission: it keys the block's draw.
+    /// TTI of the first transmission.
     pub first: Tti,
     pub report: Option<Report>,
     pub headroom: Option<u8>,
@@ -173,8 +161,6 @@ impl Block {
     pub fn new() -> Block {
         Block {
             content: Content::New,
-            model: None,
-            soft: SoftBuffer::new(HarqCombining::default()),
             first: Tti(0),
             report: None,
             headroom: None,
@@ -212,12 +198,9 @@ pub struct UeUplink {
     pub headroom: Option<Db>,
     /// One draw per transport block.
     pub errors: Draw,
-    /// Average of what it was served [bit per TTI], and when it was last brought up to date.
-    pub average: f64,
-    pub averaged: Tti,
+    pub average: Average,
     pub served: Option<Tti>,
-    /// The last TTI with downlink data for it.
-    pub downlink: Option<Tti>,
+    pub stats: LinkStats,
 }
 
 impl UeUplink {
@@ -243,18 +226,17 @@ impl UeUplink {
             closed_loop: Db(0.0),
             blocks: std::array::from_fn(|_| Block::new()),
             view: BufferView::default(),
-            quality: UplinkQuality::new(config.olla.then(OllaConfig::default)),
+            quality: UplinkQuality::new(config.outer_loop.olla()),
             headroom: None,
-            errors: Draw::new(seed, Purpose::BlockError, UPLINK | i as u64),
-            average: 1.0,
-            averaged: Tti(0),
+            errors: draws(seed, ue, 2),
+            average: Average::default(),
             served: None,
-            downlink: None,
+            stats: LinkStats::default(),
         }
     }
 
     /// A bearer is added.
-    pub fn add(&mut self, _bearer: BearerId, config: crate::mac::lte::multiplex::LogicalChannelConfig) {
+    pub fn add(&mut self, config: LogicalChannelConfig) {
         self.mux.add(self.had.len(), config);
         self.had.push(false);
     }
@@ -264,12 +246,3 @@ impl UeUplink {
         self.granted_until.is_some_and(|t| t >= tti)
     }
 }
-
-/// Distinguishes the draws of uplink blocks from those of other entities.
-const UPLINK: u64 = 1 << 32;
-
-/// Time constant of the average for policies [TTI].
-pub const AVERAGE_WINDOW: f64 = 99.0;
-
-/// How long after downlink data proactive grants go on.
-pub const PROACTIVE: Duration = Duration::from_millis(100);

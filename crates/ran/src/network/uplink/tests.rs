@@ -1,7 +1,8 @@
 //! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
 
-use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId, UeId};
+use lasthop_units::{BearerId, CellId, Db, Duration, Id, Instant, PacketId, UeId};
 
+use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::{RequestConfig, UplinkConfig};
 use crate::network::{
     CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, TimingConfig, UeConfig,
@@ -27,10 +28,12 @@ impl World {
         let mut config = NetworkConfig::default();
         let serving = config.cells.push(cell);
         for _ in 0..ues {
-            let ue = config.ues.push(UeConfig { serving });
+            let mut ue = UeConfig::served_by(serving);
+            ue.radio.pinned_sinr = Some(Db(30.0));
+            let ue = config.ues.push(ue);
             let mut layers = LteBearerConfig::default();
             layers.rlc.mode = mode;
-            config.bearers.push(DrbConfig { ue, layers });
+            config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
         }
         World {
             network: RadioNetwork::new(&config, 1),

@@ -1,6 +1,8 @@
 //! Standardised QoS classes (TS 23.203 v12 table 6.1.7).
 
-use lasthop_units::Duration;
+use lasthop_units::{Bitrate, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A standardised class.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,4 +59,27 @@ pub const CLASSES: &[QosClass] = &[
 /// The class `qci`, if it is standardised.
 pub fn class_of(qci: u8) -> Option<&'static QosClass> {
     CLASSES.iter().find(|c| c.qci == qci)
+}
+
+/// What a bearer promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Qos {
+    /// QoS class identifier (TS 23.203 table 6.1.7).
+    pub qci: u8,
+    /// Guaranteed bit rate of the downlink; 0 bit/s: none.
+    pub downlink: Bitrate,
+    /// Guaranteed bit rate of the uplink; 0 bit/s: none.
+    pub uplink: Bitrate,
+}
+
+impl Default for Qos {
+    fn default() -> Self {
+        Qos { qci: 9, downlink: Bitrate(0), uplink: Bitrate(0) }
+    }
+}
+
+/// Priority of a class; those that are not standardised come last.
+pub fn priority_of(qci: u8) -> f64 {
+    class_of(qci).map_or(100.0, |c| c.priority)
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::bsr::BsrConfig;
+use super::super::downlink::{AmcConfig, HarqConfig, OuterLoopConfig};
 use super::super::phr::PhrConfig;
 use super::super::random_access::RandomAccessConfig;
 use super::super::scheduler::SchedulerConfig;
@@ -39,14 +40,20 @@ pub struct UplinkConfig {
     pub phr: PhrConfig,
     /// Random access.
     pub random_access: RandomAccessConfig,
-    /// maxHARQ-Tx: transmissions of a block, the first included: 1 to 8, 10, 12, 16, 20, 24 or 28.
-    pub harq_transmissions: u8,
+    /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers look at [TTI], at least 1.
+    pub window: f64,
+    /// How a SINR becomes an MCS.
+    pub amc: AmcConfig,
+    /// Retransmissions of transport blocks (maxHARQ-Tx): synchronous, on the same resource blocks.
+    pub harq: HarqConfig,
+    /// Transport blocks may fail.
+    pub data_errors: bool,
     /// Largest MCS: 28, or 20 for UEs without 64QAM in the uplink (categories 1 to 4).
     pub max_mcs: u8,
     /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1 ms as simulators have.
     pub srs_period: Duration,
-    /// The outer loop corrects what is measured.
-    pub olla: bool,
+    /// Correction of what is measured by the fate of the blocks.
+    pub outer_loop: OuterLoopConfig,
     /// A grant of `request_blocks` this often to a UE that had downlink data within the last 100 ms, without a request;
     /// 0: none.
     pub proactive_period: Duration,
@@ -95,10 +102,13 @@ impl Default for UplinkConfig {
             bsr: BsrConfig::default(),
             phr: PhrConfig::default(),
             random_access: RandomAccessConfig::default(),
-            harq_transmissions: 4,
+            window: 99.0,
+            amc: AmcConfig::default(),
+            harq: HarqConfig::default(),
+            data_errors: true,
             max_mcs: 28,
             srs_period: Duration::from_millis(10),
-            olla: true,
+            outer_loop: OuterLoopConfig::default(),
             proactive_period: Duration::ZERO,
         }
     }
@@ -125,11 +135,8 @@ impl UplinkConfig {
             check((1..=16).contains(&answer), "request.answer", "1 to 16 TTIs")?;
             check(timer <= 1000, "request.timer", "0 to 1000 TTIs")?;
         }
-        check(
-            matches!(self.harq_transmissions, 1..=8 | 10 | 12 | 16 | 20 | 24 | 28),
-            "harq_transmissions",
-            "1 to 8, 10, 12, 16, 20, 24 or 28",
-        )?;
+        check(self.window >= 1.0, "window", "at least 1 TTI")?;
+        check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
         check(self.max_mcs <= 28, "max_mcs", "0 to 28 (29 to 31 are for retransmissions)")?;
         let ms = Duration::from_millis;
         check(
@@ -142,6 +149,8 @@ impl UplinkConfig {
             "proactive_period",
             "0 to 100 ms, whole milliseconds",
         )?;
+        within("amc", self.amc.validate(), &mut warnings)?;
+        within("outer_loop", self.outer_loop.validate(), &mut warnings)?;
         within("sr", self.sr.validate(), &mut warnings)?;
         within("bsr", self.bsr.validate(), &mut warnings)?;
         within("phr", self.phr.validate(), &mut warnings)?;
@@ -173,7 +182,7 @@ mod tests {
         assert_eq!(wrong(|c| c.pucch_blocks = 25), "pucch_blocks");
         assert_eq!(wrong(|c| c.request_blocks = 7), "request_blocks");
         assert_eq!(wrong(|c| c.min_blocks = 24), "min_blocks");
-        assert_eq!(wrong(|c| c.harq_transmissions = 9), "harq_transmissions");
+        assert_eq!(wrong(|c| c.harq.transmissions = 9), "harq.transmissions");
         assert_eq!(wrong(|c| c.sr.trans_max = 5), "sr.trans_max");
         assert_eq!(wrong(|c| c.random_access.preambles = 53), "random_access.preambles");
         assert_eq!(wrong(|c| c.proactive_period = Duration::from_micros(1500)), "proactive_period");

@@ -1,0 +1,95 @@
+//! What UEs measure and report, and what the eNB knows of it when it schedules.
+//!
+//! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
+
+use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
+use lasthop_units::{CellId, Hertz, Tti, UeId};
+
+use super::{NetworkConfig, RadioNetwork};
+use crate::mac::lte::adaptation::CqiInterference;
+use crate::phy::lte::air::{Air, CellAir, UeAir};
+use crate::phy::lte::propagation::FreeSpace;
+
+/// The air of `config`.
+pub(super) fn air(config: &NetworkConfig) -> Air {
+    let cells: Vec<CellAir> = config
+        .cells
+        .iter()
+        .map(|c| CellAir {
+            power: c.radio.power,
+            noise_figure: c.radio.noise_figure,
+            blocks: c.resource_blocks,
+        })
+        .collect();
+    let ues: Vec<UeAir> = config
+        .ues
+        .iter()
+        .map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: u.radio.pinned_sinr })
+        .collect();
+    let large = FreeSpace {
+        frequencies: [Hertz(2120e6), Hertz(1930e6)],
+        cells: config.cells.iter().map(|c| c.radio.position.map(|m| m.0)).collect(),
+        ues: config.ues.iter().map(|u| u.radio.position.map(|m| m.0)).collect(),
+    };
+    let looks_back =
+        config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
+    Air::new(&cells, &ues, Box::new(large), None, looks_back)
+}
+
+/// Every fourth block stands for the band: the PDCCH is spread over all of it.
+const CONTROL_STEP: usize = 4;
+
+impl RadioNetwork {
+    /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
+    #[inline]
+    pub(super) fn learn_quality(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+        let config = &self.cells[cell].config.downlink;
+        let d = &self.ues[ue].downlink;
+        let measured = config.cqi.measured(tti, d.phase);
+        if d.quality.measured != Some(measured) {
+            self.measure(measured, cell, ue);
+        }
+    }
+
+    fn measure(&mut self, measured: Tti, cell: CellId, ue: UeId) {
+        let c = &self.cells[cell];
+        let config = &c.config.downlink;
+        let row = self.air.reference(measured, cell, ue, config.cqi.interference == CqiInterference::Data);
+        let adaptation = &c.downlink.adaptation;
+        let (one, two) = (config.mimo.one_layer(), config.mimo.two_layers());
+        let mut scaled = std::mem::take(&mut self.work.row);
+        let mut under = |gain: f32| {
+            if gain == 1.0 {
+                return adaptation.measure(row, &config.cqi);
+            }
+            scaled.clear();
+            scaled.extend(row.iter().map(|s| s * gain));
+            adaptation.measure(&scaled, &config.cqi)
+        };
+        let d = &mut self.ues[ue].downlink;
+        let single = under(one);
+        let mut report = (1, single);
+        if let Some(gain) = two {
+            // The rank indicator: two layers where they carry more than one with transmit diversity.
+            let double = under(gain);
+            let worth = 2.0 * adaptation.rate_of(double.wideband) > adaptation.rate_of(single.wideband);
+            if worth || config.mimo.always_two_layers {
+                report = (2, double);
+            }
+        }
+        d.layers = report.0;
+        d.quality.learn(measured, &report.1, adaptation, &config.cqi);
+        d.stats.reports += 1;
+        d.stats.cqi_sum += u64::from(report.1.wideband.index());
+        self.work.row = scaled;
+    }
+
+    /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
+    /// other cell interferes.
+    pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        let row = self.air.reference(tti, cell, ue, false);
+        let mi = mean_mi_of(Modulation::Qpsk, row, (0..row.len()).step_by(CONTROL_STEP));
+        let p = control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
+        p > 0.0 && self.ues[ue].downlink.control_errors.happens(tti.0, p)
+    }
+}
