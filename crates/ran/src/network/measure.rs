@@ -6,7 +6,7 @@ use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Hertz, Tti, UeId};
 
 use super::{NetworkConfig, RadioNetwork};
-use crate::mac::lte::adaptation::CqiInterference;
+use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::air::{Air, CellAir, UeAir};
 use crate::phy::lte::propagation::FreeSpace;
 
@@ -68,19 +68,18 @@ impl RadioNetwork {
         };
         let d = &mut self.ues[ue].downlink;
         let single = under(one);
-        let mut report = (1, single);
+        let mut report = single;
         if let Some(gain) = two {
             // The rank indicator: two layers where they carry more than one with transmit diversity.
             let double = under(gain);
             let worth = 2.0 * adaptation.rate_of(double.wideband) > adaptation.rate_of(single.wideband);
             if worth || config.mimo.always_two_layers {
-                report = (2, double);
+                report = Report { layers: 2, ..double };
             }
         }
-        d.layers = report.0;
-        d.quality.learn(measured, &report.1, adaptation, &config.cqi);
+        d.quality.learn(measured, &report, adaptation, &config.cqi);
         d.stats.reports += 1;
-        d.stats.cqi_sum += u64::from(report.1.wideband.index());
+        d.stats.cqi_sum += u64::from(report.wideband.index());
         self.work.row = scaled;
     }
 

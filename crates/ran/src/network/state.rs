@@ -67,8 +67,6 @@ pub(super) struct DownlinkUe {
     /// HARQ processes by code word; the second one exists where the transmission mode has two layers.
     pub harq: [Option<Box<Processes>>; 2],
     pub quality: Quality,
-    /// Layers that the newest report asks for.
-    pub layers: usize,
     pub average: Average,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
@@ -92,7 +90,6 @@ impl DownlinkUe {
         DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],
             quality: Quality::new(cell.olla()),
-            layers: 1,
             average: Average::default(),
             served: None,
             awake_until: Tti(0),
