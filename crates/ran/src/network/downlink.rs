@@ -141,7 +141,7 @@ impl RadioNetwork {
         work.backlogs.clear();
         work.failed.clear();
         active.retain(|&ue| self.downlink_wants(tti, cell, ue, &mut work));
-        let mut free = self.cells[cell].downlink.band.all();
+        let mut free = self.cells[cell].downlink.usable;
         let on_air = self.on_air.len();
         self.retransmit(now, tti, cell, &mut work, &mut free, out);
         self.gather_candidates(now, tti, cell, &mut work);
@@ -374,8 +374,9 @@ impl RadioNetwork {
 
     /// The cell uses `rbs` for `ue`.
     fn put_on_air(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
-        self.air.cell_transmits(tti, cell, rbs, 1.0);
-        let stats = &mut self.ues[ue].downlink.stats;
+        let d = &mut self.ues[ue].downlink;
+        self.air.cell_transmits(tti, cell, rbs, d.boost);
+        let stats = &mut d.stats;
         stats.ttis += 1;
         stats.resource_blocks += u64::from(rbs.len());
     }

@@ -56,7 +56,9 @@ impl RadioNetwork {
         let config = &c.config.downlink;
         let row = self.air.reference(measured, cell, ue, config.cqi.interference == CqiInterference::Data);
         let adaptation = &c.downlink.adaptation;
-        let (one, two) = (config.mimo.one_layer(), config.mimo.two_layers());
+        // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
+        let boost = self.ues[ue].downlink.boost;
+        let (one, two) = (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost));
         let mut scaled = std::mem::take(&mut self.work.row);
         let mut under = |gain: f32| {
             if gain == 1.0 {

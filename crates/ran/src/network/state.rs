@@ -56,7 +56,7 @@ impl Ue {
             drbs: Vec::new(),
             active: [false; 2],
             full_buffer: config.full_buffer,
-            downlink: DownlinkUe::new(id, cell, seed),
+            downlink: DownlinkUe::new(id, config, cell, seed),
         }
     }
 }
@@ -68,6 +68,8 @@ pub(super) struct DownlinkUe {
     pub harq: [Option<Box<Processes>>; 2],
     pub quality: Quality,
     pub average: Average,
+    /// Linear P_A.
+    pub boost: f32,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
     /// Discontinuous reception: awake before this TTI because of earlier assignments.
@@ -84,13 +86,14 @@ pub(super) struct DownlinkUe {
 pub(super) const DRAWS: u64 = 8;
 
 impl DownlinkUe {
-    fn new(id: UeId, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
+    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
         let draw = |of: u64| Draw::new(seed, Purpose::BlockError, RADIO | id.index() as u64 * DRAWS | of);
         let two = cell.mimo.two_layers().is_some();
         DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],
             quality: Quality::new(cell.olla()),
             average: Average::default(),
+            boost: lasthop_radio::linear(config.radio.p_a) as f32,
             served: None,
             awake_until: Tti(0),
             stats: LinkStats::default(),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::allocation::{Band, Groups, bits};
 use crate::config::{ConfigError, Warning, check};
+use crate::phy::lte::air::LOOK_BACK;
 
 /// What a UE reports about the downlink, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +78,11 @@ impl CqiConfig {
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check((1..=160).contains(&self.period), "period", "1 to 160 TTIs")?;
         check(self.delay <= 64, "delay", "0 to 64 TTIs")?;
+        check(
+            self.interference == CqiInterference::Reference || self.period + self.delay < LOOK_BACK,
+            "interference",
+            "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are forgotten",
+        )?;
         check(self.average > 0.0 && self.average <= 1.0, "average", "above 0 to 1 (1: only the newest report)")?;
         Ok(Vec::new())
     }
