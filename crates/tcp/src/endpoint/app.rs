@@ -69,6 +69,11 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
+    /// Octets written and not acknowledged (Linux' SIOCOUTQ).
+    pub fn unacknowledged(&self) -> u64 {
+        self.written.saturating_sub(self.una.max(1))
+    }
+
     /// The application has no more to send: a FIN follows the data. What the peer sends is still received.
     pub fn close(&mut self, now: Instant) {
         match self.state {
