@@ -113,5 +113,6 @@ def packetdrill(
     cc: str | None = None,
     verbose: bool = False,
 ) -> str:
-    """Runs packetdrill scripts, given as (name, text), in virtual time; returns JSON: `scripts`, each with `name`, `verdict`
-    ("passed", "failed", "not-applicable", "mistake"), `line`, `column`, `message`, `transcript`, and `categories`."""
+    """Runs packetdrill scripts, given as (name, text), in virtual time; returns JSON: `scripts`, each with `name`,
+    `verdict` ("passed", "failed", "not-applicable", "mistake"), `line`, `column`, `message`, `transcript`, and
+    `categories`."""

@@ -3,7 +3,7 @@
 //! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
 //! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
 
-use lasthop_tcp::{CcName, Config, HyStartKind, OptionError, Options, Profile};
+use lasthop_tcp::{CcName, Config, HyStartKind, Offload, OptionError, Options, Profile, WindowRule};
 use lasthop_units::{Bytes, Duration};
 
 /// What is asked of a run beside the script.
@@ -302,12 +302,19 @@ impl Settings {
             pacing: Some(self.paced),
             ..Options::default()
         };
-        options.resolve()
-    }
-
-    /// Tail loss probes are on (net.ipv4.tcp_early_retrans 3 or 4).
-    pub const fn loss_probes(&self) -> bool {
-        self.early_retrans >= 3
+        let mut config = options.resolve()?;
+        config.host.loss_probes = self.early_retrans >= 3;
+        if self.bsd {
+            config.host.window = WindowRule::AllRoom;
+        }
+        if profile == Profile::Linux6 && self.offload {
+            config.host.offload = Some(Offload {
+                segments_min: self.min_tso_segs,
+                window_divisor: self.tso_win_divisor,
+                ..Offload::LINUX
+            });
+        }
+        Ok(config)
     }
 }
 

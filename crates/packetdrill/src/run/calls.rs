@@ -1,6 +1,6 @@
 //! System calls.
 
-use lasthop_tcp::State;
+use lasthop_tcp::{State, WriteHint};
 use lasthop_units::{Duration, Instant};
 
 use super::options::SocketOptions;
@@ -237,8 +237,8 @@ impl World {
         more: bool,
         record: bool,
     ) -> u64 {
-        let _ = (options, more, record);
-        self.connections[i].endpoint.write(now, n)
+        let _ = options;
+        self.connections[i].endpoint.write_with(now, n, WriteHint { more, record_end: record })
     }
 
     fn close(&mut self, fd: i64) -> Step {
@@ -301,7 +301,13 @@ impl World {
         let Some(socket) = self.sockets.get_mut(&fd) else { return error("EBADF") };
         let options = &mut socket.options;
         match name.as_str() {
-            "TCP_NODELAY" => options.nodelay = value != 0,
+            "TCP_NODELAY" => {
+                options.nodelay = value != 0;
+                // Setting it anew pushes what a cork holds.
+                if let (Some(i), true) = (connection, options.nodelay) {
+                    self.connections[i].endpoint.set_nagle(self.now, false);
+                }
+            }
             "TCP_CORK" => options.cork = value != 0,
             "TCP_MAXSEG" => {
                 options.max_segment = u64::try_from(value).ok().filter(|v| (88..=32_767).contains(v))
@@ -333,7 +339,14 @@ impl World {
 
     /// Options that change a connection that is there already.
     fn apply(&mut self, i: usize, options: &SocketOptions) {
-        let _ = (i, options);
+        let now = self.now;
+        let endpoint = &mut self.connections[i].endpoint;
+        if endpoint.config().nagle == options.nodelay {
+            endpoint.set_nagle(now, !options.nodelay);
+        }
+        if endpoint.is_corked() != options.cork {
+            endpoint.set_cork(now, options.cork);
+        }
     }
 
     fn getsockopt(&mut self, a: &[Expr], fd: i64) -> Step {
