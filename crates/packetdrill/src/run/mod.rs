@@ -102,7 +102,7 @@ impl Window {
             return Ok(());
         }
         let expected = if self.from == self.to {
-            format!("{}", seconds(self.from))
+            seconds(self.from)
         } else {
             format!("{} to {}", seconds(self.from), seconds(self.to))
         };
