@@ -328,6 +328,6 @@ impl Endpoint {
 }
 
 /// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no value is 0.
-pub(super) fn timestamp(now: Instant) -> u32 {
+pub(crate) fn timestamp(now: Instant) -> u32 {
     (now.0 / 1_000_000 + 1) as u32
 }

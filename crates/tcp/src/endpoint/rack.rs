@@ -242,11 +242,8 @@ impl Endpoint {
 
     /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent again (tcp_ack_update_rtt).
     fn round_trip(&self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) -> Option<Duration> {
-        let sent = if g.resent_acked && !g.news && p.una_moved {
-            self.echoed_time(now, seg)
-        } else {
-            g.last_sent
-        };
+        let sent =
+            if g.resent_acked && !g.news && p.una_moved { self.echoed_time(now, seg) } else { g.last_sent };
         sent.map(|at| now.since(at))
     }
 
