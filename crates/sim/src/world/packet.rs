@@ -193,6 +193,7 @@ impl World {
         if end == f.data_end {
             f.reverse.received(packet.size);
         } else {
+            f.marked += u64::from(packet.ecn == lasthop_net::Ecn::Ce);
             self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
         match packet.payload {

@@ -51,7 +51,8 @@ impl World {
             return;
         }
         for hop in self.hops.ids() {
-            let inside = self.with_link(hop, |link, out| link.occupancy(now, out));
+            let (inside, marked) =
+                self.with_link(hop, |link, out| (link.occupancy(now, out), link.queue().marked()));
             let (name, table) = (&self.hops[hop].name, &mut self.probes.queues);
             let Some(table) = table else { return };
             table
@@ -60,6 +61,7 @@ impl World {
                 .name(name)
                 .u64(inside.queue_packets)
                 .u64(inside.queue_bytes)
+                .u64(marked)
                 .end();
         }
     }
