@@ -89,7 +89,6 @@ impl Connection {
             sack_permitted: p.sack_permitted,
             timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
             sack,
-            ..Segment::default()
         };
         let before = self.state();
         self.endpoint.handle_segment(now, &segment);

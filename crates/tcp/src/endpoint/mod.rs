@@ -18,6 +18,8 @@ mod timers;
 pub use info::{Counters, Info};
 pub use offload::WriteHint;
 
+pub(crate) use ack::timestamp;
+
 use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};
