@@ -28,6 +28,9 @@ impl Endpoint {
             self.ack.at_once();
             return;
         }
+        if seg.len > 0 {
+            self.last_data_at = now;
+        }
         let nxt = self.rcv_nxt;
         let data_end = start + i64::from(seg.len);
         if seg.flags.has(Flags::FIN) && data_end <= self.rcv_edge as i64 && data_end >= nxt as i64 {
@@ -100,6 +103,10 @@ impl Endpoint {
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
     pub(super) fn window_has_opened(&self) -> bool {
+        if self.config.host.window == WindowRule::Doubled {
+            let said = self.rcv_edge.saturating_sub(self.rcv_nxt);
+            return self.edge_possible().saturating_sub(self.rcv_nxt) >= (2 * said).max(1);
+        }
         let step = (self.config.receive_buffer / 2).min(u64::from(self.mss));
         self.edge_possible().saturating_sub(self.rcv_edge) >= step
     }
@@ -108,7 +115,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
         let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));
-        if self.config.host.window == WindowRule::AllRoom || self.window_has_opened() {
+        if self.config.host.window != WindowRule::Rfc9293 || self.window_has_opened() {
             // Only what the field can say is what the peer will know.
             let said = self.rcv_nxt + (field_for(self.edge_possible(), self.rcv_nxt) << shift);
             self.rcv_edge = self.rcv_edge.max(said);
