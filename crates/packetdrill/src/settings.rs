@@ -3,7 +3,7 @@
 //! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
 //! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
 
-use lasthop_tcp::{CcName, Config, HyStartKind, Offload, OptionError, Options, Profile, WindowRule};
+use lasthop_tcp::{AckRule, CcName, Config, HyStartKind, Offload, OptionError, Options, Profile, WindowRule};
 use lasthop_units::{Bytes, Duration};
 
 /// What is asked of a run beside the script.
@@ -304,6 +304,7 @@ impl Settings {
         config.host.loss_probes = self.early_retrans >= 3;
         if self.bsd {
             config.host.window = WindowRule::AllRoom;
+            config.host.acks = AckRule::Segments;
         }
         if profile == Profile::Linux6 {
             config.host.offload = Some(Offload {

@@ -2,8 +2,8 @@
 
 use lasthop_units::Instant;
 
-use super::{CloseReason, Endpoint, Event, WriteHint};
 use super::ack::timestamp;
+use super::{CloseReason, Endpoint, Event, WriteHint};
 use crate::segment::{Flags, Segment, Timestamps};
 use crate::state::{Input, State};
 
@@ -126,7 +126,9 @@ impl Endpoint {
                 ack: self.rcv_seq_of(self.rcv_nxt),
                 flags: Flags::RST | Flags::ACK,
                 // RFC 7323 section 3.2: "SHOULD be sent in an <RST> segment".
-                timestamps: self.timestamps.then(|| Timestamps { value: timestamp(now), echo: self.ts_recent }),
+                timestamps: self
+                    .timestamps
+                    .then(|| Timestamps { value: timestamp(now), echo: self.ts_recent }),
                 ..Segment::default()
             });
         }

@@ -270,9 +270,17 @@ impl Endpoint {
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
         let state = self.recovery.state();
+        // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
+        let in_any_order = g.news && self.rack.reordering > self.config.dup_threshold;
         let sample = AckSample {
             now,
-            acked: if p.una_moved { g.octets.max(1) } else { 0 },
+            acked: if p.una_moved {
+                g.octets.max(1)
+            } else if in_any_order {
+                g.octets
+            } else {
+                0
+            },
             delivered: u64::from(g.segments) * mss,
             total_delivered: self.delivered,
             lost: (self.rack.total_lost - p.lost_before) * mss,
@@ -286,7 +294,7 @@ impl Endpoint {
             rate,
             state,
             cwnd_limited: p.cwnd_limited,
-            may_grow: p.una_moved && !self.is_reducing(),
+            may_grow: (p.una_moved || in_any_order) && !self.is_reducing(),
             passed: p.passed,
             delivered_since_sent: g.delivered_since_sent(self.delivered),
             before: p.state_before,

@@ -238,10 +238,11 @@ impl Rack {
         if !once && rtt < s.min_rtt {
             return;
         }
+        // tcp_rack_advance: RACK.rtt is that of the segment looked at last, also when an older transmission is not newer
+        // news; the RFC would keep the newest's.
+        (self.rtt, self.advanced) = (rtt, true);
         if self.newest.is_none_or(|n| sent_after((s.at, s.end), n)) {
             self.newest = Some((s.at, s.end));
-            self.rtt = rtt;
-            self.advanced = true;
         }
     }
 
