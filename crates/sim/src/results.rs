@@ -79,7 +79,7 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         .flow
         .iter()
         .filter(|(_, f)| f.transport == crate::spec::Transport::Tcp)
-        .filter_map(|(name, f)| f.tcp.resolve().ok().map(|c| (name.clone(), json!(format!("{c:?}")))))
+        .filter_map(|(name, f)| f.tcp.resolve().ok().map(|c| (name.clone(), resolved_tcp(&c))))
         .collect();
     json!({
         "format": 1,
@@ -91,6 +91,20 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         "resolved_tcp": tcp,
         "tables": tables,
     })
+}
+
+/// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has them, quantities as text.
+fn resolved_tcp(config: &lasthop_tcp::Config) -> Value {
+    let value = |text: String| match text.as_str() {
+        "true" => json!(true),
+        "false" => json!(false),
+        _ => match text.parse::<f64>() {
+            Ok(n) if n.is_finite() && n.fract() == 0.0 && n.abs() < 9e15 => json!(n as i64),
+            Ok(n) if n.is_finite() => json!(n),
+            _ => json!(text),
+        },
+    };
+    Value::Object(lasthop_tcp::resolved(config).map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
 /// What a run left behind.
