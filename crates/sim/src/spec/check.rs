@@ -9,19 +9,20 @@ use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration};
 
 use super::{BearerSpec, FlowSpec, Spec, Transport};
-use crate::config::{Diagnostics, Document, suggest};
+use crate::config::{Diagnostics, Document, near_or_all, suggest};
+use crate::extensions::Extensions;
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
 
 /// Everything that can be said without running, into `found`.
-pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
     general(spec, doc, found);
     links(spec, doc, found);
     bearers(spec, doc, found);
     let nodes = nodes(spec);
     for (name, flow) in &spec.flow {
-        check_flow(name, flow, spec, &nodes, doc, found);
+        check_flow(name, flow, spec, &nodes, doc, extensions, found);
     }
     let flows: u64 = spec.flow.values().map(|f| u64::from(f.count)).sum();
     if flows > MAX_FLOWS {
@@ -191,6 +192,7 @@ fn check_flow(
     spec: &Spec,
     nodes: &BTreeSet<&str>,
     doc: &Document,
+    extensions: &Extensions,
     found: &mut Diagnostics,
 ) {
     let path = format!("flow.{}", crate::config::dotted([name]));
@@ -233,9 +235,7 @@ fn check_flow(
     }
     match flow.transport {
         Transport::Tcp => {
-            if let Err(e) = flow.tcp.resolve() {
-                found.push(doc.error_at(&format!("{path}.tcp.{}", e.key), e.problem));
-            }
+            check_tcp(&flow.tcp, &format!("{path}.tcp"), doc, extensions, found);
         }
         Transport::Udp => {
             if doc.get(&format!("{path}.tcp")).is_some() {
@@ -248,6 +248,22 @@ fn check_flow(
                 );
             }
         }
+    }
+}
+
+/// The options of one end, or of both.
+fn check_tcp(
+    options: &lasthop_tcp::Options,
+    path: &str,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
+    if let Err(e) = options.resolve_with(extensions.controls()) {
+        let what = if e.key == "cc" { "names" } else { "parameters" };
+        let word = e.problem.split(['"', '`']).nth_back(1).unwrap_or_default();
+        let help = (!e.known.is_empty()).then(|| near_or_all(word, what, &e.known));
+        found.push(doc.error_at(&format!("{path}.{}", e.key), e.problem.as_str()).help_opt(help));
     }
 }
 

@@ -6,11 +6,12 @@ use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
 use lasthop_net::{FlowMonitor, PipeOut};
 use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
-use lasthop_tcp::Endpoint;
+use lasthop_tcp::cc::Place;
+use lasthop_tcp::{Endpoint, Options};
 use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, Seq};
 
 use super::bearer::BearerHop;
-use super::event::{Event, Wake};
+use super::event::{End, Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::packet::Hop;
@@ -25,7 +26,7 @@ impl World {
     /// The world of `scenario`, its first events waiting.
     ///
     /// # Errors
-    /// A table that cannot be opened for writing.
+    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made.
     pub fn build(scenario: &Scenario, sink: &Sink) -> Result<World, Error> {
         let spec = scenario.spec();
         let mut builder = Builder { seed: spec.scenario.seed, ..Builder::default() };
@@ -38,7 +39,7 @@ impl World {
             builder.add_bearer(name, bearer);
         }
         for (name, flow) in &spec.flow {
-            builder.add_flows(name, flow);
+            builder.add_flows(scenario, name, flow)?;
         }
         let routes = routes(builder.nodes.len(), &builder.edges);
         let end = Instant::ZERO + spec.scenario.duration;
@@ -56,6 +57,7 @@ impl World {
             flows: builder.flows,
             changes: Vec::new(),
             progress: None,
+            fault: None,
             probes: Probes::open(spec, sink)?,
             pipe_output: PipeOut::default(),
             hop_output: PipeOut::default(),
@@ -154,7 +156,7 @@ impl Builder {
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }
 
-    fn add_flows(&mut self, group: &str, spec: &FlowSpec) {
+    fn add_flows(&mut self, scenario: &Scenario, group: &str, spec: &FlowSpec) -> Result<(), Error> {
         let nodes = [self.node(&spec.from), self.node(&spec.to)];
         for i in 0..spec.count {
             let name = if spec.count == 1 { group.to_owned() } else { format!("{group}-{}", i + 1) };
@@ -163,20 +165,27 @@ impl Builder {
             let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
             let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
             let transport = match spec.transport {
-                crate::spec::Transport::Tcp => sockets(spec, isn),
+                crate::spec::Transport::Tcp => sockets(scenario, &name, &spec.tcp, isn)?,
                 crate::spec::Transport::Udp => Transport::Udp,
             };
             let id = self.flows.push(Flow::new(&name, group, nodes, app, transport, isn));
             let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(u64::from(i));
             self.starts.push((id, group.to_owned(), start));
         }
+        Ok(())
     }
 }
 
 /// Both endpoints of a TCP flow.
-fn sockets(spec: &FlowSpec, isn: [Seq; 2]) -> Transport {
+fn sockets(scenario: &Scenario, name: &str, options: &Options, isn: [Seq; 2]) -> Result<Transport, Error> {
     // The scenario's check has resolved these options already: they are right.
-    let config = spec.tcp.resolve().unwrap_or_else(|e| unreachable!("checked before: {e}"));
-    let socket = |isn| Socket { endpoint: Endpoint::new(config, isn), wake: Wake::default(), told: 0 };
-    Transport::Tcp(Box::new(isn.map(socket)))
+    let controls = scenario.extensions().controls();
+    let config = options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
+    let socket = |end: End| {
+        let place = Place { flow: name, opener: end == End::A };
+        let cc = controls.build(&config, &options.cc_parameters, place).map_err(Error::Policy)?;
+        let endpoint = Endpoint::with_control(config, cc, isn[end as usize]);
+        Ok::<_, Error>(Socket { endpoint, wake: Wake::default(), told: 0 })
+    };
+    Ok(Transport::Tcp(Box::new([socket(End::A)?, socket(End::B)?])))
 }
