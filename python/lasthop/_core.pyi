@@ -200,9 +200,7 @@ class Scenario:
     """A parsed and checked scenario. Immutable."""
 
     @staticmethod
-    def load(
-        path: str | PathLike[str], set: Sequence[str] = ..., cc: Sequence[OwnControl] = ...
-    ) -> Scenario: ...
+    def load(path: str | PathLike[str], set: Sequence[str] = ..., cc: Sequence[OwnControl] = ...) -> Scenario: ...
     @staticmethod
     def parse(
         text: str,

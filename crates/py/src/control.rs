@@ -265,7 +265,8 @@ struct PyControl {
 impl PyControl {
     fn make(py: Python<'_>, make: &Py<PyAny>, setup: &Setup<'_>) -> Result<PyControl, Fault> {
         let flow = setup.place.flow;
-        let fail = |e: PyErr| fault(py, &format!("the congestion control of flow `{flow}` cannot be made"), e);
+        let fail =
+            |e: PyErr| fault(py, &format!("the congestion control of flow `{flow}` cannot be made"), e);
         let kwargs = PyDict::new(py);
         for (name, value) in setup.given() {
             kwargs.set_item(name, value).map_err(fail)?;

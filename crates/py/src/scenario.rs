@@ -32,7 +32,9 @@ impl Scenario {
         cc: Vec<OwnControl>,
     ) -> PyResult<Self> {
         let base = base_dir.unwrap_or_default();
-        lasthop_sim::Scenario::parse_with(text, name, &base, &set, &extensions(cc)?).map(Scenario).map_err(|e| raise(&e))
+        lasthop_sim::Scenario::parse_with(text, name, &base, &set, &extensions(cc)?)
+            .map(Scenario)
+            .map_err(|e| raise(&e))
     }
 
     #[getter]

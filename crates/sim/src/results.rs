@@ -79,7 +79,12 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         .flow
         .iter()
         .filter(|(_, f)| f.transport == crate::spec::Transport::Tcp)
-        .filter_map(|(name, f)| f.tcp.resolve_with(scenario.extensions().controls()).ok().map(|c| (name.clone(), json!(format!("{c:?}")))))
+        .filter_map(|(name, f)| {
+            f.tcp
+                .resolve_with(scenario.extensions().controls())
+                .ok()
+                .map(|c| (name.clone(), json!(format!("{c:?}"))))
+        })
         .collect();
     let own: serde_json::Map<String, Value> =
         scenario.own_policies().into_iter().map(|(name, version)| (name, json!(version))).collect();

@@ -196,7 +196,11 @@ impl Options {
         {
             let own = controls.iter().map(|d| d.name());
             let known = ALGORITHMS.iter().map(|a| a.name).chain(own).map(str::to_owned).collect();
-            return Err(OptionError { key: "cc", problem: format!("unknown name \"{}\"", name.as_str()), known });
+            return Err(OptionError {
+                key: "cc",
+                problem: format!("unknown name \"{}\"", name.as_str()),
+                known,
+            });
         }
         match controls.unknown_parameter(cc, &self.cc_parameters) {
             None => Ok(()),

@@ -58,9 +58,9 @@ pub use westwood::Westwood;
 pub use window::{Round, Window};
 pub use yeah::Yeah;
 
-use lasthop_units::{Bitrate, Duration, Instant};
 use crate::config::{Config, VegasReading};
 use crate::recovery::CaState;
+use lasthop_units::{Bitrate, Duration, Instant};
 
 /// How fast data was delivered between two moments of a connection (the delivery-rate estimate that BBR rests on).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
