@@ -123,6 +123,7 @@ def _queues(n: int) -> pa.Table:
             "queue": ["wired.forward"] * n + ["wired.reverse"] * n,
             "packets": np.r_[full, 0 * full],
             "bytes": np.r_[full * 1500, 0 * full],
+            "marked": np.r_[0 * full, 0 * full],
         }
     )
 

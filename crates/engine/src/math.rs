@@ -43,6 +43,10 @@ pub fn erfc(x: f64) -> f64 {
 pub fn sqrt(x: f64) -> f64 {
     x.sqrt()
 }
+/// The least whole number not below `x`.
+pub fn ceil(x: f64) -> f64 {
+    libm::ceil(x)
+}
 /// Decibels of a linear ratio.
 pub fn db(ratio: f64) -> f64 {
     10.0 * log10(ratio)

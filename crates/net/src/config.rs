@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::trace::Trace;
 use crate::trace_link::{Playback, TraceEnd};
 use crate::wire::WireModel;
-use crate::{Link, Pipe, QueueConfig, TraceLink};
+use crate::{Link, Pipe, QueueConfig, Site, TraceLink};
 
 /// One direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,9 @@ impl DirectionConfig {
                 "means something only with a trace: remove it or add `trace`".to_owned(),
             ));
         }
+        if let Err((key, problem)) = self.queue.validate() {
+            return Err(("queue", format!("`{key}` {problem}")));
+        }
         match self.opportunity {
             Some(o) if !(1..=1_000_000).contains(&o.0) => {
                 Err(("opportunity", format!("{o} is out of range: an opportunity has 1 B to 1 MB")))
@@ -80,11 +83,13 @@ impl DirectionConfig {
     /// The link, with draws of its own (`seed`, `entity`). `trace` is what [`DirectionConfig::trace`] names; without
     /// one the link is a pipe.
     pub fn build(&self, trace: Option<Arc<Trace>>, seed: u64, entity: u64) -> Link {
-        let queue = self.queue.build();
+        let opportunity = self.opportunity.map_or(Playback::default().opportunity, |o| o.0 as u32);
+        let mean = |t: &Arc<Trace>| Bitrate((t.stats(opportunity).mean_mbps * 1e6) as u64);
+        let site = Site { seed, entity, rate: trace.as_ref().map(mean).or(self.rate) };
+        let queue = self.queue.build(&site);
         match trace {
             None => Link::Pipe(Pipe::new(self.rate, queue, self.wire(), seed, entity)),
             Some(trace) => {
-                let opportunity = self.opportunity.map_or(Playback::default().opportunity, |o| o.0 as u32);
                 let playback = Playback { opportunity, end: self.trace_end, offset: self.trace_offset };
                 Link::Trace(TraceLink::new(trace, playback, queue, self.wire(), seed, entity))
             }

@@ -25,11 +25,16 @@ mod tests;
 
 pub use app::{App, AppConfig};
 pub use config::DirectionConfig;
+pub use lasthop_units::Ecn;
 pub use link::Link;
 pub use monitor::{FlowMonitor, FlowStats, jain};
-pub use packet::{DropCause, Dropped, Ecn, Item, Packet, PipeOut};
+pub use packet::{DropCause, Dropped, Item, Packet, PipeOut};
 pub use pipe::{Account, Occupancy, Pipe};
-pub use queue::{DropTailConfig, Fifo, HeadDropConfig, InfiniteConfig, Limit, QUEUES, Queue, QueueConfig};
+pub use queue::aqm;
+pub use queue::{
+    CodelConfig, DropTailConfig, DualPi2Config, Fifo, FqCodelConfig, HeadDropConfig, InfiniteConfig, Limit,
+    PieConfig, QUEUES, Queue, QueueConfig, RedConfig, Scheduler, Site,
+};
 pub use registry::{Entry, Parameter, UnknownName};
 pub use trace_link::{Playback, TraceEnd, TraceLink};
 pub use wire::WireModel;

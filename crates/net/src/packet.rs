@@ -2,43 +2,9 @@
 
 use std::fmt;
 
-use lasthop_units::{FlowId, Instant, NodeId, PacketId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use lasthop_units::{Ecn, FlowId, Instant, NodeId, PacketId};
 
 use crate::ipv4::{Fragment, Whole};
-
-/// The ECN codepoint of the IP header (RFC 3168 §5), with its two bits as value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable transport: congestion can only be told by dropping.
-    #[default]
-    NotEct = 0,
-    /// ECN-capable, ECT(1): low-latency service (RFC 9331).
-    Ect1 = 1,
-    /// ECN-capable, ECT(0).
-    Ect0 = 2,
-    /// Congestion experienced.
-    Ce = 3,
-}
-
-impl Ecn {
-    /// The codepoint of the two low bits of `bits`.
-    pub const fn from_bits(bits: u8) -> Ecn {
-        match bits & 3 {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
-    }
-    /// True if a queue may mark instead of dropping.
-    pub const fn is_capable(self) -> bool {
-        !matches!(self, Ecn::NotEct)
-    }
-}
 
 /// An IPv4 packet. The bytes do not exist; a capture makes them from `payload` when it is asked to.
 ///
@@ -97,7 +63,7 @@ pub struct Item {
     pub id: PacketId,
     /// Total length of the IP packet [bytes].
     pub size: u32,
-    /// The flow, for fair queueing.
+    /// The flow: stands for the 5-tuple that fair queueing hashes.
     pub flow: FlowId,
     /// ECN codepoint; an AQM may set it to [`Ecn::Ce`].
     pub ecn: Ecn,
@@ -225,13 +191,5 @@ mod tests {
         assert_eq!(parts.iter().map(|p| p.size).collect::<Vec<_>>(), [1500, 1500, 40]);
         parts[0].make_whole(Whole { size: 3000, ecn: Ecn::Ect0 });
         assert_eq!(parts[0], packet);
-    }
-
-    #[test]
-    fn ecn_is_its_two_bits() {
-        for bits in 0..4 {
-            assert_eq!(Ecn::from_bits(bits) as u8, bits);
-        }
-        assert!(!Ecn::NotEct.is_capable() && Ecn::Ce.is_capable());
     }
 }

@@ -77,9 +77,13 @@ impl Pipe {
         self.account.packets_in += 1;
         self.account.bytes_in += u64::from(item.size);
         let stopped = self.rate == Some(Bitrate(0));
-        if self.free_at <= now && !stopped && self.queue.is_empty() && self.queue.may_be_bypassed() {
+        let idle = self.free_at <= now && !stopped && self.queue.is_empty();
+        if idle && self.queue.may_be_bypassed() {
             self.serve(now, Item { enqueued: now, ..item });
         } else {
+            if idle {
+                self.queue.found_empty();
+            }
             self.queue.enqueue(now, item, &mut out.dropped);
             if self.free_at <= now {
                 self.free_at = now;

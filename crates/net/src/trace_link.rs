@@ -150,6 +150,7 @@ impl TraceLink {
         let until = self.trace_ns(now);
         while !self.cursor.finished && self.next_ns() <= until {
             if self.partial.is_none() && self.queue.is_empty() {
+                self.queue.found_empty();
                 return self.lose_until(until);
             }
             self.use_slot(out);

@@ -174,7 +174,7 @@ impl From<&cc::AckSample> for AckSample {
             dup_acks: a.dup_acks,
             cwnd_limited: a.cwnd_limited,
             may_grow: a.may_grow,
-            after_timeout: a.after_timeout,
+            after_timeout: a.after_timeout(),
         }
     }
 }

@@ -11,6 +11,7 @@
 mod bearer;
 mod config;
 pub mod mac;
+pub mod network;
 pub mod pdcp;
 pub mod phy;
 pub mod rlc;

@@ -36,7 +36,7 @@ fn mistakes_are_told_with_line_and_column() {
         ("rate = '1 Mbit/s'", "mtu = '67 B'", "bad.toml:6:", "68 B"),
         ("rate = '1 Mbit/s'", "trace = 'none'", "bad.toml:6:", "none"),
         ("rate = '1 Mbit/s'", "rate = '1 Mbit/s'\ntrace = 'none'", "bad.toml:7:", "exclude"),
-        ("rate = '1 Mbit/s'", "queue = 'red'", "bad.toml:6:", "droptail"),
+        ("rate = '1 Mbit/s'", "queue = 'drop'", "bad.toml:6:", "droptail"),
         ("to = 'b'", "to = 'c'", "bad.toml:9:", "`c`"),
         ("to = 'b'", "to = 'a'", "bad.toml:9:", "two different"),
         ("to = 'b'", "to = 'b'\ncount = 0", "bad.toml:10:", "no flow"),

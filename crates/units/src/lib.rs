@@ -4,12 +4,14 @@
 //! milliseconds and dB never meet linear ratios by accident. In scenario files a quantity is a string with its
 //! unit (`"10 ms"`, `"20 MHz"`); a bare number is refused with the remedy.
 
+mod ecn;
 mod ids;
 mod quantity;
 mod rate;
 mod seq;
 mod time;
 
+pub use ecn::Ecn;
 pub use ids::{AppId, BearerId, CellId, FlowId, HopId, Id, IndexVec, NodeId, PacketId, SocketId, UeId};
 pub use quantity::{Bytes, Db, Dbm, Hertz, Metres, Ratio, Speed, UnitError};
 pub use rate::Bitrate;

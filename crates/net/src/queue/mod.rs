@@ -8,28 +8,50 @@
 //! A queue holds **waiting** packets only. The packet being serialised has left it and counts against no limit
 //! (the habit of ns-2, ns-3 and Linux; so a limit of zero packets is a link without a buffer, not a dead one).
 
+pub mod aqm;
 mod config;
+mod dualpi2;
 mod fifo;
+mod fq_codel;
 
-pub use config::{DropTailConfig, HeadDropConfig, InfiniteConfig, QUEUES, QueueConfig};
+pub use config::{
+    CodelConfig, DropTailConfig, DualPi2Config, FqCodelConfig, HeadDropConfig, InfiniteConfig, PieConfig,
+    QUEUES, QueueConfig, RedConfig, Scheduler, Site,
+};
 pub use fifo::{Fifo, Limit};
 
 use lasthop_units::Instant;
 
-use crate::{DropCause, Dropped, Item};
+use crate::{DropCause, Dropped, Ecn, Item};
+use aqm::{Aqm, Backlog, Sight, Verdict};
+use dualpi2::DualPi2;
+use fq_codel::FqCodel;
 
 /// A queue of one of the kinds in [`QUEUES`].
 #[derive(Clone, Debug)]
 pub struct Queue {
     policy: Policy,
+    /// Packets that it has marked.
+    marked: u64,
     account: Account,
 }
 
-/// What differs between queues. An AQM is one more variant with its own state.
+/// What differs between queues.
 #[derive(Clone, Debug)]
 enum Policy {
     DropTail { fifo: Fifo, limit: Limit },
     HeadDrop { fifo: Fifo, limit: Limit },
+    Managed(Box<Managed>),
+    FqCodel(Box<FqCodel>),
+    DualPi2(Box<DualPi2>),
+}
+
+/// One queue under an AQM.
+#[derive(Clone, Debug)]
+struct Managed {
+    fifo: Fifo,
+    limit: Limit,
+    aqm: Aqm,
 }
 
 /// Debug account: everything that went in is out, dropped or inside.
@@ -44,12 +66,31 @@ struct Account {
 impl Queue {
     /// Drops what arrives when it is full.
     pub fn drop_tail(limit: Limit) -> Queue {
-        Queue { policy: Policy::DropTail { fifo: Fifo::default(), limit }, account: Account::default() }
+        Queue::of(Policy::DropTail { fifo: Fifo::default(), limit })
     }
 
     /// Drops the oldest to make room for what arrives: the sender hears of it one queueing delay sooner.
     pub fn head_drop(limit: Limit) -> Queue {
-        Queue { policy: Policy::HeadDrop { fifo: Fifo::default(), limit }, account: Account::default() }
+        Queue::of(Policy::HeadDrop { fifo: Fifo::default(), limit })
+    }
+
+    /// One queue under an active queue management.
+    pub fn managed(limit: Limit, aqm: Aqm) -> Queue {
+        Queue::of(Policy::Managed(Box::new(Managed { fifo: Fifo::default(), limit, aqm })))
+    }
+
+    /// Flow queues with CoDel on each.
+    pub fn fq_codel(config: &FqCodelConfig, site: &Site) -> Queue {
+        Queue::of(Policy::FqCodel(Box::new(FqCodel::new(config, site))))
+    }
+
+    /// A queue for L4S and one for Classic traffic.
+    pub fn dualpi2(config: &DualPi2Config) -> Queue {
+        Queue::of(Policy::DualPi2(Box::new(DualPi2::new(config))))
+    }
+
+    fn of(policy: Policy) -> Queue {
+        Queue { policy, marked: 0, account: Account::default() }
     }
 
     /// Takes `item` in, or drops it or others into `drops`. Sets `item.enqueued` to `now`.
@@ -66,18 +107,22 @@ impl Queue {
                 }
             }
             Policy::HeadDrop { fifo, limit } => enqueue_dropping_head(fifo, limit, now, item, drops),
+            Policy::Managed(q) => q.enqueue(now, item, drops, &mut self.marked),
+            Policy::FqCodel(q) => q.enqueue(now, item, drops),
+            Policy::DualPi2(q) => q.enqueue(now, item, drops),
         }
         self.note(Some(&item), None, &drops[before..]);
     }
 
     /// The next item, after dropping into `drops` what the policy drops before it.
     #[inline]
-    #[expect(clippy::ptr_arg, reason = "an AQM drops here")]
     pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>) -> Option<Item> {
-        let _ = now; // moments matter to AQMs only
         let before = drops.len();
         let item = match &mut self.policy {
             Policy::DropTail { fifo, .. } | Policy::HeadDrop { fifo, .. } => fifo.pop(),
+            Policy::Managed(q) => q.dequeue(now, drops, &mut self.marked),
+            Policy::FqCodel(q) => q.dequeue(now, drops, &mut self.marked),
+            Policy::DualPi2(q) => q.dequeue(now, drops, &mut self.marked),
         };
         self.note(None, item.as_ref(), &drops[before..]);
         item
@@ -88,7 +133,21 @@ impl Queue {
     pub(crate) fn may_be_bypassed(&self) -> bool {
         match &self.policy {
             Policy::DropTail { .. } | Policy::HeadDrop { .. } => true,
+            Policy::Managed(_) | Policy::FqCodel(_) | Policy::DualPi2(_) => false,
         }
+    }
+
+    /// The server looked for an item, found none and went idle.
+    #[inline]
+    pub(crate) fn found_empty(&mut self) {
+        if let Policy::FqCodel(q) = &mut self.policy {
+            q.found_empty();
+        }
+    }
+
+    /// Packets marked (ECN) so far.
+    pub const fn marked(&self) -> u64 {
+        self.marked
     }
 
     /// Packets waiting.
@@ -96,6 +155,9 @@ impl Queue {
     pub fn packets(&self) -> usize {
         match &self.policy {
             Policy::DropTail { fifo, .. } | Policy::HeadDrop { fifo, .. } => fifo.packets(),
+            Policy::Managed(q) => q.fifo.packets(),
+            Policy::FqCodel(q) => q.packets(),
+            Policy::DualPi2(q) => q.packets(),
         }
     }
 
@@ -103,6 +165,9 @@ impl Queue {
     pub fn bytes(&self) -> u64 {
         match &self.policy {
             Policy::DropTail { fifo, .. } | Policy::HeadDrop { fifo, .. } => fifo.bytes(),
+            Policy::Managed(q) => q.fifo.bytes(),
+            Policy::FqCodel(q) => q.bytes(),
+            Policy::DualPi2(q) => q.bytes(),
         }
     }
 
@@ -116,6 +181,9 @@ impl Queue {
     pub fn limit(&self) -> Limit {
         match &self.policy {
             Policy::DropTail { limit, .. } | Policy::HeadDrop { limit, .. } => *limit,
+            Policy::Managed(q) => q.limit,
+            Policy::FqCodel(q) => q.limit,
+            Policy::DualPi2(q) => q.limit,
         }
     }
 
@@ -124,6 +192,9 @@ impl Queue {
     pub fn set_limit(&mut self, new: Limit) {
         match &mut self.policy {
             Policy::DropTail { limit, .. } | Policy::HeadDrop { limit, .. } => *limit = new,
+            Policy::Managed(q) => q.limit = new,
+            Policy::FqCodel(q) => q.limit = new,
+            Policy::DualPi2(q) => q.limit = new,
         }
     }
 
@@ -145,6 +216,50 @@ impl Queue {
             assert_eq!(bytes_in, bytes_gone + self.bytes(), "bytes in = gone + inside");
         }
     }
+}
+
+impl Managed {
+    /// The AQM sees each arrival, also one that does not fit.
+    fn enqueue(&mut self, now: Instant, mut item: Item, drops: &mut Vec<Dropped>, marked: &mut u64) {
+        match self.aqm.arrives(now, sight(&item), backlog(&self.fifo)) {
+            Verdict::Pass => {}
+            Verdict::Mark => mark(&mut item, marked),
+            Verdict::Drop => return drops.push(Dropped { at: now, item, cause: DropCause::Aqm }),
+        }
+        if self.fifo.fits(&item, &self.limit) {
+            self.fifo.push(item);
+        } else {
+            drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
+        loop {
+            let mut item = self.fifo.pop()?;
+            match self.aqm.leaves(now, sight(&item), item.enqueued, backlog(&self.fifo)) {
+                Verdict::Pass => return Some(item),
+                Verdict::Mark => {
+                    mark(&mut item, marked);
+                    return Some(item);
+                }
+                Verdict::Drop => drops.push(Dropped { at: now, item, cause: DropCause::Aqm }),
+            }
+        }
+    }
+}
+
+const fn sight(item: &Item) -> Sight {
+    Sight { size: item.size, ecn: item.ecn }
+}
+
+fn backlog(fifo: &Fifo) -> Backlog {
+    Backlog { packets: fifo.packets() as u64, bytes: fifo.bytes() }
+}
+
+/// Congestion experienced; counts a packet once.
+fn mark(item: &mut Item, marked: &mut u64) {
+    *marked += u64::from(item.ecn != Ecn::Ce);
+    item.ecn = Ecn::Ce;
 }
 
 fn enqueue_dropping_head(fifo: &mut Fifo, limit: &Limit, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
@@ -221,14 +336,15 @@ mod tests {
             ops in proptest::collection::vec((any::<bool>(), 1u32..2_000), 0..200),
             packets in proptest::option::of(0u32..10),
             bytes in proptest::option::of(0u64..5_000),
-            head in any::<bool>(),
+            kind in 0..QUEUES.len(),
         ) {
             let limit = Limit { packets, bytes };
-            let mut q = if head { Queue::head_drop(limit) } else { Queue::drop_tail(limit) };
+            let mut q = QUEUES[kind].name.parse::<QueueConfig>().unwrap().build(&Site::default());
+            q.set_limit(limit);
             let (mut drops, mut last, mut n) = (Vec::new(), 0, 0);
             for (enqueue, size) in ops {
                 if enqueue {
-                    n += 1;
+                    n += 1_000_000;
                     q.enqueue(Instant(n), item(0, size), &mut drops);
                 } else if let Some(item) = q.dequeue(Instant(n), &mut drops) {
                     prop_assert!(item.enqueued > Instant(last));

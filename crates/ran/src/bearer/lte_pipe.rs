@@ -142,21 +142,7 @@ impl LtePipe {
     }
     /// Counters of the RLC entity of an end, under the names that all radios share.
     pub fn rlc_stats(&self, end: End) -> RlcStats {
-        let (rlc, s) = (self.layers.rlc(end), self.layers.rlc(end).stats());
-        let backlog = rlc.backlog();
-        RlcStats {
-            queue_sdus: u64::from(backlog.packets),
-            queue_bytes: backlog.bytes,
-            sdus_in: s.sdus_in,
-            sdus_out: s.sdus_out,
-            sdus_discarded: s.sdus_dropped + s.sdus_discarded,
-            pdus_new: s.pdus_new,
-            pdus_retx: s.pdus_retx,
-            status_pdus: s.status_sent,
-            polls: s.polls,
-            window_used: u64::from(rlc.window_used()),
-            resets: s.reestablishments,
-        }
+        self.layers.rlc_stats(end)
     }
 
     /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.

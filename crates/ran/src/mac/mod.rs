@@ -1,6 +1,8 @@
 //! MAC of dedicated channels: the transport format. A dedicated logical channel on a dedicated transport channel
 //! has no MAC header (TS 25.321 clause 9.2.1), so a transport block is an RLC PDU.
 
+pub mod lte;
+
 use lasthop_units::{Bitrate, Bytes, Duration};
 
 /// How many blocks of which size go into a TTI (TS 25.302 clause 7).

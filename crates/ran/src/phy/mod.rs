@@ -1,3 +1,4 @@
 //! PHY: the channels on which MAC puts its blocks.
 
 pub mod dch;
+pub mod lte;

@@ -35,7 +35,7 @@ impl Probes {
             false => Ok(None),
         };
         let o = &spec.output;
-        let radio = o.radio && !spec.bearer.is_empty();
+        let radio = o.radio && !(spec.bearer.is_empty() && spec.ue.is_empty());
         Ok(Probes {
             tcp: wanted(o.tcp != TcpSampling::Off, &tables::TCP)?,
             packets: wanted(o.packets, &tables::PACKETS)?,

@@ -56,6 +56,7 @@ pub static FLOWS: TableDef = TableDef {
         ),
         col("lost_dropped", K::U64, "packets", "dropped for a named cause (fragments count singly)"),
         col("lost_retransmitted", K::U64, "packets", "sent again by the transport"),
+        col("rx_marked", K::U64, "packets", "of the received: with congestion experienced (ECN CE)"),
         opt("retransmits", K::U64, "segments", "segments that the sender sent again"),
         opt("timeouts", K::U64, "", "expiries of the sender's retransmission timer"),
         opt("fast_retransmits", K::U64, "", "fast retransmissions that began a recovery"),
@@ -174,6 +175,7 @@ pub static QUEUES: TableDef = TableDef {
         col("queue", K::Name, "", "`<link>.forward` or `<link>.reverse`"),
         col("packets", K::U64, "packets", "packets waiting"),
         col("bytes", K::U64, "B", "IP bytes waiting"),
+        col("marked", K::U64, "packets", "packets marked with congestion experienced (ECN) since the start"),
     ],
 };
 

@@ -64,6 +64,7 @@ impl World {
                 .u64(m.lost_undelivered())
                 .u64(m.lost_dropped())
                 .u64(m.lost_retransmitted())
+                .u64(f.marked)
                 .opt_u64(counter(|s| s.counters().retransmitted_segments))
                 .opt_u64(counter(|s| s.counters().timeouts))
                 .opt_u64(counter(|s| s.counters().fast_retransmits))

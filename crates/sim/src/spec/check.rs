@@ -1,14 +1,14 @@
 //! What the keys mean together: names that must exist, ranges, combinations that cannot work, and traps that can
 //! but probably were not meant.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration};
 
-use super::{BearerSpec, FlowSpec, Spec, Transport};
+use super::{FlowSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, near_or_all, suggest};
 use crate::extensions::Extensions;
 
@@ -20,11 +20,13 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     general(spec, doc, found);
     links(spec, doc, found);
     bearers(spec, doc, found);
-    let nodes = nodes(spec);
+    super::cellular_check::check(spec, doc, found);
+    let map = Map::of(spec);
     for (name, flow) in &spec.flow {
-        check_flow(name, flow, spec, &nodes, doc, extensions, found);
+        check_flow(name, flow, spec, &map, doc, extensions, found);
     }
-    let flows: u64 = spec.flow.values().map(|f| u64::from(f.count)).sum();
+    let pairs = |f: &FlowSpec| (spec.members(&f.from).len() * spec.members(&f.to).len()) as u64;
+    let flows: u64 = spec.flow.values().map(|f| pairs(f).saturating_mul(f.count.into())).sum();
     if flows > MAX_FLOWS {
         found.push(
             doc.error_at("flow", format!("{flows} flows: at most {MAX_FLOWS} fit in a run"))
@@ -87,7 +89,7 @@ const MIN_MTU: Bytes = Bytes(68);
 /// The total length field of IPv4 has 16 bits.
 const MAX_MTU: Bytes = Bytes(65_535);
 
-fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diagnostics) {
+pub(super) fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diagnostics) {
     if mtu < MIN_MTU || mtu > MAX_MTU {
         found.push(doc.error_at(path, format!("an IPv4 link takes {MIN_MTU} to {MAX_MTU}, not {mtu}")));
     }
@@ -98,6 +100,10 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let path = format!("link.{}", crate::config::dotted([name]));
         check_ends(&link.between, &format!("{path}.between"), doc, found);
         check_mtu(link.mtu, &format!("{path}.mtu"), doc, found);
+        if link.overhead > Bytes(1000) {
+            let told = format!("a tunnel adds some tens of bytes, not {}", link.overhead);
+            found.push(doc.error_at(&format!("{path}.overhead"), told).help("at most \"1000 B\""));
+        }
         let own = [
             (path.clone(), link.rate.is_some() && link.trace.is_some()),
             (
@@ -159,30 +165,67 @@ fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Every node that a link or bearer names.
-pub fn nodes(spec: &Spec) -> BTreeSet<&str> {
-    let links = spec.link.values().flat_map(|l| &l.between);
-    let bearers = spec.bearer.values().flat_map(BearerSpec::between);
-    links.chain(bearers).map(String::as_str).collect()
+/// Which nodes there are, and which can reach each other: links, bearers and cells go both ways.
+struct Map {
+    /// The part of the network that each node belongs to.
+    part: BTreeMap<String, usize>,
 }
 
-/// Can `to` be reached from `from`? Links and bearers go both ways.
-fn connected(spec: &Spec, from: &str, to: &str) -> bool {
-    let links = spec.link.values().map(|l| &l.between);
-    let bearers = spec.bearer.values().map(BearerSpec::between);
-    let edges: Vec<&[String; 2]> = links.chain(bearers).collect();
-    let mut reached = BTreeSet::from([from]);
-    loop {
-        let before = reached.len();
-        for [a, b] in &edges {
-            if reached.contains(a.as_str()) || reached.contains(b.as_str()) {
-                reached.insert(a);
-                reached.insert(b);
+impl Map {
+    fn of(spec: &Spec) -> Map {
+        let mut edges: Vec<[String; 2]> = Vec::new();
+        edges.extend(spec.link.values().map(|l| l.between.clone()));
+        edges.extend(spec.bearer.values().map(|b| b.between().clone()));
+        let mut map = Map { part: BTreeMap::new() };
+        for name in spec.cell.keys() {
+            map.add(spec.cell_node(name));
+        }
+        for (name, ue) in &spec.ue {
+            for node in ue.nodes(name) {
+                map.add(&node);
+                if let Some(cell) = spec.serving(ue) {
+                    edges.push([spec.cell_node(cell).to_owned(), node]);
+                }
             }
         }
-        if reached.contains(to) || reached.len() == before {
-            return reached.contains(to);
+        let mut joined = UnionFind(Vec::new());
+        for [a, b] in &edges {
+            let (a, b) = (map.add(a), map.add(b));
+            joined.join(a, b);
         }
+        for part in map.part.values_mut() {
+            *part = joined.root(*part);
+        }
+        map
+    }
+
+    fn add(&mut self, node: &str) -> usize {
+        let next = self.part.len();
+        *self.part.entry(node.to_owned()).or_insert(next)
+    }
+
+    fn connected(&self, from: &str, to: &str) -> bool {
+        self.part.get(from) == self.part.get(to)
+    }
+}
+
+/// Disjoint sets of small numbers.
+struct UnionFind(Vec<usize>);
+
+impl UnionFind {
+    fn root(&mut self, mut i: usize) -> usize {
+        while self.0.len() <= i {
+            self.0.push(self.0.len());
+        }
+        while self.0[i] != i {
+            self.0[i] = self.0[self.0[i]];
+            i = self.0[i];
+        }
+        i
+    }
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[b] = a;
     }
 }
 
@@ -190,7 +233,7 @@ fn check_flow(
     name: &str,
     flow: &FlowSpec,
     spec: &Spec,
-    nodes: &BTreeSet<&str>,
+    map: &Map,
     doc: &Document,
     extensions: &Extensions,
     found: &mut Diagnostics,
@@ -198,24 +241,25 @@ fn check_flow(
     let path = format!("flow.{}", crate::config::dotted([name]));
     let mut known = true;
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
-        if !nodes.contains(node.as_str()) {
+        if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
             known = false;
-            let near = suggest(node, nodes.iter()).map(|n| format!("did you mean `{n}`?"));
+            let names = map.part.keys().chain(spec.ue.keys());
+            let near = suggest(node, names).map(|n| format!("did you mean `{n}`?"));
             found.push(
-                doc.error_at(&format!("{path}.{key}"), format!("no link or bearer names a node `{node}`"))
-                    .help_opt(near),
+                doc.error_at(
+                    &format!("{path}.{key}"),
+                    format!("no link, bearer, cell or UE is or names a node `{node}`"),
+                )
+                .help_opt(near),
             );
         }
     }
-    if flow.from == flow.to {
+    if pairs(spec, flow).any(|(a, b)| a == b) {
         found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
-    } else if known && !connected(spec, &flow.from, &flow.to) {
+    } else if let Some((from, to)) = pairs(spec, flow).find(|(a, b)| known && !map.connected(a, b)) {
         found.push(
-            doc.error_at(
-                &format!("{path}.to"),
-                format!("no way leads from `{}` to `{}`", flow.from, flow.to),
-            )
-            .help("add a link or bearer between their parts of the network"),
+            doc.error_at(&format!("{path}.to"), format!("no way leads from `{from}` to `{to}`"))
+                .help("add a link or bearer between their parts of the network"),
         );
     }
     if flow.count == 0 {
@@ -265,6 +309,14 @@ fn check_tcp(
         let help = (!e.known.is_empty()).then(|| near_or_all(word, what, &e.known));
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.problem.as_str()).help_opt(help));
     }
+}
+
+/// Every pair of ends of a flow.
+fn pairs(spec: &Spec, flow: &FlowSpec) -> impl Iterator<Item = (String, String)> {
+    let to = spec.members(&flow.to);
+    spec.members(&flow.from)
+        .into_iter()
+        .flat_map(move |a| to.clone().into_iter().map(move |b| (a.clone(), b)))
 }
 
 /// Reads every trace once.

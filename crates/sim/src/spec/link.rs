@@ -18,6 +18,10 @@ macro_rules! link_keys {
             /// Largest IP packet that the link takes; larger ones are fragmented (or dropped, with DF set).
             #[serde(default = "super::ethernet_mtu")]
             pub mtu: Bytes,
+            /// What a tunnel adds to every packet on this link, such as `"36 B"` for GTP-U on S1-U and X2 (IPv4 20 B,
+            /// UDP 8 B, GTP 8 B: TS 29.281 clause 5.1). Not counted against `mtu`.
+            #[serde(default)]
+            pub overhead: Bytes,
             $(
                 $(#[$doc])*
                 #[serde(default, skip_serializing_if = "Option::is_none")]

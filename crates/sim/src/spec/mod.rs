@@ -2,6 +2,8 @@
 //! together with the others is `check`'s; this file is the list of keys.
 
 mod at;
+mod cellular;
+mod cellular_check;
 mod change;
 mod check;
 mod link;
@@ -10,6 +12,7 @@ mod load;
 use std::collections::BTreeMap;
 
 use lasthop_net::app::AppConfig;
+use lasthop_ran::network::CellConfig;
 use lasthop_ran::pdcp::PdcpConfig;
 use lasthop_ran::rlc::RlcConfig;
 use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
@@ -18,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use at::{At, Scalar};
+pub use cellular::{Cellular, UeSpec};
 pub use change::describe_runtime_keys;
 pub use link::LinkSpec;
 pub use load::Scenario;
@@ -34,6 +38,12 @@ pub struct Spec {
     /// Radio bearers by name: the last hop.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bearer: BTreeMap<String, BearerSpec>,
+    /// LTE cells by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cell: BTreeMap<String, CellConfig>,
+    /// UEs of LTE by name, each a node or a group of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ue: BTreeMap<String, UeSpec>,
     /// Flows by name: who talks to whom, with which application and transport.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow: BTreeMap<String, FlowSpec>,
@@ -200,9 +210,10 @@ impl Transport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data.
+    /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data. The name of a group
+    /// of UEs stands for each of them.
     pub from: String,
-    /// Node of the passive end.
+    /// Node of the passive end, or a group of UEs.
     pub to: String,
     /// Transport protocol.
     #[serde(default)]
@@ -216,7 +227,8 @@ pub struct FlowSpec {
     /// When the application stops offering data (what was written is still delivered). Unset: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
-    /// How many such flows run side by side; they are named `<name>-1`, `<name>-2`, ... when there are several.
+    /// How many such flows run side by side (between every pair of ends); they are named `<name>-1`, `<name>-2`, ...
+    /// when there are several.
     #[serde(default = "one_flow")]
     pub count: u32,
     /// Each further flow of `count` starts this much later than the one before.

@@ -8,13 +8,14 @@ use lasthop_net::{FlowMonitor, PipeOut};
 use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
-use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, Seq};
+use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
 
 use super::bearer::BearerHop;
 use super::event::{End, Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::packet::Hop;
+use super::radio::Radio;
 use super::route::{Edge, Port, routes};
 use super::{Account, Node, World, name_key};
 use crate::error::Error;
@@ -38,6 +39,7 @@ impl World {
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
+        let radio = builder.add_radio(spec);
         for (name, flow) in &spec.flow {
             builder.add_flows(scenario, name, flow)?;
         }
@@ -53,6 +55,7 @@ impl World {
             routes,
             hops: builder.hops,
             bearers: builder.bearers,
+            radio,
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             changes: Vec::new(),
@@ -142,6 +145,7 @@ impl Builder {
             name: full_name.into(),
             to,
             mtu: link.mtu.0 as u32,
+            overhead: link.overhead.0 as u32,
             wake: Wake::default(),
         });
         self.edges.push(Edge { from, to, port: Port::Hop(hop) });
@@ -156,22 +160,54 @@ impl Builder {
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }
 
-    fn add_flows(&mut self, scenario: &Scenario, group: &str, spec: &FlowSpec) -> Result<(), Error> {
-        let nodes = [self.node(&spec.from), self.node(&spec.to)];
-        for i in 0..spec.count {
-            let name = if spec.count == 1 { group.to_owned() } else { format!("{group}-{}", i + 1) };
-            let key = name_key(&format!("flow/{name}"));
-            let app = App::new(&spec.app, spec.transport.of_app(), self.seed, key);
-            let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
-            let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
-            let transport = match spec.transport {
-                crate::spec::Transport::Tcp => sockets(scenario, &name, &spec.tcp, isn)?,
-                crate::spec::Transport::Udp => Transport::Udp,
-            };
-            let id = self.flows.push(Flow::new(&name, group, nodes, app, transport, isn));
-            let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(u64::from(i));
-            self.starts.push((id, group.to_owned(), start));
+    fn add_radio(&mut self, spec: &Spec) -> Radio {
+        let all = spec.cellular();
+        let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
+        let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
+        for (ue, config) in all.config.ues.enumerate() {
+            let (cell, node) = (cells[config.serving.index()], ues[ue.index()]);
+            self.edges.push(Edge { from: cell, to: node, port: Port::Radio(ue, BearerEnd::Network) });
+            self.edges.push(Edge { from: node, to: cell, port: Port::Radio(ue, BearerEnd::Ue) });
         }
+        Radio::new(&all, cells, ues, self.seed)
+    }
+
+    fn add_flows(&mut self, scenario: &Scenario, group: &str, spec: &FlowSpec) -> Result<(), Error> {
+        let all = scenario.spec();
+        let (from, to) = (all.members(&spec.from), all.members(&spec.to));
+        let several = spec.count as usize * from.len() * to.len() > 1;
+        let mut i = 0;
+        for (a, b) in from.iter().flat_map(|a| to.iter().map(move |b| (a, b))) {
+            for _ in 0..spec.count {
+                i += 1;
+                let name = if several { format!("{group}-{i}") } else { group.to_owned() };
+                self.add_flow(scenario, name, group, spec, [a, b], i - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_flow(
+        &mut self,
+        scenario: &Scenario,
+        name: String,
+        group: &str,
+        spec: &FlowSpec,
+        ends: [&str; 2],
+        i: u64,
+    ) -> Result<(), Error> {
+        let nodes = ends.map(|end| self.node(end));
+        let key = name_key(&format!("flow/{name}"));
+        let app = App::new(&spec.app, spec.transport.of_app(), self.seed, key);
+        let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
+        let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
+        let transport = match spec.transport {
+            crate::spec::Transport::Tcp => sockets(scenario, &name, &spec.tcp, isn)?,
+            crate::spec::Transport::Udp => Transport::Udp,
+        };
+        let id = self.flows.push(Flow::new(&name, group, nodes, app, transport, isn));
+        let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(i);
+        self.starts.push((id, group.to_owned(), start));
         Ok(())
     }
 }

@@ -18,6 +18,10 @@ pub enum Event {
     BearerArrival(BearerId, Direction),
     /// A timer of a bearer's entities.
     BearerTimer(BearerId),
+    /// A TTI of the radio network starts.
+    RadioTti,
+    /// Timers of the radio network's bearers.
+    RadioTimer,
     /// A timer of a TCP endpoint.
     Socket(FlowId, End),
     /// An application acts.
@@ -39,9 +43,11 @@ impl Event {
     pub const fn class(self) -> Class {
         match self {
             Event::Change(_) => Class::Control,
-            Event::BearerTti(..) => Class::Tti,
+            Event::BearerTti(..) | Event::RadioTti => Class::Tti,
             Event::Hop(_) | Event::BearerArrival(..) => Class::Arrival,
-            Event::BearerTimer(_) | Event::Socket(..) | Event::Reassembly(_) => Class::Timer,
+            Event::BearerTimer(_) | Event::RadioTimer | Event::Socket(..) | Event::Reassembly(_) => {
+                Class::Timer
+            }
             Event::App(_) | Event::Start(_) | Event::Stop(_) => Class::App,
             Event::Sample => Class::Probe,
         }

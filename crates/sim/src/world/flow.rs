@@ -21,6 +21,8 @@ pub struct Flow {
     pub(crate) started: Option<Instant>,
     /// Packets against the data's direction: ACKs and requests.
     pub(crate) reverse: Reverse,
+    /// Packets of the data's direction that arrived with a congestion mark.
+    pub(crate) marked: u64,
     pub(crate) window: WindowStatistics,
     pub(crate) rtt: RttStatistics,
     /// Initial sequence numbers of both ends.
@@ -88,6 +90,7 @@ impl Flow {
             transport,
             started: None,
             reverse: Reverse::default(),
+            marked: 0,
             window: WindowStatistics::default(),
             rtt: RttStatistics::default(),
             isn,

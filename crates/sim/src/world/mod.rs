@@ -12,6 +12,7 @@ mod event;
 mod flow;
 mod fragment;
 mod packet;
+mod radio;
 mod route;
 mod sample;
 mod socket;
@@ -33,6 +34,7 @@ use crate::probe::Probes;
 use bearer::BearerHop;
 use fragment::NodeReassembly;
 use packet::Hop;
+use radio::Radio;
 use route::Routes;
 
 /// A node: a name, and what it does with fragments.
@@ -56,6 +58,7 @@ pub struct World {
     routes: Routes,
     hops: IndexVec<HopId, Hop>,
     bearers: IndexVec<BearerId, BearerHop>,
+    radio: Radio,
     pub(crate) flows: IndexVec<FlowId, Flow>,
     pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
@@ -154,6 +157,8 @@ impl World {
             Event::BearerTti(b, d) => self.on_bearer_tti(now, b, d),
             Event::BearerArrival(b, d) => self.on_bearer_arrival(now, b, d),
             Event::BearerTimer(b) => self.on_bearer_timer(now, b),
+            Event::RadioTti => self.on_radio_tti(now),
+            Event::RadioTimer => self.on_radio_timer(now),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
             Event::Reassembly(node) => self.on_reassembly_timer(now, node),
@@ -175,7 +180,7 @@ impl World {
         let pipes: usize = self.hops.iter().map(|h| h.packets_inside()).sum();
         let bearers: usize = self.bearers.iter().map(BearerHop::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
-        pipes + bearers + fragmented
+        pipes + bearers + self.radio.packets_inside() + fragmented
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Hop {
     pub link: Link,
     pub to: NodeId,
     pub mtu: u32,
+    /// What a tunnel adds to each packet [B].
+    pub overhead: u32,
     pub wake: Wake,
 }
 
@@ -46,6 +48,8 @@ pub enum Place {
     Hop(HopId),
     /// A bearer.
     Bearer(BearerId),
+    /// A bearer of the radio network.
+    Radio(BearerId),
 }
 
 impl World {
@@ -101,6 +105,13 @@ impl World {
                 }
                 (self.bearers[bearer].mtu, packet.size)
             }
+            Some(Port::Radio(ue, end)) => {
+                let mtu = self.radio.mtu(ue);
+                if packet.size <= mtu {
+                    return self.enter_radio(now, ue, end, id);
+                }
+                (mtu, packet.size)
+            }
             // The scenario's check refuses flows without a route; only a bug can come here.
             None => return self.drop_in_net(now, id, DropCause::NoRoute, Place::Node(node)),
         };
@@ -110,8 +121,9 @@ impl World {
 
     #[inline]
     fn enter_hop(&mut self, now: Instant, hop: HopId, id: PacketId) {
-        let item = self.packets[id].item(id, now);
+        let mut item = self.packets[id].item(id, now);
         let h = &mut self.hops[hop];
+        item.size += h.overhead;
         h.link.enqueue(now, item, &mut self.pipe_output);
         h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
         debug_assert!(self.pipe_output.arrived.is_empty(), "a pipe delivers on time, never on entry");
@@ -181,6 +193,7 @@ impl World {
         if end == f.data_end {
             f.reverse.received(packet.size);
         } else {
+            f.marked += u64::from(packet.ecn == lasthop_net::Ecn::Ce);
             self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
         match packet.payload {

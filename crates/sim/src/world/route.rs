@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use lasthop_ran::End as BearerEnd;
-use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId};
+use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId, UeId};
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Port {
     Hop(HopId),
     /// Into a radio bearer, entering at this end.
     Bearer(BearerId, BearerEnd),
+    /// Over the air from or to a UE of the radio network, entering at this end.
+    Radio(UeId, BearerEnd),
 }
 
 /// A way from node to node, for the search.

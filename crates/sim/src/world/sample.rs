@@ -1,5 +1,6 @@
 //! What goes into the tables, and when.
 
+use lasthop_ran::rlc::RlcStats;
 use lasthop_ran::{BearerEvent, Direction};
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
@@ -9,7 +10,7 @@ use super::event::{End, Event};
 use super::packet::{Packet, Payload, Place};
 use super::{Action, World};
 use crate::error::Error;
-use crate::probe::Table;
+use crate::probe::{Probes, Table};
 use crate::spec::TcpSampling;
 
 fn ca_state_name(state: CaState) -> &'static str {
@@ -50,7 +51,8 @@ impl World {
             return;
         }
         for hop in self.hops.ids() {
-            let inside = self.with_link(hop, |link, out| link.occupancy(now, out));
+            let (inside, marked) =
+                self.with_link(hop, |link, out| (link.occupancy(now, out), link.queue().marked()));
             let (name, table) = (&self.hops[hop].name, &mut self.probes.queues);
             let Some(table) = table else { return };
             table
@@ -59,46 +61,36 @@ impl World {
                 .name(name)
                 .u64(inside.queue_packets)
                 .u64(inside.queue_bytes)
+                .u64(marked)
                 .end();
         }
     }
 
     fn sample_bearers(&mut self, now: Instant) {
-        let time = now.as_secs_f64();
+        let Probes { rlc, mac, .. } = &mut self.probes;
         for b in self.bearers.iter() {
             for direction in Direction::BOTH {
-                let sender = b.bearer.rlc_stats(direction.sender());
-                let receiver = b.bearer.rlc_stats(direction.sender().peer());
-                if let Some(table) = &mut self.probes.rlc {
-                    table
-                        .row()
-                        .f64(time)
-                        .name(&b.name)
-                        .name(direction_name(direction))
-                        .u64(sender.queue_sdus)
-                        .u64(sender.queue_bytes)
-                        .u64(sender.sdus_in)
-                        .u64(receiver.sdus_out)
-                        .u64(sender.sdus_discarded)
-                        .u64(sender.pdus_new)
-                        .u64(sender.pdus_retx)
-                        .u64(receiver.status_pdus)
-                        .u64(sender.polls)
-                        .u64(sender.window_used)
-                        .u64(sender.resets)
-                        .end();
+                if let Some(table) = rlc {
+                    rlc_row(table, now, &b.name, direction, |end| b.bearer.rlc_stats(end));
                 }
-                if let Some(table) = &mut self.probes.mac {
+                if let Some(table) = mac {
                     let dch = b.bearer.channel_stats(direction);
                     table
                         .row()
-                        .f64(time)
+                        .f64(now.as_secs_f64())
                         .name(&b.name)
                         .name(direction_name(direction))
                         .u64(dch.ttis)
                         .u64(dch.blocks_sent)
                         .u64(dch.blocks_lost)
                         .end();
+                }
+            }
+        }
+        for (id, name) in self.radio.bearers() {
+            for direction in Direction::BOTH {
+                if let Some(table) = rlc {
+                    rlc_row(table, now, name, direction, |end| self.radio.network().rlc_stats(id, end));
                 }
             }
         }
@@ -219,6 +211,7 @@ impl World {
             Place::Node(n) => &self.nodes[n].name,
             Place::Hop(h) => &self.hops[h].name,
             Place::Bearer(b) => &self.bearers[b].name,
+            Place::Radio(b) => self.radio.bearer_name(b),
         }
     }
 
@@ -336,6 +329,34 @@ impl World {
     pub fn take_write_error(&mut self) -> Option<Error> {
         self.probes.take_error()
     }
+}
+
+/// A row of the `rlc` table: what the sender and the receiver of `direction` have counted.
+fn rlc_row(
+    table: &mut Table,
+    now: Instant,
+    bearer: &str,
+    direction: Direction,
+    stats: impl Fn(lasthop_ran::End) -> RlcStats,
+) {
+    let (sender, receiver) = (stats(direction.sender()), stats(direction.sender().peer()));
+    table
+        .row()
+        .f64(now.as_secs_f64())
+        .name(bearer)
+        .name(direction_name(direction))
+        .u64(sender.queue_sdus)
+        .u64(sender.queue_bytes)
+        .u64(sender.sdus_in)
+        .u64(receiver.sdus_out)
+        .u64(sender.sdus_discarded)
+        .u64(sender.pdus_new)
+        .u64(sender.pdus_retx)
+        .u64(receiver.status_pdus)
+        .u64(sender.polls)
+        .u64(sender.window_used)
+        .u64(sender.resets)
+        .end();
 }
 
 fn payload_len(payload: &Payload) -> u32 {

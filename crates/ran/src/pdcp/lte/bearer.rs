@@ -9,6 +9,7 @@ use super::pdu::{Kind, Label, StatusReport};
 use super::rx::{PdcpRx, PdcpRxOutput};
 use super::setup::{LteBearerConfig, LteBearerOutput};
 use super::tx::{PdcpTx, PdcpTxOutput};
+use crate::rlc::RlcStats;
 use crate::rlc::lte::{BufferStatus, Grant, Mode, Pdu, Rlc, RlcOutput};
 use crate::sdu::{DropCause, End, Sdu};
 
@@ -310,6 +311,25 @@ impl LteBearer {
     pub fn inside(&self, end: End) -> usize {
         let side = &self.sides[end.index()];
         side.ledger.len() + side.tx.waiting()
+    }
+
+    /// Counters of the RLC entity of an end, under the names that all radios share.
+    pub fn rlc_stats(&self, end: End) -> RlcStats {
+        let (rlc, s) = (self.rlc(end), self.rlc(end).stats());
+        let backlog = rlc.backlog();
+        RlcStats {
+            queue_sdus: u64::from(backlog.packets),
+            queue_bytes: backlog.bytes,
+            sdus_in: s.sdus_in,
+            sdus_out: s.sdus_out,
+            sdus_discarded: s.sdus_dropped + s.sdus_discarded,
+            pdus_new: s.pdus_new,
+            pdus_retx: s.pdus_retx,
+            status_pdus: s.status_sent,
+            polls: s.polls,
+            window_used: u64::from(rlc.window_used()),
+            resets: s.reestablishments,
+        }
     }
 
     /// The RLC entity of an end.

@@ -1,0 +1,183 @@
+//! Parameters of active queue managements, as a scenario writes them: with limits for a queue of a link, without for
+//! a buffer that has limits of its own.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{Bytes, Duration, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Aqm, CoDel, Pie, Red};
+use crate::queue::config::Site;
+
+/// Declares the parameters of an AQM twice: alone, and with the limits of a queue.
+macro_rules! aqm_parameters {
+    (
+        $(#[$doc:meta])* $params:ident, $(#[$queue_doc:meta])* $queue:ident, default packets $packets:literal,
+        $($(#[$key_doc:meta])* $key:ident: $ty:ty = $value:expr,)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $params {
+            $($(#[$key_doc])* pub $key: $ty,)*
+        }
+        impl Default for $params {
+            fn default() -> Self {
+                $params { $($key: $value,)* }
+            }
+        }
+        $(#[$queue_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $queue {
+            #[doc = concat!("Most packets waiting. Without it and without `bytes`: ", $packets, ".")]
+            pub packets: Option<u32>,
+            /// Most bytes waiting. Without it: no limit.
+            pub bytes: Option<Bytes>,
+            $($(#[$key_doc])* pub $key: $ty,)*
+        }
+        impl Default for $queue {
+            fn default() -> Self {
+                $queue { packets: None, bytes: None, $($key: $value,)* }
+            }
+        }
+        impl $queue {
+            /// The parameters without the limits.
+            pub const fn params(&self) -> $params {
+                $params { $($key: self.$key,)* }
+            }
+        }
+    };
+}
+
+aqm_parameters! {
+    /// Parameters of RED.
+    RedParams,
+    /// A queue with RED.
+    RedConfig, default packets "1000",
+    /// Average length below which nothing is dropped [packets], above 0.
+    min_packets: f64 = 5.0,
+    /// Average length from which everything is dropped, or dropped more steeply with `gentle` [packets].
+    max_packets: f64 = 15.0,
+    /// Weight of the newest length in the average, above 0 and at most 1.
+    queue_weight: f64 = 0.002,
+    /// Drop probability just below `max_packets`.
+    max_p: Ratio = Ratio(0.02),
+    /// Between `max_packets` and twice that the probability rises to 1 instead of jumping there (ns-2 `gentle_`).
+    gentle: bool = false,
+    /// Size of a typical packet: how fast the average falls while the queue is empty.
+    mean_packet: Bytes = Bytes(1000),
+    /// Mark ECN-capable packets instead of dropping them.
+    ecn: bool = true,
+}
+
+aqm_parameters! {
+    /// Parameters of CoDel.
+    CodelParams,
+    /// A queue with CoDel.
+    CodelConfig, default packets "1000",
+    /// Time that packets may wait in a queue that stands.
+    target: Duration = Duration::from_millis(5),
+    /// How long they must have waited longer before the first drop: about the longest round trip.
+    interval: Duration = Duration::from_millis(100),
+    /// Mark ECN-capable packets instead of dropping them.
+    ecn: bool = true,
+    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`). Without it: none.
+    ce_threshold: Option<Duration> = None,
+}
+
+aqm_parameters! {
+    /// Parameters of PIE.
+    PieParams,
+    /// A queue with PIE.
+    PieConfig, default packets "1000",
+    /// Queueing delay aimed at (QDELAY_REF).
+    target: Duration = Duration::from_millis(15),
+    /// Time between two updates of the probability (T_UPDATE).
+    update: Duration = Duration::from_millis(15),
+    /// Gain of the delay's distance from the target [1/s].
+    alpha: f64 = 0.125,
+    /// Gain of the delay's change [1/s].
+    beta: f64 = 1.25,
+    /// Bursts up to this long pass (MAX_BURST).
+    max_burst: Duration = Duration::from_millis(150),
+    /// Mark ECN-capable packets instead of dropping them, up to `mark_limit`.
+    ecn: bool = true,
+    /// Drop probability from which ECN-capable packets are dropped too.
+    mark_limit: Ratio = Ratio(0.1),
+}
+
+pub(crate) fn check_that(ok: bool, key: &'static str, problem: &str) -> Result<(), (&'static str, String)> {
+    if ok { Ok(()) } else { Err((key, problem.to_owned())) }
+}
+
+pub(crate) fn check_positive(d: Duration, key: &'static str) -> Result<(), (&'static str, String)> {
+    check_that(!d.is_zero(), key, "must be above 0 s")
+}
+
+pub(crate) fn check_gain(x: f64, key: &'static str) -> Result<(), (&'static str, String)> {
+    check_that(x.is_finite() && x >= 0.0, key, "a gain is a number from 0 on")
+}
+
+impl RedParams {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        let finite = self.min_packets.is_finite() && self.min_packets > 0.0;
+        check_that(finite, "min_packets", "must be above 0 packets")?;
+        let above = self.max_packets.is_finite() && self.max_packets > self.min_packets;
+        check_that(above, "max_packets", "must be above `min_packets`")?;
+        let weight = self.queue_weight > 0.0 && self.queue_weight <= 1.0;
+        check_that(weight, "queue_weight", "must be above 0 and at most 1")
+    }
+}
+
+impl CodelParams {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        check_positive(self.target, "target")?;
+        check_positive(self.interval, "interval")
+    }
+}
+
+impl PieParams {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        check_positive(self.target, "target")?;
+        check_positive(self.update, "update")?;
+        check_gain(self.alpha, "alpha")?;
+        check_gain(self.beta, "beta")
+    }
+}
+
+/// An active queue management for a buffer that is one queue and has limits of its own, such as that of an RLC entity.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AqmConfig {
+    /// Random early detection by the average length.
+    Red(RedParams),
+    /// Controlled delay (RFC 8289).
+    Codel(CodelParams),
+    /// Proportional integral controller enhanced (RFC 8033).
+    Pie(PieParams),
+}
+
+impl AqmConfig {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            AqmConfig::Red(p) => p.validate(),
+            AqmConfig::Codel(p) => p.validate(),
+            AqmConfig::Pie(p) => p.validate(),
+        }
+    }
+
+    /// The AQM, with draws of its own.
+    pub fn build(&self, site: &Site) -> Aqm {
+        let draw = Draw::new(site.seed, Purpose::Aqm, site.entity);
+        match *self {
+            AqmConfig::Red(p) => Aqm::Red(Red::new(p, draw, site.time_for(p.mean_packet))),
+            AqmConfig::Codel(p) => Aqm::CoDel(CoDel::new(p)),
+            AqmConfig::Pie(p) => Aqm::Pie(Pie::new(p, draw)),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Active queue management as a pair of questions: what about a packet that arrives, what about one that leaves?
+//!
+//! An [`Aqm`] holds no packet. Whoever does (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel, the transmission buffer
+//! of an RLC entity) asks [`Aqm::arrives`] before it takes a packet in and [`Aqm::leaves`] when it has taken one out,
+//! in order of time, and does what the [`Verdict`] says. After a verdict of drop it takes the next one out and asks again.
+//! An AQM owns no timer: what it does periodically it catches up with when it is asked.
+
+mod codel;
+mod config;
+mod pie;
+mod red;
+
+pub use codel::{CoDel, control_law};
+pub use config::{AqmConfig, CodelConfig, CodelParams, PieConfig, PieParams, RedConfig, RedParams};
+pub(crate) use config::{check_gain, check_positive, check_that};
+pub use pie::{Pie, scaled};
+pub use red::Red;
+
+use lasthop_units::{Ecn, Instant};
+
+/// What an AQM sees of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Its size [bytes].
+    pub size: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What is to be done with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Pass,
+    /// It goes on with congestion experienced; only for packets that are ECN-capable.
+    Mark,
+    /// It is dropped.
+    Drop,
+}
+
+impl Verdict {
+    /// Congestion is to be told: by a mark where that is allowed and understood, else by a drop.
+    #[inline]
+    pub(crate) const fn signal(marks: bool, packet: Sight) -> Verdict {
+        if marks && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop }
+    }
+}
+
+/// An active queue management for one queue, first in first out.
+#[derive(Clone, Debug)]
+pub enum Aqm {
+    /// Random early detection.
+    Red(Red),
+    /// Controlled delay.
+    CoDel(CoDel),
+    /// Proportional integral controller enhanced.
+    Pie(Pie),
+}
+
+impl Aqm {
+    /// `packet` has arrived behind `ahead`.
+    #[inline]
+    pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
+        match self {
+            Aqm::Red(a) => a.arrives(now, packet, ahead),
+            Aqm::CoDel(_) => Verdict::Pass,
+            Aqm::Pie(a) => a.arrives(now, packet, ahead),
+        }
+    }
+
+    /// `packet`, here since `since`, has been taken out; `behind` stays.
+    #[inline]
+    pub fn leaves(&mut self, now: Instant, packet: Sight, since: Instant, behind: Backlog) -> Verdict {
+        match self {
+            Aqm::Red(a) => {
+                a.leaves(now, behind);
+                Verdict::Pass
+            }
+            Aqm::CoDel(a) => a.leaves(now, packet, since, behind),
+            Aqm::Pie(a) => {
+                a.leaves(now, since, behind);
+                Verdict::Pass
+            }
+        }
+    }
+}

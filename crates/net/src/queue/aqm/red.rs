@@ -1,0 +1,179 @@
+//! RED: S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993.
+//! `gentle` is ns-2's `gentle_` (S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000).
+//!
+//! Arrivals are judged by an average of the queue's length in packets. The names are those of the paper's figure 2.
+
+use lasthop_engine::{Draw, math};
+use lasthop_units::{Duration, Instant};
+
+use super::{Backlog, RedParams, Sight, Verdict};
+
+/// RED's state.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    draw: Draw,
+    /// Arrivals so far: the number of the draw.
+    arrivals: u64,
+    /// Average queue size [packets].
+    avg: f64,
+    /// Packets since the last signal; -1 below the lower threshold.
+    count: i64,
+    /// When the queue became empty.
+    q_time: Instant,
+    /// Time that a packet of `mean_packet` takes on the link.
+    packet_time: Duration,
+}
+
+impl Red {
+    /// With an empty queue. While it is empty, the average falls by one packet per `packet_time`.
+    pub const fn new(params: RedParams, draw: Draw, packet_time: Duration) -> Red {
+        Red { params, draw, arrivals: 0, avg: 0.0, count: -1, q_time: Instant::ZERO, packet_time }
+    }
+
+    /// The average queue size [packets].
+    pub const fn average(&self) -> f64 {
+        self.avg
+    }
+
+    /// `packet` has arrived behind `ahead`.
+    pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
+        self.update_average(now, ahead.packets);
+        let n = self.arrivals;
+        self.arrivals += 1;
+        let p_b = match self.initial_probability() {
+            None => {
+                self.count = -1;
+                return Verdict::Pass;
+            }
+            Some(p) => p,
+        };
+        self.count += 1;
+        if p_b >= 1.0 {
+            // "Mark the arriving packet, count <- 0": beyond the upper threshold every packet is, and with drops only.
+            self.count = 0;
+            return Verdict::Drop;
+        }
+        if self.draw.happens(n, self.uniform_probability(p_b)) {
+            self.count = 0;
+            return Verdict::signal(self.params.ecn, packet);
+        }
+        Verdict::Pass
+    }
+
+    /// A packet was taken out; `behind` stays.
+    pub fn leaves(&mut self, now: Instant, behind: Backlog) {
+        if behind.packets == 0 {
+            self.q_time = now;
+        }
+    }
+
+    fn update_average(&mut self, now: Instant, queue: u64) {
+        let w = self.params.queue_weight;
+        if queue > 0 {
+            self.avg += w * (queue as f64 - self.avg);
+        } else {
+            // m = f(time - q_time): as if so many packets had met an empty queue; at least this one does.
+            let idle = now.since(self.q_time).0 as f64;
+            let m = (idle / self.packet_time.0.max(1) as f64).max(1.0);
+            self.avg *= math::pow(1.0 - w, m);
+        }
+    }
+
+    /// p_b by the average; `None` below the lower threshold, 1 where every packet is dropped.
+    fn initial_probability(&self) -> Option<f64> {
+        let p = &self.params;
+        if self.avg < p.min_packets {
+            return None;
+        }
+        if self.avg < p.max_packets {
+            return Some(p.max_p.0 * (self.avg - p.min_packets) / (p.max_packets - p.min_packets));
+        }
+        if p.gentle && self.avg < 2.0 * p.max_packets {
+            return Some(p.max_p.0 + (1.0 - p.max_p.0) * (self.avg - p.max_packets) / p.max_packets);
+        }
+        Some(1.0)
+    }
+
+    /// p_a = p_b / (1 - count p_b): signals are spread evenly instead of geometrically.
+    fn uniform_probability(&self, p_b: f64) -> f64 {
+        let rest = 1.0 - self.count as f64 * p_b;
+        if rest <= p_b { 1.0 } else { p_b / rest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_engine::Purpose;
+    use lasthop_units::{Ecn, Ratio};
+
+    const PACKET: Sight = Sight { size: 1000, ecn: Ecn::NotEct };
+
+    fn red(params: RedParams) -> Red {
+        Red::new(params, Draw::new(1, Purpose::Aqm, 0), Duration::from_millis(1))
+    }
+
+    fn behind(packets: u64) -> Backlog {
+        Backlog { packets, bytes: packets * 1000 }
+    }
+
+    /// avg_n = q (1 - (1 - w)^n) for a queue that jumps from 0 to q: with w = 0.002 and q = 50, n = 100 gives
+    /// 50 (1 - 0.998^100) = 9.0717.
+    #[test]
+    fn the_average_follows_its_closed_form() {
+        let mut r = red(RedParams { min_packets: 1000.0, max_packets: 2000.0, ..RedParams::default() });
+        (0..100).for_each(|_| assert_eq!(r.arrives(Instant(0), PACKET, behind(50)), Verdict::Pass));
+        assert!((r.average() - 9.0717).abs() < 5e-4, "{}", r.average());
+        // Empty for 500 packet times: times 0.998^500 = 0.36751.
+        let before = r.average();
+        r.leaves(Instant::from_millis(10), behind(0));
+        r.arrives(Instant::from_millis(510), PACKET, behind(0));
+        assert!((r.average() / before - 0.36751).abs() < 1e-4);
+    }
+
+    /// Section 4 of the paper, method 2: with p_a = p_b / (1 - count p_b) the gap between two marked packets is uniform on
+    /// 1 .. 1/p_b. With p_b = 0.02: mean (1 + 50) / 2 = 25.5, none above 50.
+    #[test]
+    fn gaps_between_signals_are_uniform() {
+        let params = RedParams { queue_weight: 1.0, max_p: Ratio(0.04), ..RedParams::default() };
+        let mut r = red(params);
+        // avg = 10, half way between 5 and 15: p_b = 0.02.
+        let (mut gaps, mut last) = (Vec::new(), None);
+        for n in 0..100_000u64 {
+            if r.arrives(Instant(n), PACKET, behind(10)) == Verdict::Drop {
+                gaps.extend(last.map(|l| n - l));
+                last = Some(n);
+            }
+        }
+        let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
+        // Standard deviation of uniform 1..50: 14.4; of the mean of about 3900 gaps: 0.23. Five of them.
+        assert!((mean - 25.5).abs() < 1.2, "{mean}");
+        assert!(gaps.iter().all(|g| (1..=50).contains(g)));
+        let lower = gaps.iter().filter(|g| **g <= 25).count() as f64 / gaps.len() as f64;
+        assert!((lower - 0.5).abs() < 0.04, "{lower}");
+    }
+
+    /// Without gentle everything is dropped from max_packets on; with it p goes from max_p to 1 over the next max_packets.
+    #[test]
+    fn beyond_the_upper_threshold_all_is_dropped_or_gently_more() {
+        let base = RedParams { queue_weight: 1.0, ..RedParams::default() };
+        let mut r = red(base);
+        assert_eq!(r.arrives(Instant(0), PACKET, behind(4)), Verdict::Pass);
+        assert_eq!(r.arrives(Instant(0), Sight { ecn: Ecn::Ect0, ..PACKET }, behind(15)), Verdict::Drop);
+        let mut r = red(RedParams { gentle: true, ..base });
+        r.arrives(Instant(0), PACKET, behind(18));
+        // 0.02 + 0.98 * 3 / 15 = 0.216.
+        assert!((r.initial_probability().unwrap() - 0.216).abs() < 1e-12);
+        r.arrives(Instant(0), PACKET, behind(30));
+        assert_eq!(r.initial_probability(), Some(1.0));
+    }
+
+    #[test]
+    fn an_ecn_capable_packet_is_marked_between_the_thresholds() {
+        let mut r = red(RedParams { queue_weight: 1.0, max_p: Ratio(1.0), ..RedParams::default() });
+        let ect = Sight { ecn: Ecn::Ect1, ..PACKET };
+        let verdicts: Vec<Verdict> = (0..50).map(|n| r.arrives(Instant(n), ect, behind(10))).collect();
+        assert!(verdicts.contains(&Verdict::Mark) && !verdicts.contains(&Verdict::Drop));
+    }
+}

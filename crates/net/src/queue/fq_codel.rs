@@ -1,0 +1,271 @@
+//! FQ-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with new flows first, CoDel on each.
+
+use std::collections::VecDeque;
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{Id, Instant};
+
+use super::aqm::{CoDel, CodelParams, Verdict};
+use super::config::{FqCodelConfig, Site};
+use super::{Fifo, Limit, backlog, mark, sight};
+use crate::{DropCause, Dropped, Item};
+
+/// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1: "up to a maximum of 64 packets").
+const DROP_BATCH: usize = 64;
+
+/// The queues of FQ-CoDel.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    codel: CodelParams,
+    quantum: i64,
+    pub(super) limit: Limit,
+    hash: Draw,
+    /// Which of `queues` serves a hash value; [`NONE`]: none yet. A queue once made is kept with its CoDel state.
+    buckets: Vec<u16>,
+    queues: Vec<FlowQueue>,
+    new: VecDeque<u16>,
+    old: VecDeque<u16>,
+    packets: usize,
+    bytes: u64,
+}
+
+const NONE: u16 = u16::MAX;
+
+#[derive(Clone, Debug)]
+struct FlowQueue {
+    fifo: Fifo,
+    codel: CoDel,
+    /// Byte credits (RFC 8290 section 4.2).
+    credits: i64,
+    /// On one of the two lists.
+    listed: bool,
+}
+
+impl FqCodel {
+    /// With draws of its own for the hash.
+    pub fn new(config: &FqCodelConfig, site: &Site) -> FqCodel {
+        FqCodel {
+            codel: config.codel(),
+            quantum: config.quantum.0 as i64,
+            limit: config.limit(),
+            hash: Draw::new(site.seed, Purpose::Aqm, site.entity),
+            buckets: vec![NONE; config.flows as usize],
+            queues: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Packets waiting.
+    pub const fn packets(&self) -> usize {
+        self.packets
+    }
+    /// Bytes waiting.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The queue of a flow: RFC 8290 section 4.1.1 hashes the 5-tuple with a random number; a flow's number stands for
+    /// its 5-tuple here.
+    fn queue_of(&mut self, item: &Item) -> u16 {
+        let bucket = (self.hash.bits(item.flow.index() as u64) % self.buckets.len() as u64) as usize;
+        if self.buckets[bucket] == NONE {
+            self.buckets[bucket] = self.queues.len() as u16;
+            let codel = CoDel::new(self.codel);
+            self.queues.push(FlowQueue { fifo: Fifo::default(), codel, credits: 0, listed: false });
+        }
+        self.buckets[bucket]
+    }
+
+    /// Takes `item` in; when that exceeds the limit, packets of the longest queue are dropped.
+    pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
+        let n = self.queue_of(&item);
+        let queue = &mut self.queues[usize::from(n)];
+        queue.fifo.push(item);
+        self.packets += 1;
+        self.bytes += u64::from(item.size);
+        if !queue.listed {
+            // "it is added to the end of the list of new queues, and its byte credits are set to quantum".
+            queue.listed = true;
+            queue.credits = self.quantum;
+            self.new.push_back(n);
+        }
+        while !self.limit.allows(self.packets, self.bytes) && self.packets > 0 {
+            self.drop_batch(now, drops);
+        }
+    }
+
+    /// Half the packets of the queue with the most bytes, at most 64, from its head.
+    #[cold]
+    fn drop_batch(&mut self, now: Instant, drops: &mut Vec<Dropped>) {
+        // The first of equals: `max_by_key` would take the last.
+        let Some(fattest) = self.queues.iter_mut().rev().max_by_key(|q| q.fifo.bytes()) else { return };
+        let count = fattest.fifo.packets().div_ceil(2).clamp(1, DROP_BATCH);
+        for _ in 0..count {
+            let Some(item) = fattest.fifo.pop() else { break };
+            self.packets -= 1;
+            self.bytes -= u64::from(item.size);
+            drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
+        }
+    }
+
+    /// The next item (RFC 8290 section 4.2); adds to `marked` when it is marked.
+    pub fn dequeue(&mut self, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let n = *if from_new { &self.new } else { &self.old }.front()?;
+            let queue = &mut self.queues[usize::from(n)];
+            if queue.credits <= 0 {
+                queue.credits += self.quantum;
+                self.move_head(from_new, true);
+                continue;
+            }
+            if let Some(item) = self.serve(n, now, drops, marked) {
+                self.queues[usize::from(n)].credits -= i64::from(item.size);
+                return Some(item);
+            }
+            // "If the queue selected was from the list of new queues, it is moved to the end of the list of old
+            // queues. If instead it was from the list of old queues, that queue is removed from the list".
+            self.move_head(from_new, from_new);
+            self.queues[usize::from(n)].listed = from_new;
+        }
+    }
+
+    fn move_head(&mut self, from_new: bool, to_old: bool) {
+        let head = if from_new { self.new.pop_front() } else { self.old.pop_front() };
+        if let Some(n) = head.filter(|_| to_old) {
+            self.old.push_back(n);
+        }
+    }
+
+    /// The next packet of a queue that its CoDel lets go.
+    fn serve(&mut self, n: u16, now: Instant, drops: &mut Vec<Dropped>, marked: &mut u64) -> Option<Item> {
+        let queue = &mut self.queues[usize::from(n)];
+        while let Some(mut item) = queue.fifo.pop() {
+            self.packets -= 1;
+            self.bytes -= u64::from(item.size);
+            match queue.codel.leaves(now, sight(&item), item.enqueued, backlog(&queue.fifo)) {
+                Verdict::Pass => return Some(item),
+                Verdict::Mark => {
+                    mark(&mut item, marked);
+                    return Some(item);
+                }
+                Verdict::Drop => drops.push(Dropped { at: now, item, cause: DropCause::Aqm }),
+            }
+        }
+        None
+    }
+
+    /// The link looked for a packet and found none: by the rules of `dequeue` no queue stays on a list.
+    pub fn found_empty(&mut self) {
+        for n in self.new.drain(..).chain(self.old.drain(..)) {
+            self.queues[usize::from(n)].listed = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::item;
+    use lasthop_units::{Bytes, FlowId};
+
+    fn of(flow: usize, n: usize, size: u32) -> Item {
+        Item { flow: FlowId::from_index(flow), ..item(n, size) }
+    }
+
+    fn fq(config: &FqCodelConfig) -> FqCodel {
+        FqCodel::new(config, &Site { seed: 3, ..Site::default() })
+    }
+
+    fn drain(fq: &mut FqCodel, n: usize) -> Vec<usize> {
+        let (mut drops, mut marked) = (Vec::new(), 0);
+        let flows = (0..n).map_while(|_| fq.dequeue(Instant(1), &mut drops, &mut marked));
+        flows.map(|i| i.flow.index()).collect()
+    }
+
+    /// Two backlogged flows share in bytes: with a quantum of 1514 B, packets of 1500 B alternate (credits 14, then -1486),
+    /// and a flow of 500 B packets sends about three for each of them.
+    #[test]
+    fn backlogged_flows_share_by_bytes() {
+        let mut q = fq(&FqCodelConfig::default());
+        let mut drops = Vec::new();
+        for n in 0..200 {
+            q.enqueue(Instant(0), of(0, n, 1500), &mut drops);
+            q.enqueue(Instant(0), of(1, n, 500), &mut drops);
+        }
+        let served = drain(&mut q, 200);
+        let bytes = |flow, size| served.iter().filter(|f| **f == flow).count() as i64 * size;
+        let (large, small) = (bytes(0, 1500), bytes(1, 500));
+        // Deficit round robin: never further apart than a quantum and a packet.
+        assert!((large - small).abs() <= 1514 + 1500, "{large} {small}");
+    }
+
+    /// The sparse-flow optimisation: a flow that comes back after its queue has emptied is new, and goes before the bulk flow
+    /// whatever that has waiting.
+    #[test]
+    fn a_sparse_flow_goes_first() {
+        let mut q = fq(&FqCodelConfig::default());
+        let mut drops = Vec::new();
+        (0..100).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        assert_eq!(drain(&mut q, 3), [0, 0, 0]);
+        for n in 0..5 {
+            q.enqueue(Instant(0), of(1, n, 100), &mut drops);
+            assert_eq!(drain(&mut q, 1), [1], "sparse packet {n}");
+            // Two more of the bulk flow: the sparse flow's queue goes from the new list to the old one and off it.
+            assert_eq!(drain(&mut q, 3), [0, 0, 0]);
+        }
+        // A burst of more than a quantum is served for a quantum, then takes its turn.
+        (0..4).for_each(|n| q.enqueue(Instant(0), of(2, n, 1500), &mut drops));
+        assert_eq!(drain(&mut q, 4)[..2], [2, 2], "1514 - 1500 = 14 credits are left for a second packet");
+    }
+
+    /// The limit: half the packets of the queue with the most bytes, from its head, 64 at most.
+    #[test]
+    fn beyond_the_limit_the_fattest_flow_loses_half_its_packets_from_the_head() {
+        let config = FqCodelConfig { packets: Some(20), ..FqCodelConfig::default() };
+        let mut q = fq(&config);
+        let mut drops = Vec::new();
+        (0..5).for_each(|n| q.enqueue(Instant(0), of(1, n, 1500), &mut drops));
+        (0..16).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        // 21 packets are one too many: flow 0 has 16 and loses 8, the oldest first.
+        assert_eq!(drops.iter().map(|d| d.item.id.index()).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+        assert!(drops.iter().all(|d| d.item.flow.index() == 0 && d.cause == DropCause::QueueFull));
+        assert_eq!((q.packets(), q.bytes()), (13, 13 * 1500));
+        let config = FqCodelConfig { packets: Some(300), ..FqCodelConfig::default() };
+        let (mut q, mut drops) = (fq(&config), Vec::new());
+        (0..301).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        assert_eq!(drops.len(), 64);
+    }
+
+    /// CoDel judges each queue by itself: a flow that waits long is dropped from, a sparse one is not.
+    #[test]
+    fn only_the_flow_that_stands_is_dropped_from() {
+        let mut q = fq(&FqCodelConfig { quantum: Bytes(1514), ..FqCodelConfig::default() });
+        let (mut drops, mut marked) = (Vec::new(), 0);
+        (0..2000).for_each(|n| q.enqueue(Instant(0), of(0, n, 1500), &mut drops));
+        for t in 1..500u64 {
+            let now = Instant::from_millis(t);
+            q.enqueue(now, Item { enqueued: now, ..of(1, 0, 100) }, &mut drops);
+            q.dequeue(now, &mut drops, &mut marked);
+            q.dequeue(now, &mut drops, &mut marked);
+        }
+        assert!(
+            drops.len() > 3 && drops.iter().all(|d| d.item.flow.index() == 0 && d.cause == DropCause::Aqm)
+        );
+    }
+
+    /// With 1024 queues and 100 flows most have a queue of their own: the expected number of distinct queues is
+    /// 1024 (1 - (1 - 1/1024)^100) = 95.3, standard deviation about 2.
+    #[test]
+    fn flows_are_spread_over_the_queues() {
+        let mut q = fq(&FqCodelConfig::default());
+        let mut drops = Vec::new();
+        (0..100).for_each(|f| q.enqueue(Instant(0), of(f, 0, 100), &mut drops));
+        assert!((87..=100).contains(&q.queues.len()), "{}", q.queues.len());
+        q.found_empty();
+        assert!(q.new.is_empty() && q.queues.iter().all(|f| !f.listed));
+    }
+}

@@ -1,0 +1,99 @@
+//! How a radio network is set up: cells, UEs and the bearers between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use lasthop_units::{CellId, IndexVec, UeId};
+
+use crate::config::{ConfigError, Warning, check};
+use crate::pdcp::lte::LteBearerConfig;
+
+/// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkConfig {
+    /// The cells.
+    pub cells: IndexVec<CellId, CellConfig>,
+    /// The UEs.
+    pub ues: IndexVec<UeId, UeConfig>,
+    /// The data radio bearers; a bearer's id is its place here.
+    pub bearers: Vec<DrbConfig>,
+}
+
+/// A cell: one eNB's sector on one pair of carriers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CellConfig {
+    /// The eNB that it belongs to: a node to which links lead. Unset: one of its own, with the cell's name. Cells of
+    /// one eNB are its sectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enb: Option<String>,
+    /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
+    pub resource_blocks: u32,
+    /// When things happen, in TTIs.
+    pub timing: TimingConfig,
+}
+
+impl Default for CellConfig {
+    fn default() -> Self {
+        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default() }
+    }
+}
+
+/// When things happen within a cell, in TTIs of 1 ms. The defaults are FDD's (TS 36.213 clauses 7.3, 8, 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimingConfig {
+    /// From the TTI in which a transport block is sent to the start of that in which its receiver has decoded it: one
+    /// on the air, the rest processing (TR 36.912 annex B.2 has 1 + 3 for HARQ).
+    pub decode: u64,
+    /// From a downlink transport block to its HARQ feedback, and from that to the earliest retransmission.
+    pub feedback: u64,
+    /// From an uplink grant to its transmission, and from that to its PHICH.
+    pub grant: u64,
+}
+
+impl Default for TimingConfig {
+    fn default() -> Self {
+        TimingConfig { decode: 4, feedback: 4, grant: 4 }
+    }
+}
+
+impl CellConfig {
+    /// Refuses what cannot work.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        check(
+            [6, 15, 25, 50, 75, 100].contains(&self.resource_blocks),
+            "resource_blocks",
+            "a carrier has 6, 15, 25, 50, 75 or 100 resource blocks (1.4, 3, 5, 10, 15, 20 MHz)",
+        )?;
+        for (key, ttis) in [
+            ("timing.decode", self.timing.decode),
+            ("timing.feedback", self.timing.feedback),
+            ("timing.grant", self.timing.grant),
+        ] {
+            check((1..=16).contains(&ttis), key, "1 to 16 TTIs")?;
+        }
+        check(
+            self.timing.decode <= self.timing.feedback,
+            "timing.decode",
+            "feedback tells whether the block was decoded: it cannot come first (`timing.feedback`)",
+        )?;
+        Ok(Vec::new())
+    }
+}
+
+/// A UE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UeConfig {
+    /// The cell that serves it at the start.
+    pub serving: CellId,
+}
+
+/// A data radio bearer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrbConfig {
+    /// Whose it is.
+    pub ue: UeId,
+    /// PDCP and RLC at both ends.
+    pub layers: LteBearerConfig,
+}

@@ -1,0 +1,226 @@
+//! The radio network of LTE: cells, UEs and their bearers under one clock of TTIs.
+//!
+//! # Contract
+//! A [`RadioNetwork`] is what the world drives. Packets go in with [`push`](RadioNetwork::push) and leave in exactly
+//! one way, delivered or dropped, through [`NetworkOutput`]. The world calls [`on_tti`](RadioNetwork::on_tti) (class
+//! Tti) and [`on_timer`](RadioNetwork::on_timer) (class Timer) at the moments that `next_tti` and `next_timer` name,
+//! and asks again after every call. There is one TTI event for all cells, none while nobody has anything to send and
+//! nothing is on its way: what an idle UE or cell missed (fading, averages, reports) is a closed form of time.
+//!
+//! # A TTI, in this order
+//! 1. **Receive**: what the calendar holds for this TTI: transport blocks whose decoding is complete go up to RLC,
+//!    PDCP and out; HARQ feedback, scheduling requests, preambles, grants and RRC messages reach whom they are for.
+//! 2. **Measure**: UEs with a report due look at the air; old reports become known to the eNB.
+//! 3. **Schedule**: each active cell decides about its downlink for this TTI and grants its uplink for 4 TTIs later.
+//! 4. **Send**: eNBs and the UEs whose grant is for this TTI pull from RLC and put transport blocks on the air.
+//! 5. **Air**: with all transmissions of all cells known, each is decided by one keyed draw against its error
+//!    probability, and the outcome is noted in the calendar.
+//!
+//! What arrives from above at the instant a TTI starts goes with the next one.
+
+mod calendar;
+pub mod config;
+mod downlink;
+mod output;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
+pub use output::{NetworkEvent, NetworkOutput};
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
+
+use crate::pdcp::lte::{LteBearer, LteBearerOutput};
+use crate::phy::lte::TTI;
+use crate::rlc::RlcStats;
+use crate::rlc::lte::{Pdu, RlcEvent};
+use crate::sdu::{Direction, End};
+use calendar::Calendar;
+use state::{Cell, Drb, Ue};
+
+/// What is due at the start of a TTI. Within a TTI things come in the order in which they were noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// The UE has decoded a downlink transport block, or failed to.
+    DownlinkDecoded { ue: UeId, process: u8 },
+    /// HARQ feedback of a downlink transport block reaches the eNB.
+    DownlinkFeedback { ue: UeId, process: u8 },
+}
+
+/// Cells, UEs and bearers.
+#[derive(Debug)]
+pub struct RadioNetwork {
+    cells: IndexVec<CellId, Cell>,
+    ues: IndexVec<UeId, Ue>,
+    bearers: IndexVec<BearerId, Drb>,
+    calendar: Calendar<Due>,
+    /// First TTI that has not happened yet.
+    next: Tti,
+    /// Timers of PDCP and RLC: wake-ups, possibly early or void.
+    timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
+    /// One draw per transport block.
+    block_errors: Draw,
+    due: Vec<Due>,
+    pdus: Vec<Pdu>,
+    scratch: LteBearerOutput,
+}
+
+impl RadioNetwork {
+    /// The network of `config`, which must be valid, with the draws of the run `seed`.
+    pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
+        let mut network = RadioNetwork {
+            cells: config.cells.iter().map(Cell::new).collect(),
+            ues: config.ues.iter().map(Ue::new).collect(),
+            bearers: IndexVec::new(),
+            calendar: Calendar::default(),
+            next: Tti(0),
+            timers: BinaryHeap::new(),
+            block_errors: Draw::new(seed, Purpose::BlockError, u64::MAX),
+            due: Vec::new(),
+            pdus: Vec::new(),
+            scratch: LteBearerOutput::default(),
+        };
+        for drb in &config.bearers {
+            let id =
+                network.bearers.push(Drb { ue: drb.ue, layers: LteBearer::new(&drb.layers), wake: None });
+            network.ues[drb.ue].drbs.push(id);
+        }
+        network
+    }
+
+    /// A packet of `size` bytes (above 0) enters at `end` of a bearer, to be delivered at the other.
+    pub fn push(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        end: End,
+        id: PacketId,
+        size: u32,
+        out: &mut NetworkOutput,
+    ) {
+        // A network that slept goes on with the first TTI that starts after now.
+        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        self.bearers[bearer].layers.push(now, end, id, size, &mut self.scratch);
+        self.settle(now, bearer, out);
+    }
+
+    /// When the next TTI in which something happens starts; None while idle.
+    pub fn next_tti(&self) -> Option<Instant> {
+        let scheduling = self.cells.iter().any(Cell::is_active).then_some(self.next);
+        scheduling.into_iter().chain(self.calendar.next()).min().map(|tti| tti.start(TTI))
+    }
+
+    /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has named.
+    pub fn on_tti(&mut self, now: Instant, out: &mut NetworkOutput) {
+        if self.next_tti() != Some(now) {
+            return;
+        }
+        let tti = Tti::containing(now, TTI);
+        self.next = tti;
+        let mut due = std::mem::take(&mut self.due);
+        self.calendar.take(tti, &mut due);
+        for item in due.drain(..) {
+            self.happen(now, item, out);
+        }
+        self.due = due;
+        for cell in self.cells.ids() {
+            if self.cells[cell].is_active() {
+                self.schedule_downlink(now, tti, cell, out);
+            }
+        }
+        self.next = tti.plus(1);
+    }
+
+    #[inline]
+    fn happen(&mut self, now: Instant, item: Due, out: &mut NetworkOutput) {
+        match item {
+            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process.into(), out),
+            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(ue, process.into(), out),
+        }
+    }
+
+    /// When a timer of PDCP or RLC may expire next.
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse((t, _))| *t)
+    }
+
+    /// Timers of PDCP and RLC that have expired act.
+    pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
+        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        while let Some(Reverse((at, bearer))) =
+            self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
+        {
+            self.timers.pop();
+            if self.bearers[bearer].wake == Some(at) {
+                self.bearers[bearer].wake = None;
+                self.bearers[bearer].layers.on_time(now, &mut self.scratch);
+                self.settle(now, bearer, out);
+            }
+        }
+    }
+
+    /// Packets inside that `end` of a bearer has pushed.
+    pub fn inside(&self, bearer: BearerId, end: End) -> usize {
+        self.bearers[bearer].layers.inside(end)
+    }
+
+    /// Counters of the RLC entity at an end of a bearer.
+    pub fn rlc_stats(&self, bearer: BearerId, end: End) -> RlcStats {
+        self.bearers[bearer].layers.rlc_stats(end)
+    }
+
+    /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants to send.
+    #[inline]
+    fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
+        let drb = &mut self.bearers[bearer];
+        let ue = drb.ue;
+        let said = &mut self.scratch;
+        out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+        out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        let mut failed = false;
+        for (end, event) in said.events.drain(..) {
+            failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
+            out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+        }
+        if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
+            drb.wake = Some(at);
+            self.timers.push(Reverse((at.max(now), bearer)));
+        }
+        if failed {
+            self.radio_link_failure(now, ue, out);
+        }
+        for direction in Direction::BOTH {
+            if self.bearers[bearer].layers.buffer_status(direction.sender()).total() > 0 {
+                self.wake(ue, direction);
+            }
+        }
+    }
+
+    /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
+    #[inline]
+    fn wake(&mut self, ue: UeId, direction: Direction) {
+        let i = direction.index();
+        if !std::mem::replace(&mut self.ues[ue].active[i], true) {
+            let active = &mut self.cells[self.ues[ue].serving].active[i];
+            let place = active.partition_point(|other| *other < ue);
+            active.insert(place, ue);
+        }
+    }
+
+    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's bearers are
+    /// re-established; what was on the air is gone.
+    fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
+        self.reset_downlink(ue);
+        for i in 0..self.ues[ue].drbs.len() {
+            let bearer = self.ues[ue].drbs[i];
+            self.bearers[bearer].layers.re_establish(now, &mut self.scratch);
+            self.settle(now, bearer, out);
+        }
+    }
+}

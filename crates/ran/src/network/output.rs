@@ -1,0 +1,28 @@
+//! What the radio network tells the world.
+
+use lasthop_units::{BearerId, CellId, UeId};
+
+use crate::rlc::lte::RlcEvent;
+use crate::sdu::{DropCause, End, Sdu};
+
+/// What the network appends to when it is called; reused by the caller.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkOutput {
+    /// Packets that have reached an end of their bearer, with that end, as they were pushed.
+    pub delivered: Vec<(BearerId, End, Sdu)>,
+    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
+    pub dropped: Vec<(BearerId, End, Sdu, DropCause)>,
+    /// Packets that an active queue management marked (congestion experienced), with the end that had pushed them.
+    pub marked: Vec<(BearerId, End, Sdu)>,
+    /// What happened, for the events table.
+    pub events: Vec<(UeId, NetworkEvent)>,
+}
+
+/// Something worth a row in the events table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// RLC at an end of a bearer.
+    Rlc(BearerId, End, RlcEvent),
+    /// The UE's connection is set up in this cell.
+    Connected(CellId),
+}

@@ -1,0 +1,160 @@
+//! Cells, UEs and their bearers: the LTE last hop.
+
+use std::collections::BTreeMap;
+
+use lasthop_ran::network::{DrbConfig, NetworkConfig, UeConfig};
+use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
+use lasthop_ran::rlc::lte::RlcConfig;
+use lasthop_ran::{ConfigError, Warning};
+use lasthop_units::{Bytes, CellId, Id, UeId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Spec;
+
+/// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UeSpec {
+    /// How many.
+    pub count: u32,
+    /// The cell that serves them at the start. Unset: the only cell there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
+    /// Largest IP packet that their bearers take; larger ones are fragmented.
+    pub mtu: Bytes,
+    /// PDCP of the default bearer, at both ends.
+    pub pdcp: PdcpConfig,
+    /// RLC of the default bearer, at both ends.
+    pub rlc: RlcConfig,
+    /// Dedicated bearers by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub dedicated: BTreeMap<String, DedicatedBearerSpec>,
+}
+
+impl Default for UeSpec {
+    fn default() -> Self {
+        UeSpec {
+            count: 1,
+            cell: None,
+            mtu: super::ethernet_mtu(),
+            pdcp: PdcpConfig::default(),
+            rlc: RlcConfig::default(),
+            dedicated: BTreeMap::new(),
+        }
+    }
+}
+
+/// A dedicated bearer: what its traffic flow template selects goes over it, the rest over the default bearer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DedicatedBearerSpec {
+    /// Names of the `[flow.<name>]` tables whose packets it carries (the traffic flow template).
+    pub flows: Vec<String>,
+    /// PDCP at both ends.
+    pub pdcp: PdcpConfig,
+    /// RLC at both ends.
+    pub rlc: RlcConfig,
+}
+
+impl UeSpec {
+    /// Names of these UEs' nodes.
+    pub fn nodes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
+        (1..=self.count).map(move |i| if self.count == 1 { name.to_owned() } else { format!("{name}-{i}") })
+    }
+}
+
+/// The network of a scenario with the names that belong to its ids.
+#[derive(Debug, Default)]
+pub struct Cellular {
+    /// What the network is built from.
+    pub config: NetworkConfig,
+    /// Node of each cell's eNB.
+    pub cells: Vec<String>,
+    /// Each UE.
+    pub ues: Vec<UeNames>,
+    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name.
+    pub bearers: Vec<String>,
+}
+
+/// A UE's names.
+#[derive(Debug)]
+pub struct UeNames {
+    /// Its node.
+    pub node: String,
+    /// Largest IP packet that its bearers take.
+    pub mtu: Bytes,
+    /// Index of its default bearer.
+    pub default_bearer: usize,
+    /// Flow groups that go over another bearer, by index.
+    pub template: Vec<(String, usize)>,
+}
+
+impl Spec {
+    /// Every node name that a flow's end stands for: the UEs of a group, or the one node.
+    pub fn members(&self, end: &str) -> Vec<String> {
+        self.ue.get(end).map_or_else(|| vec![end.to_owned()], |ue| ue.nodes(end).collect())
+    }
+
+    /// The node of a cell's eNB.
+    pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
+        self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name)
+    }
+
+    /// The cell that serves a UE at the start, if that is said.
+    pub fn serving<'a>(&'a self, ue: &'a UeSpec) -> Option<&'a str> {
+        let only = (self.cell.len() == 1).then(|| self.cell.keys().next().map(String::as_str)).flatten();
+        ue.cell.as_deref().or(only).filter(|c| self.cell.contains_key(*c))
+    }
+
+    /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
+    pub fn cellular(&self) -> Cellular {
+        let mut all = Cellular::default();
+        let mut cells: BTreeMap<&str, CellId> = BTreeMap::new();
+        for (name, cell) in &self.cell {
+            cells.insert(name, all.config.cells.push(cell.clone()));
+            all.cells.push(self.cell_node(name).to_owned());
+        }
+        for (name, ue) in &self.ue {
+            let Some(serving) = self.serving(ue).map(|c| cells[c]) else { continue };
+            for node in ue.nodes(name) {
+                let id = all.config.ues.push(UeConfig { serving });
+                all.add_bearers(id, node, ue);
+            }
+        }
+        all
+    }
+}
+
+impl Cellular {
+    fn add_bearers(&mut self, ue: UeId, node: String, spec: &UeSpec) {
+        debug_assert_eq!(ue.index(), self.ues.len());
+        let default_bearer = self.bearers.len();
+        self.bearers.push(node.clone());
+        let layers = LteBearerConfig { pdcp: spec.pdcp.clone(), rlc: spec.rlc.clone() };
+        self.config.bearers.push(DrbConfig { ue, layers });
+        let mut template = Vec::new();
+        for (name, dedicated) in &spec.dedicated {
+            template.extend(dedicated.flows.iter().map(|flow| (flow.clone(), self.bearers.len())));
+            self.bearers.push(format!("{node}.{name}"));
+            let layers = LteBearerConfig { pdcp: dedicated.pdcp.clone(), rlc: dedicated.rlc.clone() };
+            self.config.bearers.push(DrbConfig { ue, layers });
+        }
+        self.ues.push(UeNames { node, mtu: spec.mtu, default_bearer, template });
+    }
+}
+
+/// What is wrong with a UE's bearers, with the key relative to the UE's table; warnings of known traps.
+pub fn validate_bearers(ue: &UeSpec) -> Vec<Result<Warning, ConfigError>> {
+    let default = (String::new(), &ue.pdcp, &ue.rlc);
+    let dedicated = ue.dedicated.iter().map(|(name, b)| (format!("dedicated.{name}."), &b.pdcp, &b.rlc));
+    let mut found = Vec::new();
+    for (prefix, pdcp, rlc) in std::iter::once(default).chain(dedicated) {
+        match (LteBearerConfig { pdcp: pdcp.clone(), rlc: rlc.clone() }).validate() {
+            Ok(warnings) => found
+                .extend(warnings.into_iter().map(|w| Ok(Warning { key: format!("{prefix}{}", w.key), ..w }))),
+            Err(e) => found.push(Err(ConfigError { key: format!("{prefix}{}", e.key), ..e })),
+        }
+    }
+    found
+}

@@ -1,0 +1,149 @@
+//! The radio network in the world: packets in and out, its one TTI event and its timers.
+
+use lasthop_ran::End as BearerEnd;
+use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_units::{BearerId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
+
+use super::World;
+use super::event::{Event, Wake};
+use super::packet::Place;
+use crate::spec::Cellular;
+
+/// A UE, wired into the world.
+struct UeHop {
+    node: NodeId,
+    /// Node of the eNB that serves it.
+    enb: NodeId,
+    mtu: u32,
+    default_bearer: BearerId,
+    /// Flow groups that go over another bearer.
+    template: Box<[(Box<str>, BearerId)]>,
+}
+
+/// Cells and UEs, wired into the world.
+pub(super) struct Radio {
+    network: RadioNetwork,
+    ues: IndexVec<UeId, UeHop>,
+    bearers: IndexVec<BearerId, (Box<str>, UeId)>,
+    tti: Wake,
+    timer: Wake,
+    output: NetworkOutput,
+}
+
+impl Radio {
+    /// The network of a scenario; `cells` and `ues` are the nodes of its eNBs and UEs.
+    pub fn new(all: &Cellular, cells: Vec<NodeId>, ues: Vec<NodeId>, seed: u64) -> Radio {
+        let bearer = |i: usize| BearerId::from_index(i);
+        let hop = |(ue, config): (UeId, &lasthop_ran::network::UeConfig)| {
+            let names = &all.ues[ue.index()];
+            let template = names.template.iter().map(|(flow, i)| (flow.as_str().into(), bearer(*i)));
+            UeHop {
+                node: ues[ue.index()],
+                enb: cells[config.serving.index()],
+                mtu: names.mtu.0 as u32,
+                default_bearer: bearer(names.default_bearer),
+                template: template.collect(),
+            }
+        };
+        let owners = all.config.bearers.iter().map(|drb| drb.ue);
+        Radio {
+            network: RadioNetwork::new(&all.config, seed),
+            ues: all.config.ues.enumerate().map(hop).collect(),
+            bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
+            tti: Wake::default(),
+            timer: Wake::default(),
+            output: NetworkOutput::default(),
+        }
+    }
+
+    /// The network itself, to look at.
+    pub const fn network(&self) -> &RadioNetwork {
+        &self.network
+    }
+    /// Largest IP packet that a UE's bearers take [B].
+    #[inline]
+    pub fn mtu(&self, ue: UeId) -> u32 {
+        self.ues[ue].mtu
+    }
+    /// Every bearer with its name.
+    pub fn bearers(&self) -> impl Iterator<Item = (BearerId, &str)> {
+        self.bearers.enumerate().map(|(id, (name, _))| (id, &**name))
+    }
+    /// The name of a bearer.
+    pub fn bearer_name(&self, bearer: BearerId) -> &str {
+        &self.bearers[bearer].0
+    }
+    /// Packets that the network holds.
+    pub fn packets_inside(&self) -> usize {
+        let both = |b| self.network.inside(b, BearerEnd::Network) + self.network.inside(b, BearerEnd::Ue);
+        self.bearers.ids().map(both).sum()
+    }
+
+    /// The bearer that carries a flow of `group` to or from `ue` (TS 23.401 clause 4.7.2: traffic flow template).
+    #[inline]
+    fn bearer_of(&self, ue: UeId, group: &str) -> BearerId {
+        let ue = &self.ues[ue];
+        ue.template.iter().find(|(flow, _)| **flow == *group).map_or(ue.default_bearer, |(_, b)| *b)
+    }
+}
+
+impl World {
+    pub(super) fn enter_radio(&mut self, now: Instant, ue: UeId, end: BearerEnd, id: PacketId) {
+        let packet = &self.packets[id];
+        let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
+        let radio = &mut self.radio;
+        radio.network.push(now, bearer, end, id, packet.size, &mut radio.output);
+        self.settle_radio(now);
+    }
+
+    pub(super) fn on_radio_tti(&mut self, now: Instant) {
+        let radio = &mut self.radio;
+        if radio.tti.take(now) {
+            radio.network.on_tti(now, &mut radio.output);
+            self.settle_radio(now);
+        }
+    }
+
+    pub(super) fn on_radio_timer(&mut self, now: Instant) {
+        let radio = &mut self.radio;
+        if radio.timer.take(now) {
+            radio.network.on_timer(now, &mut radio.output);
+            self.settle_radio(now);
+        }
+    }
+
+    /// Passes on what the network produced and notes when it wants to be called again.
+    fn settle_radio(&mut self, now: Instant) {
+        let radio = &mut self.radio;
+        radio.tti.ensure(&mut self.queue, radio.network.next_tti(), Event::RadioTti);
+        radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
+        // What is delivered may be answered at once, and the answer comes back here: the lists are taken out.
+        let mut output = std::mem::take(&mut radio.output);
+        for (_, event) in output.events.drain(..) {
+            self.note_network_event(now, event);
+        }
+        for (bearer, _, sdu, cause) in output.dropped.drain(..) {
+            self.drop_packet(now, sdu.id, cause.name(), None, Place::Radio(bearer));
+        }
+        for (_, _, sdu) in output.marked.drain(..) {
+            self.packets[sdu.id].ecn = lasthop_net::Ecn::Ce;
+        }
+        for (bearer, end, sdu) in output.delivered.drain(..) {
+            let ue = &self.radio.ues[self.radio.bearers[bearer].1];
+            let node = if end == BearerEnd::Ue { ue.node } else { ue.enb };
+            self.forward(now, node, sdu.id);
+        }
+        self.radio.output = output;
+    }
+
+    #[cold]
+    fn note_network_event(&mut self, now: Instant, event: NetworkEvent) {
+        match event {
+            NetworkEvent::Rlc(bearer, end, event) => {
+                let name = self.radio.bearer_name(bearer).to_owned();
+                self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
+            }
+            NetworkEvent::Connected(_) => {}
+        }
+    }
+}

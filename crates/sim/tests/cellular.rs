@@ -1,0 +1,75 @@
+//! Cells and UEs in a scenario: who is reached over which bearer, and what a mistake is told.
+
+mod common;
+
+use std::path::Path;
+
+use common::{assert_balanced, real, run_text, whole};
+use lasthop_sim::Scenario;
+
+const CELL: &str = "[scenario]\nname = 'cell'\nduration = '2 s'\n\
+    [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
+    [cell.enb]\n\
+    [ue.phone]\ncount = 3\nrlc = { mode = 'um' }\n\
+    dedicated.voice = { flows = ['call'], rlc = { mode = 'um' } }\n";
+
+fn refused(text: &str) -> String {
+    match Scenario::parse(text, "test.toml", Path::new(""), &[]) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e.to_string(),
+    }
+}
+
+/// A flow to a group goes to each of its UEs, over the bearer that its template names.
+#[test]
+fn a_flow_to_a_group_reaches_every_ue_over_its_bearer() {
+    let output = run_text(&format!(
+        "{CELL}[flow.call]\nfrom = 'server'\nto = 'phone'\ntransport = 'udp'\nstop = '1 s'\n\
+         app = {{ kind = 'cbr', rate = '80 kbit/s', size = '200 B' }}\n\
+         [flow.file]\nfrom = 'server'\nto = 'phone-2'\ntransport = 'udp'\nstop = '1 s'\n\
+         app = {{ kind = 'cbr', rate = '160 kbit/s', size = '1000 B' }}\n"
+    ));
+    assert_balanced(&output);
+    // 80 kbit/s of 200 B: 50 datagrams in a second to each of three UEs, 20 of the file's.
+    assert_eq!(whole(&output, "flows", "rx_packets"), [50, 50, 50, 20]);
+    // 10 ms of wire, then the next TTI (the UEs may be served one after the other) and 4 TTIs until it is decoded.
+    for delay in real(&output, "flows", "delay_min_s") {
+        assert!((0.015..=0.017).contains(&delay), "{delay}");
+    }
+    let (batches, _) = output.table("rlc").unwrap();
+    let names = batches[0].column_by_name("bearer").unwrap();
+    let names = arrow::util::display::array_value_to_string(names, 2).unwrap();
+    assert_eq!(names, "phone-1.voice");
+}
+
+#[test]
+fn mistakes_about_cells_and_ues_are_told_with_their_remedy() {
+    for (text, expected) in [
+        (CELL.replace("[cell.enb]\n", ""), "a UE needs a cell"),
+        (CELL.replace("[cell.enb]\n", "[cell.enb]\n[cell.other]\n"), "several cells"),
+        (CELL.replace("count = 3", "count = 3\ncell = 'emb'"), "did you mean `enb`?"),
+        (CELL.replace("count = 3", "count = 0"), "no UE at all"),
+        (CELL.replace("[ue.phone]", "[ue.server]\n").replace("count = 3", ""), "already"),
+        (CELL.to_owned(), "no flow is called `call`"),
+        (format!("{CELL}[flow.call]\nfrom = 'server'\nto = 'phones'\n"), "did you mean `phone`?"),
+        (format!("{CELL}[flow.call]\nfrom = 'phone-1'\nto = 'phone'\n"), "two different nodes"),
+        (CELL.replace("[cell.enb]\n", "[cell.enb]\nresource_blocks = 99\n"), "6, 15, 25, 50, 75 or 100"),
+    ] {
+        let told = refused(&text);
+        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+    }
+}
+
+/// GTP-U over UDP over IPv4 adds 8 + 8 + 20 B to each packet on S1-U (TS 29.281 clause 5.1): 1000 B datagrams, 1028 B
+/// with their own headers, take 1064 B there, 8.512 ms at 1 Mbit/s.
+#[test]
+fn a_tunnels_header_takes_its_time_on_the_link() {
+    let output = run_text(
+        "[scenario]\nname = 'tunnel'\nduration = '2 s'\n\
+         [link.s1u]\nbetween = ['pgw', 'enb']\nrate = '1 Mbit/s'\noverhead = '36 B'\n\
+         [flow.f]\nfrom = 'pgw'\nto = 'enb'\ntransport = 'udp'\nstop = '1 s'\n\
+         app = { kind = 'cbr', rate = '80 kbit/s', size = '1000 B' }\n",
+    );
+    assert!((real(&output, "flows", "delay_mean_s")[0] - 0.008_512).abs() < 1e-9);
+    assert_eq!(whole(&output, "flows", "rx_bytes"), [10 * 1028]);
+}
