@@ -133,8 +133,10 @@ def profiles_page(profiles: Sequence[Mapping[str, Any]]) -> str:
     values = {p["name"]: {s["key"]: s["value"] for s in p["settings"]} for p in profiles}
     out = [
         "# Stack profiles\n",
-        "What `profile = \"NAME\"` under `[flow.NAME.tcp]` stands for: a value for each key, which a key of its own replaces."
-        " A bold value differs from that of `rfc`. `lasthop describe profile NAME` prints one of them.\n",
+        (
+            'What `profile = "NAME"` under `[flow.NAME.tcp]` stands for: a value for each key. A bold value differs from\n'
+            "that of `rfc`. `lasthop describe profile NAME` prints one of them.\n"
+        ),
         "| profile | what it is |\n|---|---|",
         *(f"| `{p['name']}` | {cell(p['summary'])} |" for p in profiles),
         "\n## Side by side\n",

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cc::CcName;
+use crate::host::Host;
 use crate::profile::Profile;
 
 /// How lost segments are found and sent again.
@@ -312,8 +313,6 @@ pub struct Config {
     pub recovery_exit: RecoveryExit,
     /// How RACK's recovery finds losses.
     pub loss_detection: LossDetection,
-    /// Tail loss probes (RFC 8985 section 7).
-    pub loss_probe: bool,
     /// How RACK's recovery brings the window down.
     pub window_reduction: WindowReduction,
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
@@ -380,6 +379,8 @@ pub struct Config {
     pub zero_interval: ZeroInterval,
     /// The round trip whose growth Hybla imitates.
     pub hybla_rtt0: Duration,
+    /// What the host around the connection does.
+    pub host: Host,
 }
 
 impl Config {

@@ -4,6 +4,7 @@ use lasthop_units::Duration;
 
 use super::{Profile, linux_6};
 use crate::config::*;
+use crate::host::Host;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux2626,
@@ -12,7 +13,7 @@ pub(super) const CONFIG: Config = Config {
     initial_rto: Duration::from_secs(3),
     syn_retries: Some(5),
     loss_detection: LossDetection::Fack,
-    loss_probe: false,
+    host: Host { loss_probes: false, ..Host::LINUX },
     window_reduction: WindowReduction::RateHalving,
     growth: Growth::Acks,
     abc_limit: 1,

@@ -5,6 +5,7 @@ use lasthop_units::Duration;
 use super::{Profile, rfc};
 use crate::cc::CcName;
 use crate::config::*;
+use crate::host::Host;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux6,
@@ -30,6 +31,7 @@ pub(super) const CONFIG: Config = Config {
     hystart: HyStartKind::Linux,
     cc_reading: CcReading::Linux,
     westwood_reading: WestwoodReading::Linux,
+    host: Host::LINUX,
     vegas: VegasConfig { reading: VegasReading::Linux, alpha: 2.0, beta: 4.0, ..rfc::CONFIG.vegas },
     ..rfc::CONFIG
 };

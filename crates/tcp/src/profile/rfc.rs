@@ -5,6 +5,7 @@ use lasthop_units::Duration;
 use super::Profile;
 use crate::cc::CcName;
 use crate::config::*;
+use crate::host::Host;
 
 /// Every value; the sources stand in [`SETTINGS`](super::SETTINGS).
 pub(super) const CONFIG: Config = Config {
@@ -30,7 +31,6 @@ pub(super) const CONFIG: Config = Config {
     rto_leaves_recovery: true,
     recovery_exit: RecoveryExit::Deflate,
     loss_detection: LossDetection::Rack,
-    loss_probe: true,
     window_reduction: WindowReduction::Prr,
     nagle: true,
     ack_every: 2,
@@ -70,6 +70,7 @@ pub(super) const CONFIG: Config = Config {
     westwood_reading: WestwoodReading::Paper,
     zero_interval: ZeroInterval::Zero,
     hybla_rtt0: Duration::from_millis(25),
+    host: Host::PLAIN,
     vegas: VegasConfig {
         reading: VegasReading::Ns2,
         alpha: 1.0,

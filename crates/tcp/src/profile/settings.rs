@@ -74,7 +74,7 @@ pub const SETTINGS: &[Setting] = &[
     row("rto_leaves_recovery", |c| on_off(c.rto_leaves_recovery), "RFC 6582 section 3.2 step 6"),
     row("recovery_exit", |c| word(c.recovery_exit), "RFC 6582 section 3.2 step 3, option 1"),
     row("loss_detection", |c| word(c.loss_detection), "RFC 8985, with `recovery = rack`"),
-    row("loss_probe", |c| on_off(c.loss_probe), "RFC 8985 section 7, with `recovery = rack`"),
+    row("loss_probe", |c| on_off(c.host.loss_probes), "RFC 8985 section 7, with `recovery = rack`"),
     row("window_reduction", |c| word(c.window_reduction), "RFC 9937, with `recovery = rack`"),
     row("nagle", |c| on_off(c.nagle), "RFC 9293 section 3.7.4"),
     row("ack_every", |c| c.ack_every.to_string(), "RFC 5681 section 4.2"),
