@@ -7,3 +7,5 @@ mod cell;
 mod errors;
 #[path = "lte/schedulers.rs"]
 mod schedulers;
+#[path = "lte/interference.rs"]
+mod interference;

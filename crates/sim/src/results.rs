@@ -79,9 +79,16 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         .flow
         .iter()
         .filter(|(_, f)| f.transport == crate::spec::Transport::Tcp)
-        .filter_map(|(name, f)| f.tcp.resolve().ok().map(|c| (name.clone(), json!(format!("{c:?}")))))
+        .filter_map(|(name, f)| {
+            f.tcp
+                .resolve_with(scenario.extensions().controls())
+                .ok()
+                .map(|c| (name.clone(), resolved_tcp(&c)))
+        })
         .collect();
-    json!({
+    let own: serde_json::Map<String, Value> =
+        scenario.own_policies().into_iter().map(|(name, version)| (name, json!(version))).collect();
+    let mut manifest = json!({
         "format": 1,
         "lasthop": env!("CARGO_PKG_VERSION"),
         "name": scenario.spec().scenario.name,
@@ -90,7 +97,25 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         "scenario_hash": scenario.hash(),
         "resolved_tcp": tcp,
         "tables": tables,
-    })
+    });
+    if !own.is_empty() {
+        manifest["own_policies"] = Value::Object(own);
+    }
+    manifest
+}
+
+/// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has them, quantities as text.
+fn resolved_tcp(config: &lasthop_tcp::Config) -> Value {
+    let value = |text: String| match text.as_str() {
+        "true" => json!(true),
+        "false" => json!(false),
+        _ => match text.parse::<f64>() {
+            Ok(n) if n.is_finite() && n.fract() == 0.0 && n.abs() < 9e15 => json!(n as i64),
+            Ok(n) if n.is_finite() => json!(n),
+            _ => json!(text),
+        },
+    };
+    Value::Object(lasthop_tcp::resolved(config).map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
 /// What a run left behind.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cc::CcName;
+use crate::host::Host;
 use crate::profile::Profile;
 
 /// How lost segments are found and sent again.
@@ -33,6 +34,10 @@ pub enum RttEstimator {
     Rfc6298,
     /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the floor of the RTO.
     Linux,
+    /// RFC 6298's gains at every sample, however many there are in a round trip (ns-3).
+    PerSample,
+    /// Gains of 1/8 both, from SRTT 0 and RTTVAR a quarter of the first timeout on (INET).
+    Inet,
     /// Whole clock ticks, SRTT kept in eighths and RTTVAR in quarters (ns-2, 4.3BSD).
     Ns2Ticks,
 }
@@ -87,6 +92,37 @@ pub enum TimerOnPartialAck {
     FirstOnly,
     /// Each: the Slow-but-Steady variant.
     Every,
+}
+
+/// What NewReno's or Reno's window is when fast recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryExit {
+    /// NewReno: at most the flight and one segment (RFC 6582 section 3.2 step 3, option 1); the ACK does not grow it.
+    Deflate,
+    /// ssthresh, and the ACK that ends recovery grows it already (ns-2).
+    Keep,
+}
+
+/// How `recovery = "rack"` finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By time (RFC 8985).
+    Rack,
+    /// By count: what lies `dup_threshold` segments below the highest SACKed one (forward acknowledgement, Mathis and
+    /// Mahdavi 1996; Linux up to 4.15).
+    Fack,
+}
+
+/// How `recovery = "rack"` brings the window down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowReduction {
+    /// Proportional rate reduction (RFC 9937).
+    Prr,
+    /// One segment less for every second ACK (Linux up to 3.1).
+    RateHalving,
 }
 
 /// What a retransmission timeout does to SACK information.
@@ -160,6 +196,16 @@ pub enum HyStartKind {
     Linux,
     /// HyStart++ (RFC 9406).
     Rfc9406,
+}
+
+/// Whose reading of an algorithm without a standard it is (Hybla, LP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CcReading {
+    /// The paper's.
+    Paper,
+    /// Linux' module, its arithmetic and its oddities included.
+    Linux,
 }
 
 /// Whose Westwood it is.
@@ -261,6 +307,14 @@ pub struct Config {
     pub timer_on_fast_retransmit: bool,
     /// NewReno's timer at partial ACKs.
     pub timer_on_partial_ack: TimerOnPartialAck,
+    /// A timeout ends NewReno's fast recovery (RFC 6582 section 3.2 step 6).
+    pub rto_leaves_recovery: bool,
+    /// The window when fast recovery without SACK ends.
+    pub recovery_exit: RecoveryExit,
+    /// How RACK's recovery finds losses.
+    pub loss_detection: LossDetection,
+    /// How RACK's recovery brings the window down.
+    pub window_reduction: WindowReduction,
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
     pub nagle: bool,
     /// Full segments per ACK; 1: no delayed ACK.
@@ -317,12 +371,16 @@ pub struct Config {
     pub cubic: CubicConfig,
     /// What ends slow start before a loss does, for the algorithms that ask.
     pub hystart: HyStartKind,
+    /// Whose Hybla and LP.
+    pub cc_reading: CcReading,
     /// Whose Westwood.
     pub westwood_reading: WestwoodReading,
     /// Westwood's samples of zero length.
     pub zero_interval: ZeroInterval,
     /// The round trip whose growth Hybla imitates.
     pub hybla_rtt0: Duration,
+    /// What the host around the connection does.
+    pub host: Host,
 }
 
 impl Config {

@@ -15,6 +15,7 @@ pub mod cc;
 mod config;
 mod endpoint;
 mod flight;
+mod host;
 mod options;
 pub mod profile;
 mod reassembly;
@@ -27,14 +28,16 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, Config, CubicConfig, CubicReading, Growth, HyStartKind, RecoveryFlavour, RttEstimator,
-    RttSampling, SackOnTimeout, SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading,
-    VegasRto, VegasSampleOrder, WestwoodReading, ZeroInterval,
+    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, Growth, HyStartKind, LossDetection,
+    RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
+    TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
+    WestwoodReading, WindowReduction, ZeroInterval,
 };
-pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info};
+pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
+pub use host::{AckRule, Host, Offload, WindowRule};
 pub use options::{OptionError, Options};
 pub use profile::Profile;
 pub use recovery::CaState;
-pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry};
+pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
 pub use segment::{DecodeError, Decoded, Flags, SackBlocks, Segment, Timestamps, checksum_is_right};
 pub use state::{Input, State, TRANSITIONS};

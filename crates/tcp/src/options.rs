@@ -1,10 +1,12 @@
 //! What a scenario may write under `[flow.<name>.tcp]`.
 
+use std::collections::BTreeMap;
+
 use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cc::CcName;
+use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
 use crate::profile::Profile;
 
@@ -13,11 +15,16 @@ use crate::profile::Profile;
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-default-of-keys" = "the profile's"))]
 pub struct Options {
-    /// The stack profile that all other values default to: `rfc`, `ns2` or `linux-6`.
+    /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`, `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`
+    /// or `inet`; `lasthop describe profile NAME` prints one.
     pub profile: Profile,
     /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
-    /// prints them all.
+    /// prints them all. Or the name under which one of your own was registered.
     pub cc: Option<CcName>,
+    /// Parameters of a congestion control of your own, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-default-of-keys" = "the algorithm's"))]
+    pub cc_parameters: BTreeMap<String, f64>,
     /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC 8985 with RFC 9937, as
     /// Linux; also what `cc = "bbr"` defaults to, because it estimates the delivery rate).
     pub recovery: Option<RecoveryFlavour>,
@@ -53,6 +60,18 @@ pub struct Options {
     pub timer_on_fast_retransmit: Option<bool>,
     /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4): `first-only` or `every`.
     pub timer_on_partial_ack: Option<TimerOnPartialAck>,
+    /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: one hole per round trip goes on with a
+    /// window of one segment, and slow start follows the full ACK (the D2D study's reading).
+    pub rto_leaves_recovery: Option<bool>,
+    /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or `keep` (ns-2: ssthresh, and the
+    /// ACK grows it).
+    pub recovery_exit: Option<RecoveryExit>,
+    /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count, Linux up to 4.15).
+    pub loss_detection: Option<LossDetection>,
+    /// Tail loss probes with `recovery = "rack"` (RFC 8985 section 7).
+    pub loss_probe: Option<bool>,
+    /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving` (Linux up to 3.1).
+    pub window_reduction: Option<WindowReduction>,
     /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section 3.7.4).
     pub nagle: Option<bool>,
     /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
@@ -63,7 +82,7 @@ pub struct Options {
     pub dsack: Option<bool>,
     /// Longest time an ACK is delayed, up to 500 ms (RFC 9293 section 3.8.6.3).
     pub ack_delay: Option<Duration>,
-    /// Arithmetic of the RTT estimate: `rfc6298`, `linux` or `ns2-ticks`.
+    /// Arithmetic of the RTT estimate: `rfc6298`, `linux`, `per-sample` (ns-3), `inet` or `ns2-ticks`.
     pub rtt_estimator: Option<RttEstimator>,
     /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
     pub rtt_sampling: Option<RttSampling>,
@@ -134,6 +153,9 @@ pub struct Options {
     pub abe: Option<bool>,
     /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
+    /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic (Hybla starts with rho
+    /// segments, LP takes delays from timestamps).
+    pub cc_reading: Option<CcReading>,
     /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when recovery ends).
     pub westwood_reading: Option<WestwoodReading>,
     /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or `merge` it with the next.
@@ -150,10 +172,12 @@ pub struct OptionError {
     pub key: &'static str,
     /// What is wrong and what would be right.
     pub problem: String,
+    /// Where a word is unknown: those that are known.
+    pub known: Vec<String>,
 }
 
 fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, OptionError> {
-    Err(OptionError { key, problem: problem.into() })
+    Err(OptionError { key, problem: problem.into(), known: Vec::new() })
 }
 
 fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Result<u64, OptionError> {
@@ -166,6 +190,12 @@ fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Resu
 impl Options {
     /// The values an endpoint runs on: the profile's, replaced by what is written here, and checked.
     pub fn resolve(&self) -> Result<Config, OptionError> {
+        self.resolve_with(&Controls::default())
+    }
+
+    /// As [`Options::resolve`], where `cc` may also name one of `controls`.
+    pub fn resolve_with(&self, controls: &Controls) -> Result<Config, OptionError> {
+        self.check_control(controls)?;
         let mut c = self.profile.config();
         self.apply_words(&mut c);
         self.apply_numbers(&mut c)?;
@@ -173,6 +203,32 @@ impl Options {
         self.apply_algorithms(&mut c)?;
         check_together(&c)?;
         Ok(c)
+    }
+
+    fn check_control(&self, controls: &Controls) -> Result<(), OptionError> {
+        let cc = self.cc.unwrap_or(self.profile.config().cc);
+        if let CcName::Custom(name) = cc
+            && controls.get(name.as_str()).is_none()
+        {
+            let own = controls.iter().map(|d| d.name());
+            let known = ALGORITHMS.iter().map(|a| a.name).chain(own).map(str::to_owned).collect();
+            return Err(OptionError {
+                key: "cc",
+                problem: format!("unknown name \"{}\"", name.as_str()),
+                known,
+            });
+        }
+        match controls.unknown_parameter(cc, &self.cc_parameters) {
+            None => Ok(()),
+            Some(_) if cc.algorithm().is_some() => {
+                let problem = format!("`{}` is built in: its parameters are keys of this table", cc.name());
+                refuse("cc_parameters", problem)
+            }
+            Some((wrong, known)) => {
+                let problem = format!("`{}` has no parameter `{wrong}`", cc.name());
+                Err(OptionError { key: "cc_parameters", problem, known })
+            }
+        }
     }
 
     fn apply_words(&self, c: &mut Config) {
@@ -200,6 +256,11 @@ impl Options {
         set(&mut c.bugfix, self.bugfix);
         set(&mut c.timer_on_fast_retransmit, self.timer_on_fast_retransmit);
         set(&mut c.timer_on_partial_ack, self.timer_on_partial_ack);
+        set(&mut c.rto_leaves_recovery, self.rto_leaves_recovery);
+        set(&mut c.recovery_exit, self.recovery_exit);
+        set(&mut c.loss_detection, self.loss_detection);
+        set(&mut c.host.loss_probes, self.loss_probe);
+        set(&mut c.window_reduction, self.window_reduction);
         set(&mut c.nagle, self.nagle);
         set(&mut c.rtt_estimator, self.rtt_estimator);
         set(&mut c.rtt_sampling, self.rtt_sampling);
@@ -235,6 +296,10 @@ impl Options {
                 // ns-2: initial ssthresh = max window.
                 c.initial_ssthresh = f64::from(n.max(2));
             }
+        }
+        if self.profile == Profile::Inet {
+            // INET counts 65535 octets, whatever the segments.
+            c.initial_ssthresh = 65_535.0 / f64::from(c.mss);
         }
         if let Some(n) = self.initial_ssthresh {
             if n.is_nan() || n < 2.0 {
@@ -328,6 +393,7 @@ impl Options {
         cubic.abe = self.abe.unwrap_or(cubic.abe);
         c.vegas.reading = self.vegas_reading.unwrap_or(c.vegas.reading);
         c.hystart = self.hystart.unwrap_or(c.hystart);
+        c.cc_reading = self.cc_reading.unwrap_or(c.cc_reading);
         c.westwood_reading = self.westwood_reading.unwrap_or(c.westwood_reading);
         c.zero_interval = self.zero_interval.unwrap_or(c.zero_interval);
         Ok(())
@@ -381,7 +447,9 @@ mod tests {
         assert_eq!((c.mss, c.min_rto, c.vegas.rto), (512, Duration::from_millis(200), VegasRto::Fine));
         let typo = toml::from_str::<Options>("min_rtoo = '1 s'").unwrap_err().to_string();
         assert!(typo.contains("unknown field `min_rtoo`"), "{typo}");
-        let word = toml::from_str::<Options>("cc = 'newreno'").unwrap_err().to_string();
+        let word = toml::from_str::<Options>("cc = 'newreno'").unwrap().resolve().unwrap_err();
+        assert!(word.known.contains(&"reno".into()) && word.known.contains(&"vegas".into()), "{word}");
+        let word = toml::from_str::<Options>("cc = 'New Reno'").unwrap_err().to_string();
         assert!(word.contains("`reno`") && word.contains("`vegas`"), "{word}");
         assert_eq!(toml::from_str::<Options>(&toml::to_string(&o).unwrap()).unwrap(), o);
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cc::ALGORITHMS;
+use crate::config::Config;
 use crate::profile::{Profile, SETTINGS};
 
 /// One parameter of an algorithm.
@@ -100,6 +101,12 @@ fn profile_info(profile: Profile) -> ProfileInfo {
             .map(|s| SettingInfo { key: s.key, value: (s.value)(&config), source: s.source(profile) })
             .collect(),
     }
+}
+
+/// The values an endpoint runs on, by key, as a scenario writes them: what a run's manifest records.
+pub fn resolved(config: &Config) -> impl Iterator<Item = (&'static str, String)> + use<'_> {
+    std::iter::once(("profile", config.profile.name().to_owned()))
+        .chain(SETTINGS.iter().map(|s| (s.key, (s.value)(config))))
 }
 
 /// How serde writes a bare enum: the word of a scenario.
@@ -212,7 +219,7 @@ mod tests {
         for s in SETTINGS {
             assert!(keys.contains_key(s.key), "{} is no option", s.key);
         }
-        for key in keys.keys().filter(|k| *k != "profile") {
+        for key in keys.keys().filter(|k| !["profile", "cc_parameters"].contains(&k.as_str())) {
             assert!(SETTINGS.iter().any(|s| s.key == key), "{key} has no source in the table of profiles");
         }
     }

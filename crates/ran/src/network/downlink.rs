@@ -141,7 +141,7 @@ impl RadioNetwork {
         work.backlogs.clear();
         work.failed.clear();
         active.retain(|&ue| self.downlink_wants(tti, cell, ue, &mut work));
-        let mut free = self.cells[cell].downlink.band.all();
+        let mut free = self.cells[cell].downlink.usable;
         let on_air = self.on_air.len();
         self.retransmit(now, tti, cell, &mut work, &mut free, out);
         self.gather_candidates(now, tti, cell, &mut work);
@@ -242,7 +242,7 @@ impl RadioNetwork {
         let other = 1 - usize::from(process) / PROCESSES;
         let rbs = self.cells[cell].downlink.band.blocks(groups);
         let d = &self.ues[ue].downlink;
-        if d.layers < 2 && other == 1 || d.harq[other].is_none() {
+        if d.quality.layers() < 2 && other == 1 || d.harq[other].is_none() {
             return;
         }
         let mate = work.failed.iter().find(|(_, u, p)| *u == ue && usize::from(*p) / PROCESSES == other);
@@ -278,17 +278,12 @@ impl RadioNetwork {
             if !u.downlink.quality.in_range() {
                 continue;
             }
-            let layers = u.downlink.layers as f32;
-            let from = work.rates.len();
-            c.downlink.adaptation.rates(&u.downlink.quality, c.downlink.band.groups(), &mut work.rates);
-            if layers != 1.0 {
-                work.rates[from..].iter_mut().for_each(|r| *r *= layers);
-            }
+            c.downlink.adaptation.rates(&mut u.downlink.quality, c.downlink.band.groups(), &mut work.rates);
             let mut candidate = Candidate {
                 ue,
                 backlog,
                 head_delay: Duration::ZERO,
-                wideband_rate: c.downlink.adaptation.wideband_rate(&u.downlink.quality) * f64::from(layers),
+                wideband_rate: f64::from(u.downlink.quality.wideband_rate()),
                 average: u.downlink.average.at(tti, c.config.downlink.window),
                 qci: 9,
                 guaranteed: 0.0,
@@ -346,9 +341,9 @@ impl RadioNetwork {
     }
 
     /// The MCS for a transport block on `groups`.
-    fn mcs(&self, cell: CellId, ue: UeId, groups: Groups) -> Option<Mcs> {
+    fn mcs(&mut self, cell: CellId, ue: UeId, groups: Groups) -> Option<Mcs> {
         let d = &self.cells[cell].downlink;
-        d.adaptation.mcs(&self.ues[ue].downlink.quality, &d.band, groups)
+        d.adaptation.mcs(&mut self.ues[ue].downlink.quality, &d.band, groups)
     }
 
     /// Sends new data on `groups`, a transport block per layer.
@@ -366,7 +361,7 @@ impl RadioNetwork {
         self.put_on_air(tti, cell, ue, rbs);
         let d = &mut self.ues[ue].downlink;
         d.served = Some(tti);
-        let ids = [d.idle(0), if d.layers == 2 { d.idle(1) } else { None }];
+        let ids = [d.idle(0), if d.quality.layers() == 2 { d.idle(1) } else { None }];
         let layers = ids.iter().flatten().count();
         for id in ids.into_iter().flatten() {
             self.fill(now, tti, ue, cell, id, rbs, mcs, layers, out);
@@ -379,8 +374,9 @@ impl RadioNetwork {
 
     /// The cell uses `rbs` for `ue`.
     fn put_on_air(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
-        self.air.cell_transmits(tti, cell, rbs, 1.0);
-        let stats = &mut self.ues[ue].downlink.stats;
+        let d = &mut self.ues[ue].downlink;
+        self.air.cell_transmits(tti, cell, rbs, d.boost);
+        let stats = &mut d.stats;
         stats.ttis += 1;
         stats.resource_blocks += u64::from(rbs.len());
     }

@@ -6,7 +6,7 @@ use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Hertz, Tti, UeId};
 
 use super::{NetworkConfig, RadioNetwork};
-use crate::mac::lte::adaptation::CqiInterference;
+use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::air::{Air, CellAir, UeAir};
 use crate::phy::lte::propagation::FreeSpace;
 
@@ -56,7 +56,9 @@ impl RadioNetwork {
         let config = &c.config.downlink;
         let row = self.air.reference(measured, cell, ue, config.cqi.interference == CqiInterference::Data);
         let adaptation = &c.downlink.adaptation;
-        let (one, two) = (config.mimo.one_layer(), config.mimo.two_layers());
+        // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
+        let boost = self.ues[ue].downlink.boost;
+        let (one, two) = (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost));
         let mut scaled = std::mem::take(&mut self.work.row);
         let mut under = |gain: f32| {
             if gain == 1.0 {
@@ -68,19 +70,18 @@ impl RadioNetwork {
         };
         let d = &mut self.ues[ue].downlink;
         let single = under(one);
-        let mut report = (1, single);
+        let mut report = single;
         if let Some(gain) = two {
             // The rank indicator: two layers where they carry more than one with transmit diversity.
             let double = under(gain);
             let worth = 2.0 * adaptation.rate_of(double.wideband) > adaptation.rate_of(single.wideband);
             if worth || config.mimo.always_two_layers {
-                report = (2, double);
+                report = Report { layers: 2, ..double };
             }
         }
-        d.layers = report.0;
-        d.quality.learn(measured, &report.1, adaptation, &config.cqi);
+        d.quality.learn(measured, &report, adaptation, &config.cqi);
         d.stats.reports += 1;
-        d.stats.cqi_sum += u64::from(report.1.wideband.index());
+        d.stats.cqi_sum += u64::from(report.wideband.index());
         self.work.row = scaled;
     }
 

@@ -64,7 +64,7 @@ impl Ue {
             drbs: Vec::new(),
             active: [false; 2],
             full_buffer: config.full_buffer,
-            downlink: DownlinkUe::new(id, &cell.downlink, seed),
+            downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
             uplink: UeUplink::new(&cell.uplink, id, seed),
             rrc: Connection::new(
                 cell.rrc.start == InitialState::Connected,
@@ -81,9 +81,9 @@ pub(super) struct DownlinkUe {
     /// HARQ processes by code word; the second one exists where the transmission mode has two layers.
     pub harq: [Option<Box<Processes>>; 2],
     pub quality: Quality,
-    /// Layers that the newest report asks for.
-    pub layers: usize,
     pub average: Average,
+    /// Linear P_A.
+    pub boost: f32,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
     /// Discontinuous reception: awake before this TTI because of earlier assignments.
@@ -103,14 +103,14 @@ pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
 }
 
 impl DownlinkUe {
-    fn new(id: UeId, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
+    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
         let draw = |of: u64| draws(seed, id, of);
         let two = cell.mimo.two_layers().is_some();
         DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],
             quality: Quality::new(cell.olla()),
-            layers: 1,
             average: Average::default(),
+            boost: lasthop_radio::linear(config.radio.p_a) as f32,
             served: None,
             awake_until: Tti(0),
             stats: LinkStats::default(),

@@ -3,12 +3,13 @@
 //!
 //! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all. To add one:
 //! write its file, add a row to the table, a name to [`CcName`] and an arm to [`Cc`]. Most keep a [`Window`] and say
-//! only by how much it moves.
+//! only by how much it moves. An algorithm from outside this crate comes as a [`Definition`].
 
 mod bbr;
 mod bic;
 mod cdg;
 mod cubic;
+mod custom;
 mod dctcp;
 mod highspeed;
 mod htcp;
@@ -17,6 +18,7 @@ mod hystart;
 mod illinois;
 mod ledbat;
 mod lp;
+mod name;
 mod nv;
 mod random;
 mod reno;
@@ -34,6 +36,9 @@ pub use bbr::Bbr;
 pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
+pub use custom::{
+    Controls, CustomControl, Definition, DefinitionError, Fault, OwnAlgorithmInfo, OwnParameter, Place, Setup,
+};
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
 pub use htcp::{Htcp, htcp_growth};
@@ -42,6 +47,7 @@ pub use hystart::{HyStart, HyStartPlusPlus, Phase, SlowStartExit};
 pub use illinois::Illinois;
 pub use ledbat::Ledbat;
 pub use lp::Lp;
+pub use name::{CcName, CustomName};
 pub use nv::Nv;
 pub use reno::Reno;
 pub use scalable::Scalable;
@@ -53,11 +59,10 @@ pub use window::{Round, Window};
 pub use yeah::Yeah;
 
 use lasthop_units::{Bitrate, Duration, Instant};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, VegasReading};
 use crate::recovery::CaState;
+use crate::segment::Timestamps;
 
 /// How fast data was delivered between two moments of a connection (the delivery-rate estimate that BBR rests on).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +88,10 @@ pub struct AckSample {
     pub acked: u64,
     /// Octets newly known to have arrived: acknowledged and not SACKed before, or SACKed.
     pub delivered: u64,
+    /// Octets by which SND.UNA moved, those SACKed before included (Linux: `pkts_acked`).
+    pub passed: u64,
+    /// Octets delivered since the newest segment of this ACK was sent: what was in flight then.
+    pub delivered_since_sent: u64,
     /// Octets delivered since the start.
     pub total_delivered: u64,
     /// Octets newly taken for lost.
@@ -105,16 +114,18 @@ pub struct AckSample {
     pub srtt: Option<Duration>,
     /// Delivery rate, where it is estimated.
     pub rate: Option<RateSample>,
+    /// The sender's state before the ACK. Linux calls an algorithm's `pkts_acked` in it.
+    pub before: CaState,
     /// The sender's state after the ACK.
     pub state: CaState,
+    /// The timestamps option: the peer's clock and the echo of ours (RFC 7323), where loss recovery is RACK's.
+    pub stamps: Option<Timestamps>,
     /// Duplicate ACKs seen just before this one.
     pub dup_acks: u32,
     /// The window was what limited the sender.
     pub cwnd_limited: bool,
     /// Loss recovery wants the window to grow: not in fast recovery.
     pub may_grow: bool,
-    /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
-    pub after_timeout: bool,
 }
 
 impl AckSample {
@@ -122,6 +133,16 @@ impl AckSample {
     #[inline]
     pub fn segments(&self) -> f64 {
         self.delivered as f64 / f64::from(self.mss.max(1))
+    }
+    /// Segments that SND.UNA has passed.
+    #[inline]
+    pub fn segments_passed(&self) -> u32 {
+        (self.passed as u32).div_ceil(self.mss.max(1))
+    }
+    /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
+    #[inline]
+    pub fn after_timeout(&self) -> bool {
+        self.before == CaState::Loss
     }
 }
 
@@ -217,12 +238,19 @@ pub trait CongestionControl {
     fn on_recovered(&mut self, _now: Instant) {}
     /// The last reduction was for nothing: the window and threshold before it.
     fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
+    /// Data leaves after nothing was in flight; the last had left `idle` before.
+    fn on_transmit_start(&mut self, _now: Instant, _idle: Duration) {}
     /// The algorithm sets its window during recovery itself: neither PRR nor the end of recovery touches it.
     fn rules_recovery(&self) -> bool {
         false
     }
     /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be sent again?
     fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
+        false
+    }
+    /// The algorithm wants the window reduced as after a congestion mark: asked once after each ACK where loss recovery
+    /// is RACK's (Linux: `tcp_enter_cwr`); [`on_congestion`](Self::on_congestion) follows.
+    fn wants_reduction(&mut self) -> bool {
         false
     }
     /// A retransmission timer of the algorithm's own.
@@ -233,52 +261,10 @@ pub trait CongestionControl {
     fn pacing_rate(&self) -> Option<Bitrate> {
         None
     }
-}
-
-/// The algorithms' names as a scenario writes them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CcName {
-    /// BBR version 1 (Cardwell and others 2016), as Linux has it.
-    Bbr,
-    /// Binary search for the window of the last loss (Xu and others 2004).
-    Bic,
-    /// Delay gradient (Hayes and Armitage 2011).
-    Cdg,
-    /// A cubic function of the time since the last loss (RFC 9438).
-    Cubic,
-    /// Cut by the share of marked octets (RFC 8257).
-    Dctcp,
-    /// HighSpeed TCP (RFC 3649).
-    #[serde(rename = "highspeed")]
-    HighSpeed,
-    /// Growth by the time since the last loss (Leith and Shorten 2004).
-    Htcp,
-    /// Growth independent of the round trip (Caini and Firrincieli 2004).
-    Hybla,
-    /// Growth and cut by the queueing delay (Liu and others 2008).
-    Illinois,
-    /// A scavenger with a delay target (RFC 6817).
-    Ledbat,
-    /// A scavenger by early congestion inference (Kuzmanovic and Knightly 2003).
-    Lp,
-    /// Vegas for data centres (Brakmo 2010).
-    Nv,
-    /// Additive increase, multiplicative decrease (RFC 5681).
-    #[default]
-    Reno,
-    /// A fixed number of ACKs per segment of growth (Kelly 2003).
-    Scalable,
-    /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
-    Vegas,
-    /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
-    Veno,
-    /// Cut to the estimated rate (Mascolo and others 2001).
-    Westwood,
-    /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
-    WestwoodPlus,
-    /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
-    Yeah,
+    /// What went wrong in code that is not Rust's, once: the caller ends the run with it.
+    fn fault(&mut self) -> Option<Fault> {
+        None
+    }
 }
 
 /// A parameter of an algorithm, for the documentation.
@@ -489,29 +475,6 @@ pub const ALGORITHMS: &[Algorithm] = &[
     },
 ];
 
-impl CcName {
-    /// The row of the registry.
-    pub fn algorithm(self) -> &'static Algorithm {
-        ALGORITHMS.iter().find(|a| a.id == self).unwrap_or(&ALGORITHMS[0])
-    }
-    /// The name in scenarios.
-    pub fn name(self) -> &'static str {
-        self.algorithm().name
-    }
-}
-
-impl std::str::FromStr for CcName {
-    type Err = String;
-    fn from_str(s: &str) -> Result<CcName, String> {
-        let known = || ALGORITHMS.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
-        ALGORITHMS
-            .iter()
-            .find(|a| a.name == s)
-            .map(|a| a.id)
-            .ok_or_else(|| format!("`{s}` is no congestion control; there are: {}", known()))
-    }
-}
-
 /// An algorithm at work. Large ones are boxed, so that Reno's endpoint stays small.
 #[derive(Clone, Debug)]
 pub enum Cc {
@@ -553,12 +516,22 @@ pub enum Cc {
     Westwood(Westwood),
     /// See [`Yeah`].
     Yeah(Yeah),
+    /// One of the caller's own.
+    Custom(Box<dyn CustomControl>),
 }
 
 impl Cc {
-    /// The algorithm that `config` names.
+    /// The built-in algorithm that `config` names; one of the caller's own comes from [`Controls::build`].
     pub fn new(config: &Config) -> Cc {
-        (config.cc.algorithm().new)(config)
+        config.cc.algorithm().map_or_else(|| Cc::Reno(Reno::new(config)), |a| (a.new)(config))
+    }
+    /// One of the caller's own, at work.
+    #[inline]
+    pub fn custom(&mut self) -> Option<&mut (dyn CustomControl + 'static)> {
+        match self {
+            Cc::Custom(cc) => Some(&mut **cc),
+            _ => None,
+        }
     }
 }
 
@@ -584,6 +557,7 @@ macro_rules! each {
             Cc::Veno($cc) => $call,
             Cc::Westwood($cc) => $call,
             Cc::Yeah($cc) => $call,
+            Cc::Custom($cc) => $call,
         }
     };
 }
@@ -628,13 +602,30 @@ impl CongestionControl for Cc {
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         each!(self, cc => cc.on_undo(cwnd, ssthresh))
     }
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        if let Cc::Cubic(cc) = self {
+            cc.on_transmit_start(now, idle);
+        }
+    }
     fn rules_recovery(&self) -> bool {
-        matches!(self, Cc::Bbr(_))
+        match self {
+            Cc::Custom(cc) => cc.rules_recovery(),
+            cc => matches!(cc, Cc::Bbr(_)),
+        }
     }
     #[inline]
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         match self {
             Cc::Vegas(cc) => cc.oldest_is_overdue(now, sent),
+            Cc::Custom(cc) => cc.oldest_is_overdue(now, sent),
+            _ => false,
+        }
+    }
+    #[inline]
+    fn wants_reduction(&mut self) -> bool {
+        match self {
+            Cc::Cdg(cc) => cc.wants_reduction(),
+            Cc::Custom(cc) => cc.wants_reduction(),
             _ => false,
         }
     }
@@ -642,6 +633,7 @@ impl CongestionControl for Cc {
     fn own_timeout(&self) -> Option<Duration> {
         match self {
             Cc::Vegas(cc) => cc.own_timeout(),
+            Cc::Custom(cc) => cc.own_timeout(),
             _ => None,
         }
     }
@@ -649,6 +641,7 @@ impl CongestionControl for Cc {
     fn pacing_rate(&self) -> Option<Bitrate> {
         match self {
             Cc::Bbr(cc) => cc.pacing_rate(),
+            Cc::Custom(cc) => cc.pacing_rate(),
             _ => None,
         }
     }

@@ -2,8 +2,9 @@
 
 use lasthop_units::Instant;
 
-use super::{CloseReason, Endpoint, Event};
-use crate::segment::{Flags, Segment};
+use super::ack::timestamp;
+use super::{CloseReason, Endpoint, Event, WriteHint};
+use crate::segment::{Flags, Segment, Timestamps};
 use crate::state::{Input, State};
 
 impl Endpoint {
@@ -32,8 +33,13 @@ impl Endpoint {
             return 0;
         }
         self.restart_after_idleness(now);
-        let accepted = n.min(self.writable());
-        self.written += accepted;
+        let accepted = if self.offload.is_some() {
+            self.write_packets(now, n, WriteHint::default())
+        } else {
+            let accepted = n.min(self.writable());
+            self.written += accepted;
+            accepted
+        };
         self.update_timers(now);
         self.check();
         accepted
@@ -69,6 +75,11 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
+    /// Octets written and not acknowledged (Linux' SIOCOUTQ).
+    pub fn unacknowledged(&self) -> u64 {
+        self.written.saturating_sub(self.una.max(1))
+    }
+
     /// The application has no more to send: a FIN follows the data. What the peer sends is still received.
     pub fn close(&mut self, now: Instant) {
         match self.state {
@@ -82,10 +93,17 @@ impl Endpoint {
             _ => {
                 self.close_requested = true;
                 self.take_close();
+                self.look_at_queue();
                 self.update_timers(now);
             }
         }
         self.check();
+    }
+
+    /// The application will not read any more: once the close is under way, data that still arrives is answered with a
+    /// reset (RFC 9293 section 3.6.1, RFC 1122 section 4.2.2.13).
+    pub fn stop_reading(&mut self) {
+        self.reader_gone = true;
     }
 
     /// The close, once the state allows it (RFC 9293 section 3.10.4 queues it before).
@@ -96,7 +114,7 @@ impl Endpoint {
     }
 
     /// Ends the connection at once with a reset (RFC 9293 section 3.10.5).
-    pub fn abort(&mut self, _now: Instant) {
+    pub fn abort(&mut self, now: Instant) {
         let tell = self.state.is_synchronized() || self.state == State::SynReceived;
         let tell = tell && !matches!(self.state, State::TimeWait);
         if self.state != State::Closed {
@@ -107,6 +125,10 @@ impl Endpoint {
                 seq: self.seq_of(self.nxt),
                 ack: self.rcv_seq_of(self.rcv_nxt),
                 flags: Flags::RST | Flags::ACK,
+                // RFC 7323 section 3.2: "SHOULD be sent in an <RST> segment".
+                timestamps: self
+                    .timestamps
+                    .then(|| Timestamps { value: timestamp(now), echo: self.ts_recent }),
                 ..Segment::default()
             });
         }

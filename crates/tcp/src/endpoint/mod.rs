@@ -6,15 +6,20 @@
 
 mod ack;
 mod app;
+mod chrono;
 mod handshake;
 mod info;
 mod input;
+mod offload;
 mod output;
 mod rack;
 mod receive;
 mod timers;
 
 pub use info::{Counters, Info};
+pub use offload::WriteHint;
+
+pub(crate) use ack::timestamp;
 
 use std::collections::VecDeque;
 
@@ -137,6 +142,15 @@ pub struct Endpoint {
     rto: Rto,
     flight: Flight,
 
+    /// The write queue in packets, with segmentation offload.
+    offload: Option<Box<offload::WriteQueue>>,
+    usage: offload::Usage,
+    corked: bool,
+    chrono: chrono::Chrono,
+    /// When a segment with data arrived last.
+    last_data_at: Instant,
+    reader_gone: bool,
+
     // The SYN, and a reset that waits to leave.
     syn_due: bool,
     syn_sent_at: Instant,
@@ -181,6 +195,11 @@ const EVENTS_MAX: usize = 1024;
 impl Endpoint {
     /// A closed endpoint whose first sequence number will be `isn`.
     pub fn new(config: Config, isn: Seq) -> Endpoint {
+        Endpoint::with_control(config, Cc::new(&config), isn)
+    }
+
+    /// As [`Endpoint::new`], with this congestion control at work.
+    pub fn with_control(config: Config, cc: Cc, isn: Seq) -> Endpoint {
         Endpoint {
             state: State::Closed,
             isn,
@@ -210,11 +229,17 @@ impl Endpoint {
             peer_scales: false,
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
-            cc: Cc::new(&config),
+            cc,
             recovery: Recovery::new(&config, false, u32::from(config.mss)),
             rack: Box::default(),
             rto: Rto::new(&config),
             flight: Flight::default(),
+            offload: offload::is_wanted(&config).then(Box::default),
+            corked: false,
+            chrono: chrono::Chrono::default(),
+            last_data_at: Instant::ZERO,
+            reader_gone: false,
+            usage: offload::Usage::default(),
             syn_due: false,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,

@@ -6,17 +6,20 @@ use lasthop_units::{Duration, Instant};
 use super::ack::timestamp;
 use super::{Endpoint, Event};
 use crate::cc::{AckSample, Congestion, CongestionControl, Signal};
+use crate::config::{LossDetection, WindowReduction};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 
 /// What the ACK did, besides what it delivered.
 #[derive(Clone, Copy)]
 struct Progress {
     una_moved: bool,
+    /// Octets by which SND.UNA moved.
+    passed: u64,
     lost_before: u64,
     flight_before: u64,
     cwnd_limited: bool,
-    after_timeout: bool,
+    state_before: CaState,
 }
 
 /// TCP_TIMEOUT_MIN: two jiffies of 1 ms.
@@ -32,18 +35,29 @@ impl Endpoint {
         let slow_start = self.cc.cwnd() < self.cc.ssthresh();
         // tcp_is_cwnd_limited: in slow start half the window in use is enough.
         let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
+        let full =
+            if self.config.host.usage_per_window { self.was_limited(window, slow_start) } else { full };
         let p = Progress {
             una_moved: ack > una_before as i64,
+            passed: (ack - una_before as i64).max(0) as u64,
             lost_before: self.rack.total_lost,
             flight_before,
             cwnd_limited: full || self.recovery.state() == CaState::Loss,
-            after_timeout: self.recovery.state() == CaState::Loss,
+            state_before: self.recovery.state(),
         };
         let mut g = Gathered::default();
+        // What SACKs had told before this ACK: an ACK that comes with them says nothing of their order.
+        let highest = if self.rack.sacked > 0 { self.recovery.board().highest() } else { 0 };
         self.take_sack_by_segment(now, seg, ack, &mut g);
+        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.rack.undo.is_some()) {
+            self.rack.note_reordering(low, self.recovery.board().highest(), self.mss);
+        }
         self.take_window(seg, start, ack.max(0) as u64);
         if p.una_moved {
             self.take_cumulative(now, ack as u64, &mut g);
+            if let Some(low) = g.acked_from {
+                self.rack.note_reordering(low, highest, self.mss);
+            }
         } else if g.news || (seg.len == 0 && self.una < self.max && self.wnd == wnd_before) {
             self.counters.dup_acks_received += u64::from(ack == una_before as i64);
         }
@@ -51,6 +65,10 @@ impl Endpoint {
         self.measure_rtt(now, seg, &g, p.una_moved);
         if una_before < self.max || g.segments > 0 {
             self.react(now, seg, &g, p);
+        }
+        if self.wnd != wnd_before && self.nxt < self.stream_end() {
+            // tcp_ack_update_window: a window that opens after a long time is an idle time too.
+            self.restart_if_idle(now);
         }
         if wnd_before == 0 && self.wnd > 0 && self.una < self.max {
             self.recovery.set_wants_head(true);
@@ -120,11 +138,14 @@ impl Endpoint {
         if self.flight.get(i).is_some_and(|s| s.start < start) {
             i += 1;
         }
+        self.rack.cut_before(i);
         while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
             if !self.rack.marks[i].sacked {
                 // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985 section 6.2 step 3).
                 if s.transmissions == 1 {
-                    self.rack.reordering_seen |= s.end <= highest;
+                    if s.start < highest {
+                        g.late = Some(g.late.map_or(s.start, |l| l.min(s.start)));
+                    }
                     g.original |= self.rack.high >= s.end;
                 }
                 self.deliver(now, i, g);
@@ -133,6 +154,7 @@ impl Endpoint {
             }
             i += 1;
         }
+        self.rack.cut_before(i);
     }
 
     fn deliver(&mut self, now: Instant, i: usize, g: &mut Gathered) {
@@ -158,7 +180,7 @@ impl Endpoint {
             } else if !sacked {
                 g.first_acked.get_or_insert(s.at);
                 // An original that comes after what was SACKed above it: reordering.
-                self.rack.reordering_seen |= self.rack.sacked > 0 && self.recovery.board().highest() > s.end;
+                g.acked_from.get_or_insert(s.start);
                 g.original |= self.rack.high >= s.end;
             }
             self.deliver(now, 0, g);
@@ -190,6 +212,8 @@ impl Endpoint {
         let before = self.recovery.state();
         match before {
             CaState::Recovery if self.una >= self.rack.high => self.end_recovery(now, late),
+            // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
+            CaState::Cwr if self.una > self.rack.high => self.end_recovery(now, false),
             CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(now),
             CaState::Loss => self.after_timeout_by_rack(now, g, p, late),
             _ => {}
@@ -201,23 +225,63 @@ impl Endpoint {
         if !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
                 self.enter_recovery(now);
-            } else {
+            } else if self.recovery.state() != CaState::Cwr {
                 let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
                 self.recovery.set_state(state);
             }
         }
-        self.tell(now, g, p);
-        self.reduce(g, p);
+        let reducing = self.is_reducing();
+        self.tell(now, seg, g, p);
+        if reducing {
+            self.reduce(g, p);
+        } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
+            self.enter_cwr(now);
+        }
     }
 
-    fn tell(&mut self, now: Instant, g: &Gathered, p: Progress) {
+    /// tcp_in_cwnd_reduction: the window is on its way down to ssthresh.
+    fn is_reducing(&self) -> bool {
+        matches!(self.recovery.state(), CaState::Recovery | CaState::Cwr)
+    }
+
+    /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
+    pub(super) fn enter_cwr(&mut self, now: Instant) {
+        if self.is_reducing() || self.recovery.state() == CaState::Loss {
+            return;
+        }
+        self.rack.undo = None;
+        self.rack.high = self.max;
+        self.rack.probe = None;
+        let window = self.cc.cwnd().floor();
+        self.cc.on_congestion(&self.congestion_now(now, false));
+        self.rack.prr = Prr::begin(window);
+        self.cc.set_cwnd(window);
+        self.recovery.set_state(CaState::Cwr);
+    }
+
+    /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent again (tcp_ack_update_rtt).
+    fn round_trip(&self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) -> Option<Duration> {
+        let sent =
+            if g.resent_acked && !g.news && p.una_moved { self.echoed_time(now, seg) } else { g.last_sent };
+        sent.map(|at| now.since(at))
+    }
+
+    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
         let mss = u64::from(self.mss);
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
         let state = self.recovery.state();
+        // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
+        let in_any_order = g.news && self.rack.reordering > self.config.dup_threshold;
         let sample = AckSample {
             now,
-            acked: if p.una_moved { g.octets.max(1) } else { 0 },
+            acked: if p.una_moved {
+                g.octets.max(1)
+            } else if in_any_order {
+                g.octets
+            } else {
+                0
+            },
             delivered: u64::from(g.segments) * mss,
             total_delivered: self.delivered,
             lost: (self.rack.total_lost - p.lost_before) * mss,
@@ -226,13 +290,16 @@ impl Endpoint {
             nxt: self.nxt,
             flight_before: p.flight_before * mss,
             mss: self.mss,
-            rtt: g.last_sent.map(|at| now.since(at)),
+            rtt: self.round_trip(now, seg, g, p),
             srtt: self.rto.srtt(),
             rate,
             state,
             cwnd_limited: p.cwnd_limited,
-            may_grow: p.una_moved && state != CaState::Recovery,
-            after_timeout: p.after_timeout,
+            may_grow: (p.una_moved || in_any_order) && !self.is_reducing(),
+            passed: p.passed,
+            delivered_since_sent: g.delivered_since_sent(self.delivered),
+            before: p.state_before,
+            stamps: seg.timestamps.filter(|_| self.timestamps),
             ..AckSample::default()
         };
         self.cc.on_ack(&sample);
@@ -240,13 +307,27 @@ impl Endpoint {
 
     /// PRR, while the window comes down.
     fn reduce(&mut self, g: &Gathered, p: Progress) {
-        if self.recovery.state() != CaState::Recovery || self.cc.rules_recovery() || g.segments == 0 {
+        if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
+            return;
+        }
+        if self.config.window_reduction == WindowReduction::RateHalving {
+            self.halve_rate();
             return;
         }
         let safe = p.una_moved && self.rack.total_lost == p.lost_before;
         let in_flight = f64::from(self.rack.in_flight());
         let window = self.rack.prr.window(f64::from(g.segments), in_flight, self.cc.ssthresh(), safe);
         self.cc.set_cwnd(window);
+    }
+
+    /// One segment less for every second ACK, and no more than one segment beyond the flight (tcp_cwnd_down).
+    fn halve_rate(&mut self) {
+        self.rack.halving ^= true;
+        let mut window = self.cc.cwnd().floor();
+        if !self.rack.halving && window > self.cc.ssthresh() {
+            window -= 1.0;
+        }
+        self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
     }
 
     fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
@@ -258,8 +339,15 @@ impl Endpoint {
         self.rack.begin_undo(self.una, prior);
         self.rack.high = self.max;
         self.rack.probe = None;
-        self.cc.on_congestion(&self.congestion_now(now, false));
-        self.rack.prr = Prr::begin(prior.0.floor());
+        // A loss within a reduction does not cost a second one.
+        if self.recovery.state() != CaState::Cwr {
+            self.cc.on_congestion(&self.congestion_now(now, false));
+            self.rack.prr = Prr::begin(prior.0.floor());
+            self.rack.halving = false;
+            if self.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
+                self.cc.set_cwnd(prior.0.floor());
+            }
+        }
         self.recovery.set_state(CaState::Recovery);
         self.counters.fast_retransmits += 1;
         self.emit(Event::RecoveryEntered);
@@ -270,8 +358,13 @@ impl Endpoint {
             self.undo(now);
             return;
         }
-        if !self.cc.rules_recovery() && self.rack.undo.is_some() {
-            let to = self.cc.ssthresh();
+        let reduces = self.rack.undo.is_some() || self.recovery.state() == CaState::Cwr;
+        if !self.cc.rules_recovery() && reduces {
+            let to = match self.config.window_reduction {
+                WindowReduction::Prr => self.cc.ssthresh(),
+                // tcp_complete_cwr.
+                WindowReduction::RateHalving => self.cc.ssthresh().min(self.cc.cwnd()),
+            };
             self.cc.set_cwnd(to);
             self.cc.on_recovered(now);
         }
@@ -281,9 +374,11 @@ impl Endpoint {
     fn close_recovery(&mut self) {
         self.rack.undo = None;
         self.rack.first_resent = None;
-        self.rack.note_recovered();
+        if self.recovery.state() != CaState::Cwr {
+            self.rack.note_recovered();
+            self.emit(Event::RecoveryExited);
+        }
         self.recovery.set_state(CaState::Open);
-        self.emit(Event::RecoveryExited);
     }
 
     /// The reduction was for nothing: back to what was before it.
@@ -336,6 +431,13 @@ impl Endpoint {
     }
 
     fn detect_losses(&mut self, now: Instant) {
+        if self.config.loss_detection == LossDetection::Fack {
+            let flight = &self.flight;
+            let record =
+                |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
+            self.rack.detect_by_count(self.config.dup_threshold, record);
+            return;
+        }
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let srtt = self.rto.srtt().unwrap_or(min_rtt);
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
@@ -357,9 +459,10 @@ impl Endpoint {
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK.
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         if !self.recovery.is_rack()
+            || !self.config.host.loss_probes
             || self.una == self.max
             || self.rack.sacked > 0
-            || !matches!(self.recovery.state(), CaState::Open)
+            || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
             if self.loss_is_probe {
                 self.loss_at = Instant::MAX;
@@ -384,10 +487,11 @@ impl Endpoint {
                 self.enter_recovery(now);
                 let p = Progress {
                     una_moved: false,
+                    passed: 0,
                     lost_before: self.rack.total_lost,
                     flight_before: 0,
                     cwnd_limited: true,
-                    after_timeout: false,
+                    state_before: CaState::Open,
                 };
                 self.reduce(&Gathered::one(), p);
             }
@@ -424,7 +528,9 @@ impl Endpoint {
         let state = self.recovery.state();
         let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.una >= self.rack.high;
         let reneged = self.rack.marks.front().is_some_and(|m| m.sacked);
-        let cut = fresh || (state == CaState::Loss && !repeated);
+        let cut = self.una >= self.rack.high
+            || matches!(state, CaState::Open | CaState::Disorder)
+            || (state == CaState::Loss && !repeated);
         let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
         self.rack.lose_everything(reneged);
         if reneged {
@@ -461,7 +567,11 @@ impl Endpoint {
         }
         let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
         let room = window - f64::from(self.rack.in_flight());
+        if self.offload.is_some() {
+            return self.send_by_packets(now, room);
+        }
         if room < 1.0 {
+            self.note_usage(true);
             return None;
         }
         if !self.rack.prefer_new
@@ -471,6 +581,9 @@ impl Endpoint {
         }
         let edge = self.max + (room.min(1e9) as u64) * u64::from(self.mss);
         let segment = self.send_new(now, edge);
+        if segment.is_some() {
+            self.note_usage(room < 2.0);
+        }
         if segment.is_some() && (self.loss_at == Instant::MAX || self.loss_is_probe) {
             self.schedule_probe(now);
         }
@@ -482,7 +595,7 @@ impl Endpoint {
         segment
     }
 
-    fn resend_record(&mut self, now: Instant, i: usize) -> Segment {
+    pub(super) fn resend_record(&mut self, now: Instant, i: usize) -> Segment {
         let s = self.flight.get(i).copied().unwrap_or(crate::flight::Sent {
             start: self.una,
             end: self.max,
@@ -493,7 +606,12 @@ impl Endpoint {
             self.emit(Event::FastRetransmit);
         }
         self.rack.sent_again(i, now, self.delivered, timestamp(now));
-        self.resend(now, s.start, s.end)
+        let mut segment = self.resend(now, s.start, s.end);
+        if self.offload.is_some() {
+            let pushed = self.rack.marks.get(i).is_some_and(|m| m.pushed);
+            segment.flags.set(Flags::PSH, pushed);
+        }
+        segment
     }
 
     /// The oldest segment, whatever the window says.
@@ -506,11 +624,18 @@ impl Endpoint {
     /// New data if there is any and the peer's window holds it; else the last segment again.
     fn send_loss_probe(&mut self, now: Instant) -> Option<Segment> {
         let last = self.flight.len().checked_sub(1)?;
-        let new = self.send_new(now, self.max + u64::from(self.mss));
+        let new = if self.offload.is_some() {
+            self.probe_with_packet(now)
+        } else {
+            self.send_new(now, self.max + u64::from(self.mss))
+        };
         let resent = new.is_none();
         let segment = match new {
             Some(s) => s,
-            None => self.resend_record(now, last),
+            None => {
+                self.rack.cut_before(last);
+                self.resend_record(now, last)
+            }
         };
         self.rack.probe = Some((self.max, resent));
         Some(segment)

@@ -14,6 +14,7 @@ impl Endpoint {
         if self.pace_at <= now {
             // No longer held: what the windows hold now needs no wake-up.
             self.pace_at = Instant::ZERO;
+            self.look_at_queue();
         }
         if self.time_wait_at <= now {
             self.time_wait_at = Instant::MAX;
@@ -85,6 +86,9 @@ impl Endpoint {
         if self.wnd == 0 {
             self.probe_due = true;
             self.emit(Event::ZeroWindowProbe);
+        } else if self.offload.is_some() {
+            self.wake_queue(now);
+            return;
         } else {
             self.override_sws = true;
         }
@@ -123,7 +127,8 @@ impl Endpoint {
 
     /// RFC 9293 section 3.8.6.2.1: what silly-window avoidance holds back leaves after an override timeout.
     fn update_override(&mut self, now: Instant, waiting: bool) {
-        let held = waiting && self.state.may_send() && self.wnd < self.stream_end() - self.una;
+        let small = self.wnd < self.stream_end() - self.una || self.offload.is_some();
+        let held = waiting && self.state.may_send() && small;
         if !held {
             self.persist_at = Instant::MAX;
         } else if self.persist_at == Instant::MAX {
@@ -141,10 +146,15 @@ impl Endpoint {
 
     /// RFC 5681 section 4.1: after an idle time of more than one RTO, cwnd = min(IW, cwnd).
     pub(super) fn restart_after_idleness(&mut self, now: Instant) {
+        if self.nxt == self.stream_end() {
+            self.restart_if_idle(now);
+        }
+    }
+
+    pub(super) fn restart_if_idle(&mut self, now: Instant) {
         if self.config.idle_restart
             && self.state.is_synchronized()
             && self.una == self.max
-            && self.nxt == self.stream_end()
             && now.since(self.last_sent) > self.rto.current()
         {
             let restart = self.config.initial_window_segments(self.mss).min(self.cc.cwnd());

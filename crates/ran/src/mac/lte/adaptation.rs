@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::allocation::{Band, Groups, bits};
 use crate::config::{ConfigError, Warning, check};
+use crate::phy::lte::air::LOOK_BACK;
 
 /// What a UE reports about the downlink, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +78,11 @@ impl CqiConfig {
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check((1..=160).contains(&self.period), "period", "1 to 160 TTIs")?;
         check(self.delay <= 64, "delay", "0 to 64 TTIs")?;
+        check(
+            self.interference == CqiInterference::Reference || self.period + self.delay < LOOK_BACK,
+            "interference",
+            "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are forgotten",
+        )?;
         check(self.average > 0.0 && self.average <= 1.0, "average", "above 0 to 1 (1: only the newest report)")?;
         Ok(Vec::new())
     }
@@ -113,6 +119,9 @@ pub const SUBBANDS_MAX: usize = 28;
 /// The MCS that names a size, at most 29.
 const MCS_COUNT: usize = 29;
 
+/// In the place of an MCS: nothing can be sent.
+const OUT_OF_RANGE: u8 = u8::MAX;
+
 /// Levels, MCS and rates of a cell.
 #[derive(Clone, Debug)]
 pub struct Adaptation {
@@ -129,8 +138,7 @@ pub struct Adaptation {
 }
 
 impl Adaptation {
-    /// For a carrier of `bandwidth` with the CQIs of `amc`; `needed_for` is the share of blocks that may fail at a level,
-    /// where `amc` itself names none.
+    /// For a carrier of `bandwidth` with the CQIs of `amc`.
     pub fn new(amc: Amc, bandwidth: Bandwidth, subbands: Subbands, rule: McsRule) -> Adaptation {
         let mcs_table = amc.table().mcs_table();
         let mcs = || (0..=mcs_table.largest().index()).map(Mcs::new);
@@ -170,7 +178,7 @@ impl Adaptation {
                 *of = if config.differential { differential(own, wideband.index()) } else { own };
             }
         }
-        Report { wideband, subbands }
+        Report { layers: 1, wideband, subbands }
     }
 
     /// The level of `cqi` [dB]; minus infinity out of range.
@@ -185,22 +193,31 @@ impl Adaptation {
         (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
     }
 
-    /// The sub-band to which group `g` belongs.
-    fn subband_of(&self, g: u32) -> usize {
-        g as usize * self.group / self.subband
+    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit]; 0: nothing. Appended
+    /// to `to`.
+    #[inline]
+    pub fn rates(&self, quality: &mut Quality, groups: u32, to: &mut Vec<f32>) {
+        if quality.stale {
+            self.work_out(quality);
+        }
+        to.extend_from_slice(&quality.rates[..groups as usize]);
     }
 
-    /// What each block of each group would carry for a UE of `quality` [bit]; 0: nothing.
-    pub fn rates(&self, quality: &Quality, groups: u32, to: &mut Vec<f32>) {
-        let (mut of, mut rate) = (usize::MAX, 0.0);
-        to.extend((0..groups).map(|g| {
-            let subband = self.subband_of(g);
-            if subband != of {
-                of = subband;
-                rate = self.mcs_of(quality, subband).map_or(0.0, |m| self.rate[usize::from(m)]);
-            }
-            rate
-        }));
+    /// MCS and rates of `quality` from its levels.
+    fn work_out(&self, quality: &mut Quality) {
+        let offset = quality.offset();
+        let subbands = self.blocks.div_ceil(self.subband);
+        for (level, mcs) in quality.levels[..subbands].iter().zip(&mut quality.mcs) {
+            *mcs = self.mcs_at(level + offset).unwrap_or(OUT_OF_RANGE);
+        }
+        quality.wideband_mcs = self.mcs_at(quality.wideband + offset).unwrap_or(OUT_OF_RANGE);
+        let layers = f32::from(quality.layers);
+        let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
+        for (g, to) in quality.rates[..self.blocks.div_ceil(self.group)].iter_mut().enumerate() {
+            *to = rate(quality.mcs[g * self.group / self.subband]);
+        }
+        quality.wideband_rate = rate(quality.wideband_mcs) * self.blocks as f32;
+        quality.stale = false;
     }
 
     /// What a block carries at `cqi` [bit]; 0 out of range.
@@ -208,21 +225,15 @@ impl Adaptation {
         self.amc.mcs(cqi).map_or(0.0, |m| self.rate[usize::from(m.index())])
     }
 
-    /// What the whole carrier would carry at the wideband rate [bit].
-    pub fn wideband_rate(&self, quality: &Quality) -> f64 {
-        let mcs = self.mcs_at(quality.wideband + quality.offset());
-        mcs.map_or(0.0, |m| f64::from(self.rate[usize::from(m)]) * self.blocks as f64)
-    }
-
-    fn mcs_of(&self, quality: &Quality, subband: usize) -> Option<u8> {
-        self.mcs_at(quality.levels[subband] + quality.offset())
-    }
-
     /// The MCS for a transport block on the groups `given`; None if one of them is out of range.
-    pub fn mcs(&self, quality: &Quality, band: &Band, given: Groups) -> Option<Mcs> {
-        let each = || bits(given).map(|g| (g, self.mcs_of(quality, self.subband_of(g))));
+    pub fn mcs(&self, quality: &mut Quality, band: &Band, given: Groups) -> Option<Mcs> {
+        if quality.stale {
+            self.work_out(quality);
+        }
+        let usable = |mcs: u8| (mcs != OUT_OF_RANGE).then_some(mcs);
+        let each = || bits(given).map(|g| (g, usable(quality.mcs[g as usize * self.group / self.subband])));
         match self.rule {
-            McsRule::Wideband => self.mcs_at(quality.wideband + quality.offset()),
+            McsRule::Wideband => usable(quality.wideband_mcs),
             McsRule::Lowest => each().map(|(_, mcs)| mcs).min().flatten(),
             McsRule::Mean => {
                 let (mut sum, mut blocks) = (0.0, 0.0);
@@ -272,6 +283,8 @@ fn differential(subband: u8, wideband: u8) -> u8 {
 /// A CQI report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
+    /// Rank indicator: layers for which the CQIs hold, 1 or 2.
+    pub layers: u8,
     /// CQI of the whole carrier.
     pub wideband: Cqi,
     /// CQI by sub-band.
@@ -290,6 +303,16 @@ pub struct Quality {
     /// Levels by sub-band [dB].
     levels: [f32; SUBBANDS_MAX],
     olla: Option<Olla>,
+    /// Layers that the newest report asks for.
+    layers: u8,
+    /// Levels or offset have changed since what follows was worked out.
+    stale: bool,
+    /// MCS by sub-band and of the carrier.
+    mcs: [u8; SUBBANDS_MAX],
+    wideband_mcs: u8,
+    /// What a block of each group, and the whole carrier, would carry on all layers [bit].
+    rates: [f32; SUBBANDS_MAX],
+    wideband_rate: f32,
 }
 
 impl Quality {
@@ -301,6 +324,12 @@ impl Quality {
             wideband: f32::NEG_INFINITY,
             levels: [f32::NEG_INFINITY; SUBBANDS_MAX],
             olla: olla.map(Olla::new),
+            layers: 1,
+            stale: true,
+            mcs: [OUT_OF_RANGE; SUBBANDS_MAX],
+            wideband_mcs: OUT_OF_RANGE,
+            rates: [0.0; SUBBANDS_MAX],
+            wideband_rate: 0.0,
         }
     }
 
@@ -316,6 +345,8 @@ impl Quality {
             }
         };
         self.measured = Some(measured);
+        self.stale = true;
+        self.layers = report.layers;
         self.cqi = report.wideband;
         self.wideband = blend(self.wideband, adaptation.level(report.wideband));
         let count = adaptation.blocks.div_ceil(adaptation.subband);
@@ -329,10 +360,21 @@ impl Quality {
         self.wideband > f32::NEG_INFINITY
     }
 
+    /// Layers that the newest report asks for, 1 or 2.
+    pub const fn layers(&self) -> usize {
+        self.layers as usize
+    }
+
+    /// What the whole carrier would carry at the wideband rate on all layers [bit], as last worked out.
+    pub const fn wideband_rate(&self) -> f32 {
+        self.wideband_rate
+    }
+
     /// A first transmission was acknowledged, or not.
     pub fn first_transmission(&mut self, acknowledged: bool) {
         if let Some(olla) = &mut self.olla {
             olla.first_transmission(acknowledged);
+            self.stale = true;
         }
     }
 
@@ -367,8 +409,8 @@ mod tests {
                 assert_eq!(report.wideband.index(), cqi, "{snr_db} dB");
                 let mut quality = Quality::new(None);
                 quality.learn(Tti(0), &report, &a, &config);
-                assert_eq!(a.mcs(&quality, &band, 1), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
-                assert_eq!(a.mcs(&quality, &band, band.all()), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
+                assert_eq!(a.mcs(&mut quality, &band, 1), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
+                assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
             }
         }
     }
@@ -397,10 +439,10 @@ mod tests {
         let exact = CqiConfig { differential: false, ..CqiConfig::default() };
         let mut quality = Quality::new(None);
         quality.learn(Tti(0), &a.measure(&sinr, &exact), &a, &exact);
-        let (good, bad) = (a.mcs(&quality, &band, 1).unwrap(), a.mcs(&quality, &band, 1 << 11).unwrap());
+        let (good, bad) = (a.mcs(&mut quality, &band, 1).unwrap(), a.mcs(&mut quality, &band, 1 << 11).unwrap());
         assert!(good > bad);
-        assert_eq!(a.mcs(&quality, &band, band.all()), Some(bad));
-        let between = mean.mcs(&quality, &band, band.all()).unwrap();
+        assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
+        let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
         assert!(bad < between && between < good);
         assert_eq!([differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)], [7, 6, 4, 5]);
         assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
@@ -424,9 +466,9 @@ mod tests {
         let config = CqiConfig::default();
         let mut quality = Quality::new(Some(OllaConfig::default()));
         quality.learn(Tti(0), &a.measure(&[from_db(15.87) as f32; 25], &config), &a, &config);
-        assert_eq!(a.mcs(&quality, &band, 1), Some(Mcs::new(22)));
+        assert_eq!(a.mcs(&mut quality, &band, 1), Some(Mcs::new(22)));
         (0..20).for_each(|_| quality.first_transmission(false));
-        let lowered = a.mcs(&quality, &band, 1).unwrap().index();
+        let lowered = a.mcs(&mut quality, &band, 1).unwrap().index();
         assert!((10..=12).contains(&lowered), "{lowered}");
     }
 }

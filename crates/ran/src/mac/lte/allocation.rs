@@ -66,6 +66,11 @@ pub fn bits(set: Groups) -> impl Iterator<Item = u32> {
     })
 }
 
+/// Most groups of a carrier.
+const GROUPS_MAX: usize = 28;
+/// No candidate.
+const NOBODY: u32 = u32::MAX;
+
 /// What the mechanism must know of a candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
@@ -106,10 +111,15 @@ pub fn allocate(
     let table = Table { band, needs, rates };
     match rules.domain {
         Domain::Frequency { channel_aware, counts_given } => {
-            let window = counts_given.then_some(rules.window);
             scratch.live.clear();
             scratch.live.extend((0..needs.len() as u32).filter(|i| needs[*i as usize].weight > 0.0));
-            table.by_group(free, channel_aware, window, scratch, given);
+            scratch.carried.clear();
+            scratch.carried.resize(needs.len(), 0.0);
+            if counts_given {
+                table.by_turns(free, channel_aware, rules.window, scratch, given);
+            } else {
+                table.by_group(free, channel_aware, scratch, given);
+            }
         }
         Domain::Time => {
             table.in_order(scratch);
@@ -156,45 +166,77 @@ impl Table<'_> {
         scratch.live.sort_unstable_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
     }
 
-    /// Each group to the highest metric among those who still want something and can use the group.
-    fn by_group(
+    /// Each group to the highest metric among those who still want something and can use the group. The winners of all
+    /// groups are found in one pass; again only when one of them has had enough.
+    fn by_group(&self, free: Groups, channel_aware: bool, scratch: &mut Scratch, given: &mut [Groups]) {
+        let Scratch { live, carried, .. } = scratch;
+        let mut winners = [NOBODY; GROUPS_MAX];
+        let mut stale = true;
+        for g in bits(free) {
+            if std::mem::take(&mut stale) || winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
+                winners = self.winners(channel_aware, live);
+            }
+            let i = winners[g as usize];
+            if i == NOBODY {
+                continue;
+            }
+            given[i as usize] |= 1 << g;
+            carried[i as usize] += self.carries(i, g);
+            if carried[i as usize] >= self.needs[i as usize].bits {
+                live.retain(|l| *l != i);
+                if live.is_empty() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// By group, which of `live` has the highest metric above 0, the first of equals.
+    fn winners(&self, channel_aware: bool, live: &[u32]) -> [u32; GROUPS_MAX] {
+        let groups = self.band.groups as usize;
+        let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);
+        for i in live {
+            let row = &self.rates[*i as usize * groups..][..groups];
+            let weight = self.needs[*i as usize].weight as f32;
+            for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
+                // A group without a rate has a metric of 0, whatever the weight.
+                let metric = if channel_aware { weight * rate } else { weight * rate.min(1.0) };
+                let better = metric > *best;
+                *best = if better { metric } else { *best };
+                *winner = if better { *i } else { *winner };
+            }
+        }
+        winners
+    }
+
+    /// Group by group to the highest metric, which falls with every group that a candidate is given.
+    fn by_turns(
         &self,
         free: Groups,
         channel_aware: bool,
-        window: Option<f64>,
+        window: f64,
         scratch: &mut Scratch,
         given: &mut [Groups],
     ) {
-        let Scratch { live, carried } = scratch;
-        carried.clear();
-        carried.resize(self.needs.len(), 0.0);
+        let Scratch { live, carried, .. } = scratch;
         for g in bits(free) {
-            let mut best: Option<(f64, usize)> = None;
-            for (place, i) in live.iter().enumerate() {
+            let mut best: Option<(f64, u32)> = None;
+            for i in live.iter() {
                 let (need, rate) = (&self.needs[*i as usize], self.rate(*i, g));
                 if rate <= 0.0 {
                     continue;
                 }
-                let mut metric = need.weight;
-                if channel_aware {
-                    metric *= f64::from(rate);
-                }
-                if let Some(window) = window {
-                    metric /= 1.0 - 1.0 / window + carried[*i as usize] / (window * need.average);
-                }
+                let grown = 1.0 - 1.0 / window + carried[*i as usize] / (window * need.average);
+                let metric = need.weight / grown * if channel_aware { f64::from(rate) } else { 1.0 };
                 if best.is_none_or(|(m, _)| metric > m) {
-                    best = Some((metric, place));
+                    best = Some((metric, *i));
                 }
             }
-            let Some((_, place)) = best else { continue };
-            let i = live[place];
+            let Some((_, i)) = best else { continue };
             given[i as usize] |= 1 << g;
             carried[i as usize] += self.carries(i, g);
             if carried[i as usize] >= self.needs[i as usize].bits {
-                live.remove(place);
-                if live.is_empty() {
-                    return;
-                }
+                live.retain(|l| *l != i);
             }
         }
     }

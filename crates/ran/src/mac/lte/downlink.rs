@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::adaptation::{Adaptation, CqiConfig, McsRule};
-use super::allocation::{Band, Rules};
+use super::allocation::{Band, Groups, Rules};
 use super::scheduler::{Policy, Scheduler, SchedulerConfig};
 use crate::config::{ConfigError, Warning, check, within};
+use crate::phy::lte::RbSet;
 
 /// The downlink of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,10 @@ pub struct DownlinkConfig {
     pub mimo: MimoConfig,
     /// Discontinuous reception of connected UEs.
     pub drx: Option<DrxConfig>,
+    /// The resource blocks that the cell may use (hard frequency reuse); unset: all. Groups that reach beyond them stay
+    /// unused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockRange>,
 }
 
 impl Default for DownlinkConfig {
@@ -63,8 +68,19 @@ impl Default for DownlinkConfig {
             max_assignments: 0,
             mimo: MimoConfig::default(),
             drx: None,
+            blocks: None,
         }
     }
+}
+
+/// Neighbouring resource blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockRange {
+    /// The first, from 0.
+    pub first: u32,
+    /// How many, at least 1.
+    pub count: u32,
 }
 
 /// How SINRs become CQIs.
@@ -287,6 +303,10 @@ impl DownlinkConfig {
             check((1..=2560).contains(&drx.cycle), "drx.cycle", "1 to 2560 TTIs")?;
             check((1..=drx.cycle).contains(&drx.on_duration), "drx.on_duration", "1 TTI to the whole cycle")?;
         }
+        if let Some(blocks) = &self.blocks {
+            let end = blocks.first.saturating_add(blocks.count);
+            check(blocks.count > 0 && end <= 110, "blocks", "at least one block, within the carrier")?;
+        }
         within("cqi", self.cqi.validate(), &mut warnings)?;
         Ok(warnings)
     }
@@ -314,6 +334,8 @@ pub struct DownlinkCell {
     pub scheduler: Scheduler,
     /// How its weights are spent.
     pub rules: Rules,
+    /// Groups that the cell may use.
+    pub usable: Groups,
 }
 
 impl DownlinkCell {
@@ -322,8 +344,15 @@ impl DownlinkCell {
         let scheduler = config.scheduler.build();
         let rules =
             Rules { domain: scheduler.domain(), window: config.window, exact_shares: config.exact_shares };
+        let band = Band::new(bandwidth.prbs() as u32, bandwidth.rbg_size() as u32, config.whole_groups);
+        let within = |r: BlockRange| {
+            let allowed = RbSet::range(r.first, r.count);
+            let inside = |g: &u32| band.blocks(1 << g).without(allowed).is_empty();
+            (0..band.groups()).filter(inside).fold(0, |set, g| set | 1 << g)
+        };
         DownlinkCell {
-            band: Band::new(bandwidth.prbs() as u32, bandwidth.rbg_size() as u32, config.whole_groups),
+            usable: config.blocks.map_or(band.all(), within),
+            band,
             adaptation: config.adaptation(bandwidth),
             scheduler,
             rules,

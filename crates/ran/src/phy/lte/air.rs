@@ -15,7 +15,7 @@ use crate::sdu::Direction;
 const BLOCK: Hertz = Hertz(180e3);
 
 /// TTIs for which the transmissions of a cell are remembered: a report may look back this far.
-const MEMORY: usize = 128;
+pub const LOOK_BACK: u64 = 128;
 
 /// What the air must know of a cell.
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ impl Air {
             blocks: c.blocks,
             block_power: (milliwatts(c.power) / f64::from(c.blocks)) as f32,
             noise: noise(c.noise_figure),
-            sent: vec![Emission::new(c.blocks); if looks_back { MEMORY } else { 1 }].into(),
+            sent: vec![Emission::new(c.blocks); if looks_back { LOOK_BACK as usize } else { 1 }].into(),
         };
         let ue = |u: &UeAir| Ue {
             noise: noise(u.noise_figure),

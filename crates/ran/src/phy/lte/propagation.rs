@@ -42,6 +42,9 @@ pub struct UeRadioConfig {
     pub power: Dbm,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
+    /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS 36.213 clause 5.2: -6,
+    /// -4.77, -3, -1.77, 0, 1, 2 or 3 dB).
+    pub p_a: Db,
     /// The SINR of every resource block in both directions, instead of what the radio gives.
     pub pinned_sinr: Option<Db>,
 }
@@ -53,6 +56,7 @@ impl Default for UeRadioConfig {
             position: [Metres(100.0), Metres(0.0), Metres(1.5)],
             power: Dbm(23.0),
             noise_figure: Db(9.0),
+            p_a: Db(0.0),
             pinned_sinr: None,
         }
     }
