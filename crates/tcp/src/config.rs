@@ -162,6 +162,16 @@ pub enum HyStartKind {
     Rfc9406,
 }
 
+/// Whose reading of an algorithm without a standard it is (Hybla, LP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CcReading {
+    /// The paper's.
+    Paper,
+    /// Linux' module, its arithmetic and its oddities included.
+    Linux,
+}
+
 /// Whose Westwood it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -317,6 +327,8 @@ pub struct Config {
     pub cubic: CubicConfig,
     /// What ends slow start before a loss does, for the algorithms that ask.
     pub hystart: HyStartKind,
+    /// Whose Hybla and LP.
+    pub cc_reading: CcReading,
     /// Whose Westwood.
     pub westwood_reading: WestwoodReading,
     /// Westwood's samples of zero length.

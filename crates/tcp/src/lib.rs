@@ -27,9 +27,9 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, Config, CubicConfig, CubicReading, Growth, HyStartKind, RecoveryFlavour, RttEstimator,
-    RttSampling, SackOnTimeout, SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading,
-    VegasRto, VegasSampleOrder, WestwoodReading, ZeroInterval,
+    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, Growth, HyStartKind, RecoveryFlavour,
+    RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig,
+    VegasReading, VegasRto, VegasSampleOrder, WestwoodReading, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info};
 pub use options::{OptionError, Options};

@@ -134,6 +134,9 @@ pub struct Options {
     pub abe: Option<bool>,
     /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
+    /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic (Hybla starts with rho
+    /// segments, LP takes delays from timestamps).
+    pub cc_reading: Option<CcReading>,
     /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when recovery ends).
     pub westwood_reading: Option<WestwoodReading>,
     /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or `merge` it with the next.
@@ -328,6 +331,7 @@ impl Options {
         cubic.abe = self.abe.unwrap_or(cubic.abe);
         c.vegas.reading = self.vegas_reading.unwrap_or(c.vegas.reading);
         c.hystart = self.hystart.unwrap_or(c.hystart);
+        c.cc_reading = self.cc_reading.unwrap_or(c.cc_reading);
         c.westwood_reading = self.westwood_reading.unwrap_or(c.westwood_reading);
         c.zero_interval = self.zero_interval.unwrap_or(c.zero_interval);
         Ok(())

@@ -118,7 +118,7 @@ impl Bench {
                     state,
                     cwnd_limited: limited,
                     may_grow: state != CaState::Recovery,
-                    after_timeout: state == CaState::Loss,
+                    before: state,
                     ..self.sample(segments)
                 };
                 self.cc.on_ack(&a);

@@ -1,4 +1,10 @@
 //! CAIA delay-gradient: it backs off, with a chance, when the round trip grows from round to round.
+//!
+//! Held against Linux 6.1 tcp_cdg.c:
+//! - a back-off is a reduction like a mark's (CWR): PRR brings the window down over a round trip, and no growth meanwhile;
+//! - the gradients pause at the end of every reduction, a loss's too (`CA_EVENT_COMPLETE_CWR`);
+//! - the filter for delayed ACKs counts the segments that SND.UNA passed, not those delivered;
+//! - whole microseconds; the kernel's exponential is a product of table entries, here it is exact.
 
 use lasthop_engine::math;
 use lasthop_units::{Duration, Instant};
@@ -16,7 +22,7 @@ const FACTOR: f64 = 42.0;
 /// Back-offs in a row without effect before they are given up.
 const USE_INEFF: u32 = 5;
 /// A sum of gradients below this is an effect \[us\].
-const EFFECT: f64 = -32.0;
+const EFFECT: i64 = -32;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "window", default: "8", unit: "rounds", source: "Linux tcp_cdg.c" },
@@ -26,20 +32,20 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "use_shadow", default: "on", unit: "", source: "Linux" },
     Parameter { name: "use_tolerance", default: "off", unit: "", source: "Linux" },
 ];
-pub(super) const DIFFERS: &str = "As Linux, with an exact exponential and the connection's own keyed numbers. A back-off here \
-     takes effect at once; in Linux it enters CWR and shrinks over a round trip. HyStart ends its slow start, by its own \
+pub(super) const DIFFERS: &str = "As Linux, with an exact exponential and the connection's own keyed numbers. A back-off \
+     enters CWR and shrinks over a round trip, as in Linux, with `recovery = rack`; at once with the others. HyStart ends its slow start, by its own \
      thresholds (125 us and an eighth; ACKs within 3 ms). ns-3 and INET have none.";
 
 /// Smallest and largest round trip of a round \[us\].
 #[derive(Clone, Copy, Debug, Default)]
 struct Bounds {
-    min: f64,
-    max: f64,
+    min: i64,
+    max: i64,
 }
 
 impl Bounds {
     fn is_empty(self) -> bool {
-        self.min == 0.0 && self.max == 0.0
+        self.min == 0 && self.max == 0
     }
 }
 
@@ -55,13 +61,17 @@ pub struct Cdg {
     tail: usize,
     filled: bool,
     round: Round,
+    /// The next ACK begins a round.
+    begin_round: bool,
     backing_off: bool,
+    /// A reduction is wanted, and not taken yet.
+    wanted: bool,
     backoffs: u32,
     /// What a sender that only minds losses would have.
     shadow: f64,
     delayed_acks: u32,
     // Its own HyStart.
-    delay_min: f64,
+    delay_min: i64,
     last_ack: Option<Instant>,
     train_start: Instant,
     samples: u32,
@@ -80,11 +90,13 @@ impl Cdg {
             tail: 0,
             filled: false,
             round: Round::default(),
+            begin_round: false,
             backing_off: false,
+            wanted: false,
             backoffs: 0,
             shadow: 0.0,
             delayed_acks: 0,
-            delay_min: 0.0,
+            delay_min: 0,
             last_ack: None,
             train_start: Instant::ZERO,
             samples: 0,
@@ -92,34 +104,34 @@ impl Cdg {
     }
 
     /// A filter for delayed ACKs (Hayes 2010): a lone segment after several at a time may have waited.
-    fn sample(&mut self, rtt: f64, segments: f64, sacked: bool) {
+    fn sample(&mut self, rtt: i64, segments: u32, sacked: bool) {
         if !sacked {
-            if segments <= 1.0 && self.delayed_acks > 0 {
+            if segments == 1 && self.delayed_acks > 0 {
                 self.rtt.min = self.rtt.min.min(rtt);
                 self.delayed_acks -= 1;
                 return;
             }
-            if segments > 1.0 && self.delayed_acks < 5 {
+            if segments > 1 && self.delayed_acks < 5 {
                 self.delayed_acks += 1;
             }
         }
-        self.rtt.min = if self.rtt.min == 0.0 { rtt } else { self.rtt.min.min(rtt) };
+        self.rtt.min = if self.rtt.min == 0 { rtt } else { self.rtt.min.min(rtt) };
         self.rtt.max = self.rtt.max.max(rtt);
     }
 
     /// The gradient summed over the window, extrapolated while that fills.
-    fn gradient(&mut self) -> f64 {
+    fn gradient(&mut self) -> i64 {
         let new = Bounds { min: self.rtt.min - self.previous.min, max: self.rtt.max - self.previous.max };
         let old = std::mem::replace(&mut self.gradients[self.tail], new);
         self.sum.min += new.min - old.min;
         self.sum.max += new.max - old.max;
         self.tail = (self.tail + 1) % WINDOW;
-        let mut gradient = if self.sum.min > 0.0 { self.sum.min } else { self.sum.max };
+        let mut gradient = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
         if !self.filled {
             if self.tail == 0 {
                 self.filled = true;
             } else {
-                gradient = gradient * WINDOW as f64 / self.tail as f64;
+                gradient = gradient * WINDOW as i64 / self.tail as i64;
             }
         }
         if self.sum.min <= EFFECT || self.sum.max <= EFFECT {
@@ -128,8 +140,8 @@ impl Cdg {
         gradient
     }
 
-    fn backs_off(&mut self, gradient: f64) -> bool {
-        if self.random.next() <= math::exp(-gradient * FACTOR * 1e-6) {
+    fn backs_off(&mut self, gradient: i64) -> bool {
+        if self.random.next() <= math::exp(-(gradient as f64) * FACTOR * 1e-6) {
             return false;
         }
         self.backoffs = self.backoffs.saturating_add(1);
@@ -138,32 +150,32 @@ impl Cdg {
 
     fn back_off(&mut self) {
         self.shadow = self.shadow.max(self.w.cwnd);
-        self.w.cut(self.w.cwnd * BACKOFF_BETA);
         self.backing_off = true;
+        self.wanted = true;
     }
 
     /// The gradients pause over a reduction.
-    fn settle(&mut self, nxt: u64) {
+    fn settle(&mut self) {
         self.backing_off = false;
-        self.round.begin(nxt);
+        self.begin_round = true;
         self.previous = std::mem::take(&mut self.rtt);
     }
 
     fn leave_slow_start(&mut self, ack: &AckSample) {
         self.delay_min = match (self.delay_min, self.rtt.min) {
-            (0.0, r) => r,
-            (d, 0.0) => d,
+            (0, r) => r,
+            (d, 0) => d,
             (d, r) => d.min(r),
         };
-        if self.delay_min == 0.0 {
+        if self.delay_min == 0 {
             return;
         }
         match self.last_ack {
             Some(last) if ack.cwnd_limited => {
                 if ack.now.since(last) < Duration::from_millis(3) {
                     self.last_ack = Some(ack.now);
-                    let train = ack.now.since(self.train_start).as_secs_f64() * 1e6;
-                    if train > (self.delay_min / 2.0).max(125.0) {
+                    let train = ack.now.since(self.train_start).as_micros() as i64;
+                    if train > (self.delay_min / 2).max(125) {
                         self.w.ssthresh = self.w.cwnd;
                         return;
                     }
@@ -173,12 +185,15 @@ impl Cdg {
         }
         if self.samples < 8 {
             self.samples += 1;
-        } else if self.rtt.min > (self.delay_min * 1.125).max(125.0) {
+        } else if self.rtt.min > (self.delay_min + self.delay_min / 8).max(125) {
             self.w.ssthresh = self.w.cwnd;
         }
     }
 
     fn after_loss(&mut self, window: f64) -> f64 {
+        if self.backing_off {
+            return window * BACKOFF_BETA;
+        }
         self.shadow = (self.shadow / 2.0).floor().min(window);
         self.shadow.max((window / 2.0).floor())
     }
@@ -193,8 +208,18 @@ impl CongestionControl for Cdg {
         self.round.begin(e.nxt);
     }
     fn on_ack(&mut self, ack: &AckSample) {
-        if let Some(rtt) = ack.rtt.filter(|r| !r.is_zero()) {
-            self.sample(rtt.as_secs_f64() * 1e6, ack.segments(), ack.state != CaState::Open);
+        let rtt = ack.rtt.map_or(0, |r| r.as_micros() as i64);
+        if rtt > 0 {
+            self.sample(rtt, ack.segments_passed(), ack.state != CaState::Open);
+        }
+        if std::mem::take(&mut self.wanted) {
+            // Nobody took the reduction: loss recovery knows no CWR.
+            let c = Congestion { now: ack.now, flight: self.w.cwnd, ..Congestion::default() };
+            self.on_congestion(&c);
+            self.settle();
+        }
+        if std::mem::take(&mut self.begin_round) {
+            self.round.begin(ack.nxt);
         }
         if !ack.may_grow {
             return;
@@ -203,16 +228,12 @@ impl CongestionControl for Cdg {
             self.leave_slow_start(ack);
         }
         if !self.rtt.is_empty() && self.round.ended(ack) {
-            if self.backing_off {
-                self.settle(ack.nxt);
-            } else {
-                let gradient = if self.previous.is_empty() { 0.0 } else { self.gradient() };
-                self.previous = std::mem::take(&mut self.rtt);
-                (self.last_ack, self.samples) = (None, 0);
-                if gradient > 0.0 && self.backs_off(gradient) {
-                    self.back_off();
-                    return;
-                }
+            let gradient = if self.previous.is_empty() { 0 } else { self.gradient() };
+            self.previous = std::mem::take(&mut self.rtt);
+            (self.last_ack, self.samples) = (None, 0);
+            if gradient > 0 && self.backs_off(gradient) {
+                self.back_off();
+                return;
             }
         }
         if !self.w.may_grow(ack) {
@@ -220,9 +241,7 @@ impl CongestionControl for Cdg {
             return;
         }
         let before = self.w.cwnd;
-        if !self.backing_off {
-            self.w.reno(ack);
-        }
+        self.w.reno(ack);
         self.shadow += self.w.cwnd - before;
     }
     fn on_congestion(&mut self, c: &Congestion) {
@@ -232,6 +251,12 @@ impl CongestionControl for Cdg {
     fn on_timeout(&mut self, c: &Congestion) {
         let to = self.after_loss(c.flight);
         self.w.timeout(to, c.repeated);
+    }
+    fn on_recovered(&mut self, _now: Instant) {
+        self.settle();
+    }
+    fn wants_reduction(&mut self) -> bool {
+        std::mem::take(&mut self.wanted)
     }
 }
 
@@ -243,18 +268,18 @@ mod tests {
     #[test]
     fn the_gradient_is_summed_over_eight_rounds_and_extrapolated_before() {
         let mut c = Cdg::new(&linux_like());
-        let step = |c: &mut Cdg, us: f64| {
+        let step = |c: &mut Cdg, us: i64| {
             c.previous = c.rtt;
             c.rtt = Bounds { min: us, max: us };
             c.gradient()
         };
-        c.rtt = Bounds { min: 1000.0, max: 1000.0 };
-        assert_eq!(step(&mut c, 1100.0), 800.0, "100 us in one round: eight times as much in eight");
-        assert_eq!(step(&mut c, 1200.0), 800.0);
+        c.rtt = Bounds { min: 1000, max: 1000 };
+        assert_eq!(step(&mut c, 1100), 800, "100 us in one round: eight times as much in eight");
+        assert_eq!(step(&mut c, 1200), 800);
         for n in 3..=8 {
-            step(&mut c, 1000.0 + 100.0 * f64::from(n));
+            step(&mut c, 1000 + 100 * n);
         }
-        assert_eq!(step(&mut c, 1800.0), 700.0, "the first 100 us have left the window");
+        assert_eq!(step(&mut c, 1800), 700, "the first 100 us have left the window");
     }
 
     #[test]
@@ -265,13 +290,13 @@ mod tests {
         let count = (0..n)
             .filter(|_| {
                 c.backoffs = 0;
-                c.backs_off(10_000.0)
+                c.backs_off(10_000)
             })
             .count();
         assert!((count as f64 / f64::from(n) - 0.343).abs() < 0.01, "{count}");
         // The sixth in a row without effect is given up.
         c.backoffs = USE_INEFF;
-        assert!(!(0..100).any(|_| c.backs_off(1e9)));
+        assert!(!(0..100).any(|_| c.backs_off(1_000_000_000)));
     }
 
     #[test]
@@ -280,6 +305,9 @@ mod tests {
         c.w.set(100.0);
         c.shadow = 100.0;
         c.back_off();
+        assert!(c.wants_reduction() && !c.wants_reduction(), "asked for once");
+        c.on_congestion(&congestion(100.0));
+        c.on_recovered(Instant::ZERO);
         assert_eq!((c.cwnd(), c.shadow), (70.0, 100.0));
         // Half of the shadow window, 50, is more than half of 70.
         c.on_congestion(&congestion(70.0));

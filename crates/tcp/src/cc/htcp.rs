@@ -1,6 +1,13 @@
 //! H-TCP: growth by the time since the last loss, a cut by the share of queueing in the round trip.
+//!
+//! Held against Linux 6.1 tcp_htcp.c, with jiffies of 1 ms:
+//! - the bounds follow each round trip measured (rounded up to jiffies), not the smoothed one, and alpha and beta are in
+//!   128ths, the scale of the round trip in eighths;
+//! - the window counts the segments that SND.UNA passed while the state was Open, else one per ACK;
+//! - the clock stops for a reduction from its start to the next Open, and an undo restores the longest round trip and the
+//!   throughput too.
 
-use lasthop_units::{Duration, Instant};
+use lasthop_units::Instant;
 
 use super::window::Window;
 use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
@@ -8,13 +15,16 @@ use crate::config::Config;
 
 /// Seconds after a loss in which the growth is Reno's.
 const DELTA_L: f64 = 1.0;
-const BETA_MIN: f64 = 0.5;
-/// Linux BETA_MAX: 102/128.
-const BETA_MAX: f64 = 102.0 / 128.0;
-/// A throughput that differs by more than this from the last means that the cut is a half.
-const THROUGHPUT_RATIO: f64 = 0.2;
-/// The largest step up of the longest round trip.
-const MAX_RTT_STEP: Duration = Duration::from_millis(20);
+/// Jiffies per second.
+const HZ: u64 = 1000;
+/// alpha and beta are in 128ths.
+const ONE: u64 = 128;
+const BETA_MIN: u64 = 64;
+const BETA_MAX: u64 = 102;
+/// The largest step up of the longest round trip [jiffies].
+const MAX_RTT_STEP: u64 = 20;
+/// Below this smallest round trip the cut is a half [jiffies].
+const SHORT: u64 = 10;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "Delta_L", default: "1", unit: "s", source: "Leith and Shorten 2004; Linux HZ" },
@@ -32,36 +42,47 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "Linux use_rtt_scaling 1: a round of 100 ms counts as one",
     },
 ];
-pub(super) const DIFFERS: &str = "As Linux: growth is scaled by the smallest round trip against 100 ms (between 1/2 and 10), \
-     which ns-3 does not do; the longest round trip rises by at most 20 ms at a time and fades by 5 % per cut.";
+pub(super) const DIFFERS: &str = "As Linux with HZ = 1000, in its integers: growth per round is whole segments, scaled by the smallest round trip \
+     against 100 ms (between 1/2 and 10), which ns-3 does not do; the longest round trip rises by at most 20 ms at a time and \
+     fades by 5 % per cut. ns-3 computes alpha in real numbers and bytes; INET has none.";
 
-/// H-TCP's window, clock and bounds of the round trip.
+/// H-TCP's window, clock and bounds of the round trip. Times in jiffies.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     w: Window,
-    alpha: f64,
-    beta: f64,
-    /// The end of the last congestion, and the one before, should the last be undone.
-    last_congestion: Instant,
-    undo_congestion: Option<Instant>,
-    /// In a congestion event: time does not run.
-    congested: bool,
-    counted: f64,
-    min_rtt: Option<Duration>,
-    max_rtt: Duration,
+    alpha: u64,
+    beta: u64,
+    /// The end of the last congestion, or its start while it lasts.
+    last_congestion: u64,
+    /// While congestion lasts: what an undo brings back.
+    before: Option<Before>,
+    /// Segments for the next ACK to count.
+    passed: u32,
+    counted: u64,
+    /// 0: not yet known.
+    min_rtt: u64,
+    max_rtt: u64,
     rate: Throughput,
     /// The last congestion's throughput was like the one before.
     adaptive: bool,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    last_congestion: u64,
+    max_rtt: u64,
+    max_rate: u64,
+}
+
 /// Throughput of the epoch [segments/s].
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
-    since: Instant,
-    segments: f64,
-    smoothed: f64,
-    max: f64,
-    max_before: f64,
+    /// `None`: from before the connection, so that the first measure is 0.
+    since: Option<u64>,
+    segments: u64,
+    smoothed: u64,
+    max: u64,
+    max_before: u64,
 }
 
 /// alpha by the seconds since the last congestion, before scaling: 1 in the first, then 1 + 10 d + (d/2)^2.
@@ -70,100 +91,117 @@ pub fn htcp_growth(seconds: f64) -> f64 {
     if d <= 0.0 { 1.0 } else { 1.0 + 10.0 * d + (d / 2.0) * (d / 2.0) }
 }
 
+fn jiffies(now: Instant) -> u64 {
+    now.as_nanos() / (1_000_000_000 / HZ)
+}
+
 impl Htcp {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Htcp {
         Htcp {
             w: Window::new(config),
-            alpha: 1.0,
+            alpha: ONE,
             beta: BETA_MIN,
-            last_congestion: Instant::ZERO,
-            undo_congestion: None,
-            congested: false,
-            counted: 0.0,
-            min_rtt: None,
-            max_rtt: Duration::ZERO,
+            last_congestion: 0,
+            before: None,
+            passed: 1,
+            counted: 0,
+            min_rtt: 0,
+            max_rtt: 0,
             rate: Throughput::default(),
             adaptive: false,
         }
     }
 
     fn measure(&mut self, ack: &AckSample) {
-        let settled = matches!(ack.state, CaState::Open);
-        if let Some(srtt) = ack.srtt {
-            let min = self.min_rtt.map_or(srtt, |m| m.min(srtt));
-            self.min_rtt = Some(min);
-            if settled {
-                self.max_rtt = self.max_rtt.max(min);
-                if self.max_rtt < srtt && srtt <= self.max_rtt + MAX_RTT_STEP {
-                    self.max_rtt = srtt;
-                }
-            }
+        if ack.before == CaState::Open {
+            self.passed = ack.segments_passed();
         }
-        if !matches!(ack.state, CaState::Open | CaState::Disorder) {
-            self.rate.segments = 0.0;
-            self.rate.since = ack.now;
+        if let Some(rtt) = ack.rtt.filter(|r| !r.is_zero()) {
+            self.take_rtt(rtt.as_micros().div_ceil(1_000_000 / HZ).max(1), ack.before == CaState::Open);
+        }
+        let now = jiffies(ack.now);
+        if !matches!(ack.before, CaState::Open | CaState::Disorder) {
+            self.rate.segments = 0;
+            self.rate.since = Some(now);
             return;
         }
-        if self.congested {
-            self.congested = false;
-            self.undo_congestion = None;
-            self.last_congestion = ack.now;
+        self.rate.segments += u64::from(ack.segments_passed());
+        let enough = (self.w.cwnd as u64).saturating_sub((self.alpha / ONE).max(1));
+        let age = self.rate.since.map(|t| now - t);
+        if self.min_rtt == 0 || self.rate.segments < enough || age.is_some_and(|a| a < self.min_rtt) {
+            return;
         }
-        self.rate.segments += ack.segments();
-        let min_rtt = self.min_rtt.unwrap_or(Duration::MAX);
-        let age = ack.now.since(self.rate.since);
-        if self.rate.segments >= self.w.cwnd - self.alpha.max(1.0) && age >= min_rtt && !age.is_zero() {
-            let now = self.rate.segments / age.as_secs_f64();
-            // In the first three round trips after a congestion the measure starts afresh.
-            let rounds = ack.now.since(self.last_congestion).as_secs_f64() / min_rtt.as_secs_f64().max(1e-9);
-            if rounds <= 3.0 {
-                self.rate.smoothed = now;
-                self.rate.max = now;
-            } else {
-                self.rate.smoothed = 0.75 * self.rate.smoothed + 0.25 * now;
-                self.rate.max = self.rate.max.max(self.rate.smoothed);
+        let rate = age.map_or(0, |a| self.rate.segments * HZ / a.max(1));
+        // In the first four round trips after a congestion the measure starts afresh.
+        if (now - self.last_congestion) / self.min_rtt <= 3 {
+            self.rate.smoothed = rate;
+            self.rate.max = rate;
+        } else {
+            self.rate.smoothed = (3 * self.rate.smoothed + rate) / 4;
+            self.rate.max = self.rate.max.max(self.rate.smoothed);
+        }
+        self.rate.segments = 0;
+        self.rate.since = Some(now);
+    }
+
+    fn take_rtt(&mut self, rtt: u64, open: bool) {
+        if self.min_rtt == 0 || rtt < self.min_rtt {
+            self.min_rtt = rtt;
+        }
+        if open {
+            self.max_rtt = self.max_rtt.max(self.min_rtt);
+            if self.max_rtt < rtt && rtt <= self.max_rtt + MAX_RTT_STEP {
+                self.max_rtt = rtt;
             }
-            self.rate.segments = 0.0;
-            self.rate.since = ack.now;
         }
     }
 
     fn update_beta(&mut self) {
         let (new, old) = (self.rate.max, self.rate.max_before);
         self.rate.max_before = new;
-        let alike = (new - old).abs() <= THROUGHPUT_RATIO * old;
-        let min = self.min_rtt.unwrap_or(Duration::ZERO);
         self.beta = BETA_MIN;
-        if alike && self.adaptive && min > Duration::from_millis(10) && !self.max_rtt.is_zero() {
-            self.beta = (min.as_secs_f64() / self.max_rtt.as_secs_f64()).clamp(BETA_MIN, BETA_MAX);
+        // A throughput within a fifth of the last one's.
+        if !(4 * old..=6 * old).contains(&(5 * new)) {
+            self.adaptive = false;
+        } else if self.adaptive && self.min_rtt > SHORT && self.max_rtt > 0 {
+            self.beta = (self.min_rtt * ONE / self.max_rtt).clamp(BETA_MIN, BETA_MAX);
+        } else {
+            self.adaptive = true;
         }
-        self.adaptive = alike;
     }
 
     fn update_alpha(&mut self, now: Instant) {
-        let mut growth = htcp_growth(now.since(self.last_congestion).as_secs_f64());
-        if let Some(min) = self.min_rtt {
+        let d = jiffies(now).saturating_sub(self.last_congestion).saturating_sub(HZ);
+        // Whole segments: `htcp_growth`, cut.
+        let mut growth = if d == 0 { 1 } else { 1 + (10 * d + (d / 2) * (d / 2) / HZ) / HZ };
+        if self.min_rtt > 0 {
             // A path of 100 ms is the measure: shorter ones grow less per round, within 1/10 to 2.
-            growth /= (0.1 / min.as_secs_f64().max(1e-9)).clamp(0.5, 10.0);
+            let scale = (8 * HZ / (10 * self.min_rtt)).clamp(4, 80);
+            growth = (8 * growth / scale).max(1);
         }
-        self.alpha = (2.0 * growth.max(1.0) * (1.0 - self.beta)).max(1.0);
+        self.alpha = 2 * growth * (ONE - self.beta);
     }
 
+    /// The threshold, and the clock stops.
     fn after_cut(&mut self, c: &Congestion) -> f64 {
         self.update_beta();
         self.update_alpha(c.now);
-        if let Some(min) = self.min_rtt.filter(|&m| self.max_rtt > m) {
+        if self.max_rtt > self.min_rtt {
             // "slowly fading memory".
-            self.max_rtt = min + (self.max_rtt - min).mul_f64(0.95);
+            self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
         }
-        if !self.congested {
-            self.undo_congestion = Some(self.last_congestion);
-        }
-        self.congested = true;
-        self.last_congestion = c.now;
-        self.counted = 0.0;
-        c.flight * self.beta
+        ((c.flight as u64 * self.beta) / ONE) as f64
+    }
+
+    fn stop_clock(&mut self, now: Instant) {
+        self.before = Some(Before {
+            last_congestion: self.last_congestion,
+            max_rtt: self.max_rtt,
+            max_rate: self.rate.max_before,
+        });
+        self.last_congestion = jiffies(now);
+        self.counted = 0;
     }
 }
 
@@ -179,11 +217,13 @@ impl CongestionControl for Htcp {
     }
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
-        self.last_congestion = e.now;
-        self.rate.since = e.now;
+        self.last_congestion = jiffies(e.now);
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.measure(ack);
+        if ack.state == CaState::Open && self.before.take().is_some() {
+            self.last_congestion = jiffies(ack.now);
+        }
         if !self.w.may_grow(ack) {
             return;
         }
@@ -191,27 +231,31 @@ impl CongestionControl for Htcp {
             self.w.slow_start(ack);
             return;
         }
-        if self.counted * self.alpha >= self.w.cwnd {
+        if self.counted * self.alpha / ONE >= self.w.cwnd as u64 {
             self.w.add(1.0);
-            self.counted = 0.0;
+            self.counted = 0;
             self.update_alpha(ack.now);
         } else {
-            self.counted += ack.segments();
+            self.counted += u64::from(self.passed);
         }
+        self.passed = 1;
     }
     fn on_congestion(&mut self, c: &Congestion) {
         let to = self.after_cut(c);
         self.w.cut(to);
+        self.stop_clock(c.now);
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        let to = self.after_cut(c);
+        let to = if c.repeated { self.w.ssthresh } else { self.after_cut(c) };
         self.w.timeout(to, c.repeated);
+        self.stop_clock(c.now);
     }
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.w.undo(cwnd, ssthresh);
-        if let Some(before) = self.undo_congestion.take() {
-            self.last_congestion = before;
-            self.congested = false;
+        if let Some(b) = self.before.take() {
+            self.last_congestion = b.last_congestion;
+            self.max_rtt = b.max_rtt;
+            self.rate.max_before = b.max_rate;
         }
     }
 }
@@ -230,33 +274,52 @@ mod tests {
     }
 
     #[test]
-    fn alpha_carries_the_factor_that_keeps_it_fair_and_the_round_trips_scale() {
+    fn alpha_is_cut_to_whole_segments_and_carries_the_factor_of_fairness_and_the_round_trips_scale() {
         let mut h = Htcp::new(&linux_like());
-        // Two seconds after, 100 ms: 2 * 11.25 * (1 - 0.5) = 11.25.
-        h.min_rtt = Some(Duration::from_millis(100));
+        // Two seconds after, 100 ms: 1 + 10 + 0.25, cut to 11; 2 * 11 * (1 - 0.5) = 11.
+        h.min_rtt = 100;
         h.update_alpha(Instant::from_secs(2));
-        assert!((h.alpha - 11.25).abs() < 1e-9);
-        // 50 ms: half of that. 10 s: no more than twice.
-        h.min_rtt = Some(Duration::from_millis(50));
+        assert_eq!(h.alpha, 11 * ONE);
+        assert!((htcp_growth(2.0) - 11.25).abs() < 1e-12);
+        // 50 ms: half of that, 8 * 11 / 16 = 5.5, cut. 10 s: no more than twice.
+        h.min_rtt = 50;
         h.update_alpha(Instant::from_secs(2));
-        assert!((h.alpha - 5.625).abs() < 1e-9);
-        h.min_rtt = Some(Duration::from_secs(10));
+        assert_eq!(h.alpha, 5 * ONE);
+        h.min_rtt = 10_000;
         h.update_alpha(Instant::from_secs(2));
-        assert!((h.alpha - 22.5).abs() < 1e-9);
+        assert_eq!(h.alpha, 22 * ONE);
+        // 41 ms: the scale is 8000 / 410 = 19 eighths; 8 * 11 / 19 = 4.6, cut.
+        h.min_rtt = 41;
+        h.update_alpha(Instant::from_secs(2));
+        assert_eq!(h.alpha, 4 * ONE);
     }
 
     #[test]
     fn the_cut_adapts_to_the_queue_when_the_throughput_is_steady() {
         let mut h = Htcp::new(&linux_like());
-        h.min_rtt = Some(Duration::from_millis(60));
-        h.max_rtt = Duration::from_millis(100);
-        h.rate.max = 100.0;
+        (h.min_rtt, h.max_rtt, h.rate.max) = (60, 100, 100);
         h.on_congestion(&congestion(100.0));
         assert_eq!(h.cwnd(), 50.0, "the first: nothing to compare with");
         h.on_congestion(&congestion(100.0));
         assert_eq!(h.cwnd(), 50.0, "alike, but the mode is adaptive only from now on");
-        // The fading memory: 60 + 40 * 0.95^2 = 96.1; 60 / 96.1 = 0.6243.
+        // The fading memory: 60 + 40 * 0.95^2, cut twice: 98, 96; 60 * 128 / 96 = 80 of 128.
         h.on_congestion(&congestion(100.0));
-        assert_eq!(h.cwnd(), 62.0);
+        assert_eq!((h.max_rtt, h.cwnd()), (94, 62.0), "100 * 80 / 128 = 62.5");
+    }
+
+    #[test]
+    fn the_clock_stands_from_the_cut_to_the_next_open_and_an_undo_turns_it_back() {
+        let mut h = Htcp::new(&linux_like());
+        h.last_congestion = 5_000;
+        let c = Congestion { now: Instant::from_millis(9_000), ..congestion(20.0) };
+        h.on_congestion(&c);
+        assert_eq!(h.last_congestion, 9_000);
+        h.on_ack(&AckSample { state: CaState::Recovery, ..ack_at(1, 9_050, 50) });
+        h.on_ack(&ack_at(1, 9_100, 50));
+        assert_eq!(h.last_congestion, 9_100);
+        h.on_congestion(&Congestion { now: Instant::from_millis(9_500), ..c });
+        h.on_undo(20.0, 20.0);
+        h.on_ack(&ack_at(1, 9_600, 50));
+        assert_eq!(h.last_congestion, 9_100);
     }
 }

@@ -110,11 +110,15 @@ impl HyStart {
         let Some(rtt) = ack.rtt else { return false };
         let min_rtt = self.min_rtt.map_or(rtt, |m| m.min(rtt));
         self.min_rtt = Some(min_rtt);
-        if self.found || cwnd < LOW_WINDOW {
+        if self.found {
             return false;
         }
+        // Below the low window rounds are counted too (Linux 6.14 and the stable series, 6.1's included).
         if self.round.ended(ack) {
             self.begin_round(ack.now, ack.nxt);
+        }
+        if cwnd < LOW_WINDOW {
+            return false;
         }
         if ack.now.since(self.last_ack) <= ACK_DELTA {
             self.last_ack = ack.now;

@@ -1,13 +1,23 @@
 //! TCP-Illinois: growth and cut by the average queueing delay.
+//!
+//! Held against Linux 6.1 tcp_illinois.c: alpha in 128ths (so the smallest is 38/128, not 0.3), beta in 64ths, delays in
+//! whole microseconds up to 3.3 s; the window counts the segments that SND.UNA passed, and a round begins afresh at a
+//! timeout.
 
 use super::window::{Round, Window, has_window};
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
 use crate::config::Config;
 
-const ALPHA_MIN: f64 = 0.3;
-const ALPHA_MAX: f64 = 10.0;
-const BETA_MIN: f64 = 0.125;
-const BETA_MAX: f64 = 0.5;
+/// alpha is in 128ths: 0.3 to 10.
+const ALPHA_ONE: u64 = 128;
+const ALPHA_MIN: u64 = 3 * ALPHA_ONE / 10;
+const ALPHA_MAX: u64 = 10 * ALPHA_ONE;
+/// The longest round trip that counts [us]: 3.3 s.
+const RTT_MAX: u64 = u32::MAX as u64 / ALPHA_MAX;
+/// beta is in 64ths: an eighth to a half.
+const BETA_ONE: u64 = 64;
+const BETA_MIN: u64 = BETA_ONE / 8;
+const BETA_MAX: u64 = BETA_ONE / 2;
 /// Below this window it is Reno.
 const WIN_THRESH: f64 = 15.0;
 /// Rounds of low delay before the growth is the largest again.
@@ -29,24 +39,26 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "win_thresh", default: "15", unit: "segments", source: "Linux win_thresh" },
     Parameter { name: "theta", default: "5", unit: "rounds", source: "Linux theta" },
 ];
-pub(super) const DIFFERS: &str = "As Linux, in exact arithmetic where Linux cuts to 1/128 (alpha) and 1/64 (beta). ns-3 has the \
-     same constants; INET has none.";
+pub(super) const DIFFERS: &str = "As Linux, in its integers: alpha in 128ths, beta in 64ths. ns-3 has the same constants in real \
+     numbers; INET has none.";
 
-/// Illinois' window and delays. Times in seconds.
+/// Illinois' window and delays. Times in microseconds.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     w: Window,
-    alpha: f64,
-    beta: f64,
-    base: f64,
-    max: f64,
-    sum: f64,
-    count: u32,
+    alpha: u64,
+    beta: u64,
+    base: u64,
+    max: u64,
+    sum: u64,
+    count: u64,
     round: Round,
+    /// The round begins afresh with the next ACK.
+    begin_round: bool,
     /// The delay has been above the low threshold since the growth was largest.
     above: bool,
     low_rounds: u32,
-    counted: f64,
+    counted: u64,
 }
 
 impl Illinois {
@@ -56,31 +68,32 @@ impl Illinois {
             w: Window::new(config),
             alpha: ALPHA_MAX,
             beta: BETA_MAX,
-            base: f64::INFINITY,
-            max: 0.0,
-            sum: 0.0,
+            base: i32::MAX as u64,
+            max: 0,
+            sum: 0,
             count: 0,
             round: Round::default(),
+            begin_round: false,
             above: false,
             low_rounds: 0,
-            counted: 0.0,
+            counted: 0,
         }
     }
 
     fn update(&mut self) {
         if self.w.cwnd < WIN_THRESH {
-            (self.alpha, self.beta) = (1.0, BETA_MAX);
-        } else if self.count > 0 {
+            (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
+        } else if let Some(average) = self.sum.checked_div(self.count) {
             let longest = self.max - self.base;
-            let average = self.sum / f64::from(self.count) - self.base;
+            let average = average - self.base;
             self.update_alpha(average, longest);
             self.beta = decrease(average, longest);
         }
-        (self.sum, self.count) = (0.0, 0);
+        (self.sum, self.count) = (0, 0);
     }
 
-    fn update_alpha(&mut self, average: f64, longest: f64) {
-        let d1 = longest / 100.0;
+    fn update_alpha(&mut self, average: u64, longest: u64) {
+        let d1 = longest / 100;
         if average <= d1 {
             if self.above {
                 self.low_rounds += 1;
@@ -99,20 +112,26 @@ impl Illinois {
 }
 
 /// alpha for a delay beyond the low threshold: from ALPHA_MAX at 0 to ALPHA_MIN at the longest.
-fn growth(average: f64, longest: f64) -> f64 {
-    longest * ALPHA_MAX / (longest + average * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN)
+fn growth(average: u64, longest: u64) -> u64 {
+    longest * ALPHA_MAX / (longest + average * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN).max(1)
 }
 
 /// beta: smallest below a tenth of the longest delay, largest above eight tenths, a line between.
-fn decrease(average: f64, longest: f64) -> f64 {
-    let (d2, d3) = (longest / 10.0, 8.0 * longest / 10.0);
+fn decrease(average: u64, longest: u64) -> u64 {
+    let (d2, d3) = (longest / 10, 8 * longest / 10);
     if average <= d2 {
         BETA_MIN
     } else if average >= d3 || d3 <= d2 {
         BETA_MAX
     } else {
-        (BETA_MIN * d3 - BETA_MAX * d2 + (BETA_MAX - BETA_MIN) * average) / (d3 - d2)
+        // Between the two `average` is above d2, so the sum is not negative.
+        (BETA_MIN * d3 + (BETA_MAX - BETA_MIN) * average - BETA_MAX * d2) / (d3 - d2)
     }
+}
+
+fn after_cut(window: f64, beta: u64) -> f64 {
+    let window = window as u64;
+    (window - window * beta / BETA_ONE) as f64
 }
 
 impl CongestionControl for Illinois {
@@ -123,11 +142,14 @@ impl CongestionControl for Illinois {
     }
     fn on_ack(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
-            let rtt = rtt.as_secs_f64();
+            let rtt = rtt.as_micros().min(RTT_MAX);
             self.base = self.base.min(rtt);
             self.max = self.max.max(rtt);
             self.sum += rtt;
             self.count += 1;
+        }
+        if std::mem::take(&mut self.begin_round) {
+            self.round.begin(ack.nxt);
         }
         if ack.may_grow && self.round.ended(ack) {
             self.update();
@@ -139,22 +161,23 @@ impl CongestionControl for Illinois {
             self.w.slow_start(ack);
             return;
         }
-        self.counted += ack.segments();
-        let delta = self.counted * self.alpha;
-        if delta >= self.w.cwnd {
-            self.w.add((delta / self.w.cwnd).floor());
-            self.counted = 0.0;
+        self.counted += u64::from(ack.segments_passed());
+        let (delta, cwnd) = (self.counted * self.alpha / ALPHA_ONE, self.w.cwnd as u64);
+        if delta >= cwnd {
+            self.w.add((delta / cwnd.max(1)) as f64);
+            self.counted = 0;
         }
     }
     fn on_congestion(&mut self, c: &Congestion) {
-        self.w.cut(c.flight - (c.flight * self.beta).floor());
-        self.counted = 0.0;
+        self.w.cut(after_cut(c.flight, self.beta));
+        self.counted = 0;
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        self.w.timeout(c.flight - (c.flight * self.beta).floor(), c.repeated);
-        (self.alpha, self.beta) = (1.0, BETA_MAX);
+        self.w.timeout(after_cut(c.flight, self.beta), c.repeated);
+        (self.alpha, self.beta) = (ALPHA_ONE, BETA_MAX);
         (self.above, self.low_rounds) = (false, 0);
-        (self.sum, self.count, self.counted) = (0.0, 0, 0.0);
+        (self.sum, self.count, self.counted) = (0, 0, 0);
+        self.begin_round = true;
     }
 }
 
@@ -165,32 +188,34 @@ mod tests {
 
     #[test]
     fn alpha_falls_from_10_to_0_3_over_the_delay() {
-        assert_eq!(growth(0.0, 0.1), 10.0);
-        // 10 / (1 + 9.7 / 0.3) = 10 * 0.3 / 10.
-        assert!((growth(0.1, 0.1) - 0.3).abs() < 1e-12);
-        // Half way: 10 / (1 + 16.1667) = 0.5825.
-        assert!((growth(0.05, 0.1) - 0.582_524).abs() < 1e-6);
+        assert_eq!(growth(0, 100_000), 1280);
+        // 10 / (1 + (1280 - 38) / 38) = 0.2969 = 38/128.
+        assert_eq!(growth(100_000, 100_000), 38);
+        // Half way: 1280 / (1 + 16.342) = 73.8.
+        assert_eq!(growth(50_000, 100_000), 73);
     }
 
     #[test]
     fn beta_rises_from_an_eighth_to_a_half_between_one_and_eight_tenths() {
-        assert_eq!(decrease(0.01, 0.1), 0.125);
-        assert_eq!(decrease(0.08, 0.1), 0.5);
-        // Half way, 0.045: (0.125 + 0.5) / 2.
-        assert!((decrease(0.045, 0.1) - 0.3125).abs() < 1e-12);
+        assert_eq!(decrease(10_000, 100_000), 8);
+        assert_eq!(decrease(80_000, 100_000), 32);
+        // Half way, 45 ms: (8 + 32) / 2.
+        assert_eq!(decrease(45_000, 100_000), 20);
+        // 1000 * (1 - 20/64) = 687.5; the kernel cuts 312.
+        assert_eq!(after_cut(1000.0, 20), 688.0);
     }
 
     #[test]
     fn after_delay_the_growth_is_largest_again_only_after_five_low_rounds() {
         let mut i = Illinois::new(&linux_like());
-        i.update_alpha(0.05, 0.1);
+        i.update_alpha(50_000, 100_000);
         let slow = i.alpha;
         for _ in 0..4 {
-            i.update_alpha(0.0, 0.1);
+            i.update_alpha(0, 100_000);
             assert_eq!(i.alpha, slow);
         }
-        i.update_alpha(0.0, 0.1);
-        assert_eq!(i.alpha, 10.0);
+        i.update_alpha(0, 100_000);
+        assert_eq!(i.alpha, ALPHA_MAX);
     }
 
     #[test]
@@ -198,7 +223,7 @@ mod tests {
         let mut i = Illinois::new(&linux_like());
         i.set_cwnd(14.0);
         i.update();
-        assert_eq!((i.alpha, i.beta), (1.0, 0.5));
+        assert_eq!((i.alpha, i.beta), (ALPHA_ONE, BETA_MAX));
         i.on_congestion(&congestion(14.0));
         assert_eq!(i.cwnd(), 7.0);
     }

@@ -58,6 +58,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, VegasReading};
 use crate::recovery::CaState;
+use crate::segment::Timestamps;
 
 /// How fast data was delivered between two moments of a connection (the delivery-rate estimate that BBR rests on).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +84,10 @@ pub struct AckSample {
     pub acked: u64,
     /// Octets newly known to have arrived: acknowledged and not SACKed before, or SACKed.
     pub delivered: u64,
+    /// Octets by which SND.UNA moved, those SACKed before included (Linux: `pkts_acked`).
+    pub passed: u64,
+    /// Octets delivered since the newest segment of this ACK was sent: what was in flight then.
+    pub delivered_since_sent: u64,
     /// Octets delivered since the start.
     pub total_delivered: u64,
     /// Octets newly taken for lost.
@@ -105,16 +110,18 @@ pub struct AckSample {
     pub srtt: Option<Duration>,
     /// Delivery rate, where it is estimated.
     pub rate: Option<RateSample>,
+    /// The sender's state before the ACK. Linux calls an algorithm's `pkts_acked` in it.
+    pub before: CaState,
     /// The sender's state after the ACK.
     pub state: CaState,
+    /// The timestamps option: the peer's clock and the echo of ours (RFC 7323), where loss recovery is RACK's.
+    pub stamps: Option<Timestamps>,
     /// Duplicate ACKs seen just before this one.
     pub dup_acks: u32,
     /// The window was what limited the sender.
     pub cwnd_limited: bool,
     /// Loss recovery wants the window to grow: not in fast recovery.
     pub may_grow: bool,
-    /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
-    pub after_timeout: bool,
 }
 
 impl AckSample {
@@ -122,6 +129,16 @@ impl AckSample {
     #[inline]
     pub fn segments(&self) -> f64 {
         self.delivered as f64 / f64::from(self.mss.max(1))
+    }
+    /// Segments that SND.UNA has passed.
+    #[inline]
+    pub fn segments_passed(&self) -> u32 {
+        (self.passed as u32).div_ceil(self.mss.max(1))
+    }
+    /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
+    #[inline]
+    pub fn after_timeout(&self) -> bool {
+        self.before == CaState::Loss
     }
 }
 
@@ -223,6 +240,11 @@ pub trait CongestionControl {
     }
     /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be sent again?
     fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
+        false
+    }
+    /// The algorithm wants the window reduced as after a congestion mark: asked once after each ACK where loss recovery
+    /// is RACK's (Linux: `tcp_enter_cwr`); [`on_congestion`](Self::on_congestion) follows.
+    fn wants_reduction(&mut self) -> bool {
         false
     }
     /// A retransmission timer of the algorithm's own.
@@ -635,6 +657,13 @@ impl CongestionControl for Cc {
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         match self {
             Cc::Vegas(cc) => cc.oldest_is_overdue(now, sent),
+            _ => false,
+        }
+    }
+    #[inline]
+    fn wants_reduction(&mut self) -> bool {
+        match self {
+            Cc::Cdg(cc) => cc.wants_reduction(),
             _ => false,
         }
     }

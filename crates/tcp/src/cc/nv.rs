@@ -1,4 +1,10 @@
 //! TCP-NV: Vegas for data centres; the window follows the largest rate of a round times the smallest round trip.
+//!
+//! Held against Linux 6.1 tcp_nv.c:
+//! - the rate of a sample is what was in flight when the segment was sent (`delivered - prior_delivered`), not what is
+//!   outstanding when its ACK comes;
+//! - a sample belongs to the state before its ACK, because `pkts_acked` runs before the state machine does;
+//! - whole microseconds and hundreds of bits per second, as there.
 
 use lasthop_units::{Duration, Instant};
 
@@ -24,6 +30,8 @@ const MIN_ROUNDS: u32 = 2;
 const SMALL_WINDOW: f64 = 4.0;
 const SMALL_WINDOW_STEP: f64 = 2.0;
 const SMALL_WINDOW_MAX: f64 = 81.0;
+/// NV_INIT_RTT.
+const NO_RTT: u64 = u32::MAX as u64;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "nv_pad", default: "10", unit: "segments", source: "Linux tcp_nv.c" },
@@ -43,7 +51,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 pub(super) const DIFFERS: &str = "As Linux without a base round trip from outside (BPF). The reset period is drawn from the \
      connection's own keyed numbers. ns-3 and INET have none.";
 
-/// NV's window and rounds. Times in seconds, rates in octets per second.
+/// NV's window and rounds. Times in microseconds, rates in 100 bit/s.
 #[derive(Clone, Debug)]
 pub struct Nv {
     w: Window,
@@ -56,10 +64,10 @@ pub struct Nv {
     calls: u32,
     rounds: u32,
     small: f64,
-    last_rtt: f64,
-    min_rtt: f64,
-    next_min_rtt: f64,
-    max_rate: f64,
+    last_rtt: u64,
+    min_rtt: u64,
+    next_min_rtt: u64,
+    max_rate: u64,
     round_mark: u64,
     last_una: u64,
     calm: u32,
@@ -78,10 +86,10 @@ impl Nv {
             calls: 0,
             rounds: 0,
             small: SMALL_WINDOW,
-            last_rtt: 0.0,
-            min_rtt: f64::INFINITY,
-            next_min_rtt: f64::INFINITY,
-            max_rate: 0.0,
+            last_rtt: 0,
+            min_rtt: NO_RTT,
+            next_min_rtt: NO_RTT,
+            max_rate: 0,
             round_mark: 0,
             last_una: 0,
             calm: 0,
@@ -91,24 +99,24 @@ impl Nv {
     fn start_over(&mut self, una: u64) {
         self.reset = false;
         (self.calm, self.rounds, self.calls) = (0, 0, 0);
-        (self.last_rtt, self.max_rate) = (0.0, 0.0);
+        (self.last_rtt, self.max_rate) = (0, 0);
         (self.round_mark, self.last_una) = (una, una);
     }
 
-    fn measure(&mut self, ack: &AckSample, rtt: f64) {
-        if self.last_rtt > 0.0 {
-            self.last_rtt = 0.5 * (rtt + self.last_rtt);
+    fn measure(&mut self, ack: &AckSample, rtt: u64) {
+        if self.last_rtt > 0 {
+            self.last_rtt = (rtt + self.last_rtt) / 2;
         } else {
             self.last_rtt = rtt;
-            self.min_rtt = 2.0 * rtt;
+            self.min_rtt = 2 * rtt;
         }
         let rtt = self.last_rtt;
-        self.max_rate = self.max_rate.max(ack.flight_before as f64 / rtt.max(1e-6));
-        self.calls += 1;
+        self.max_rate = self.max_rate.max(ack.delivered_since_sent.saturating_mul(80_000) / rtt.max(1));
+        self.calls = (self.calls + 1).min(255);
         self.min_rtt = self.min_rtt.min(rtt);
         self.next_min_rtt = self.next_min_rtt.min(rtt);
         if ack.now >= self.reset_at {
-            self.min_rtt = std::mem::replace(&mut self.next_min_rtt, f64::INFINITY);
+            self.min_rtt = std::mem::replace(&mut self.next_min_rtt, NO_RTT);
             let period = RESET_PERIOD * (0.75 + 0.5 * self.random.next());
             self.reset_at = ack.now.saturating_add(Duration::from_secs_f64(period));
             self.small = (self.small / 2.0).floor().max(SMALL_WINDOW);
@@ -118,7 +126,7 @@ impl Nv {
     /// Once per round: compares the window with what the rate needs.
     fn decide(&mut self, ack: &AckSample, acked: f64) {
         self.round_mark = ack.nxt;
-        self.rounds += 1;
+        self.rounds = (self.rounds + 1).min(255);
         let mss = f64::from(ack.mss.max(1));
         if self.calls == 1 && acked >= (self.small - 1.0) * mss && self.small < SMALL_WINDOW_MAX {
             // One sample in a round: the window is too small to measure.
@@ -129,7 +137,8 @@ impl Nv {
             return;
         }
         let cwnd = self.w.cwnd;
-        let most = (self.max_rate * self.min_rtt / mss).floor() + PAD;
+        let by_slope = self.max_rate.saturating_mul(self.min_rtt) / (80_000 * u64::from(ack.mss.max(1)));
+        let most = by_slope as f64 + PAD;
         if cwnd > most {
             if !self.may_shrink() {
                 return;
@@ -154,7 +163,7 @@ impl Nv {
         } else {
             return;
         }
-        (self.calls, self.rounds, self.max_rate) = (0, 0, 0.0);
+        (self.calls, self.rounds, self.max_rate) = (0, 0, 0);
         self.w.cwnd = self.w.cwnd.max(MIN_CWND);
     }
 
@@ -190,19 +199,19 @@ impl CongestionControl for Nv {
         self.start_over(e.nxt);
     }
     fn on_ack(&mut self, ack: &AckSample) {
-        if self.reset && ack.state == CaState::Open {
-            self.start_over(ack.una);
-        }
-        let settled = matches!(ack.state, CaState::Open | CaState::Disorder);
+        let settled = matches!(ack.before, CaState::Open | CaState::Disorder);
         if let Some(rtt) = ack.rtt.filter(|_| settled) {
             let acked = ack.una.saturating_sub(self.last_una) as f64;
             self.last_una = ack.una;
-            if ack.flight_before > 0 {
-                self.measure(ack, rtt.as_secs_f64());
+            if ack.delivered_since_sent > 0 {
+                self.measure(ack, rtt.as_micros());
                 if ack.una > self.round_mark {
                     self.decide(ack, acked);
                 }
             }
+        }
+        if self.reset && ack.state == CaState::Open {
+            self.start_over(ack.una);
         }
         if !self.w.may_grow(ack) || !self.allow_growth {
             return;
@@ -236,8 +245,8 @@ mod tests {
         let mut n = Nv::new(&linux_like());
         n.w.ssthresh = ssthresh;
         n.set_cwnd(cwnd);
-        // 100000 octets/s * 0.2 s = 20 segments, + 10.
-        (n.max_rate, n.min_rtt, n.rounds, n.calls) = (100_000.0, 0.2, 5, 100);
+        // 100000 octets/s = 8000 * 100 bit/s; * 0.2 s = 20 segments, + 10.
+        (n.max_rate, n.min_rtt, n.rounds, n.calls) = (8_000, 200_000, 5, 100);
         n
     }
 
@@ -250,6 +259,22 @@ mod tests {
         let mut n = nv(32.0, 2.0);
         n.decide(&ack(1), 1000.0);
         assert_eq!(n.cwnd(), 30.0, "an excess of two goes at once");
+    }
+
+    #[test]
+    fn a_sample_is_what_was_in_flight_when_its_segment_was_sent_and_belongs_to_the_state_before() {
+        let mut n = Nv::new(&linux_like());
+        // 20 segments of 1000 octets in 100 ms: 1.6 Mbit/s, 16000 in hundreds of bits.
+        let a = AckSample { delivered_since_sent: 20_000, ..ack_at(1, 100, 100) };
+        n.on_ack(&AckSample { before: CaState::Recovery, ..a });
+        assert_eq!((n.max_rate, n.calls), (0, 0));
+        n.on_ack(&AckSample { state: CaState::Recovery, ..a });
+        assert_eq!((n.max_rate, n.calls, n.min_rtt), (16_000, 1, 100_000));
+        // The mean of 100 and 101 ms, cut to whole microseconds.
+        n.on_ack(&ack_at(1, 101, 101));
+        assert_eq!(n.last_rtt, 100_000, "nothing in flight: no sample");
+        n.on_ack(&AckSample { delivered_since_sent: 20_000, ..ack_at(1, 101, 101) });
+        assert_eq!(n.last_rtt, 100_500);
     }
 
     #[test]
@@ -271,7 +296,7 @@ mod tests {
         assert_eq!(n.factor, -2);
         n.set_cwnd(20.0);
         for _ in 0..9 {
-            (n.max_rate, n.rounds, n.calls) = (100_000.0, 5, 100);
+            (n.max_rate, n.rounds, n.calls) = (8_000, 5, 100);
             n.decide(&ack(1), 1000.0);
         }
         assert_eq!(n.factor, -1, "more than eight calm decisions");

@@ -59,7 +59,7 @@ impl Reno {
         let acked = ack.acked as f64 / f64::from(ack.mss);
         if self.cwnd < self.ssthresh {
             // RFC 5681 equation 2: cwnd += min (N, SMSS); RFC 3465 section 2.3: L = 1 after a timeout.
-            let limit = if ack.after_timeout && self.abc_limit.is_finite() { 1.0 } else { self.abc_limit };
+            let limit = if ack.after_timeout() && self.abc_limit.is_finite() { 1.0 } else { self.abc_limit };
             self.cwnd += acked.min(limit);
         } else {
             // RFC 5681 section 3.1: one segment more when a window's worth of octets has been acknowledged.

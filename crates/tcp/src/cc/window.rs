@@ -67,7 +67,7 @@ impl Window {
     /// What this ACK counts for in slow start [segments].
     pub fn countable(&self, ack: &AckSample) -> f64 {
         // RFC 3465 section 2.3: L = 1 after a timeout.
-        let limit = if ack.after_timeout { self.abc_limit.min(1.0) } else { self.abc_limit };
+        let limit = if ack.after_timeout() { self.abc_limit.min(1.0) } else { self.abc_limit };
         let limit = if self.abc_limit.is_infinite() { f64::INFINITY } else { limit };
         ack.segments().min(limit)
     }

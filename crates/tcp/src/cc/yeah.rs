@@ -1,7 +1,11 @@
 //! YeAH-TCP: Scalable's growth while few segments queue, Reno's beside others, and a queue that is drained at once.
+//!
+//! Held against Linux 6.1 tcp_yeah.c, which stands on tcp_vegas.c:
+//! - each return to the Open state begins a round afresh, as Vegas' enabling does;
+//! - round trips are whole microseconds, one more than measured.
 
 use super::window::{Round, Window, has_window};
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
 use crate::config::Config;
 
 /// Segments that may queue.
@@ -55,6 +59,8 @@ pub struct Yeah {
     round_min: f64,
     samples: u32,
     round: Round,
+    /// The state was not Open: the next Open begins a round.
+    paused: bool,
     last_queue: f64,
     /// What Reno would have.
     reno: f64,
@@ -71,6 +77,7 @@ impl Yeah {
             round_min: f64::INFINITY,
             samples: 0,
             round: Round::default(),
+            paused: false,
             last_queue: 0.0,
             reno: 2.0,
             slow_rounds: 0,
@@ -82,7 +89,7 @@ impl Yeah {
         if self.samples > 2 {
             let rtt = self.round_min;
             let queue = (self.w.cwnd * (rtt - self.base) / rtt).floor();
-            if queue > ALPHA || rtt - self.base > self.base / PHY {
+            if queue > ALPHA || rtt - self.base > (self.base / PHY).floor() {
                 self.slow_round(queue);
             } else {
                 self.fast_rounds += 1;
@@ -94,6 +101,12 @@ impl Yeah {
             }
             self.last_queue = queue;
         }
+        self.samples = 0;
+        self.round_min = f64::INFINITY;
+    }
+
+    fn begin_round(&mut self, nxt: u64) {
+        self.round.begin(nxt);
         self.samples = 0;
         self.round_min = f64::INFINITY;
     }
@@ -134,11 +147,16 @@ impl CongestionControl for Yeah {
         self.round.begin(e.nxt);
     }
     fn on_ack(&mut self, ack: &AckSample) {
-        if let Some(rtt) = ack.rtt.filter(|r| r.as_micros() > 0) {
-            let rtt = rtt.as_micros() as f64;
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt.as_micros() as f64 + 1.0;
             self.base = self.base.min(rtt);
             self.round_min = self.round_min.min(rtt);
             self.samples += 1;
+        }
+        if ack.state != CaState::Open {
+            self.paused = true;
+        } else if std::mem::take(&mut self.paused) {
+            self.begin_round(ack.nxt);
         }
         if !self.w.may_grow(ack) {
             return;
@@ -189,6 +207,15 @@ mod tests {
         let mut y = yeah(100.0, 100_000.0, 120_000.0);
         y.end_of_round();
         assert_eq!((y.cwnd(), y.reno, y.slow_rounds, y.last_queue), (100.0, 50.0, 1, 16.0));
+    }
+
+    #[test]
+    fn a_return_to_open_begins_a_round() {
+        let mut y = yeah(100.0, 1e5, 1e5);
+        y.on_ack(&AckSample { state: CaState::Disorder, nxt: 900, ..ack_at(1, 0, 100) });
+        assert_eq!((y.samples, y.base), (4, 1e5), "100 ms and 1 us");
+        y.on_ack(&AckSample { una: 800, nxt: 900, ..ack_at(1, 0, 100) });
+        assert_eq!((y.samples, y.round.ended(&AckSample { una: 900, ..ack(1) })), (0, false));
     }
 
     #[test]

@@ -97,6 +97,8 @@ impl Endpoint {
             flight_before: self.max - self.una,
             dup_acks: self.recovery.dup_acks(),
             cwnd_limited: true,
+            delivered_since_sent: self.max - self.una,
+            before: self.recovery.state(),
             ..self.sample(now, delivered, before, outcome)
         };
         self.cc.on_ack(&sample);
@@ -146,9 +148,10 @@ impl Endpoint {
         let flight_before = self.max - self.una;
         let acked = ack - self.una;
         let dup_acks = self.recovery.dup_acks();
-        let after_timeout = self.recovery.state() == CaState::Loss;
+        let state_before = self.recovery.state();
         // The window was full: there was no room for one segment more.
-        let cwnd_limited = after_timeout || flight_before + u64::from(self.mss) > self.window_octets(0.0);
+        let cwnd_limited =
+            state_before == CaState::Loss || flight_before + u64::from(self.mss) > self.window_octets(0.0);
         self.una = ack;
         // ns-2 and BSD: an ACK beyond SND.NXT pulls it up.
         self.nxt = self.nxt.max(ack);
@@ -186,7 +189,9 @@ impl Endpoint {
             dup_acks,
             cwnd_limited,
             may_grow: outcome.may_grow,
-            after_timeout,
+            passed: acked,
+            delivered_since_sent: flight_before,
+            before: state_before,
             ..self.sample(now, delivered, before, outcome)
         };
         self.cc.on_ack(&sample);
@@ -323,6 +328,6 @@ impl Endpoint {
 }
 
 /// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no value is 0.
-pub(super) fn timestamp(now: Instant) -> u32 {
+pub(crate) fn timestamp(now: Instant) -> u32 {
     (now.0 / 1_000_000 + 1) as u32
 }

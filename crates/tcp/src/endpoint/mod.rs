@@ -16,6 +16,8 @@ mod timers;
 
 pub use info::{Counters, Info};
 
+pub(crate) use ack::timestamp;
+
 use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};

@@ -13,10 +13,12 @@ use crate::segment::Segment;
 #[derive(Clone, Copy)]
 struct Progress {
     una_moved: bool,
+    /// Octets by which SND.UNA moved.
+    passed: u64,
     lost_before: u64,
     flight_before: u64,
     cwnd_limited: bool,
-    after_timeout: bool,
+    state_before: CaState,
 }
 
 /// TCP_TIMEOUT_MIN: two jiffies of 1 ms.
@@ -34,10 +36,11 @@ impl Endpoint {
         let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
         let p = Progress {
             una_moved: ack > una_before as i64,
+            passed: (ack - una_before as i64).max(0) as u64,
             lost_before: self.rack.total_lost,
             flight_before,
             cwnd_limited: full || self.recovery.state() == CaState::Loss,
-            after_timeout: self.recovery.state() == CaState::Loss,
+            state_before: self.recovery.state(),
         };
         let mut g = Gathered::default();
         self.take_sack_by_segment(now, seg, ack, &mut g);
@@ -190,6 +193,8 @@ impl Endpoint {
         let before = self.recovery.state();
         match before {
             CaState::Recovery if self.una >= self.rack.high => self.end_recovery(now, late),
+            // "CWR is to be held something *above* high_seq is ACKed" (tcp_fastretrans_alert).
+            CaState::Cwr if self.una > self.rack.high => self.end_recovery(now, false),
             CaState::Recovery if g.duplicate && self.rack.undo_resent == Some(0) => self.undo(now),
             CaState::Loss => self.after_timeout_by_rack(now, g, p, late),
             _ => {}
@@ -201,16 +206,48 @@ impl Endpoint {
         if !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
                 self.enter_recovery(now);
-            } else {
+            } else if self.recovery.state() != CaState::Cwr {
                 let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
                 self.recovery.set_state(state);
             }
         }
-        self.tell(now, g, p);
-        self.reduce(g, p);
+        let reducing = self.is_reducing();
+        self.tell(now, seg, g, p);
+        if reducing {
+            self.reduce(g, p);
+        } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
+            self.enter_cwr(now);
+        }
     }
 
-    fn tell(&mut self, now: Instant, g: &Gathered, p: Progress) {
+    /// tcp_in_cwnd_reduction: the window is on its way down to ssthresh.
+    fn is_reducing(&self) -> bool {
+        matches!(self.recovery.state(), CaState::Recovery | CaState::Cwr)
+    }
+
+    /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
+    pub(super) fn enter_cwr(&mut self, now: Instant) {
+        if self.is_reducing() || self.recovery.state() == CaState::Loss {
+            return;
+        }
+        self.rack.undo = None;
+        self.rack.high = self.max;
+        self.rack.probe = None;
+        let window = self.cc.cwnd().floor();
+        self.cc.on_congestion(&self.congestion_now(now, false));
+        self.rack.prr = Prr::begin(window);
+        self.cc.set_cwnd(window);
+        self.recovery.set_state(CaState::Cwr);
+    }
+
+    /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent again (tcp_ack_update_rtt).
+    fn round_trip(&self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) -> Option<Duration> {
+        let sent =
+            if g.resent_acked && !g.news && p.una_moved { self.echoed_time(now, seg) } else { g.last_sent };
+        sent.map(|at| now.since(at))
+    }
+
+    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
         let mss = u64::from(self.mss);
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
@@ -226,13 +263,16 @@ impl Endpoint {
             nxt: self.nxt,
             flight_before: p.flight_before * mss,
             mss: self.mss,
-            rtt: g.last_sent.map(|at| now.since(at)),
+            rtt: self.round_trip(now, seg, g, p),
             srtt: self.rto.srtt(),
             rate,
             state,
             cwnd_limited: p.cwnd_limited,
-            may_grow: p.una_moved && state != CaState::Recovery,
-            after_timeout: p.after_timeout,
+            may_grow: p.una_moved && !self.is_reducing(),
+            passed: p.passed,
+            delivered_since_sent: g.delivered_since_sent(self.delivered),
+            before: p.state_before,
+            stamps: seg.timestamps.filter(|_| self.timestamps),
             ..AckSample::default()
         };
         self.cc.on_ack(&sample);
@@ -240,7 +280,7 @@ impl Endpoint {
 
     /// PRR, while the window comes down.
     fn reduce(&mut self, g: &Gathered, p: Progress) {
-        if self.recovery.state() != CaState::Recovery || self.cc.rules_recovery() || g.segments == 0 {
+        if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
             return;
         }
         let safe = p.una_moved && self.rack.total_lost == p.lost_before;
@@ -258,8 +298,11 @@ impl Endpoint {
         self.rack.begin_undo(self.una, prior);
         self.rack.high = self.max;
         self.rack.probe = None;
-        self.cc.on_congestion(&self.congestion_now(now, false));
-        self.rack.prr = Prr::begin(prior.0.floor());
+        // A loss within a reduction does not cost a second one.
+        if self.recovery.state() != CaState::Cwr {
+            self.cc.on_congestion(&self.congestion_now(now, false));
+            self.rack.prr = Prr::begin(prior.0.floor());
+        }
         self.recovery.set_state(CaState::Recovery);
         self.counters.fast_retransmits += 1;
         self.emit(Event::RecoveryEntered);
@@ -270,7 +313,8 @@ impl Endpoint {
             self.undo(now);
             return;
         }
-        if !self.cc.rules_recovery() && self.rack.undo.is_some() {
+        let reduces = self.rack.undo.is_some() || self.recovery.state() == CaState::Cwr;
+        if !self.cc.rules_recovery() && reduces {
             let to = self.cc.ssthresh();
             self.cc.set_cwnd(to);
             self.cc.on_recovered(now);
@@ -281,9 +325,11 @@ impl Endpoint {
     fn close_recovery(&mut self) {
         self.rack.undo = None;
         self.rack.first_resent = None;
-        self.rack.note_recovered();
+        if self.recovery.state() != CaState::Cwr {
+            self.rack.note_recovered();
+            self.emit(Event::RecoveryExited);
+        }
         self.recovery.set_state(CaState::Open);
-        self.emit(Event::RecoveryExited);
     }
 
     /// The reduction was for nothing: back to what was before it.
@@ -359,7 +405,7 @@ impl Endpoint {
         if !self.recovery.is_rack()
             || self.una == self.max
             || self.rack.sacked > 0
-            || !matches!(self.recovery.state(), CaState::Open)
+            || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
             if self.loss_is_probe {
                 self.loss_at = Instant::MAX;
@@ -384,10 +430,11 @@ impl Endpoint {
                 self.enter_recovery(now);
                 let p = Progress {
                     una_moved: false,
+                    passed: 0,
                     lost_before: self.rack.total_lost,
                     flight_before: 0,
                     cwnd_limited: true,
-                    after_timeout: false,
+                    state_before: CaState::Open,
                 };
                 self.reduce(&Gathered::one(), p);
             }
@@ -424,7 +471,9 @@ impl Endpoint {
         let state = self.recovery.state();
         let fresh = !matches!(state, CaState::Recovery | CaState::Loss) || self.una >= self.rack.high;
         let reneged = self.rack.marks.front().is_some_and(|m| m.sacked);
-        let cut = fresh || (state == CaState::Loss && !repeated);
+        let cut = self.una >= self.rack.high
+            || matches!(state, CaState::Open | CaState::Disorder)
+            || (state == CaState::Loss && !repeated);
         let prior = if cut { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
         self.rack.lose_everything(reneged);
         if reneged {

@@ -83,6 +83,10 @@ impl Gathered {
     pub fn one() -> Gathered {
         Gathered { segments: 1, ..Gathered::default() }
     }
+    /// Octets of `total` that were delivered after the newest segment of this ACK was sent.
+    pub fn delivered_since_sent(&self, total: u64) -> u64 {
+        self.rate.map_or(0, |r| total - r.0)
+    }
 }
 
 /// What one ACK told, gathered segment by segment.
