@@ -41,6 +41,7 @@ impl Endpoint {
             return;
         }
         self.note_timestamp(now, seg, start);
+        self.ecn_arrived(seg);
         // Sixth, urgent data: ignored. Seventh, the text. Eighth, the FIN bit.
         if seg.len > 0 || seg.flags.has(Flags::FIN) {
             self.take_text(now, seg, start);
@@ -125,6 +126,7 @@ impl Endpoint {
                 return false;
             }
             self.step(Input::AckOfSyn);
+            self.ecn_on_handshake_ack(seg);
             self.established(now, seg);
             // The window of this segment counts, whatever the SYN's said.
             self.take_window(seg, start, 1);
