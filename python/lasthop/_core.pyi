@@ -106,3 +106,13 @@ def describe() -> str:
 def import_trace(src: str | PathLike[str], dst: str | PathLike[str], format: str | None = None) -> str:
     """Converts a capacity trace to the Mahimahi format; returns statistics as JSON.
     `format`: "mahimahi", "mbps-csv" (time_s,mbps), "nyu-mets", "5gophers"; None: recognised from the content."""
+
+def packetdrill(
+    scripts: Sequence[tuple[str, str]],
+    profile: str | None = None,
+    cc: str | None = None,
+    verbose: bool = False,
+) -> str:
+    """Runs packetdrill scripts, given as (name, text), in virtual time; returns JSON: `scripts`, each with `name`,
+    `verdict` ("passed", "failed", "not-applicable", "mistake"), `line`, `column`, `message`, `transcript`, and
+    `categories`."""

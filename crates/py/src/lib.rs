@@ -5,6 +5,7 @@
 //! contract, held by `stubtest`.
 
 mod error;
+mod packetdrill;
 mod run;
 mod scenario;
 mod simulation;
@@ -47,6 +48,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::run_many, m)?)?;
     m.add_function(wrap_pyfunction!(import_trace, m)?)?;
+    m.add_function(wrap_pyfunction!(packetdrill::packetdrill, m)?)?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(describe, m)?)?;
     Ok(())

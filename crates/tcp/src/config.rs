@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cc::CcName;
+use crate::host::Host;
 use crate::profile::Profile;
 
 /// How lost segments are found and sent again.
@@ -358,6 +359,8 @@ pub struct Config {
     pub zero_interval: ZeroInterval,
     /// The round trip whose growth Hybla imitates.
     pub hybla_rtt0: Duration,
+    /// What the host around the connection does.
+    pub host: Host,
 }
 
 impl Config {

@@ -15,6 +15,7 @@ pub mod cc;
 mod config;
 mod endpoint;
 mod flight;
+mod host;
 mod options;
 pub mod profile;
 mod reassembly;
@@ -31,7 +32,8 @@ pub use config::{
     RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis, TimerOnPartialAck,
     VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder, WestwoodReading, ZeroInterval,
 };
-pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info};
+pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
+pub use host::{Host, Offload, WindowRule};
 pub use options::{OptionError, Options};
 pub use profile::Profile;
 pub use recovery::CaState;

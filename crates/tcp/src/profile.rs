@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cc::CcName;
 use crate::config::*;
+use crate::host::Host;
 
 /// A stack profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +121,7 @@ const RFC: Config = Config {
     westwood_reading: WestwoodReading::Paper,
     zero_interval: ZeroInterval::Zero,
     hybla_rtt0: Duration::from_millis(25),
+    host: Host::PLAIN,
     vegas: VegasConfig {
         reading: VegasReading::Ns2,
         alpha: 1.0,
@@ -185,6 +187,7 @@ const LINUX_6: Config = Config {
     hystart: HyStartKind::Linux,
     cc_reading: CcReading::Linux,
     westwood_reading: WestwoodReading::Linux,
+    host: Host::LINUX,
     vegas: VegasConfig { reading: VegasReading::Linux, alpha: 2.0, beta: 4.0, ..RFC.vegas },
     ..RFC
 };

@@ -14,6 +14,7 @@ import click
 from lasthop import LasthopError, __version__
 from lasthop.cli import _output
 from lasthop.cli._describe import describe
+from lasthop.cli._packetdrill import packetdrill
 from lasthop.cli._report import report
 from lasthop.cli._run import run, validate
 from lasthop.cli._scenarios import scenarios
@@ -108,5 +109,5 @@ def main() -> None:
     """
 
 
-for _verb in (run, validate, describe, report, study, scenarios, import_trace):
+for _verb in (run, validate, describe, report, study, scenarios, import_trace, packetdrill):
     main.add_command(_verb)

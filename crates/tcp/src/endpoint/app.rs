@@ -2,7 +2,7 @@
 
 use lasthop_units::Instant;
 
-use super::{CloseReason, Endpoint, Event};
+use super::{CloseReason, Endpoint, Event, WriteHint};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -32,8 +32,13 @@ impl Endpoint {
             return 0;
         }
         self.restart_after_idleness(now);
-        let accepted = n.min(self.writable());
-        self.written += accepted;
+        let accepted = if self.offload.is_some() {
+            self.write_packets(now, n, WriteHint::default())
+        } else {
+            let accepted = n.min(self.writable());
+            self.written += accepted;
+            accepted
+        };
         self.update_timers(now);
         self.check();
         accepted
@@ -69,6 +74,11 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
+    /// Octets written and not acknowledged (Linux' SIOCOUTQ).
+    pub fn unacknowledged(&self) -> u64 {
+        self.written.saturating_sub(self.una.max(1))
+    }
+
     /// The application has no more to send: a FIN follows the data. What the peer sends is still received.
     pub fn close(&mut self, now: Instant) {
         match self.state {
@@ -82,6 +92,7 @@ impl Endpoint {
             _ => {
                 self.close_requested = true;
                 self.take_close();
+                self.look_at_queue();
                 self.update_timers(now);
             }
         }

@@ -16,6 +16,7 @@ impl Endpoint {
             State::SynSent => self.in_syn_sent(now, seg),
             _ => self.in_order_of_checks(now, seg),
         }
+        self.look_at_queue();
         self.check();
     }
 

@@ -10,12 +10,14 @@ mod ecn;
 mod handshake;
 mod info;
 mod input;
+mod offload;
 mod output;
 mod rack;
 mod receive;
 mod timers;
 
 pub use info::{Counters, Info};
+pub use offload::WriteHint;
 
 pub(crate) use ack::timestamp;
 
@@ -144,6 +146,11 @@ pub struct Endpoint {
     rto: Rto,
     flight: Flight,
 
+    /// The write queue in packets, with segmentation offload.
+    offload: Option<Box<offload::WriteQueue>>,
+    usage: offload::Usage,
+    corked: bool,
+
     // The SYN, and a reset that waits to leave.
     syn_due: bool,
     syn_sent_at: Instant,
@@ -223,6 +230,9 @@ impl Endpoint {
             rack: Box::default(),
             rto: Rto::new(&config),
             flight: Flight::default(),
+            offload: offload::is_wanted(&config).then(Box::default),
+            corked: false,
+            usage: offload::Usage::default(),
             syn_due: false,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,

@@ -21,6 +21,10 @@ impl Endpoint {
             State::SynSent | State::SynReceived => return self.send_syn(now),
             _ => {}
         }
+        if let Some(segment) = self.offload.as_mut().and_then(|q| q.out.pop_front()) {
+            self.counters.segments_sent += 1;
+            return Some(segment);
+        }
         let sent = self.ecn_old_ack(now).or_else(|| self.send_data(now));
         let segment = match sent {
             Some(segment) => Some(segment),
@@ -143,6 +147,9 @@ impl Endpoint {
             self.nxt = old.end;
             return Some(self.resend(now, old.start, old.end));
         }
+        if self.offload.is_some() {
+            return self.send_by_packets(now, 0.0);
+        }
         self.send_new(now, cwnd_edge)
     }
 
@@ -245,13 +252,18 @@ impl Endpoint {
         if self.nxt >= self.stream_end() {
             return None;
         }
+        if self.config.host.probe_without_data {
+            let mut probe = self.bare_ack(now);
+            probe.seq = self.seq_of(self.una - 1);
+            return Some(probe);
+        }
         let (start, stop) = (self.nxt, self.nxt + 1);
         self.push_sent(start, stop, now);
         Some(self.emit_data(now, start, stop))
     }
 
     /// New data is in flight.
-    fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
+    pub(super) fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
         if self.recovery.is_rack() {
             self.rack.sent(now, self.delivered);
         }
@@ -276,7 +288,7 @@ impl Endpoint {
     }
 
     /// The octets `[start, end)`, FIN included when it is among them.
-    fn emit_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
+    pub(super) fn emit_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
         let data_end = end.min(self.written);
         let mut segment = self.header(now);
         segment.seq = self.seq_of(start);

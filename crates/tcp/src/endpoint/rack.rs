@@ -7,7 +7,7 @@ use super::ack::timestamp;
 use super::{Endpoint, Event};
 use crate::cc::{AckSample, Congestion, CongestionControl, Signal};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
-use crate::segment::Segment;
+use crate::segment::{Flags, Segment};
 
 /// What the ACK did, besides what it delivered.
 #[derive(Clone, Copy)]
@@ -34,6 +34,8 @@ impl Endpoint {
         let slow_start = self.cc.cwnd() < self.cc.ssthresh();
         // tcp_is_cwnd_limited: in slow start half the window in use is enough.
         let full = (flight_before + 1) as f64 > window || (slow_start && window < 2.0 * flight_before as f64);
+        let full =
+            if self.config.host.usage_per_window { self.was_limited(window, slow_start) } else { full };
         let p = Progress {
             una_moved: ack > una_before as i64,
             passed: (ack - una_before as i64).max(0) as u64,
@@ -123,6 +125,7 @@ impl Endpoint {
         if self.flight.get(i).is_some_and(|s| s.start < start) {
             i += 1;
         }
+        self.rack.cut_before(i);
         while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
             if !self.rack.marks[i].sacked {
                 // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985 section 6.2 step 3).
@@ -136,6 +139,7 @@ impl Endpoint {
             }
             i += 1;
         }
+        self.rack.cut_before(i);
     }
 
     fn deliver(&mut self, now: Instant, i: usize, g: &mut Gathered) {
@@ -410,6 +414,7 @@ impl Endpoint {
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK.
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         if !self.recovery.is_rack()
+            || !self.config.host.loss_probes
             || self.una == self.max
             || self.rack.sacked > 0
             || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
@@ -517,7 +522,11 @@ impl Endpoint {
         }
         let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
         let room = window - f64::from(self.rack.in_flight());
+        if self.offload.is_some() {
+            return self.send_by_packets(now, room);
+        }
         if room < 1.0 {
+            self.note_usage(true);
             return None;
         }
         if !self.rack.prefer_new
@@ -527,6 +536,9 @@ impl Endpoint {
         }
         let edge = self.max + (room.min(1e9) as u64) * u64::from(self.mss);
         let segment = self.send_new(now, edge);
+        if segment.is_some() {
+            self.note_usage(room < 2.0);
+        }
         if segment.is_some() && (self.loss_at == Instant::MAX || self.loss_is_probe) {
             self.schedule_probe(now);
         }
@@ -538,7 +550,7 @@ impl Endpoint {
         segment
     }
 
-    fn resend_record(&mut self, now: Instant, i: usize) -> Segment {
+    pub(super) fn resend_record(&mut self, now: Instant, i: usize) -> Segment {
         let s = self.flight.get(i).copied().unwrap_or(crate::flight::Sent {
             start: self.una,
             end: self.max,
@@ -549,7 +561,12 @@ impl Endpoint {
             self.emit(Event::FastRetransmit);
         }
         self.rack.sent_again(i, now, self.delivered, timestamp(now));
-        self.resend(now, s.start, s.end)
+        let mut segment = self.resend(now, s.start, s.end);
+        if self.offload.is_some() {
+            let pushed = self.rack.marks.get(i).is_some_and(|m| m.pushed);
+            segment.flags.set(Flags::PSH, pushed);
+        }
+        segment
     }
 
     /// The oldest segment, whatever the window says.
@@ -562,11 +579,18 @@ impl Endpoint {
     /// New data if there is any and the peer's window holds it; else the last segment again.
     fn send_loss_probe(&mut self, now: Instant) -> Option<Segment> {
         let last = self.flight.len().checked_sub(1)?;
-        let new = self.send_new(now, self.max + u64::from(self.mss));
+        let new = if self.offload.is_some() {
+            self.probe_with_packet(now)
+        } else {
+            self.send_new(now, self.max + u64::from(self.mss))
+        };
         let resent = new.is_none();
         let segment = match new {
             Some(s) => s,
-            None => self.resend_record(now, last),
+            None => {
+                self.rack.cut_before(last);
+                self.resend_record(now, last)
+            }
         };
         self.rack.probe = Some((self.max, resent));
         Some(segment)

@@ -3,6 +3,7 @@
 use lasthop_units::Instant;
 
 use super::{Endpoint, Event};
+use crate::host::WindowRule;
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -107,7 +108,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
         let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));
-        if self.window_has_opened() {
+        if self.config.host.window == WindowRule::AllRoom || self.window_has_opened() {
             // Only what the field can say is what the peer will know.
             let said = self.rcv_nxt + (field_for(self.edge_possible(), self.rcv_nxt) << shift);
             self.rcv_edge = self.rcv_edge.max(said);

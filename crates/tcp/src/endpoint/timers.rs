@@ -14,6 +14,7 @@ impl Endpoint {
         if self.pace_at <= now {
             // No longer held: what the windows hold now needs no wake-up.
             self.pace_at = Instant::ZERO;
+            self.look_at_queue();
         }
         if self.time_wait_at <= now {
             self.time_wait_at = Instant::MAX;
@@ -86,6 +87,9 @@ impl Endpoint {
         if self.wnd == 0 {
             self.probe_due = true;
             self.emit(Event::ZeroWindowProbe);
+        } else if self.offload.is_some() {
+            self.wake_queue(now);
+            return;
         } else {
             self.override_sws = true;
         }
@@ -124,7 +128,8 @@ impl Endpoint {
 
     /// RFC 9293 section 3.8.6.2.1: what silly-window avoidance holds back leaves after an override timeout.
     fn update_override(&mut self, now: Instant, waiting: bool) {
-        let held = waiting && self.state.may_send() && self.wnd < self.stream_end() - self.una;
+        let small = self.wnd < self.stream_end() - self.una || self.offload.is_some();
+        let held = waiting && self.state.may_send() && small;
         if !held {
             self.persist_at = Instant::MAX;
         } else if self.persist_at == Instant::MAX {

@@ -22,6 +22,10 @@ pub struct Mark {
     delivered_at: Instant,
     first_sent: Instant,
     app_limited: bool,
+    /// It continues the packet that the segment before belongs to (segmentation offload).
+    pub joined: bool,
+    /// It carries PSH, whoever sends it again.
+    pub pushed: bool,
 }
 
 /// The marks and all that is derived from them.
@@ -168,6 +172,8 @@ impl Rack {
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             app_limited: self.app_limited != 0,
+            joined: false,
+            pushed: false,
         }
     }
 
@@ -182,8 +188,15 @@ impl Rack {
     pub fn sent_again(&mut self, i: usize, now: Instant, delivered: u64, clock: u32) {
         let stamp = self.stamp(now, delivered);
         let Some(m) = self.marks.get_mut(i) else { return };
-        let (lost, sacked, was) = (m.lost, m.sacked, m.resent);
-        *m = Mark { sacked, lost, resent: true, ..stamp };
+        let was = m.resent;
+        *m = Mark {
+            resent: true,
+            sacked: m.sacked,
+            lost: m.lost,
+            joined: m.joined,
+            pushed: m.pushed,
+            ..stamp
+        };
         self.resent += u32::from(!was);
         self.first_resent.get_or_insert(clock);
         self.undo_resent = Some(self.undo_resent.unwrap_or(0) + 1);
@@ -219,6 +232,13 @@ impl Rack {
             self.newest = Some((s.at, s.end));
             self.rtt = rtt;
             self.advanced = true;
+        }
+    }
+
+    /// The packet that segment `i` belongs to is cut before it.
+    pub fn cut_before(&mut self, i: usize) {
+        if let Some(m) = self.marks.get_mut(i) {
+            m.joined = false;
         }
     }
 
@@ -332,6 +352,11 @@ impl Rack {
                 self.mark_lost(i);
             }
         }
+        self.search_from = 0;
+    }
+
+    /// Segments were sent again out of turn: the next search starts from the front.
+    pub fn rewind_search(&mut self) {
         self.search_from = 0;
     }
 

@@ -40,6 +40,11 @@ impl Flags {
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
+    /// Sets the bits of `other`, or clears them.
+    #[inline]
+    pub const fn set(&mut self, other: Flags, on: bool) {
+        self.0 = if on { self.0 | other.0 } else { self.0 & !other.0 };
+    }
 }
 
 impl BitOr for Flags {

@@ -1,0 +1,102 @@
+//! Verdicts, and the table of many.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::run::{Failed, Transcript, run};
+use crate::script::{Place, Problem, parse};
+use crate::settings::Request;
+
+/// How a script ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Everything was as the script says.
+    Passed,
+    /// Something was not.
+    Failed,
+    /// It asks for what a simulated endpoint has not.
+    NotApplicable,
+    /// The text is not a script.
+    Mistake,
+}
+
+/// A script's end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The name it was given.
+    pub name: String,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Line of the script, 0 if it passed.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+    /// What was wrong or is not there; empty if it passed.
+    pub message: String,
+    /// What was asked for verbosely: every packet, call and print, in order.
+    pub transcript: Vec<String>,
+}
+
+/// Reads and runs a script.
+pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Outcome {
+    let mut transcript = Transcript::new(verbose);
+    let ended = match parse(text) {
+        Ok(script) => run(&script, request, &mut transcript),
+        Err(problem) => Err(Failed::Problem(problem)),
+    };
+    let (verdict, place, message) = match ended {
+        Ok(()) => (Verdict::Passed, Place::default(), String::new()),
+        Err(Failed::At { place, message }) => (Verdict::Failed, place, message),
+        Err(Failed::Problem(Problem::Mistake { place, message })) => (Verdict::Mistake, place, message),
+        Err(Failed::Problem(Problem::NotApplicable { place, reason })) => {
+            (Verdict::NotApplicable, place, reason)
+        }
+    };
+    let Place { line, column } = place;
+    Outcome { name: name.to_owned(), verdict, line, column, message, transcript: transcript.lines }
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Category {
+    /// Scripts.
+    pub scripts: u32,
+    /// As they say.
+    pub passed: u32,
+    /// Not as they say, or no scripts at all.
+    pub failed: u32,
+    /// Not for a simulated endpoint.
+    pub not_applicable: u32,
+    /// Why not, with the number of scripts.
+    pub reasons: BTreeMap<String, u32>,
+}
+
+/// The table of many outcomes: category, which is the folder of the name, to counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Rows.
+    pub categories: BTreeMap<String, Category>,
+}
+
+impl Summary {
+    /// Counts.
+    pub fn of(outcomes: &[Outcome]) -> Summary {
+        let mut summary = Summary::default();
+        for o in outcomes {
+            let category = o.name.rsplit_once('/').map_or(".", |n| n.0);
+            let row = summary.categories.entry(category.to_owned()).or_default();
+            row.scripts += 1;
+            match o.verdict {
+                Verdict::Passed => row.passed += 1,
+                Verdict::Failed | Verdict::Mistake => row.failed += 1,
+                Verdict::NotApplicable => {
+                    row.not_applicable += 1;
+                    *row.reasons.entry(o.message.clone()).or_default() += 1;
+                }
+            }
+        }
+        summary
+    }
+}

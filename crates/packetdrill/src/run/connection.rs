@@ -1,0 +1,157 @@
+//! One connection of the host, and the numbers by which the script knows it.
+
+use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, Timestamps};
+use lasthop_units::{Instant, Seq, SeqRange};
+
+use crate::script::Packet;
+
+/// A connection.
+pub(super) struct Connection {
+    pub endpoint: Endpoint,
+    /// Our initial sequence number, and what the script takes it for.
+    isn: u32,
+    pub script_isn: u32,
+    /// The peer's initial sequence number: the script's is used as it is.
+    peer_isn: u32,
+    clock: Clock,
+    /// The descriptor that listens, if the peer opened.
+    pub listener: Option<i64>,
+    pub established: bool,
+    pub accepted: bool,
+    /// What the next call returns.
+    pub error: Option<&'static str>,
+    /// shutdown(SHUT_RD) and shutdown(SHUT_WR), or close.
+    pub read_shut: bool,
+    pub write_shut: bool,
+    pub peer_closed: bool,
+}
+
+/// How the script's timestamps relate to ours.
+#[derive(Default)]
+struct Clock {
+    /// The first of the script, and ours at that time.
+    first: Option<(u32, u32)>,
+    /// Every value that the script has expected, and ours.
+    seen: Vec<(u32, u32)>,
+}
+
+/// The first number we send from; nothing depends on it.
+const ISN: u32 = 1_000_000;
+
+impl Connection {
+    pub fn new(config: Config, listener: Option<i64>) -> Connection {
+        let mut endpoint = Endpoint::new(config, Seq(ISN));
+        if listener.is_some() {
+            endpoint.listen();
+        }
+        Connection {
+            endpoint,
+            isn: ISN,
+            script_isn: 0,
+            peer_isn: 0,
+            clock: Clock::default(),
+            listener,
+            established: false,
+            accepted: false,
+            error: None,
+            read_shut: false,
+            write_shut: false,
+            peer_closed: false,
+        }
+    }
+
+    pub fn state(&self) -> State {
+        self.endpoint.state()
+    }
+
+    /// A packet of the script arrives.
+    pub fn receive(&mut self, now: Instant, p: &Packet) {
+        let syn = p.flags.has(Flags::SYN);
+        if syn && !self.endpoint.state().is_synchronized() {
+            self.peer_isn = p.seq;
+        }
+        // Numbers are absolute in a SYN, and relative to the initial ones in everything else.
+        let seq = if syn { p.seq } else { p.seq.wrapping_add(self.peer_isn) };
+        let base = if syn { self.isn.wrapping_sub(self.script_isn) } else { self.isn };
+        let ours = |n: u32| Seq(n.wrapping_add(base));
+        let mut sack = SackBlocks::NONE;
+        for &(start, end) in &p.sack {
+            sack.push(SeqRange { start: ours(start), end: ours(end) });
+        }
+        let segment = Segment {
+            seq: Seq(seq),
+            ack: ours(p.ack),
+            flags: p.flags,
+            window: p.window.unwrap_or(0),
+            len: p.len,
+            mss: p.mss,
+            window_scale: p.window_scale,
+            sack_permitted: p.sack_permitted,
+            timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
+            sack,
+        };
+        let before = self.state();
+        self.endpoint.handle_segment(now, &segment);
+        self.take_events(before);
+    }
+
+    /// What has happened, for the calls.
+    pub fn take_events(&mut self, before: State) {
+        while let Some(event) = self.endpoint.poll_event() {
+            match event {
+                Event::Established => self.established = true,
+                Event::PeerClosed => self.peer_closed = true,
+                Event::Reset => {
+                    self.error = Some(match before {
+                        State::SynSent => "ECONNREFUSED",
+                        State::CloseWait => "EPIPE",
+                        _ => "ECONNRESET",
+                    });
+                }
+                Event::Closed(lasthop_tcp::CloseReason::TimedOut) => self.error = Some("ETIMEDOUT"),
+                _ => {}
+            }
+        }
+    }
+
+    /// A segment of ours in the numbers of the script.
+    pub fn spelled(&self, s: &Segment) -> Packet {
+        let syn = s.flags.has(Flags::SYN);
+        let base = if syn { self.isn.wrapping_sub(self.script_isn) } else { self.isn };
+        let peer = |n: Seq| n.0.wrapping_sub(if syn { 0 } else { self.peer_isn });
+        Packet {
+            inbound: false,
+            flags: s.flags,
+            seq: s.seq.0.wrapping_sub(base),
+            len: s.len,
+            ack: if s.flags.has(Flags::ACK) { peer(s.ack) } else { 0 },
+            window: Some(s.window),
+            mss: s.mss,
+            window_scale: s.window_scale,
+            sack_permitted: s.sack_permitted,
+            timestamps: s.timestamps.map(|t| (self.clock.script(t.value), t.echo)),
+            sack: s.sack.as_slice()[..s.sack_blocks_that_fit()]
+                .iter()
+                .map(|b| (peer(b.start), peer(b.end)))
+                .collect(),
+            ..Packet::default()
+        }
+    }
+
+    /// The script calls our timestamp `ours` by `script`.
+    pub fn learn_clock(&mut self, script: u32, ours: u32) {
+        self.clock.first.get_or_insert((script, ours));
+        self.clock.seen.push((script, ours));
+    }
+}
+
+impl Clock {
+    fn script(&self, ours: u32) -> u32 {
+        self.first.map_or(ours, |(s, o)| s.wrapping_add(ours.wrapping_sub(o)))
+    }
+    fn ours(&self, script: u32) -> u32 {
+        let exact = self.seen.iter().rev().find(|(s, _)| *s == script).map(|x| x.1);
+        let guess = || self.first.map_or(script, |(s, o)| o.wrapping_add(script.wrapping_sub(s)));
+        exact.unwrap_or_else(guess)
+    }
+}

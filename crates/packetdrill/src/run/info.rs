@@ -1,0 +1,94 @@
+//! tcp_info as scripts see it: whole numbers, times in microseconds or milliseconds as in Linux' structure.
+
+use lasthop_tcp::{CaState, State};
+use lasthop_units::{Duration, Instant};
+
+use super::connection::Connection;
+
+/// The names of values.
+pub(super) const CONSTANTS: &[(&str, i64)] = &[
+    ("TCP_ESTABLISHED", 1),
+    ("TCP_SYN_SENT", 2),
+    ("TCP_SYN_RECV", 3),
+    ("TCP_FIN_WAIT1", 4),
+    ("TCP_FIN_WAIT2", 5),
+    ("TCP_TIME_WAIT", 6),
+    ("TCP_CLOSE", 7),
+    ("TCP_CLOSE_WAIT", 8),
+    ("TCP_LAST_ACK", 9),
+    ("TCP_LISTEN", 10),
+    ("TCP_CLOSING", 11),
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_ECN_SEEN", 16),
+];
+
+/// The fields, without the prefix.
+pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
+    let i = c.endpoint.info();
+    let n = c.endpoint.counters();
+    let us = |d: Duration| d.as_micros() as i64;
+    let whole = |x: f64, none: i64| if x.is_finite() { x.floor() as i64 } else { none };
+    let _ = now;
+    vec![
+        ("state", state(i.state)),
+        ("ca_state", ca_state(i.ca_state)),
+        ("snd_cwnd", whole(i.snd_cwnd, i64::from(u32::MAX))),
+        ("snd_ssthresh", whole(i.snd_ssthresh, 0x7fff_ffff)),
+        ("snd_mss", i64::from(i.snd_mss)),
+        ("rtt", i.rtt.map_or(0, us)),
+        ("rttvar", us(i.rttvar)),
+        ("min_rtt", i.min_rtt.map_or(i64::from(u32::MAX), us)),
+        ("rto", us(i.rto)),
+        ("backoff", i64::from(i.backoff.trailing_zeros())),
+        ("unacked", i64::from(i.unacked)),
+        ("sacked", i64::from(i.sacked)),
+        ("lost", i64::from(i.lost)),
+        ("retrans", i64::from(i.retrans)),
+        ("total_retrans", i.total_retrans as i64),
+        ("bytes_acked", i.bytes_acked as i64),
+        ("notsent_bytes", i.notsent_bytes as i64),
+        ("snd_wnd", i.snd_wnd as i64),
+        ("rcv_wnd", i.rcv_wnd as i64),
+        ("segs_out", n.segments_sent as i64),
+        ("segs_in", n.segments_received as i64),
+        ("data_segs_out", n.data_segments_sent as i64),
+        ("bytes_sent", n.octets_sent as i64),
+        ("bytes_retrans", n.retransmitted_octets as i64),
+        ("dsack_dups", n.dsacks_received as i64),
+        ("total_rto", n.timeouts as i64),
+    ]
+}
+
+fn state(s: State) -> i64 {
+    match s {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}
+
+fn ca_state(s: CaState) -> i64 {
+    match s {
+        CaState::Open => 0,
+        CaState::Disorder => 1,
+        CaState::Cwr => 2,
+        CaState::Recovery => 3,
+        CaState::Loss => 4,
+    }
+}

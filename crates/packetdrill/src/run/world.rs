@@ -1,0 +1,158 @@
+//! The host: its clock, its connections, its sockets, and what has left it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use lasthop_tcp::{Flags, Segment, State};
+use lasthop_units::Instant;
+
+use super::connection::Connection;
+use super::options::SocketOptions;
+use crate::script::Packet;
+use crate::settings::Settings;
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Fresh,
+    Listening,
+    /// The connection with this index.
+    Connected(usize),
+}
+
+pub(super) struct Socket {
+    pub kind: Kind,
+    pub options: SocketOptions,
+}
+
+/// A segment that has left.
+pub(super) struct Sent {
+    pub at: Instant,
+    pub connection: usize,
+    pub segment: Segment,
+    /// In the script's numbers, as far as they were known when it was taken.
+    pub packet: Packet,
+}
+
+pub(super) struct World {
+    pub now: Instant,
+    pub settings: Settings,
+    pub connections: Vec<Connection>,
+    pub sockets: BTreeMap<i64, Socket>,
+    /// The connection that packets of the script belong to.
+    current: Option<usize>,
+    wire: VecDeque<(Instant, usize, Segment)>,
+    /// When a call that waits wants to look again.
+    pub wake: Option<Instant>,
+    /// Timers that may still fire.
+    budget: u32,
+}
+
+/// More timers than any sensible script needs.
+const BUDGET: u32 = 1_000_000;
+
+impl World {
+    pub fn new(settings: Settings) -> World {
+        World {
+            now: Instant::ZERO,
+            settings,
+            connections: vec![],
+            sockets: BTreeMap::new(),
+            current: None,
+            wire: VecDeque::new(),
+            wake: None,
+            budget: BUDGET,
+        }
+    }
+
+    /// The connection whose tcp_info the code sees.
+    pub fn under_test(&self) -> Option<&Connection> {
+        self.current.and_then(|i| self.connections.get(i))
+    }
+
+    /// When something happens next without a packet or call.
+    pub fn next_timer(&self) -> Option<Instant> {
+        if self.budget == 0 {
+            return None;
+        }
+        let timers = self.connections.iter().filter_map(|c| c.endpoint.poll_at());
+        timers.chain(self.wake).min().map(|at| at.max(Instant(self.now.0 + 1)))
+    }
+
+    /// Time passes to `to`, before which no timer is due.
+    pub fn advance(&mut self, to: Instant) {
+        self.now = self.now.max(to);
+        self.budget = self.budget.saturating_sub(1);
+        if self.wake.is_some_and(|w| w <= self.now) {
+            self.wake = None;
+        }
+        for c in &mut self.connections {
+            if c.endpoint.poll_at().is_some_and(|at| at <= self.now) {
+                let before = c.state();
+                c.endpoint.on_time(self.now);
+                c.take_events(before);
+            }
+        }
+        self.transmit();
+    }
+
+    /// What may leave leaves.
+    pub fn transmit(&mut self) {
+        for (i, c) in self.connections.iter_mut().enumerate() {
+            let before = c.state();
+            while let Some(segment) = c.endpoint.poll_transmit(self.now) {
+                self.wire.push_back((self.now, i, segment));
+            }
+            c.take_events(before);
+        }
+    }
+
+    /// The oldest segment that the script has not looked at.
+    pub fn take_sent(&mut self) -> Option<Sent> {
+        let (at, connection, segment) = self.wire.pop_front()?;
+        let packet = self.connections.get(connection)?.spelled(&segment);
+        Some(Sent { at, connection, segment, packet })
+    }
+
+    /// A packet of the script arrives.
+    pub fn inject(&mut self, p: &Packet) -> Result<(), String> {
+        let i = self.receiver_of(p)?;
+        self.connections[i].receive(self.now, p);
+        self.transmit();
+        Ok(())
+    }
+
+    fn receiver_of(&mut self, p: &Packet) -> Result<usize, String> {
+        let opens = p.flags.has(Flags::SYN) && !p.flags.has(Flags::ACK);
+        let known = self.current.filter(|&i| {
+            let c = &self.connections[i];
+            !(opens && matches!(c.state(), State::Closed))
+        });
+        if let Some(i) = known {
+            return Ok(i);
+        }
+        let listener = self.sockets.iter().find(|s| s.1.kind == Kind::Listening).map(|s| *s.0);
+        if let (Some(i), true) = (self.current, listener.is_none() || !opens) {
+            return Ok(i);
+        }
+        let i = self.add(listener)?;
+        Ok(i)
+    }
+
+    /// A new connection, for a SYN to `listener` or for connect().
+    pub fn add(&mut self, listener: Option<i64>) -> Result<usize, String> {
+        if self.connections.len() >= 1000 {
+            return Err("more than 1000 connections".into());
+        }
+        let options = listener.and_then(|fd| self.sockets.get(&fd)).map(|s| s.options.clone());
+        self.add_with(listener, &options.unwrap_or_default())
+    }
+
+    pub fn add_with(&mut self, listener: Option<i64>, options: &SocketOptions) -> Result<usize, String> {
+        let mut config = self.settings.config(options.max_segment).map_err(|e| e.to_string())?;
+        options.configure(&mut config, &self.settings);
+        self.connections.push(Connection::new(config, listener));
+        let i = self.connections.len() - 1;
+        self.current = Some(i);
+        Ok(i)
+    }
+}

@@ -1,0 +1,178 @@
+//! Packets.
+
+use lasthop_tcp::Flags;
+
+use super::cursor::Cursor;
+use super::{Packet, Problem};
+
+pub(super) fn packet(c: &mut Cursor<'_>) -> Result<Packet, Problem> {
+    let mut p = Packet { inbound: c.take("<"), ..Packet::default() };
+    if !p.inbound {
+        c.take(">");
+    }
+    c.space()?;
+    if c.take("[") || c.take("(") {
+        p.ecn = ecn(c)?;
+        c.space()?;
+    }
+    other_protocols(c)?;
+    p.flags = flags(c)?;
+    c.space()?;
+    sequence(c, &mut p)?;
+    loop {
+        c.space()?;
+        if c.take("ack") {
+            p.ack = c.field("ack")?;
+        } else if c.take("win") {
+            p.window = Some(c.field("win")?);
+        } else if c.take("urg") {
+            return Err(c.not_applicable("urgent data"));
+        } else if c.take("<") {
+            options(c, &mut p)?;
+        } else {
+            return Ok(p);
+        }
+    }
+}
+
+/// Says what else a script may put on the wire.
+fn other_protocols(c: &Cursor<'_>) -> Result<(), Problem> {
+    let word: String = c.rest().chars().take_while(|x| x.is_ascii_alphanumeric()).collect();
+    let what = match word.as_str() {
+        "icmp" | "icmpv6" => "ICMP messages",
+        "udp" | "udplite" => "UDP",
+        "ipv4" | "ipv6" | "gre" | "mpls" | "psp" => "encapsulated packets",
+        "sctp" => "SCTP",
+        _ => return Ok(()),
+    };
+    Err(c.not_applicable(what))
+}
+
+fn ecn(c: &mut Cursor<'_>) -> Result<Option<u8>, Problem> {
+    let place = c.place();
+    let text = c.take_while(|x| x != ']' && x != ')' && x != '\n').trim().to_owned();
+    c.next();
+    for word in text.split(',').map(str::trim) {
+        match word {
+            "noecn" => return Ok(Some(0)),
+            "ect1" => return Ok(Some(1)),
+            "ect0" => return Ok(Some(2)),
+            "ce" => return Ok(Some(3)),
+            "ect01" => return Ok(None),
+            _ if word.starts_with("tos") => {
+                let n = word.trim_start_matches("tos").trim();
+                let n =
+                    n.strip_prefix("0x").map_or_else(|| n.parse().ok(), |h| u8::from_str_radix(h, 16).ok());
+                return Ok(n.map(|n| n & 3));
+            }
+            _ if word.starts_with("flowlabel") || word.starts_with("ttl") => {}
+            _ => {
+                let message = format!("`{word}` is not one of noecn, ect0, ect1, ce, tos N");
+                return Err(Problem::Mistake { place, message });
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn flags(c: &mut Cursor<'_>) -> Result<Flags, Problem> {
+    if c.take("-") {
+        return Ok(Flags::NONE);
+    }
+    let start = c.place();
+    let letters = c.take_while(|x| "FSRP.UEWA".contains(x) || x.is_ascii_digit());
+    let mut flags = Flags::NONE;
+    for letter in letters.chars() {
+        flags |= match letter {
+            'F' => Flags::FIN,
+            'S' => Flags::SYN,
+            'R' => Flags::RST,
+            'P' => Flags::PSH,
+            '.' => Flags::ACK,
+            'U' => Flags::URG,
+            'E' => Flags::ECE,
+            'W' => Flags::CWR,
+            _ => return Err(Problem::NotApplicable { place: start, reason: "accurate ECN (AccECN)".into() }),
+        };
+    }
+    if letters.is_empty() {
+        Err(c.mistake("TCP flags are expected here (S, S., ., P., F., R, -)"))
+    } else {
+        Ok(flags)
+    }
+}
+
+fn sequence(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
+    if c.peek().is_some_and(|x| x.is_ascii_digit())
+        && c.rest().split([' ', '\n']).next().is_some_and(|w| w.contains('>'))
+    {
+        return Err(c.not_applicable("explicit ports"));
+    }
+    p.seq = c.field("seq")?;
+    c.expect(":")?;
+    let end: u32 = c.field("seq")?;
+    c.expect("(")?;
+    p.len = c.field("length")?;
+    c.expect(")")?;
+    if end.wrapping_sub(p.seq) != p.len {
+        let seq = p.seq;
+        return Err(c.mistake(&format!(
+            "{seq}:{end} is not {} octets long; `seq:seq+length(length)` is expected",
+            p.len
+        )));
+    }
+    Ok(())
+}
+
+fn options(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
+    c.space()?;
+    if c.take("...") {
+        p.any_options = true;
+        return c.expect(">");
+    }
+    loop {
+        c.space()?;
+        if c.take(">") {
+            return Ok(());
+        }
+        option(c, p)?;
+        c.space()?;
+        if !c.take(",") && !c.starts(">") {
+            return Err(c.mistake("`,` or `>` is expected here"));
+        }
+    }
+}
+
+fn option(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
+    let name = c.take_while(|x| x.is_ascii_alphanumeric() || x == '_' || x == '-').to_owned();
+    match name.as_str() {
+        "nop" | "eol" => {}
+        "mss" => p.mss = Some(c.field("mss")?),
+        "wscale" => p.window_scale = Some(c.field("wscale")?),
+        "sackOK" => p.sack_permitted = true,
+        "sack" => loop {
+            c.space()?;
+            if !c.peek().is_some_and(|x| x.is_ascii_digit()) {
+                break;
+            }
+            let start = c.field("sack")?;
+            c.expect(":")?;
+            p.sack.push((start, c.field("sack")?));
+        },
+        "TS" => {
+            c.expect("val")?;
+            let value = c.field("TS val")?;
+            c.expect("ecr")?;
+            p.timestamps = Some((value, c.field("TS ecr")?));
+        }
+        "FO" | "FOEXP" | "exp-fo" => return Err(c.not_applicable("TCP Fast Open")),
+        "md5" | "md5sig" => return Err(c.not_applicable("TCP MD5 signatures")),
+        "ECN" | "AccECN" | "exp-accecn" => return Err(c.not_applicable("accurate ECN (AccECN)")),
+        _ => {
+            return Err(c.mistake(&format!(
+                "the option `{name}` is not known (mss, wscale, sackOK, sack, TS, nop, eol or `...`)"
+            )));
+        }
+    }
+    Ok(())
+}

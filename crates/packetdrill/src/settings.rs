@@ -1,0 +1,373 @@
+//! What the host of the endpoint is set to: the options in a script, and the shell commands that are understood.
+//!
+//! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
+//! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
+
+use lasthop_tcp::{CcName, Config, HyStartKind, Offload, OptionError, Options, Profile, WindowRule};
+use lasthop_units::{Bytes, Duration};
+
+/// What is asked of a run beside the script.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The stack profile; `None`: `linux-6`, and `rfc` with BSD's choices for scripts that set `net.inet.tcp`.
+    pub profile: Option<Profile>,
+    /// Congestion control instead of the profile's; a script's own choice wins.
+    pub cc: Option<CcName>,
+}
+
+impl Request {
+    /// The request by names, as a command line has them.
+    pub fn named(profile: Option<&str>, cc: Option<&str>) -> Result<Request, String> {
+        let known = || Profile::ALL.iter().map(|p| p.name()).collect::<Vec<_>>().join(", ");
+        let profile = profile
+            .map(|name| {
+                let found = Profile::ALL.iter().find(|p| p.name() == name);
+                found.copied().ok_or_else(|| format!("`{name}` is no profile; there are {}", known()))
+            })
+            .transpose()?;
+        Ok(Request { profile, cc: cc.map(self::cc).transpose()? })
+    }
+}
+
+/// The host's settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    request: Request,
+    /// `net.inet.tcp` is what the script sets.
+    pub bsd: bool,
+    cc: Option<CcName>,
+    timestamps: bool,
+    sack: bool,
+    dsack: bool,
+    window_scaling: bool,
+    receive_buffer: Option<u64>,
+    /// Default of SO_SNDBUF \[octets\].
+    pub send_buffer: u64,
+    idle_restart: bool,
+    early_retrans: u64,
+    hystart: Option<bool>,
+    initial_window: Option<u32>,
+    mss: Option<u64>,
+    ack_delay: Option<u64>,
+    paced: bool,
+    /// Segmentation offload of the device.
+    pub offload: bool,
+    /// net.ipv4.tcp_min_tso_segs.
+    pub min_tso_segs: u32,
+    /// net.ipv4.tcp_tso_win_divisor.
+    pub tso_win_divisor: u32,
+    /// net.ipv4.tcp_ecn.
+    pub ecn: u64,
+    /// net.ipv4.tcp_notsent_lowat.
+    pub notsent_lowat: u64,
+    /// How far the time of an event may be off \[us\].
+    pub tolerance: i64,
+    /// The same as a share of the time since the event before \[%\].
+    pub tolerance_percent: f64,
+    /// Length of a tick of the timestamps in the script \[us\]; 0: values are not compared.
+    pub timestamp_tick: i64,
+    /// Segments are not put together to match a longer one.
+    pub strict_segments: bool,
+}
+
+/// What became of a command.
+pub type Understood = Result<(), String>;
+
+impl Settings {
+    /// A host as it comes.
+    pub fn new(request: &Request) -> Settings {
+        Settings {
+            request: request.clone(),
+            bsd: false,
+            cc: request.cc,
+            timestamps: true,
+            sack: true,
+            dsack: true,
+            window_scaling: true,
+            receive_buffer: None,
+            send_buffer: 16_384,
+            idle_restart: true,
+            early_retrans: 3,
+            hystart: None,
+            initial_window: None,
+            mss: None,
+            ack_delay: None,
+            paced: false,
+            offload: true,
+            min_tso_segs: 2,
+            tso_win_divisor: 3,
+            ecn: 2,
+            notsent_lowat: u64::from(u32::MAX),
+            tolerance: 4000,
+            tolerance_percent: 12.5,
+            timestamp_tick: 0,
+            strict_segments: false,
+        }
+    }
+
+    /// A command-line option of the original tool. Those about its addresses and devices change nothing here.
+    pub fn option(&mut self, name: &str, value: &str) -> Understood {
+        let number = || value.parse::<i64>().ok().filter(|n| (0..=1 << 40).contains(n));
+        let wrong = || format!("--{name}={value}: a whole number is expected");
+        match name {
+            "tolerance_usecs" => self.tolerance = number().ok_or_else(wrong)?,
+            "tolerance_percent" => {
+                self.tolerance_percent =
+                    value.parse().ok().filter(|p: &f64| p.is_finite() && *p >= 0.0).ok_or_else(wrong)?;
+            }
+            "tcp_ts_tick_usecs" => self.timestamp_tick = number().ok_or_else(wrong)?,
+            "strict_segments" => self.strict_segments = true,
+            "mss" => return Err("packets to be merged on reception (--mss)".into()),
+            "non_fatal" | "dry_run" => return Err(format!("the option --{name}")),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Shell commands, one a line or parted by `;`.
+    pub fn command(&mut self, text: &str) -> Understood {
+        let text = text.replace("\\\n", " ");
+        for line in text.split(['\n', ';']) {
+            let line = line.split(" #").next().unwrap_or_default().trim();
+            if !line.is_empty() && !line.starts_with('#') {
+                self.line(line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Understood {
+        let words = words(line);
+        let Some(first) = words.first().map(String::as_str) else { return Ok(()) };
+        let name = first.rsplit('/').next().unwrap_or(first);
+        match name {
+            "defaults.sh" => self.defaults(),
+            "sysctl" | "set_sysctls.py" => {
+                let pairs = words[1..].iter().filter(|w| !w.starts_with('-'));
+                for (key, value) in pairs.filter_map(|w| w.split_once('=')) {
+                    self.sysctl(key, value)?;
+                }
+            }
+            "echo" => self.echo(&words)?,
+            "tc" => self.qdisc(&words)?,
+            "ethtool" => {
+                let off = |what: &str| words.windows(2).any(|w| w[0] == what && w[1] == "off");
+                self.offload &= !(off("tso") || off("gso"));
+            }
+            "ip" => self.route(&words)?,
+            "sleep" | "true" | "rm" | "nstat" | "ss" | "cat" | "grep" | "test" | "sync" => {}
+            _ if name.starts_with("sysctl_restore") => {}
+            _ => return Err(format!("the shell command `{name}`")),
+        }
+        Ok(())
+    }
+
+    /// What both public collections mean by their common `defaults.sh`.
+    fn defaults(&mut self) {
+        self.cc = Some(CcName::Cubic);
+        self.receive_buffer = Some(15 << 20);
+        self.send_buffer = 256 << 10;
+        self.idle_restart = false;
+        self.early_retrans = 4;
+        self.ecn = 0;
+    }
+
+    fn sysctl(&mut self, key: &str, value: &str) -> Understood {
+        let key = key.trim_start_matches("/proc/sys/").replace('/', ".");
+        let numbers: Vec<u64> = value.split_whitespace().filter_map(|v| v.parse().ok()).collect();
+        let last = numbers.last().copied();
+        let wrong = || format!("the value `{value}` of {key}");
+        let number = last.ok_or_else(wrong);
+        if let Some(name) = key.strip_prefix("net.inet.tcp.") {
+            return self.bsd_sysctl(name, value);
+        }
+        if key.starts_with("kern.") || key.starts_with("net.inet.") {
+            self.bsd = true;
+            return Ok(());
+        }
+        let Some(name) = key.strip_prefix("net.ipv4.tcp_") else {
+            return if key.starts_with("net.core.")
+                || key.starts_with("net.mptcp")
+                || key.starts_with("net.ip")
+            {
+                Ok(())
+            } else {
+                Err(format!("the setting {key}"))
+            };
+        };
+        match name {
+            "congestion_control" => self.cc = Some(cc(value)?),
+            "rmem" => self.receive_buffer = Some(number?),
+            "wmem" => self.send_buffer = numbers.get(1).copied().ok_or_else(wrong)?,
+            "timestamps" => self.timestamps = number? != 0,
+            "sack" => self.sack = number? != 0,
+            "dsack" => self.dsack = number? != 0,
+            "window_scaling" => self.window_scaling = number? != 0,
+            "slow_start_after_idle" => self.idle_restart = number? != 0,
+            "early_retrans" => self.early_retrans = number?,
+            "min_tso_segs" => self.min_tso_segs = small(number?),
+            "tso_win_divisor" => self.tso_win_divisor = small(number?),
+            "notsent_lowat" => self.notsent_lowat = number?,
+            "ecn" => self.ecn = number?,
+            _ => return not_modelled(name, last),
+        }
+        Ok(())
+    }
+
+    fn bsd_sysctl(&mut self, name: &str, value: &str) -> Understood {
+        self.bsd = true;
+        let number: Option<u64> = value.parse().ok();
+        match (name, number) {
+            ("sack.enable", Some(n)) => self.sack = n != 0,
+            ("rfc1323", Some(n)) => (self.timestamps, self.window_scaling) = (n != 0, n != 0),
+            ("recvspace", Some(n)) => self.receive_buffer = Some(n),
+            ("sendspace", Some(n)) => self.send_buffer = n,
+            ("delacktime", Some(n)) => self.ack_delay = Some(n),
+            ("cc.algorithm", _) => self.cc = Some(cc(value)?),
+            ("ecn.enable", Some(n)) => self.ecn = n,
+            ("blackhole", Some(n)) if n != 0 => return Err("a black hole for closed ports".into()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `echo VALUE > FILE`.
+    fn echo(&mut self, words: &[String]) -> Understood {
+        let Some(at) = words.iter().position(|w| w == ">") else { return Ok(()) };
+        let (value, file) = (words[1..at].join(" "), words.get(at + 1).map_or("", String::as_str));
+        if let Some(sysctl) = file.strip_prefix("/proc/sys/") {
+            return self.sysctl(sysctl, &value);
+        }
+        let Some(parameter) = file.strip_prefix("/sys/module/tcp_cubic/parameters/") else { return Ok(()) };
+        match (parameter, value.as_str()) {
+            ("hystart", "0") | ("hystart_detect", "0") => self.hystart = Some(false),
+            ("hystart", _) | ("hystart_detect", "3") => self.hystart = Some(true),
+            _ => return Err(format!("tcp_cubic's {parameter} = {value}")),
+        }
+        Ok(())
+    }
+
+    fn qdisc(&mut self, words: &[String]) -> Understood {
+        let has = |w: &str| words.iter().any(|x| x == w);
+        if has("limit") && words.last().is_some_and(|w| w == "0") {
+            return Err("a local queue that refuses packets (tc ... limit 0)".into());
+        }
+        self.paced = has("fq");
+        if has("netem") || has("tbf") { Err("a shaping qdisc".into()) } else { Ok(()) }
+    }
+
+    fn route(&mut self, words: &[String]) -> Understood {
+        let after = |key: &str| words.iter().position(|w| w == key).and_then(|i| words.get(i + 1));
+        if !words.iter().any(|w| w == "route") {
+            return Ok(());
+        }
+        if words.iter().any(|w| w == "mtu") {
+            return Err("a path MTU that changes".into());
+        }
+        if let Some(n) = after("initcwnd").and_then(|v| v.parse().ok()) {
+            self.initial_window = Some(n);
+        }
+        if let Some(n) = after("advmss").and_then(|v| v.parse().ok()) {
+            self.mss = Some(n);
+        }
+        match ["rto_min", "quickack", "features", "congctl", "initrwnd", "fastopen_no_cookie"]
+            .iter()
+            .find(|k| after(k).is_some())
+        {
+            Some(key) => Err(format!("the route attribute {key}")),
+            None => Ok(()),
+        }
+    }
+
+    /// The endpoint's configuration; `mss` overrides what is announced (TCP_MAXSEG).
+    pub fn config(&self, mss: Option<u64>) -> Result<Config, OptionError> {
+        let fallback = if self.bsd { Profile::Rfc } else { Profile::Linux6 };
+        let profile = self.request.profile.unwrap_or(fallback);
+        let mss = mss.or(self.mss);
+        let buffer = self.receive_buffer.map(|b| if self.bsd { b.next_multiple_of(1460) } else { b });
+        let options = Options {
+            profile,
+            cc: self.cc,
+            timestamps: Some(self.timestamps),
+            sack: Some(self.sack),
+            dsack: Some(self.dsack),
+            window_scaling: Some(self.window_scaling),
+            receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
+            idle_restart: Some(self.idle_restart),
+            hystart: self.hystart.map(|on| if on { HyStartKind::Linux } else { HyStartKind::None }),
+            initial_window: self.initial_window,
+            mss: mss.map(Bytes),
+            ack_delay: self.ack_delay.map(Duration::from_millis),
+            manual_read: Some(true),
+            pacing: Some(self.paced),
+            ..Options::default()
+        };
+        let mut config = options.resolve()?;
+        config.host.loss_probes = self.early_retrans >= 3;
+        if self.bsd {
+            config.host.window = WindowRule::AllRoom;
+        }
+        if profile == Profile::Linux6 && self.offload {
+            config.host.offload = Some(Offload {
+                segments_min: self.min_tso_segs,
+                window_divisor: self.tso_win_divisor,
+                ..Offload::LINUX
+            });
+        }
+        Ok(config)
+    }
+}
+
+/// Settings of the kernel's TCP that this endpoint has one value of.
+fn not_modelled(name: &str, value: Option<u64>) -> Understood {
+    match (name, value) {
+        ("recovery", Some(n)) if n & 1 == 0 => Err("recovery without RACK (net.ipv4.tcp_recovery=0)".into()),
+        ("frto", Some(0)) => Err("recovery without F-RTO (net.ipv4.tcp_frto=0)".into()),
+        ("reordering", Some(n)) if n != 3 => Err("net.ipv4.tcp_reordering other than 3".into()),
+        ("thin_linear_timeouts", Some(n)) if n != 0 => Err("thin streams".into()),
+        ("mtu_probing", Some(n)) if n != 0 => Err("path MTU discovery by probing".into()),
+        ("syncookies", Some(2)) => Err("SYN cookies".into()),
+        _ => Ok(()),
+    }
+}
+
+fn small(n: u64) -> u32 {
+    n.min(65_535) as u32
+}
+
+fn cc(name: &str) -> Result<CcName, String> {
+    name.parse().map_err(|_| {
+        format!("the congestion control `{name}`, which is not among those of `lasthop describe cc`")
+    })
+}
+
+/// Words of a shell line; quotes keep what is between them together.
+fn words(line: &str) -> Vec<String> {
+    let mut found = vec![];
+    let mut word = String::new();
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(q), c) if c == q => quote = None,
+            (None, c) if c.is_whitespace() => {
+                if !word.is_empty() {
+                    found.push(std::mem::take(&mut word));
+                }
+            }
+            (_, c) => word.push(c),
+        }
+    }
+    if !word.is_empty() {
+        found.push(word);
+    }
+    found
+}
+
+impl Settings {
+    /// How far off an event may be that comes `since` the one before.
+    pub fn tolerance_of(&self, since: Duration) -> Duration {
+        let share = since.mul_f64((self.tolerance_percent / 100.0).min(10.0));
+        share.max(Duration::from_micros(self.tolerance as u64))
+    }
+}

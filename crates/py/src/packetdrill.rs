@@ -1,0 +1,26 @@
+//! packetdrill scripts.
+
+use lasthop_packetdrill::{Outcome, Request, Summary, run_text};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::error::LasthopError;
+
+/// Runs packetdrill scripts, given as (name, text); returns outcomes and summary as JSON.
+#[pyfunction]
+#[pyo3(signature = (scripts, profile=None, cc=None, verbose=false))]
+pub fn packetdrill(
+    scripts: Vec<(String, String)>,
+    profile: Option<&str>,
+    cc: Option<&str>,
+    verbose: bool,
+    py: Python<'_>,
+) -> PyResult<String> {
+    let request = Request::named(profile, cc).map_err(LasthopError::new_err)?;
+    py.detach(|| {
+        let outcomes: Vec<Outcome> =
+            scripts.iter().map(|(name, text)| run_text(name, text, &request, verbose)).collect();
+        let summary = Summary::of(&outcomes);
+        Ok(json!({ "scripts": outcomes, "categories": summary.categories }).to_string())
+    })
+}

@@ -1,0 +1,491 @@
+//! Segmentation offload, as Linux cuts what is written into packets of many segments: which segments leave together,
+//! which carry PSH, and when a packet waits for more data. [`Segment`]s still leave one by one; those of a packet
+//! leave at one instant, and the last of them carries PSH.
+//!
+//! Also whether the congestion window was made use of, which Linux judges where it cuts packets.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Instant};
+
+use super::Endpoint;
+use crate::cc::CongestionControl;
+use crate::config::Config;
+use crate::host::Offload;
+use crate::recovery::CaState;
+use crate::segment::{Flags, Segment};
+
+/// What the application says of a write, beside how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteHint {
+    /// More is to come soon: a part of a segment waits for it (MSG_MORE).
+    pub more: bool,
+    /// A record ends here: no later data shares a segment with it (MSG_EOR).
+    pub record_end: bool,
+}
+
+/// What was written and not yet sent, in packets to be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WriteQueue {
+    chunks: VecDeque<Chunk>,
+    /// Up to where PSH was asked for last.
+    pushed_to: u64,
+    /// After the last packet that was smaller than its number of segments allows (Minshall's Nagle).
+    small_to: u64,
+    /// Segments that have been cut and wait for `poll_transmit`.
+    pub out: VecDeque<Segment>,
+    /// An ACK or a timer is a reason to look at the queue.
+    look: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    end: u64,
+    push: bool,
+    record_end: bool,
+}
+
+/// How much of the congestion window was used in the current window of data (tcp_cwnd_validate).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    limited: bool,
+    out_max: u32,
+    until: u64,
+}
+
+/// What may keep a small packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Urge {
+    /// What the application has set.
+    AsSet,
+    /// MSG_MORE: full segments only.
+    Cork,
+    /// Everything.
+    Push,
+}
+
+/// A packet that may leave now.
+struct Cut {
+    len: u64,
+    fin: bool,
+    push: bool,
+    whole: bool,
+}
+
+impl Endpoint {
+    /// Writes `n` octets with a hint; the hint counts only with segmentation offload. Otherwise as
+    /// [`write`](Self::write).
+    pub fn write_with(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
+        if self.offload.is_none() || self.close_requested || self.state == crate::state::State::Closed {
+            return self.write(now, n);
+        }
+        self.restart_after_idleness(now);
+        let accepted = self.write_packets(now, n, hint);
+        self.update_timers(now);
+        self.check();
+        accepted
+    }
+
+    /// tcp_sendmsg: chunks are filled to the largest packet, and packets leave while they fill.
+    pub(super) fn write_packets(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
+        let goal = self.packet_goal();
+        let n = n.min((1 << 60) - self.written.min(1 << 60));
+        let mut copied = 0;
+        while copied < n {
+            let start = self.max;
+            let free = self.may_queue();
+            let Some(q) = self.offload.as_mut() else { break };
+            let before = q.chunks.len().checked_sub(2).and_then(|i| q.chunks.get(i)).map_or(start, |c| c.end);
+            let open = q.chunks.back().filter(|c| !c.record_end && c.end - before < goal);
+            if open.is_none() {
+                if !free {
+                    break;
+                }
+                q.chunks.push_back(Chunk { end: self.written, push: false, record_end: false });
+            }
+            let from = open_start(q, start);
+            let Some(tail) = q.chunks.back_mut() else { break };
+            let take = (goal - (tail.end - from)).min(n - copied);
+            tail.push &= copied > 0;
+            tail.end += take;
+            self.written += take;
+            copied += take;
+            let full = tail.end - from >= goal;
+            if copied == n {
+                tail.record_end |= hint.record_end;
+            } else if full {
+                self.push_while_writing(now);
+            }
+        }
+        if copied > 0 {
+            let more = hint.more && copied == n;
+            let far = self.is_far_unpushed();
+            if let Some(q) = self.offload.as_mut()
+                && (!more || far)
+            {
+                q.mark_push(self.written);
+            }
+            let urge = match (copied < n, more || self.corked) {
+                (true, _) => Urge::Push,
+                (false, true) => Urge::Cork,
+                (false, false) => Urge::AsSet,
+            };
+            self.cut_packets(now, urge, u32::MAX);
+        }
+        copied
+    }
+
+    fn push_while_writing(&mut self, now: Instant) {
+        let far = self.is_far_unpushed();
+        let Some(q) = self.offload.as_mut() else { return };
+        if far {
+            q.mark_push(self.written);
+            self.cut_packets(now, Urge::Push, u32::MAX);
+        } else if q.chunks.len() == 1 {
+            self.cut_packets(now, Urge::Push, 1);
+        }
+    }
+
+    /// forced_push: half the peer's largest window without PSH.
+    fn is_far_unpushed(&self) -> bool {
+        let pushed = self.offload.as_ref().map_or(0, |q| q.pushed_to);
+        self.written > pushed.max(1) + self.max_wnd / 2
+    }
+
+    /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that one.
+    fn may_queue(&self) -> bool {
+        self.config.send_buffer.is_none_or(|size| self.written - self.una.clamp(1, self.written) < size)
+    }
+
+    /// tcp_xmit_size_goal: whole segments, not above half of the peer's largest window.
+    fn packet_goal(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        let cut = if self.max_wnd > 536 { self.max_wnd / 2 } else { self.max_wnd };
+        let size = self.config.host.offload.map_or(0, |o| u64::from(o.size_max.saturating_sub(1)));
+        (size.min(cut.max(68)) / mss * mss).max(mss)
+    }
+
+    /// Nagle's algorithm on or off; what it held back leaves when it is switched off.
+    pub fn set_nagle(&mut self, now: Instant, on: bool) {
+        self.config.nagle = on;
+        if !on {
+            self.flush(now, Urge::Push);
+        }
+    }
+
+    /// Holds back parts of segments while on, whatever Nagle's algorithm says (TCP_CORK).
+    pub fn set_cork(&mut self, now: Instant, on: bool) {
+        self.corked = on;
+        if !on {
+            self.flush(now, if self.config.nagle { Urge::AsSet } else { Urge::Push });
+        }
+    }
+
+    /// Corked.
+    pub const fn is_corked(&self) -> bool {
+        self.corked
+    }
+
+    fn flush(&mut self, now: Instant, urge: Urge) {
+        if self.offload.is_some() && self.state.is_synchronized() {
+            self.cut_packets(now, urge, u32::MAX);
+            self.update_timers(now);
+        }
+    }
+
+    /// The persist timer: what is held back leaves, one segment of it and with PSH (tcp_write_wakeup).
+    pub(super) fn wake_queue(&mut self, now: Instant) {
+        let Some(mut cut) = self.cut(Urge::Push, true) else { return };
+        cut.push = true;
+        self.send_cut(now, &cut);
+    }
+
+    /// An ACK, a timer or a close is a reason to look at what waits.
+    pub(super) fn look_at_queue(&mut self) {
+        if let Some(q) = self.offload.as_mut() {
+            q.look = true;
+        }
+    }
+
+    /// Retransmissions as far as `room` allows, then new packets.
+    pub(super) fn send_by_packets(&mut self, now: Instant, room: f64) -> Option<Segment> {
+        if room >= 1.0
+            && self.recovery.is_rack()
+            && !self.rack.prefer_new
+            && let Some(i) = self.rack.next_lost()
+        {
+            return Some(self.resend_packet(now, i, room as u32));
+        }
+        let look = self.offload.as_mut().is_some_and(|q| std::mem::take(&mut q.look));
+        if look {
+            let urge = if self.corked { Urge::Cork } else { Urge::AsSet };
+            self.cut_packets(now, urge, u32::MAX);
+        }
+        self.offload.as_mut()?.out.pop_front()
+    }
+
+    /// What was sent as one packet and is lost leaves as one again, as far as `room` segments go.
+    fn resend_packet(&mut self, now: Instant, i: usize, room: u32) -> Segment {
+        let most = room.min(self.segments_per_packet()).max(1) as usize;
+        let mut n = 1;
+        while n < most && self.rack.marks.get(i + n).is_some_and(|m| m.joined && m.lost && !m.resent) {
+            n += 1;
+        }
+        self.rack.cut_before(i);
+        self.rack.cut_before(i + n);
+        let first = self.resend_record(now, i);
+        if n == 1 {
+            return first;
+        }
+        let mut first = first;
+        first.flags.set(Flags::PSH, false);
+        for j in 1..n {
+            let mut segment = self.resend_record(now, i + j);
+            segment.flags.set(Flags::PSH, j + 1 == n);
+            if let Some(q) = self.offload.as_mut() {
+                q.out.push_back(segment);
+            }
+        }
+        self.rack.rewind_search();
+        first
+    }
+
+    /// A tail loss probe with new data: one segment, whatever the congestion window says.
+    pub(super) fn probe_with_packet(&mut self, now: Instant) -> Option<Segment> {
+        let cut = self.cut(Urge::Push, true)?;
+        self.send_cut(now, &cut);
+        self.offload.as_mut()?.out.pop_front()
+    }
+
+    /// tcp_write_xmit: packets leave while the windows, Nagle and the wait for larger packets let them.
+    fn cut_packets(&mut self, now: Instant, urge: Urge, packets_max: u32) {
+        if !self.state.may_send() || self.nxt < self.max {
+            return;
+        }
+        let mut packets = 0;
+        while packets < packets_max && now >= self.pace_at {
+            let one = packets_max == 1;
+            let Some(cut) = self.cut(urge, false).filter(|c| one || !self.waits_for_more(now, c)) else {
+                break;
+            };
+            self.send_cut(now, &cut);
+            packets += 1;
+        }
+        let full = self.room() < 1.0;
+        if packets > 0 || full {
+            self.note_usage(full);
+        }
+        if packets > 0 && (self.loss_at == Instant::MAX || self.loss_is_probe) {
+            self.schedule_probe(now);
+        }
+        if self.nxt >= self.stream_end() && !full && self.recovery.is_rack() {
+            let in_flight = u64::from(self.rack.in_flight()) * u64::from(self.mss);
+            self.rack.app_limited = (self.delivered + in_flight).max(1);
+        }
+    }
+
+    /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment beyond them.
+    fn cut(&self, urge: Urge, probe: bool) -> Option<Cut> {
+        let q = self.offload.as_ref()?;
+        let (start, mss) = (self.max, u64::from(self.mss));
+        let end = q.chunks.front().map_or(self.written, |c| c.end);
+        let last = q.chunks.len() <= 1;
+        let fin = last && self.close_requested && self.nxt < self.stream_end();
+        let len = end.saturating_sub(start);
+        if len == 0 && !fin {
+            return None;
+        }
+        let segments = len.div_ceil(mss).max(1);
+        let quota = match self.quota(fin && segments == 1) {
+            0 if probe => 1,
+            0 => return None,
+            n => n,
+        };
+        let wnd_edge = self.una + self.wnd;
+        let first_end = start + len.min(mss) + u64::from(fin && segments == 1);
+        if first_end > wnd_edge {
+            return None;
+        }
+        let urge = if last { urge } else { Urge::Push };
+        let room = if segments == 1 {
+            let held = len < mss && !fin && self.is_held_by_nagle(urge);
+            if held && !probe {
+                return None;
+            }
+            len
+        } else {
+            let most = if probe { 1 } else { u64::from(quota.min(self.segments_per_packet())) } * mss;
+            let needed = len.min(wnd_edge - start);
+            let part = needed % mss;
+            match most <= needed {
+                true => most,
+                false if part > 0 && !fin && self.is_held_by_nagle(urge) => needed - part,
+                false => needed,
+            }
+        };
+        let whole = room == len;
+        Some(Cut {
+            len: room,
+            fin: fin && whole,
+            push: whole && q.chunks.front().is_some_and(|c| c.push),
+            whole,
+        })
+    }
+
+    /// tcp_nagle_check: a small packet waits for corked data, and while another small one is outstanding.
+    fn is_held_by_nagle(&self, urge: Urge) -> bool {
+        let Some(q) = self.offload.as_ref() else { return false };
+        match urge {
+            Urge::Push => false,
+            Urge::Cork => true,
+            Urge::AsSet => self.config.nagle && self.una < self.max && q.small_to > self.una,
+        }
+    }
+
+    /// tcp_cwnd_test: at most half the window in one packet; a lone FIN always.
+    fn quota(&self, lone_fin: bool) -> u32 {
+        if lone_fin {
+            return 1;
+        }
+        let window = self.cc.cwnd().floor().min(self.config.window_ceiling()).min(1e9) as u32;
+        (self.room().max(0.0) as u32).min((window / 2).max(1))
+    }
+
+    /// Segments that the congestion window still holds.
+    fn room(&self) -> f64 {
+        let window = self.cc.cwnd().floor().min(self.config.window_ceiling()).min(1e9);
+        if self.recovery.is_rack() {
+            return window - f64::from(self.rack.in_flight());
+        }
+        window + self.recovery.inflation(&self.config) - self.flight.len() as f64
+    }
+
+    /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is short.
+    fn segments_per_packet(&self) -> u32 {
+        let Some(o) = self.config.host.offload else { return 1 };
+        let size_max = f64::from(o.size_max);
+        let mut octets = self.rate_by_window() / 1024.0;
+        if let Some(rtt) = self.min_rtt {
+            let halvings = (rtt.as_micros() >> o.rtt_log).min(32);
+            octets += if halvings < 32 { f64::from(o.size_max >> halvings) } else { 0.0 };
+        }
+        ((octets.min(size_max) / f64::from(self.mss)) as u32).max(o.segments_min)
+    }
+
+    /// The rate that Linux paces at, whether a qdisc does it or not \[octets/s\].
+    fn rate_by_window(&self) -> f64 {
+        let Some(srtt) = self.rto.srtt().filter(|s| !s.is_zero()) else { return f64::INFINITY };
+        let cwnd = self.cc.cwnd();
+        let factor = if cwnd < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+        factor * cwnd.max(self.flight.len() as f64) * f64::from(self.mss) / srtt.as_secs_f64()
+    }
+
+    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it larger.
+    fn waits_for_more(&mut self, now: Instant, cut: &Cut) -> bool {
+        let Some(Offload { window_divisor, .. }) = self.config.host.offload else { return false };
+        let Some(q) = self.offload.as_ref() else { return false };
+        let mss = u64::from(self.mss);
+        let end = q.chunks.front().map_or(self.written, |c| c.end);
+        let len = end - self.max;
+        let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
+        let recent = now.since(self.last_sent) <= Duration::from_millis(1);
+        if len <= mss || recovering || !recent {
+            return false;
+        }
+        let cwnd = self.cc.cwnd().floor();
+        let wnd_room = (self.una + self.wnd).saturating_sub(self.max);
+        let cwnd_room = self.room().max(0.0) as u64 * mss;
+        let limit = wnd_room.min(cwnd_room);
+        if limit >= u64::from(self.segments_per_packet()) * mss || (q.chunks.len() > 1 && limit >= len) {
+            return false;
+        }
+        let window = self.wnd.min(cwnd as u64 * mss);
+        if window_divisor > 0 && limit >= window / u64::from(window_divisor) {
+            return false;
+        }
+        let Some(head) = self.flight.front() else { return false };
+        let srtt = self.rto.srtt().unwrap_or(Duration::ZERO);
+        if now.since(head.at) < srtt / 2 {
+            return false;
+        }
+        if cwnd_room < wnd_room {
+            if cwnd_room <= len {
+                self.note_usage(true);
+                return true;
+            }
+        } else if wnd_room <= len {
+            return true;
+        }
+        !(cut.fin || q.chunks.front().is_some_and(|c| c.record_end))
+    }
+
+    /// A packet leaves as its segments.
+    fn send_cut(&mut self, now: Instant, cut: &Cut) {
+        let (mut at, stop) = (self.max, self.max + cut.len);
+        let mss = u64::from(self.mss);
+        let several = cut.len > mss;
+        if let Some(q) = self.offload.as_mut() {
+            if cut.whole {
+                q.chunks.pop_front();
+            }
+            if cut.len < cut.len.div_ceil(mss) * mss {
+                q.small_to = stop;
+            }
+        }
+        let start = at;
+        loop {
+            let data_end = (at + mss).min(stop);
+            let last = data_end == stop;
+            let end = data_end + u64::from(last && cut.fin);
+            let push = last && (several || cut.push);
+            self.push_sent(at, end, now);
+            if let Some(mark) = self.rack.marks.back_mut() {
+                mark.joined = at > start;
+                mark.pushed = last && cut.push;
+            }
+            let mut segment = self.emit_data(now, at, end);
+            segment.flags.set(Flags::PSH, push);
+            self.ecn_on_new_data(&mut segment);
+            if let Some(q) = self.offload.as_mut() {
+                q.out.push_back(segment);
+            }
+            at = data_end;
+            if last {
+                return;
+            }
+        }
+    }
+
+    /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion window was full.
+    pub(super) fn note_usage(&mut self, limited: bool) {
+        let out = self.flight.len() as u32;
+        let u = &mut self.usage;
+        if self.una >= u.until || limited || (!u.limited && out > u.out_max) {
+            *u = Usage { limited, out_max: out, until: self.nxt };
+        }
+    }
+
+    /// tcp_is_cwnd_limited: full, or in slow start at least half used.
+    pub(super) fn was_limited(&self, window: f64, slow_start: bool) -> bool {
+        self.usage.limited || (slow_start && window < 2.0 * f64::from(self.usage.out_max))
+    }
+}
+
+/// Where the last chunk begins, when what is unsent begins at `start`.
+fn open_start(q: &WriteQueue, start: u64) -> u64 {
+    q.chunks.len().checked_sub(2).and_then(|i| q.chunks.get(i)).map_or(start, |c| c.end)
+}
+
+impl WriteQueue {
+    fn mark_push(&mut self, written: u64) {
+        if let Some(tail) = self.chunks.back_mut() {
+            tail.push = true;
+        }
+        self.pushed_to = written;
+    }
+}
+
+/// Whether a configuration cuts packets; only with RACK, which remembers them.
+pub(super) fn is_wanted(config: &Config) -> bool {
+    config.host.offload.is_some() && config.recovery == crate::config::RecoveryFlavour::Rack
+}

@@ -1,0 +1,57 @@
+//! What the host around a connection does that the connection's peer sees: the choices of a kernel, not of a standard.
+
+/// The choices. [`Host::PLAIN`] has none of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Segmentation offload; `None`: the stack sends segments one by one.
+    pub offload: Option<Offload>,
+    /// Whether the window was used is judged once per window of data, not at each ACK (Linux' tcp_cwnd_validate).
+    pub usage_per_window: bool,
+    /// A closed window is probed by an old number without data (Linux' tcp_xmit_probe_skb), not by an octet of data.
+    pub probe_without_data: bool,
+    /// What the window field says.
+    pub window: WindowRule,
+    /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
+    pub loss_probes: bool,
+}
+
+/// Which right edge of the receive window is advertised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowRule {
+    /// RFC 9293 section 3.8.6.2.2: it moves by min(buffer / 2, MSS) or not at all.
+    Rfc9293,
+    /// Every segment says all the room there is; small openings alone are no reason for a segment (4.4BSD).
+    AllRoom,
+}
+
+/// How data is cut into packets for the device that segments them (Linux).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offload {
+    /// Largest packet \[octets\].
+    pub size_max: u32,
+    /// Least number of segments that the pacing rate is allowed to cut packets to (net.ipv4.tcp_min_tso_segs).
+    pub segments_min: u32,
+    /// A packet waits for more data while less than this part of the window can be sent (net.ipv4.tcp_tso_win_divisor).
+    pub window_divisor: u32,
+    /// Octets added to what the rate gives, halved for each 2^n us of the smallest round trip (net.ipv4.tcp_tso_rtt_log).
+    pub rtt_log: u32,
+}
+
+impl Host {
+    /// Nothing beside the standards.
+    pub const PLAIN: Host = Host {
+        offload: None,
+        usage_per_window: false,
+        probe_without_data: false,
+        window: WindowRule::Rfc9293,
+        loss_probes: true,
+    };
+
+    /// Linux 6 over a device without segmentation offload.
+    pub const LINUX: Host = Host { usage_per_window: true, probe_without_data: true, ..Host::PLAIN };
+}
+
+impl Offload {
+    /// As Linux comes.
+    pub const LINUX: Offload = Offload { size_max: 65_536, segments_min: 2, window_divisor: 3, rtt_log: 9 };
+}

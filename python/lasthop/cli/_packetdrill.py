@@ -1,0 +1,77 @@
+"""`lasthop packetdrill`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lasthop import LasthopError, _core
+from lasthop.cli import _output
+
+
+@click.command()
+@click.argument("paths", metavar="FILES...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--profile", metavar="NAME", help="Stack profile. [linux-6; rfc for scripts that set net.inet.tcp]")
+@click.option("--cc", metavar="NAME", help="Congestion control, where the script chooses none.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every packet, call and print of each script.")
+@_output.json_option
+def packetdrill(paths: tuple[Path, ...], profile: str | None, cc: str | None, verbose: bool, as_json: bool) -> int:
+    """Run packetdrill scripts against the simulated TCP.
+
+    FILES are scripts, or folders that are searched for *.pkt. A script injects packets and system calls and states what
+    the stack answers, and when; here a simulated endpoint answers, in virtual time. A table counts the scripts of each
+    folder that passed and failed, and those that ask for what an endpoint without a kernel has not.
+
+    \b
+    Exit codes: 0 when no script failed, 1 when one did.
+
+    \b
+    Example:
+      lasthop packetdrill tests/packetdrill
+      lasthop packetdrill gtests/net/tcp/cubic --profile linux-6 -v
+    """
+    files = _scripts(paths)
+    if not files:
+        raise LasthopError(f"no *.pkt in {', '.join(map(str, paths))}")
+    texts = [(str(f), f.read_text(encoding="utf-8", errors="replace")) for f in files]
+    found = json.loads(_core.packetdrill(texts, profile, cc, verbose))
+    if as_json:
+        _output.json_object(found)
+    else:
+        _show(found)
+    return int(any(c["failed"] for c in found["categories"].values()))
+
+
+def _scripts(paths: tuple[Path, ...]) -> list[Path]:
+    """The scripts themselves, those in folders sorted by path."""
+    found: list[Path] = []
+    for path in paths:
+        found += sorted(path.rglob("*.pkt")) if path.is_dir() else [path]
+    return found
+
+
+def _show(found: dict[str, Any]) -> None:
+    for script in found["scripts"]:
+        if script["transcript"]:
+            _output.line(script["name"])
+            for line in script["transcript"]:
+                _output.line(f"    {line}")
+        if script["verdict"] in ("failed", "mistake"):
+            place = f"{script['name']}:{script['line']}:{script['column']}"
+            _output.line(f"{place}: {script['verdict']}: {script['message']}")
+    rows = [_row(name, c) for name, c in found["categories"].items()]
+    total: dict[str, Any] = {
+        k: sum(c[k] for c in found["categories"].values()) for k in ("scripts", "passed", "failed", "not_applicable")
+    }
+    if len(rows) > 1:
+        rows.append(_row("all", {**total, "reasons": {}}))
+    headers = ("category", "scripts", "passed", "failed", "not applicable", "because of")
+    _output.table(headers, rows, right=(1, 2, 3, 4))
+
+
+def _row(name: str, c: dict[str, Any]) -> tuple[str, ...]:
+    reasons = "; ".join(f"{why} ({n})" if n > 1 else why for why, n in c["reasons"].items())
+    return (name, str(c["scripts"]), str(c["passed"]), str(c["failed"]), str(c["not_applicable"]), reasons)
