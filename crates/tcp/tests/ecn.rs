@@ -108,7 +108,7 @@ fn a_mark_is_echoed_until_the_window_was_reduced() {
         assert_eq!(cwr.len(), 2, "{profile:?}");
         assert!(cwr.iter().all(|s| s.ecn == Ecn::Ect0 && s.len > 0));
         let echo_ends =
-            log.iter().filter(|l| l.1 == 1 && l.2.flags.has(Flags::ECE)).map(|l| l.0).last().unwrap();
+            log.iter().filter(|l| l.1 == 1 && l.2.flags.has(Flags::ECE)).map(|l| l.0).next_back().unwrap();
         let cwr_leaves = log.iter().find(|l| l.2.flags.has(Flags::CWR)).unwrap().0;
         assert!(echo_ends <= cwr_leaves + ms(10), "{profile:?}");
         // Retransmissions are not ECN-capable (6.1.5), all other data is.
