@@ -19,6 +19,14 @@ from click.testing import CliRunner, Result
 from lasthop.cli import main
 from tests.scenarios import UMTS, WIRED
 
+MINE = """
+from lasthop import CongestionControl
+
+class Mine(CongestionControl):
+    def on_ack(self, ack):
+        self.slow_start(ack)
+"""
+
 
 def lasthop(*args: str) -> Result:
     return CliRunner().invoke(main, args, prog_name="lasthop")
@@ -46,6 +54,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("wired.toml").write_text(WIRED)
     Path("umts.toml").write_text(UMTS)
+    Path("mine.py").write_text(MINE)
     return tmp_path
 
 
@@ -81,6 +90,13 @@ def test_a_run_takes_overrides_and_prints_one_object() -> None:
     assert found["flows"][0]["cc"] == "vegas"
 
 
+def test_a_run_takes_a_congestion_control_from_a_file() -> None:
+    own = ["--cc", "mine=mine.py:Mine", "--set", "flow.ftp.tcp.cc=mine"]
+    found = lasthop_json("run", "wired.toml", *own)
+    assert found["flows"][0]["cc"] == "mine"
+    assert lasthop("validate", "wired.toml", *own).exit_code == 0
+
+
 def test_quiet_is_quiet() -> None:
     assert lasthop("run", "wired.toml", "-q").stdout == ""
 
@@ -93,7 +109,7 @@ def test_results_are_replaced_only_by_force(room: Path) -> None:
     assert "--force" in refused.stderr
     assert lasthop("run", "wired.toml", "--out", "o", "--force", "--seed", "2").exit_code == 0
     assert (room / "o/flows.parquet").read_bytes() != before
-    assert sorted(p.name for p in room.iterdir()) == ["o", "umts.toml", "wired.toml"]
+    assert sorted(p.name for p in room.iterdir()) == ["mine.py", "o", "umts.toml", "wired.toml"]
 
 
 def test_force_never_deletes_what_is_no_result(room: Path) -> None:
@@ -128,6 +144,11 @@ def test_force_never_deletes_what_is_no_result(room: Path) -> None:
         (["scenarios", "copy", "nix"], 1, "there are:"),
         (["import-trace", "nix.csv", "out"], 1, "nix.csv"),
         (["study", "run", "nix"], 1, "nix"),
+        (["run", "wired.toml", "--cc", "mine"], 2, "NAME=FILE.py:CLASS"),
+        (["run", "wired.toml", "--cc", "mine=nix.py:Mine"], 1, "nix.py"),
+        (["run", "wired.toml", "--cc", "mine=wired.toml:Mine"], 1, ".py"),
+        (["run", "wired.toml", "--cc", "mine=mine.py:Nine"], 1, "it has: Mine"),
+        (["run", "wired.toml", "--cc", "mine=mine.py:Mine", "--set", "flow.ftp.tcp.cc=mein"], 1, "mine"),
         (["run"], 2, "SCENARIO"),
         (["rum"], 2, "run"),
         (["run", "wired.toml", "--seed", "x"], 2, "--seed"),

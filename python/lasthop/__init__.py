@@ -9,9 +9,20 @@
 Same scenario, same seed, same version: the same bytes, on any machine, with any number of workers.
 """
 
-from lasthop._core import LasthopError, __version__
+from lasthop._core import AckSample, Congestion, CongestionControl, Established, LasthopError, __version__
 from lasthop._results import Results
 from lasthop._scenario import Scenario, run_many
 from lasthop._simulation import Simulation
 
-__all__ = ["LasthopError", "Results", "Scenario", "Simulation", "__version__", "run_many"]
+__all__ = [
+    "AckSample",
+    "Congestion",
+    "CongestionControl",
+    "Established",
+    "LasthopError",
+    "Results",
+    "Scenario",
+    "Simulation",
+    "__version__",
+    "run_many",
+]

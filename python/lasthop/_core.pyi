@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict, final, type_check_only
+from typing import Any, Protocol, TypedDict, final, type_check_only
 
 import pyarrow as pa
+from typing_extensions import Self, disjoint_base
 
 __version__: str
 
@@ -23,18 +24,190 @@ class LasthopError(ValueError):
 
     diagnostics: list[Diagnostic]
 
+@type_check_only
+class OwnControl(Protocol):
+    """What `lasthop._control` has found out about a class."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def make(self) -> Callable[..., CongestionControl]: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def parameters(self) -> list[tuple[str, float]]: ...
+    @property
+    def any_parameter(self) -> bool: ...
+
+@disjoint_base
+class CongestionControl:
+    """Derive from this to write a congestion control. Windows are in segments of the sender's size.
+
+    A run makes one object for each end of each flow and calls it when something happens. A callback sets `cwnd`,
+    `ssthresh` and, if the sender is to be paced, `pacing_rate`; loss detection and retransmission stay the stack's.
+    Only `on_ack` must be defined, the others do what RFC 5681 says. Numbers in `cc_parameters` of the scenario arrive
+    as keyword arguments of `__init__`.
+    """
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
+    @property
+    def cwnd(self) -> float:
+        """Congestion window [segments], at least 1. The stack sets it too: PRR, restart after idleness."""
+    @cwnd.setter
+    def cwnd(self, value: float, /) -> None: ...
+    @property
+    def ssthresh(self) -> float:
+        """Slow-start threshold [segments]; infinite at the start."""
+    @ssthresh.setter
+    def ssthresh(self, value: float, /) -> None: ...
+    @property
+    def pacing_rate(self) -> float | None:
+        """Rate to pace at [bit/s]; None: as the profile says."""
+    @pacing_rate.setter
+    def pacing_rate(self, value: float | None, /) -> None: ...
+    @property
+    def flow(self) -> str:
+        """Name of the flow; empty while `__init__` runs."""
+    @property
+    def end(self) -> str:
+        """Which end of the flow it works at: "from" or "to"; empty while `__init__` runs."""
+    def init(self, start: Established) -> None:
+        """The handshake is done. Default: cwnd becomes the initial window."""
+    def on_ack(self, _ack: AckSample) -> None:
+        """Data was delivered: an ACK of new data, or one with SACK news. Must be defined."""
+    def on_round(self, _ack: AckSample) -> None:
+        """A round trip has ended: what was sent last at its start is acknowledged. Called before `on_ack`."""
+    def on_loss(self, loss: Congestion) -> None:
+        """Loss recovery begins, or a mark asks for less. Default: ssthresh and cwnd become half the flight."""
+    def on_timeout(self, loss: Congestion) -> None:
+        """The retransmission timer expired. Default: ssthresh becomes half the flight, cwnd 1."""
+    def on_recovered(self, _now: float) -> None:
+        """Fast recovery has ended."""
+    def on_undo(self, cwnd: float, ssthresh: float) -> None:
+        """The last reduction was for nothing; the values before it. Default: never less than those."""
+    def slow_start(self, ack: AckSample) -> float:
+        """Grows cwnd by what the ACK delivered, to ssthresh at most; returns the segments that are left over."""
+
+@final
+class AckSample:
+    """What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN), times in seconds."""
+
+    @property
+    def now(self) -> float:
+        """When it arrived [s]."""
+    @property
+    def acked(self) -> int:
+        """Octets newly acknowledged cumulatively; 0 if it only brings SACK news."""
+    @property
+    def delivered(self) -> int:
+        """Octets newly known to have arrived, by acknowledgement or SACK."""
+    @property
+    def total_delivered(self) -> int:
+        """Octets delivered since the start."""
+    @property
+    def lost(self) -> int:
+        """Octets newly taken for lost."""
+    @property
+    def marked(self) -> int:
+        """Of `delivered`, the octets that met a congestion mark."""
+    @property
+    def in_flight(self) -> int:
+        """Octets in flight after the ACK."""
+    @property
+    def flight_before(self) -> int:
+        """Octets in flight before the ACK."""
+    @property
+    def una(self) -> int:
+        """SND.UNA after the ACK."""
+    @property
+    def nxt(self) -> int:
+        """SND.NXT when it arrived."""
+    @property
+    def mss(self) -> int:
+        """Sender's segment size [octets]."""
+    @property
+    def segments(self) -> float:
+        """`delivered` in segments."""
+    @property
+    def rtt(self) -> float | None:
+        """Round trip of the newest segment acknowledged, if that was sent once [s]."""
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed round trip [s]."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """Estimated delivery rate [bit/s]; None unless `recovery = "rack"`."""
+    @property
+    def app_limited(self) -> bool:
+        """The rate was measured while the application had nothing to send."""
+    @property
+    def state(self) -> str:
+        """The sender's state after the ACK: "open", "disorder", "cwr", "recovery" or "loss"."""
+    @property
+    def dup_acks(self) -> int:
+        """Duplicate ACKs seen just before."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """The window was what limited the sender."""
+    @property
+    def may_grow(self) -> bool:
+        """False in fast recovery, where the window is the stack's."""
+    @property
+    def after_timeout(self) -> bool:
+        """In the slow start that follows a timeout."""
+
+@final
+class Established:
+    """What is known when the handshake is done."""
+
+    @property
+    def now(self) -> float:
+        """When [s]."""
+    @property
+    def rtt(self) -> float | None:
+        """The handshake's round trip, if the SYN was sent once [s]."""
+    @property
+    def initial_window(self) -> float:
+        """The initial window [segments]."""
+    @property
+    def mss(self) -> int:
+        """Sender's segment size [octets]."""
+    @property
+    def seed(self) -> int:
+        """Depends on the scenario's seed and the flow: `random.Random(start.seed)` repeats itself."""
+
+@final
+class Congestion:
+    """A reason to slow down."""
+
+    @property
+    def now(self) -> float:
+        """When [s]."""
+    @property
+    def signal(self) -> str:
+        """What told: "loss" or "ecn"."""
+    @property
+    def flight(self) -> float:
+        """FlightSize [segments], as the profile's `ssthresh_basis` defines it."""
+    @property
+    def repeated(self) -> bool:
+        """The timer expired once more for the same segment: the window has been cut already."""
+
 @final
 class Scenario:
     """A parsed and checked scenario. Immutable."""
 
     @staticmethod
-    def load(path: str | PathLike[str], set: Sequence[str] = ...) -> Scenario: ...
+    def load(path: str | PathLike[str], set: Sequence[str] = ..., cc: Sequence[OwnControl] = ...) -> Scenario: ...
     @staticmethod
     def parse(
         text: str,
         name: str = "<string>",
         base_dir: str | PathLike[str] | None = None,
         set: Sequence[str] = ...,
+        cc: Sequence[OwnControl] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -44,6 +217,8 @@ class Scenario:
     def duration_s(self) -> float: ...
     def with_set(self, set: Sequence[str]) -> Scenario:
         """A copy with `key=value` overrides (values in TOML syntax; a bare word is taken as a string)."""
+    def with_cc(self, cc: Sequence[OwnControl], set: Sequence[str]) -> Scenario:
+        """A copy that knows these congestion controls of one's own, with `key=value` overrides."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
     def warnings(self) -> list[Diagnostic]: ...

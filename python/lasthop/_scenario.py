@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop import _core
+from lasthop._control import Controls, definitions
 from lasthop._progress import Progress, share_bar
 from lasthop._results import Results
 from lasthop._simulation import Simulation
@@ -22,23 +23,25 @@ class Scenario:
     results = Scenario.load("umts.toml").with_(seed=3).set("flow.ftp.tcp.cc", "reno").run()
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ("_cc", "_core")
 
-    def __init__(self, core: _core.Scenario) -> None:
+    def __init__(self, core: _core.Scenario, cc: Controls | None = None) -> None:
         self._core = core
+        self._cc = dict(cc or {})
 
     @classmethod
-    def load(cls, path: str | PathLike[str], set: Overrides = ()) -> Scenario:
+    def load(cls, path: str | PathLike[str], set: Overrides = (), cc: Controls | None = None) -> Scenario:
         """Reads a scenario file.
 
         Args:
             path: a TOML file.
             set: keys to override, a mapping or texts `key=value`.
+            cc: congestion controls of your own by the name that `tcp.cc` uses.
 
         Raises:
             LasthopError: the file has a mistake; the message shows where and what to do.
         """
-        return cls(_core.Scenario.load(path, assignments(set)))
+        return cls(_core.Scenario.load(path, assignments(set), definitions(cc or {})), cc)
 
     @classmethod
     def parse(
@@ -47,6 +50,7 @@ class Scenario:
         name: str = "<string>",
         base_dir: str | PathLike[str] | None = None,
         set: Overrides = (),
+        cc: Controls | None = None,
     ) -> Scenario:
         """Reads a scenario from TOML text.
 
@@ -55,8 +59,10 @@ class Scenario:
             name: what messages call the text.
             base_dir: where relative paths in the scenario start; None: the current folder.
             set: keys to override, a mapping or texts `key=value`.
+            cc: congestion controls of your own by the name that `tcp.cc` uses.
         """
-        return cls(_core.Scenario.parse(text, name, base_dir, assignments(set)))
+        core = _core.Scenario.parse(text, name, base_dir, assignments(set), definitions(cc or {}))
+        return cls(core, cc)
 
     @property
     def core(self) -> _core.Scenario:
@@ -96,11 +102,21 @@ class Scenario:
             s.with_(seed=2, flow__ftp__tcp__cc="reno")
             s.with_({"link.wired.delay": "50 ms"})
         """
-        return Scenario(self._core.with_set(assignments(overrides, keys)))
+        return Scenario(self._core.with_set(assignments(overrides, keys)), self._cc)
 
     def set(self, key: str, value: Value) -> Scenario:
         """A copy with one key changed: `s.set("flow.ftp.tcp.cc", "reno")`."""
         return self.with_({key: value})
+
+    def with_cc(self, cc: Controls, set: Overrides = ()) -> Scenario:
+        """A copy that knows further congestion controls of your own, with some keys changed.
+
+            s.with_cc({"aimd": Aimd}, {"flow.ftp.tcp.cc": "aimd"})
+
+        A class derives from `lasthop.CongestionControl`. A run makes an object of it for each end of each flow.
+        """
+        every = {**self._cc, **cc}
+        return Scenario(self._core.with_cc(definitions(every), assignments(set)), every)
 
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
@@ -133,6 +149,8 @@ def run_many(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Results]:
     """Runs scenarios side by side, in one process. The results do not depend on `jobs`.
+
+    Congestion controls written in Python work here too, but take turns: their callbacks share one interpreter.
 
     Args:
         scenarios: what to run.

@@ -15,9 +15,10 @@ pub fn raise(error: &Error) -> PyErr {
             let list = json_to_python(py, &error.to_json().to_string())?;
             exception.value(py).setattr("diagnostics", list)
         };
-        match attach() {
-            Ok(()) => exception,
-            Err(other) => other,
+        match (attach(), error) {
+            (Ok(()), Error::Policy(fault)) => crate::control::exception(py, fault, exception),
+            (Ok(()), _) => exception,
+            (Err(other), _) => other,
         }
     })
 }

@@ -4,6 +4,7 @@
 //! Arrow record batches that pyarrow, pandas and polars share without copying. `python/lasthop/_core.pyi` is the
 //! contract, held by `stubtest`.
 
+mod control;
 mod error;
 mod packetdrill;
 mod run;
@@ -43,6 +44,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("LasthopError", m.py().get_type::<error::LasthopError>())?;
     m.add_class::<scenario::Scenario>()?;
+    m.add_class::<control::CongestionControl>()?;
+    m.add_class::<control::AckSample>()?;
+    m.add_class::<control::Established>()?;
+    m.add_class::<control::Congestion>()?;
     m.add_class::<run::RunOutput>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;

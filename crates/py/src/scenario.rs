@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
+use crate::control::{OwnControl, extensions};
 use crate::error::{json_to_python, raise};
 
 /// A parsed and checked scenario.
@@ -15,17 +16,25 @@ pub struct Scenario(pub lasthop_sim::Scenario);
 impl Scenario {
     /// Reads a scenario file.
     #[staticmethod]
-    #[pyo3(signature = (path, set=Vec::new()))]
-    fn load(path: PathBuf, set: Vec<String>) -> PyResult<Self> {
-        lasthop_sim::Scenario::load(&path, &set).map(Scenario).map_err(|e| raise(&e))
+    #[pyo3(signature = (path, set=Vec::new(), cc=Vec::new()))]
+    fn load(path: PathBuf, set: Vec<String>, cc: Vec<OwnControl>) -> PyResult<Self> {
+        lasthop_sim::Scenario::load_with(&path, &set, &extensions(cc)?).map(Scenario).map_err(|e| raise(&e))
     }
 
     /// Reads a scenario from text; relative paths in it start at `base_dir`.
     #[staticmethod]
-    #[pyo3(signature = (text, name="<string>", base_dir=None, set=Vec::new()))]
-    fn parse(text: &str, name: &str, base_dir: Option<PathBuf>, set: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (text, name="<string>", base_dir=None, set=Vec::new(), cc=Vec::new()))]
+    fn parse(
+        text: &str,
+        name: &str,
+        base_dir: Option<PathBuf>,
+        set: Vec<String>,
+        cc: Vec<OwnControl>,
+    ) -> PyResult<Self> {
         let base = base_dir.unwrap_or_default();
-        lasthop_sim::Scenario::parse(text, name, &base, &set).map(Scenario).map_err(|e| raise(&e))
+        lasthop_sim::Scenario::parse_with(text, name, &base, &set, &extensions(cc)?)
+            .map(Scenario)
+            .map_err(|e| raise(&e))
     }
 
     #[getter]
@@ -44,6 +53,11 @@ impl Scenario {
     /// A copy with `key=value` overrides.
     fn with_set(&self, set: Vec<String>) -> PyResult<Self> {
         self.0.with_set(&set).map(Scenario).map_err(|e| raise(&e))
+    }
+
+    /// A copy that knows further congestion controls of one's own.
+    fn with_cc(&self, cc: Vec<OwnControl>, set: Vec<String>) -> PyResult<Self> {
+        self.0.with_extensions(&extensions(cc)?, &set).map(Scenario).map_err(|e| raise(&e))
     }
 
     /// The effective scenario, every default spelled out.

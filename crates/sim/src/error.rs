@@ -19,6 +19,8 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A policy of the caller's own failed; what it said is the source.
+    Policy(lasthop_tcp::cc::Fault),
     /// The caller stopped the run.
     Stopped,
 }
@@ -36,6 +38,7 @@ impl Error {
     pub fn message(&self) -> String {
         match self {
             Error::Input(d) => d.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "),
+            Error::Policy(fault) => fault.message.clone(),
             other => other.to_string(),
         }
     }
@@ -43,7 +46,7 @@ impl Error {
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Error::Input(d) => d.to_json(),
-            other => Error::input(other.to_string()).to_json(),
+            other => Error::input(other.message()).to_json(),
         }
     }
 }
@@ -53,6 +56,7 @@ impl fmt::Display for Error {
         match self {
             Error::Input(d) => d.fmt(f),
             Error::File { path, doing, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
+            Error::Policy(fault) => write!(f, "error: {}", fault.message),
             Error::Stopped => f.write_str("stopped"),
         }
     }

@@ -6,6 +6,7 @@
 pub mod config;
 mod describe;
 mod error;
+mod extensions;
 mod probe;
 mod results;
 mod run;
@@ -16,6 +17,11 @@ pub mod world;
 
 pub use describe::{describe, json_schema};
 pub use error::Error;
+pub use extensions::Extensions;
+/// What a congestion control of one's own is written with.
+pub use lasthop_tcp as tcp;
+/// Time, rates and sizes.
+pub use lasthop_units as units;
 pub use probe::tables;
 pub use results::RunOutput;
 pub use run::{run, run_many};

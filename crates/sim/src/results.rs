@@ -79,9 +79,16 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         .flow
         .iter()
         .filter(|(_, f)| f.transport == crate::spec::Transport::Tcp)
-        .filter_map(|(name, f)| f.tcp.resolve().ok().map(|c| (name.clone(), json!(format!("{c:?}")))))
+        .filter_map(|(name, f)| {
+            f.tcp
+                .resolve_with(scenario.extensions().controls())
+                .ok()
+                .map(|c| (name.clone(), json!(format!("{c:?}"))))
+        })
         .collect();
-    json!({
+    let own: serde_json::Map<String, Value> =
+        scenario.own_policies().into_iter().map(|(name, version)| (name, json!(version))).collect();
+    let mut manifest = json!({
         "format": 1,
         "lasthop": env!("CARGO_PKG_VERSION"),
         "name": scenario.spec().scenario.name,
@@ -90,7 +97,11 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         "scenario_hash": scenario.hash(),
         "resolved_tcp": tcp,
         "tables": tables,
-    })
+    });
+    if !own.is_empty() {
+        manifest["own_policies"] = Value::Object(own);
+    }
+    manifest
 }
 
 /// What a run left behind.

@@ -1,10 +1,12 @@
 //! What a scenario may write under `[flow.<name>.tcp]`.
 
+use std::collections::BTreeMap;
+
 use lasthop_units::{Bitrate, Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cc::CcName;
+use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
 use crate::profile::Profile;
 
@@ -16,8 +18,12 @@ pub struct Options {
     /// The stack profile that all other values default to: `rfc`, `ns2` or `linux-6`.
     pub profile: Profile,
     /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
-    /// prints them all.
+    /// prints them all. Or the name under which one of your own was registered.
     pub cc: Option<CcName>,
+    /// Parameters of a congestion control of your own, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-default-of-keys" = "the algorithm's"))]
+    pub cc_parameters: BTreeMap<String, f64>,
     /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC 8985 with RFC 9937, as
     /// Linux; also what `cc = "bbr"` defaults to, because it estimates the delivery rate).
     pub recovery: Option<RecoveryFlavour>,
@@ -161,10 +167,12 @@ pub struct OptionError {
     pub key: &'static str,
     /// What is wrong and what would be right.
     pub problem: String,
+    /// Where a word is unknown: those that are known.
+    pub known: Vec<String>,
 }
 
 fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, OptionError> {
-    Err(OptionError { key, problem: problem.into() })
+    Err(OptionError { key, problem: problem.into(), known: Vec::new() })
 }
 
 fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Result<u64, OptionError> {
@@ -177,6 +185,12 @@ fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Resu
 impl Options {
     /// The values an endpoint runs on: the profile's, replaced by what is written here, and checked.
     pub fn resolve(&self) -> Result<Config, OptionError> {
+        self.resolve_with(&Controls::default())
+    }
+
+    /// As [`Options::resolve`], where `cc` may also name one of `controls`.
+    pub fn resolve_with(&self, controls: &Controls) -> Result<Config, OptionError> {
+        self.check_control(controls)?;
         let mut c = self.profile.config();
         self.apply_words(&mut c);
         self.apply_numbers(&mut c)?;
@@ -184,6 +198,32 @@ impl Options {
         self.apply_algorithms(&mut c)?;
         check_together(&c)?;
         Ok(c)
+    }
+
+    fn check_control(&self, controls: &Controls) -> Result<(), OptionError> {
+        let cc = self.cc.unwrap_or(self.profile.config().cc);
+        if let CcName::Custom(name) = cc
+            && controls.get(name.as_str()).is_none()
+        {
+            let own = controls.iter().map(|d| d.name());
+            let known = ALGORITHMS.iter().map(|a| a.name).chain(own).map(str::to_owned).collect();
+            return Err(OptionError {
+                key: "cc",
+                problem: format!("unknown name \"{}\"", name.as_str()),
+                known,
+            });
+        }
+        match controls.unknown_parameter(cc, &self.cc_parameters) {
+            None => Ok(()),
+            Some(_) if cc.algorithm().is_some() => {
+                let problem = format!("`{}` is built in: its parameters are keys of this table", cc.name());
+                refuse("cc_parameters", problem)
+            }
+            Some((wrong, known)) => {
+                let problem = format!("`{}` has no parameter `{wrong}`", cc.name());
+                Err(OptionError { key: "cc_parameters", problem, known })
+            }
+        }
     }
 
     fn apply_words(&self, c: &mut Config) {
@@ -408,7 +448,9 @@ mod tests {
         assert_eq!((c.mss, c.min_rto, c.vegas.rto), (512, Duration::from_millis(200), VegasRto::Fine));
         let typo = toml::from_str::<Options>("min_rtoo = '1 s'").unwrap_err().to_string();
         assert!(typo.contains("unknown field `min_rtoo`"), "{typo}");
-        let word = toml::from_str::<Options>("cc = 'newreno'").unwrap_err().to_string();
+        let word = toml::from_str::<Options>("cc = 'newreno'").unwrap().resolve().unwrap_err();
+        assert!(word.known.contains(&"reno".into()) && word.known.contains(&"vegas".into()), "{word}");
+        let word = toml::from_str::<Options>("cc = 'New Reno'").unwrap_err().to_string();
         assert!(word.contains("`reno`") && word.contains("`vegas`"), "{word}");
         assert_eq!(toml::from_str::<Options>(&toml::to_string(&o).unwrap()).unwrap(), o);
     }

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lasthop import Results, Scenario, _format
+from lasthop import CongestionControl, Results, Scenario, _format
 from lasthop._errors import mistake
 from lasthop.cli import _output
 from lasthop.cli._scenarios import bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _set_option = click.option(
     "--set",
@@ -21,11 +26,19 @@ _set_option = click.option(
     metavar="KEY=VALUE",
     help='Override a key, such as --set flow.ftp.tcp.cc=reno or --set link.wired.delay="50 ms". May be repeated.',
 )
+_cc_option = click.option(
+    "--cc",
+    "own",
+    multiple=True,
+    metavar="NAME=FILE.py:CLASS",
+    help="A congestion control of your own, for tcp.cc to name. May be repeated.",
+)
 
 
 @click.command()
 @click.argument("scenario", metavar="SCENARIO")
 @_set_option
+@_cc_option
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
 @_output.json_option
@@ -34,6 +47,7 @@ _set_option = click.option(
 def run(
     scenario: str,
     sets: tuple[str, ...],
+    own: tuple[str, ...],
     seed: int | None,
     out: Path | None,
     as_json: bool,
@@ -51,8 +65,9 @@ def run(
     Examples:
       lasthop run umts-download
       lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
+      lasthop run my.toml --cc mine=my_cc.py:Mine --set flow.ftp.tcp.cc=mine
     """
-    checked = load(scenario, sets, seed)
+    checked = load(scenario, sets, seed, own)
     folder = out or Path("results") / f"{checked.name}-{checked.seed}"
     _refuse_occupied(folder, force)
     _output.warnings(checked.warnings)
@@ -79,9 +94,10 @@ def run(
 @click.command()
 @click.argument("scenario", metavar="SCENARIO")
 @_set_option
+@_cc_option
 @click.option("--effective", is_flag=True, help="Print the scenario with every default spelled out, as TOML.")
 @_output.json_option
-def validate(scenario: str, sets: tuple[str, ...], effective: bool, as_json: bool) -> None:
+def validate(scenario: str, sets: tuple[str, ...], own: tuple[str, ...], effective: bool, as_json: bool) -> None:
     """Check a scenario without running it.
 
     Mistakes are shown with file, line, column and a suggestion; known traps, such as a buffer far below the
@@ -92,7 +108,7 @@ def validate(scenario: str, sets: tuple[str, ...], effective: bool, as_json: boo
       lasthop validate my.toml
       lasthop validate my.toml --effective > full.toml
     """
-    checked = load(scenario, sets)
+    checked = load(scenario, sets, own=own)
     if as_json:
         found: dict[str, Any] = {
             "ok": True,
@@ -112,7 +128,7 @@ def validate(scenario: str, sets: tuple[str, ...], effective: bool, as_json: boo
         _output.line(f"{scenario} is a valid scenario: {checked.name}, {length}, seed {checked.seed}")
 
 
-def load(scenario: str, sets: tuple[str, ...] = (), seed: int | None = None) -> Scenario:
+def load(scenario: str, sets: tuple[str, ...] = (), seed: int | None = None, own: tuple[str, ...] = ()) -> Scenario:
     """The scenario of a file or of a bundled example."""
     overrides = [*sets, *([] if seed is None else [f"scenario.seed={seed}"])]
     path = Path(scenario)
@@ -125,7 +141,34 @@ def load(scenario: str, sets: tuple[str, ...] = (), seed: int | None = None) -> 
                 f"there is no file '{scenario}', nor a bundled scenario of this name",
                 f"bundled are: {', '.join(known)}",
             )
-    return Scenario.load(path, overrides)
+    return Scenario.load(path, overrides, dict(map(_own_control, own)))
+
+
+def _own_control(text: str) -> tuple[str, Callable[..., CongestionControl]]:
+    """The class that `NAME=FILE.py:CLASS` means."""
+    name, _, place = text.partition("=")
+    file, _, attribute = place.rpartition(":")
+    if not (name and file and attribute):
+        raise click.BadParameter(f"'{text}' is not of the form NAME=FILE.py:CLASS", param_hint="--cc")
+    path = Path(file)
+    if not path.is_file():
+        raise mistake(f"--cc {name}: there is no file '{file}'")
+    spec = importlib.util.spec_from_file_location(f"lasthop_own_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise mistake(f"--cc {name}: '{file}' is not a Python file", "its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # the source of a class is found through its module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as err:
+        raise mistake(f"--cc {name}: '{file}' cannot be loaded: {type(err).__name__}: {err}") from err
+    found = getattr(module, attribute, None)
+    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
+        classes = [n for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, CongestionControl)]
+        known = ", ".join(c for c in classes if c != "CongestionControl")
+        remedy = f"it has: {known}" if known else "derive one from lasthop.CongestionControl"
+        raise mistake(f"--cc {name}: '{file}' has no congestion control '{attribute}'", remedy)
+    return name, found
 
 
 def _refuse_occupied(folder: Path, force: bool) -> None:

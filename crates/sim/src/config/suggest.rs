@@ -50,7 +50,7 @@ fn folded(word: &str) -> String {
 }
 
 /// The help under an unknown word: the near one, or all known ones.
-pub(super) fn near_or_all<S: AsRef<str>>(input: &str, what: &str, known: &[S]) -> String {
+pub(crate) fn near_or_all<S: AsRef<str>>(input: &str, what: &str, known: &[S]) -> String {
     if let Some(near) = suggest(input, known) {
         return format!("did you mean `{near}`?");
     }

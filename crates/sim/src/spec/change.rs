@@ -96,7 +96,7 @@ impl Scenario {
                 return Err(Error::Input(d.help("use a trace that does what you want").into()));
             }
             let mut found = Diagnostics::new();
-            check::check(&next.spec, &next.document, &mut found);
+            check::check(&next.spec, &next.document, &next.extensions, &mut found);
             if found.has_errors() {
                 return Err(Error::Input(found));
             }

@@ -9,20 +9,21 @@ use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration};
 
 use super::{FlowSpec, Spec, Transport};
-use crate::config::{Diagnostics, Document, suggest};
+use crate::config::{Diagnostics, Document, near_or_all, suggest};
+use crate::extensions::Extensions;
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
 
 /// Everything that can be said without running, into `found`.
-pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
     general(spec, doc, found);
     links(spec, doc, found);
     bearers(spec, doc, found);
     super::cellular_check::check(spec, doc, found);
     let map = Map::of(spec);
     for (name, flow) in &spec.flow {
-        check_flow(name, flow, spec, &map, doc, found);
+        check_flow(name, flow, spec, &map, doc, extensions, found);
     }
     let pairs = |f: &FlowSpec| (spec.members(&f.from).len() * spec.members(&f.to).len()) as u64;
     let flows: u64 = spec.flow.values().map(|f| pairs(f).saturating_mul(f.count.into())).sum();
@@ -228,7 +229,15 @@ impl UnionFind {
     }
 }
 
-fn check_flow(name: &str, flow: &FlowSpec, spec: &Spec, map: &Map, doc: &Document, found: &mut Diagnostics) {
+fn check_flow(
+    name: &str,
+    flow: &FlowSpec,
+    spec: &Spec,
+    map: &Map,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
     let path = format!("flow.{}", crate::config::dotted([name]));
     let mut known = true;
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
@@ -270,9 +279,7 @@ fn check_flow(name: &str, flow: &FlowSpec, spec: &Spec, map: &Map, doc: &Documen
     }
     match flow.transport {
         Transport::Tcp => {
-            if let Err(e) = flow.tcp.resolve() {
-                found.push(doc.error_at(&format!("{path}.tcp.{}", e.key), e.problem));
-            }
+            check_tcp(&flow.tcp, &format!("{path}.tcp"), doc, extensions, found);
         }
         Transport::Udp => {
             if doc.get(&format!("{path}.tcp")).is_some() {
@@ -285,6 +292,22 @@ fn check_flow(name: &str, flow: &FlowSpec, spec: &Spec, map: &Map, doc: &Documen
                 );
             }
         }
+    }
+}
+
+/// The options of one end, or of both.
+fn check_tcp(
+    options: &lasthop_tcp::Options,
+    path: &str,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
+    if let Err(e) = options.resolve_with(extensions.controls()) {
+        let what = if e.key == "cc" { "names" } else { "parameters" };
+        let word = e.problem.split(['"', '`']).nth_back(1).unwrap_or_default();
+        let help = (!e.known.is_empty()).then(|| near_or_all(word, what, &e.known));
+        found.push(doc.error_at(&format!("{path}.{}", e.key), e.problem.as_str()).help_opt(help));
     }
 }
 

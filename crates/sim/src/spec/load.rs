@@ -11,6 +11,7 @@ use super::Spec;
 use super::check;
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
+use crate::extensions::Extensions;
 use crate::world::Action;
 
 /// A parsed and checked scenario. Cheap to clone in comparison with a run; traces are shared.
@@ -23,6 +24,7 @@ pub struct Scenario {
     pub(super) traces: BTreeMap<String, Arc<Trace>>,
     /// What the `[[at]]` tables do, in order of time.
     pub(super) changes: Vec<(Instant, Vec<Action>)>,
+    pub(super) extensions: Extensions,
     warnings: Diagnostics,
 }
 
@@ -32,9 +34,17 @@ impl Scenario {
     /// # Errors
     /// Every mistake, with file, line, column and remedy.
     pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, Error> {
+        Scenario::load_with(path, sets, &Extensions::new())
+    }
+
+    /// As [`Scenario::load`], where the file may name the caller's own policies.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn load_with(path: &Path, sets: &[String], extensions: &Extensions) -> Result<Scenario, Error> {
         let document = config::load_file(path)?;
         let base = path.parent().unwrap_or(Path::new("")).to_owned();
-        Scenario::read(document, base, sets)
+        Scenario::read(document, base, sets, extensions.clone())
     }
 
     /// Reads a scenario from text. `name` stands for the file in messages, relative paths start at `base`.
@@ -42,7 +52,21 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::load`].
     pub fn parse(text: &str, name: &str, base: &Path, sets: &[String]) -> Result<Scenario, Error> {
-        Scenario::read(Document::parse(text, name)?, base.to_owned(), sets)
+        Scenario::parse_with(text, name, base, sets, &Extensions::new())
+    }
+
+    /// As [`Scenario::parse`], where the text may name the caller's own policies.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn parse_with(
+        text: &str,
+        name: &str,
+        base: &Path,
+        sets: &[String],
+        extensions: &Extensions,
+    ) -> Result<Scenario, Error> {
+        Scenario::read(Document::parse(text, name)?, base.to_owned(), sets, extensions.clone())
     }
 
     /// This scenario with further overrides.
@@ -50,21 +74,35 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::load`].
     pub fn with_set(&self, sets: &[String]) -> Result<Scenario, Error> {
-        Scenario::read(self.document.clone(), self.base.clone(), sets)
+        Scenario::read(self.document.clone(), self.base.clone(), sets, self.extensions.clone())
     }
 
-    fn read(mut document: Document, base: PathBuf, sets: &[String]) -> Result<Scenario, Error> {
+    /// This scenario with the caller's policies in place of the ones that it came with, and further overrides.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn with_extensions(&self, extensions: &Extensions, sets: &[String]) -> Result<Scenario, Error> {
+        Scenario::read(self.document.clone(), self.base.clone(), sets, extensions.clone())
+    }
+
+    fn read(
+        mut document: Document,
+        base: PathBuf,
+        sets: &[String],
+        extensions: Extensions,
+    ) -> Result<Scenario, Error> {
         for set in sets {
             document.apply_set(set)?;
         }
         let spec: Spec = document.read()?;
         let mut found = Diagnostics::new();
-        check::check(&spec, &document, &mut found);
+        check::check(&spec, &document, &extensions, &mut found);
         let traces = check::load_traces(&spec, &document, &base, &mut found);
         if found.has_errors() {
             return Err(Error::Input(found));
         }
-        let mut scenario = Scenario { document, spec, base, traces, changes: Vec::new(), warnings: found };
+        let changes = Vec::new();
+        let mut scenario = Scenario { document, spec, base, traces, changes, extensions, warnings: found };
         scenario.changes = scenario.plan_changes()?;
         Ok(scenario)
     }
@@ -76,6 +114,10 @@ impl Scenario {
     /// The traces that links use, by the path that the scenario writes.
     pub fn trace(&self, path: &str) -> Option<&Arc<Trace>> {
         self.traces.get(path)
+    }
+    /// The caller's own policies.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
     }
     /// What changes during the run, in order of time.
     pub fn changes(&self) -> &[(Instant, Vec<Action>)] {
@@ -93,7 +135,8 @@ impl Scenario {
     pub fn warnings_json(&self) -> serde_json::Value {
         self.warnings.to_json()
     }
-    /// BLAKE3 of the effective scenario and of every trace it reads, as hex: equal hashes give equal runs.
+    /// BLAKE3 of the effective scenario, of every trace it reads and of the versions of the caller's own policies, as hex:
+    /// equal hashes give equal runs.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.to_toml().as_bytes());
@@ -103,6 +146,18 @@ impl Scenario {
                 hasher.update(&ms.to_le_bytes());
             }
         }
+        for (name, version) in self.own_policies() {
+            hasher.update(name.as_bytes());
+            hasher.update(version.as_bytes());
+        }
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// Name and version of the caller's own policies that the scenario uses.
+    pub fn own_policies(&self) -> Vec<(String, String)> {
+        let uses = |name: &str| {
+            self.spec.flow.values().filter_map(|f| f.tcp.cc.as_ref()).any(|cc| cc.name() == name)
+        };
+        self.extensions.identity(uses)
     }
 }

@@ -6,11 +6,12 @@ use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
 use lasthop_net::{FlowMonitor, PipeOut};
 use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
-use lasthop_tcp::Endpoint;
+use lasthop_tcp::cc::Place;
+use lasthop_tcp::{Endpoint, Options};
 use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
 
 use super::bearer::BearerHop;
-use super::event::{Event, Wake};
+use super::event::{End, Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::packet::Hop;
@@ -26,7 +27,7 @@ impl World {
     /// The world of `scenario`, its first events waiting.
     ///
     /// # Errors
-    /// A table that cannot be opened for writing.
+    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made.
     pub fn build(scenario: &Scenario, sink: &Sink) -> Result<World, Error> {
         let spec = scenario.spec();
         let mut builder = Builder { seed: spec.scenario.seed, ..Builder::default() };
@@ -40,7 +41,7 @@ impl World {
         }
         let radio = builder.add_radio(spec);
         for (name, flow) in &spec.flow {
-            builder.add_flows(spec, name, flow);
+            builder.add_flows(scenario, name, flow)?;
         }
         let routes = routes(builder.nodes.len(), &builder.edges);
         let end = Instant::ZERO + spec.scenario.duration;
@@ -59,6 +60,7 @@ impl World {
             flows: builder.flows,
             changes: Vec::new(),
             progress: None,
+            fault: None,
             probes: Probes::open(spec, sink)?,
             pipe_output: PipeOut::default(),
             hop_output: PipeOut::default(),
@@ -170,7 +172,8 @@ impl Builder {
         Radio::new(&all, cells, ues, self.seed)
     }
 
-    fn add_flows(&mut self, all: &Spec, group: &str, spec: &FlowSpec) {
+    fn add_flows(&mut self, scenario: &Scenario, group: &str, spec: &FlowSpec) -> Result<(), Error> {
+        let all = scenario.spec();
         let (from, to) = (all.members(&spec.from), all.members(&spec.to));
         let several = spec.count as usize * from.len() * to.len() > 1;
         let mut i = 0;
@@ -178,31 +181,47 @@ impl Builder {
             for _ in 0..spec.count {
                 i += 1;
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };
-                self.add_flow(name, group, spec, [a, b], i - 1);
+                self.add_flow(scenario, name, group, spec, [a, b], i - 1)?;
             }
         }
+        Ok(())
     }
 
-    fn add_flow(&mut self, name: String, group: &str, spec: &FlowSpec, ends: [&str; 2], i: u64) {
+    fn add_flow(
+        &mut self,
+        scenario: &Scenario,
+        name: String,
+        group: &str,
+        spec: &FlowSpec,
+        ends: [&str; 2],
+        i: u64,
+    ) -> Result<(), Error> {
         let nodes = ends.map(|end| self.node(end));
         let key = name_key(&format!("flow/{name}"));
         let app = App::new(&spec.app, spec.transport.of_app(), self.seed, key);
         let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
         let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
         let transport = match spec.transport {
-            crate::spec::Transport::Tcp => sockets(spec, isn),
+            crate::spec::Transport::Tcp => sockets(scenario, &name, &spec.tcp, isn)?,
             crate::spec::Transport::Udp => Transport::Udp,
         };
         let id = self.flows.push(Flow::new(&name, group, nodes, app, transport, isn));
         let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(i);
         self.starts.push((id, group.to_owned(), start));
+        Ok(())
     }
 }
 
 /// Both endpoints of a TCP flow.
-fn sockets(spec: &FlowSpec, isn: [Seq; 2]) -> Transport {
+fn sockets(scenario: &Scenario, name: &str, options: &Options, isn: [Seq; 2]) -> Result<Transport, Error> {
     // The scenario's check has resolved these options already: they are right.
-    let config = spec.tcp.resolve().unwrap_or_else(|e| unreachable!("checked before: {e}"));
-    let socket = |isn| Socket { endpoint: Endpoint::new(config, isn), wake: Wake::default(), told: 0 };
-    Transport::Tcp(Box::new(isn.map(socket)))
+    let controls = scenario.extensions().controls();
+    let config = options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
+    let socket = |end: End| {
+        let place = Place { flow: name, opener: end == End::A };
+        let cc = controls.build(&config, &options.cc_parameters, place).map_err(Error::Policy)?;
+        let endpoint = Endpoint::with_control(config, cc, isn[end as usize]);
+        Ok::<_, Error>(Socket { endpoint, wake: Wake::default(), told: 0 })
+    };
+    Ok(Transport::Tcp(Box::new([socket(End::A)?, socket(End::B)?])))
 }

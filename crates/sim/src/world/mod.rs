@@ -19,6 +19,7 @@ mod socket;
 
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::{FlowMonitor, PipeOut};
+use lasthop_tcp::cc::Fault;
 use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
@@ -63,6 +64,8 @@ pub struct World {
     changes: Vec<Vec<Action>>,
     /// Where time was when it was last looked whether it moves.
     progress: Option<Instant>,
+    /// A policy of the caller's own has failed: the run ends.
+    fault: Option<Box<Fault>>,
     pub(crate) probes: Probes,
     /// Reused between calls: no entity allocates for its output.
     pipe_output: PipeOut,
@@ -97,7 +100,7 @@ impl World {
     /// does no more work than `budget`: false when that was used up first.
     ///
     /// # Errors
-    /// Time stands still: millions of events belong to one instant.
+    /// Time stands still: millions of events belong to one instant. A policy of the caller's own has failed.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         let limit = self.work().saturating_add(budget);
         let (t, last) =
@@ -107,6 +110,9 @@ impl World {
         {
             self.dispatch(now, event);
             self.account.check_packets(self.packets.len());
+            if self.fault.is_some() {
+                break;
+            }
             let taken = self.queue.events_taken();
             if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_WEIGHING) {
                 self.weigh();
@@ -117,6 +123,9 @@ impl World {
             if self.work() >= limit {
                 return Ok(false);
             }
+        }
+        if let Some(fault) = self.fault.take() {
+            return Err(Error::Policy(*fault));
         }
         self.weigh();
         self.queue.advance_to(t);

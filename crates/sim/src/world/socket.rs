@@ -102,6 +102,9 @@ impl World {
         if let Transport::Tcp(sockets) = &mut f.transport {
             let socket = &mut sockets[end as usize];
             socket.wake.ensure(&mut self.queue, socket.endpoint.poll_at(), Event::Socket(flow, end));
+            if let Some(fault) = socket.endpoint.control_fault() {
+                self.fault.get_or_insert_with(|| Box::new(fault));
+            }
         }
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
     }

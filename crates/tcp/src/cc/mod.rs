@@ -3,12 +3,13 @@
 //!
 //! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all. To add one:
 //! write its file, add a row to the table, a name to [`CcName`] and an arm to [`Cc`]. Most keep a [`Window`] and say
-//! only by how much it moves.
+//! only by how much it moves. An algorithm from outside this crate comes as a [`Definition`].
 
 mod bbr;
 mod bic;
 mod cdg;
 mod cubic;
+mod custom;
 mod dctcp;
 mod highspeed;
 mod htcp;
@@ -17,6 +18,7 @@ mod hystart;
 mod illinois;
 mod ledbat;
 mod lp;
+mod name;
 mod nv;
 mod random;
 mod reno;
@@ -34,6 +36,9 @@ pub use bbr::Bbr;
 pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
+pub use custom::{
+    Controls, CustomControl, Definition, DefinitionError, Fault, OwnAlgorithmInfo, OwnParameter, Place, Setup,
+};
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
 pub use htcp::{Htcp, htcp_growth};
@@ -42,6 +47,7 @@ pub use hystart::{HyStart, HyStartPlusPlus, Phase, SlowStartExit};
 pub use illinois::Illinois;
 pub use ledbat::Ledbat;
 pub use lp::Lp;
+pub use name::{CcName, CustomName};
 pub use nv::Nv;
 pub use reno::Reno;
 pub use scalable::Scalable;
@@ -53,8 +59,6 @@ pub use window::{Round, Window};
 pub use yeah::Yeah;
 
 use lasthop_units::{Bitrate, Duration, Instant};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, VegasReading};
 use crate::recovery::CaState;
@@ -255,52 +259,10 @@ pub trait CongestionControl {
     fn pacing_rate(&self) -> Option<Bitrate> {
         None
     }
-}
-
-/// The algorithms' names as a scenario writes them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CcName {
-    /// BBR version 1 (Cardwell and others 2016), as Linux has it.
-    Bbr,
-    /// Binary search for the window of the last loss (Xu and others 2004).
-    Bic,
-    /// Delay gradient (Hayes and Armitage 2011).
-    Cdg,
-    /// A cubic function of the time since the last loss (RFC 9438).
-    Cubic,
-    /// Cut by the share of marked octets (RFC 8257).
-    Dctcp,
-    /// HighSpeed TCP (RFC 3649).
-    #[serde(rename = "highspeed")]
-    HighSpeed,
-    /// Growth by the time since the last loss (Leith and Shorten 2004).
-    Htcp,
-    /// Growth independent of the round trip (Caini and Firrincieli 2004).
-    Hybla,
-    /// Growth and cut by the queueing delay (Liu and others 2008).
-    Illinois,
-    /// A scavenger with a delay target (RFC 6817).
-    Ledbat,
-    /// A scavenger by early congestion inference (Kuzmanovic and Knightly 2003).
-    Lp,
-    /// Vegas for data centres (Brakmo 2010).
-    Nv,
-    /// Additive increase, multiplicative decrease (RFC 5681).
-    #[default]
-    Reno,
-    /// A fixed number of ACKs per segment of growth (Kelly 2003).
-    Scalable,
-    /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
-    Vegas,
-    /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
-    Veno,
-    /// Cut to the estimated rate (Mascolo and others 2001).
-    Westwood,
-    /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
-    WestwoodPlus,
-    /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
-    Yeah,
+    /// What went wrong in code that is not Rust's, once: the caller ends the run with it.
+    fn fault(&mut self) -> Option<Fault> {
+        None
+    }
 }
 
 /// A parameter of an algorithm, for the documentation.
@@ -511,29 +473,6 @@ pub const ALGORITHMS: &[Algorithm] = &[
     },
 ];
 
-impl CcName {
-    /// The row of the registry.
-    pub fn algorithm(self) -> &'static Algorithm {
-        ALGORITHMS.iter().find(|a| a.id == self).unwrap_or(&ALGORITHMS[0])
-    }
-    /// The name in scenarios.
-    pub fn name(self) -> &'static str {
-        self.algorithm().name
-    }
-}
-
-impl std::str::FromStr for CcName {
-    type Err = String;
-    fn from_str(s: &str) -> Result<CcName, String> {
-        let known = || ALGORITHMS.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
-        ALGORITHMS
-            .iter()
-            .find(|a| a.name == s)
-            .map(|a| a.id)
-            .ok_or_else(|| format!("`{s}` is no congestion control; there are: {}", known()))
-    }
-}
-
 /// An algorithm at work. Large ones are boxed, so that Reno's endpoint stays small.
 #[derive(Clone, Debug)]
 pub enum Cc {
@@ -575,12 +514,22 @@ pub enum Cc {
     Westwood(Westwood),
     /// See [`Yeah`].
     Yeah(Yeah),
+    /// One of the caller's own.
+    Custom(Box<dyn CustomControl>),
 }
 
 impl Cc {
-    /// The algorithm that `config` names.
+    /// The built-in algorithm that `config` names; one of the caller's own comes from [`Controls::build`].
     pub fn new(config: &Config) -> Cc {
-        (config.cc.algorithm().new)(config)
+        config.cc.algorithm().map_or_else(|| Cc::Reno(Reno::new(config)), |a| (a.new)(config))
+    }
+    /// One of the caller's own, at work.
+    #[inline]
+    pub fn custom(&mut self) -> Option<&mut (dyn CustomControl + 'static)> {
+        match self {
+            Cc::Custom(cc) => Some(&mut **cc),
+            _ => None,
+        }
     }
 }
 
@@ -606,6 +555,7 @@ macro_rules! each {
             Cc::Veno($cc) => $call,
             Cc::Westwood($cc) => $call,
             Cc::Yeah($cc) => $call,
+            Cc::Custom($cc) => $call,
         }
     };
 }
@@ -651,12 +601,16 @@ impl CongestionControl for Cc {
         each!(self, cc => cc.on_undo(cwnd, ssthresh))
     }
     fn rules_recovery(&self) -> bool {
-        matches!(self, Cc::Bbr(_))
+        match self {
+            Cc::Custom(cc) => cc.rules_recovery(),
+            cc => matches!(cc, Cc::Bbr(_)),
+        }
     }
     #[inline]
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         match self {
             Cc::Vegas(cc) => cc.oldest_is_overdue(now, sent),
+            Cc::Custom(cc) => cc.oldest_is_overdue(now, sent),
             _ => false,
         }
     }
@@ -671,6 +625,7 @@ impl CongestionControl for Cc {
     fn own_timeout(&self) -> Option<Duration> {
         match self {
             Cc::Vegas(cc) => cc.own_timeout(),
+            Cc::Custom(cc) => cc.own_timeout(),
             _ => None,
         }
     }
@@ -678,6 +633,7 @@ impl CongestionControl for Cc {
     fn pacing_rate(&self) -> Option<Bitrate> {
         match self {
             Cc::Bbr(cc) => cc.pacing_rate(),
+            Cc::Custom(cc) => cc.pacing_rate(),
             _ => None,
         }
     }

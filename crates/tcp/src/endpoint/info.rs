@@ -3,7 +3,7 @@
 use lasthop_units::{Bitrate, Duration, Seq};
 
 use super::Endpoint;
-use crate::cc::{Cc, CongestionControl};
+use crate::cc::{Cc, CongestionControl, Fault};
 use crate::config::Config;
 use crate::recovery::{CaState, Recovery};
 use crate::state::State;
@@ -181,6 +181,11 @@ impl Endpoint {
     /// The congestion control at work.
     pub const fn congestion_control(&self) -> &Cc {
         &self.cc
+    }
+    /// What went wrong in a congestion control of the caller's own, once.
+    #[inline]
+    pub fn control_fault(&mut self) -> Option<Fault> {
+        self.cc.custom().and_then(CongestionControl::fault)
     }
     /// The loss recovery at work.
     pub const fn loss_recovery(&self) -> &Recovery {

@@ -195,6 +195,11 @@ const EVENTS_MAX: usize = 1024;
 impl Endpoint {
     /// A closed endpoint whose first sequence number will be `isn`.
     pub fn new(config: Config, isn: Seq) -> Endpoint {
+        Endpoint::with_control(config, Cc::new(&config), isn)
+    }
+
+    /// As [`Endpoint::new`], with this congestion control at work.
+    pub fn with_control(config: Config, cc: Cc, isn: Seq) -> Endpoint {
         Endpoint {
             state: State::Closed,
             isn,
@@ -225,7 +230,7 @@ impl Endpoint {
             peer_scales: false,
             ts_recent: 0,
             ts_recent_at: Instant::ZERO,
-            cc: Cc::new(&config),
+            cc,
             recovery: Recovery::new(&config, false, u32::from(config.mss)),
             rack: Box::default(),
             rto: Rto::new(&config),

@@ -1,0 +1,487 @@
+//! A congestion control written in Python: the class that one derives from, what its callbacks get, and the adapter
+//! that puts an object of it to work in an endpoint.
+//!
+//! The slow path, on purpose: every ACK takes the interpreter's lock and makes an object. The window that the stack
+//! asks for several times a segment is kept here, so that only the callbacks cost.
+
+use std::sync::Arc;
+
+use lasthop_sim::Extensions;
+use lasthop_sim::tcp::cc::{self, CongestionControl as _, Definition, Fault, Round, Setup};
+use lasthop_sim::units::{Bitrate, Instant};
+use pyo3::exceptions::{PyException, PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+
+use crate::error::raise;
+
+/// What one derives a congestion control from.
+#[pyclass(subclass, module = "lasthop._core")]
+pub struct CongestionControl {
+    cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: Option<f64>,
+    /// Name of the flow.
+    #[pyo3(get)]
+    flow: String,
+    /// "from" (the end that opened the connection) or "to".
+    #[pyo3(get)]
+    end: &'static str,
+}
+
+#[pymethods]
+impl CongestionControl {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        CongestionControl {
+            cwnd: 1.0,
+            ssthresh: f64::INFINITY,
+            pacing_rate: None,
+            flow: String::new(),
+            end: "",
+        }
+    }
+
+    #[getter]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    #[setter]
+    fn set_cwnd(&mut self, segments: f64) -> PyResult<()> {
+        if !segments.is_finite() || segments < 1.0 {
+            return Err(PyValueError::new_err(format!("cwnd = {segments}: at least 1 segment, and finite")));
+        }
+        self.cwnd = segments;
+        Ok(())
+    }
+    #[getter]
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    #[setter]
+    fn set_ssthresh(&mut self, segments: f64) -> PyResult<()> {
+        if segments.is_nan() || segments < 1.0 {
+            return Err(PyValueError::new_err(format!("ssthresh = {segments}: at least 1 segment")));
+        }
+        self.ssthresh = segments;
+        Ok(())
+    }
+    #[getter]
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing_rate
+    }
+    #[setter]
+    fn set_pacing_rate(&mut self, bits_per_second: Option<f64>) -> PyResult<()> {
+        if bits_per_second.is_some_and(|r| !r.is_finite() || r < 1.0) {
+            let rate = bits_per_second.unwrap_or_default();
+            return Err(PyValueError::new_err(format!("pacing_rate = {rate}: a rate in bit/s, or None")));
+        }
+        self.pacing_rate = bits_per_second;
+        Ok(())
+    }
+
+    /// The handshake is done: the initial window.
+    fn init(&mut self, start: &Established) {
+        self.cwnd = start.initial_window.max(1.0);
+    }
+    /// An ACK: the derived class says what.
+    fn on_ack(slf: &Bound<'_, Self>, _ack: &AckSample) -> PyResult<()> {
+        let class = slf.get_type().qualname()?;
+        Err(PyNotImplementedError::new_err(format!("{class} has no `on_ack(self, ack)`")))
+    }
+    /// The end of a round trip.
+    fn on_round(&self, _ack: &AckSample) {}
+    /// A loss: half of what is in flight.
+    fn on_loss(&mut self, loss: &Congestion) {
+        self.ssthresh = (loss.flight / 2.0).max(2.0);
+        self.cwnd = self.ssthresh;
+    }
+    /// A timeout: one segment, and slow start to half of what was in flight.
+    fn on_timeout(&mut self, loss: &Congestion) {
+        if !loss.repeated {
+            self.ssthresh = (loss.flight / 2.0).max(2.0);
+        }
+        self.cwnd = 1.0;
+    }
+    /// The end of loss recovery.
+    fn on_recovered(&self, _now: f64) {}
+    /// The last reduction was for nothing.
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+    /// Slow start: grows to ssthresh at most; the segments that are left for congestion avoidance.
+    fn slow_start(&mut self, ack: &AckSample) -> f64 {
+        if self.cwnd >= self.ssthresh {
+            return ack.segments;
+        }
+        let grown = (self.cwnd + ack.segments).min(self.ssthresh);
+        let left = ack.segments - (grown - self.cwnd);
+        self.cwnd = grown;
+        left
+    }
+}
+
+/// What an ACK tells.
+#[pyclass(frozen, get_all, module = "lasthop._core")]
+pub struct AckSample {
+    now: f64,
+    acked: u64,
+    delivered: u64,
+    total_delivered: u64,
+    lost: u64,
+    marked: u64,
+    in_flight: u64,
+    flight_before: u64,
+    una: u64,
+    nxt: u64,
+    mss: u32,
+    segments: f64,
+    rtt: Option<f64>,
+    srtt: Option<f64>,
+    delivery_rate: Option<f64>,
+    app_limited: bool,
+    state: &'static str,
+    dup_acks: u32,
+    cwnd_limited: bool,
+    may_grow: bool,
+    after_timeout: bool,
+}
+
+impl From<&cc::AckSample> for AckSample {
+    fn from(a: &cc::AckSample) -> AckSample {
+        let rate = a.rate.filter(|r| !r.interval.is_zero());
+        AckSample {
+            now: seconds(a.now),
+            acked: a.acked,
+            delivered: a.delivered,
+            total_delivered: a.total_delivered,
+            lost: a.lost,
+            marked: a.marked,
+            in_flight: a.in_flight,
+            flight_before: a.flight_before,
+            una: a.una,
+            nxt: a.nxt,
+            mss: a.mss,
+            segments: a.segments(),
+            rtt: a.rtt.map(|d| d.as_secs_f64()),
+            srtt: a.srtt.map(|d| d.as_secs_f64()),
+            delivery_rate: rate.map(|r| 8.0 * r.delivered as f64 / r.interval.as_secs_f64()),
+            app_limited: rate.is_some_and(|r| r.app_limited),
+            state: a.state.name(),
+            dup_acks: a.dup_acks,
+            cwnd_limited: a.cwnd_limited,
+            may_grow: a.may_grow,
+            after_timeout: a.after_timeout(),
+        }
+    }
+}
+
+/// What is known when the handshake is done.
+#[pyclass(frozen, get_all, module = "lasthop._core")]
+pub struct Established {
+    now: f64,
+    rtt: Option<f64>,
+    initial_window: f64,
+    mss: u32,
+    seed: u64,
+}
+
+/// A reason to slow down.
+#[pyclass(frozen, get_all, module = "lasthop._core")]
+pub struct Congestion {
+    now: f64,
+    signal: &'static str,
+    flight: f64,
+    repeated: bool,
+}
+
+impl From<&cc::Congestion> for Congestion {
+    fn from(c: &cc::Congestion) -> Congestion {
+        let signal = match c.signal {
+            cc::Signal::Loss => "loss",
+            cc::Signal::Ecn => "ecn",
+        };
+        Congestion { now: seconds(c.now), signal, flight: c.flight, repeated: c.repeated }
+    }
+}
+
+fn seconds(t: Instant) -> f64 {
+    t.as_secs_f64()
+}
+
+/// A class (or any callable) that makes congestion controls, as `lasthop._control` has looked it over.
+#[derive(FromPyObject)]
+pub struct OwnControl {
+    name: String,
+    make: Py<PyAny>,
+    summary: String,
+    version: String,
+    /// Keyword parameters that have a number for a default.
+    parameters: Vec<(String, f64)>,
+    any_parameter: bool,
+}
+
+/// The controls as the simulator takes them.
+pub fn extensions(own: Vec<OwnControl>) -> PyResult<Extensions> {
+    own.into_iter().try_fold(Extensions::new(), |all, o| {
+        let make = Arc::new(o.make);
+        let mut d = Definition::new(&o.name, move |setup| {
+            Python::attach(|py| PyControl::make(py, &make, setup)).map(|c| Box::new(c) as Box<_>)
+        });
+        d = d.summary(&o.summary).source("Python").version(&o.version);
+        for (name, default) in &o.parameters {
+            d = d.parameter(name, *default, "", "the class");
+        }
+        all.with_cc(if o.any_parameter { d.any_parameter() } else { d }).map_err(|e| raise(&e))
+    })
+}
+
+/// Which callbacks the derived class has: the others are not called.
+#[derive(Clone, Copy, Debug)]
+struct Overrides {
+    round: bool,
+    recovered: bool,
+}
+
+/// An object of the derived class, at work.
+struct PyControl {
+    object: Py<CongestionControl>,
+    class: String,
+    flow: String,
+    overrides: Overrides,
+    ceiling: f64,
+    round: Round,
+    cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: Option<f64>,
+    fault: Option<Fault>,
+    /// A callback has failed: no other is called.
+    broken: bool,
+}
+
+impl PyControl {
+    fn make(py: Python<'_>, make: &Py<PyAny>, setup: &Setup<'_>) -> Result<PyControl, Fault> {
+        let flow = setup.place.flow;
+        let fail =
+            |e: PyErr| fault(py, &format!("the congestion control of flow `{flow}` cannot be made"), e);
+        let kwargs = PyDict::new(py);
+        for (name, value) in setup.given() {
+            kwargs.set_item(name, value).map_err(fail)?;
+        }
+        let made = make.bind(py).call((), Some(&kwargs)).map_err(fail)?;
+        let object = made.cast_into::<CongestionControl>().map_err(|e| {
+            let found = e.into_inner();
+            let what = found.get_type().qualname().map_or_else(|_| "?".to_owned(), |n| n.to_string());
+            fail(PyTypeError::new_err(format!("expected a lasthop.CongestionControl, found a {what}")))
+        })?;
+        let class = object.get_type();
+        let (name, overrides) =
+            class.qualname().and_then(|n| Ok((n.to_string(), Overrides::of(py, &class)?))).map_err(fail)?;
+        {
+            let mut base = object.borrow_mut();
+            flow.clone_into(&mut base.flow);
+            base.end = if setup.place.opener { "from" } else { "to" };
+            base.ssthresh = setup.config.initial_ssthresh;
+        }
+        let (cwnd, ssthresh, pacing_rate) = {
+            let b = object.borrow();
+            (b.cwnd, b.ssthresh, b.pacing_rate)
+        };
+        Ok(PyControl {
+            object: object.unbind(),
+            class: name,
+            flow: flow.to_owned(),
+            overrides,
+            ceiling: setup.config.window_ceiling().max(1.0),
+            round: Round::default(),
+            cwnd,
+            ssthresh,
+            pacing_rate,
+            fault: None,
+            broken: false,
+        })
+    }
+
+    /// Calls methods: the object sees the window in force, and what it leaves behind is in force afterwards. `call`
+    /// notes the name of the method that it is about to call.
+    fn call(
+        &mut self,
+        now: Option<Instant>,
+        call: impl FnOnce(Python<'_>, &Bound<'_, CongestionControl>, &mut &'static str) -> PyResult<()>,
+    ) {
+        if self.broken {
+            return;
+        }
+        let result = Python::attach(|py| {
+            let object = self.object.bind(py);
+            {
+                let mut base = object.borrow_mut();
+                (base.cwnd, base.ssthresh) = (self.cwnd, self.ssthresh);
+            }
+            let mut method = "";
+            call(py, object, &mut method).map_err(|e| {
+                let at = now.map_or(String::new(), |t| format!(" at {:.6} s", seconds(t)));
+                fault(py, &format!("`{}.{method}` failed in flow `{}`{at}", self.class, self.flow), e)
+            })?;
+            let base = object.borrow();
+            self.cwnd = base.cwnd.clamp(1.0, self.ceiling);
+            (self.ssthresh, self.pacing_rate) = (base.ssthresh, base.pacing_rate);
+            Ok(())
+        });
+        if let Err(fault) = result {
+            self.fault = Some(fault);
+            self.broken = true;
+        }
+    }
+}
+
+impl Overrides {
+    fn of(py: Python<'_>, class: &Bound<'_, PyType>) -> PyResult<Overrides> {
+        let base = py.get_type::<CongestionControl>();
+        let own = |name: &str| PyResult::Ok(!class.getattr(name)?.is(&base.getattr(name)?));
+        Ok(Overrides { round: own("on_round")?, recovered: own("on_recovered")? })
+    }
+}
+
+/// An exception in words: what failed, why, and the line.
+fn fault(py: Python<'_>, what: &str, error: PyErr) -> Fault {
+    let why = error.value(py).to_string();
+    let kind = error.get_type(py).qualname().map_or_else(|_| "error".to_owned(), |n| n.to_string());
+    let line = innermost(py, &error).map_or(String::new(), |(file, line)| format!(" ({file}, line {line})"));
+    let why = if why.is_empty() { kind } else { format!("{kind}: {why}") };
+    Fault { message: format!("{what}: {why}{line}"), cause: Some(Arc::new(error)) }
+}
+
+/// File and line that raised.
+fn innermost(py: Python<'_>, error: &PyErr) -> Option<(String, u32)> {
+    let mut frame = error.traceback(py)?.into_any();
+    while let Ok(next) = frame.getattr(intern!(py, "tb_next"))
+        && !next.is_none()
+    {
+        frame = next;
+    }
+    let line = frame.getattr(intern!(py, "tb_lineno")).ok()?.extract().ok()?;
+    let code = frame.getattr(intern!(py, "tb_frame")).ok()?.getattr(intern!(py, "f_code")).ok()?;
+    let file: String = code.getattr(intern!(py, "co_filename")).ok()?.extract().ok()?;
+    let name = std::path::Path::new(&file).file_name().map(|n| n.to_string_lossy().into_owned());
+    Some((name.unwrap_or(file), line))
+}
+
+/// The exception behind a fault; Ctrl-C and `SystemExit` go on as they are, everything else as the cause of ours.
+pub fn exception(py: Python<'_>, fault: &Fault, ours: PyErr) -> PyErr {
+    let theirs = fault.cause.as_deref().and_then(|c| (c as &dyn std::error::Error).downcast_ref::<PyErr>());
+    match theirs {
+        Some(e) if !e.is_instance_of::<PyException>(py) => e.clone_ref(py),
+        theirs => {
+            ours.set_cause(py, theirs.map(|e| e.clone_ref(py)));
+            ours
+        }
+    }
+}
+
+impl cc::CongestionControl for PyControl {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    fn pacing_rate(&self) -> Option<Bitrate> {
+        self.pacing_rate.map(|r| Bitrate(r as u64))
+    }
+    fn on_established(&mut self, e: &cc::Established) {
+        self.round.begin(e.nxt);
+        let start = Established {
+            now: seconds(e.now),
+            rtt: e.rtt.map(|d| d.as_secs_f64()),
+            initial_window: e.initial_window,
+            mss: e.mss,
+            seed: e.seed,
+        };
+        self.call(Some(e.now), |py, o, method| {
+            *method = "init";
+            o.call_method1(intern!(py, "init"), (Py::new(py, start)?,)).map(drop)
+        });
+    }
+    fn on_ack(&mut self, ack: &cc::AckSample) {
+        let round = self.round.ended(ack) && self.overrides.round;
+        let sample = AckSample::from(ack);
+        self.call(Some(ack.now), |py, o, method| {
+            let sample = Py::new(py, sample)?;
+            if round {
+                *method = "on_round";
+                o.call_method1(intern!(py, "on_round"), (&sample,))?;
+            }
+            *method = "on_ack";
+            o.call_method1(intern!(py, "on_ack"), (sample,)).map(drop)
+        });
+    }
+    fn on_congestion(&mut self, c: &cc::Congestion) {
+        let loss = Congestion::from(c);
+        self.call(Some(c.now), |py, o, method| {
+            *method = "on_loss";
+            o.call_method1(intern!(py, "on_loss"), (Py::new(py, loss)?,)).map(drop)
+        });
+    }
+    fn on_timeout(&mut self, c: &cc::Congestion) {
+        let loss = Congestion::from(c);
+        self.call(Some(c.now), |py, o, method| {
+            *method = "on_timeout";
+            o.call_method1(intern!(py, "on_timeout"), (Py::new(py, loss)?,)).map(drop)
+        });
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        self.cwnd = segments.clamp(1.0, self.ceiling);
+    }
+    fn on_recovered(&mut self, now: Instant) {
+        if self.overrides.recovered {
+            self.call(Some(now), |py, o, method| {
+                *method = "on_recovered";
+                o.call_method1(intern!(py, "on_recovered"), (seconds(now),)).map(drop)
+            });
+        }
+    }
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.call(None, |py, o, method| {
+            *method = "on_undo";
+            o.call_method1(intern!(py, "on_undo"), (cwnd, ssthresh)).map(drop)
+        });
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        self.fault.take()
+    }
+}
+
+impl Clone for PyControl {
+    /// A deep copy of the object; one that cannot be copied fails at its next callback.
+    fn clone(&self) -> Self {
+        let copied = Python::attach(|py| {
+            let copy = py.import("copy")?.call_method1("deepcopy", (&self.object,))?;
+            copy.cast_into::<CongestionControl>().map(Bound::unbind).map_err(PyErr::from)
+        });
+        let (object, fault) = match copied {
+            Ok(object) => (object, self.fault.clone()),
+            Err(e) => Python::attach(|py| {
+                let what = format!("`{}` of flow `{}` cannot be copied", self.class, self.flow);
+                (self.object.clone_ref(py), Some(fault(py, &what, e)))
+            }),
+        };
+        PyControl {
+            object,
+            broken: self.broken || fault.is_some(),
+            fault,
+            class: self.class.clone(),
+            flow: self.flow.clone(),
+            ..*self
+        }
+    }
+}
+
+impl std::fmt::Debug for PyControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct(&self.class).field("cwnd", &self.cwnd()).field("ssthresh", &self.ssthresh).finish()
+    }
+}

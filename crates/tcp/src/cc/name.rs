@@ -1,0 +1,171 @@
+//! The algorithms' names as a scenario writes them: the built-in ones, and any other word for one of the caller's own.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{ALGORITHMS, Algorithm};
+
+/// The algorithms' names as a scenario writes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum CcName {
+    /// BBR version 1 (Cardwell and others 2016), as Linux has it.
+    Bbr,
+    /// Binary search for the window of the last loss (Xu and others 2004).
+    Bic,
+    /// Delay gradient (Hayes and Armitage 2011).
+    Cdg,
+    /// A cubic function of the time since the last loss (RFC 9438).
+    Cubic,
+    /// Cut by the share of marked octets (RFC 8257).
+    Dctcp,
+    /// HighSpeed TCP (RFC 3649).
+    #[schemars(rename = "highspeed")]
+    HighSpeed,
+    /// Growth by the time since the last loss (Leith and Shorten 2004).
+    Htcp,
+    /// Growth independent of the round trip (Caini and Firrincieli 2004).
+    Hybla,
+    /// Growth and cut by the queueing delay (Liu and others 2008).
+    Illinois,
+    /// A scavenger with a delay target (RFC 6817).
+    Ledbat,
+    /// A scavenger by early congestion inference (Kuzmanovic and Knightly 2003).
+    Lp,
+    /// Vegas for data centres (Brakmo 2010).
+    Nv,
+    /// Additive increase, multiplicative decrease (RFC 5681).
+    #[default]
+    Reno,
+    /// A fixed number of ACKs per segment of growth (Kelly 2003).
+    Scalable,
+    /// Delay-based (Brakmo and Peterson 1995), as ns-2 or as Linux implements it.
+    Vegas,
+    /// Reno that tells random losses by Vegas' estimate (Fu and Liew 2003).
+    Veno,
+    /// Cut to the estimated rate (Mascolo and others 2001).
+    Westwood,
+    /// Westwood with one sample per round trip (Grieco and Mascolo 2004).
+    WestwoodPlus,
+    /// Scalable's growth with Reno's manners (Baiocchi and others 2007).
+    Yeah,
+    /// One of the caller's own, by the name it was registered under.
+    #[schemars(skip)]
+    Custom(CustomName),
+}
+
+impl CcName {
+    /// The row of the registry; `None` for one of the caller's own.
+    pub fn algorithm(self) -> Option<&'static Algorithm> {
+        ALGORITHMS.iter().find(|a| a.id == self)
+    }
+    /// The name in scenarios.
+    pub fn name(&self) -> &str {
+        match self {
+            CcName::Custom(name) => name.as_str(),
+            built_in => built_in.algorithm().map_or("reno", |a| a.name),
+        }
+    }
+}
+
+impl std::str::FromStr for CcName {
+    type Err = String;
+    /// A built-in algorithm; for one of the caller's own see [`CustomName::new`].
+    fn from_str(s: &str) -> Result<CcName, String> {
+        let known = || ALGORITHMS.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
+        ALGORITHMS
+            .iter()
+            .find(|a| a.name == s)
+            .map(|a| a.id)
+            .ok_or_else(|| format!("`{s}` is no congestion control; there are: {}", known()))
+    }
+}
+
+/// The name of a congestion control of the caller's own: 1 to 31 lower-case letters, digits, `-`, `_` and `.`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CustomName {
+    text: [u8; CustomName::LONGEST],
+    len: u8,
+}
+
+impl CustomName {
+    /// Octets of the longest name.
+    pub const LONGEST: usize = 31;
+
+    /// `None` if this cannot be a name, or is a built-in algorithm's.
+    pub fn new(name: &str) -> Option<CustomName> {
+        let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
+        let fits = (1..=CustomName::LONGEST).contains(&name.len()) && name.bytes().all(good);
+        if !fits || name.parse::<CcName>().is_ok() {
+            return None;
+        }
+        let mut text = [0; CustomName::LONGEST];
+        text[..name.len()].copy_from_slice(name.as_bytes());
+        Some(CustomName { text, len: name.len() as u8 })
+    }
+    /// As a scenario writes it.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for CustomName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl Serialize for CcName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The built-in names, for the messages of a deserializer.
+const NAMES: &[&str] = &{
+    let mut names = [""; ALGORITHMS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = ALGORITHMS[i].name;
+        i += 1;
+    }
+    names
+};
+
+/// An enum to the deserializer, so that it is written and complained about like every other one; only that a word
+/// which is no built-in name is kept, for [`Options::resolve_with`](crate::Options::resolve_with) to look up.
+impl<'de> Deserialize<'de> for CcName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CcName, D::Error> {
+        deserializer.deserialize_enum("CcName", NAMES, Word)
+    }
+}
+
+struct Word;
+
+impl<'de> Visitor<'de> for Word {
+    type Value = CcName;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a congestion control")
+    }
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<CcName, A::Error> {
+        let (name, rest) = access.variant_seed(Word)?;
+        rest.unit_variant()?;
+        Ok(name)
+    }
+    fn visit_str<E: serde::de::Error>(self, s: &str) -> Result<CcName, E> {
+        s.parse()
+            .ok()
+            .or_else(|| CustomName::new(s).map(CcName::Custom))
+            .ok_or_else(|| E::unknown_variant(s, NAMES))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Word {
+    type Value = CcName;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<CcName, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
