@@ -34,6 +34,10 @@ pub enum RttEstimator {
     Rfc6298,
     /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the floor of the RTO.
     Linux,
+    /// RFC 6298's gains at every sample, however many there are in a round trip (ns-3).
+    PerSample,
+    /// Gains of 1/8 both, from SRTT 0 and RTTVAR a quarter of the first timeout on (INET).
+    Inet,
     /// Whole clock ticks, SRTT kept in eighths and RTTVAR in quarters (ns-2, 4.3BSD).
     Ns2Ticks,
 }
@@ -88,6 +92,37 @@ pub enum TimerOnPartialAck {
     FirstOnly,
     /// Each: the Slow-but-Steady variant.
     Every,
+}
+
+/// What NewReno's or Reno's window is when fast recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryExit {
+    /// NewReno: at most the flight and one segment (RFC 6582 section 3.2 step 3, option 1); the ACK does not grow it.
+    Deflate,
+    /// ssthresh, and the ACK that ends recovery grows it already (ns-2).
+    Keep,
+}
+
+/// How `recovery = "rack"` finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By time (RFC 8985).
+    Rack,
+    /// By count: what lies `dup_threshold` segments below the highest SACKed one (forward acknowledgement, Mathis and
+    /// Mahdavi 1996; Linux up to 4.15).
+    Fack,
+}
+
+/// How `recovery = "rack"` brings the window down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowReduction {
+    /// Proportional rate reduction (RFC 9937).
+    Prr,
+    /// One segment less for every second ACK (Linux up to 3.1).
+    RateHalving,
 }
 
 /// What a retransmission timeout does to SACK information.
@@ -289,6 +324,14 @@ pub struct Config {
     pub timer_on_fast_retransmit: bool,
     /// NewReno's timer at partial ACKs.
     pub timer_on_partial_ack: TimerOnPartialAck,
+    /// A timeout ends NewReno's fast recovery (RFC 6582 section 3.2 step 6).
+    pub rto_leaves_recovery: bool,
+    /// The window when fast recovery without SACK ends.
+    pub recovery_exit: RecoveryExit,
+    /// How RACK's recovery finds losses.
+    pub loss_detection: LossDetection,
+    /// How RACK's recovery brings the window down.
+    pub window_reduction: WindowReduction,
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
     pub nagle: bool,
     /// Full segments per ACK; 1: no delayed ACK.

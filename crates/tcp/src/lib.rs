@@ -28,15 +28,16 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HyStartKind,
-    RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis, TimerOnPartialAck,
-    VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder, WestwoodReading, ZeroInterval,
+    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HyStartKind, LossDetection,
+    RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
+    TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
+    WestwoodReading, WindowReduction, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
 pub use host::{Host, Offload, WindowRule};
 pub use options::{OptionError, Options};
 pub use profile::Profile;
 pub use recovery::CaState;
-pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry};
+pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
 pub use segment::{DecodeError, Decoded, Flags, SackBlocks, Segment, Timestamps, checksum_is_right};
 pub use state::{Input, State, TRANSITIONS};

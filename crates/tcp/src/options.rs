@@ -15,7 +15,8 @@ use crate::profile::Profile;
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-default-of-keys" = "the profile's"))]
 pub struct Options {
-    /// The stack profile that all other values default to: `rfc`, `ns2` or `linux-6`.
+    /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`, `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`
+    /// or `inet`; `lasthop describe profile NAME` prints one.
     pub profile: Profile,
     /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
     /// prints them all. Or the name under which one of your own was registered.
@@ -59,6 +60,18 @@ pub struct Options {
     pub timer_on_fast_retransmit: Option<bool>,
     /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4): `first-only` or `every`.
     pub timer_on_partial_ack: Option<TimerOnPartialAck>,
+    /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: one hole per round trip goes on with a
+    /// window of one segment, and slow start follows the full ACK (the D2D study's reading).
+    pub rto_leaves_recovery: Option<bool>,
+    /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or `keep` (ns-2: ssthresh, and the
+    /// ACK grows it).
+    pub recovery_exit: Option<RecoveryExit>,
+    /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count, Linux up to 4.15).
+    pub loss_detection: Option<LossDetection>,
+    /// Tail loss probes with `recovery = "rack"` (RFC 8985 section 7).
+    pub loss_probe: Option<bool>,
+    /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving` (Linux up to 3.1).
+    pub window_reduction: Option<WindowReduction>,
     /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section 3.7.4).
     pub nagle: Option<bool>,
     /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
@@ -69,7 +82,7 @@ pub struct Options {
     pub dsack: Option<bool>,
     /// Longest time an ACK is delayed, up to 500 ms (RFC 9293 section 3.8.6.3).
     pub ack_delay: Option<Duration>,
-    /// Arithmetic of the RTT estimate: `rfc6298`, `linux` or `ns2-ticks`.
+    /// Arithmetic of the RTT estimate: `rfc6298`, `linux`, `per-sample` (ns-3), `inet` or `ns2-ticks`.
     pub rtt_estimator: Option<RttEstimator>,
     /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
     pub rtt_sampling: Option<RttSampling>,
@@ -257,6 +270,11 @@ impl Options {
         set(&mut c.bugfix, self.bugfix);
         set(&mut c.timer_on_fast_retransmit, self.timer_on_fast_retransmit);
         set(&mut c.timer_on_partial_ack, self.timer_on_partial_ack);
+        set(&mut c.rto_leaves_recovery, self.rto_leaves_recovery);
+        set(&mut c.recovery_exit, self.recovery_exit);
+        set(&mut c.loss_detection, self.loss_detection);
+        set(&mut c.host.loss_probes, self.loss_probe);
+        set(&mut c.window_reduction, self.window_reduction);
         set(&mut c.nagle, self.nagle);
         set(&mut c.rtt_estimator, self.rtt_estimator);
         set(&mut c.rtt_sampling, self.rtt_sampling);
@@ -292,6 +310,10 @@ impl Options {
                 // ns-2: initial ssthresh = max window.
                 c.initial_ssthresh = f64::from(n.max(2));
             }
+        }
+        if self.profile == Profile::Inet {
+            // INET counts 65535 octets, whatever the segments.
+            c.initial_ssthresh = 65_535.0 / f64::from(c.mss);
         }
         if let Some(n) = self.initial_ssthresh {
             if n.is_nan() || n < 2.0 {

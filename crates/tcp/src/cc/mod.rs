@@ -618,6 +618,7 @@ impl CongestionControl for Cc {
     fn wants_reduction(&mut self) -> bool {
         match self {
             Cc::Cdg(cc) => cc.wants_reduction(),
+            Cc::Custom(cc) => cc.wants_reduction(),
             _ => false,
         }
     }

@@ -6,6 +6,7 @@ use lasthop_units::{Duration, Instant};
 use super::ack::timestamp;
 use super::{Endpoint, Event};
 use crate::cc::{AckSample, Congestion, CongestionControl, Signal};
+use crate::config::{LossDetection, WindowReduction};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
 use crate::segment::{Flags, Segment};
 
@@ -293,10 +294,24 @@ impl Endpoint {
         if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
             return;
         }
+        if self.config.window_reduction == WindowReduction::RateHalving {
+            self.halve_rate();
+            return;
+        }
         let safe = p.una_moved && self.rack.total_lost == p.lost_before;
         let in_flight = f64::from(self.rack.in_flight());
         let window = self.rack.prr.window(f64::from(g.segments), in_flight, self.cc.ssthresh(), safe);
         self.cc.set_cwnd(window);
+    }
+
+    /// One segment less for every second ACK, and no more than one segment beyond the flight (tcp_cwnd_down).
+    fn halve_rate(&mut self) {
+        self.rack.halving ^= true;
+        let mut window = self.cc.cwnd().floor();
+        if !self.rack.halving && window > self.cc.ssthresh() {
+            window -= 1.0;
+        }
+        self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
     }
 
     fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
@@ -312,6 +327,10 @@ impl Endpoint {
         if self.recovery.state() != CaState::Cwr {
             self.cc.on_congestion(&self.congestion_now(now, false));
             self.rack.prr = Prr::begin(prior.0.floor());
+            self.rack.halving = false;
+            if self.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
+                self.cc.set_cwnd(prior.0.floor());
+            }
         }
         self.ecn.reduced();
         self.recovery.set_state(CaState::Recovery);
@@ -326,7 +345,11 @@ impl Endpoint {
         }
         let reduces = self.rack.undo.is_some() || self.recovery.state() == CaState::Cwr;
         if !self.cc.rules_recovery() && reduces {
-            let to = self.cc.ssthresh();
+            let to = match self.config.window_reduction {
+                WindowReduction::Prr => self.cc.ssthresh(),
+                // tcp_complete_cwr.
+                WindowReduction::RateHalving => self.cc.ssthresh().min(self.cc.cwnd()),
+            };
             self.cc.set_cwnd(to);
             self.cc.on_recovered(now);
         }
@@ -393,6 +416,13 @@ impl Endpoint {
     }
 
     fn detect_losses(&mut self, now: Instant) {
+        if self.config.loss_detection == LossDetection::Fack {
+            let flight = &self.flight;
+            let record =
+                |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
+            self.rack.detect_by_count(self.config.dup_threshold, record);
+            return;
+        }
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let srtt = self.rto.srtt().unwrap_or(min_rtt);
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);

@@ -57,6 +57,8 @@ pub struct Rack {
     pub high: u64,
     /// The proportional reduction.
     pub prr: Prr,
+    /// Rate halving: the next ACK takes a segment from the window.
+    pub halving: bool,
     /// Set while a reduction can still be undone: SND.UNA at its start.
     pub undo: Option<u64>,
     /// Retransmissions not yet known to have been superfluous; `None` before the first.
@@ -132,6 +134,7 @@ impl Default for Rack {
             reo_persist: 0,
             high: 0,
             prr: Prr::default(),
+            halving: false,
             undo: None,
             undo_resent: None,
             first_resent: None,
@@ -321,6 +324,20 @@ impl Rack {
             }
         }
         wait
+    }
+
+    /// Forward acknowledgement: marks as lost what lies `threshold` segments below the highest SACKed one, and
+    /// retransmissions that were sent before a delivered segment. `sent` as in [`detect`](Self::detect).
+    pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
+        let Some(highest) = self.marks.iter().rposition(|m| m.sacked) else { return };
+        for i in 0..(highest + 1).saturating_sub(threshold as usize) {
+            let m = self.marks[i];
+            let (at, end, _) = sent(i);
+            let overtaken = m.resent && self.newest.is_some_and(|n| sent_after(n, (at, end)));
+            if !m.sacked && (!m.lost || overtaken) {
+                self.mark_lost(i);
+            }
+        }
     }
 
     /// Only after an ACK that moved RACK on.
