@@ -34,7 +34,7 @@ pub use config::{
     WestwoodReading, WindowReduction, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
-pub use host::{Host, Offload, WindowRule};
+pub use host::{AckRule, Host, Offload, WindowRule};
 pub use options::{OptionError, Options};
 pub use profile::Profile;
 pub use recovery::CaState;

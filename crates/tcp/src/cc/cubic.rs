@@ -237,7 +237,8 @@ impl CongestionControl for Cubic {
         let divide =
             if self.w.in_slow_start() { self.exit.on_ack(&mut self.w, ack, self.paced) } else { 1.0 };
         if !self.w.may_grow(ack) {
-            if let Some(e) = self.epoch.as_mut().filter(|_| ack.may_grow) {
+            let stops = ack.may_grow && self.config.reading == CubicReading::Rfc9438;
+            if let Some(e) = self.epoch.as_mut().filter(|_| stops) {
                 e.paused.get_or_insert(ack.now);
             }
             return;
@@ -248,6 +249,13 @@ impl CongestionControl for Cubic {
         }
         if left > 0.0 {
             self.grow(ack, left);
+        }
+    }
+
+    /// Linux' clock runs on while the application limits, but not over idle times (cubictcp_cwnd_event).
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        if let Some(e) = self.epoch.as_mut().filter(|_| self.config.reading == CubicReading::Linux) {
+            e.start = (e.start + idle).min(now);
         }
     }
 

@@ -111,6 +111,7 @@ impl Endpoint {
     /// Both numbers are known: the parts that depend on the negotiation are made.
     pub(super) fn established(&mut self, now: Instant, seg: &Segment) {
         self.una = 1;
+        self.last_data_at = now;
         self.max_wnd = self.wnd;
         self.recovery = Recovery::new(&self.config, self.sack, self.mss);
         self.recovery.board_mut().advance(self.una);

@@ -1,6 +1,6 @@
 //! What probes may look at: `tcp_info` as Linux names it, and counters.
 
-use lasthop_units::{Bitrate, Duration, Seq};
+use lasthop_units::{Bitrate, Duration, Instant, Seq};
 
 use super::Endpoint;
 use crate::cc::{Cc, CongestionControl, Fault};
@@ -110,6 +110,18 @@ pub struct Info {
     pub notsent_bytes: u64,
     /// The rate paced at; `None`: not paced.
     pub pacing_rate: Option<Bitrate>,
+    /// The segment size announced to the peer, less the timestamps' twelve octets \[octets\].
+    pub advmss: u32,
+    /// The largest distance by which a segment came late \[segments\].
+    pub reordering: u32,
+    /// How often that was seen.
+    pub reord_seen: u32,
+    /// Probes of a closed window that were not answered.
+    pub probes: u32,
+    /// When data arrived last; the start of the connection before any.
+    pub last_data_recv: Instant,
+    /// When data left last.
+    pub last_data_sent: Instant,
 }
 
 impl Endpoint {
@@ -152,6 +164,12 @@ impl Endpoint {
             rcv_wnd: self.rcv_edge.saturating_sub(self.rcv_nxt),
             notsent_bytes: self.written.saturating_sub(self.max),
             pacing_rate: self.pacing_rate(),
+            advmss: u32::from(self.config.mss) - if self.timestamps { 12 } else { 0 },
+            reordering: self.rack.reordering.max(self.config.dup_threshold),
+            reord_seen: self.rack.reordering_seen,
+            probes: if self.wnd == 0 { self.persist_backoff } else { 0 },
+            last_data_recv: self.last_data_at,
+            last_data_sent: self.last_sent,
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod ack;
 mod app;
+mod chrono;
 mod ecn;
 mod handshake;
 mod info;
@@ -150,6 +151,10 @@ pub struct Endpoint {
     offload: Option<Box<offload::WriteQueue>>,
     usage: offload::Usage,
     corked: bool,
+    chrono: chrono::Chrono,
+    /// When a segment with data arrived last.
+    last_data_at: Instant,
+    reader_gone: bool,
 
     // The SYN, and a reset that waits to leave.
     syn_due: bool,
@@ -237,6 +242,9 @@ impl Endpoint {
             flight: Flight::default(),
             offload: offload::is_wanted(&config).then(Box::default),
             corked: false,
+            chrono: chrono::Chrono::default(),
+            last_data_at: Instant::ZERO,
+            reader_gone: false,
             usage: offload::Usage::default(),
             syn_due: false,
             syn_sent_at: Instant::ZERO,

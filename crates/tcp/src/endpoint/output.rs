@@ -265,6 +265,9 @@ impl Endpoint {
     /// New data is in flight.
     pub(super) fn push_sent(&mut self, start: u64, stop: u64, now: Instant) {
         if self.recovery.is_rack() {
+            if self.rack.in_flight() == 0 {
+                self.cc.on_transmit_start(now, now.since(self.last_sent));
+            }
             self.rack.sent(now, self.delivered);
         }
         self.flight.push(start, stop, now);
