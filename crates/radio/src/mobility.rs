@@ -102,7 +102,7 @@ mod tests {
         }
         for t in [0.1, 3.3, 6.1, 8.8] {
             let (a, b) = (m.place(START, t), m.place(START, t + 0.001));
-            let way = ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+            let way = ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt();
             assert!((way - 0.01).abs() < 1e-9);
         }
         let nowhere = Mobility::BackAndForth { speed: Speed(10.0), to: [Metres(10.0), Metres(20.0)] };
