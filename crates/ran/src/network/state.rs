@@ -65,7 +65,7 @@ impl Ue {
             active: [false; 2],
             full_buffer: config.full_buffer,
             downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
-            uplink: UeUplink::new(&cell.uplink, id, seed),
+            uplink: UeUplink::new(&cell.uplink, &config.radio, id, seed),
             rrc: Connection::new(
                 cell.rrc.start == InitialState::Connected,
                 cell.rrc.start != InitialState::Attach,

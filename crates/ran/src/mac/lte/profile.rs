@@ -63,6 +63,7 @@ pub const NS3_UPLINK: &[ProfileValue] = &[
     ProfileValue { key: "request_blocks", value: "3", source: "as any allocation" },
     ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
     ProfileValue { key: "amc.piro.ber", value: "5e-5", source: "LteAmc, the uplink's SINR through Piro's formula" },
+    ProfileValue { key: "power_aware", value: "false", source: "one MCS from the SRS, however many blocks" },
     ProfileValue { key: "srs_period", value: "1 ms", source: "every SRS of the reference scenarios is fresh" },
     ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
     ProfileValue { key: "sr.period", value: "1 ms", source: "no SR: reports arrive by an ideal channel" },
@@ -78,6 +79,8 @@ pub const SIMULTE_UPLINK: &[ProfileValue] = &[
     ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
     ProfileValue { key: "stealing", value: "false", source: "a switch there as here" },
     ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
+    ProfileValue { key: "power_control.enabled", value: "false", source: "UEs send with their full power" },
+    ProfileValue { key: "power_aware", value: "false", source: "one CQI, however many blocks" },
     ProfileValue { key: "bsr.retx_timer", value: "40 ms", source: "retxBsrTimer 40" },
     ProfileValue { key: "timing.grant", value: "2", source: "grant at t + 9, data at t + 11" },
 ];
@@ -114,6 +117,7 @@ impl CellProfile {
                 (c.min_blocks, c.request_blocks, c.pucch_blocks) = (3, 3, 0);
                 c.amc = AmcConfig::Piro(PiroConfig::default());
                 c.srs_period = Duration::from_millis(1);
+                c.power_aware = false;
                 c.outer_loop.enabled = false;
                 c.sr.period = Duration::from_millis(1);
                 c.bsr.periodic_timer = OrInfinity::Value(Duration::from_millis(1));
@@ -124,6 +128,8 @@ impl CellProfile {
                 c.request = RequestConfig::Rac { answer: 3, timer: 10 };
                 (c.request_blocks, c.pucch_blocks) = (1, 0);
                 c.stealing = false;
+                c.power_aware = false;
+                c.power_control.enabled = false;
                 c.outer_loop.enabled = false;
                 c.bsr.retx_timer = Duration::from_millis(40);
                 c.bsr.any_value = true;

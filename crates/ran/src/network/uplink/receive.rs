@@ -6,7 +6,6 @@ use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Content, Granted};
 use crate::mac::lte::harq::State;
-use crate::mac::lte::phr;
 use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
 
@@ -39,19 +38,21 @@ impl RadioNetwork {
         let u = &mut self.ues[ue].uplink;
         let p = u.harq.get_mut(process);
         u.stats.decoded_bytes += u64::from(p.bytes);
+        let blocks = p.rbs.len();
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         let block = &u.blocks[process];
         let (first, report, content) = (block.first, block.report, block.content);
-        if let Some(level) = block.headroom {
-            u.headroom = Some(phr::headroom(level));
-        }
+        let headroom = block.headroom;
         let (full, known) = (block.full, block.c_rnti);
         if let Some(report) = report {
             u.view.on_report(first, report);
         } else if full && content == Content::New && u.view.waiting() == 0 && !u.view.is_granted_after(first) {
             // A full block that says nothing about what remains: there may be more.
             u.view.request();
+        }
+        if let Some(level) = headroom {
+            self.learn_headroom(ue, level, blocks);
         }
         if content == Content::Msg3 {
             self.msg3_received(Tti::containing(now, TTI), ue, known);

@@ -28,7 +28,7 @@ impl RadioNetwork {
                 Content::Again => self.repeat_block(tti, g),
                 Content::New | Content::ReportOnly | Content::Msg3 => self.send_block(now, tti, cell, g, out),
             }
-            self.ue_transmits(tti, cell, g);
+            self.ue_transmits(tti, g);
         }
         self.cells[cell].uplink.plan.slot(tti).granted = granted;
     }
@@ -99,13 +99,11 @@ impl RadioNetwork {
         let u = &mut self.ues[ue].uplink;
         let reserved = u.bsr.reserve(g.bytes.saturating_sub(controls), need, &before);
         controls += reserved;
-        if let Some(level) = path_loss.and_then(|loss| u.phr.is_due(tti, loss).then_some(loss)) {
-            // Not in the place of the last report or the first data: it can wait for a larger block.
-            if controls + HEADROOM + 8 <= g.bytes {
-                controls += HEADROOM;
-                u.phr.sent(tti, level);
-                block.headroom = Some(self.headroom_level(tti, ue, g));
-            }
+        // Not in the place of the last report or the first data: it can wait for a larger block.
+        if controls + HEADROOM + 8 <= g.bytes && u.phr.is_due(tti, path_loss) {
+            controls += HEADROOM;
+            u.phr.sent(tti, path_loss);
+            block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
         }
         self.block_sdus.clear();
         // Msg3 may be lost to another UE's: data does not risk that.

@@ -1,7 +1,8 @@
 //! What a cell and a UE keep for the uplink.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{Db, Id, Tti, UeId};
+use lasthop_radio::lte::PowerControl;
+use lasthop_units::{Db, Dbm, Id, Tti, UeId};
 
 use super::super::state::draws;
 use crate::mac::lte::bsr::{Report, Reporting};
@@ -14,6 +15,7 @@ use crate::mac::lte::scheduler::{Candidate, Scheduler};
 use crate::mac::lte::sr::{Opportunities, SchedulingRequest};
 use crate::mac::lte::uplink::{BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkQuality};
 use crate::phy::lte::RbSet;
+use crate::phy::lte::propagation::UeRadioConfig;
 
 /// What a UE sends in a TTI of PUSCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +107,8 @@ pub struct CellUplink {
     pub plan: Plan,
     /// Blocks that PUCCH leaves.
     pub band: RbSet,
+    /// [TTI].
+    pub srs_period: u64,
     /// Memory of the scheduler.
     pub candidates: Vec<Candidate>,
     pub weights: Vec<f64>,
@@ -132,6 +136,7 @@ impl CellUplink {
             responder: Responder::default(),
             plan: Plan::new(),
             band: RbSet::range(low, blocks - config.pucch_blocks),
+            srs_period: config.srs_period.as_millis(),
             candidates: Vec::new(),
             weights: Vec::new(),
             order: Vec::new(),
@@ -189,12 +194,17 @@ pub struct UeUplink {
     pub rac_blocked_until: Tti,
     /// When it is woken next.
     pub wake: Option<Tti>,
-    /// Retransmission power offset, closed loop [dB].
-    pub closed_loop: Db,
+    pub power: PowerControl,
+    /// P_CMAX.
+    pub largest_power: Dbm,
+    /// Downlink gain of the serving cell, and the path loss that it is.
+    pub gain: f32,
+    pub loss: Db,
     // The eNB's side.
     pub blocks: [Block; PROCESSES],
     pub view: BufferView,
     pub quality: UplinkQuality,
+    /// Headroom on one resource block.
     pub headroom: Option<Db>,
     /// One draw per transport block.
     pub errors: Draw,
@@ -205,7 +215,7 @@ pub struct UeUplink {
 
 impl UeUplink {
     /// The uplink of UE `ue` under `config`.
-    pub fn new(config: &UplinkConfig, ue: UeId, seed: u64) -> UeUplink {
+    pub fn new(config: &UplinkConfig, radio: &UeRadioConfig, ue: UeId, seed: u64) -> UeUplink {
         let i = ue.index();
         let index = Opportunities::index_of(config.sr.period.as_millis(), i);
         let opportunities = match config.request {
@@ -223,7 +233,10 @@ impl UeUplink {
             granted_until: None,
             rac_blocked_until: Tti(0),
             wake: None,
-            closed_loop: Db(0.0),
+            power: PowerControl::default(),
+            largest_power: radio.power,
+            gain: 0.0,
+            loss: Db(0.0),
             blocks: std::array::from_fn(|_| Block::new()),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),

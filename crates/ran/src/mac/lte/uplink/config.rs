@@ -1,5 +1,6 @@
 //! The uplink of a cell.
 
+use lasthop_radio::lte::PowerControlConfig;
 use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,11 @@ pub struct UplinkConfig {
     pub harq: HarqConfig,
     /// Transport blocks may fail.
     pub data_errors: bool,
+    /// How loud UEs are.
+    pub power_control: PowerControlConfig,
+    /// The eNB reckons with the power that a UE has for each of more or fewer blocks; otherwise an MCS is the same for any
+    /// number of blocks (ns-3).
+    pub power_aware: bool,
     /// Largest MCS: 28, or 20 for UEs without 64QAM in the uplink (categories 1 to 4).
     pub max_mcs: u8,
     /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1 ms as simulators have.
@@ -106,6 +112,8 @@ impl Default for UplinkConfig {
             amc: AmcConfig::default(),
             harq: HarqConfig::default(),
             data_errors: true,
+            power_control: PowerControlConfig::default(),
+            power_aware: true,
             max_mcs: 28,
             srs_period: Duration::from_millis(10),
             outer_loop: OuterLoopConfig::default(),
@@ -138,6 +146,17 @@ impl UplinkConfig {
         check(self.window >= 1.0, "window", "at least 1 TTI")?;
         check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
         check(self.max_mcs <= 28, "max_mcs", "0 to 28 (29 to 31 are for retransmissions)")?;
+        check(
+            [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0].contains(&self.power_control.alpha),
+            "power_control.alpha",
+            "0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 or 1 (TS 36.331)",
+        )?;
+        check(
+            (-126.0..=24.0).contains(&self.power_control.p0.0),
+            "power_control.p0",
+            "-126 to 24 dBm (TS 36.331, p0-NominalPUSCH)",
+        )?;
+        check(self.power_control.srs_offset <= 15, "power_control.srs_offset", "0 to 15")?;
         let ms = Duration::from_millis;
         check(
             [1, 2, 5, 10, 20, 40, 80, 160, 320].iter().any(|p| ms(*p) == self.srs_period),
