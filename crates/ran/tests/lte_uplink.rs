@@ -5,3 +5,5 @@
 mod cell;
 #[path = "lte/uplink_rates.rs"]
 mod uplink_rates;
+#[path = "lte/uplink_power.rs"]
+mod uplink_power;

@@ -74,6 +74,17 @@ impl RadioNetwork {
         }
     }
 
+    /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last TTI that has happened; empty
+    /// if it did not send.
+    pub fn uplink_sinr(&mut self, tti: Tti, ue: UeId) -> &[f32] {
+        let cell = self.ues[ue].serving;
+        let rbs = self.cells[cell].uplink.plan.granted(tti).iter().find(|g| g.ue == ue).map(|g| g.rbs);
+        match rbs {
+            Some(rbs) => self.air.uplink(tti, cell, ue, rbs),
+            None => &[],
+        }
+    }
+
     /// A UE puts its block on the air.
     pub(in crate::network) fn ue_transmits(&mut self, tti: Tti, granted: &Granted) {
         let power = self.pusch_power(tti, granted.ue, granted.rbs.len());
