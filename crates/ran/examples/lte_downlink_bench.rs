@@ -1,6 +1,6 @@
 //! What a TTI of a cell's downlink costs: `cargo run --release -p lasthop-ran --example lte_downlink_bench [UEs] [seconds]`.
 //!
-//! Saturated UEs below RLC, 20 MHz, proportional fair: scheduling, link adaptation, HARQ and the air, without RLC and TCP.
+//! Saturated UEs below RLC, 20 MHz, proportional fair, EVA at 60 km/h: scheduling, link adaptation, HARQ and the air, without RLC and TCP.
 
 use std::time::Instant as Clock;
 
@@ -14,10 +14,13 @@ fn main() {
     let seconds = args.next().unwrap_or(20);
     for ues in only.map_or(vec![1, 10, 50], |n| vec![n]) {
         let mut config = NetworkConfig::default();
+        config.radio.fading = lasthop_radio::FadingProfile::Eva;
         let serving = config.cells.push(CellConfig::default());
         for i in 0..ues {
             let mut ue = UeConfig::served_by(serving);
             ue.radio.position = [Metres(300.0 + 10.0 * i as f64), Metres(0.0), Metres(1.5)];
+            ue.radio.speed = lasthop_units::Speed(60.0 / 3.6);
+            ue.radio.position[0].0 *= 10.0;
             ue.full_buffer = [true, false];
             config.ues.push(ue);
         }

@@ -9,7 +9,7 @@ use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::DownlinkConfig;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearerConfig;
-use crate::phy::lte::propagation::{CellRadioConfig, UeRadioConfig};
+use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct NetworkConfig {
     pub ues: IndexVec<UeId, UeConfig>,
     /// The data radio bearers; a bearer's id is its place here.
     pub bearers: Vec<DrbConfig>,
+    /// What all radio links share.
+    pub radio: RadioConfig,
 }
 
 /// A cell: one eNB's sector on one pair of carriers.

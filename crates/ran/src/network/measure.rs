@@ -3,15 +3,16 @@
 //! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
 
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
-use lasthop_units::{CellId, Hertz, Tti, UeId};
+use lasthop_units::{CellId, Tti, UeId};
 
 use super::{NetworkConfig, RadioNetwork};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::air::{Air, CellAir, UeAir};
+use crate::phy::lte::fading::FastFading;
 use crate::phy::lte::propagation::FreeSpace;
 
 /// The air of `config`.
-pub(super) fn air(config: &NetworkConfig) -> Air {
+pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let cells: Vec<CellAir> = config
         .cells
         .iter()
@@ -26,14 +27,17 @@ pub(super) fn air(config: &NetworkConfig) -> Air {
         .iter()
         .map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: u.radio.pinned_sinr })
         .collect();
+    let frequencies = [config.radio.downlink, config.radio.uplink];
     let large = FreeSpace {
-        frequencies: [Hertz(2120e6), Hertz(1930e6)],
+        frequencies,
         cells: config.cells.iter().map(|c| c.radio.position.map(|m| m.0)).collect(),
         ues: config.ues.iter().map(|u| u.radio.position.map(|m| m.0)).collect(),
     };
     let looks_back =
         config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
-    Air::new(&cells, &ues, Box::new(large), None, looks_back)
+    let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(|u| u.radio.speed));
+    let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
+    Air::new(&cells, &ues, Box::new(large), fading, looks_back)
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.

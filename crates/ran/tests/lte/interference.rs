@@ -103,7 +103,11 @@ fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
         for cell in config.cells.iter_mut() {
             cell.downlink.cqi.interference = CqiInterference::Data;
         }
-        for (ue, p_a) in config.ues.iter_mut().zip([own, other]) {
+        // Another UE 50 m from the other cell: that cell sends even where its UE in the middle is out of range.
+        let mut near = config.ues.iter().last().unwrap().clone();
+        near.radio.position[0] = Metres(1050.0);
+        config.ues.push(near);
+        for (ue, p_a) in config.ues.iter_mut().zip([own, other, other]) {
             ue.radio.p_a = Db(p_a);
         }
         assert_eq!(mcs(&config), expected, "P_A {own} and {other} dB");

@@ -9,6 +9,7 @@ use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
 use super::RbSet;
+use super::fading::FastFading;
 use crate::sdu::Direction;
 
 /// Width of a resource block.
@@ -50,12 +51,6 @@ pub struct Gains {
 pub trait LargeScale: std::fmt::Debug + Send {
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they may differ (`None`: they never will).
     fn gains(&self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>);
-}
-
-/// Fast fading of one link behind one question.
-pub trait SmallScale: std::fmt::Debug + Send {
-    /// Linear power gains by resource block of the link between `cell` and `ue` in `tti`, mean 1.
-    fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, gains: &mut [f32]);
 }
 
 /// A link's large-scale gain and until when it holds.
@@ -123,7 +118,7 @@ pub struct Air {
     /// By UE, then cell.
     links: Vec<Link>,
     large: Box<dyn LargeScale>,
-    small: Option<Box<dyn SmallScale>>,
+    fading: Option<FastFading>,
     /// UEs that transmit in the newest uplink TTI.
     uplink: (Tti, Vec<UeId>),
     interference: Vec<f32>,
@@ -136,7 +131,7 @@ impl Air {
         cells: &[CellAir],
         ues: &[UeAir],
         large: Box<dyn LargeScale>,
-        small: Option<Box<dyn SmallScale>>,
+        fading: Option<FastFading>,
         looks_back: bool,
     ) -> Air {
         let most = cells.iter().map(|c| c.blocks).max().unwrap_or(0);
@@ -152,7 +147,7 @@ impl Air {
             pinned: u.pinned_sinr.map(|db| lasthop_radio::linear(db) as f32),
             sent: Emission::new(most),
             faded: [None; 2],
-            fading: [(); 2].map(|()| vec![1.0; if small.is_some() { most as usize } else { 0 }].into()),
+            fading: [(); 2].map(|()| vec![1.0; if fading.is_some() { most as usize } else { 0 }].into()),
         };
         let unknown = Link { gains: Gains::default(), until: 0 };
         Air {
@@ -160,7 +155,7 @@ impl Air {
             ues: ues.iter().map(ue).collect(),
             cells: cells.iter().map(cell).collect(),
             large,
-            small,
+            fading,
             uplink: (Tti(u64::MAX), Vec::new()),
             interference: vec![0.0; most as usize],
             row: Vec::with_capacity(most as usize),
@@ -279,12 +274,12 @@ impl Air {
     /// Brings the fading of the link between `cell` and `ue` to `tti`.
     #[inline]
     fn fade(&mut self, direction: Direction, tti: Tti, cell: CellId, ue: UeId) {
-        let Some(small) = &mut self.small else { return };
+        let Some(fading) = &mut self.fading else { return };
         let u = &mut self.ues[ue];
         let i = direction.index();
         if u.faded[i] != Some((cell, tti)) {
             let blocks = self.cells[cell].blocks as usize;
-            small.row(direction, cell, ue, tti, &mut u.fading[i][..blocks]);
+            fading.row(direction, cell, ue, tti, &mut u.fading[i][..blocks]);
             u.faded[i] = Some((cell, tti));
         }
     }

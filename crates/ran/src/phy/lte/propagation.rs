@@ -3,11 +3,31 @@
 use std::f64::consts::PI;
 
 use lasthop_engine::math::log10;
-use lasthop_units::{CellId, Db, Dbm, Hertz, IndexVec, Metres, Tti, UeId};
+use lasthop_radio::FadingProfile;
+use lasthop_units::{CellId, Db, Dbm, Hertz, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::air::{Gains, LargeScale};
+
+/// What all links share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RadioConfig {
+    /// Carrier frequency of the downlink.
+    pub downlink: Hertz,
+    /// Carrier frequency of the uplink.
+    pub uplink: Hertz,
+    /// Fast fading of every link.
+    pub fading: FadingProfile,
+}
+
+impl Default for RadioConfig {
+    fn default() -> Self {
+        // EARFCN 100 and 18100 (TS 36.101 clause 5.7.3).
+        RadioConfig { downlink: Hertz(2120e6), uplink: Hertz(1930e6), fading: FadingProfile::None }
+    }
+}
 
 /// The radio of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +62,8 @@ pub struct UeRadioConfig {
     pub power: Dbm,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
+    /// How fast it moves, or things around it do, as far as fading is concerned.
+    pub speed: Speed,
     /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS 36.213 clause 5.2: -6,
     /// -4.77, -3, -1.77, 0, 1, 2 or 3 dB).
     pub p_a: Db,
@@ -56,6 +78,7 @@ impl Default for UeRadioConfig {
             position: [Metres(100.0), Metres(0.0), Metres(1.5)],
             power: Dbm(23.0),
             noise_figure: Db(9.0),
+            speed: Speed(0.0),
             p_a: Db(0.0),
             pinned_sinr: None,
         }
