@@ -503,11 +503,20 @@ impl RadioNetwork {
             self.work.row.extend(row.iter().map(|s| s * gain));
             mean_mi(modulation, &self.work.row)
         };
+        let snr_db = sinr_db_of_mi(modulation, mi);
         d.stats.sinr_count += 1;
-        d.stats.sinr_db_sum += sinr_db_of_mi(modulation, mi);
+        d.stats.sinr_db_sum += snr_db;
+        if !errors {
+            return true;
+        }
         let Some(p) = d.process(t.process) else { return false };
+        // A block that is decoded at once needs no soft buffer.
+        let first = p.soft.transmissions() == 0;
+        if first && p.luck >= block.error_at(snr_db) {
+            return true;
+        }
         p.soft.add(&block, mi);
-        !errors || p.luck >= block.combined_error(&p.soft)
+        !first && p.luck >= block.combined_error(&p.soft)
     }
 
     /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.

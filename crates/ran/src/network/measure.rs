@@ -2,7 +2,7 @@
 //!
 //! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
 
-use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
+use lasthop_radio::lte::{Modulation, control_error, mean_mi, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
 use super::{NetworkConfig, RadioNetwork};
@@ -42,6 +42,9 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
+/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the SINR need not be worked
+/// out.
+const CONTROL_SAFE: f32 = 0.5;
 
 impl RadioNetwork {
     /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
@@ -92,9 +95,21 @@ impl RadioNetwork {
     /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
     /// other cell interferes.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        let row = self.air.reference(tti, cell, ue, false);
-        let mi = mean_mi_of(Modulation::Qpsk, row, (0..row.len()).step_by(CONTROL_STEP));
+        let mi = mean_mi(Modulation::Qpsk, self.air.control(tti, cell, ue, CONTROL_STEP));
+        if mi > CONTROL_SAFE {
+            return false;
+        }
         let p = control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
         p > 0.0 && self.ues[ue].downlink.control_errors.happens(tti.0, p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_control_channels_are_safe_their_error_is_none() {
+        assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
     }
 }

@@ -217,17 +217,13 @@ impl Air {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(blocks, pinned);
         }
-        let gain = self.gains(tti, cell, ue).downlink;
         self.fade(Direction::Downlink, tti, cell, ue);
-        if data {
-            self.gather_downlink(tti, cell, ue, RbSet::range(0, blocks));
-        } else {
-            let mut sum = self.ues[ue].noise;
-            for other in self.cells.ids().filter(|o| *o != cell) {
-                sum += self.cells[other].block_power * self.gains(tti, other, ue).downlink;
-            }
-            self.interference.fill(sum);
+        if !data {
+            let flat = self.full_load(tti, cell, ue);
+            return self.faded(cell, ue, flat, 1);
         }
+        let gain = self.gains(tti, cell, ue).downlink;
+        self.gather_downlink(tti, cell, ue, RbSet::range(0, blocks));
         let Air { cells, ues, interference, row, .. } = self;
         let received = cells[cell].block_power * gain;
         let fading = &ues[ue].fading[Direction::Downlink.index()];
@@ -235,6 +231,38 @@ impl Air {
         match fading.is_empty() {
             true => row.extend(interference[..blocks as usize].iter().map(|i| received / i)),
             false => row.extend(interference[..blocks as usize].iter().zip(fading).map(|(i, f)| received * f / i)),
+        }
+        row
+    }
+
+    /// Linear SINR of the control channels of `cell` at `ue` in `tti` on every `step`-th block, all other cells at full
+    /// power: control channels never fall silent.
+    pub fn control(&mut self, tti: Tti, cell: CellId, ue: UeId, step: usize) -> &[f32] {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return self.flat(1, pinned);
+        }
+        self.fade(Direction::Downlink, tti, cell, ue);
+        let flat = self.full_load(tti, cell, ue);
+        self.faded(cell, ue, flat, step)
+    }
+
+    /// SINR without fading when every cell sends at full power.
+    fn full_load(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        let mut sum = self.ues[ue].noise;
+        for other in (0..self.cells.len()).map(CellId::from_index).filter(|o| *o != cell) {
+            sum += self.cells[other].block_power * self.gains(tti, other, ue).downlink;
+        }
+        self.cells[cell].block_power * self.gains(tti, cell, ue).downlink / sum
+    }
+
+    /// `flat` with the fading of every `step`-th block.
+    fn faded(&mut self, cell: CellId, ue: UeId, flat: f32, step: usize) -> &[f32] {
+        let blocks = self.cells[cell].blocks as usize;
+        let Air { ues, row, .. } = self;
+        row.clear();
+        match ues[ue].fading[Direction::Downlink.index()].get(..blocks) {
+            Some(fading) => row.extend(fading.iter().step_by(step).map(|f| flat * f)),
+            None => row.resize(blocks.div_ceil(step), flat),
         }
         row
     }
