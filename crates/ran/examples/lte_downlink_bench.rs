@@ -22,7 +22,7 @@ fn main() {
         for i in 0..ues {
             let mut ue = UeConfig::served_by(serving);
             ue.radio.position = [Metres(300.0 + 10.0 * i as f64), Metres(0.0), Metres(1.5)];
-            ue.radio.speed = lasthop_units::Speed(60.0 / 3.6);
+            ue.radio.speed = Some(lasthop_units::Speed(60.0 / 3.6));
             ue.radio.position[0].0 *= 10.0;
             ue.full_buffer = [true, false];
             config.ues.push(ue);
@@ -40,6 +40,10 @@ fn main() {
             (0..ues as usize).map(|u| f(network.downlink_stats(UeId::from_index(u)))).sum()
         };
         let rate = all(&|s| s.decoded_bytes) as f64 * 8.0 / (seconds as f64 * 1e6);
-        println!("{ues:3} UEs: {us:6.2} us a TTI, {rate:6.2} Mbit/s, {} of {} blocks sent again", all(&|s| s.retransmissions), all(&|s| s.blocks));
+        println!(
+            "{ues:3} UEs: {us:6.2} us a TTI, {rate:6.2} Mbit/s, {} of {} blocks sent again",
+            all(&|s| s.retransmissions),
+            all(&|s| s.blocks)
+        );
     }
 }

@@ -9,7 +9,7 @@ use super::{NetworkConfig, RadioNetwork};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::air::{Air, CellAir, UeAir};
 use crate::phy::lte::fading::FastFading;
-use crate::phy::lte::propagation::FreeSpace;
+use crate::phy::lte::propagation::Propagation;
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -28,16 +28,17 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
         .map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: u.radio.pinned_sinr })
         .collect();
     let frequencies = [config.radio.downlink, config.radio.uplink];
-    let large = FreeSpace {
-        frequencies,
-        cells: config.cells.iter().map(|c| c.radio.position.map(|m| m.0)).collect(),
-        ues: config.ues.iter().map(|u| u.radio.position.map(|m| m.0)).collect(),
-    };
-    let looks_back =
-        config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
-    let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(|u| u.radio.speed));
+    let propagation = Propagation::new(
+        &config.radio,
+        config.cells.iter().map(|c| &c.radio),
+        config.ues.iter().map(|u| &u.radio),
+        seed,
+    );
+    let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
+    let (blocks, speeds) =
+        (cells.iter().map(|c| c.blocks), config.ues.iter().map(|u| u.radio.fading_speed()));
     let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
-    Air::new(&cells, &ues, Box::new(large), fading, looks_back)
+    Air::new(&cells, &ues, propagation, fading, looks_back)
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.

@@ -64,7 +64,10 @@ fn two_cells_choose_the_mcs_of_the_reference() {
             let mean = s.sinr_db_sum / s.sinr_count as f64;
             // Beyond 42 dB the mutual information is 1 and has no inverse.
             let expected = (10.0 * f64::log10(sinr)).min(42.0);
-            assert!(expected > 20.0 || (mean - expected).abs() < 0.01, "{d1} {d2}: {mean} dB, expected {expected}");
+            assert!(
+                expected > 20.0 || (mean - expected).abs() < 0.01,
+                "{d1} {d2}: {mean} dB, expected {expected}"
+            );
         }
     }
 }

@@ -83,7 +83,11 @@ impl CqiConfig {
             "interference",
             "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are forgotten",
         )?;
-        check(self.average > 0.0 && self.average <= 1.0, "average", "above 0 to 1 (1: only the newest report)")?;
+        check(
+            self.average > 0.0 && self.average <= 1.0,
+            "average",
+            "above 0 to 1 (1: only the newest report)",
+        )?;
         Ok(Vec::new())
     }
 
@@ -426,7 +430,11 @@ mod tests {
                 let mut quality = Quality::new(None);
                 quality.learn(Tti(0), &report, &a, &config);
                 assert_eq!(a.mcs(&mut quality, &band, 1), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
-                assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
+                assert_eq!(
+                    a.mcs(&mut quality, &band, band.all()),
+                    Some(Mcs::new(mcs)),
+                    "{rule:?} {snr_db} dB"
+                );
             }
         }
     }
@@ -455,12 +463,16 @@ mod tests {
         let exact = CqiConfig { differential: false, ..CqiConfig::default() };
         let mut quality = Quality::new(None);
         quality.learn(Tti(0), &a.measure(&sinr, &exact), &a, &exact);
-        let (good, bad) = (a.mcs(&mut quality, &band, 1).unwrap(), a.mcs(&mut quality, &band, 1 << 11).unwrap());
+        let (good, bad) =
+            (a.mcs(&mut quality, &band, 1).unwrap(), a.mcs(&mut quality, &band, 1 << 11).unwrap());
         assert!(good > bad);
         assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
         let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
         assert!(bad < between && between < good);
-        assert_eq!([differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)], [7, 6, 4, 5]);
+        assert_eq!(
+            [differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)],
+            [7, 6, 4, 5]
+        );
         assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
     }
 

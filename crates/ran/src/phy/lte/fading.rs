@@ -88,7 +88,10 @@ mod tests {
         assert_eq!(a, b);
         many.row(Direction::Uplink, cell, ue, Tti(1000), &mut b);
         assert_ne!(a, b);
-        assert!(FastFading::new(FadingProfile::None, [25].into_iter(), [].into_iter(), [Hertz(1.0); 2], 0).is_none());
+        assert!(
+            FastFading::new(FadingProfile::None, [25].into_iter(), [].into_iter(), [Hertz(1.0); 2], 0)
+                .is_none()
+        );
     }
 
     /// Rayleigh: power is exponential with mean 1, so it is below 0.1 in 1 - e^-0.1 = 9.5 % of places and times. 40 links at
@@ -101,7 +104,13 @@ mod tests {
         let (mut deep, mut sum, mut n) = (0, 0.0, 0);
         for ue in 0..40 {
             for t in 0..1000 {
-                all.row(Direction::Downlink, CellId::from_index(0), UeId::from_index(ue), Tti(25 * t), &mut row);
+                all.row(
+                    Direction::Downlink,
+                    CellId::from_index(0),
+                    UeId::from_index(ue),
+                    Tti(25 * t),
+                    &mut row,
+                );
                 deep += usize::from(row[12] < 0.1);
                 sum += f64::from(row[12]);
                 n += 1;
