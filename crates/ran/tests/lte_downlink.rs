@@ -5,7 +5,7 @@ mod cell;
 
 #[path = "lte/errors.rs"]
 mod errors;
-#[path = "lte/schedulers.rs"]
-mod schedulers;
 #[path = "lte/interference.rs"]
 mod interference;
+#[path = "lte/schedulers.rs"]
+mod schedulers;

@@ -11,7 +11,7 @@ use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
-use crate::phy::lte::propagation::{CellRadioConfig, UeRadioConfig};
+use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
 use crate::rrc::RrcConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
@@ -23,6 +23,8 @@ pub struct NetworkConfig {
     pub ues: IndexVec<UeId, UeConfig>,
     /// The data radio bearers; a bearer's id is its place here.
     pub bearers: Vec<DrbConfig>,
+    /// What all radio links share.
+    pub radio: RadioConfig,
 }
 
 /// A cell: one eNB's sector on one pair of carriers.

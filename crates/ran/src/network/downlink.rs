@@ -50,13 +50,7 @@ const HEADERS_PER_PACKET: u64 = 2;
 
 impl RadioNetwork {
     /// The UE has decoded a transport block, or failed to: what was decoded goes up to RLC.
-    pub(super) fn downlink_decoded(
-        &mut self,
-        now: Instant,
-        ue: UeId,
-        process: u8,
-        out: &mut NetworkOutput,
-    ) {
+    pub(super) fn downlink_decoded(&mut self, now: Instant, ue: UeId, process: u8, out: &mut NetworkOutput) {
         let decode = self.cells[self.ues[ue].serving].config.timing.decode;
         let Some(p) = self.ues[ue].downlink.process(process) else { return };
         // A MAC reset may have given the process to another block since.
@@ -77,13 +71,7 @@ impl RadioNetwork {
     }
 
     /// HARQ feedback reaches the eNB, or its absence is noticed.
-    pub(super) fn downlink_feedback(
-        &mut self,
-        now: Instant,
-        ue: UeId,
-        process: u8,
-        out: &mut NetworkOutput,
-    ) {
+    pub(super) fn downlink_feedback(&mut self, now: Instant, ue: UeId, process: u8, out: &mut NetworkOutput) {
         let config = &self.cells[self.ues[ue].serving].config;
         let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
         let d = &mut self.ues[ue].downlink;
@@ -452,7 +440,8 @@ impl RadioNetwork {
                     self.ues[t.ue].downlink.process(before).is_some_and(|p| p.missed)
                 }
                 false => {
-                    self.cells[t.cell].config.downlink.control_errors && self.misses_control(tti, t.cell, t.ue)
+                    self.cells[t.cell].config.downlink.control_errors
+                        && self.misses_control(tti, t.cell, t.ue)
                 }
             };
             let decoded = if missed { self.miss(t) } else { self.receive(tti, t) };
@@ -503,11 +492,20 @@ impl RadioNetwork {
             self.work.row.extend(row.iter().map(|s| s * gain));
             mean_mi(modulation, &self.work.row)
         };
+        let snr_db = sinr_db_of_mi(modulation, mi);
         d.stats.sinr_count += 1;
-        d.stats.sinr_db_sum += sinr_db_of_mi(modulation, mi);
+        d.stats.sinr_db_sum += snr_db;
+        if !errors {
+            return true;
+        }
         let Some(p) = d.process(t.process) else { return false };
+        // A block that is decoded at once needs no soft buffer.
+        let first = p.soft.transmissions() == 0;
+        if first && p.luck >= block.error_at(snr_db) {
+            return true;
+        }
         p.soft.add(&block, mi);
-        !errors || p.luck >= block.combined_error(&p.soft)
+        !first && p.luck >= block.combined_error(&p.soft)
     }
 
     /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
@@ -535,7 +533,9 @@ impl RadioNetwork {
             let table = self.cells[cell].downlink.adaptation.mcs_table();
             let most = self.cells[cell].config.downlink.harq.transmissions;
             let bearers = &self.bearers;
-            let Some(p) = self.ues[t.ue].downlink.process(t.process) else { panic!("a process that is not there") };
+            let Some(p) = self.ues[t.ue].downlink.process(t.process) else {
+                panic!("a process that is not there")
+            };
             assert!(p.rbs.without(carrier).is_empty() && !p.rbs.is_empty(), "{tti:?}: outside the carrier");
             assert!(second || used.and(p.rbs).is_empty(), "{tti:?}: a resource block twice");
             used |= p.rbs;
@@ -569,7 +569,8 @@ fn enough(band: &Band, free: Groups, blocks: u32) -> Option<Groups> {
 /// Takes their weight from all but the `limit` candidates with the highest metric.
 fn keep_best(limit: usize, domain: Domain, candidates: &[Candidate], weights: &mut [f64]) {
     let aware = matches!(domain, Domain::Frequency { channel_aware: true, .. });
-    let metric = |i: usize, weights: &[f64]| weights[i] * if aware { candidates[i].wideband_rate } else { 1.0 };
+    let metric =
+        |i: usize, weights: &[f64]| weights[i] * if aware { candidates[i].wideband_rate } else { 1.0 };
     let mut positive = weights.iter().filter(|w| **w > 0.0).count();
     while positive > limit {
         let live = (0..weights.len()).filter(|i| weights[*i] > 0.0);

@@ -2,16 +2,17 @@
 //!
 //! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
 
-use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
-use lasthop_units::{CellId, Hertz, Tti, UeId};
+use lasthop_radio::lte::{Modulation, control_error, mean_mi, sinr_db_of_mi};
+use lasthop_units::{CellId, Tti, UeId};
 
 use super::{NetworkConfig, RadioNetwork};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::air::{Air, CellAir, UeAir};
-use crate::phy::lte::propagation::FreeSpace;
+use crate::phy::lte::fading::FastFading;
+use crate::phy::lte::propagation::Propagation;
 
 /// The air of `config`.
-pub(super) fn air(config: &NetworkConfig) -> Air {
+pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let cells: Vec<CellAir> = config
         .cells
         .iter()
@@ -26,18 +27,25 @@ pub(super) fn air(config: &NetworkConfig) -> Air {
         .iter()
         .map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: u.radio.pinned_sinr })
         .collect();
-    let large = FreeSpace {
-        frequencies: [Hertz(2120e6), Hertz(1930e6)],
-        cells: config.cells.iter().map(|c| c.radio.position.map(|m| m.0)).collect(),
-        ues: config.ues.iter().map(|u| u.radio.position.map(|m| m.0)).collect(),
-    };
-    let looks_back =
-        config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
-    Air::new(&cells, &ues, Box::new(large), None, looks_back)
+    let frequencies = [config.radio.downlink, config.radio.uplink];
+    let propagation = Propagation::new(
+        &config.radio,
+        config.cells.iter().map(|c| &c.radio),
+        config.ues.iter().map(|u| &u.radio),
+        seed,
+    );
+    let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
+    let (blocks, speeds) =
+        (cells.iter().map(|c| c.blocks), config.ues.iter().map(|u| u.radio.fading_speed()));
+    let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
+    Air::new(&cells, &ues, propagation, fading, looks_back)
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
+/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the SINR need not be worked
+/// out.
+const CONTROL_SAFE: f32 = 0.5;
 
 impl RadioNetwork {
     /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
@@ -88,9 +96,21 @@ impl RadioNetwork {
     /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
     /// other cell interferes.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        let row = self.air.reference(tti, cell, ue, false);
-        let mi = mean_mi_of(Modulation::Qpsk, row, (0..row.len()).step_by(CONTROL_STEP));
+        let mi = mean_mi(Modulation::Qpsk, self.air.control(tti, cell, ue, CONTROL_STEP));
+        if mi > CONTROL_SAFE {
+            return false;
+        }
         let p = control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
         p > 0.0 && self.ues[ue].downlink.control_errors.happens(tti.0, p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_control_channels_are_safe_their_error_is_none() {
+        assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
     }
 }

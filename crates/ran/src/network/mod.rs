@@ -115,7 +115,7 @@ impl RadioNetwork {
             calendar: Calendar::default(),
             next: Tti(0),
             timers: BinaryHeap::new(),
-            air: measure::air(config),
+            air: measure::air(config, seed),
             on_air: Vec::new(),
             work: downlink::Work::default(),
             preambles: Vec::new(),

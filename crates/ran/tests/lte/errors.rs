@@ -59,8 +59,14 @@ fn data_errors_meet_the_system_points() {
         assert_eq!((s.mcs_sum, s.bytes), (100 * mcs, 100 * bytes), "{sinr_db} dB");
         let at = |offset| share(&pinned(n, sinr_db + offset, 0.03, 1), 20, |s| s.errors);
         let (worse, better) = (at(-0.005), at(above));
-        assert!(worse * 1000.0 >= p * 1000.0 - bound, "{n} UEs, {sinr_db} dB: {better} to {worse}, reference {p}");
-        assert!(better * 1000.0 <= p * 1000.0 + bound, "{n} UEs, {sinr_db} dB: {better} to {worse}, reference {p}");
+        assert!(
+            worse * 1000.0 >= p * 1000.0 - bound,
+            "{n} UEs, {sinr_db} dB: {better} to {worse}, reference {p}"
+        );
+        assert!(
+            better * 1000.0 <= p * 1000.0 + bound,
+            "{n} UEs, {sinr_db} dB: {better} to {worse}, reference {p}"
+        );
     }
 }
 
@@ -69,7 +75,8 @@ fn data_errors_meet_the_system_points() {
 /// Here the distance is one and the power sets the same SINR: N / g = 1 / SINR - (n - 1).
 #[test]
 fn control_errors_meet_the_system_points() {
-    for (cells, sinr_db, p, bound) in [(2, -2.0, 0.007, 9.0), (4, -6.0, 0.206, 40.0), (5, -7.0, 0.343, 47.0)] {
+    for (cells, sinr_db, p, bound) in [(2, -2.0, 0.007, 9.0), (4, -6.0, 0.206, 40.0), (5, -7.0, 0.343, 47.0)]
+    {
         let mut config = friis_cell(&[1000.0]);
         let cell = config.cells.iter_mut().next().unwrap();
         (cell.downlink.control_errors, cell.downlink.harq.transmissions) = (true, 1);
@@ -138,7 +145,9 @@ fn a_block_that_fails_is_sent_again_eight_ttis_later_and_combined() {
 #[test]
 fn transmission_modes_carry_what_the_reference_says() {
     for scheduler in ["round-robin", "proportional-fair"] {
-        for (mode, mcs, bytes, layers) in [(1, 20, 119_100.0, 1), (2, 26, 183_600.0, 1), (3, 18, 2.0 * 96_700.0, 2)] {
+        for (mode, mcs, bytes, layers) in
+            [(1, 20, 119_100.0, 1), (2, 26, 183_600.0, 1), (3, 18, 2.0 * 96_700.0, 2)]
+        {
             let mut config = pinned(1, 18.6, 5e-5, 1);
             for cell in config.cells.iter_mut() {
                 cell.downlink.scheduler = scheduler.parse().unwrap();

@@ -64,7 +64,10 @@ fn two_cells_choose_the_mcs_of_the_reference() {
             let mean = s.sinr_db_sum / s.sinr_count as f64;
             // Beyond 42 dB the mutual information is 1 and has no inverse.
             let expected = (10.0 * f64::log10(sinr)).min(42.0);
-            assert!(expected > 20.0 || (mean - expected).abs() < 0.01, "{d1} {d2}: {mean} dB, expected {expected}");
+            assert!(
+                expected > 20.0 || (mean - expected).abs() < 0.01,
+                "{d1} {d2}: {mean} dB, expected {expected}"
+            );
         }
     }
 }
@@ -103,7 +106,11 @@ fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
         for cell in config.cells.iter_mut() {
             cell.downlink.cqi.interference = CqiInterference::Data;
         }
-        for (ue, p_a) in config.ues.iter_mut().zip([own, other]) {
+        // Another UE 50 m from the other cell: that cell sends even where its UE in the middle is out of range.
+        let mut near = config.ues.iter().last().unwrap().clone();
+        near.radio.position[0] = Metres(1050.0);
+        config.ues.push(near);
+        for (ue, p_a) in config.ues.iter_mut().zip([own, other, other]) {
             ue.radio.p_a = Db(p_a);
         }
         assert_eq!(mcs(&config), expected, "P_A {own} and {other} dB");

@@ -39,10 +39,24 @@ fn all_within(scheduler: &str, n: usize, d: f64, expected: f64) {
 #[test]
 fn one_ue_has_the_whole_cell_whatever_the_scheduler() {
     for (d, mcs, r1) in LADDER {
-        for scheduler in ["round-robin", "proportional-fair", "tdmt", "fdmt", "td-bet", "fd-bet", "tta", "priority-set", "qos-aware"] {
+        for scheduler in [
+            "round-robin",
+            "proportional-fair",
+            "tdmt",
+            "fdmt",
+            "td-bet",
+            "fd-bet",
+            "tta",
+            "priority-set",
+            "qos-aware",
+        ] {
             let config = cell(scheduler, 1, d);
             // Exactly: every TTI the same transport block.
-            assert!((rates(&config)[0] / r1 - 1.0).abs() < 1e-3, "{scheduler} at {d} m: {}", rates(&config)[0]);
+            assert!(
+                (rates(&config)[0] / r1 - 1.0).abs() < 1e-3,
+                "{scheduler} at {d} m: {}",
+                rates(&config)[0]
+            );
             let mut run = Run::new(&config, 1);
             run.until(100);
             let s = run.stats(0);

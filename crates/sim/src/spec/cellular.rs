@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_ran::network::{DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
+use lasthop_ran::network::{DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
 use lasthop_ran::rlc::lte::RlcConfig;
 use lasthop_ran::{ConfigError, Warning};

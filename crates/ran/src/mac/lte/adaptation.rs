@@ -83,7 +83,11 @@ impl CqiConfig {
             "interference",
             "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are forgotten",
         )?;
-        check(self.average > 0.0 && self.average <= 1.0, "average", "above 0 to 1 (1: only the newest report)")?;
+        check(
+            self.average > 0.0 && self.average <= 1.0,
+            "average",
+            "above 0 to 1 (1: only the newest report)",
+        )?;
         Ok(Vec::new())
     }
 
@@ -118,6 +122,9 @@ pub const SUBBANDS_MAX: usize = 28;
 
 /// The MCS that names a size, at most 29.
 const MCS_COUNT: usize = 29;
+
+/// What a level stands for must come out again in spite of rounding [dB].
+const ROUNDING_DB: f32 = 1e-4;
 
 /// In the place of an MCS: nothing can be sent.
 const OUT_OF_RANGE: u8 = u8::MAX;
@@ -188,8 +195,7 @@ impl Adaptation {
 
     /// The largest MCS that level `db` allows; MCS 0 for any level that is in range at all.
     fn mcs_at(&self, db: f32) -> Option<u8> {
-        // What a level stands for must come out again in spite of rounding.
-        let allowed = self.needed_db.partition_point(|needed| *needed <= db + 1e-4);
+        let allowed = self.needed_db.partition_point(|needed| *needed <= db + ROUNDING_DB);
         (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
     }
 
@@ -207,10 +213,20 @@ impl Adaptation {
     fn work_out(&self, quality: &mut Quality) {
         let offset = quality.offset();
         let subbands = self.blocks.div_ceil(self.subband);
+        // How far the offset may move before an MCS changes.
+        let (mut down, mut up) = (f32::INFINITY, f32::INFINITY);
+        let mut mcs_of = |level: f32| {
+            let db = level + offset;
+            let mcs = usize::from(self.mcs_at(db)?);
+            down = down.min(if mcs == 0 { f32::INFINITY } else { db - self.needed_db[mcs] + ROUNDING_DB });
+            up = up.min(self.needed_db.get(mcs + 1).map_or(f32::INFINITY, |n| n - db - ROUNDING_DB));
+            Some(mcs as u8)
+        };
         for (level, mcs) in quality.levels[..subbands].iter().zip(&mut quality.mcs) {
-            *mcs = self.mcs_at(level + offset).unwrap_or(OUT_OF_RANGE);
+            *mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
         }
-        quality.wideband_mcs = self.mcs_at(quality.wideband + offset).unwrap_or(OUT_OF_RANGE);
+        quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
+        quality.holds = (offset - down, offset + up);
         let layers = f32::from(quality.layers);
         let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
         for (g, to) in quality.rates[..self.blocks.div_ceil(self.group)].iter_mut().enumerate() {
@@ -307,6 +323,8 @@ pub struct Quality {
     layers: u8,
     /// Levels or offset have changed since what follows was worked out.
     stale: bool,
+    /// Offsets between which what follows stays as it is [dB].
+    holds: (f32, f32),
     /// MCS by sub-band and of the carrier.
     mcs: [u8; SUBBANDS_MAX],
     wideband_mcs: u8,
@@ -326,6 +344,7 @@ impl Quality {
             olla: olla.map(Olla::new),
             layers: 1,
             stale: true,
+            holds: (0.0, 0.0),
             mcs: [OUT_OF_RANGE; SUBBANDS_MAX],
             wideband_mcs: OUT_OF_RANGE,
             rates: [0.0; SUBBANDS_MAX],
@@ -374,7 +393,8 @@ impl Quality {
     pub fn first_transmission(&mut self, acknowledged: bool) {
         if let Some(olla) = &mut self.olla {
             olla.first_transmission(acknowledged);
-            self.stale = true;
+            let offset = self.offset();
+            self.stale |= offset < self.holds.0 || offset >= self.holds.1;
         }
     }
 
@@ -410,7 +430,11 @@ mod tests {
                 let mut quality = Quality::new(None);
                 quality.learn(Tti(0), &report, &a, &config);
                 assert_eq!(a.mcs(&mut quality, &band, 1), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
-                assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
+                assert_eq!(
+                    a.mcs(&mut quality, &band, band.all()),
+                    Some(Mcs::new(mcs)),
+                    "{rule:?} {snr_db} dB"
+                );
             }
         }
     }
@@ -439,12 +463,16 @@ mod tests {
         let exact = CqiConfig { differential: false, ..CqiConfig::default() };
         let mut quality = Quality::new(None);
         quality.learn(Tti(0), &a.measure(&sinr, &exact), &a, &exact);
-        let (good, bad) = (a.mcs(&mut quality, &band, 1).unwrap(), a.mcs(&mut quality, &band, 1 << 11).unwrap());
+        let (good, bad) =
+            (a.mcs(&mut quality, &band, 1).unwrap(), a.mcs(&mut quality, &band, 1 << 11).unwrap());
         assert!(good > bad);
         assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
         let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
         assert!(bad < between && between < good);
-        assert_eq!([differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)], [7, 6, 4, 5]);
+        assert_eq!(
+            [differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)],
+            [7, 6, 4, 5]
+        );
         assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
     }
 

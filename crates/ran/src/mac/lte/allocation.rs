@@ -173,7 +173,9 @@ impl Table<'_> {
         let mut winners = [NOBODY; GROUPS_MAX];
         let mut stale = true;
         for g in bits(free) {
-            if std::mem::take(&mut stale) || winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
+            if std::mem::take(&mut stale)
+                || winners[g as usize] != NOBODY && !live.contains(&winners[g as usize])
+            {
                 winners = self.winners(channel_aware, live);
             }
             let i = winners[g as usize];
@@ -351,7 +353,8 @@ mod tests {
         for n in [1, 3, 6, 9, 12, 15usize] {
             let needs = vec![need(1.0, FULL); n];
             let rates = vec![10.0; n * 12];
-            let exact: Vec<_> = run(&band, Domain::Equal, true, &needs, &rates).iter().map(|g| g.count_ones()).collect();
+            let exact: Vec<_> =
+                run(&band, Domain::Equal, true, &needs, &rates).iter().map(|g| g.count_ones()).collect();
             assert_eq!(exact.iter().filter(|c| **c == (12 / n as u32).max(1)).count(), n.min(12));
             let ours = run(&band, Domain::Equal, false, &needs, &rates);
             assert_eq!(ours.iter().map(|g| g.count_ones()).sum::<u32>(), 12);
@@ -386,7 +389,9 @@ mod tests {
     #[test]
     fn a_weight_of_zero_gets_nothing() {
         let band = Band::new(8, 2, false);
-        for domain in [Domain::Time, Domain::Equal, Domain::Frequency { channel_aware: false, counts_given: false }] {
+        for domain in
+            [Domain::Time, Domain::Equal, Domain::Frequency { channel_aware: false, counts_given: false }]
+        {
             let given = run(&band, domain, false, &[need(0.0, FULL), need(1.0, 1.0)], &[5.0; 8]);
             assert_eq!((given[0], given[1].count_ones()), (0, 1), "{domain:?}");
         }

@@ -489,6 +489,9 @@ mod tests {
         assert_eq!(wrong(|c| c.harq.transmissions = 0), "harq.transmissions");
         assert_eq!(wrong(|c| c.cqi.period = 0), "cqi.period");
         assert_eq!(wrong(|c| c.amc = AmcConfig::Piro(PiroConfig { ber: 0.5 })), "amc.ber");
-        assert_eq!(wrong(|c| c.drx = Some(DrxConfig { on_duration: 0, ..DrxConfig::default() })), "drx.on_duration");
+        assert_eq!(
+            wrong(|c| c.drx = Some(DrxConfig { on_duration: 0, ..DrxConfig::default() })),
+            "drx.on_duration"
+        );
     }
 }

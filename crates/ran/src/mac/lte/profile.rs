@@ -42,14 +42,38 @@ pub struct ProfileValue {
 
 /// What ns-3's cells have.
 pub const NS3: &[ProfileValue] = &[
-    ProfileValue { key: "window", value: "99.0", source: "PfFfMacScheduler, time window of the average [TTI]" },
+    ProfileValue {
+        key: "window",
+        value: "99.0",
+        source: "PfFfMacScheduler, time window of the average [TTI]",
+    },
     ProfileValue { key: "exact_shares", value: "true", source: "RrFfMacScheduler: floor(groups / UEs) each" },
-    ProfileValue { key: "whole_groups", value: "true", source: "25 blocks are 12 groups of 2; one block is lost" },
-    ProfileValue { key: "mcs_rule", value: "lowest", source: "the worst CQI over the groups of an allocation" },
-    ProfileValue { key: "amc.bler-target.reference_blocks", value: "2", source: "LteAmc: a block on one group" },
-    ProfileValue { key: "amc.bler-target.strictly_below", value: "true", source: "LteAmc: efficiency < that of the MCS" },
+    ProfileValue {
+        key: "whole_groups",
+        value: "true",
+        source: "25 blocks are 12 groups of 2; one block is lost",
+    },
+    ProfileValue {
+        key: "mcs_rule",
+        value: "lowest",
+        source: "the worst CQI over the groups of an allocation",
+    },
+    ProfileValue {
+        key: "amc.bler-target.reference_blocks",
+        value: "2",
+        source: "LteAmc: a block on one group",
+    },
+    ProfileValue {
+        key: "amc.bler-target.strictly_below",
+        value: "true",
+        source: "LteAmc: efficiency < that of the MCS",
+    },
     ProfileValue { key: "cqi.period", value: "1", source: "LteUePhy: a report a TTI" },
-    ProfileValue { key: "cqi.delay", value: "3", source: "one TTI of report and two from MAC to the channel" },
+    ProfileValue {
+        key: "cqi.delay",
+        value: "3",
+        source: "one TTI of report and two from MAC to the channel",
+    },
     ProfileValue { key: "cqi.subbands", value: "group", source: "A30 reports have a CQI for each group" },
     ProfileValue { key: "cqi.differential", value: "false", source: "sub-bands have whole CQIs" },
     ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },

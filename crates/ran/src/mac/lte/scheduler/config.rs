@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FrequencyEqualThroughput, FrequencyMaxRate, PrioritySet, ProportionalFair, QosAware, RoundRobin, Scheduler,
-    ThroughputToAverage, TimeEqualThroughput, TimeMaxRate,
+    FrequencyEqualThroughput, FrequencyMaxRate, PrioritySet, ProportionalFair, QosAware, RoundRobin,
+    Scheduler, ThroughputToAverage, TimeEqualThroughput, TimeMaxRate,
 };
 use crate::phy::lte::TTI;
 

@@ -25,7 +25,8 @@ impl Policy for QosAware {
 
     fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         for (c, w) in candidates.iter().zip(weights) {
-            let urgency = class_of(c.qci).filter(|q| keeps_delay(q)).map_or(1.0, |q| urgency(q, c.head_delay));
+            let urgency =
+                class_of(c.qci).filter(|q| keeps_delay(q)).map_or(1.0, |q| urgency(q, c.head_delay));
             let lack = (c.guaranteed / c.average).max(1.0);
             *w = urgency * lack / c.average;
         }
