@@ -46,7 +46,14 @@ fn bulk(busy: usize, idle: usize) -> f64 {
     let bearer = BearerId::from_index;
     for ue in 0..busy {
         for k in 0..WINDOW {
-            n.push(Instant::ZERO, bearer(ue), End::Ue, PacketId::from_index(ue * WINDOW + k), PACKET, &mut out);
+            n.push(
+                Instant::ZERO,
+                bearer(ue),
+                End::Ue,
+                PacketId::from_index(ue * WINDOW + k),
+                PACKET,
+                &mut out,
+            );
         }
     }
     let start = Clock::now();
@@ -68,8 +75,8 @@ fn bulk(busy: usize, idle: usize) -> f64 {
     }
     let took = start.elapsed().as_secs_f64();
     let stats = (0..busy).map(|ue| *n.uplink_stats(UeId::from_index(ue)));
-    let [blocks, again, granted] = stats
-        .fold([0; 3], |[b, r, g], s| [b + s.blocks, r + s.retransmissions, g + s.bytes]);
+    let [blocks, again, granted] =
+        stats.fold([0; 3], |[b, r, g], s| [b + s.blocks, r + s.retransmissions, g + s.bytes]);
     if idle == 0 {
         eprintln!(
             "{:.1} Mbit/s, {ttis} TTIs, {blocks} blocks, {again} retransmissions, {:.2} % padding",

@@ -99,7 +99,7 @@ pub(super) struct DownlinkUe {
 /// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of code words 0 and 1, of
 /// the uplink 2, assignments 3.
 pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
-    Draw::new(seed, Purpose::BlockError, RADIO | id.index() as u64 * 8 | of)
+    Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
 }
 
 impl DownlinkUe {

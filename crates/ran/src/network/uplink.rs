@@ -16,9 +16,9 @@ mod tests;
 
 use lasthop_units::{BearerId, CellId, Tti, UeId};
 
+pub(super) use self::schedule::tbs_bytes;
 pub use self::state::UplinkCounters;
 use super::{Due, NetworkOutput, RadioNetwork};
-pub(super) use self::schedule::tbs_bytes;
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::random_access::Action;
 use crate::mac::lte::sr::SrAction;

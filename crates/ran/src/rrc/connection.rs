@@ -10,14 +10,22 @@ enum State {
     #[default]
     Idle,
     /// System information is read until this TTI.
-    Reading { until: Tti },
+    Reading {
+        until: Tti,
+    },
     /// Random access is going on; T300 runs until here.
-    Accessing { t300: Tti },
+    Accessing {
+        t300: Tti,
+    },
     /// Messages are exchanged until this TTI.
-    Exchanging { until: Tti },
+    Exchanging {
+        until: Tti,
+    },
     Connected,
     /// The last attempt failed; the next one begins here.
-    Waiting { until: Tti },
+    Waiting {
+        until: Tti,
+    },
 }
 
 /// What the connection asks of its owner.

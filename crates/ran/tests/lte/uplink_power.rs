@@ -23,7 +23,10 @@ fn powers(run: &mut Run) -> (f64, f64) {
 
 fn close(found: (f64, f64), expected: (f64, f64), what: &str) {
     let near = |a: f64, b: f64| (a - b).abs() <= 0.01;
-    assert!(near(found.0, expected.0) && near(found.1, expected.1), "{what}: {found:?}, expected {expected:?}");
+    assert!(
+        near(found.0, expected.0) && near(found.1, expected.1),
+        "{what}: {found:?}, expected {expected:?}"
+    );
 }
 
 /// PL = 20 log10(4 pi d f / c): 78.974 dB at 100 m, so 10 log10(25) - 90 + 78.974 = 2.954 dBm; 6.02 dB more per doubling,

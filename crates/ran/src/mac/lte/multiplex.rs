@@ -47,7 +47,9 @@ impl LogicalChannelConfig {
             require(ok, "prioritised_bit_rate", &rate, allowed)?;
         }
         require(
-            [50, 100, 150, 300, 500, 1000].iter().any(|ms| Duration::from_millis(*ms) == self.bucket_size_duration),
+            [50, 100, 150, 300, 500, 1000]
+                .iter()
+                .any(|ms| Duration::from_millis(*ms) == self.bucket_size_duration),
             "bucket_size_duration",
             &self.bucket_size_duration,
             "50, 100, 150, 300, 500 or 1000 ms",
@@ -193,13 +195,10 @@ mod tests {
     use super::*;
 
     fn channel(priority: u8, kilobytes: Option<u64>, group: u8) -> LogicalChannelConfig {
-        let prioritised_bit_rate = kilobytes.map_or(OrInfinity::INFINITY, |k| OrInfinity::Value(Bytes(k * 1000)));
-        let config = LogicalChannelConfig {
-            priority,
-            prioritised_bit_rate,
-            group,
-            ..LogicalChannelConfig::default()
-        };
+        let prioritised_bit_rate =
+            kilobytes.map_or(OrInfinity::INFINITY, |k| OrInfinity::Value(Bytes(k * 1000)));
+        let config =
+            LogicalChannelConfig { priority, prioritised_bit_rate, group, ..LogicalChannelConfig::default() };
         config.validate().unwrap();
         config
     }
@@ -207,10 +206,15 @@ mod tests {
     /// Bearers with endless data that take all they are granted; what each took, headers included.
     fn shares(mux: &mut Multiplexer, tti: u64, room: u32) -> Vec<(usize, u32)> {
         let mut taken = Vec::new();
-        mux.fill(Tti(tti), room, |_| 1_000_000, |index, grant| {
-            taken.push((index, grant.bytes));
-            grant.bytes
-        });
+        mux.fill(
+            Tti(tti),
+            room,
+            |_| 1_000_000,
+            |index, grant| {
+                taken.push((index, grant.bytes));
+                grant.bytes
+            },
+        );
         taken
     }
 
@@ -257,10 +261,15 @@ mod tests {
         mux.add(0, channel(1, Some(256), 0));
         mux.add(1, channel(2, Some(0), 0));
         let mut taken = Vec::new();
-        mux.fill(Tti(100), 1000, |i| [50, 1_000_000][i], |index, grant| {
-            taken.push((index, grant.bytes));
-            if index == 0 { 55 } else { grant.bytes }
-        });
+        mux.fill(
+            Tti(100),
+            1000,
+            |i| [50, 1_000_000][i],
+            |index, grant| {
+                taken.push((index, grant.bytes));
+                if index == 0 { 55 } else { grant.bytes }
+            },
+        );
         assert_eq!(taken, [(0, 1002), (1, 947)]);
     }
 

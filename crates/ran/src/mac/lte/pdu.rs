@@ -406,7 +406,8 @@ mod tests {
             any::<u16>().prop_map(Control::CRnti),
             (0..64u8).prop_map(Control::PowerHeadroom),
             (0..4u8, level.clone()).prop_map(|(group, level)| Control::Bsr(Report::Short { group, level })),
-            (0..4u8, level.clone()).prop_map(|(group, level)| Control::Bsr(Report::Truncated { group, level })),
+            (0..4u8, level.clone())
+                .prop_map(|(group, level)| Control::Bsr(Report::Truncated { group, level })),
             [level.clone(), level.clone(), level.clone(), level].prop_map(|l| Control::Bsr(Report::Long(l))),
         ]
     }

@@ -121,7 +121,8 @@ mod tests {
     /// TS 36.133 table 9.1.8.4-1: POWER_HEADROOM_0 is -23 <= PH < -22, _1 -22 <= PH < -21, _62 39 <= PH < 40, _63 PH >= 40.
     #[test]
     fn levels_are_one_decibel_wide() {
-        let rows = [(-40.0, 0), (-23.0, 0), (-22.1, 0), (-22.0, 1), (0.0, 23), (39.9, 62), (40.0, 63), (99.0, 63)];
+        let rows =
+            [(-40.0, 0), (-23.0, 0), (-22.1, 0), (-22.0, 1), (0.0, 23), (39.9, 62), (40.0, 63), (99.0, 63)];
         for (db, expected) in rows {
             assert_eq!(level(Db(db)), expected, "{db} dB");
         }

@@ -81,14 +81,30 @@ pub const NS3: &[ProfileValue] = &[
 
 /// What the uplink of ns-3's cells has; keys under `[cell.x.uplink]`.
 pub const NS3_UPLINK: &[ProfileValue] = &[
-    ProfileValue { key: "scheduler", value: "round-robin", source: "every scheduler of LENA does the same in the uplink" },
+    ProfileValue {
+        key: "scheduler",
+        value: "round-robin",
+        source: "every scheduler of LENA does the same in the uplink",
+    },
     ProfileValue { key: "shares", value: "fixed", source: "RrFfMacScheduler: floor(blocks / UEs) each" },
-    ProfileValue { key: "min_blocks", value: "3", source: "RrFfMacScheduler: at least three, so that no TB is too small" },
+    ProfileValue {
+        key: "min_blocks",
+        value: "3",
+        source: "RrFfMacScheduler: at least three, so that no TB is too small",
+    },
     ProfileValue { key: "request_blocks", value: "3", source: "as any allocation" },
     ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
-    ProfileValue { key: "amc.piro.ber", value: "5e-5", source: "LteAmc, the uplink's SINR through Piro's formula" },
+    ProfileValue {
+        key: "amc.piro.ber",
+        value: "5e-5",
+        source: "LteAmc, the uplink's SINR through Piro's formula",
+    },
     ProfileValue { key: "power_aware", value: "false", source: "one MCS from the SRS, however many blocks" },
-    ProfileValue { key: "srs_period", value: "1 ms", source: "every SRS of the reference scenarios is fresh" },
+    ProfileValue {
+        key: "srs_period",
+        value: "1 ms",
+        source: "every SRS of the reference scenarios is fresh",
+    },
     ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
     ProfileValue { key: "sr.period", value: "1 ms", source: "no SR: reports arrive by an ideal channel" },
     ProfileValue { key: "bsr.periodic_timer", value: "1 ms", source: "LteUeMac, BsrPeriodicity" },
@@ -97,8 +113,16 @@ pub const NS3_UPLINK: &[ProfileValue] = &[
 
 /// What SimuLTE's cells have in the uplink; keys under `[cell.x.uplink]`, and the timing of the cell.
 pub const SIMULTE_UPLINK: &[ProfileValue] = &[
-    ProfileValue { key: "request.rac.answer", value: "3", source: "RAC at t, report at t + 5 (Nardini and others)" },
-    ProfileValue { key: "request.rac.timer", value: "10", source: "raResponseWindow of the paper's scenario" },
+    ProfileValue {
+        key: "request.rac.answer",
+        value: "3",
+        source: "RAC at t, report at t + 5 (Nardini and others)",
+    },
+    ProfileValue {
+        key: "request.rac.timer",
+        value: "10",
+        source: "raResponseWindow of the paper's scenario",
+    },
     ProfileValue { key: "request_blocks", value: "1", source: "the grant of a RAC is one block" },
     ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
     ProfileValue { key: "stealing", value: "false", source: "a switch there as here" },
@@ -166,7 +190,9 @@ impl CellProfile {
     pub fn timing(self) -> TimingConfig {
         match self {
             CellProfile::Simulte => TimingConfig { grant: 2, ..TimingConfig::default() },
-            CellProfile::Lasthop | CellProfile::Ns3Release28 | CellProfile::Ns3Release44 => TimingConfig::default(),
+            CellProfile::Lasthop | CellProfile::Ns3Release28 | CellProfile::Ns3Release44 => {
+                TimingConfig::default()
+            }
         }
     }
 

@@ -113,7 +113,8 @@ impl RandomAccess {
         }
         match self.state {
             State::Waiting { .. } => {
-                let preamble = self.dedicated.unwrap_or_else(|| self.draw_below(config.preambles.into()) as u8);
+                let preamble =
+                    self.dedicated.unwrap_or_else(|| self.draw_below(config.preambles.into()) as u8);
                 let until = tti.plus(WINDOW_START + config.response_window.as_millis());
                 self.state = State::Responding { preamble, sent: tti, until };
                 Some(Action::Preamble(preamble))
@@ -134,7 +135,8 @@ impl RandomAccess {
 
     /// The response to `preamble` of TTI `to` is heard, with a grant for `msg3`. True if it is for this UE.
     pub fn on_response(&mut self, to: Tti, preamble: u8, msg3: Tti) -> bool {
-        let mine = matches!(self.state, State::Responding { preamble: p, sent, .. } if (p, sent) == (preamble, to));
+        let mine =
+            matches!(self.state, State::Responding { preamble: p, sent, .. } if (p, sent) == (preamble, to));
         if mine {
             self.state = State::Granted { msg3 };
         }

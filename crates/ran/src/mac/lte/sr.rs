@@ -175,11 +175,8 @@ mod tests {
     use super::*;
 
     fn procedure(period: u64, offset: u64, trans_max: u32, prohibit: u64) -> SchedulingRequest {
-        let config = SrConfig {
-            period: Duration::from_millis(period),
-            trans_max,
-            prohibit_periods: prohibit,
-        };
+        let config =
+            SrConfig { period: Duration::from_millis(period), trans_max, prohibit_periods: prohibit };
         config.validate().unwrap();
         SchedulingRequest::new(&config, Some(Opportunities { period, offset }))
     }
@@ -188,15 +185,17 @@ mod tests {
     /// 155-156 2 ms I-155; 157 1 ms I-157.
     #[test]
     fn configuration_indices_give_period_and_offset() {
-        let rows = [
-            (0, 4, 5), (5, 14, 10), (15, 34, 20), (35, 74, 40), (75, 154, 80), (155, 156, 2), (157, 157, 1),
-        ];
+        let rows =
+            [(0, 4, 5), (5, 14, 10), (15, 34, 20), (35, 74, 40), (75, 154, 80), (155, 156, 2), (157, 157, 1)];
         for (first, last, period) in rows {
             assert_eq!(u64::from(last - first + 1), period, "one index per offset");
             for index in first..=last {
                 let offset = u64::from(index - first);
                 assert_eq!(Opportunities::of_index(index), Some(Opportunities { period, offset }));
-                assert_eq!(Opportunities::index_of(period, offset as usize + 3 * period as usize), Some(index));
+                assert_eq!(
+                    Opportunities::index_of(period, offset as usize + 3 * period as usize),
+                    Some(index)
+                );
             }
         }
         assert_eq!(Opportunities::of_index(158), None);

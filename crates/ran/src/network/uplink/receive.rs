@@ -47,7 +47,8 @@ impl RadioNetwork {
         let (full, known) = (block.full, block.c_rnti);
         if let Some(report) = report {
             u.view.on_report(first, report);
-        } else if full && content == Content::New && u.view.waiting() == 0 && !u.view.is_granted_after(first) {
+        } else if full && content == Content::New && u.view.waiting() == 0 && !u.view.is_granted_after(first)
+        {
             // A full block that says nothing about what remains: there may be more.
             u.view.request();
         }
@@ -86,7 +87,10 @@ impl RadioNetwork {
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
         let again = sent.plus(HARQ_PERIOD);
         let slot = self.cells[cell].uplink.plan.slot(again);
-        debug_assert!(slot.used.and(granted.rbs).is_empty(), "{again:?}: blocks of a retransmission given away");
+        debug_assert!(
+            slot.used.and(granted.rbs).is_empty(),
+            "{again:?}: blocks of a retransmission given away"
+        );
         slot.used |= granted.rbs;
         slot.granted.push(granted);
         self.calendar.note(again, Due::Transmit);

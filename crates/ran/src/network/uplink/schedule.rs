@@ -142,7 +142,11 @@ impl RadioNetwork {
         // The oracle of every TTI: no block twice, one run, a length that the transform has.
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
         debug_assert_eq!(granted.rbs.longest_run(), granted.rbs, "{target:?}: not one run");
-        debug_assert_eq!(largest_allocation(granted.rbs.len()), granted.rbs.len(), "{target:?}: no transform size");
+        debug_assert_eq!(
+            largest_allocation(granted.rbs.len()),
+            granted.rbs.len(),
+            "{target:?}: no transform size"
+        );
         debug_assert!(granted.rbs.without(c.band).is_empty(), "{target:?}: outside of PUSCH");
         slot.used |= granted.rbs;
         slot.granted.push(granted);

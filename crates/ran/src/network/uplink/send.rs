@@ -18,7 +18,13 @@ const HEADROOM: u32 = 2;
 
 impl RadioNetwork {
     /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the air.
-    pub(in crate::network) fn send_uplink(&mut self, now: Instant, tti: Tti, cell: CellId, out: &mut NetworkOutput) {
+    pub(in crate::network) fn send_uplink(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        out: &mut NetworkOutput,
+    ) {
         if !self.cells[cell].uplink.plan.is_busy(tti) {
             return;
         }
@@ -73,7 +79,14 @@ impl RadioNetwork {
         self.arm_uplink(g.ue);
     }
 
-    fn fill_block(&mut self, now: Instant, tti: Tti, g: &Granted, block: &mut Block, out: &mut NetworkOutput) {
+    fn fill_block(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        g: &Granted,
+        block: &mut Block,
+        out: &mut NetworkOutput,
+    ) {
         let ue = g.ue;
         let path_loss = self.path_loss(tti, ue);
         let has = self.ues[ue].uplink.had.contains(&true);

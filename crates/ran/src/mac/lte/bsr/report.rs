@@ -54,7 +54,12 @@ impl BsrConfig {
             &self.retx_timer,
             "320, 640, 1280, 2560, 5120 or 10240 ms",
         )?;
-        require(self.retx_timer >= Duration::from_millis(1), "retx_timer", &self.retx_timer, "at least 1 ms")?;
+        require(
+            self.retx_timer >= Duration::from_millis(1),
+            "retx_timer",
+            &self.retx_timer,
+            "at least 1 ms",
+        )?;
         Ok(Vec::new())
     }
 }
@@ -227,7 +232,11 @@ impl Reporting {
             p if p >= SUBHEADER + LONG => after.long(),
             p if p >= SUBHEADER + SHORT => {
                 let (group, level) = after.short();
-                if after.groups() > 1 { Report::Truncated { group, level } } else { Report::Short { group, level } }
+                if after.groups() > 1 {
+                    Report::Truncated { group, level }
+                } else {
+                    Report::Short { group, level }
+                }
             }
             _ => return None,
         };

@@ -95,7 +95,7 @@ impl RandomAccessConfig {
         let ms = Duration::from_millis;
         let one_of = |t: Duration, values: &[u64]| values.iter().any(|v| ms(*v) == t);
         require(
-            (4..=64).contains(&self.preambles) && self.preambles % 4 == 0,
+            (4..=64).contains(&self.preambles) && self.preambles.is_multiple_of(4),
             "preambles",
             &self.preambles,
             "4 to 64 by 4",
@@ -129,7 +129,11 @@ impl RandomAccessConfig {
             &self.backoff,
             "0, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480 or 960 ms",
         )?;
-        check(self.responses_per_tti > 0, "responses_per_tti", "without an answer nobody gets in: at least 1")?;
+        check(
+            self.responses_per_tti > 0,
+            "responses_per_tti",
+            "without an answer nobody gets in: at least 1",
+        )?;
         check((1..=4).contains(&self.retry_delay), "retry_delay", "1 to 4 subframes")?;
         require(
             (-120.0..=-90.0).contains(&self.target_power.0),

@@ -56,6 +56,9 @@ impl Responder {
         while self.heard.front().is_some_and(|r| r.to.plus(WINDOW_START + window) <= tti) {
             self.heard.pop_front();
         }
-        self.heard.pop_front_if(|r| r.to.plus(WINDOW_START) <= tti)
+        if self.heard.front()?.to.plus(WINDOW_START) > tti {
+            return None;
+        }
+        self.heard.pop_front()
     }
 }

@@ -100,8 +100,7 @@ fn the_first_attempt_succeeds_as_often_as_the_closed_form_says() {
         // Enough answers for everybody, so that collisions alone decide.
         let config = RandomAccessConfig { responses_per_tti: 64, ..RandomAccessConfig::default() };
         let (runs, n) = (400, n as usize);
-        let won: usize =
-            (0..runs).map(|run| Cell::new(config, n, run).run(15).succeeded_within(1)).sum();
+        let won: usize = (0..runs).map(|run| Cell::new(config, n, run).run(15).succeeded_within(1)).sum();
         let trials = (runs as usize * n) as f64;
         let bound = 8.0 * lasthop_engine::math::sqrt(expected * (1.0 - expected) / trials);
         let got = won as f64 / trials;
@@ -131,8 +130,9 @@ fn success_rates_are_those_of_the_reference() {
     for (n, attempts) in [(10, 5), (20, 5), (50, 10)] {
         let runs = 100;
         let ttis = u64::from(attempts) * 7 + 20;
-        let won: usize =
-            (0..runs).map(|r| Cell::new(RandomAccessConfig::ns3(), n, r).run(ttis).succeeded_within(attempts)).sum();
+        let won: usize = (0..runs)
+            .map(|r| Cell::new(RandomAccessConfig::ns3(), n, r).run(ttis).succeeded_within(attempts))
+            .sum();
         let rate = won as f64 / (runs as usize * n) as f64;
         assert!(rate >= 0.99, "{n} UEs within {attempts} attempts: {rate}");
     }

@@ -73,8 +73,8 @@ mod tests {
     #[test]
     fn allocations_have_no_prime_factor_above_five() {
         let by_hand = [
-            1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72, 75,
-            80, 81, 90, 96, 100, 108,
+            1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60,
+            64, 72, 75, 80, 81, 90, 96, 100, 108,
         ];
         let sizes: Vec<u32> = (1..=110).filter(|n| largest_allocation(*n) == *n).collect();
         assert_eq!(sizes, by_hand);
@@ -96,7 +96,11 @@ mod tests {
                 let (n, size) = fewest_blocks(i_tbs, bytes, 50).unwrap();
                 let enough = |m: &u32| u64::from(tbs_bits(*m as usize, i_tbs).unwrap() / 8) >= bytes;
                 let brute = (1..=50).filter(|m| largest_allocation(*m) == *m).find(enough).unwrap_or(50);
-                assert_eq!((n, size), (brute, tbs_bits(brute as usize, i_tbs).unwrap() / 8), "{i_tbs} {bytes}");
+                assert_eq!(
+                    (n, size),
+                    (brute, tbs_bits(brute as usize, i_tbs).unwrap() / 8),
+                    "{i_tbs} {bytes}"
+                );
             }
         }
     }

@@ -136,7 +136,9 @@ impl UplinkConfig {
             check(
                 n >= 1 && n <= free && super::largest_allocation(n) == n,
                 key,
-                &format!("1 to {free} resource blocks without a prime factor above 5 (TS 36.211 clause 5.3.3)"),
+                &format!(
+                    "1 to {free} resource blocks without a prime factor above 5 (TS 36.211 clause 5.3.3)"
+                ),
             )?;
         }
         if let RequestConfig::Rac { answer, timer } = self.request {
@@ -164,7 +166,7 @@ impl UplinkConfig {
             "1, 2, 5, 10, 20, 40, 80, 160 or 320 ms",
         )?;
         check(
-            self.proactive_period.as_nanos() % ms(1).as_nanos() == 0 && self.proactive_period <= ms(100),
+            self.proactive_period.as_nanos().is_multiple_of(ms(1).as_nanos()) && self.proactive_period <= ms(100),
             "proactive_period",
             "0 to 100 ms, whole milliseconds",
         )?;
