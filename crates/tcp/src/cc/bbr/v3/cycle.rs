@@ -104,6 +104,7 @@ impl Bbr3 {
             return;
         }
         let flight = ack.in_flight as f64 / self.mss;
+        let down = self.state == State::Up && self.is_time_to_go_down(ack, s, flight);
         match self.state {
             State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(),
             State::Down if self.is_time_to_cruise(flight) => self.state = State::Cruise,
@@ -111,11 +112,9 @@ impl Bbr3 {
                 self.probe.is_sample = true;
                 self.start_up(s);
             }
-            State::Up => {
-                if self.is_time_to_go_down(ack, s, flight) {
-                    self.probe.too_high = false;
-                    self.start_down(ack.now);
-                }
+            State::Up if down => {
+                self.probe.too_high = false;
+                self.start_down(ack.now);
             }
             _ => {}
         }
