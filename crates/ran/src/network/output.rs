@@ -32,3 +32,16 @@ pub enum NetworkEvent {
     /// The UE was inactive and is idle now.
     Released(CellId),
 }
+
+impl NetworkEvent {
+    /// The name in result tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            NetworkEvent::Rlc(_, _, event) => event.name(),
+            NetworkEvent::Connected(_) => "rrc-connected",
+            NetworkEvent::ConnectionFailed(_) => "rrc-connection-failed",
+            NetworkEvent::Released(_) => "rrc-released",
+            NetworkEvent::RandomAccessProblem(_) => "random-access-problem",
+        }
+    }
+}

@@ -166,7 +166,8 @@ impl UplinkConfig {
             "1, 2, 5, 10, 20, 40, 80, 160 or 320 ms",
         )?;
         check(
-            self.proactive_period.as_nanos().is_multiple_of(ms(1).as_nanos()) && self.proactive_period <= ms(100),
+            self.proactive_period.as_nanos().is_multiple_of(ms(1).as_nanos())
+                && self.proactive_period <= ms(100),
             "proactive_period",
             "0 to 100 ms, whole milliseconds",
         )?;
