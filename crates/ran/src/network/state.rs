@@ -87,7 +87,7 @@ pub(super) const DRAWS: u64 = 8;
 
 impl DownlinkUe {
     fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
-        let draw = |of: u64| Draw::new(seed, Purpose::BlockError, RADIO | id.index() as u64 * DRAWS | of);
+        let draw = |of: u64| Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * DRAWS) | of);
         let two = cell.mimo.two_layers().is_some();
         DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],

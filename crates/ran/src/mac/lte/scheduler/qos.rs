@@ -49,13 +49,13 @@ mod tests {
     use super::*;
     use crate::mac::lte::scheduler::testing::{candidate, weights};
 
-    /// Voice (QCI 1: 100 ms, 1e-2) that has waited 50 ms: 4.60517 * 0.5 = 2.302585. Streaming (QCI 4: 300 ms, 1e-6) at
+    /// Voice (QCI 1: 100 ms, 1e-2) that has waited 50 ms: 4.60517 * 0.5. Streaming (QCI 4: 300 ms, 1e-6) at
     /// 30 ms: 13.81551 * 0.1 = 1.381551. Bulk: 1.
     #[test]
     fn the_metric_is_delay_over_budget_times_the_log_of_the_loss() {
         let at = |qci, ms| Candidate { qci, head_delay: Duration::from_millis(ms), ..candidate(0, 1.0, 1.0) };
         let w = weights(&mut QosAware, 0, &[at(1, 50), at(4, 30), at(9, 5000), at(200, 5000)]);
-        for (w, expected) in w.iter().zip([2.302_585, 1.381_551, 1.0, 1.0]) {
+        for (w, expected) in w.iter().zip([0.5 * 4.605_170, 1.381_551, 1.0, 1.0]) {
             assert!((w - expected).abs() < 1e-6, "{w} instead of {expected}");
         }
     }
