@@ -280,7 +280,7 @@ impl Builder {
                 && node != to
                 && (proxy.flows.is_empty() || proxy.flows.iter().any(|f| f == group))
             {
-                found.push((node, proxy));
+                found.push((node, &**proxy));
             }
         }
         found
