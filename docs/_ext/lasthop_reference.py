@@ -17,7 +17,7 @@ from docstrings import module_page
 from scenario_keys import cell, prose, scenario_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sphinx.application import Sphinx
 
@@ -66,6 +66,7 @@ def package_pages() -> dict[str, str]:
     pages = {
         "scenario.md": scenario_page(described["keys"]),
         "plugins.md": plugins_page(described),
+        "profiles.md": profiles_page(described["profile"]),
         "tables.md": tables_page(described),
         "cli.md": cli_page(),
     }
@@ -108,6 +109,8 @@ def plugins_page(described: Mapping[str, Any]) -> str:
             if entry.get("source"):
                 out.append(f"Source: {entry['source']}\n")
             out += parameters(entry)
+            if entry.get("differs"):
+                out.append(f"How others differ: {prose(cell(entry['differs']))}\n")
     out.append("## Keys that may change during a run\n\n| key | what |\n|---|---|")
     out += [f"| `{k['key']}` | {cell(k['description'])} |" for k in described["runtime"]]
     return "\n".join(out)
@@ -122,6 +125,31 @@ def parameters(entry: Mapping[str, Any]) -> list[str]:
         rows = [f"| `{p['name']}` | {code(p.get('default'))} | {what(p)} |" for p in entry["parameters"]]
         return ["| parameter | default | what |\n|---|---|---|", *rows, ""]
     return []
+
+
+def profiles_page(profiles: Sequence[Mapping[str, Any]]) -> str:
+    """All stack profiles side by side, key by key; then each one's sources where it has its own."""
+    names = [p["name"] for p in profiles]
+    values = {p["name"]: {s["key"]: s["value"] for s in p["settings"]} for p in profiles}
+    out = [
+        "# Stack profiles\n",
+        (
+            'What `profile = "NAME"` under `[flow.NAME.tcp]` stands for: a value for each key. A bold value differs from\n'
+            "that of `rfc`. `lasthop describe profile NAME` prints one of them.\n"
+        ),
+        "| profile | what it is |\n|---|---|",
+        *(f"| `{p['name']}` | {cell(p['summary'])} |" for p in profiles),
+        "\n## Side by side\n",
+        f"| key | {' | '.join(f'`{n}`' for n in names)} |\n|---|{'---|' * len(names)}",
+    ]
+    for key, standard in values[names[0]].items():
+        row = [values[n][key] for n in names]
+        out.append(f"| `{key}` | {' | '.join(cell(v) if v == standard else f'**{cell(v)}**' for v in row)} |")
+    for profile in profiles:
+        out.append(f"\n## Sources of `{profile['name']}`\n\n| key | value | source |\n|---|---|---|")
+        own = (s for s in profile["settings"] if not s["source"].startswith("as in `"))
+        out += [f"| `{s['key']}` | {code(s['value'])} | {cell(s['source'])} |" for s in own]
+    return "\n".join(out) + "\n"
 
 
 def tables_page(described: Mapping[str, Any]) -> str:

@@ -25,6 +25,14 @@ pub enum Purpose {
     Aqm = 6,
     /// Tests and the swarm.
     Test = 7,
+    /// Small-scale fading of a radio link.
+    Fading = 8,
+    /// Shadowing of radio links.
+    Shadowing = 9,
+    /// Line of sight or not.
+    LineOfSight = 10,
+    /// Where a terminal stands and how it moves.
+    Mobility = 11,
 }
 
 /// A keyed source of draws.

@@ -3,7 +3,9 @@
 //! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
 //! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
 
-use lasthop_tcp::{CcName, Config, HyStartKind, Offload, OptionError, Options, Profile, WindowRule};
+use lasthop_tcp::{
+    AckRule, CcName, Config, EcnMode, HyStartKind, Offload, OptionError, Options, Profile, WindowRule,
+};
 use lasthop_units::{Bytes, Duration};
 
 /// What is asked of a run beside the script.
@@ -50,8 +52,6 @@ pub struct Settings {
     mss: Option<u64>,
     ack_delay: Option<u64>,
     paced: bool,
-    /// Segmentation offload of the device.
-    pub offload: bool,
     /// net.ipv4.tcp_min_tso_segs.
     pub min_tso_segs: u32,
     /// net.ipv4.tcp_tso_win_divisor.
@@ -93,7 +93,6 @@ impl Settings {
             mss: None,
             ack_delay: None,
             paced: false,
-            offload: true,
             min_tso_segs: 2,
             tso_win_divisor: 3,
             ecn: 2,
@@ -150,10 +149,8 @@ impl Settings {
             }
             "echo" => self.echo(&words)?,
             "tc" => self.qdisc(&words)?,
-            "ethtool" => {
-                let off = |what: &str| words.windows(2).any(|w| w[0] == what && w[1] == "off");
-                self.offload &= !(off("tso") || off("gso"));
-            }
+            // Linux cuts packets by itself where the device does not: offload makes no difference on the wire.
+            "ethtool" => {}
             "ip" => self.route(&words)?,
             "sleep" | "true" | "rm" | "nstat" | "ss" | "cat" | "grep" | "test" | "sync" => {}
             _ if name.starts_with("sysctl_restore") => {}
@@ -249,6 +246,9 @@ impl Settings {
 
     fn qdisc(&mut self, words: &[String]) -> Understood {
         let has = |w: &str| words.iter().any(|x| x == w);
+        if has("delete") || has("del") {
+            return Ok(());
+        }
         if has("limit") && words.last().is_some_and(|w| w == "0") {
             return Err("a local queue that refuses packets (tc ... limit 0)".into());
         }
@@ -300,14 +300,22 @@ impl Settings {
             ack_delay: self.ack_delay.map(Duration::from_millis),
             manual_read: Some(true),
             pacing: Some(self.paced),
+            // DCTCP asks for ECN by itself, whatever the host's setting.
+            ecn: (self.cc != Some(CcName::Dctcp)).then_some(match self.ecn {
+                0 => EcnMode::Off,
+                1 => EcnMode::On,
+                3 => EcnMode::Accurate,
+                _ => EcnMode::Passive,
+            }),
             ..Options::default()
         };
         let mut config = options.resolve()?;
         config.host.loss_probes = self.early_retrans >= 3;
         if self.bsd {
             config.host.window = WindowRule::AllRoom;
+            config.host.acks = AckRule::Segments;
         }
-        if profile == Profile::Linux6 && self.offload {
+        if profile == Profile::Linux6 {
             config.host.offload = Some(Offload {
                 segments_min: self.min_tso_segs,
                 window_divisor: self.tso_win_divisor,

@@ -83,7 +83,7 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
             f.tcp
                 .resolve_with(scenario.extensions().controls())
                 .ok()
-                .map(|c| (name.clone(), json!(format!("{c:?}"))))
+                .map(|c| (name.clone(), resolved_tcp(&c)))
         })
         .collect();
     let own: serde_json::Map<String, Value> =
@@ -102,6 +102,20 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
         manifest["own_policies"] = Value::Object(own);
     }
     manifest
+}
+
+/// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has them, quantities as text.
+fn resolved_tcp(config: &lasthop_tcp::Config) -> Value {
+    let value = |text: String| match text.as_str() {
+        "true" => json!(true),
+        "false" => json!(false),
+        _ => match text.parse::<f64>() {
+            Ok(n) if n.is_finite() && n.fract() == 0.0 && n.abs() < 9e15 => json!(n as i64),
+            Ok(n) if n.is_finite() => json!(n),
+            _ => json!(text),
+        },
+    };
+    Value::Object(lasthop_tcp::resolved(config).map(|(key, text)| (key.to_owned(), value(text))).collect())
 }
 
 /// What a run left behind.

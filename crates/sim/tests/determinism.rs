@@ -119,3 +119,16 @@ fn a_third_terminal_does_not_change_the_draws_of_the_others() {
     };
     assert_eq!(lost(&two, 2)[..], lost(&three, 3)[2..]);
 }
+
+#[test]
+fn the_manifest_keeps_the_values_that_each_flow_ran_on_as_a_scenario_writes_them() {
+    let s = scenario(BUSY);
+    let output = run(&s, None, &mut |_| true).unwrap();
+    let tcp = output.manifest()["resolved_tcp"].as_object().unwrap();
+    assert!(!tcp.is_empty());
+    for values in tcp.values() {
+        assert_eq!(values["profile"], "rfc");
+        assert_eq!((&values["min_rto"], &values["sack"]), (&"1 s".into(), &true.into()));
+        assert!(values["mss"].is_string() && values["dup_threshold"] == 3);
+    }
+}

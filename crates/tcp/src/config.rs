@@ -34,6 +34,10 @@ pub enum RttEstimator {
     Rfc6298,
     /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the floor of the RTO.
     Linux,
+    /// RFC 6298's gains at every sample, however many there are in a round trip (ns-3).
+    PerSample,
+    /// Gains of 1/8 both, from SRTT 0 and RTTVAR a quarter of the first timeout on (INET).
+    Inet,
     /// Whole clock ticks, SRTT kept in eighths and RTTVAR in quarters (ns-2, 4.3BSD).
     Ns2Ticks,
 }
@@ -88,6 +92,37 @@ pub enum TimerOnPartialAck {
     FirstOnly,
     /// Each: the Slow-but-Steady variant.
     Every,
+}
+
+/// What NewReno's or Reno's window is when fast recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryExit {
+    /// NewReno: at most the flight and one segment (RFC 6582 section 3.2 step 3, option 1); the ACK does not grow it.
+    Deflate,
+    /// ssthresh, and the ACK that ends recovery grows it already (ns-2).
+    Keep,
+}
+
+/// How `recovery = "rack"` finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By time (RFC 8985).
+    Rack,
+    /// By count: what lies `dup_threshold` segments below the highest SACKed one (forward acknowledgement, Mathis and
+    /// Mahdavi 1996; Linux up to 4.15).
+    Fack,
+}
+
+/// How `recovery = "rack"` brings the window down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowReduction {
+    /// Proportional rate reduction (RFC 9937).
+    Prr,
+    /// One segment less for every second ACK (Linux up to 3.1).
+    RateHalving,
 }
 
 /// What a retransmission timeout does to SACK information.
@@ -173,6 +208,21 @@ pub enum CcReading {
     Linux,
 }
 
+/// What an endpoint does about ECN (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Nothing (Linux `tcp_ecn = 0`).
+    #[default]
+    Off,
+    /// Asks for it and accepts it (`tcp_ecn = 1`).
+    On,
+    /// Accepts it when the peer asks (`tcp_ecn = 2`, Linux' default).
+    Passive,
+    /// Asks for accurate feedback (RFC 9768), and makes do with RFC 3168 (`tcp_ecn = 3`).
+    Accurate,
+}
+
 /// Whose Westwood it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -208,8 +258,10 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Not slower than Reno.
     pub friendliness: bool,
-    /// A mark costs less than a loss (RFC 8511).
+    /// A mark costs less than a loss (RFC 8511); Reno asks too.
     pub abe: bool,
+    /// What is left of cwnd after a mark then.
+    pub abe_beta: f64,
 }
 
 /// Vegas' parameters.
@@ -272,6 +324,14 @@ pub struct Config {
     pub timer_on_fast_retransmit: bool,
     /// NewReno's timer at partial ACKs.
     pub timer_on_partial_ack: TimerOnPartialAck,
+    /// A timeout ends NewReno's fast recovery (RFC 6582 section 3.2 step 6).
+    pub rto_leaves_recovery: bool,
+    /// The window when fast recovery without SACK ends.
+    pub recovery_exit: RecoveryExit,
+    /// How RACK's recovery finds losses.
+    pub loss_detection: LossDetection,
+    /// How RACK's recovery brings the window down.
+    pub window_reduction: WindowReduction,
     /// Nagle's algorithm (RFC 9293 section 3.7.4).
     pub nagle: bool,
     /// Full segments per ACK; 1: no delayed ACK.
@@ -322,6 +382,12 @@ pub struct Config {
     pub manual_read: bool,
     /// Data is spaced out.
     pub pacing: bool,
+    /// Explicit congestion notification.
+    pub ecn: EcnMode,
+    /// Data is sent with ECT(1) instead of ECT(0) (RFC 9331).
+    pub l4s: bool,
+    /// With `cubic.abe`: what is left of Reno's window after a mark.
+    pub reno_abe_beta: f64,
     /// Vegas' parameters.
     pub vegas: VegasConfig,
     /// CUBIC's parameters.

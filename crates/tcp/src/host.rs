@@ -11,6 +11,11 @@ pub struct Host {
     pub probe_without_data: bool,
     /// What the window field says.
     pub window: WindowRule,
+    /// An ACK of what was never sent is dropped without an answer, and without a look at its data (Linux), instead of
+    /// being answered (RFC 9293 section 3.10.7.4).
+    pub drops_future_acks: bool,
+    /// What counts towards the next ACK.
+    pub acks: AckRule,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
 }
@@ -22,6 +27,18 @@ pub enum WindowRule {
     Rfc9293,
     /// Every segment says all the room there is; small openings alone are no reason for a segment (4.4BSD).
     AllRoom,
+    /// As `AllRoom`, and a read is a reason for a segment only when the window has at least doubled (Linux'
+    /// tcp_cleanup_rbuf).
+    Doubled,
+}
+
+/// What makes an ACK due before its delay is over (RFC 5681 section 4.2 asks for one per two full-sized segments).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckRule {
+    /// Octets of `ack_every` full-sized segments.
+    Octets,
+    /// `ack_every` segments of any size, and one that repeats octets at once (4.4BSD).
+    Segments,
 }
 
 /// How data is cut into packets for the device that segments them (Linux).
@@ -44,11 +61,19 @@ impl Host {
         usage_per_window: false,
         probe_without_data: false,
         window: WindowRule::Rfc9293,
+        drops_future_acks: false,
+        acks: AckRule::Octets,
         loss_probes: true,
     };
 
     /// Linux 6 over a device without segmentation offload.
-    pub const LINUX: Host = Host { usage_per_window: true, probe_without_data: true, ..Host::PLAIN };
+    pub const LINUX: Host = Host {
+        usage_per_window: true,
+        probe_without_data: true,
+        window: WindowRule::Doubled,
+        drops_future_acks: true,
+        ..Host::PLAIN
+    };
 }
 
 impl Offload {

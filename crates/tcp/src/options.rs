@@ -15,7 +15,8 @@ use crate::profile::Profile;
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-default-of-keys" = "the profile's"))]
 pub struct Options {
-    /// The stack profile that all other values default to: `rfc`, `ns2` or `linux-6`.
+    /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`, `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`
+    /// or `inet`; `lasthop describe profile NAME` prints one.
     pub profile: Profile,
     /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
     /// prints them all. Or the name under which one of your own was registered.
@@ -59,6 +60,18 @@ pub struct Options {
     pub timer_on_fast_retransmit: Option<bool>,
     /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4): `first-only` or `every`.
     pub timer_on_partial_ack: Option<TimerOnPartialAck>,
+    /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: one hole per round trip goes on with a
+    /// window of one segment, and slow start follows the full ACK (the D2D study's reading).
+    pub rto_leaves_recovery: Option<bool>,
+    /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or `keep` (ns-2: ssthresh, and the
+    /// ACK grows it).
+    pub recovery_exit: Option<RecoveryExit>,
+    /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count, Linux up to 4.15).
+    pub loss_detection: Option<LossDetection>,
+    /// Tail loss probes with `recovery = "rack"` (RFC 8985 section 7).
+    pub loss_probe: Option<bool>,
+    /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving` (Linux up to 3.1).
+    pub window_reduction: Option<WindowReduction>,
     /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section 3.7.4).
     pub nagle: Option<bool>,
     /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
@@ -69,7 +82,7 @@ pub struct Options {
     pub dsack: Option<bool>,
     /// Longest time an ACK is delayed, up to 500 ms (RFC 9293 section 3.8.6.3).
     pub ack_delay: Option<Duration>,
-    /// Arithmetic of the RTT estimate: `rfc6298`, `linux` or `ns2-ticks`.
+    /// Arithmetic of the RTT estimate: `rfc6298`, `linux`, `per-sample` (ns-3), `inet` or `ns2-ticks`.
     pub rtt_estimator: Option<RttEstimator>,
     /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
     pub rtt_sampling: Option<RttSampling>,
@@ -136,8 +149,16 @@ pub struct Options {
     pub cubic_fast_convergence: Option<bool>,
     /// CUBIC: never slower than Reno (RFC 9438 section 4.3).
     pub cubic_friendliness: Option<bool>,
-    /// A congestion mark costs CUBIC less than a loss (RFC 8511: 0.85 of the window stays).
+    /// A congestion mark costs Reno and CUBIC less than a loss (RFC 8511).
     pub abe: Option<bool>,
+    /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno, 0.85 for CUBIC).
+    pub abe_beta: Option<f64>,
+    /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask and accept), `passive` (2:
+    /// accept only) or `accurate` (3: ask for AccECN, RFC 9768). `cc = "dctcp"` asks for it by itself.
+    pub ecn: Option<EcnMode>,
+    /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0). It wants a congestion
+    /// control that answers to the share of marks: `dctcp`.
+    pub l4s: Option<bool>,
     /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
     /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic (Hybla starts with rho
@@ -234,6 +255,12 @@ impl Options {
         }
         set(&mut c.dsack, self.dsack);
         set(&mut c.pacing, self.pacing);
+        if c.cc == CcName::Dctcp && !matches!(c.ecn, EcnMode::Accurate) {
+            // Linux: TCP_CONG_NEEDS_ECN, whatever tcp_ecn says.
+            c.ecn = EcnMode::On;
+        }
+        set(&mut c.ecn, self.ecn);
+        set(&mut c.l4s, self.l4s);
         set(&mut c.sack, self.sack);
         set(&mut c.whole_segments, self.whole_segments);
         set(&mut c.timestamps, self.timestamps);
@@ -243,6 +270,11 @@ impl Options {
         set(&mut c.bugfix, self.bugfix);
         set(&mut c.timer_on_fast_retransmit, self.timer_on_fast_retransmit);
         set(&mut c.timer_on_partial_ack, self.timer_on_partial_ack);
+        set(&mut c.rto_leaves_recovery, self.rto_leaves_recovery);
+        set(&mut c.recovery_exit, self.recovery_exit);
+        set(&mut c.loss_detection, self.loss_detection);
+        set(&mut c.host.loss_probes, self.loss_probe);
+        set(&mut c.window_reduction, self.window_reduction);
         set(&mut c.nagle, self.nagle);
         set(&mut c.rtt_estimator, self.rtt_estimator);
         set(&mut c.rtt_sampling, self.rtt_sampling);
@@ -278,6 +310,10 @@ impl Options {
                 // ns-2: initial ssthresh = max window.
                 c.initial_ssthresh = f64::from(n.max(2));
             }
+        }
+        if self.profile == Profile::Inet {
+            // INET counts 65535 octets, whatever the segments.
+            c.initial_ssthresh = 65_535.0 / f64::from(c.mss);
         }
         if let Some(n) = self.initial_ssthresh {
             if n.is_nan() || n < 2.0 {
@@ -369,6 +405,12 @@ impl Options {
         cubic.fast_convergence = self.cubic_fast_convergence.unwrap_or(cubic.fast_convergence);
         cubic.friendliness = self.cubic_friendliness.unwrap_or(cubic.friendliness);
         cubic.abe = self.abe.unwrap_or(cubic.abe);
+        if let Some(beta) = self.abe_beta {
+            if !(0.5..=1.0).contains(&beta) {
+                return refuse("abe_beta", format!("{beta} is outside 0.5 to 1"));
+            }
+            (cubic.abe_beta, c.reno_abe_beta) = (beta, beta);
+        }
         c.vegas.reading = self.vegas_reading.unwrap_or(c.vegas.reading);
         c.hystart = self.hystart.unwrap_or(c.hystart);
         c.cc_reading = self.cc_reading.unwrap_or(c.cc_reading);
@@ -388,6 +430,9 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     }
     if c.min_rto.is_zero() && c.rtt_estimator == RttEstimator::Rfc6298 && c.clock_granularity.is_zero() {
         return refuse("min_rto", "0 s needs a clock granularity above 0 s");
+    }
+    if c.l4s && matches!(c.ecn, EcnMode::Off | EcnMode::Passive) {
+        return refuse("l4s", "needs `ecn = \"accurate\"` or `\"on\"`: without ECN nothing is marked");
     }
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));

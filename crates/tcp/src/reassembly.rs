@@ -31,6 +31,13 @@ impl Reassembly {
         self.held.iter().map(|h| h.end - h.start).sum()
     }
 
+    /// The lowest part of `[start, end)` that is held already.
+    pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let i = self.held.partition_point(|h| h.end <= start);
+        let held = self.held.get(i).filter(|h| h.start < end)?;
+        Some((held.start.max(start), held.end.min(end)))
+    }
+
     /// Keeps `[start, end)`, which lies above RCV.NXT. True when some of it was new.
     pub fn insert(&mut self, start: u64, end: u64) -> bool {
         debug_assert!(start < end);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cc::ALGORITHMS;
+use crate::config::Config;
 use crate::profile::{Profile, SETTINGS};
 
 /// One parameter of an algorithm.
@@ -100,6 +101,12 @@ fn profile_info(profile: Profile) -> ProfileInfo {
             .map(|s| SettingInfo { key: s.key, value: (s.value)(&config), source: s.source(profile) })
             .collect(),
     }
+}
+
+/// The values an endpoint runs on, by key, as a scenario writes them: what a run's manifest records.
+pub fn resolved(config: &Config) -> impl Iterator<Item = (&'static str, String)> + use<'_> {
+    std::iter::once(("profile", config.profile.name().to_owned()))
+        .chain(SETTINGS.iter().map(|s| (s.key, (s.value)(config))))
 }
 
 /// How serde writes a bare enum: the word of a scenario.

@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use crate::config::{BackoffFloor, Config, RttEstimator};
-use crate::rtt::{LinuxRtt, Smoothed, Ticks};
+use crate::rtt::{InetRtt, LinuxRtt, Smoothed, Ticks};
 
 /// Computes and backs off the retransmission timeout; owns the RTT estimate it rests on.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ pub struct Rto {
 #[derive(Clone, Copy, Debug)]
 enum Estimate {
     Smoothed(Smoothed),
+    PerSample(Smoothed),
+    Inet(InetRtt),
     Linux(LinuxRtt),
     Ticks(Ticks),
 }
@@ -33,6 +35,8 @@ impl Rto {
         Rto {
             estimate: match config.rtt_estimator {
                 RttEstimator::Rfc6298 => Estimate::Smoothed(Smoothed::default()),
+                RttEstimator::PerSample => Estimate::PerSample(Smoothed::default()),
+                RttEstimator::Inet => Estimate::Inet(InetRtt::new(config.initial_rto)),
                 RttEstimator::Linux => Estimate::Linux(LinuxRtt::new(config.min_rto)),
                 RttEstimator::Ns2Ticks => Estimate::Ticks(Ticks::new(config.clock_granularity)),
             },
@@ -56,6 +60,15 @@ impl Rto {
                 let srtt = e.srtt.unwrap_or_default();
                 let spread = self.granularity.0.max(e.rttvar.0.saturating_mul(4));
                 self.base = Duration(srtt.0.saturating_add(spread));
+            }
+            Estimate::PerSample(e) => {
+                e.sample(now.since(sent), 1);
+                let spread = self.granularity.0.max(e.rttvar.0.saturating_mul(4));
+                self.base = Duration(e.srtt.unwrap_or_default().0.saturating_add(spread));
+            }
+            Estimate::Inet(e) => {
+                e.sample(now.since(sent));
+                self.base = e.srtt + e.rttvar * 4;
             }
             Estimate::Linux(e) => {
                 e.sample(now, now.since(sent));
@@ -105,7 +118,8 @@ impl Rto {
     /// SRTT; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         match &self.estimate {
-            Estimate::Smoothed(e) => e.srtt,
+            Estimate::Smoothed(e) | Estimate::PerSample(e) => e.srtt,
+            Estimate::Inet(e) => e.srtt(),
             Estimate::Linux(e) => e.srtt,
             Estimate::Ticks(t) => t.srtt(),
         }
@@ -113,7 +127,8 @@ impl Rto {
     /// RTTVAR.
     pub fn rttvar(&self) -> Duration {
         match &self.estimate {
-            Estimate::Smoothed(e) => e.rttvar,
+            Estimate::Smoothed(e) | Estimate::PerSample(e) => e.rttvar,
+            Estimate::Inet(e) => e.rttvar,
             Estimate::Linux(e) => e.rttvar / 4,
             Estimate::Ticks(t) => t.rttvar(),
         }

@@ -30,6 +30,34 @@ impl Smoothed {
     }
 }
 
+/// INET's estimator (TCPBaseAlg): a gain of 1/8 for the variation too, and no special first sample.
+#[derive(Clone, Copy, Debug)]
+pub struct InetRtt {
+    /// SRTT; 0 before the first sample.
+    pub srtt: Duration,
+    /// RTTVAR.
+    pub rttvar: Duration,
+}
+
+impl InetRtt {
+    /// The first timeout is four deviations.
+    pub fn new(initial_rto: Duration) -> InetRtt {
+        InetRtt { srtt: Duration::ZERO, rttvar: initial_rto / 4 }
+    }
+
+    /// Takes one sample.
+    pub fn sample(&mut self, r: Duration) {
+        let error = self.srtt.abs_diff(r);
+        self.srtt = blend(self.srtt, r, 8);
+        self.rttvar = blend(self.rttvar, error, 8);
+    }
+
+    /// SRTT, once there was a sample.
+    pub fn srtt(&self) -> Option<Duration> {
+        (!self.srtt.is_zero()).then_some(self.srtt)
+    }
+}
+
 /// The estimator of Linux: the gains of RFC 6298 at each sample, and a variation that is the largest of the round trip,
 /// falls by a quarter per round trip, and never below the floor of the RTO.
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +186,18 @@ mod tests {
 
     const fn ms(n: u64) -> Duration {
         Duration::from_millis(n)
+    }
+
+    #[test]
+    fn inets_deviation_falls_by_eighths_from_three_quarters_of_a_second() {
+        let mut e = InetRtt::new(Duration::from_secs(3));
+        assert_eq!((e.srtt(), e.rttvar), (None, Duration::from_millis(750)));
+        // D2D study section 1.4: 0 + 0.1/8 = 0.0125; 0.75 + (0.1 - 0.75)/8 = 0.66875.
+        e.sample(Duration::from_millis(100));
+        assert_eq!((e.srtt, e.rttvar), (Duration::from_micros(12_500), Duration::from_micros(668_750)));
+        // 0.0125 + 0.0875/8 = 0.0234375; 0.66875 + (0.0875 - 0.66875)/8 = 0.59609375.
+        e.sample(Duration::from_millis(100));
+        assert_eq!((e.srtt.0, e.rttvar.0), (23_437_500, 596_093_750));
     }
 
     #[test]

@@ -248,3 +248,6 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
         ]
         about = "meaning" if plugin["parameters"][0].get("summary") else "source"
         _output.table(("parameter", "default", about), rows)
+    if plugin.get("differs"):
+        _output.line()
+        _output.line(f"How others differ: {_flowing(plugin['differs'])}")

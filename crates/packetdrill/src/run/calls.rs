@@ -252,6 +252,7 @@ impl World {
             } else {
                 c.endpoint.close(now);
             }
+            c.endpoint.stop_reading();
             (c.read_shut, c.write_shut) = (true, true);
         }
         ok(0)
@@ -268,6 +269,9 @@ impl World {
         let now = self.now;
         let c = &mut self.connections[i];
         c.read_shut |= read;
+        if read {
+            c.endpoint.stop_reading();
+        }
         if write && !c.write_shut {
             c.write_shut = true;
             c.endpoint.close(now);

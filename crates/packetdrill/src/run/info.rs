@@ -36,7 +36,8 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
     let n = c.endpoint.counters();
     let us = |d: Duration| d.as_micros() as i64;
     let whole = |x: f64, none: i64| if x.is_finite() { x.floor() as i64 } else { none };
-    let _ = now;
+    let (busy, window, buffer) = c.endpoint.limited_times(now);
+    let ms_ago = |t: Instant| now.since(t).as_millis() as i64;
     vec![
         ("state", state(i.state)),
         ("ca_state", ca_state(i.ca_state)),
@@ -57,6 +58,16 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
         ("notsent_bytes", i.notsent_bytes as i64),
         ("snd_wnd", i.snd_wnd as i64),
         ("rcv_wnd", i.rcv_wnd as i64),
+        ("advmss", i64::from(i.advmss)),
+        ("reordering", i64::from(i.reordering)),
+        ("reord_seen", i64::from(i.reord_seen)),
+        ("probes", i64::from(i.probes)),
+        ("busy_time", us(busy)),
+        ("rwnd_limited", us(window)),
+        ("sndbuf_limited", us(buffer)),
+        ("last_data_recv", ms_ago(i.last_data_recv)),
+        ("last_data_sent", ms_ago(i.last_data_sent)),
+        ("delivered", (i.delivered / u64::from(i.snd_mss.max(1))) as i64),
         ("segs_out", n.segments_sent as i64),
         ("segs_in", n.segments_received as i64),
         ("data_segs_out", n.data_segments_sent as i64),

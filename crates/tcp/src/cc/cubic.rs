@@ -237,7 +237,8 @@ impl CongestionControl for Cubic {
         let divide =
             if self.w.in_slow_start() { self.exit.on_ack(&mut self.w, ack, self.paced) } else { 1.0 };
         if !self.w.may_grow(ack) {
-            if let Some(e) = self.epoch.as_mut().filter(|_| ack.may_grow) {
+            let stops = ack.may_grow && self.config.reading == CubicReading::Rfc9438;
+            if let Some(e) = self.epoch.as_mut().filter(|_| stops) {
                 e.paused.get_or_insert(ack.now);
             }
             return;
@@ -251,10 +252,17 @@ impl CongestionControl for Cubic {
         }
     }
 
+    /// Linux' clock runs on while the application limits, but not over idle times (cubictcp_cwnd_event).
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        if let Some(e) = self.epoch.as_mut().filter(|_| self.config.reading == CubicReading::Linux) {
+            e.start = (e.start + idle).min(now);
+        }
+    }
+
     fn on_congestion(&mut self, c: &Congestion) {
-        // ABE (RFC 8511): a mark costs less than a loss, 0.85 for CUBIC, where it is switched on.
+        // ABE (RFC 8511): a mark costs less than a loss, where it is switched on.
         let beta = match c.signal {
-            Signal::Ecn if self.config.abe => 0.85,
+            Signal::Ecn if self.config.abe => self.config.abe_beta,
             _ => self.config.beta,
         };
         let to = self.cut_by(c.flight, beta);

@@ -238,6 +238,8 @@ pub trait CongestionControl {
     fn on_recovered(&mut self, _now: Instant) {}
     /// The last reduction was for nothing: the window and threshold before it.
     fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
+    /// Data leaves after nothing was in flight; the last had left `idle` before.
+    fn on_transmit_start(&mut self, _now: Instant, _idle: Duration) {}
     /// The algorithm sets its window during recovery itself: neither PRR nor the end of recovery touches it.
     fn rules_recovery(&self) -> bool {
         false
@@ -600,6 +602,11 @@ impl CongestionControl for Cc {
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         each!(self, cc => cc.on_undo(cwnd, ssthresh))
     }
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        if let Cc::Cubic(cc) = self {
+            cc.on_transmit_start(now, idle);
+        }
+    }
     fn rules_recovery(&self) -> bool {
         match self {
             Cc::Custom(cc) => cc.rules_recovery(),
@@ -618,6 +625,7 @@ impl CongestionControl for Cc {
     fn wants_reduction(&mut self) -> bool {
         match self {
             Cc::Cdg(cc) => cc.wants_reduction(),
+            Cc::Custom(cc) => cc.wants_reduction(),
             _ => false,
         }
     }

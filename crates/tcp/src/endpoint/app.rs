@@ -2,8 +2,9 @@
 
 use lasthop_units::Instant;
 
+use super::ack::timestamp;
 use super::{CloseReason, Endpoint, Event, WriteHint};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Segment, Timestamps};
 use crate::state::{Input, State};
 
 impl Endpoint {
@@ -104,6 +105,12 @@ impl Endpoint {
         self.check();
     }
 
+    /// The application will not read any more: once the close is under way, data that still arrives is answered with a
+    /// reset (RFC 9293 section 3.6.1, RFC 1122 section 4.2.2.13).
+    pub fn stop_reading(&mut self) {
+        self.reader_gone = true;
+    }
+
     /// The close, once the state allows it (RFC 9293 section 3.10.4 queues it before).
     pub(super) fn take_close(&mut self) {
         if self.close_requested && self.state.is_synchronized() {
@@ -112,7 +119,7 @@ impl Endpoint {
     }
 
     /// Ends the connection at once with a reset (RFC 9293 section 3.10.5).
-    pub fn abort(&mut self, _now: Instant) {
+    pub fn abort(&mut self, now: Instant) {
         let tell = self.state.is_synchronized() || self.state == State::SynReceived;
         let tell = tell && !matches!(self.state, State::TimeWait);
         if self.state != State::Closed {
@@ -123,6 +130,10 @@ impl Endpoint {
                 seq: self.seq_of(self.nxt),
                 ack: self.rcv_seq_of(self.rcv_nxt),
                 flags: Flags::RST | Flags::ACK,
+                // RFC 7323 section 3.2: "SHOULD be sent in an <RST> segment".
+                timestamps: self
+                    .timestamps
+                    .then(|| Timestamps { value: timestamp(now), echo: self.ts_recent }),
                 ..Segment::default()
             });
         }

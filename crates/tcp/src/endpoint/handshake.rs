@@ -92,6 +92,7 @@ impl Endpoint {
     fn take_peer_options(&mut self, seg: &Segment) {
         self.timestamps = self.config.timestamps && seg.timestamps.is_some();
         self.sack = self.config.sack && seg.sack_permitted;
+        self.take_peer_ecn(seg);
         self.peer_scales = seg.window_scale.is_some();
         match seg.window_scale.filter(|_| self.config.window_scaling) {
             // RFC 7323 section 2.3: a shift above 14 is to be read as 14.
@@ -110,6 +111,7 @@ impl Endpoint {
     /// Both numbers are known: the parts that depend on the negotiation are made.
     pub(super) fn established(&mut self, now: Instant, seg: &Segment) {
         self.una = 1;
+        self.last_data_at = now;
         self.max_wnd = self.wnd;
         self.recovery = Recovery::new(&self.config, self.sack, self.mss);
         self.recovery.board_mut().advance(self.una);

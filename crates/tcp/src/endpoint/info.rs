@@ -1,6 +1,6 @@
 //! What probes may look at: `tcp_info` as Linux names it, and counters.
 
-use lasthop_units::{Bitrate, Duration, Seq};
+use lasthop_units::{Bitrate, Duration, Instant, Seq};
 
 use super::Endpoint;
 use crate::cc::{Cc, CongestionControl, Fault};
@@ -47,6 +47,12 @@ pub struct Counters {
     pub loss_probes: u64,
     /// Round-trip samples taken.
     pub rtt_samples: u64,
+    /// Segments that arrived with a congestion mark, where ECN was agreed on.
+    pub ce_received: u64,
+    /// Segments' worth of our data that the peer reported as marked (Linux: `tcpi_delivered_ce`).
+    pub delivered_ce: u64,
+    /// Reductions because of marks alone.
+    pub mark_reductions: u64,
 }
 
 /// The sender's state in the terms of Linux' `struct tcp_info`.
@@ -86,6 +92,8 @@ pub struct Info {
     pub bytes_acked: u64,
     /// Octets known to have arrived: acknowledged or SACKed.
     pub delivered: u64,
+    /// Segments' worth of what was delivered that met a congestion mark.
+    pub delivered_ce: u64,
     /// SND.UNA on the wire.
     pub snd_una: Seq,
     /// SND.NXT on the wire.
@@ -102,6 +110,18 @@ pub struct Info {
     pub notsent_bytes: u64,
     /// The rate paced at; `None`: not paced.
     pub pacing_rate: Option<Bitrate>,
+    /// The segment size announced to the peer, less the timestamps' twelve octets \[octets\].
+    pub advmss: u32,
+    /// The largest distance by which a segment came late \[segments\].
+    pub reordering: u32,
+    /// How often that was seen.
+    pub reord_seen: u32,
+    /// Probes of a closed window that were not answered.
+    pub probes: u32,
+    /// When data arrived last; the start of the connection before any.
+    pub last_data_recv: Instant,
+    /// When data left last.
+    pub last_data_sent: Instant,
 }
 
 impl Endpoint {
@@ -119,7 +139,7 @@ impl Endpoint {
         };
         Info {
             state: self.state,
-            ca_state: self.recovery.state(),
+            ca_state: self.ca_state(),
             snd_cwnd: inflated.min(self.config.window_ceiling()),
             snd_ssthresh: self.cc.ssthresh(),
             snd_mss: self.mss,
@@ -135,6 +155,7 @@ impl Endpoint {
             total_retrans: self.counters.retransmitted_segments,
             bytes_acked: self.counters.octets_acked,
             delivered: self.counters.octets_acked + board.sacked(),
+            delivered_ce: self.counters.delivered_ce,
             snd_una: self.seq_of(self.una),
             snd_nxt: self.seq_of(self.nxt),
             una_offset: self.una,
@@ -143,9 +164,22 @@ impl Endpoint {
             rcv_wnd: self.rcv_edge.saturating_sub(self.rcv_nxt),
             notsent_bytes: self.written.saturating_sub(self.max),
             pacing_rate: self.pacing_rate(),
+            advmss: u32::from(self.config.mss) - if self.timestamps { 12 } else { 0 },
+            reordering: self.rack.reordering.max(self.config.dup_threshold),
+            reord_seen: self.rack.reordering_seen,
+            probes: if self.wnd == 0 { self.persist_backoff } else { 0 },
+            last_data_recv: self.last_data_at,
+            last_data_sent: self.last_sent,
         }
     }
 
+    /// The sender's state as Linux names it.
+    pub fn ca_state(&self) -> CaState {
+        match self.recovery.state() {
+            CaState::Open | CaState::Disorder if self.ecn.shows_cwr(self.una) => CaState::Cwr,
+            state => state,
+        }
+    }
     /// The connection's state.
     pub const fn state(&self) -> State {
         self.state

@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Instant};
 
-use super::{Endpoint, Event};
+use super::{CloseReason, Endpoint, Event};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -17,6 +17,7 @@ impl Endpoint {
             _ => self.in_order_of_checks(now, seg),
         }
         self.look_at_queue();
+        self.note_empty(now);
         self.check();
     }
 
@@ -42,6 +43,12 @@ impl Endpoint {
             return;
         }
         self.note_timestamp(now, seg, start);
+        if self.reader_gone && self.is_new_to_nobody(start, seg) {
+            self.finish(Event::Closed(CloseReason::Aborted));
+            self.answer_with_reset(seg);
+            return;
+        }
+        self.ecn_arrived(seg);
         // Sixth, urgent data: ignored. Seventh, the text. Eighth, the FIN bit.
         if seg.len > 0 || seg.flags.has(Flags::FIN) {
             self.take_text(now, seg, start);
@@ -126,6 +133,7 @@ impl Endpoint {
                 return false;
             }
             self.step(Input::AckOfSyn);
+            self.ecn_on_handshake_ack(seg);
             self.established(now, seg);
             // The window of this segment counts, whatever the SYN's said.
             self.take_window(seg, start, 1);
@@ -134,12 +142,21 @@ impl Endpoint {
             return true;
         }
         // RFC 5961 section 5: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is answered and dropped.
+        if self.config.host.drops_future_acks && ack > self.max as i64 {
+            return false;
+        }
         if ack > self.max as i64 || ack < self.una as i64 - self.max_wnd.max(1) as i64 {
             self.ack.at_once();
             return false;
         }
         self.take_ack(now, seg, start, ack);
         self.state != State::Closed
+    }
+
+    /// New data after the application has closed both directions.
+    fn is_new_to_nobody(&self, start: i64, seg: &Segment) -> bool {
+        let closing = matches!(self.state, State::FinWait1 | State::FinWait2);
+        closing && seg.len > 0 && start + i64::from(seg.len) > self.rcv_nxt as i64
     }
 
     /// RFC 7323 section 4.3: TS.Recent follows segments that span what we last acknowledged.

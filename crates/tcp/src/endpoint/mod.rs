@@ -6,6 +6,8 @@
 
 mod ack;
 mod app;
+mod chrono;
+mod ecn;
 mod handshake;
 mod info;
 mod input;
@@ -66,6 +68,8 @@ pub enum Event {
     RecoveryEntered,
     /// Recovery, fast or after a timeout, ended.
     RecoveryExited,
+    /// The window was reduced because of congestion marks (ECN), without a loss.
+    MarkReduction,
     /// A zero window was probed.
     ZeroWindowProbe,
     /// A round-trip sample; only after [`Endpoint::report_rtt_samples`].
@@ -125,6 +129,8 @@ pub struct Endpoint {
     /// A duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
 
+    ecn: ecn::EcnState,
+
     // Options negotiated.
     timestamps: bool,
     sack: bool,
@@ -145,6 +151,10 @@ pub struct Endpoint {
     offload: Option<Box<offload::WriteQueue>>,
     usage: offload::Usage,
     corked: bool,
+    chrono: chrono::Chrono,
+    /// When a segment with data arrived last.
+    last_data_at: Instant,
+    reader_gone: bool,
 
     // The SYN, and a reset that waits to leave.
     syn_due: bool,
@@ -219,6 +229,7 @@ impl Endpoint {
             reassembly: Reassembly::default(),
             ack: AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks),
             duplicate: None,
+            ecn: ecn::EcnState::default(),
             timestamps: config.timestamps,
             sack: config.sack,
             peer_scales: false,
@@ -231,6 +242,9 @@ impl Endpoint {
             flight: Flight::default(),
             offload: offload::is_wanted(&config).then(Box::default),
             corked: false,
+            chrono: chrono::Chrono::default(),
+            last_data_at: Instant::ZERO,
+            reader_gone: false,
             usage: offload::Usage::default(),
             syn_due: false,
             syn_sent_at: Instant::ZERO,

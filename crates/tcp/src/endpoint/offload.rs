@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 use super::Endpoint;
+use super::chrono::Activity;
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::host::Offload;
@@ -89,6 +90,10 @@ impl Endpoint {
     /// tcp_sendmsg: chunks are filled to the largest packet, and packets leave while they fill.
     pub(super) fn write_packets(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
         let goal = self.packet_goal();
+        if let Some(q) = self.offload.as_mut() {
+            // Whatever was a reason to look at the queue has been dealt with.
+            q.look = false;
+        }
         let n = n.min((1 << 60) - self.written.min(1 << 60));
         let mut copied = 0;
         while copied < n {
@@ -108,6 +113,7 @@ impl Endpoint {
             let take = (goal - (tail.end - from)).min(n - copied);
             tail.push &= copied > 0;
             tail.end += take;
+            self.chrono.start(now, Activity::Busy);
             self.written += take;
             copied += take;
             let full = tail.end - from >= goal;
@@ -117,6 +123,7 @@ impl Endpoint {
                 self.push_while_writing(now);
             }
         }
+        self.chrono.wants_room = copied < n;
         if copied > 0 {
             let more = hint.more && copied == n;
             let far = self.is_far_unpushed();
@@ -263,14 +270,19 @@ impl Endpoint {
             return;
         }
         let mut packets = 0;
-        while packets < packets_max && now >= self.pace_at {
+        let small_window = loop {
+            if packets >= packets_max || now < self.pace_at {
+                break false;
+            }
             let one = packets_max == 1;
-            let Some(cut) = self.cut(urge, false).filter(|c| one || !self.waits_for_more(now, c)) else {
-                break;
-            };
+            let Some(cut) = self.cut(urge, false) else { break self.is_window_too_small() };
+            if !one && self.waits_for_more(now, &cut) {
+                break false;
+            }
             self.send_cut(now, &cut);
             packets += 1;
-        }
+        };
+        self.account_for_limits(now, small_window);
         let full = self.room() < 1.0;
         if packets > 0 || full {
             self.note_usage(full);
@@ -332,6 +344,33 @@ impl Endpoint {
         })
     }
 
+    /// The peer's window is what keeps the next segment, not the congestion window.
+    fn is_window_too_small(&self) -> bool {
+        let waiting = self.stream_end() - self.max.min(self.stream_end());
+        let next = waiting.min(u64::from(self.mss));
+        waiting > 0 && self.quota(false) > 0 && self.max + next > self.una + self.wnd
+    }
+
+    fn account_for_limits(&mut self, now: Instant, small_window: bool) {
+        if small_window {
+            self.chrono.start(now, Activity::WindowLimited);
+        } else {
+            self.chrono.stop(now, Activity::WindowLimited, self.una == self.stream_end());
+        }
+        if self.max == self.stream_end() && self.una < self.max && self.chrono.wants_room {
+            self.chrono.start(now, Activity::BufferLimited);
+        } else if self.max < self.stream_end() {
+            self.chrono.stop(now, Activity::BufferLimited, false);
+        }
+    }
+
+    /// Everything that was written has been acknowledged.
+    pub(super) fn note_empty(&mut self, now: Instant) {
+        if self.offload.is_some() && self.una >= self.written {
+            self.chrono.stop(now, Activity::Busy, true);
+        }
+    }
+
     /// tcp_nagle_check: a small packet waits for corked data, and while another small one is outstanding.
     fn is_held_by_nagle(&self, urge: Urge) -> bool {
         let Some(q) = self.offload.as_ref() else { return false };
@@ -388,7 +427,7 @@ impl Endpoint {
         let end = q.chunks.front().map_or(self.written, |c| c.end);
         let len = end - self.max;
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);
-        let recent = now.since(self.last_sent) <= Duration::from_millis(1);
+        let recent = now.since(self.last_sent) < Duration::from_millis(1);
         if len <= mss || recovering || !recent {
             return false;
         }
@@ -445,6 +484,7 @@ impl Endpoint {
             }
             let mut segment = self.emit_data(now, at, end);
             segment.flags.set(Flags::PSH, push);
+            self.ecn_on_new_data(&mut segment);
             if let Some(q) = self.offload.as_mut() {
                 q.out.push_back(segment);
             }

@@ -6,6 +6,7 @@ use lasthop_units::{Duration, Instant};
 use super::ack::timestamp;
 use super::{Endpoint, Event};
 use crate::cc::{AckSample, Congestion, CongestionControl, Signal};
+use crate::config::{LossDetection, WindowReduction};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
 use crate::segment::{Flags, Segment};
 
@@ -45,10 +46,18 @@ impl Endpoint {
             state_before: self.recovery.state(),
         };
         let mut g = Gathered::default();
+        // What SACKs had told before this ACK: an ACK that comes with them says nothing of their order.
+        let highest = if self.rack.sacked > 0 { self.recovery.board().highest() } else { 0 };
         self.take_sack_by_segment(now, seg, ack, &mut g);
+        if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.rack.undo.is_some()) {
+            self.rack.note_reordering(low, self.recovery.board().highest(), self.mss);
+        }
         self.take_window(seg, start, ack.max(0) as u64);
         if p.una_moved {
             self.take_cumulative(now, ack as u64, &mut g);
+            if let Some(low) = g.acked_from {
+                self.rack.note_reordering(low, highest, self.mss);
+            }
         } else if g.news || (seg.len == 0 && self.una < self.max && self.wnd == wnd_before) {
             self.counters.dup_acks_received += u64::from(ack == una_before as i64);
         }
@@ -56,6 +65,10 @@ impl Endpoint {
         self.measure_rtt(now, seg, &g, p.una_moved);
         if una_before < self.max || g.segments > 0 {
             self.react(now, seg, &g, p);
+        }
+        if self.wnd != wnd_before && self.nxt < self.stream_end() {
+            // tcp_ack_update_window: a window that opens after a long time is an idle time too.
+            self.restart_if_idle(now);
         }
         if wnd_before == 0 && self.wnd > 0 && self.una < self.max {
             self.recovery.set_wants_head(true);
@@ -130,7 +143,9 @@ impl Endpoint {
             if !self.rack.marks[i].sacked {
                 // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985 section 6.2 step 3).
                 if s.transmissions == 1 {
-                    self.rack.reordering_seen |= s.end <= highest;
+                    if s.start < highest {
+                        g.late = Some(g.late.map_or(s.start, |l| l.min(s.start)));
+                    }
                     g.original |= self.rack.high >= s.end;
                 }
                 self.deliver(now, i, g);
@@ -165,7 +180,7 @@ impl Endpoint {
             } else if !sacked {
                 g.first_acked.get_or_insert(s.at);
                 // An original that comes after what was SACKed above it: reordering.
-                self.rack.reordering_seen |= self.rack.sacked > 0 && self.recovery.board().highest() > s.end;
+                g.acked_from.get_or_insert(s.start);
                 g.original |= self.rack.high >= s.end;
             }
             self.deliver(now, 0, g);
@@ -203,6 +218,7 @@ impl Endpoint {
             CaState::Loss => self.after_timeout_by_rack(now, g, p, late),
             _ => {}
         }
+        let marked = self.settle_ecn(g.octets);
         let rack_moved = self.rack.take_advanced();
         if rack_moved || self.rack.lost > 0 {
             self.detect_losses(now);
@@ -210,17 +226,20 @@ impl Endpoint {
         if !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
                 self.enter_recovery(now);
+            } else if self.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
+                self.enter_cwr(now, Signal::Ecn);
+                self.note_mark_reduction();
             } else if self.recovery.state() != CaState::Cwr {
                 let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
                 self.recovery.set_state(state);
             }
         }
         let reducing = self.is_reducing();
-        self.tell(now, seg, g, p);
+        self.tell(now, seg, g, p, marked);
         if reducing {
             self.reduce(g, p);
         } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
-            self.enter_cwr(now);
+            self.enter_cwr(now, Signal::Loss);
         }
     }
 
@@ -230,7 +249,7 @@ impl Endpoint {
     }
 
     /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
-    pub(super) fn enter_cwr(&mut self, now: Instant) {
+    pub(super) fn enter_cwr(&mut self, now: Instant, signal: Signal) {
         if self.is_reducing() || self.recovery.state() == CaState::Loss {
             return;
         }
@@ -238,7 +257,8 @@ impl Endpoint {
         self.rack.high = self.max;
         self.rack.probe = None;
         let window = self.cc.cwnd().floor();
-        self.cc.on_congestion(&self.congestion_now(now, false));
+        self.cc.on_congestion(&Congestion { signal, ..self.congestion_now(now, false) });
+        self.ecn.reduced();
         self.rack.prr = Prr::begin(window);
         self.cc.set_cwnd(window);
         self.recovery.set_state(CaState::Cwr);
@@ -251,16 +271,25 @@ impl Endpoint {
         sent.map(|at| now.since(at))
     }
 
-    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
+    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress, marked: u64) {
         let mss = u64::from(self.mss);
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
         let state = self.recovery.state();
+        // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
+        let in_any_order = g.news && self.rack.reordering > self.config.dup_threshold;
         let sample = AckSample {
             now,
-            acked: if p.una_moved { g.octets.max(1) } else { 0 },
+            acked: if p.una_moved {
+                g.octets.max(1)
+            } else if in_any_order {
+                g.octets
+            } else {
+                0
+            },
             delivered: u64::from(g.segments) * mss,
             total_delivered: self.delivered,
+            marked,
             lost: (self.rack.total_lost - p.lost_before) * mss,
             in_flight: u64::from(self.rack.in_flight()) * mss,
             una: self.una,
@@ -272,7 +301,7 @@ impl Endpoint {
             rate,
             state,
             cwnd_limited: p.cwnd_limited,
-            may_grow: p.una_moved && !self.is_reducing(),
+            may_grow: (p.una_moved || in_any_order) && !self.is_reducing(),
             passed: p.passed,
             delivered_since_sent: g.delivered_since_sent(self.delivered),
             before: p.state_before,
@@ -287,10 +316,24 @@ impl Endpoint {
         if !self.is_reducing() || self.cc.rules_recovery() || g.segments == 0 {
             return;
         }
+        if self.config.window_reduction == WindowReduction::RateHalving {
+            self.halve_rate();
+            return;
+        }
         let safe = p.una_moved && self.rack.total_lost == p.lost_before;
         let in_flight = f64::from(self.rack.in_flight());
         let window = self.rack.prr.window(f64::from(g.segments), in_flight, self.cc.ssthresh(), safe);
         self.cc.set_cwnd(window);
+    }
+
+    /// One segment less for every second ACK, and no more than one segment beyond the flight (tcp_cwnd_down).
+    fn halve_rate(&mut self) {
+        self.rack.halving ^= true;
+        let mut window = self.cc.cwnd().floor();
+        if !self.rack.halving && window > self.cc.ssthresh() {
+            window -= 1.0;
+        }
+        self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
     }
 
     fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
@@ -306,7 +349,12 @@ impl Endpoint {
         if self.recovery.state() != CaState::Cwr {
             self.cc.on_congestion(&self.congestion_now(now, false));
             self.rack.prr = Prr::begin(prior.0.floor());
+            self.rack.halving = false;
+            if self.config.window_reduction == WindowReduction::RateHalving && !self.cc.rules_recovery() {
+                self.cc.set_cwnd(prior.0.floor());
+            }
         }
+        self.ecn.reduced();
         self.recovery.set_state(CaState::Recovery);
         self.counters.fast_retransmits += 1;
         self.emit(Event::RecoveryEntered);
@@ -319,7 +367,11 @@ impl Endpoint {
         }
         let reduces = self.rack.undo.is_some() || self.recovery.state() == CaState::Cwr;
         if !self.cc.rules_recovery() && reduces {
-            let to = self.cc.ssthresh();
+            let to = match self.config.window_reduction {
+                WindowReduction::Prr => self.cc.ssthresh(),
+                // tcp_complete_cwr.
+                WindowReduction::RateHalving => self.cc.ssthresh().min(self.cc.cwnd()),
+            };
             self.cc.set_cwnd(to);
             self.cc.on_recovered(now);
         }
@@ -386,6 +438,13 @@ impl Endpoint {
     }
 
     fn detect_losses(&mut self, now: Instant) {
+        if self.config.loss_detection == LossDetection::Fack {
+            let flight = &self.flight;
+            let record =
+                |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
+            self.rack.detect_by_count(self.config.dup_threshold, record);
+            return;
+        }
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let srtt = self.rto.srtt().unwrap_or(min_rtt);
         let recovering = matches!(self.recovery.state(), CaState::Recovery | CaState::Loss);

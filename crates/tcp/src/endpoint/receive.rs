@@ -3,7 +3,7 @@
 use lasthop_units::Instant;
 
 use super::{Endpoint, Event};
-use crate::host::WindowRule;
+use crate::host::{AckRule, WindowRule};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -28,6 +28,9 @@ impl Endpoint {
             self.ack.at_once();
             return;
         }
+        if seg.len > 0 {
+            self.last_data_at = now;
+        }
         let nxt = self.rcv_nxt;
         let data_end = start + i64::from(seg.len);
         if seg.flags.has(Flags::FIN) && data_end <= self.rcv_edge as i64 && data_end >= nxt as i64 {
@@ -38,6 +41,7 @@ impl Endpoint {
         let edge = self.rcv_edge.min(self.peer_fin.unwrap_or(u64::MAX));
         let to = (data_end.max(0) as u64).min(edge);
         if to > from {
+            self.note_overlap(start, from, to);
             self.place(now, from, to, seg.len);
         } else {
             // Nothing new: a duplicate, a probe of a closed window, or a lone FIN.
@@ -54,20 +58,33 @@ impl Endpoint {
         self.take_fin(now);
     }
 
+    /// RFC 2883 section 4.1: what of a segment with news was there already, at its head or, lowest first, further on.
+    fn note_overlap(&mut self, start: i64, from: u64, to: u64) {
+        if !self.config.dsack {
+            return;
+        }
+        let head = (start >= 0 && (start as u64) < from).then_some((start as u64, from));
+        let overlap = head.or_else(|| self.reassembly.overlap(from, to));
+        if overlap.is_some() {
+            self.duplicate = overlap;
+            if self.config.host.acks == AckRule::Segments {
+                self.ack.at_once();
+            }
+        }
+    }
+
     fn place(&mut self, now: Instant, from: u64, to: u64, len: u32) {
         if from > self.rcv_nxt {
             // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged immediately".
             let news = self.reassembly.insert(from, to);
             self.counters.duplicate_segments_received += u64::from(!news);
-            if !news {
-                self.duplicate = Some((from, to));
-            }
             self.counters.dup_acks_sent += 1;
             self.ack.at_once();
             return;
         }
         self.rcv_nxt = to;
         if self.reassembly.is_empty() {
+            let len = if self.config.host.acks == AckRule::Segments { self.mss } else { len };
             self.ack.on_in_order_data(now, len, self.mss);
         } else {
             // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that fills in all or
@@ -100,6 +117,10 @@ impl Endpoint {
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
     pub(super) fn window_has_opened(&self) -> bool {
+        if self.config.host.window == WindowRule::Doubled {
+            let said = self.rcv_edge.saturating_sub(self.rcv_nxt);
+            return self.edge_possible().saturating_sub(self.rcv_nxt) >= (2 * said).max(1);
+        }
         let step = (self.config.receive_buffer / 2).min(u64::from(self.mss));
         self.edge_possible().saturating_sub(self.rcv_edge) >= step
     }
@@ -108,7 +129,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
         let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));
-        if self.config.host.window == WindowRule::AllRoom || self.window_has_opened() {
+        if self.config.host.window != WindowRule::Rfc9293 || self.window_has_opened() {
             // Only what the field can say is what the peer will know.
             let said = self.rcv_nxt + (field_for(self.edge_possible(), self.rcv_nxt) << shift);
             self.rcv_edge = self.rcv_edge.max(said);

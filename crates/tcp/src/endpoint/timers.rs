@@ -44,6 +44,7 @@ impl Endpoint {
             return;
         }
         self.counters.timeouts += 1;
+        self.ecn.reduced();
         self.emit(Event::RtoFired { count: self.timeouts_in_a_row });
         self.rto.back_off();
         self.syn_due = true;
@@ -146,10 +147,15 @@ impl Endpoint {
 
     /// RFC 5681 section 4.1: after an idle time of more than one RTO, cwnd = min(IW, cwnd).
     pub(super) fn restart_after_idleness(&mut self, now: Instant) {
+        if self.nxt == self.stream_end() {
+            self.restart_if_idle(now);
+        }
+    }
+
+    pub(super) fn restart_if_idle(&mut self, now: Instant) {
         if self.config.idle_restart
             && self.state.is_synchronized()
             && self.una == self.max
-            && self.nxt == self.stream_end()
             && now.since(self.last_sent) > self.rto.current()
         {
             let restart = self.config.initial_window_segments(self.mss).min(self.cc.cwnd());

@@ -18,7 +18,7 @@ pub use scoreboard::{NextSeg, Scoreboard};
 use lasthop_units::Instant;
 
 use crate::cc::{Cc, Congestion, CongestionControl, DupAck, DupAckAction, Signal};
-use crate::config::{Config, Growth, RecoveryFlavour, SackOnTimeout, SsthreshBasis};
+use crate::config::{Config, RecoveryExit, RecoveryFlavour, SackOnTimeout, SsthreshBasis};
 use crate::flight::Flight;
 
 /// The sender's state as Linux names it (`tcpi_ca_state`).
@@ -29,7 +29,7 @@ pub enum CaState {
     Open,
     /// Duplicate ACKs or SACKs, not yet enough to mean loss.
     Disorder,
-    /// The window was reduced without loss (ECN); not yet used.
+    /// The window was reduced without loss (ECN marks, or an algorithm's own will).
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -77,6 +77,11 @@ impl Sender<'_> {
         self.cc.cwnd().min(self.config.window_ceiling()).min(peer)
     }
 
+    /// Congestion that marks told of.
+    pub fn marked(&self) -> Congestion {
+        Congestion { signal: Signal::Ecn, ..self.congestion(0, false) }
+    }
+
     fn congestion(&self, new_octets_by_limited_transmit: u64, repeated: bool) -> Congestion {
         let flight = match self.config.ssthresh_basis {
             SsthreshBasis::Window => self.window(),
@@ -121,6 +126,8 @@ pub struct Recovery {
     /// The oldest segment is to be sent again at once, whatever the window says.
     resend_head: bool,
     partial_acks: u32,
+    /// The timer expired in this recovery, and that goes on.
+    timed_out: bool,
     /// The last reduction was a timeout's.
     cut_by_timeout: bool,
     /// Octets sent by limited transmit since the first duplicate ACK.
@@ -143,6 +150,7 @@ impl Recovery {
             inflation: 0.0,
             resend_head: false,
             partial_acks: 0,
+            timed_out: false,
             cut_by_timeout: false,
             limited_octets: 0,
             board: Scoreboard::new(config.dup_threshold, mss),
@@ -264,6 +272,7 @@ impl Recovery {
         self.state = CaState::Recovery;
         self.cut_by_timeout = false;
         self.partial_acks = 0;
+        self.timed_out = false;
     }
 
     /// New data was acknowledged; SND.UNA has moved by `acked` octets.
@@ -304,9 +313,21 @@ impl Recovery {
 
     /// The retransmission timer expired.
     pub fn on_timeout(&mut self, s: &mut Sender<'_>, repeated: bool) -> Outcome {
-        s.cc.on_timeout(&s.congestion(0, repeated));
+        let mut c = s.congestion(0, repeated);
+        if self.flavour == RecoveryFlavour::NewReno && self.state == CaState::Recovery {
+            // FlightSize has counted up what the duplicate ACKs reported as arrived: with many holes it is many windows. The
+            // threshold is to be "no more than" equation 4 of RFC 5681 gives; the window without inflation is what flew.
+            c.flight = c.flight.min(s.cc.cwnd());
+        }
+        s.cc.on_timeout(&c);
         self.dup_acks = 0;
         self.inflation = 0.0;
+        let goes_on = self.flavour == RecoveryFlavour::NewReno && self.state == CaState::Recovery;
+        if goes_on && !s.config.rto_leaves_recovery {
+            self.resend_head = true;
+            self.timed_out = true;
+            return Outcome::default();
+        }
         self.resend_head = false;
         self.state = CaState::Loss;
         // RFC 6582 section 3.2 step 6 and RFC 6675 section 5.1: no fast recovery below this.
@@ -322,5 +343,5 @@ impl Recovery {
 
 /// Whether the ACK that ends fast recovery may itself grow the window: ns-2's does.
 fn grows_at_exit(s: &Sender<'_>) -> bool {
-    s.config.growth == Growth::Acks
+    s.config.recovery_exit == RecoveryExit::Keep
 }

@@ -2,7 +2,7 @@
 
 use super::{CaState, Outcome, Recovery, Sender, grows_at_exit};
 use crate::cc::CongestionControl;
-use crate::config::{Growth, TimerOnPartialAck};
+use crate::config::{RecoveryExit, TimerOnPartialAck};
 
 pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Outcome {
     if s.una >= r.recover {
@@ -23,9 +23,12 @@ pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Ou
 }
 
 fn full(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
-    s.cc.on_recovered(s.now);
-    // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps cwnd.
-    if s.config.growth == Growth::Bytes {
+    // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps cwnd. After a timeout
+    // within this recovery the window is the timeout's, and slow start goes on from it.
+    if !r.timed_out {
+        s.cc.on_recovered(s.now);
+    }
+    if s.config.recovery_exit == RecoveryExit::Deflate && !r.timed_out {
         let flight = ((s.max - s.una) as f64 / f64::from(s.mss)).max(1.0);
         // cwnd is ssthresh already, or what an algorithm without a use for ssthresh has put in its place.
         let cwnd = s.cc.cwnd().min(flight + 1.0);

@@ -46,8 +46,10 @@ pub struct Rack {
     newest: Option<(Instant, u64)>,
     rtt: Duration,
     advanced: bool,
-    /// Reordering was seen.
-    pub reordering_seen: bool,
+    /// How often reordering was seen.
+    pub reordering_seen: u32,
+    /// The largest distance by which a segment came late \[segments\], from the duplicate threshold up.
+    pub reordering: u32,
     /// RACK.reo_wnd_mult, and until which offset it is not raised again.
     reo_steps: u64,
     reo_raised_at: u64,
@@ -57,6 +59,8 @@ pub struct Rack {
     pub high: u64,
     /// The proportional reduction.
     pub prr: Prr,
+    /// Rate halving: the next ACK takes a segment from the window.
+    pub halving: bool,
     /// Set while a reduction can still be undone: SND.UNA at its start.
     pub undo: Option<u64>,
     /// Retransmissions not yet known to have been superfluous; `None` before the first.
@@ -112,6 +116,10 @@ pub struct Gathered {
     pub news: bool,
     /// The peer told of a duplicate (RFC 2883).
     pub duplicate: bool,
+    /// The lowest original that was SACKed below what was SACKed before.
+    pub late: Option<u64>,
+    /// The lowest original that was acknowledged without having been SACKed.
+    pub acked_from: Option<u64>,
     pub(super) rate: Option<(u64, Instant, Duration, bool)>,
 }
 
@@ -126,12 +134,14 @@ impl Default for Rack {
             newest: None,
             rtt: Duration::ZERO,
             advanced: false,
-            reordering_seen: false,
+            reordering_seen: 0,
+            reordering: 3,
             reo_steps: 1,
             reo_raised_at: 0,
             reo_persist: 0,
             high: 0,
             prr: Prr::default(),
+            halving: false,
             undo: None,
             undo_resent: None,
             first_resent: None,
@@ -147,6 +157,9 @@ impl Default for Rack {
         }
     }
 }
+
+/// net.ipv4.tcp_max_reordering.
+const REORDERING_MAX: u64 = 300;
 
 /// Sent after, in RACK's order (RFC 8985 section 6.2 step 2).
 fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
@@ -228,10 +241,11 @@ impl Rack {
         if !once && rtt < s.min_rtt {
             return;
         }
+        // tcp_rack_advance: RACK.rtt is that of the segment looked at last, also when an older transmission is not newer
+        // news; the RFC would keep the newest's.
+        (self.rtt, self.advanced) = (rtt, true);
         if self.newest.is_none_or(|n| sent_after((s.at, s.end), n)) {
             self.newest = Some((s.at, s.end));
-            self.rtt = rtt;
-            self.advanced = true;
         }
     }
 
@@ -268,10 +282,20 @@ impl Rack {
         min_rtt: Duration,
         srtt: Duration,
     ) -> Duration {
-        if !self.reordering_seen && (recovering || self.sacked >= dup_threshold) {
+        if self.reordering_seen == 0 && (recovering || self.sacked >= dup_threshold.max(self.reordering)) {
             return Duration::ZERO;
         }
         (min_rtt / 4).saturating_mul(self.reo_steps).min(srtt)
+    }
+
+    /// An original that begins at `low` was delivered after what ends at `high` (tcp_check_sack_reordering).
+    pub fn note_reordering(&mut self, low: u64, high: u64, mss: u32) {
+        if low >= high {
+            return;
+        }
+        let distance = (high - low).div_ceil(u64::from(mss.max(1))).min(REORDERING_MAX);
+        self.reordering = self.reordering.max(distance as u32);
+        self.reordering_seen = self.reordering_seen.saturating_add(1);
     }
 
     /// RFC 8985 section 6.2 step 4: a DSACK widens the window, once per round trip; after 16 recoveries it forgets.
@@ -321,6 +345,20 @@ impl Rack {
             }
         }
         wait
+    }
+
+    /// Forward acknowledgement: marks as lost what lies `threshold` segments below the highest SACKed one, and
+    /// retransmissions that were sent before a delivered segment. `sent` as in [`detect`](Self::detect).
+    pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
+        let Some(highest) = self.marks.iter().rposition(|m| m.sacked) else { return };
+        for i in 0..(highest + 1).saturating_sub(threshold as usize) {
+            let m = self.marks[i];
+            let (at, end, _) = sent(i);
+            let overtaken = m.resent && self.newest.is_some_and(|n| sent_after(n, (at, end)));
+            if !m.sacked && (!m.lost || overtaken) {
+                self.mark_lost(i);
+            }
+        }
     }
 
     /// Only after an ACK that moved RACK on.
@@ -489,7 +527,7 @@ mod tests {
             deliver(&mut r, i, 160);
         }
         assert_eq!(r.reo_wnd(false, 3, ms(40), ms(50)), Duration::ZERO, "three SACKed");
-        r.reordering_seen = true;
+        r.reordering_seen = 1;
         assert_eq!(r.reo_wnd(true, 3, ms(40), ms(50)), ms(10));
         // Each DSACK of a new round trip adds a quarter, up to SRTT.
         r.note_dsack(0, 10_000);

@@ -1,0 +1,74 @@
+//! Linux 6.1 as it comes, over a path without segmentation offload.
+
+use lasthop_units::Duration;
+
+use super::{Profile, rfc};
+use crate::cc::CcName;
+use crate::config::*;
+use crate::host::Host;
+
+pub(super) const CONFIG: Config = Config {
+    profile: Profile::Linux6,
+    cc: CcName::Cubic,
+    recovery: RecoveryFlavour::Rack,
+    initial_window: Some(10),
+    quick_acks: 16,
+    dsack: true,
+    ack_delay: Duration::from_millis(40),
+    rtt_estimator: RttEstimator::Linux,
+    min_rto: Duration::from_millis(200),
+    max_rto: Duration::from_secs(120),
+    backoff_floor: BackoffFloor::Before,
+    time_wait: Duration::from_secs(60),
+    abc_limit: u32::MAX,
+    ssthresh_basis: SsthreshBasis::Cwnd,
+    ecn: EcnMode::Passive,
+    cubic: CubicConfig {
+        reading: CubicReading::Linux,
+        beta: 717.0 / 1024.0,
+        c: 410.0 / 1024.0,
+        ..rfc::CONFIG.cubic
+    },
+    hystart: HyStartKind::Linux,
+    cc_reading: CcReading::Linux,
+    westwood_reading: WestwoodReading::Linux,
+    host: Host::LINUX,
+    vegas: VegasConfig { reading: VegasReading::Linux, alpha: 2.0, beta: 4.0, ..rfc::CONFIG.vegas },
+    ..rfc::CONFIG
+};
+
+/// Where the values come from that are not the standards'.
+pub(super) const SOURCES: &[(&str, &str)] = &[
+    ("cc", "CONFIG_DEFAULT_TCP_CONG of the distributions"),
+    ("recovery", "net.ipv4.tcp_recovery 1; tcp_recovery.c, tcp_input.c"),
+    ("initial_window", "TCP_INIT_CWND 10"),
+    ("quick_acks", "TCP_MAX_QUICKACKS 16"),
+    ("dsack", "net.ipv4.tcp_dsack 1"),
+    ("ack_delay", "TCP_DELACK_MIN, HZ/25: the estimate of the ACK timeout begins there"),
+    ("rtt_estimator", "tcp_rtt_estimator"),
+    ("min_rto", "TCP_RTO_MIN, HZ/5"),
+    ("max_rto", "TCP_RTO_MAX, 120 s"),
+    ("time_wait", "TCP_TIMEWAIT_LEN, 60 s"),
+    ("abc_limit", "tcp_slow_start: all that an ACK delivers"),
+    ("ssthresh_basis", "tcp_reno_ssthresh and the modules take snd_cwnd"),
+    ("window_validation", "tcp_is_cwnd_limited: in slow start half the window in use is enough"),
+    ("idle_restart", "net.ipv4.tcp_slow_start_after_idle 1; Linux halves per RTO, here at once"),
+    ("loss_detection", "net.ipv4.tcp_recovery 1: tcp_recovery.c"),
+    ("loss_probe", "net.ipv4.tcp_early_retrans 3"),
+    ("window_reduction", "tcp_cwnd_reduction"),
+    ("max_retries", "net.ipv4.tcp_retries2 15"),
+    ("syn_retries", "net.ipv4.tcp_syn_retries 6"),
+    ("pacing", "pfifo_fast or fq_codel below: only BBR paces; `true` is the fq scheduler"),
+    ("receive_buffer", "net.ipv4.tcp_rmem's maximum, 6 MiB; fixed here, no tuning by itself"),
+    ("cubic_reading", "tcp_cubic.c"),
+    ("cubic_beta", "tcp_cubic.c: beta 717"),
+    ("cubic_c", "tcp_cubic.c: bic_scale 41, cube_rtt_scale 410 / 1024"),
+    ("ecn", "net.ipv4.tcp_ecn 2"),
+    ("hystart", "tcp_cubic.c: hystart 1, hystart_detect 3"),
+    ("cc_reading", "tcp_hybla.c, tcp_lp.c"),
+    ("westwood_reading", "tcp_westwood.c"),
+    ("vegas_reading", "tcp_vegas.c"),
+    ("vegas_alpha", "tcp_vegas.c: alpha 2"),
+    ("vegas_beta", "tcp_vegas.c: beta 4"),
+    ("vegas_gamma", "tcp_vegas.c: gamma 1"),
+];

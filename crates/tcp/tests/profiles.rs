@@ -1,0 +1,177 @@
+//! The quirks that tell the stack profiles apart, each followed on paper, and a transfer under every profile.
+
+mod util;
+
+use lasthop_tcp::*;
+use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};
+use util::*;
+
+const ROUND: u64 = 100;
+
+/// The window in the middle of each round trip of 100 ms, `*` in fast recovery, `!` after a timeout.
+fn rounds(o: &Options, drop: &[u64], n: u64) -> String {
+    let mut p = Pair::of(o, Duration::from_millis(ROUND / 2));
+    p.links[0].drop = drop.to_vec();
+    p.connect();
+    p.ends[0].write(p.now, 1 << 40);
+    let mut out = vec![];
+    for r in 1..=n {
+        p.drive(Instant::from_millis(r * ROUND + ROUND / 2 - 1));
+        let i = p.ends[0].info();
+        let mark = match i.ca_state {
+            CaState::Recovery => "*",
+            CaState::Loss => "!",
+            _ => "",
+        };
+        out.push(format!("{:.0}{mark}", i.snd_cwnd.floor()));
+    }
+    out.join(" ")
+}
+
+fn profile(profile: Profile) -> Options {
+    Options { profile, ..Options::default() }
+}
+
+#[test]
+fn every_profile_carries_a_transfer_over_a_path_that_loses() {
+    for &p in Profile::ALL {
+        for seed in 1..=4 {
+            let mut pair = Pair::of(&profile(p), Duration::from_millis(20));
+            pair.links[0] = Link {
+                loss: 0.02,
+                rate: 250_000,
+                queue: 20,
+                ..Link::new(Duration::from_millis(20)).seed(seed, 0)
+            };
+            pair.links[1] = Link { loss: 0.01, ..Link::new(Duration::from_millis(20)).seed(seed, 1) };
+            pair.connect();
+            let total = 300_000;
+            let mut written = 0;
+            while pair.ends[0].info().bytes_acked < total && pair.now < Instant::from_secs(600) {
+                let n = pair.ends[0].writable().min(total - written);
+                pair.ends[0].write(pair.now, n);
+                written += n;
+                pair.flush();
+                let before = pair.now;
+                pair.drive_until(Instant::from_secs(600), |p| p.now > before);
+            }
+            assert_eq!(pair.ends[0].info().bytes_acked, total, "{} with seed {seed}", p.name());
+        }
+    }
+}
+
+#[test]
+fn inet_reno_cuts_twice_for_one_burst_and_falls_silent_until_the_timer() {
+    // Three of the window of 32 that begins with segment 31. The first new ACK ends recovery with a window of 16; INET keeps
+    // no recovery point, so the duplicates that go on arriving cut once more, to 7.5. Then more is outstanding than the
+    // window holds: nothing may be sent, no ACK comes, and the timer, still far above 1 s because RTTVAR falls by eighths
+    // from 0.75 s, ends the silence.
+    let o = Options { receive_buffer: Some(Bytes(60_000)), ..profile(Profile::Inet) };
+    assert_eq!(
+        rounds(&o, &[31, 33, 35], 32),
+        "1 2 4 8 16 32 45* 21* 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 8 1! 2 4 4 5 6 7 8"
+    );
+}
+
+#[test]
+fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
+    let o = |leaves| Options {
+        recovery: Some(RecoveryFlavour::NewReno),
+        receive_buffer: Some(Bytes(60_000)),
+        timer_on_partial_ack: Some(TimerOnPartialAck::FirstOnly),
+        rto_leaves_recovery: Some(leaves),
+        rtt_estimator: Some(RttEstimator::Rfc6298),
+        ..profile(Profile::Inet)
+    };
+    // Twelve of the window of 32 that begins with segment 31: a hole per round trip, and the timer of 1 s from the first
+    // partial ACK on (round 8) fires in round 18, before the last hole is filled.
+    let holes: Vec<u64> = (31..31 + 24).step_by(2).collect();
+    let recovery = "1 2 4 8 16 32 36* 39* 43* 48* 54* 61* 69* 78* 88* 99* 111*";
+    // One hole per round trip goes on with a window of one segment, and slow start follows the full ACK.
+    assert_eq!(rounds(&o(false), &holes, 24), format!("{recovery} 1* 3 6 8 9 10 11"));
+    // Left: the ACK of the last hole brings slow start and go-back-N, whose duplicates of what the receiver holds cut again.
+    assert_eq!(rounds(&o(true), &holes, 24), format!("{recovery} 1! 4 2 3 4 5 6"));
+}
+
+#[test]
+fn a_timeout_within_newreno_recovery_takes_half_of_what_flew_not_of_what_was_sent() {
+    // RFC 5681 section 3.1: ssthresh "no more than" equation 4 gives. Twenty holes of a window of 162: after the cut 80
+    // fly, while SND.NXT - SND.UNA grows to 900 with what the receiver holds.
+    let o = Options { recovery: Some(RecoveryFlavour::NewReno), sack: Some(false), ..Options::default() };
+    let mut p = Pair::of(&o, Duration::from_millis(50));
+    p.links[0].drop = (300..320).collect();
+    p.connect();
+    p.ends[0].write(p.now, 1 << 30);
+    p.drive_until(Instant::from_secs(10), |p| p.ends[0].counters().timeouts > 0);
+    let i = p.ends[0].info();
+    assert_eq!((i.snd_cwnd, i.snd_ssthresh), (1.0, 40.0));
+}
+
+const MSS: u32 = 1000;
+const ISN: Seq = Seq(1000);
+
+/// A sender with 20 segments in flight and 100 ms of round trip, against ACKs written by hand.
+fn twenty(o: Options) -> Endpoint {
+    let o = Options { mss: Some(Bytes(1000)), initial_window: Some(20), timestamps: Some(false), ..o };
+    let mut e = Endpoint::new(o.resolve().unwrap(), ISN);
+    e.connect(Instant::ZERO);
+    while e.poll_transmit(Instant::ZERO).is_some() {}
+    let now = Instant::from_millis(100);
+    let syn_ack = Segment {
+        seq: Seq(499),
+        ack: ISN + 1,
+        flags: Flags::SYN | Flags::ACK,
+        window: 60_000,
+        mss: Some(1460),
+        sack_permitted: true,
+        ..Segment::default()
+    };
+    e.handle_segment(now, &syn_ack);
+    e.write(now, 1_000_000);
+    while e.poll_transmit(now).is_some() {}
+    e
+}
+
+/// An ACK of everything below `n` with a SACK block; what leaves.
+fn ack(e: &mut Endpoint, n: u32, block: (u32, u32)) -> Vec<u32> {
+    let now = Instant::from_millis(200);
+    let at = |n: u32| ISN + 1 + n * MSS;
+    let mut s =
+        Segment { seq: Seq(500), ack: at(n), flags: Flags::ACK, window: 60_000, ..Segment::default() };
+    s.sack.push(SeqRange { start: at(block.0), end: at(block.1) });
+    e.handle_segment(now, &s);
+    let mut out = vec![];
+    while let Some(s) = e.poll_transmit(now).filter(|s| s.len > 0) {
+        out.push(s.seq.0.wrapping_sub(ISN.0 + 1) / MSS);
+    }
+    out
+}
+
+#[test]
+fn forward_acknowledgement_takes_for_lost_what_lies_three_below_the_highest_sacked() {
+    // One SACK of segment 9: nine holes below it, of which 10 - 3 = 7 are lost at once; RACK waits for time or count.
+    let o = Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) };
+    let mut e = twenty(o);
+    ack(&mut e, 0, (9, 10));
+    assert_eq!((e.info().lost, e.info().ca_state), (7, CaState::Recovery));
+    let mut e = twenty(Options { profile: Profile::Linux6, ..Options::default() });
+    ack(&mut e, 0, (9, 10));
+    assert_eq!((e.info().lost, e.info().ca_state), (0, CaState::Disorder));
+}
+
+#[test]
+fn rate_halving_takes_a_segment_from_the_window_at_every_second_ack() {
+    let o = Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) };
+    let mut e = twenty(o);
+    // Two SACKs send two new segments; the third makes 0 lost. 22 outstanding, 3 SACKed, 1 lost: 18 in flight; the window
+    // is at most one more, 19, so the retransmission leaves. Of the ACKs after it each second takes one, from the first on.
+    let mut windows = vec![];
+    let mut sent = 0;
+    for n in 2..=20 {
+        sent += ack(&mut e, 0, (1, n)).len();
+        windows.push(e.info().snd_cwnd as u32);
+    }
+    assert_eq!(windows, [20, 20, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11]);
+    // Two by the first SACKs, and then one for every second of 17 ACKs: 2 + 9.
+    assert_eq!(sent, 11);
+}
