@@ -1,5 +1,6 @@
 //! Errors, HARQ and antennas: ns-3's system tests.
 
+use lasthop_engine::math::db;
 use lasthop_ran::mac::lte::downlink::{AmcConfig, Combining, LinkStats, PiroConfig};
 use lasthop_ran::mac::lte::scheduler::{NoParameters, SchedulerConfig};
 use lasthop_ran::network::NetworkConfig;
@@ -82,9 +83,9 @@ fn control_errors_meet_the_system_points() {
         (cell.downlink.control_errors, cell.downlink.harq.transmissions) = (true, 1);
         cell.downlink.amc = AmcConfig::Piro(PiroConfig { ber: 0.03 });
         let share_of_noise = 1.0 / lasthop_radio::linear(Db(sinr_db)) - f64::from(cells - 1);
-        let loss = 20.0 * (4.0 * std::f64::consts::PI * 1000.0 * 2120e6f64 / 3e8).log10();
-        let noise = -174.0 + 10.0 * 4.5e6f64.log10() + 9.0;
-        cell.radio.power = Dbm(noise - 10.0 * share_of_noise.log10() + loss);
+        let loss = 2.0 * db(4.0 * std::f64::consts::PI * 1000.0 * 2120e6 / 3e8);
+        let noise = -174.0 + db(4.5e6) + 9.0;
+        cell.radio.power = Dbm(noise - db(share_of_noise) + loss);
         let others = vec![cell.clone(); cells as usize - 1];
         for other in others {
             config.cells.push(other);

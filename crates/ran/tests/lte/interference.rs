@@ -2,6 +2,7 @@
 //!
 //! Rows of SINR are tested beside the air itself (`phy/lte/air.rs`); here whole cells run.
 
+use lasthop_engine::math::db;
 use lasthop_ran::mac::lte::adaptation::CqiInterference;
 use lasthop_ran::mac::lte::downlink::{AmcConfig, BlockRange, PiroConfig};
 use lasthop_ran::network::NetworkConfig;
@@ -63,7 +64,7 @@ fn two_cells_choose_the_mcs_of_the_reference() {
             let s = run.stats(0);
             let mean = s.sinr_db_sum / s.sinr_count as f64;
             // Beyond 42 dB the mutual information is 1 and has no inverse.
-            let expected = (10.0 * f64::log10(sinr)).min(42.0);
+            let expected = db(sinr).min(42.0);
             assert!(
                 expected > 20.0 || (mean - expected).abs() < 0.01,
                 "{d1} {d2}: {mean} dB, expected {expected}"
