@@ -83,7 +83,7 @@ impl Settings {
             dsack: true,
             window_scaling: true,
             receive_buffer: None,
-            send_buffer: 16_384,
+            send_buffer: SEND_BUFFER,
             idle_restart: true,
             early_retrans: 3,
             hystart: None,
@@ -329,6 +329,9 @@ fn not_modelled(name: &str, value: Option<u64>) -> Understood {
         _ => Ok(()),
     }
 }
+
+/// What tcp_sndbuf_expand makes of the default of net.ipv4.tcp_wmem, for ten segments of 1460 octets \[octets\].
+const SEND_BUFFER: u64 = 87_040;
 
 fn small(n: u64) -> u32 {
     n.min(65_535) as u32

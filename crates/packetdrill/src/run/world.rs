@@ -149,8 +149,10 @@ impl World {
 
     pub fn add_with(&mut self, listener: Option<i64>, options: &SocketOptions) -> Result<usize, String> {
         let mut config = self.settings.config(options.max_segment).map_err(|e| e.to_string())?;
-        options.configure(&mut config, &self.settings);
-        self.connections.push(Connection::new(config, listener));
+        options.configure(&mut config);
+        let mut connection = Connection::new(config, listener);
+        options.apply_limits(&mut connection.endpoint, &self.settings);
+        self.connections.push(connection);
         let i = self.connections.len() - 1;
         self.current = Some(i);
         Ok(i)

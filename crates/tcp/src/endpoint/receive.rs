@@ -112,7 +112,9 @@ impl Endpoint {
     /// The right edge we could advertise now.
     fn edge_possible(&self) -> u64 {
         let unread = self.rcv_nxt.saturating_sub(self.read_to.max(1));
-        self.rcv_nxt + self.config.receive_buffer.saturating_sub(unread)
+        // More than the field can say is of no use.
+        let most = u64::from(u16::MAX) << self.rcv_scale;
+        self.rcv_nxt + self.config.receive_buffer.saturating_sub(unread).min(most)
     }
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
