@@ -134,8 +134,13 @@ impl World {
         if let (Some(i), true) = (self.current, listener.is_none() || !opens) {
             return Ok(i);
         }
-        let i = self.add(listener)?;
-        Ok(i)
+        if listener.is_none() {
+            let config = self.settings.config(None).map_err(|e| e.to_string())?;
+            self.connections.push(Connection::nobody(config));
+            self.current = Some(self.connections.len() - 1);
+            return Ok(self.connections.len() - 1);
+        }
+        self.add(listener)
     }
 
     /// A new connection, for a SYN to `listener` or for connect().

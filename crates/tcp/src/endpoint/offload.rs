@@ -367,7 +367,7 @@ impl Endpoint {
 
     /// Everything that was written has been acknowledged.
     pub(super) fn note_empty(&mut self, now: Instant) {
-        if self.offload.is_some() && self.una >= self.written {
+        if self.una >= self.written {
             self.chrono.stop(now, Activity::Busy, true);
         }
     }
