@@ -3,7 +3,9 @@
 //! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
 //! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
 
-use lasthop_tcp::{AckRule, CcName, Config, HyStartKind, Offload, OptionError, Options, Profile, WindowRule};
+use lasthop_tcp::{
+    AckRule, CcName, Config, EcnMode, HyStartKind, Offload, OptionError, Options, Profile, WindowRule,
+};
 use lasthop_units::{Bytes, Duration};
 
 /// What is asked of a run beside the script.
@@ -298,6 +300,13 @@ impl Settings {
             ack_delay: self.ack_delay.map(Duration::from_millis),
             manual_read: Some(true),
             pacing: Some(self.paced),
+            // DCTCP asks for ECN by itself, whatever the host's setting.
+            ecn: (self.cc != Some(CcName::Dctcp)).then_some(match self.ecn {
+                0 => EcnMode::Off,
+                1 => EcnMode::On,
+                3 => EcnMode::Accurate,
+                _ => EcnMode::Passive,
+            }),
             ..Options::default()
         };
         let mut config = options.resolve()?;

@@ -2,6 +2,8 @@
 //!
 //!     cargo run --release -p lasthop-radio --example fading_bench
 
+#![allow(clippy::disallowed_types, reason = "it measures time")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -81,3 +81,53 @@ fn red_holds_the_queue_between_its_thresholds() {
     let packets = mean(&waiting_ms(&output)) * RATE_BPS / 8e3 / 1500.0;
     assert!((5.0..=15.0).contains(&packets), "{packets}");
 }
+
+/// Two flows of `a` and `b` (their `tcp` tables) over 40 Mbit/s and 40 ms through `queue`: goodputs [bit/s].
+fn two_flows(a: &str, b: &str, queue: &str) -> (Vec<f64>, RunOutput) {
+    let output = run_text(&format!(
+        "[scenario]\nname = 'coexist'\nduration = '60 s'\nseed = 5\n\
+         [link.x]\nbetween = ['a', 'b']\nrate = '40 Mbit/s'\ndelay = '20 ms'\nqueue = '{queue}'\n\
+         [flow.first]\nfrom = 'a'\nto = 'b'\napp = 'bulk'\ntcp = {a}\n\
+         [flow.second]\nfrom = 'a'\nto = 'b'\nstart = '1 s'\napp = 'bulk'\ntcp = {b}\n"
+    ));
+    assert_balanced(&output);
+    (real(&output, "flows", "goodput_bps"), output)
+}
+
+const CUBIC: &str = "{ profile = 'linux-6', cc = 'cubic' }";
+const CUBIC_ECN: &str = "{ profile = 'linux-6', cc = 'cubic', ecn = 'on' }";
+const SCALABLE: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true }";
+
+/// RFC 9332 section 2.1: the square of the coupling counterbalances the square root of Classic congestion control, so a
+/// scalable flow and a Classic one get about the same rate; and the L4S packets hardly wait while the Classic ones do. In
+/// figures: DCTCP holds 2 / p_CL = 1 / p' segments, CUBIC in its Reno-friendly region 1.22 / sqrt(p_C) = 1.22 / p'. CUBIC's queue
+/// empties after each cut, because 40 ms are more than 7/3 of the target of 15 ms, and waits 9 ms on average: over 41 and
+/// 49 ms the ratio of rates is (1 / 41) / (1.22 / 49) = 0.98.
+#[test]
+fn dualpi2_gives_scalable_and_classic_flows_like_rates() {
+    for (classic, marks) in [(CUBIC, false), (CUBIC_ECN, true)] {
+        let (goodput, output) = two_flows(SCALABLE, classic, "dualpi2");
+        let ratio = goodput[0] / goodput[1];
+        assert!((0.75..=1.3).contains(&ratio), "{classic}: {goodput:?}");
+        assert!(goodput.iter().sum::<f64>() > 0.9 * 40e6, "{goodput:?}");
+        let delay = real(&output, "flows", "delay_mean_s");
+        // 20 ms of propagation, 0.3 ms of serialisation.
+        assert!(delay[0] < 0.0215 && (0.026..=0.036).contains(&delay[1]), "{delay:?}");
+        let (marked, dropped) =
+            (whole(&output, "flows", "rx_marked"), whole(&output, "flows", "lost_dropped"));
+        assert!(marked[0] > 1000 && dropped[0] == 0, "{marked:?} {dropped:?}");
+        assert_eq!((marked[1] > 0, dropped[1] > 0), (marks, !marks), "{marked:?} {dropped:?}");
+    }
+}
+
+/// RFC 3168: a flow that uses ECN through CoDel is marked instead of dropped from, and sends nothing twice.
+#[test]
+fn ecn_spares_the_flow_its_losses() {
+    let (goodput, output) = two_flows(CUBIC_ECN, CUBIC, "fq-codel");
+    let (marked, dropped) = (whole(&output, "flows", "rx_marked"), whole(&output, "flows", "lost_dropped"));
+    assert!(marked[0] > 10 && marked[1] == 0 && dropped[0] == 0 && dropped[1] > 10, "{marked:?} {dropped:?}");
+    assert_eq!(whole(&output, "flows", "retransmits")[0], 0);
+    assert!((0.9..=1.1).contains(&(goodput[0] / goodput[1])), "fair queueing: {goodput:?}");
+    let marks = *whole(&output, "queues", "marked").iter().max().unwrap();
+    assert!(marks >= marked[0] && marks <= marked[0] + 5, "those at the end are on their way: {marks}");
+}

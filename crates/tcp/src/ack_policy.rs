@@ -58,6 +58,11 @@ impl AckPolicy {
         }
     }
 
+    /// Data has arrived that no ACK tells of yet.
+    #[inline]
+    pub const fn holds_some(&self) -> bool {
+        self.unacknowledged > 0
+    }
     /// An ACK must leave now.
     #[inline]
     pub const fn is_due(&self) -> bool {

@@ -208,6 +208,21 @@ pub enum CcReading {
     Linux,
 }
 
+/// What an endpoint does about ECN (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Nothing (Linux `tcp_ecn = 0`).
+    #[default]
+    Off,
+    /// Asks for it and accepts it (`tcp_ecn = 1`).
+    On,
+    /// Accepts it when the peer asks (`tcp_ecn = 2`, Linux' default).
+    Passive,
+    /// Asks for accurate feedback (RFC 9768), and makes do with RFC 3168 (`tcp_ecn = 3`).
+    Accurate,
+}
+
 /// Whose Westwood it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -243,8 +258,10 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Not slower than Reno.
     pub friendliness: bool,
-    /// A mark costs less than a loss (RFC 8511).
+    /// A mark costs less than a loss (RFC 8511); Reno asks too.
     pub abe: bool,
+    /// What is left of cwnd after a mark then.
+    pub abe_beta: f64,
 }
 
 /// Vegas' parameters.
@@ -365,6 +382,12 @@ pub struct Config {
     pub manual_read: bool,
     /// Data is spaced out.
     pub pacing: bool,
+    /// Explicit congestion notification.
+    pub ecn: EcnMode,
+    /// Data is sent with ECT(1) instead of ECT(0) (RFC 9331).
+    pub l4s: bool,
+    /// With `cubic.abe`: what is left of Reno's window after a mark.
+    pub reno_abe_beta: f64,
     /// Vegas' parameters.
     pub vegas: VegasConfig,
     /// CUBIC's parameters.

@@ -3,7 +3,7 @@
 //! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and lengths; the
 //! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
 //!
-//! What is simplified, all of it by intent: no urgent data, no ECN (algorithms that react to marks wait for it), no path
+//! What is simplified, all of it by intent: no urgent data, AccECN without its option, no path
 //! MTU discovery, no keep-alive, no TCP Fast Open, no tuning of the receive buffer; a spurious timeout is undone with
 //! `recovery = rack` only, elsewhere it is detected and counted. Data
 //! segments carry SACK blocks only when their octets are left over. A segment without timestamps is accepted on a
@@ -28,7 +28,7 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, Growth, HyStartKind, LossDetection,
+    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HyStartKind, LossDetection,
     RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
     TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
     WestwoodReading, WindowReduction, ZeroInterval,

@@ -149,8 +149,16 @@ pub struct Options {
     pub cubic_fast_convergence: Option<bool>,
     /// CUBIC: never slower than Reno (RFC 9438 section 4.3).
     pub cubic_friendliness: Option<bool>,
-    /// A congestion mark costs CUBIC less than a loss (RFC 8511: 0.85 of the window stays).
+    /// A congestion mark costs Reno and CUBIC less than a loss (RFC 8511).
     pub abe: Option<bool>,
+    /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno, 0.85 for CUBIC).
+    pub abe_beta: Option<f64>,
+    /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask and accept), `passive` (2:
+    /// accept only) or `accurate` (3: ask for AccECN, RFC 9768). `cc = "dctcp"` asks for it by itself.
+    pub ecn: Option<EcnMode>,
+    /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0). It wants a congestion
+    /// control that answers to the share of marks: `dctcp`.
+    pub l4s: Option<bool>,
     /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
     /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic (Hybla starts with rho
@@ -247,6 +255,12 @@ impl Options {
         }
         set(&mut c.dsack, self.dsack);
         set(&mut c.pacing, self.pacing);
+        if c.cc == CcName::Dctcp && !matches!(c.ecn, EcnMode::Accurate) {
+            // Linux: TCP_CONG_NEEDS_ECN, whatever tcp_ecn says.
+            c.ecn = EcnMode::On;
+        }
+        set(&mut c.ecn, self.ecn);
+        set(&mut c.l4s, self.l4s);
         set(&mut c.sack, self.sack);
         set(&mut c.whole_segments, self.whole_segments);
         set(&mut c.timestamps, self.timestamps);
@@ -391,6 +405,12 @@ impl Options {
         cubic.fast_convergence = self.cubic_fast_convergence.unwrap_or(cubic.fast_convergence);
         cubic.friendliness = self.cubic_friendliness.unwrap_or(cubic.friendliness);
         cubic.abe = self.abe.unwrap_or(cubic.abe);
+        if let Some(beta) = self.abe_beta {
+            if !(0.5..=1.0).contains(&beta) {
+                return refuse("abe_beta", format!("{beta} is outside 0.5 to 1"));
+            }
+            (cubic.abe_beta, c.reno_abe_beta) = (beta, beta);
+        }
         c.vegas.reading = self.vegas_reading.unwrap_or(c.vegas.reading);
         c.hystart = self.hystart.unwrap_or(c.hystart);
         c.cc_reading = self.cc_reading.unwrap_or(c.cc_reading);
@@ -410,6 +430,9 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     }
     if c.min_rto.is_zero() && c.rtt_estimator == RttEstimator::Rfc6298 && c.clock_granularity.is_zero() {
         return refuse("min_rto", "0 s needs a clock granularity above 0 s");
+    }
+    if c.l4s && matches!(c.ecn, EcnMode::Off | EcnMode::Passive) {
+        return refuse("l4s", "needs `ecn = \"accurate\"` or `\"on\"`: without ECN nothing is marked");
     }
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));

@@ -1,7 +1,7 @@
 //! One connection of the host, and the numbers by which the script knows it.
 
 use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, Timestamps};
-use lasthop_units::{Instant, Seq, SeqRange};
+use lasthop_units::{Ecn, Instant, Seq, SeqRange};
 
 use crate::script::Packet;
 
@@ -98,6 +98,8 @@ impl Connection {
             sack_permitted: p.sack_permitted,
             timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
             sack,
+            accurate: false,
+            ecn: Ecn::from_bits(p.ecn.unwrap_or(0)),
         };
         let before = self.state();
         self.endpoint.handle_segment(now, &segment);
@@ -143,6 +145,7 @@ impl Connection {
                 .iter()
                 .map(|b| (peer(b.start), peer(b.end)))
                 .collect(),
+            ecn: Some(s.ecn as u8),
             ..Packet::default()
         }
     }

@@ -56,6 +56,10 @@ impl World {
     /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
     #[inline]
     pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
+        let ecn = match &payload {
+            Payload::Tcp(_, segment) => segment.ecn,
+            Payload::Udp(..) => lasthop_units::Ecn::NotEct,
+        };
         let f = &mut self.flows[flow];
         let (src, dst) = (f.node(from), f.node(from.other()));
         if from == f.data_end {
@@ -72,7 +76,7 @@ impl World {
             flow,
             serial,
             size,
-            ecn: lasthop_net::Ecn::NotEct,
+            ecn,
             dont_fragment: false,
             sent: now,
             fragment: None,
@@ -197,7 +201,10 @@ impl World {
             self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
         match packet.payload {
-            Payload::Tcp(end, segment) => self.on_segment(now, packet.flow, end, &segment),
+            Payload::Tcp(end, mut segment) => {
+                segment.ecn = packet.ecn;
+                self.on_segment(now, packet.flow, end, &segment);
+            }
             Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, end, bytes),
         }
     }

@@ -103,7 +103,7 @@ impl World {
         let Some(endpoint) = f.sender() else { return };
         let (cwnd, samples) = (endpoint.cwnd_segments(), endpoint.counters().rtt_samples);
         let sample = endpoint.last_rtt_sample();
-        let ca_state = endpoint.loss_recovery().state() as u8;
+        let ca_state = endpoint.ca_state() as u8;
         f.window.set(now, cwnd);
         let fresh = samples > f.rtt.samples;
         if fresh && let Some(rtt) = sample {
@@ -158,7 +158,7 @@ impl World {
             "rtt_us": i.rtt.map_or(0.0, us), "rttvar_us": us(i.rttvar), "min_rtt_us": i.min_rtt.map(us),
             "rto_us": us(i.rto), "backoff": i.backoff,
             "unacked": i.unacked, "sacked": i.sacked, "lost": i.lost, "retrans": i.retrans,
-            "total_retrans": i.total_retrans, "bytes_acked": i.bytes_acked, "delivered": i.delivered,
+            "total_retrans": i.total_retrans, "bytes_acked": i.bytes_acked, "delivered": i.delivered, "delivered_ce": i.delivered_ce,
             "rwnd_bytes": i.snd_wnd, "notsent_bytes": i.notsent_bytes,
             "pacing_rate_bps": i.pacing_rate.map(|r| r.0),
         }))
@@ -281,6 +281,7 @@ impl World {
             TcpEvent::FastRetransmit => ("fast-retransmit", None),
             TcpEvent::RecoveryEntered => ("recovery-enter", None),
             TcpEvent::RecoveryExited => ("recovery-exit", None),
+            TcpEvent::MarkReduction => ("ecn-reduction", None),
             TcpEvent::ZeroWindowProbe => ("zero-window-probe", None),
             TcpEvent::RttSample(_) => return,
             TcpEvent::Closed(CloseReason::Finished) => ("closed", None),

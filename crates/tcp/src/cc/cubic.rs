@@ -260,9 +260,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, c: &Congestion) {
-        // ABE (RFC 8511): a mark costs less than a loss, 0.85 for CUBIC, where it is switched on.
+        // ABE (RFC 8511): a mark costs less than a loss, where it is switched on.
         let beta = match c.signal {
-            Signal::Ecn if self.config.abe => 0.85,
+            Signal::Ecn if self.config.abe => self.config.abe_beta,
             _ => self.config.beta,
         };
         let to = self.cut_by(c.flight, beta);

@@ -17,8 +17,9 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
 ];
 pub(super) const DIFFERS: &str = "Without marks it is Reno, as Linux falls back to Reno without ECN. Linux keeps alpha in \
-     1024ths and drops it to 0 below 1/64; ns-3 starts alpha at 0 or 1 by an attribute. The receiver's echo state \
-     machine (RFC 8257 section 3.2) is the endpoint's and not built yet: the algorithm reads `marked`.";
+     1024ths and drops it to 0 below 1/64; ns-3 starts alpha at 0 or 1 by an attribute. It asks for ECN by \
+     itself, and its receiver echoes marks as RFC 8257 section 3.2 says; with `ecn = \"accurate\"` the peer counts them \
+     instead, and with `l4s = true` the data is ECT(1), as an L4S sender's.";
 
 /// DCTCP's window and its estimate.
 #[derive(Clone, Debug)]
@@ -62,8 +63,9 @@ impl CongestionControl for Dctcp {
     }
     fn on_congestion(&mut self, c: &Congestion) {
         self.w.cut(match c.signal {
-            // Section 3.3: cwnd = cwnd * (1 - DCTCP.Alpha / 2).
-            Signal::Ecn => c.flight * (1.0 - self.alpha / 2.0),
+            // Section 3.3: cwnd = cwnd * (1 - DCTCP.Alpha / 2). The part that goes is whole segments (Linux:
+            // cwnd - (cwnd * alpha >> 11)): a small share of marks costs a small window nothing.
+            Signal::Ecn => c.flight.floor() - (c.flight.floor() * self.alpha / 2.0).floor(),
             // Section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as conventional TCP".
             Signal::Loss => c.flight / 2.0,
         });
@@ -98,6 +100,10 @@ mod tests {
         d.alpha = 0.25;
         d.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(80.0) });
         assert_eq!(d.cwnd(), 70.0, "80 * (1 - 0.125)");
+        d.w.set(12.0);
+        d.alpha = 0.04;
+        d.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(12.0) });
+        assert_eq!(d.cwnd(), 12.0, "12 - floor(0.24)");
         d.on_congestion(&congestion(80.0));
         assert_eq!(d.cwnd(), 40.0);
     }

@@ -1,6 +1,6 @@
 //! Additive increase, multiplicative decrease: RFC 5681 section 3.1, with octets or ACKs counted.
 
-use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
 use crate::config::{Config, Growth};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -31,6 +31,8 @@ pub struct Reno {
     whole: bool,
     /// Segments acknowledged towards the next increase in congestion avoidance.
     counted: f64,
+    /// With ABE: what is left of the window after a mark.
+    abe: Option<f64>,
 }
 
 impl Reno {
@@ -45,6 +47,7 @@ impl Reno {
             validate: config.window_validation,
             whole: config.whole_segments,
             counted: 0.0,
+            abe: config.cubic.abe.then_some(config.reno_abe_beta),
         }
     }
 
@@ -99,6 +102,13 @@ impl CongestionControl for Reno {
         self.cwnd = self.cwnd.min(self.ceiling);
     }
     fn on_congestion(&mut self, c: &Congestion) {
+        if let Some(beta) = self.abe.filter(|_| c.signal == Signal::Ecn) {
+            // RFC 8511 section 3.1: ssthresh = FlightSize * beta_ecn.
+            self.ssthresh = (c.flight * beta).max(2.0);
+            self.counted = 0.0;
+            self.cwnd = self.ssthresh;
+            return;
+        }
         self.halve(c.flight);
         // ns-2 keeps half a segment in cwnd, not in ssthresh.
         self.cwnd = if self.whole { (c.flight / 2.0).max(1.0) } else { self.ssthresh };

@@ -19,6 +19,7 @@ struct Before {
 impl Endpoint {
     /// An acceptable ACK in a synchronized state. `ack` is its offset, not above SND.MAX.
     pub(super) fn take_ack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
+        self.ecn_on_ack(seg);
         if self.recovery.is_rack() {
             self.take_ack_by_rack(now, seg, start, ack);
             return;
@@ -39,6 +40,7 @@ impl Endpoint {
             self.tell_of_duplicate(now, news, before, outcome);
             self.follow(now, outcome);
         }
+        self.respond_to_marks(now);
         if wnd_before == 0 && self.wnd > 0 {
             self.window_opened();
         }
@@ -108,6 +110,7 @@ impl Endpoint {
     #[inline(always)]
     fn sample(&mut self, now: Instant, delivered: u64, before: Before, outcome: Outcome) -> AckSample {
         self.delivered += delivered;
+        let marked = self.settle_ecn(delivered);
         let board = self.recovery.board();
         let (in_flight, lost) = if !self.recovery.is_sack() {
             let out = (self.max - self.una).saturating_sub(self.delivered_by_dups);
@@ -122,6 +125,7 @@ impl Endpoint {
             una: self.una,
             delivered,
             total_delivered: self.delivered,
+            marked,
             lost,
             in_flight,
             mss: self.mss,
@@ -219,6 +223,7 @@ impl Endpoint {
     pub(super) fn follow(&mut self, now: Instant, outcome: Outcome) {
         if outcome.entered {
             self.counters.fast_retransmits += 1;
+            self.ecn.reduced();
             self.timed = None;
             self.emit(Event::RecoveryEntered);
         }

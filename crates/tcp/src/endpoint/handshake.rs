@@ -92,6 +92,7 @@ impl Endpoint {
     fn take_peer_options(&mut self, seg: &Segment) {
         self.timestamps = self.config.timestamps && seg.timestamps.is_some();
         self.sack = self.config.sack && seg.sack_permitted;
+        self.take_peer_ecn(seg);
         self.peer_scales = seg.window_scale.is_some();
         match seg.window_scale.filter(|_| self.config.window_scaling) {
             // RFC 7323 section 2.3: a shift above 14 is to be read as 14.

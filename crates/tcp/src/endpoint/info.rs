@@ -47,6 +47,12 @@ pub struct Counters {
     pub loss_probes: u64,
     /// Round-trip samples taken.
     pub rtt_samples: u64,
+    /// Segments that arrived with a congestion mark, where ECN was agreed on.
+    pub ce_received: u64,
+    /// Segments' worth of our data that the peer reported as marked (Linux: `tcpi_delivered_ce`).
+    pub delivered_ce: u64,
+    /// Reductions because of marks alone.
+    pub mark_reductions: u64,
 }
 
 /// The sender's state in the terms of Linux' `struct tcp_info`.
@@ -86,6 +92,8 @@ pub struct Info {
     pub bytes_acked: u64,
     /// Octets known to have arrived: acknowledged or SACKed.
     pub delivered: u64,
+    /// Segments' worth of what was delivered that met a congestion mark.
+    pub delivered_ce: u64,
     /// SND.UNA on the wire.
     pub snd_una: Seq,
     /// SND.NXT on the wire.
@@ -131,7 +139,7 @@ impl Endpoint {
         };
         Info {
             state: self.state,
-            ca_state: self.recovery.state(),
+            ca_state: self.ca_state(),
             snd_cwnd: inflated.min(self.config.window_ceiling()),
             snd_ssthresh: self.cc.ssthresh(),
             snd_mss: self.mss,
@@ -147,6 +155,7 @@ impl Endpoint {
             total_retrans: self.counters.retransmitted_segments,
             bytes_acked: self.counters.octets_acked,
             delivered: self.counters.octets_acked + board.sacked(),
+            delivered_ce: self.counters.delivered_ce,
             snd_una: self.seq_of(self.una),
             snd_nxt: self.seq_of(self.nxt),
             una_offset: self.una,
@@ -164,6 +173,13 @@ impl Endpoint {
         }
     }
 
+    /// The sender's state as Linux names it.
+    pub fn ca_state(&self) -> CaState {
+        match self.recovery.state() {
+            CaState::Open | CaState::Disorder if self.ecn.shows_cwr(self.una) => CaState::Cwr,
+            state => state,
+        }
+    }
     /// The connection's state.
     pub const fn state(&self) -> State {
         self.state

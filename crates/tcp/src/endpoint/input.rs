@@ -50,6 +50,7 @@ impl Endpoint {
             self.answer_with_reset(seg);
             return;
         }
+        self.ecn_arrived(seg);
         // Sixth, urgent data: ignored. Seventh, the text. Eighth, the FIN bit.
         if seg.len > 0 || seg.flags.has(Flags::FIN) {
             self.take_text(now, seg, start);
@@ -134,6 +135,7 @@ impl Endpoint {
                 return false;
             }
             self.step(Input::AckOfSyn);
+            self.ecn_on_handshake_ack(seg);
             self.established(now, seg);
             // The window of this segment counts, whatever the SYN's said.
             self.take_window(seg, start, 1);

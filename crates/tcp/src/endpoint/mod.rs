@@ -7,6 +7,7 @@
 mod ack;
 mod app;
 mod chrono;
+mod ecn;
 mod handshake;
 mod info;
 mod input;
@@ -67,6 +68,8 @@ pub enum Event {
     RecoveryEntered,
     /// Recovery, fast or after a timeout, ended.
     RecoveryExited,
+    /// The window was reduced because of congestion marks (ECN), without a loss.
+    MarkReduction,
     /// A zero window was probed.
     ZeroWindowProbe,
     /// A round-trip sample; only after [`Endpoint::report_rtt_samples`].
@@ -125,6 +128,8 @@ pub struct Endpoint {
     ack: AckPolicy,
     /// A duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
+
+    ecn: ecn::EcnState,
 
     // Options negotiated.
     timestamps: bool,
@@ -228,6 +233,7 @@ impl Endpoint {
             reassembly: Reassembly::default(),
             ack: AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks),
             duplicate: None,
+            ecn: ecn::EcnState::default(),
             timestamps: config.timestamps,
             sack: config.sack,
             peer_scales: false,

@@ -485,6 +485,7 @@ impl Endpoint {
             }
             let mut segment = self.emit_data(now, at, end);
             segment.flags.set(Flags::PSH, push);
+            self.ecn_on_new_data(&mut segment);
             if let Some(q) = self.offload.as_mut() {
                 q.out.push_back(segment);
             }

@@ -25,7 +25,7 @@ impl Endpoint {
             self.counters.segments_sent += 1;
             return Some(segment);
         }
-        let sent = self.send_data(now);
+        let sent = self.ecn_old_ack(now).or_else(|| self.send_data(now));
         let segment = match sent {
             Some(segment) => Some(segment),
             None if self.ack.is_due() => Some(self.bare_ack(now)),
@@ -74,6 +74,7 @@ impl Endpoint {
             let echo = if answers { self.ts_recent } else { 0 };
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo });
         }
+        self.ecn_on_syn(&mut segment, answers);
         Some(segment)
     }
 
@@ -219,7 +220,9 @@ impl Endpoint {
         if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OneSegment {
             self.timed = Some((stop, now));
         }
-        Some(self.emit_data(now, start, stop))
+        let mut segment = self.emit_data(now, start, stop);
+        self.ecn_on_new_data(&mut segment);
+        Some(segment)
     }
 
     fn may_send_small(&self, start: u64, len: u64, takes_all: bool, cwnd_edge: u64, wnd_edge: u64) -> bool {
@@ -313,7 +316,7 @@ impl Endpoint {
         segment
     }
 
-    fn bare_ack(&mut self, now: Instant) -> Segment {
+    pub(super) fn bare_ack(&mut self, now: Instant) -> Segment {
         let mut segment = self.header(now);
         segment.seq = self.seq_of(self.max);
         segment
@@ -337,6 +340,7 @@ impl Endpoint {
                 segment.sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
             }
         }
+        self.ecn_on_header(&mut segment);
         self.last_ack_sent = self.rcv_nxt;
         self.ack.sent();
         segment

@@ -218,6 +218,7 @@ impl Endpoint {
             CaState::Loss => self.after_timeout_by_rack(now, g, p, late),
             _ => {}
         }
+        let marked = self.settle_ecn(g.octets);
         let rack_moved = self.rack.take_advanced();
         if rack_moved || self.rack.lost > 0 {
             self.detect_losses(now);
@@ -225,17 +226,20 @@ impl Endpoint {
         if !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
                 self.enter_recovery(now);
+            } else if self.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
+                self.enter_cwr(now, Signal::Ecn);
+                self.note_mark_reduction();
             } else if self.recovery.state() != CaState::Cwr {
                 let state = if self.rack.sacked > 0 { CaState::Disorder } else { CaState::Open };
                 self.recovery.set_state(state);
             }
         }
         let reducing = self.is_reducing();
-        self.tell(now, seg, g, p);
+        self.tell(now, seg, g, p, marked);
         if reducing {
             self.reduce(g, p);
         } else if self.cc.wants_reduction() && self.recovery.state() != CaState::Loss {
-            self.enter_cwr(now);
+            self.enter_cwr(now, Signal::Loss);
         }
     }
 
@@ -245,7 +249,7 @@ impl Endpoint {
     }
 
     /// A reduction without a loss (tcp_enter_cwr): PRR brings the window down, nothing can undo it.
-    pub(super) fn enter_cwr(&mut self, now: Instant) {
+    pub(super) fn enter_cwr(&mut self, now: Instant, signal: Signal) {
         if self.is_reducing() || self.recovery.state() == CaState::Loss {
             return;
         }
@@ -253,7 +257,8 @@ impl Endpoint {
         self.rack.high = self.max;
         self.rack.probe = None;
         let window = self.cc.cwnd().floor();
-        self.cc.on_congestion(&self.congestion_now(now, false));
+        self.cc.on_congestion(&Congestion { signal, ..self.congestion_now(now, false) });
+        self.ecn.reduced();
         self.rack.prr = Prr::begin(window);
         self.cc.set_cwnd(window);
         self.recovery.set_state(CaState::Cwr);
@@ -266,7 +271,7 @@ impl Endpoint {
         sent.map(|at| now.since(at))
     }
 
-    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) {
+    fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress, marked: u64) {
         let mss = u64::from(self.mss);
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
         let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
@@ -284,6 +289,7 @@ impl Endpoint {
             },
             delivered: u64::from(g.segments) * mss,
             total_delivered: self.delivered,
+            marked,
             lost: (self.rack.total_lost - p.lost_before) * mss,
             in_flight: u64::from(self.rack.in_flight()) * mss,
             una: self.una,
@@ -348,6 +354,7 @@ impl Endpoint {
                 self.cc.set_cwnd(prior.0.floor());
             }
         }
+        self.ecn.reduced();
         self.recovery.set_state(CaState::Recovery);
         self.counters.fast_retransmits += 1;
         self.emit(Event::RecoveryEntered);

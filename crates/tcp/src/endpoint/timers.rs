@@ -44,6 +44,7 @@ impl Endpoint {
             return;
         }
         self.counters.timeouts += 1;
+        self.ecn.reduced();
         self.emit(Event::RtoFired { count: self.timeouts_in_a_row });
         self.rto.back_off();
         self.syn_due = true;

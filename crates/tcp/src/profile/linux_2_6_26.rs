@@ -17,6 +17,7 @@ pub(super) const CONFIG: Config = Config {
     window_reduction: WindowReduction::RateHalving,
     growth: Growth::Acks,
     abc_limit: 1,
+    ecn: EcnMode::Off,
     hystart: HyStartKind::None,
     ..linux_6::CONFIG
 };
@@ -37,6 +38,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("window_reduction", "tcp_cwnd_down: PRR came with 3.2"),
     ("growth", "tcp_reno_cong_avoid: a segment per ACK, one per cwnd ACKs after (net.ipv4.tcp_abc 0)"),
     ("abc_limit", "net.ipv4.tcp_abc 0: slow start grows by a segment per ACK"),
+    ("ecn", "net.ipv4.tcp_ecn 0 (2 since 2.6.31)"),
     ("hystart", "HyStart came with 2.6.29"),
     (
         "cubic_reading",

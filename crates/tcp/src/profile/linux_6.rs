@@ -22,6 +22,7 @@ pub(super) const CONFIG: Config = Config {
     time_wait: Duration::from_secs(60),
     abc_limit: u32::MAX,
     ssthresh_basis: SsthreshBasis::Cwnd,
+    ecn: EcnMode::Passive,
     cubic: CubicConfig {
         reading: CubicReading::Linux,
         beta: 717.0 / 1024.0,
@@ -62,6 +63,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("cubic_reading", "tcp_cubic.c"),
     ("cubic_beta", "tcp_cubic.c: beta 717"),
     ("cubic_c", "tcp_cubic.c: bic_scale 41, cube_rtt_scale 410 / 1024"),
+    ("ecn", "net.ipv4.tcp_ecn 2"),
     ("hystart", "tcp_cubic.c: hystart 1, hystart_detect 3"),
     ("cc_reading", "tcp_hybla.c, tcp_lp.c"),
     ("westwood_reading", "tcp_westwood.c"),

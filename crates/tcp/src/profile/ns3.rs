@@ -31,6 +31,7 @@ pub(super) const CONFIG_3_44: Config = Config {
     window_validation: true,
     cubic: CubicConfig { reading: CubicReading::Linux, ..rfc::CONFIG.cubic },
     hystart: HyStartKind::Linux,
+    reno_abe_beta: 0.7,
     ..CONFIG_3_28
 };
 
@@ -89,6 +90,7 @@ pub(super) const SOURCES_3_44: &[(&str, &str)] = &[
     ("cubic_reading", "TcpCubic, a port of Linux' module"),
     ("cubic_beta", "TcpCubic::Beta 0.7"),
     ("cubic_c", "TcpCubic::C 0.4"),
+    ("abe_beta", "BetaEcn 0.7 in its tests of ABE"),
     ("hystart", "TcpCubic::HyStart true; its delay threshold may reach 1 s, Linux' 16 ms"),
     ("hybla_rtt0", "TcpHybla::RRTT 50 ms"),
     ("vegas_reading", "TcpVegas, a port of Linux' module; its ssthresh after a loss is not"),

@@ -57,6 +57,8 @@ pub(super) const CONFIG: Config = Config {
     max_pacing_rate: None,
     manual_read: false,
     pacing: false,
+    ecn: EcnMode::Off,
+    l4s: false,
     cubic: CubicConfig {
         reading: CubicReading::Rfc9438,
         beta: 0.7,
@@ -64,7 +66,9 @@ pub(super) const CONFIG: Config = Config {
         fast_convergence: true,
         friendliness: true,
         abe: false,
+        abe_beta: 0.85,
     },
+    reno_abe_beta: 0.8,
     hystart: HyStartKind::None,
     cc_reading: CcReading::Paper,
     westwood_reading: WestwoodReading::Paper,

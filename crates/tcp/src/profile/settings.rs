@@ -130,6 +130,13 @@ pub const SETTINGS: &[Setting] = &[
     row("cubic_fast_convergence", |c| on_off(c.cubic.fast_convergence), "RFC 9438 section 4.7"),
     row("cubic_friendliness", |c| on_off(c.cubic.friendliness), "RFC 9438 section 4.3"),
     row("abe", |c| on_off(c.cubic.abe), "RFC 8511 is experimental"),
+    row(
+        "abe_beta",
+        |c| format!("{} (reno), {} (cubic)", c.reno_abe_beta, c.cubic.abe_beta),
+        "RFC 8511 section 3.1",
+    ),
+    row("ecn", |c| word(c.ecn), "RFC 3168 leaves it open"),
+    row("l4s", |c| on_off(c.l4s), "RFC 9331 is experimental"),
     row("hystart", |c| word(c.hystart), "RFC 9438 section 4.10 allows RFC 9406"),
     row("cc_reading", |c| word(c.cc_reading), "the papers: no RFC"),
     row("westwood_reading", |c| word(c.westwood_reading), "the papers: no RFC"),

@@ -29,7 +29,7 @@ pub enum CaState {
     Open,
     /// Duplicate ACKs or SACKs, not yet enough to mean loss.
     Disorder,
-    /// The window was reduced without loss (ECN); not yet used.
+    /// The window was reduced without loss (ECN marks, or an algorithm's own will).
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -75,6 +75,11 @@ impl Sender<'_> {
     fn window(&self) -> f64 {
         let peer = self.wnd as f64 / f64::from(self.mss);
         self.cc.cwnd().min(self.config.window_ceiling()).min(peer)
+    }
+
+    /// Congestion that marks told of.
+    pub fn marked(&self) -> Congestion {
+        Congestion { signal: Signal::Ecn, ..self.congestion(0, false) }
     }
 
     fn congestion(&self, new_octets_by_limited_transmit: u64, repeated: bool) -> Congestion {

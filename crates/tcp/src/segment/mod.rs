@@ -7,7 +7,7 @@ mod wire;
 
 pub use wire::{DecodeError, Decoded, checksum_is_right};
 
-use lasthop_units::{Seq, SeqRange};
+use lasthop_units::{Ecn, Seq, SeqRange};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
@@ -157,6 +157,10 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks.
     pub sack: SackBlocks,
+    /// The AE bit of RFC 9768, beside CWR and ECE in [`flags`](Self::flags).
+    pub accurate: bool,
+    /// The ECN codepoint of the IP header that carries the segment: no part of its bytes.
+    pub ecn: Ecn,
 }
 
 impl Segment {

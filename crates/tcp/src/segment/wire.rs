@@ -53,7 +53,7 @@ impl Segment {
         out.extend_from_slice(&dst_port.to_be_bytes());
         out.extend_from_slice(&self.seq.0.to_be_bytes());
         out.extend_from_slice(&self.ack.0.to_be_bytes());
-        out.push(((header / 4) as u8) << 4);
+        out.push(((header / 4) as u8) << 4 | u8::from(self.accurate));
         out.push(self.flags.0);
         out.extend_from_slice(&self.window.to_be_bytes());
         out.extend_from_slice(&[0; 4]); // checksum, urgent pointer
@@ -110,6 +110,7 @@ impl Segment {
             seq: Seq(be32(&fixed[4..8])),
             ack: Seq(be32(&fixed[8..12])),
             flags: Flags(fixed[13]),
+            accurate: fixed[12] & 1 != 0,
             window: be16(&fixed[14..16]),
             len: u32::try_from(bytes.len() - header_len).unwrap_or(u32::MAX),
             ..Segment::default()
@@ -207,12 +208,17 @@ mod tests {
         let block = (any::<u32>(), any::<u32>()).prop_map(|(a, b)| SeqRange { start: Seq(a), end: Seq(b) });
         (
             (any::<u32>(), any::<u32>(), any::<u8>(), any::<u16>(), 0u32..2000),
-            (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>()),
+            (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), any::<bool>()),
             proptest::option::of((any::<u32>(), any::<u32>())),
             proptest::collection::vec(block, 0..5),
         )
             .prop_map(
-                |((seq, ack, flags, window, len), (mss, window_scale, sack_permitted), ts, blocks)| {
+                |(
+                    (seq, ack, flags, window, len),
+                    (mss, window_scale, sack_permitted, accurate),
+                    ts,
+                    blocks,
+                )| {
                     let mut s = Segment {
                         seq: Seq(seq),
                         ack: Seq(ack),
@@ -224,6 +230,8 @@ mod tests {
                         sack_permitted,
                         timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
                         sack: SackBlocks::NONE,
+                        accurate,
+                        ecn: lasthop_units::Ecn::NotEct,
                     };
                     for b in blocks {
                         s.sack.push(b);

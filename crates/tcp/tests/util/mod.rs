@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_tcp::{Config, Endpoint, Event, Flags, Options, Segment};
-use lasthop_units::{Duration, Instant, Seq};
+use lasthop_units::{Duration, Ecn, Instant, Seq};
 
 /// What a direction does to a segment.
 #[derive(Clone)]
@@ -31,6 +31,10 @@ pub struct Link {
     pub window: u16,
     /// Data segments with these numbers, from 0 and in order of sending, are lost.
     pub drop: Vec<u64>,
+    /// ECN-capable data segments with these numbers are marked.
+    pub mark: Vec<u64>,
+    /// Chance that an ECN-capable segment is marked.
+    pub mark_chance: f64,
     pub draw: Draw,
     pub sent: u64,
     pub data_sent: u64,
@@ -52,6 +56,8 @@ impl Link {
             reorder_by: Duration::ZERO,
             window: u16::MAX,
             drop: vec![],
+            mark: vec![],
+            mark_chance: 0.0,
             draw: Draw::new(1, Purpose::Test, 0),
             sent: 0,
             data_sent: 0,
@@ -143,6 +149,11 @@ impl Pair {
             l.data_sent += 1;
             if l.drop.contains(&(l.data_sent - 1)) {
                 return;
+            }
+            if segment.ecn.is_capable()
+                && (l.mark.contains(&(l.data_sent - 1)) || l.draw.happens(4 * n + 3, l.mark_chance))
+            {
+                segment.ecn = Ecn::Ce;
             }
         }
         if l.draw.happens(4 * n, l.loss) {
