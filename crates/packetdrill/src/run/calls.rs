@@ -385,7 +385,13 @@ impl World {
             "TCP_NODELAY" => i64::from(options.nodelay),
             "TCP_CORK" => i64::from(options.cork),
             "SO_SNDBUF" => options.send_buffer.unwrap_or(self.settings.send_buffer) as i64,
-            "SO_RCVBUF" => options.receive_buffer.unwrap_or(0) as i64,
+            "SO_RCVBUF" => {
+                let mss = connection.map(|i| u64::from(self.connections[i].endpoint.mss()));
+                let default = self.settings.default_receive_buffer(
+                    mss.filter(|_| connection.is_some_and(|i| self.connections[i].established)),
+                );
+                options.receive_buffer.unwrap_or(default) as i64
+            }
             "TCP_USER_TIMEOUT" => options.user_timeout as i64,
             "TCP_NOTSENT_LOWAT" => options.notsent_lowat as i64,
             _ => match options.other(name) {
