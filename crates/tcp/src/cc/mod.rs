@@ -32,7 +32,7 @@ mod westwood;
 mod window;
 mod yeah;
 
-pub use bbr::Bbr;
+pub use bbr::{Bbr, Bbr3};
 pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
@@ -75,8 +75,21 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Octets in flight before the ACK.
     pub prior_in_flight: u64,
+    /// Octets in flight when the newest of them was sent, itself included.
+    pub sent_in_flight: u64,
+    /// Octets lost since then.
+    pub lost: u64,
     /// The sender had run out of data, so the rate may be below the path's.
     pub app_limited: bool,
+}
+
+/// A lost segment: what was in flight when it was sent, itself included, and what was lost since, itself included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossSample {
+    /// Octets.
+    pub sent_in_flight: u64,
+    /// Octets.
+    pub lost: u64,
 }
 
 /// What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN).
@@ -96,6 +109,8 @@ pub struct AckSample {
     pub total_delivered: u64,
     /// Octets newly taken for lost.
     pub lost: u64,
+    /// Of the segments newly lost the first since whose sending more than 2 % of the flight were lost (BBR), else the last.
+    pub loss: Option<LossSample>,
     /// Of `delivered`, the octets that met a congestion mark (ECN).
     pub marked: u64,
     /// Octets in flight after the ACK.
@@ -325,9 +340,18 @@ pub const ALGORITHMS: &[Algorithm] = &[
         id: CcName::Bbr,
         summary: "models the path by its largest rate and smallest round trip, and paces",
         source: "N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, BBR, ACM Queue 14(5), 2016; Linux 6.1 tcp_bbr.c",
-        parameters: bbr::PARAMETERS,
-        differs: bbr::DIFFERS,
+        parameters: bbr::v1::PARAMETERS,
+        differs: bbr::v1::DIFFERS,
         new: |c| Cc::Bbr(Box::new(Bbr::new(c))),
+    },
+    Algorithm {
+        name: "bbr3",
+        id: CcName::Bbr3,
+        summary: "BBR that also minds losses, and probes at intervals of seconds",
+        source: "N. Cardwell, I. Swett, J. Beshay (editors), draft-ietf-ccwg-bbr, editors' copy of August 2026",
+        parameters: bbr::v3::PARAMETERS,
+        differs: bbr::v3::DIFFERS,
+        new: |c| Cc::Bbr3(Box::new(Bbr3::new(c))),
     },
     Algorithm {
         name: "bic",
@@ -480,6 +504,8 @@ pub const ALGORITHMS: &[Algorithm] = &[
 pub enum Cc {
     /// See [`Bbr`].
     Bbr(Box<Bbr>),
+    /// See [`Bbr3`].
+    Bbr3(Box<Bbr3>),
     /// See [`Bic`].
     Bic(Bic),
     /// See [`Cdg`].
@@ -539,6 +565,7 @@ macro_rules! each {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {
             Cc::Bbr($cc) => $call,
+            Cc::Bbr3($cc) => $call,
             Cc::Bic($cc) => $call,
             Cc::Cdg($cc) => $call,
             Cc::Cubic($cc) => $call,
@@ -610,7 +637,7 @@ impl CongestionControl for Cc {
     fn rules_recovery(&self) -> bool {
         match self {
             Cc::Custom(cc) => cc.rules_recovery(),
-            cc => matches!(cc, Cc::Bbr(_)),
+            cc => matches!(cc, Cc::Bbr(_) | Cc::Bbr3(_)),
         }
     }
     #[inline]
@@ -641,6 +668,7 @@ impl CongestionControl for Cc {
     fn pacing_rate(&self) -> Option<Bitrate> {
         match self {
             Cc::Bbr(cc) => cc.pacing_rate(),
+            Cc::Bbr3(cc) => cc.pacing_rate(),
             Cc::Custom(cc) => cc.pacing_rate(),
             _ => None,
         }

@@ -75,6 +75,11 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
+    /// Octets written since the start.
+    pub const fn octets_written(&self) -> u64 {
+        self.written - 1
+    }
+
     /// Octets written and not acknowledged (Linux' SIOCOUTQ).
     pub fn unacknowledged(&self) -> u64 {
         self.written.saturating_sub(self.una.max(1))
