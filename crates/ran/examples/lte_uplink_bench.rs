@@ -3,13 +3,15 @@
 //!
 //!     cargo run --release -p lasthop-ran --example lte_uplink_bench
 
-use std::time::Instant as Clock;
-
 use lasthop_ran::End;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
 use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId, UeId};
+
+/// A bench has a clock.
+#[allow(clippy::disallowed_types)]
+type Clock = std::time::Instant;
 
 const SIMULATED: Instant = Instant::from_secs(20);
 const PACKET: u32 = 1500;
