@@ -62,8 +62,8 @@ impl RadioNetwork {
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(rate.max(1)),
                 average: u.average.at(tti, c.config.window),
-                qci: 9,
-                guaranteed: 0.0,
+                qci: u.qci,
+                guaranteed: u.guaranteed,
                 served: u.served,
             });
         }

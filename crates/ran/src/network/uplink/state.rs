@@ -11,6 +11,7 @@ use crate::mac::lte::harq::{PROCESSES, Processes};
 use crate::mac::lte::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::lte::phr::HeadroomReporting;
 use crate::mac::lte::random_access::{RandomAccess, Responder};
+use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::scheduler::{Candidate, Scheduler};
 use crate::mac::lte::sr::{Opportunities, SchedulingRequest};
 use crate::mac::lte::uplink::{BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkQuality};
@@ -209,6 +210,11 @@ pub struct UeUplink {
     /// One draw per transport block.
     pub errors: Draw,
     pub average: Average,
+    /// Class of its most urgent bearer, and what its bearers are guaranteed together [bit per TTI].
+    pub qci: u8,
+    pub guaranteed: f64,
+    /// A proactive grant is in the calendar.
+    pub proactive: bool,
     pub served: Option<Tti>,
     pub stats: LinkStats,
 }
@@ -243,14 +249,21 @@ impl UeUplink {
             headroom: None,
             errors: draws(seed, ue, 2),
             average: Average::default(),
+            qci: 9,
+            guaranteed: 0.0,
+            proactive: false,
             served: None,
             stats: LinkStats::default(),
         }
     }
 
-    /// A bearer is added.
-    pub fn add(&mut self, config: LogicalChannelConfig) {
-        self.mux.add(self.had.len(), config);
+    /// A bearer is added; the most urgent one comes first.
+    pub fn add(&mut self, qos: &Qos) {
+        if self.had.is_empty() {
+            self.qci = qos.qci;
+        }
+        self.guaranteed += qos.uplink.0 as f64 * 1e-3;
+        self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
         self.had.push(false);
     }
 

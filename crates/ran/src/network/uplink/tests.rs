@@ -239,3 +239,24 @@ fn a_crowd_that_attaches_at_once_gets_in() {
     let counters = world.network.uplink_counters(CellId::from_index(0));
     assert!(counters.preambles > 250, "{} preambles: there were collisions", counters.preambles);
 }
+
+/// A packet down in TTI 20 is answered 3 ms after it was decoded in 24, with opportunities 80 ms apart. With a grant of its
+/// own every 4 TTIs the answer rides on one; it was granted 4 TTIs before and is decoded 4 after: 11 to 15 ms at most. A UE
+/// that hears nothing for 100 ms is left alone.
+#[test]
+fn proactive_grants_spare_the_request() {
+    let answered_after = |proactive: u64| {
+        let mut config = UplinkConfig::default();
+        config.sr.period = Duration::from_millis(80);
+        config.proactive_period = Duration::from_millis(proactive);
+        let mut world = World::new(cell(config), 1, Mode::Um);
+        world.push(Instant::from_micros(19_500), 0, End::Network, 100);
+        world.push(Instant::from_micros(27_500), 0, End::Ue, 52);
+        world.run_until(Instant::from_secs(1));
+        assert_eq!(world.network.next_tti(), None, "left alone");
+        world.delivered[1].2.since(Instant::from_micros(27_500)).as_secs_f64() * 1e3
+    };
+    assert_eq!(answered_after(0), 80.0 - 27.5 + 12.0);
+    let with = answered_after(4);
+    assert!((4.0..=12.0).contains(&with), "{with} ms");
+}
