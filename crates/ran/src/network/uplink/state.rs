@@ -201,6 +201,8 @@ pub struct UeUplink {
     /// Downlink gain of the serving cell, and the path loss that it is.
     pub gain: f32,
     pub loss: Db,
+    /// Power on each block [mW], and the blocks, path loss and closed loop that it was worked out for.
+    pub sent_with: ((u32, Db, PowerControl), f32),
     // The eNB's side.
     pub blocks: [Block; PROCESSES],
     pub view: BufferView,
@@ -243,6 +245,7 @@ impl UeUplink {
             largest_power: radio.power,
             gain: 0.0,
             loss: Db(0.0),
+            sent_with: ((0, Db(0.0), PowerControl::default()), 0.0),
             blocks: std::array::from_fn(|_| Block::new()),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),

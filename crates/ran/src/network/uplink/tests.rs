@@ -2,10 +2,11 @@
 
 use lasthop_units::{BearerId, CellId, Db, Duration, Id, Instant, PacketId, UeId};
 
+use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::{RequestConfig, UplinkConfig};
 use crate::network::{
-    CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, TimingConfig, UeConfig,
+    CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
 };
 use crate::pdcp::lte::LteBearerConfig;
 use crate::rlc::lte::{Mode, OrInfinity};
@@ -115,19 +116,11 @@ fn a_single_packet_takes_the_time_of_the_latency_budget_down() {
     assert!((mean - 4.5).abs() < 0.02, "{mean} ms");
 }
 
-/// The timing of SimuLTE: a RAC that is always answered, the report alone on one block, data in a second grant.
+/// The profile of SimuLTE: a RAC that is always answered, the report alone on one block, data in a second grant.
 fn simulte(stealing: bool) -> CellConfig {
-    CellConfig {
-        timing: TimingConfig { grant: 2, ..TimingConfig::default() },
-        uplink: UplinkConfig {
-            request: RequestConfig::Rac { answer: 3, timer: 10 },
-            request_blocks: 1,
-            stealing,
-            pucch_blocks: 0,
-            ..UplinkConfig::default()
-        },
-        ..cell(UplinkConfig::default())
-    }
+    let profile = CellProfile::Simulte;
+    let uplink = UplinkConfig { stealing, ..profile.uplink() };
+    CellConfig { timing: profile.timing(), uplink, ..cell(UplinkConfig::default()) }
 }
 
 /// Rules 1 to 3 of the published timeline, with t the TTI of the RAC: the report goes at t + 5 and is decoded at t + 9,
