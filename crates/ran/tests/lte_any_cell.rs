@@ -3,7 +3,9 @@
 
 use lasthop_radio::{FadingProfile, Mobility, PathLoss};
 use lasthop_ran::mac::lte::adaptation::{CqiInterference, McsRule, Subbands};
-use lasthop_ran::mac::lte::downlink::{AmcConfig, BlockRange, Combining, DrxConfig, PiroConfig};
+use lasthop_ran::mac::lte::downlink::{
+    AmcConfig, BlockRange, Combining, DrxConfig, PersistentConfig, PiroConfig,
+};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::mac::lte::scheduler::{Candidate, Domain, Policy, SCHEDULERS, Scheduler};
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
@@ -112,8 +114,9 @@ impl Plan {
 
     fn network(&self) -> NetworkConfig {
         let mut config = NetworkConfig::default();
-        config.radio.fading = [FadingProfile::None, FadingProfile::Epa, FadingProfile::Etu, FadingProfile::Flat]
-            [usize::from(self.fading)];
+        config.radio.fading =
+            [FadingProfile::None, FadingProfile::Epa, FadingProfile::Etu, FadingProfile::Flat]
+                [usize::from(self.fading)];
         config.radio.path_loss =
             if self.flag(11) { PathLoss::Uma(Default::default()) } else { PathLoss::Friis };
         config.radio.validate().unwrap();
@@ -128,6 +131,9 @@ impl Plan {
                 ue.radio.mobility = Mobility::Linear { speed: Speed(30.0), heading: 45.0 };
             }
             ue.full_buffer = [self.flag(14) && u == 0, false];
+            if self.flag(15) && u % 2 == 0 {
+                ue.persistent = Some(PersistentConfig { interval: 10, bytes: 100, release_after: 2 });
+            }
             let id = config.ues.push(ue);
             for qci in [1, 9] {
                 let mut layers = LteBearerConfig::default();

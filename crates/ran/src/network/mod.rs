@@ -23,6 +23,7 @@ pub mod config;
 mod downlink;
 mod measure;
 mod output;
+mod persistent;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -106,6 +107,10 @@ impl RadioNetwork {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;
             let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            if network.ues[ue].downlink.persistent.is_some() {
+                let serving = network.ues[ue].serving;
+                network.cells[serving].persistent.push(ue);
+            }
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
             for direction in Direction::BOTH {
                 if network.ues[ue].full_buffer[direction.index()] {

@@ -6,7 +6,7 @@ use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
 use crate::mac::lte::adaptation::Quality;
-use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats};
+use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::lte::harq::{PROCESSES, Process, Processes};
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearer;
@@ -18,6 +18,8 @@ pub(super) struct Cell {
     /// UEs with something to send or a HARQ process in use, in the order of their ids, by direction.
     pub active: [Vec<UeId>; 2],
     pub downlink: DownlinkCell,
+    /// UEs with semi-persistent scheduling in the downlink.
+    pub persistent: Vec<UeId>,
 }
 
 impl Cell {
@@ -27,6 +29,7 @@ impl Cell {
             config: config.clone(),
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
+            persistent: Vec::new(),
         }
     }
     /// True while the cell has something to schedule.
@@ -72,6 +75,8 @@ pub(super) struct DownlinkUe {
     pub boost: f32,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<Persistent>,
     /// Discontinuous reception: awake before this TTI because of earlier assignments.
     pub awake_until: Tti,
     pub stats: LinkStats,
@@ -95,6 +100,7 @@ impl DownlinkUe {
             average: Average::default(),
             boost: lasthop_radio::linear(config.radio.p_a) as f32,
             served: None,
+            persistent: config.persistent.map(Persistent::new),
             awake_until: Tti(0),
             stats: LinkStats::default(),
             block_errors: [draw(0), draw(1)],
