@@ -16,6 +16,9 @@ use crate::host::Offload;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
 
+/// The largest send buffer without one configured: the maximum of net.ipv4.tcp_wmem \[octets\].
+const SEND_BUFFER: u64 = 4 << 20;
+
 /// What the application says of a write, beside how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteHint {
@@ -162,7 +165,7 @@ impl Endpoint {
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that one.
     fn may_queue(&self) -> bool {
         let queued = self.written - self.una.clamp(1, self.written);
-        self.config.send_buffer.is_none_or(|size| queued < size) && self.notsent() < self.notsent_limit
+        queued < self.config.send_buffer.unwrap_or(SEND_BUFFER) && self.notsent() < self.notsent_limit
     }
 
     /// tcp_xmit_size_goal: whole segments, not above half of the peer's largest window.
