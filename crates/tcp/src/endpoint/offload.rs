@@ -219,6 +219,8 @@ impl Endpoint {
     }
 
     /// Retransmissions as far as `room` allows, then new packets.
+    #[cold]
+    #[inline(never)]
     pub(super) fn send_by_packets(&mut self, now: Instant, room: f64) -> Option<Segment> {
         if room >= 1.0
             && self.recovery.is_rack()
@@ -368,8 +370,23 @@ impl Endpoint {
         }
     }
 
+    /// A segment arrived: a reason to look at what waits, and perhaps the end of being busy.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn queue_after_input(&mut self, now: Instant) {
+        self.look_at_queue();
+        self.note_empty(now);
+    }
+
+    /// A segment that was cut before and waits.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pop_cut(&mut self) -> Option<Segment> {
+        self.offload.as_mut()?.out.pop_front()
+    }
+
     /// Everything that was written has been acknowledged.
-    pub(super) fn note_empty(&mut self, now: Instant) {
+    fn note_empty(&mut self, now: Instant) {
         if self.una >= self.written {
             self.chrono.stop(now, Activity::Busy, true);
         }
