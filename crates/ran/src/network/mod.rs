@@ -21,6 +21,7 @@
 mod calendar;
 pub mod config;
 mod downlink;
+mod measure;
 mod output;
 mod state;
 #[cfg(test)]
@@ -32,11 +33,14 @@ pub use output::{NetworkEvent, NetworkOutput};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
 
+use crate::mac::lte::downlink::LinkStats;
+use crate::mac::lte::scheduler::Scheduler;
+use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
 use crate::phy::lte::TTI;
+use crate::phy::lte::air::Air;
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End};
@@ -63,8 +67,10 @@ pub struct RadioNetwork {
     next: Tti,
     /// Timers of PDCP and RLC: wake-ups, possibly early or void.
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
-    /// One draw per transport block.
-    block_errors: Draw,
+    air: Air,
+    /// Downlink transmissions of this TTI.
+    on_air: Vec<downlink::OnAir>,
+    work: downlink::Work,
     due: Vec<Due>,
     pdus: Vec<Pdu>,
     scratch: LteBearerOutput,
@@ -75,20 +81,37 @@ impl RadioNetwork {
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
         let mut network = RadioNetwork {
             cells: config.cells.iter().map(Cell::new).collect(),
-            ues: config.ues.iter().map(Ue::new).collect(),
+            ues: config
+                .ues
+                .enumerate()
+                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving].downlink, seed))
+                .collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
             next: Tti(0),
             timers: BinaryHeap::new(),
-            block_errors: Draw::new(seed, Purpose::BlockError, u64::MAX),
+            air: measure::air(config, seed),
+            on_air: Vec::new(),
+            work: downlink::Work::default(),
             due: Vec::new(),
             pdus: Vec::new(),
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
-            let id =
-                network.bearers.push(Drb { ue: drb.ue, layers: LteBearer::new(&drb.layers), wake: None });
+            let layers = LteBearer::new(&drb.layers);
+            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
             network.ues[drb.ue].drbs.push(id);
+        }
+        for ue in network.ues.ids() {
+            // MAC serves the bearers in the order of their classes' priorities.
+            let bearers = &network.bearers;
+            let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
+            for direction in Direction::BOTH {
+                if network.ues[ue].full_buffer[direction.index()] {
+                    network.wake(ue, direction);
+                }
+            }
         }
         network
     }
@@ -133,14 +156,15 @@ impl RadioNetwork {
                 self.schedule_downlink(now, tti, cell, out);
             }
         }
+        self.air_downlink(tti);
         self.next = tti.plus(1);
     }
 
     #[inline]
     fn happen(&mut self, now: Instant, item: Due, out: &mut NetworkOutput) {
         match item {
-            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process.into(), out),
-            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(ue, process.into(), out),
+            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
+            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
         }
     }
 
@@ -172,6 +196,16 @@ impl RadioNetwork {
     /// Counters of the RLC entity at an end of a bearer.
     pub fn rlc_stats(&self, bearer: BearerId, end: End) -> RlcStats {
         self.bearers[bearer].layers.rlc_stats(end)
+    }
+
+    /// What a UE has counted in the downlink.
+    pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
+        &self.ues[ue].downlink.stats
+    }
+
+    /// Another downlink scheduler in `cell` from now on, such as one of the caller's own.
+    pub fn set_scheduler(&mut self, cell: CellId, scheduler: Scheduler) {
+        self.cells[cell].downlink.set_scheduler(scheduler);
     }
 
     /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants to send.

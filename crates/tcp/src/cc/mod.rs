@@ -332,7 +332,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         differs: vegas::DIFFERS,
         new: |c| match c.vegas.reading {
             VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
-            VegasReading::Linux => Cc::VegasLinux(VegasLinux::new(c)),
+            VegasReading::Linux => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
         },
     },
     Algorithm {
@@ -423,7 +423,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; Linux 6.1 tcp_illinois.c",
         parameters: illinois::PARAMETERS,
         differs: illinois::DIFFERS,
-        new: |c| Cc::Illinois(Illinois::new(c)),
+        new: |c| Cc::Illinois(Box::new(Illinois::new(c))),
     },
     Algorithm {
         name: "ledbat",
@@ -432,7 +432,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "RFC 6817",
         parameters: ledbat::PARAMETERS,
         differs: ledbat::DIFFERS,
-        new: |c| Cc::Ledbat(Ledbat::new(c)),
+        new: |c| Cc::Ledbat(Box::new(Ledbat::new(c))),
     },
     Algorithm {
         name: "lp",
@@ -441,7 +441,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.1 tcp_lp.c",
         parameters: lp::PARAMETERS,
         differs: lp::DIFFERS,
-        new: |c| Cc::Lp(Lp::new(c)),
+        new: |c| Cc::Lp(Box::new(Lp::new(c))),
     },
     Algorithm {
         name: "nv",
@@ -477,7 +477,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "S. Mascolo and others, TCP Westwood, MobiCom 2001; INET 2.x; Linux 6.1 tcp_westwood.c",
         parameters: westwood::PARAMETERS,
         differs: westwood::DIFFERS,
-        new: |c| Cc::Westwood(Westwood::new(c)),
+        new: |c| Cc::Westwood(Box::new(Westwood::new(c))),
     },
     Algorithm {
         name: "westwood-plus",
@@ -486,7 +486,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "L. A. Grieco, S. Mascolo, ACM SIGCOMM CCR 34(2), 2004; Linux 6.1 tcp_westwood.c",
         parameters: westwood::PLUS_PARAMETERS,
         differs: westwood::DIFFERS,
-        new: |c| Cc::Westwood(Westwood::plus(c)),
+        new: |c| Cc::Westwood(Box::new(Westwood::plus(c))),
     },
     Algorithm {
         name: "yeah",
@@ -495,7 +495,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "A. Baiocchi, A. Castellani, F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.1 tcp_yeah.c",
         parameters: yeah::PARAMETERS,
         differs: yeah::DIFFERS,
-        new: |c| Cc::Yeah(Yeah::new(c)),
+        new: |c| Cc::Yeah(Box::new(Yeah::new(c))),
     },
 ];
 
@@ -521,11 +521,11 @@ pub enum Cc {
     /// See [`Hybla`].
     Hybla(Hybla),
     /// See [`Illinois`].
-    Illinois(Illinois),
+    Illinois(Box<Illinois>),
     /// See [`Ledbat`].
-    Ledbat(Ledbat),
+    Ledbat(Box<Ledbat>),
     /// See [`Lp`].
-    Lp(Lp),
+    Lp(Box<Lp>),
     /// See [`Nv`].
     Nv(Box<Nv>),
     /// See [`Reno`].
@@ -535,13 +535,13 @@ pub enum Cc {
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
     /// See [`VegasLinux`].
-    VegasLinux(VegasLinux),
+    VegasLinux(Box<VegasLinux>),
     /// See [`Veno`].
     Veno(Veno),
     /// See [`Westwood`].
-    Westwood(Westwood),
+    Westwood(Box<Westwood>),
     /// See [`Yeah`].
-    Yeah(Yeah),
+    Yeah(Box<Yeah>),
     /// One of the caller's own.
     Custom(Box<dyn CustomControl>),
 }
@@ -678,6 +678,11 @@ impl CongestionControl for Cc {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_endpoint_carries_a_small_algorithm_and_a_pointer_to_a_large_one() {
+        assert!(size_of::<Cc>() <= 104, "{}", size_of::<Cc>());
+    }
 
     #[test]
     fn names_of_the_registry_and_of_the_scenario_are_the_same() {

@@ -96,6 +96,11 @@ impl TxBuffer {
         self.backlog.packets == 0
     }
 
+    /// When the oldest SDU came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.sdus.front().map(|w| w.since)
+    }
+
     /// Takes `sdu` in, or drops it or older ones.
     #[inline]
     pub fn push<S>(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<S>) {
