@@ -7,9 +7,12 @@ use lasthop_units::{CellId, IndexVec, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::DownlinkConfig;
+use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::scheduler::qci::Qos;
+use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
 use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
+use crate::rrc::RrcConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +43,10 @@ pub struct CellConfig {
     pub radio: CellRadioConfig,
     /// Scheduling, link adaptation and HARQ of the downlink.
     pub downlink: DownlinkConfig,
+    /// How UEs ask for the uplink, and how it is given.
+    pub uplink: UplinkConfig,
+    /// Connections.
+    pub rrc: RrcConfig,
 }
 
 impl Default for CellConfig {
@@ -50,6 +57,8 @@ impl Default for CellConfig {
             timing: TimingConfig::default(),
             radio: CellRadioConfig::default(),
             downlink: DownlinkConfig::default(),
+            uplink: UplinkConfig::default(),
+            rrc: RrcConfig::default(),
         }
     }
 }
@@ -93,8 +102,15 @@ impl CellConfig {
             "timing.decode",
             "feedback tells whether the block was decoded: it cannot come first (`timing.feedback`)",
         )?;
+        check(
+            self.timing.decode + self.timing.grant <= PROCESSES as u64,
+            "timing.grant",
+            "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
+        )?;
         let mut warnings = Vec::new();
         within("downlink", self.downlink.validate(), &mut warnings)?;
+        within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
+        within("rrc", self.rrc.validate(), &mut warnings)?;
         Ok(warnings)
     }
 }

@@ -18,17 +18,21 @@
 //!
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
+mod access;
 mod calendar;
 pub mod config;
+mod connect;
 mod downlink;
 mod measure;
 mod output;
 mod state;
 #[cfg(test)]
 mod tests;
+mod uplink;
 
 pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
 pub use output::{NetworkEvent, NetworkOutput};
+pub use uplink::UplinkCounters;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,6 +40,7 @@ use std::collections::BinaryHeap;
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
+use crate::mac::lte::multiplex::LogicalChannelConfig;
 use crate::mac::lte::scheduler::Scheduler;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
@@ -54,6 +59,22 @@ enum Due {
     DownlinkDecoded { ue: UeId, process: u8 },
     /// HARQ feedback of a downlink transport block reaches the eNB.
     DownlinkFeedback { ue: UeId, process: u8 },
+    /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
+    UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE without a grant has a timer or an opportunity.
+    UplinkTimers { ue: UeId },
+    /// A scheduling request that was sent in this TTI reaches the eNB.
+    RequestHeard { ue: UeId, sent: Tti },
+    /// A cell answers preambles.
+    Responses { cell: CellId },
+    /// Somebody has a grant for this TTI: it must happen.
+    Transmit,
+    /// A step of the UE's RRC connection.
+    Rrc { ue: UeId },
+    /// The UE has heard that the contention of its random access is resolved.
+    ContentionResolved { ue: UeId },
+    /// The UE may have been inactive for long enough to be released.
+    Inactivity { ue: UeId },
 }
 
 /// Cells, UEs and bearers.
@@ -71,8 +92,12 @@ pub struct RadioNetwork {
     /// Downlink transmissions of this TTI.
     on_air: Vec<downlink::OnAir>,
     work: downlink::Work,
+    /// Cells that preambles were sent to in this TTI.
+    preambles: Vec<CellId>,
     due: Vec<Due>,
     pdus: Vec<Pdu>,
+    /// Sizes of the MAC SDUs of the block that is being filled [B].
+    block_sdus: Vec<u32>,
     scratch: LteBearerOutput,
 }
 
@@ -84,7 +109,7 @@ impl RadioNetwork {
             ues: config
                 .ues
                 .enumerate()
-                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving].downlink, seed))
+                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving], seed))
                 .collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
@@ -93,8 +118,10 @@ impl RadioNetwork {
             air: measure::air(config, seed),
             on_air: Vec::new(),
             work: downlink::Work::default(),
+            preambles: Vec::new(),
             due: Vec::new(),
             pdus: Vec::new(),
+            block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
@@ -107,12 +134,16 @@ impl RadioNetwork {
             let bearers = &network.bearers;
             let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
+            for _ in 0..network.ues[ue].drbs.len() {
+                network.ues[ue].uplink.add(LogicalChannelConfig::default());
+            }
             for direction in Direction::BOTH {
                 if network.ues[ue].full_buffer[direction.index()] {
                     network.wake(ue, direction);
                 }
             }
         }
+        network.begin_connections();
         network
     }
 
@@ -148,23 +179,41 @@ impl RadioNetwork {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.take(tti, &mut due);
         for item in due.drain(..) {
-            self.happen(now, item, out);
+            self.happen(now, tti, item, out);
         }
         self.due = due;
+        self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 self.schedule_downlink(now, tti, cell, out);
+                self.schedule_uplink(now, tti, cell);
             }
         }
+        for cell in self.cells.ids() {
+            self.send_uplink(now, tti, cell, out);
+        }
         self.air_downlink(tti);
+        for cell in self.cells.ids() {
+            self.air_uplink(tti, cell);
+        }
         self.next = tti.plus(1);
     }
 
     #[inline]
-    fn happen(&mut self, now: Instant, item: Due, out: &mut NetworkOutput) {
+    fn happen(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
         match item {
             Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
             Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
+            Due::UplinkDecoded { ue, process, sent } => {
+                self.uplink_decoded(now, ue, process.into(), sent, out);
+            }
+            Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
+            Due::Responses { cell } => self.respond(tti, cell),
+            Due::Transmit => {}
+            Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
+            Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
+            Due::Inactivity { ue } => self.check_activity(tti, ue, out),
         }
     }
 
@@ -229,10 +278,18 @@ impl RadioNetwork {
         if failed {
             self.radio_link_failure(now, ue, out);
         }
-        for direction in Direction::BOTH {
-            if self.bearers[bearer].layers.buffer_status(direction.sender()).total() > 0 {
-                self.wake(ue, direction);
+        self.ues[ue].activity = self.next;
+        let connected = self.ues[ue].rrc.is_connected();
+        if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+            match connected {
+                true => self.wake(ue, Direction::Downlink),
+                false => self.want_connection(ue, Direction::Downlink),
             }
+        }
+        if connected {
+            self.uplink_data(ue, bearer);
+        } else if self.bearers[bearer].layers.buffer_status(End::Ue).total() > 0 {
+            self.want_connection(ue, Direction::Uplink);
         }
     }
 
@@ -251,6 +308,7 @@ impl RadioNetwork {
     /// re-established; what was on the air is gone.
     fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         self.reset_downlink(ue);
+        self.reset_uplink(ue);
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
             self.bearers[bearer].layers.re_establish(now, &mut self.scratch);

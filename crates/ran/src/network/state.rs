@@ -5,11 +5,13 @@ use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
+use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats};
 use crate::mac::lte::harq::{PROCESSES, Process, Processes};
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearer;
+use crate::rrc::{Connection, InitialState};
 
 /// A cell.
 #[derive(Debug)]
@@ -17,6 +19,7 @@ pub(super) struct Cell {
     pub config: CellConfig,
     /// UEs with something to send or a HARQ process in use, in the order of their ids, by direction.
     pub active: [Vec<UeId>; 2],
+    pub uplink: CellUplink,
     pub downlink: DownlinkCell,
 }
 
@@ -27,6 +30,7 @@ impl Cell {
             config: config.clone(),
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
+            uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }
     /// True while the cell has something to schedule.
@@ -46,17 +50,27 @@ pub(super) struct Ue {
     /// Below RLC there is always something to send, by direction.
     pub full_buffer: [bool; 2],
     pub downlink: DownlinkUe,
+    pub uplink: UeUplink,
+    pub rrc: Connection,
+    /// The last TTI in which something happened to its bearers.
+    pub activity: Tti,
 }
 
 impl Ue {
     /// The UE `id`, in a cell of `cell`, with the draws of the run `seed`.
-    pub fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> Ue {
+    pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Ue {
         Ue {
             serving: config.serving,
             drbs: Vec::new(),
             active: [false; 2],
             full_buffer: config.full_buffer,
-            downlink: DownlinkUe::new(id, config, cell, seed),
+            downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
+            uplink: UeUplink::new(&cell.uplink, &config.radio, id, seed),
+            rrc: Connection::new(
+                cell.rrc.start == InitialState::Connected,
+                cell.rrc.start != InitialState::Attach,
+            ),
+            activity: Tti(0),
         }
     }
 }
@@ -82,12 +96,15 @@ pub(super) struct DownlinkUe {
     pub phase: u64,
 }
 
-/// Draws of one UE are told apart by what they are for: code words 0 and 1, the uplink's 2, assignments 3.
-pub(super) const DRAWS: u64 = 8;
+/// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of code words 0 and 1, of
+/// the uplink 2, assignments 3.
+pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
+    Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
+}
 
 impl DownlinkUe {
     fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
-        let draw = |of: u64| Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * DRAWS) | of);
+        let draw = |of: u64| draws(seed, id, of);
         let two = cell.mimo.two_layers().is_some();
         DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],

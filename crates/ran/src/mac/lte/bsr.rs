@@ -1,4 +1,8 @@
-//! Buffer size levels of a buffer status report (TS 36.321 clause 6.1.3.1).
+//! Buffer status reports: their levels (TS 36.321 clause 6.1.3.1) and the procedure of a UE (clause 5.4.5).
+
+mod report;
+
+pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting};
 
 /// Upper bounds of the levels 1 to 62 [B], TS 36.321 v15.1.0 table 6.1.3.1-1.
 ///

@@ -125,6 +125,45 @@ impl Default for PiroConfig {
     }
 }
 
+impl AmcConfig {
+    /// The model, for a carrier of `blocks` resource blocks.
+    pub fn mode(&self, blocks: usize) -> AmcMode {
+        match self {
+            AmcConfig::BlerTarget(c) => AmcMode::BlerTarget {
+                target: c.target.0,
+                prbs: if c.reference_blocks == 0 { blocks } else { c.reference_blocks as usize },
+                rounding: if c.strictly_below { CqiRounding::Below } else { CqiRounding::AtMost },
+            },
+            AmcConfig::Piro(c) => AmcMode::Piro { ber: c.ber },
+        }
+    }
+    /// Refuses what cannot work; keys relative to this table.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        match self {
+            AmcConfig::BlerTarget(c) => {
+                check(c.target.0 > 0.0 && c.target.0 < 1.0, "target", "above 0 and below 100 %")?;
+                check(c.reference_blocks <= 110, "reference_blocks", "0 (the whole carrier) to 110")?;
+            }
+            AmcConfig::Piro(c) => check(c.ber > 0.0 && c.ber < 0.2, "ber", "above 0 and below 0.2")?,
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl OuterLoopConfig {
+    /// The loop, if it is in use.
+    pub fn olla(&self) -> Option<OllaConfig> {
+        let OuterLoopConfig { enabled, target, step } = *self;
+        enabled.then(|| OllaConfig { target, step_down: step, ..OllaConfig::default() })
+    }
+    /// Refuses what cannot work; keys relative to this table.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        check(self.target.0 > 0.0 && self.target.0 < 1.0, "target", "above 0 and below 100 %")?;
+        check(self.step.0 > 0.0, "step", "above 0 dB")?;
+        Ok(Vec::new())
+    }
+}
+
 impl Default for AmcConfig {
     fn default() -> Self {
         AmcConfig::BlerTarget(BlerTargetConfig::default())
@@ -258,16 +297,8 @@ impl DownlinkConfig {
         check(self.window >= 1.0, "window", "at least 1 TTI")?;
         check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
         check((1..=4).contains(&self.mimo.mode), "mimo.mode", "transmission modes 1 to 4")?;
-        match self.amc {
-            AmcConfig::BlerTarget(c) => {
-                check(c.target.0 > 0.0 && c.target.0 < 1.0, "amc.target", "above 0 and below 100 %")?;
-                check(c.reference_blocks <= 110, "amc.reference_blocks", "0 (the whole carrier) to 110")?;
-            }
-            AmcConfig::Piro(c) => check(c.ber > 0.0 && c.ber < 0.2, "amc.ber", "above 0 and below 0.2")?,
-        }
-        let ol = &self.outer_loop;
-        check(ol.target.0 > 0.0 && ol.target.0 < 1.0, "outer_loop.target", "above 0 and below 100 %")?;
-        check(ol.step.0 > 0.0, "outer_loop.step", "above 0 dB")?;
+        within("amc", self.amc.validate(), &mut warnings)?;
+        within("outer_loop", self.outer_loop.validate(), &mut warnings)?;
         if let Some(drx) = &self.drx {
             check((1..=2560).contains(&drx.cycle), "drx.cycle", "1 to 2560 TTIs")?;
             check((1..=drx.cycle).contains(&drx.on_duration), "drx.on_duration", "1 TTI to the whole cycle")?;
@@ -282,21 +313,13 @@ impl DownlinkConfig {
 
     /// Levels, MCS and rates on a carrier of `bandwidth`.
     pub fn adaptation(&self, bandwidth: Bandwidth) -> Adaptation {
-        let mode = match self.amc {
-            AmcConfig::BlerTarget(c) => AmcMode::BlerTarget {
-                target: c.target.0,
-                prbs: if c.reference_blocks == 0 { bandwidth.prbs() } else { c.reference_blocks as usize },
-                rounding: if c.strictly_below { CqiRounding::Below } else { CqiRounding::AtMost },
-            },
-            AmcConfig::Piro(c) => AmcMode::Piro { ber: c.ber },
-        };
+        let mode = self.amc.mode(bandwidth.prbs());
         Adaptation::new(Amc::new(mode, CqiTable::Qam64), bandwidth, self.cqi.subbands, self.mcs_rule)
     }
 
     /// The outer loop, if it is in use.
     pub fn olla(&self) -> Option<OllaConfig> {
-        let OuterLoopConfig { enabled, target, step } = self.outer_loop;
-        enabled.then(|| OllaConfig { target, step_down: step, ..OllaConfig::default() })
+        self.outer_loop.olla()
     }
 }
 

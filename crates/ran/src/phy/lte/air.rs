@@ -296,6 +296,25 @@ impl Air {
         row
     }
 
+    /// Linear SINR at `cell`, without interference, of a sounding signal that `ue` sends on `rbs` in `tti` with `power` over
+    /// all of them. Nothing else sees that signal.
+    pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, power: Dbm) -> &[f32] {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return self.flat(rbs.len(), pinned);
+        }
+        let gain = self.gains(tti, cell, ue).uplink;
+        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain / self.cells[cell].noise;
+        self.fade(Direction::Uplink, tti, cell, ue);
+        let Air { ues, row, .. } = self;
+        let fading = &ues[ue].fading[Direction::Uplink.index()];
+        row.clear();
+        rbs.runs(|first, len| match fading.get(first..first + len) {
+            Some(fading) => row.extend(fading.iter().map(|f| each * f)),
+            None => row.extend(std::iter::repeat_n(each, len)),
+        });
+        row
+    }
+
     /// Brings the fading of the link between `cell` and `ue` to `tti`.
     #[inline]
     fn fade(&mut self, direction: Direction, tti: Tti, cell: CellId, ue: UeId) {
