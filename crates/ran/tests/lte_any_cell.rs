@@ -112,8 +112,9 @@ impl Plan {
 
     fn network(&self) -> NetworkConfig {
         let mut config = NetworkConfig::default();
-        config.radio.fading = [FadingProfile::None, FadingProfile::Epa, FadingProfile::Etu, FadingProfile::Flat]
-            [usize::from(self.fading)];
+        config.radio.fading =
+            [FadingProfile::None, FadingProfile::Epa, FadingProfile::Etu, FadingProfile::Flat]
+                [usize::from(self.fading)];
         config.radio.path_loss =
             if self.flag(11) { PathLoss::Uma(Default::default()) } else { PathLoss::Friis };
         config.radio.validate().unwrap();
