@@ -25,6 +25,7 @@ mod connect;
 mod downlink;
 mod measure;
 mod output;
+mod persistent;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -133,6 +134,10 @@ impl RadioNetwork {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;
             let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            if network.ues[ue].downlink.persistent.is_some() {
+                let serving = network.ues[ue].serving;
+                network.cells[serving].persistent.push(ue);
+            }
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
             for _ in 0..network.ues[ue].drbs.len() {
                 network.ues[ue].uplink.add(LogicalChannelConfig::default());

@@ -589,14 +589,23 @@ macro_rules! each {
     };
 }
 
+impl Cc {
+    // Out of line, so that what asks for them stays small enough to be built into its callers.
+    #[inline(never)]
+    fn cwnd_of_any(&self) -> f64 {
+        each!(self, cc => cc.cwnd())
+    }
+    #[inline(never)]
+    fn on_ack_of_any(&mut self, ack: &AckSample) {
+        each!(self, cc => cc.on_ack(ack))
+    }
+}
+
 impl CongestionControl for Cc {
     #[inline]
     fn cwnd(&self) -> f64 {
         // Asked several times per segment: the default algorithm without a jump table.
-        if let Cc::Reno(cc) = self {
-            return cc.cwnd();
-        }
-        each!(self, cc => cc.cwnd())
+        if let Cc::Reno(cc) = self { cc.cwnd() } else { self.cwnd_of_any() }
     }
     fn ssthresh(&self) -> f64 {
         each!(self, cc => cc.ssthresh())
@@ -606,10 +615,7 @@ impl CongestionControl for Cc {
     }
     #[inline]
     fn on_ack(&mut self, ack: &AckSample) {
-        if let Cc::Reno(cc) = self {
-            return cc.on_ack(ack);
-        }
-        each!(self, cc => cc.on_ack(ack))
+        if let Cc::Reno(cc) = self { cc.on_ack(ack) } else { self.on_ack_of_any(ack) }
     }
     fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
         each!(self, cc => cc.on_dup_ack(dup))
