@@ -185,13 +185,13 @@ def test_validate_prints_the_effective_scenario() -> None:
 
 
 def test_describe_shows_the_defaults_in_force() -> None:
-    found: dict[tuple[str, str | None], str | None] = {}
-    for k in lasthop_json("describe", "keys")["keys"]:
-        # Bearers of several kinds share keys; UMTS comes first.
-        found.setdefault((k["path"], k.get("kind")), k.get("default"))
-    assert found["bearer.<name>.downlink.tti", None] == '"10 ms"'
-    assert found["bearer.<name>.uplink.tti", None] == '"20 ms"'
-    assert found["bearer.<name>.uplink.blocks", None] == "4"
+    keys = lasthop_json("describe", "keys")["keys"]
+    found = {(k["path"], k.get("kind")): k.get("default") for k in keys}
+    assert len(found) == len(keys), "path and kind together name a key"
+    assert found["bearer.<name>.downlink.tti", "umts"] == '"10 ms"'
+    assert found["bearer.<name>.downlink.tti", "lte-rlc"] == '"1 ms"'
+    assert found["bearer.<name>.uplink.tti", "umts"] == '"20 ms"'
+    assert found["bearer.<name>.uplink.blocks", "umts"] == "4"
     assert found["link.<name>.loss", None] == '"0 %"'
     assert found["link.<name>.reverse.loss", None] == "the link's"
     assert found["flow.<name>.tcp.min_rto", None] == "the profile's"

@@ -20,12 +20,18 @@ def scenario_page(keys: list[Key]) -> str:
         *quantities(keys),
     ]
     sections = by_table(keys)
-    about = {k["path"]: k.get("description", "") for k in keys}
+    about: dict[tuple[str, str | None], str] = {}
+    for k in keys:
+        for kind in (k.get("kind"), None):
+            about.setdefault((k["path"], kind), k.get("description", ""))
+    #: Tables that are the same key of several kinds: the kind is that of a table above.
+    inner = {(k["path"], k.get("kind")) for k in keys}
     seen: dict[tuple[str, ...], str] = {}
     for (table, kind), members in sections.items():
-        title = f"`[{table}]`" + (f', `kind = "{kind}"`' if kind else "")
+        below = "below " if kind and (plain(table), kind) in inner else ""
+        title = f"`[{table}]`" + (f', {below}`kind = "{kind}"`' if kind else "")
         out.append(f"## {title}\n")
-        if text := about.get(table) or about.get(table.removesuffix(".<name>").removesuffix(".<n>")):
+        if text := about.get((plain(table), kind)) or about.get((plain(table), None)):
             out.append(prose(text) + "\n")
         rows = tuple(row(k) for k in members)
         twin = next((t for other, t in seen.items() if set(rows) <= set(other)), None)
@@ -49,6 +55,11 @@ def by_table(keys: list[Key]) -> dict[tuple[str, str | None], list[Key]]:
             kind = k.get("kind") if len(kinds.get(parent(k), ())) > 1 else None
             sections.setdefault((parent(k), kind), []).append(k)
     return sections
+
+
+def plain(table: str) -> str:
+    """The key that holds a table, which may be one of several by name or number."""
+    return table.removesuffix(".<name>").removesuffix(".<n>")
 
 
 def parent(key: Key) -> str:

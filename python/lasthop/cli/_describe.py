@@ -201,6 +201,7 @@ def _show_key(key: Entry) -> None:
     _output.line(key["path"], style="bold")
     _output.line(_flowing(key["description"]) + "\n")
     facts = {
+        "of kind": key.get("kind"),
         "range": key.get("range"),
         "units": ", ".join(key.get("units") or ()),
         "default": "required" if key["required"] else key.get("default"),

@@ -34,7 +34,7 @@ pub struct KeyDoc {
     /// The names to choose from, each with its meaning.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(String, String)>,
-    /// The `kind` of the table that it needs: `cbr`.
+    /// The `kind` that its table needs, or else the nearest table above that has kinds: `cbr`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// What it means.
@@ -59,14 +59,15 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The keys of the table `schema`, whose path is `path`, if it is of that `kind`. A table may come with a default
-    /// of its own, which then holds for its keys.
+    /// The keys of the table `schema`, whose path is `path`, if it or a table above is of that `kind`. A table may
+    /// come with a default of its own, which then holds for its keys.
     fn properties(&mut self, schema: &'a Value, path: &str, kind: Option<&str>, table: Option<&'a Value>) {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
         let required = schema.get("required").and_then(Value::as_array);
-        let table = table.filter(|t| t.get("kind").and_then(Value::as_str) == kind);
+        let own = kind_of(schema);
+        let table = table.filter(|t| t.get("kind").and_then(Value::as_str) == own.as_deref());
         let in_words = text_of(schema, "x-default-of-keys");
-        for (name, property) in properties.iter().filter(|(name, _)| kind.is_none() || *name != "kind") {
+        for (name, property) in properties.iter().filter(|(name, _)| own.is_none() || *name != "kind") {
             let mut inner = path.to_owned();
             push(&mut inner, name);
             let required = required.is_some_and(|r| r.iter().any(|k| k == name));
@@ -98,24 +99,24 @@ impl<'a> Walk<'a> {
             return;
         }
         self.inside.push(target);
-        self.below(target, &path, default);
+        self.below(target, &path, kind, default);
         self.inside.pop();
     }
 
-    /// The keys below a table, a table by name, a list of tables, or the kinds of an enum.
-    fn below(&mut self, target: &'a Value, path: &str, default: Option<&'a Value>) {
+    /// The keys below a table, a table by name, a list of tables, or the kinds of an enum; `kind` is that of the
+    /// nearest table above that has kinds.
+    fn below(&mut self, target: &'a Value, path: &str, kind: Option<&str>, default: Option<&'a Value>) {
         for option in options(target) {
-            let kind = option.get("properties").and_then(|p| p.get("kind")).and_then(|k| text_of(k, "const"));
-            if let Some(kind) = kind {
-                self.properties(option, path, Some(&kind), default);
+            if let Some(own) = kind_of(option) {
+                self.properties(option, path, Some(&own), default);
             }
         }
-        self.properties(target, path, None, default);
+        self.properties(target, path, kind, default);
         let named = target.get("additionalProperties").filter(|s| s.is_object()).map(|s| (s, "<name>"));
         let listed = target.get("items").filter(|s| s.is_object()).map(|s| (s, "<n>"));
         for (inner, placeholder) in named.into_iter().chain(listed) {
             let inner = self.defs.resolve(inner);
-            self.below(inner, &format!("{path}.{placeholder}"), None);
+            self.below(inner, &format!("{path}.{placeholder}"), kind, None);
         }
     }
 
@@ -179,6 +180,11 @@ impl<'a> Walk<'a> {
 
 fn options(schema: &Value) -> impl Iterator<Item = &Value> {
     ["oneOf", "anyOf"].into_iter().filter_map(|k| schema.get(k)?.as_array()).flatten()
+}
+
+/// The kind that a table of this schema says it is.
+fn kind_of(schema: &Value) -> Option<String> {
+    schema.get("properties")?.get("kind").and_then(|k| text_of(k, "const"))
 }
 
 /// The names of an enum with their descriptions.

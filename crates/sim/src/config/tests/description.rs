@@ -179,3 +179,63 @@ fn the_reference_lists_every_key_with_type_and_default() {
     assert_eq!(queue.names[1], ("drop-tail".to_owned(), "First in, first out.".to_owned()));
     assert_eq!(queue.description, "Where packets wait.");
 }
+
+/// A table with kinds, which have tables of the same name.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Kinds {
+    bearer: IndexMap<String, Bearer>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Bearer {
+    /// One.
+    Umts(Umts),
+    /// The other.
+    Lte(Lte),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Umts {
+    rlc: UmtsRlc,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UmtsRlc {
+    window: u8,
+    app: App,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Lte {
+    rlc: Vec<LteRlc>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LteRlc {
+    window: bool,
+}
+
+#[test]
+fn a_key_far_below_a_kind_says_which_kind_it_belongs_to() {
+    let lines: Vec<String> = reference::<Kinds>()
+        .iter()
+        .map(|k| format!("{} {}: {}", k.path, k.kind.as_deref().unwrap_or("-"), k.ty))
+        .collect();
+    let expected = [
+        "bearer -: table by name: \"umts\" | \"lte\"",
+        "bearer.<name>.rlc umts: table",
+        "bearer.<name>.rlc.window umts: whole number",
+        "bearer.<name>.rlc.app umts: \"bulk\" | \"cbr\"",
+        "bearer.<name>.rlc.app.rate cbr: rate",
+        "bearer.<name>.rlc.app.packet cbr: size",
+        "bearer.<name>.rlc lte: list: table",
+        "bearer.<name>.rlc.<n>.window lte: true or false",
+    ];
+    assert_eq!(lines, expected);
+}
