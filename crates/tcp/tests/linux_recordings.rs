@@ -1,5 +1,6 @@
 //! The `linux-6` profile against recordings of a real Linux 6.1 on two known paths. Set LASTHOP_SHARED to the folder that
-//! holds `data/linux-6.1-tcp`; without it the test passes and says so.
+//! holds `data/linux-6.1-tcp`; without it the test passes and says so. With LASTHOP_CURVES set to a folder, our samples
+//! (one file a path and algorithm) and the table of bars are written there for docs/draw_recordings.py.
 
 mod util;
 
@@ -93,49 +94,62 @@ fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
     out
 }
 
+/// Our samples with the recordings' names of columns.
+fn write_curve(folder: &std::path::Path, track: &str, cc: &str, samples: &[Sample]) {
+    let mut text = String::from("time_s,snd_cwnd,total_retrans,bytes_acked\n");
+    for (time, cwnd, _, retrans, acked) in samples {
+        text += &format!("{time:.2},{cwnd},{retrans},{acked}\n");
+    }
+    std::fs::write(folder.join(format!("{track}-{cc}.csv")), text).unwrap();
+}
+
 #[test]
 fn the_profile_behaves_like_the_kernel_on_two_paths() {
     let Some(folder) = std::env::var_os("LASTHOP_SHARED").map(PathBuf::from) else {
         println!("LASTHOP_SHARED is not set: nothing is compared");
         return;
     };
-    let mut failures = vec![];
+    let curves = std::env::var_os("LASTHOP_CURVES").map(PathBuf::from);
+    let (mut failures, mut table) = (vec![], String::from("path,cc,what,kernel,ours,holds\n"));
     for t in &TRACKS {
         for cc in ["reno", "cubic", "westwood", "highspeed", "vegas", "scalable", "veno", "dctcp", "bbr"] {
             let Some(theirs) = recorded(&folder, t.name, cc) else { continue };
-            let (k, o) = (summarise(&theirs), summarise(&simulated(t, cc.parse().unwrap())));
+            let ours = simulated(t, cc.parse().unwrap());
+            if let Some(to) = &curves {
+                write_curve(to, t.name, cc, &ours);
+            }
+            let (k, o) = (summarise(&theirs), summarise(&ours));
             let off = |a: f64, b: f64| (b - a) / a.max(1e-9);
             let episodes_off = o.episodes.abs_diff(k.episodes);
             let bars = [
-                ("goodput", off(k.goodput, o.goodput).abs() <= 0.02),
-                ("mean cwnd", off(k.mean_cwnd, o.mean_cwnd).abs() <= 0.10),
-                ("max cwnd", off(k.max_cwnd, o.max_cwnd).abs() <= 0.05),
-                ("episodes", episodes_off <= 1 || f64::from(episodes_off) <= 0.1 * f64::from(k.episodes)),
+                ("goodput", k.goodput, o.goodput, off(k.goodput, o.goodput).abs() <= 0.02),
+                ("mean cwnd", k.mean_cwnd, o.mean_cwnd, off(k.mean_cwnd, o.mean_cwnd).abs() <= 0.10),
+                ("max cwnd", k.max_cwnd, o.max_cwnd, off(k.max_cwnd, o.max_cwnd).abs() <= 0.05),
+                (
+                    "episodes",
+                    f64::from(k.episodes),
+                    f64::from(o.episodes),
+                    episodes_off <= 1 || f64::from(episodes_off) <= 0.1 * f64::from(k.episodes),
+                ),
                 (
                     "retransmissions",
+                    k.retransmissions,
+                    o.retransmissions,
                     (o.retransmissions - k.retransmissions).abs() <= (0.2 * k.retransmissions).max(1.0),
                 ),
             ];
-            let missed: Vec<_> = bars.iter().filter(|b| !b.1).map(|b| b.0).collect();
-            println!(
-                "{} {cc:9} goodput {:8.0} {:8.0}  mean {:5.1} {:5.1}  max {:4.0} {:4.0}  episodes {:2} {:2}  retrans {:4.0} {:4.0}  {}",
-                t.name,
-                k.goodput,
-                o.goodput,
-                k.mean_cwnd,
-                o.mean_cwnd,
-                k.max_cwnd,
-                o.max_cwnd,
-                k.episodes,
-                o.episodes,
-                k.retransmissions,
-                o.retransmissions,
-                missed.join(", ")
-            );
+            for (what, kernel, ours, holds) in bars {
+                table += &format!("{},{cc},{what},{kernel},{ours},{holds}\n", t.name);
+            }
+            let missed: Vec<_> = bars.iter().filter(|b| !b.3).map(|b| b.0).collect();
             if !missed.is_empty() {
                 failures.push(format!("{} {cc}: {}", t.name, missed.join(", ")));
             }
         }
+    }
+    print!("{table}");
+    if let Some(to) = &curves {
+        std::fs::write(to.join("bars.csv"), table).unwrap();
     }
     assert!(failures.is_empty(), "{failures:#?}");
 }
