@@ -41,7 +41,6 @@ use std::collections::BinaryHeap;
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
-use crate::mac::lte::multiplex::LogicalChannelConfig;
 use crate::mac::lte::scheduler::Scheduler;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
@@ -62,6 +61,8 @@ enum Due {
     DownlinkFeedback { ue: UeId, process: u8 },
     /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
     UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE with downlink data may get a grant that it has not asked for.
+    Proactive { ue: UeId },
     /// A UE without a grant has a timer or an opportunity.
     UplinkTimers { ue: UeId },
     /// A scheduling request that was sent in this TTI reaches the eNB.
@@ -139,8 +140,9 @@ impl RadioNetwork {
                 network.cells[serving].persistent.push(ue);
             }
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
-            for _ in 0..network.ues[ue].drbs.len() {
-                network.ues[ue].uplink.add(LogicalChannelConfig::default());
+            for i in 0..network.ues[ue].drbs.len() {
+                let qos = network.bearers[network.ues[ue].drbs[i]].qos;
+                network.ues[ue].uplink.add(&qos);
             }
             for direction in Direction::BOTH {
                 if network.ues[ue].full_buffer[direction.index()] {
@@ -213,6 +215,7 @@ impl RadioNetwork {
                 self.uplink_decoded(now, ue, process.into(), sent, out);
             }
             Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
             Due::Transmit => {}
