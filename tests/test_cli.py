@@ -275,6 +275,35 @@ def test_a_broken_trace_is_one_message_at_the_key_that_names_it() -> None:
     assert shown.count("-->") == 1
 
 
+def test_packetdrill_scripts_are_counted_and_a_failure_is_explained() -> None:
+    script = """
+     0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+    +0   listen(3, 1) = 0
+    +0   < S 0:0(0) win 30000 <mss 1000>
+    +0   > S. 0:0(0) ack 1 <mss 1460>
+    +.1  < . 1:1(0) ack 1 win 30000
+    +0   accept(3, ..., ...) = 4
+    +0   write(4, ..., 800) = 800
+    +0   > P. 1:801(800) ack 1
+    """
+    Path("drills/good").mkdir(parents=True)
+    Path("drills/bad").mkdir()
+    Path("drills/good/write.pkt").write_text(script)
+    Path("drills/bad/write.pkt").write_text(script.replace("1:801(800)", "1:901(900)"))
+    Path("drills/bad/other.pkt").write_text(script + "+0 sendfile(4, 5, 0, 10) = 10\n")
+    found = lasthop_json("packetdrill", "drills", code=1)
+    assert [s["verdict"] for s in found["scripts"]] == ["not-applicable", "failed", "passed"]
+    assert found["categories"]["drills/good"]["passed"] == 1
+    shown = lasthop("packetdrill", "drills/bad").stdout
+    assert "drills/bad/write.pkt:9:5: failed" in shown
+    assert "expected:" in shown
+    assert "the system call sendfile()" in shown
+    good = lasthop("packetdrill", "drills/good", "-v", "--cc", "reno", "--profile", "rfc")
+    assert good.exit_code == 0, good.output
+    assert "P. 1:801(800) ack 1" in good.stdout
+    assert lasthop("packetdrill", "drills", "--profile", "nt4").exit_code == 1
+
+
 def test_studies_are_listed() -> None:
     assert "umts-vegas" in [s["name"] for s in lasthop_json("study", "list")["studies"]]
 

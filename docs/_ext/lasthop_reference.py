@@ -134,8 +134,8 @@ def profiles_page(profiles: Sequence[Mapping[str, Any]]) -> str:
     out = [
         "# Stack profiles\n",
         (
-            'What `profile = "NAME"` under `[flow.NAME.tcp]` stands for: a value for each key. A bold value differs from\n'
-            "that of `rfc`. `lasthop describe profile NAME` prints one of them.\n"
+            'What `profile = "NAME"` under `[flow.NAME.tcp]` stands for: a value for each key. A bold value differs\n'
+            "from that of `rfc`. `lasthop describe profile NAME` prints one of them.\n"
         ),
         "| profile | what it is |\n|---|---|",
         *(f"| `{p['name']}` | {cell(p['summary'])} |" for p in profiles),

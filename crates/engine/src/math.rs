@@ -35,6 +35,10 @@ pub fn sin(x: f64) -> f64 {
 pub fn cos(x: f64) -> f64 {
     libm::cos(x)
 }
+/// Angle of the point (`x`, `y`) from the x axis [radian].
+pub fn atan2(y: f64, x: f64) -> f64 {
+    libm::atan2(y, x)
+}
 /// Complementary error function.
 pub fn erfc(x: f64) -> f64 {
     libm::erfc(x)

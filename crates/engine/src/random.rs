@@ -33,6 +33,8 @@ pub enum Purpose {
     LineOfSight = 10,
     /// Where a terminal stands and how it moves.
     Mobility = 11,
+    /// Preambles and back-off of random access.
+    RandomAccess = 16,
 }
 
 /// A keyed source of draws.

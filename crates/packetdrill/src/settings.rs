@@ -50,6 +50,10 @@ pub struct Settings {
     hystart: Option<bool>,
     initial_window: Option<u32>,
     mss: Option<u64>,
+    mtu: u64,
+    ipv6: bool,
+    /// kern.ipc.maxsockbuf.
+    buffer_max: u64,
     ack_delay: Option<u64>,
     paced: bool,
     /// net.ipv4.tcp_min_tso_segs.
@@ -85,12 +89,15 @@ impl Settings {
             dsack: true,
             window_scaling: true,
             receive_buffer: None,
-            send_buffer: 16_384,
+            send_buffer: SEND_BUFFER,
             idle_restart: true,
             early_retrans: 3,
             hystart: None,
             initial_window: None,
             mss: None,
+            mtu: 1500,
+            ipv6: false,
+            buffer_max: 2_097_152,
             ack_delay: None,
             paced: false,
             min_tso_segs: 2,
@@ -115,6 +122,8 @@ impl Settings {
                     value.parse().ok().filter(|p: &f64| p.is_finite() && *p >= 0.0).ok_or_else(wrong)?;
             }
             "tcp_ts_tick_usecs" => self.timestamp_tick = number().ok_or_else(wrong)?,
+            "mtu" => self.mtu = number().filter(|m| (200..=65_000).contains(m)).ok_or_else(wrong)? as u64,
+            "ip_version" if value != "ipv4" => self.ipv6 = value == "ipv6",
             "strict_segments" => self.strict_segments = true,
             "mss" => return Err("packets to be merged on reception (--mss)".into()),
             "non_fatal" | "dry_run" => return Err(format!("the option --{name}")),
@@ -152,7 +161,7 @@ impl Settings {
             // Linux cuts packets by itself where the device does not: offload makes no difference on the wire.
             "ethtool" => {}
             "ip" => self.route(&words)?,
-            "sleep" | "true" | "rm" | "nstat" | "ss" | "cat" | "grep" | "test" | "sync" => {}
+            "sleep" | "true" | "sockstat" | "rm" | "nstat" | "ss" | "cat" | "grep" | "test" | "sync" => {}
             _ if name.starts_with("sysctl_restore") => {}
             _ => return Err(format!("the shell command `{name}`")),
         }
@@ -177,6 +186,10 @@ impl Settings {
         let number = last.ok_or_else(wrong);
         if let Some(name) = key.strip_prefix("net.inet.tcp.") {
             return self.bsd_sysctl(name, value);
+        }
+        if key == "kern.ipc.maxsockbuf" {
+            self.buffer_max = number?;
+            return Ok(());
         }
         if key.starts_with("kern.") || key.starts_with("net.inet.") {
             self.bsd = true;
@@ -222,6 +235,9 @@ impl Settings {
             ("delacktime", Some(n)) => self.ack_delay = Some(n),
             ("cc.algorithm", _) => self.cc = Some(cc(value)?),
             ("ecn.enable", Some(n)) => self.ecn = n,
+            ("insecure_syn" | "insecure_rst" | "insecure_ack", Some(n)) if n != 0 => {
+                return Err("a stack without RFC 5961 (net.inet.tcp.insecure_*)".into());
+            }
             ("blackhole", Some(n)) if n != 0 => return Err("a black hole for closed ports".into()),
             _ => {}
         }
@@ -279,12 +295,28 @@ impl Settings {
         }
     }
 
+    /// The MTU less 40 octets of headers, 60 with IPv6.
+    fn largest_segment(&self) -> u64 {
+        self.mtu - if self.ipv6 { 60 } else { 40 }
+    }
+
+    /// SO_RCVBUF before anything was set or, connected, 4.4BSD's whole number of segments of `mss` octets.
+    pub fn default_receive_buffer(&self, mss: Option<u64>) -> u64 {
+        let buffer = self.receive_buffer.unwrap_or(131_072);
+        match mss {
+            Some(mss) if self.bsd => buffer.next_multiple_of(mss.max(1)),
+            _ => buffer,
+        }
+    }
+
     /// The endpoint's configuration; `mss` overrides what is announced (TCP_MAXSEG).
     pub fn config(&self, mss: Option<u64>) -> Result<Config, OptionError> {
         let fallback = if self.bsd { Profile::Rfc } else { Profile::Linux6 };
         let profile = self.request.profile.unwrap_or(fallback);
-        let mss = mss.or(self.mss);
-        let buffer = self.receive_buffer.map(|b| if self.bsd { b.next_multiple_of(1460) } else { b });
+        let mss = mss.or(self.mss).unwrap_or(self.largest_segment());
+        let buffer = self
+            .receive_buffer
+            .map(|b| if self.bsd { b.next_multiple_of(self.largest_segment()) } else { b });
         let options = Options {
             profile,
             cc: self.cc,
@@ -296,7 +328,7 @@ impl Settings {
             idle_restart: Some(self.idle_restart),
             hystart: self.hystart.map(|on| if on { HyStartKind::Linux } else { HyStartKind::None }),
             initial_window: self.initial_window,
-            mss: mss.map(Bytes),
+            mss: Some(Bytes(mss)),
             ack_delay: self.ack_delay.map(Duration::from_millis),
             manual_read: Some(true),
             pacing: Some(self.paced),
@@ -314,6 +346,7 @@ impl Settings {
         if self.bsd {
             config.host.window = WindowRule::AllRoom;
             config.host.acks = AckRule::Segments;
+            config.host.scale_for = Some(self.buffer_max);
         }
         if profile == Profile::Linux6 {
             config.host.offload = Some(Offload {
@@ -338,6 +371,9 @@ fn not_modelled(name: &str, value: Option<u64>) -> Understood {
         _ => Ok(()),
     }
 }
+
+/// What tcp_sndbuf_expand makes of the default of net.ipv4.tcp_wmem, for ten segments of 1460 octets \[octets\].
+const SEND_BUFFER: u64 = 87_040;
 
 fn small(n: u64) -> u32 {
     n.min(65_535) as u32

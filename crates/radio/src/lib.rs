@@ -1,16 +1,25 @@
 //! Radio models: what happens between two antennas, and which blocks survive it.
 //!
+//! * [`PathLoss`], [`Antenna`], [`Shadowing`], [`Mobility`]: the large scale.
 //! * [`Fading`]: small-scale fading of a link, per resource block.
 //! * [`lte`]: tables, link adaptation and error model of the LTE link.
 //! * [`BlockErrors`]: loss with a given probability (a dedicated channel).
 //!
 //! Everything is a function of its arguments: no clock, no state that depends on which questions were asked before.
 
+mod antenna;
 mod block_error;
 mod fading;
 pub mod lte;
+mod mobility;
 mod noise;
+mod path_loss;
+mod shadowing;
 
+pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
 pub use fading::{Fading, FadingProfile, FadingShape, SPEED_OF_LIGHT, doppler_hz};
+pub use mobility::{Mobility, Place};
 pub use noise::{THERMAL_NOISE_DENSITY, dbm, decibels, linear, milliwatts, thermal_noise};
+pub use path_loss::{City, Ends, Environment, PathLoss, Range, Surroundings};
+pub use shadowing::{Field, Shadowing};

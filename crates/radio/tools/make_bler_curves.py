@@ -4,8 +4,8 @@
     python crates/radio/tools/make_bler_curves.py --check    says whether the file is what the script makes
 
 A curve is BLER(s) = erfc((s - s50) / (sqrt(2) sigma)) / 2 with the effective SINR s in dB, one for each code
-(modulation and code rate) and size class of the code block. Inputs: data/bler_thresholds.csv, the SINR at which blocks of three
-sizes fail with 50, 10 and 1 % on an unfaded channel. What lies between and beyond follows from three laws:
+(modulation and code rate) and size class of the code block. Inputs: data/bler_thresholds.csv, the SINR at which blocks
+of three sizes fail with 50, 10 and 1 % on an unfaded channel. What lies between and beyond follows from three laws:
 
 1. Size. Between measured sizes s50 is a straight line over 1/K and log(sigma) one over log(K): the dispersion term of
    finite block length coding (Polyanskiy, Poor, Verdu, IEEE Trans. IT 56(5), 2010) makes sigma go as K^-1/2. Below the

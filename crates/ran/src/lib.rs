@@ -15,6 +15,7 @@ pub mod network;
 pub mod pdcp;
 pub mod phy;
 pub mod rlc;
+pub mod rrc;
 mod sdu;
 
 pub use bearer::{

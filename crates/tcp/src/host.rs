@@ -14,6 +14,9 @@ pub struct Host {
     /// An ACK of what was never sent is dropped without an answer, and without a look at its data (Linux), instead of
     /// being answered (RFC 9293 section 3.10.7.4).
     pub drops_future_acks: bool,
+    /// The buffer that the window scale offered is to suffice for, when the buffer may grow \[octets\]; `None`: the receive
+    /// buffer's.
+    pub scale_for: Option<u64>,
     /// What counts towards the next ACK.
     pub acks: AckRule,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
@@ -62,6 +65,7 @@ impl Host {
         probe_without_data: false,
         window: WindowRule::Rfc9293,
         drops_future_acks: false,
+        scale_for: None,
         acks: AckRule::Octets,
         loss_probes: true,
     };

@@ -247,7 +247,7 @@ impl Options {
         }
         set(&mut c.cc, self.cc);
         set(&mut c.recovery, self.recovery);
-        if self.recovery.is_none() && c.cc == CcName::Bbr {
+        if self.recovery.is_none() && matches!(c.cc, CcName::Bbr | CcName::Bbr3) {
             c.recovery = RecoveryFlavour::Rack;
         }
         if matches!(c.recovery, RecoveryFlavour::Rack) || self.recovery == Some(RecoveryFlavour::Sack) {
@@ -437,7 +437,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));
     }
-    if c.cc == CcName::Bbr && c.recovery != RecoveryFlavour::Rack {
+    if matches!(c.cc, CcName::Bbr | CcName::Bbr3) && c.recovery != RecoveryFlavour::Rack {
         return refuse("cc", "`bbr` needs `recovery = \"rack\"`, which estimates the delivery rate");
     }
     if c.recovery == RecoveryFlavour::Sack && !c.sack && c.profile != Profile::Rfc {

@@ -9,6 +9,8 @@ use crate::rtt::{InetRtt, LinuxRtt, Smoothed, Ticks};
 #[derive(Clone, Copy, Debug)]
 pub struct Rto {
     estimate: Estimate,
+    /// Full gains at each sample.
+    per_sample: bool,
     /// The timeout before floor, ceiling and back-off.
     base: Duration,
     /// The factor of the exponential back-off, a power of two.
@@ -23,7 +25,6 @@ pub struct Rto {
 #[derive(Clone, Copy, Debug)]
 enum Estimate {
     Smoothed(Smoothed),
-    PerSample(Smoothed),
     Inet(InetRtt),
     Linux(LinuxRtt),
     Ticks(Ticks),
@@ -34,12 +35,12 @@ impl Rto {
     pub fn new(config: &Config) -> Rto {
         Rto {
             estimate: match config.rtt_estimator {
-                RttEstimator::Rfc6298 => Estimate::Smoothed(Smoothed::default()),
-                RttEstimator::PerSample => Estimate::PerSample(Smoothed::default()),
+                RttEstimator::Rfc6298 | RttEstimator::PerSample => Estimate::Smoothed(Smoothed::default()),
                 RttEstimator::Inet => Estimate::Inet(InetRtt::new(config.initial_rto)),
                 RttEstimator::Linux => Estimate::Linux(LinuxRtt::new(config.min_rto)),
                 RttEstimator::Ns2Ticks => Estimate::Ticks(Ticks::new(config.clock_granularity)),
             },
+            per_sample: config.rtt_estimator == RttEstimator::PerSample,
             base: config.initial_rto,
             backoff: 1,
             min: config.min_rto,
@@ -55,16 +56,11 @@ impl Rto {
     pub fn sample(&mut self, sent: Instant, now: Instant, per_round: u64) {
         match &mut self.estimate {
             Estimate::Smoothed(e) => {
-                e.sample(now.since(sent), per_round);
+                e.sample(now.since(sent), if self.per_sample { 1 } else { per_round });
                 // (2.3): RTO <- SRTT + max(G, K * RTTVAR), K = 4.
                 let srtt = e.srtt.unwrap_or_default();
                 let spread = self.granularity.0.max(e.rttvar.0.saturating_mul(4));
                 self.base = Duration(srtt.0.saturating_add(spread));
-            }
-            Estimate::PerSample(e) => {
-                e.sample(now.since(sent), 1);
-                let spread = self.granularity.0.max(e.rttvar.0.saturating_mul(4));
-                self.base = Duration(e.srtt.unwrap_or_default().0.saturating_add(spread));
             }
             Estimate::Inet(e) => {
                 e.sample(now.since(sent));
@@ -118,7 +114,7 @@ impl Rto {
     /// SRTT; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         match &self.estimate {
-            Estimate::Smoothed(e) | Estimate::PerSample(e) => e.srtt,
+            Estimate::Smoothed(e) => e.srtt,
             Estimate::Inet(e) => e.srtt(),
             Estimate::Linux(e) => e.srtt,
             Estimate::Ticks(t) => t.srtt(),
@@ -127,7 +123,7 @@ impl Rto {
     /// RTTVAR.
     pub fn rttvar(&self) -> Duration {
         match &self.estimate {
-            Estimate::Smoothed(e) | Estimate::PerSample(e) => e.rttvar,
+            Estimate::Smoothed(e) => e.rttvar,
             Estimate::Inet(e) => e.rttvar,
             Estimate::Linux(e) => e.rttvar / 4,
             Estimate::Ticks(t) => t.rttvar(),

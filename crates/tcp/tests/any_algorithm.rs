@@ -108,6 +108,8 @@ impl Bench {
                     interval: rtt,
                     prior_delivered: self.delivered.saturating_sub(10 * MSS),
                     prior_in_flight: 10 * MSS,
+                    sent_in_flight: 10 * MSS,
+                    lost: 0,
                     app_limited: !limited,
                 };
                 let a = AckSample {
@@ -124,7 +126,9 @@ impl Bench {
                 self.cc.on_ack(&a);
             }
             Operation::Sack { segments, lost } => {
-                let a = AckSample { lost: lost * MSS, state: CaState::Recovery, ..self.sample(segments) };
+                let loss = (lost > 0).then_some(LossSample { sent_in_flight: 10 * MSS, lost: lost * MSS });
+                let a =
+                    AckSample { lost: lost * MSS, loss, state: CaState::Recovery, ..self.sample(segments) };
                 self.cc.on_ack(&a);
             }
             Operation::Duplicate(count) => {

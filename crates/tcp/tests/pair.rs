@@ -378,7 +378,11 @@ fn any_options() -> impl Strategy<Value = Options> {
             |((profile, cc, recovery, ts, fine), (every, nagle, limited, buffer, mss), (a, b, c))| Options {
                 profile,
                 cc: Some(cc),
-                recovery: Some(if cc == CcName::Bbr { RecoveryFlavour::Rack } else { recovery }),
+                recovery: Some(if matches!(cc, CcName::Bbr | CcName::Bbr3) {
+                    RecoveryFlavour::Rack
+                } else {
+                    recovery
+                }),
                 dsack: Some(nagle),
                 timestamps: Some(ts),
                 vegas_rto: Some(if fine { VegasRto::Fine } else { VegasRto::Coarse }),

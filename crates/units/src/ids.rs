@@ -78,6 +78,11 @@ impl<I: Id, T> IndexVec<I, T> {
     pub const fn new() -> Self {
         IndexVec { items: Vec::new(), id: PhantomData }
     }
+    /// Two different items at once; `None` for one item twice, or one that is not there.
+    pub fn get_two_mut(&mut self, a: I, b: I) -> Option<(&mut T, &mut T)> {
+        let [x, y] = self.items.get_disjoint_mut([a.index(), b.index()]).ok()?;
+        Some((x, y))
+    }
     /// Appends and returns the new id.
     pub fn push(&mut self, item: T) -> I {
         self.items.push(item);

@@ -214,7 +214,10 @@ impl World {
         if c.write_shut || c.state() == State::Closed {
             return error("EPIPE");
         }
-        if c.established {
+        // Who waits for memory is woken when a third of it is free.
+        let woken = *progress == 0 || self.is_writeable(i);
+        let c = &mut self.connections[i];
+        if c.established && woken {
             *progress += self.push(i, now, wanted - *progress, &options, flag("MSG_MORE"), flag("MSG_EOR"));
         }
         if *progress >= wanted {
@@ -351,6 +354,7 @@ impl World {
         if endpoint.is_corked() != options.cork {
             endpoint.set_cork(now, options.cork);
         }
+        options.apply_limits(endpoint, &self.settings);
     }
 
     fn getsockopt(&mut self, a: &[Expr], fd: i64) -> Step {
@@ -381,7 +385,13 @@ impl World {
             "TCP_NODELAY" => i64::from(options.nodelay),
             "TCP_CORK" => i64::from(options.cork),
             "SO_SNDBUF" => options.send_buffer.unwrap_or(self.settings.send_buffer) as i64,
-            "SO_RCVBUF" => options.receive_buffer.unwrap_or(0) as i64,
+            "SO_RCVBUF" => {
+                let mss = connection.map(|i| u64::from(self.connections[i].endpoint.mss()));
+                let default = self.settings.default_receive_buffer(
+                    mss.filter(|_| connection.is_some_and(|i| self.connections[i].established)),
+                );
+                options.receive_buffer.unwrap_or(default) as i64
+            }
             "TCP_USER_TIMEOUT" => options.user_timeout as i64,
             "TCP_NOTSENT_LOWAT" => options.notsent_lowat as i64,
             _ => match options.other(name) {
@@ -504,7 +514,13 @@ impl World {
         let lowat =
             if options.notsent_lowat > 0 { options.notsent_lowat } else { self.settings.notsent_lowat };
         let e = &self.connections[i].endpoint;
-        2 * e.notsent() < lowat && e.writable() > 0
+        2 * e.notsent() < lowat && self.is_writeable(i)
+    }
+
+    /// sk_stream_is_writeable: a third of the send buffer is free.
+    fn is_writeable(&self, i: usize) -> bool {
+        let e = &self.connections[i].endpoint;
+        e.config().send_buffer.is_none_or(|size| 3 * e.unacknowledged() <= 2 * size)
     }
 
     fn connected(&self, fd: i64) -> Option<(usize, SocketOptions)> {

@@ -40,13 +40,22 @@ const ISN: u32 = 1_000_000;
 
 impl Connection {
     pub fn new(config: Config, listener: Option<i64>) -> Connection {
-        let mut endpoint = Endpoint::new(config, Seq(ISN));
+        Connection::from_number(config, listener, ISN)
+    }
+
+    /// The end of no connection: it answers everything with a reset, whose number is 0 or the peer's.
+    pub fn nobody(config: Config) -> Connection {
+        Connection::from_number(config, None, 0)
+    }
+
+    fn from_number(config: Config, listener: Option<i64>, isn: u32) -> Connection {
+        let mut endpoint = Endpoint::new(config, Seq(isn));
         if listener.is_some() {
             endpoint.listen();
         }
         Connection {
             endpoint,
-            isn: ISN,
+            isn,
             script_isn: 0,
             peer_isn: 0,
             clock: Clock::default(),

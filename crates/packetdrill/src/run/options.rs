@@ -1,6 +1,7 @@
 //! Socket options.
 
-use lasthop_tcp::Config;
+use lasthop_tcp::{Config, Endpoint};
+use lasthop_units::Duration;
 
 use crate::settings::Settings;
 
@@ -28,12 +29,19 @@ pub(super) struct SocketOptions {
 
 impl SocketOptions {
     /// What they mean to a new connection.
-    pub fn configure(&self, config: &mut Config, settings: &Settings) {
+    pub fn configure(&self, config: &mut Config) {
         config.nagle = !self.nodelay;
-        let _ = settings;
         if let Some(b) = self.receive_buffer {
             config.receive_buffer = (b / 2).clamp(256, 1 << 30);
         }
+    }
+
+    /// Limits of an endpoint that may change at any time.
+    pub fn apply_limits(&self, endpoint: &mut Endpoint, settings: &Settings) {
+        endpoint.set_send_buffer(self.send_buffer.unwrap_or(settings.send_buffer));
+        let lowat = if self.notsent_lowat > 0 { self.notsent_lowat } else { settings.notsent_lowat };
+        endpoint.set_notsent_limit(lowat);
+        endpoint.set_user_timeout((self.user_timeout > 0).then(|| Duration::from_millis(self.user_timeout)));
     }
 
     pub fn other(&self, name: &str) -> Option<i64> {

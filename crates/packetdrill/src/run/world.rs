@@ -134,8 +134,13 @@ impl World {
         if let (Some(i), true) = (self.current, listener.is_none() || !opens) {
             return Ok(i);
         }
-        let i = self.add(listener)?;
-        Ok(i)
+        if listener.is_none() {
+            let config = self.settings.config(None).map_err(|e| e.to_string())?;
+            self.connections.push(Connection::nobody(config));
+            self.current = Some(self.connections.len() - 1);
+            return Ok(self.connections.len() - 1);
+        }
+        self.add(listener)
     }
 
     /// A new connection, for a SYN to `listener` or for connect().
@@ -149,8 +154,10 @@ impl World {
 
     pub fn add_with(&mut self, listener: Option<i64>, options: &SocketOptions) -> Result<usize, String> {
         let mut config = self.settings.config(options.max_segment).map_err(|e| e.to_string())?;
-        options.configure(&mut config, &self.settings);
-        self.connections.push(Connection::new(config, listener));
+        options.configure(&mut config);
+        let mut connection = Connection::new(config, listener);
+        options.apply_limits(&mut connection.endpoint, &self.settings);
+        self.connections.push(connection);
         let i = self.connections.len() - 1;
         self.current = Some(i);
         Ok(i)

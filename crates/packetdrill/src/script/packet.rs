@@ -29,6 +29,8 @@ pub(super) fn packet(c: &mut Cursor<'_>) -> Result<Packet, Problem> {
             return Err(c.not_applicable("urgent data"));
         } else if c.take("<") {
             options(c, &mut p)?;
+        } else if c.starts("/") {
+            return Err(c.not_applicable("encapsulated packets"));
         } else {
             return Ok(p);
         }
@@ -65,7 +67,7 @@ fn ecn(c: &mut Cursor<'_>) -> Result<Option<u8>, Problem> {
                     n.strip_prefix("0x").map_or_else(|| n.parse().ok(), |h| u8::from_str_radix(h, 16).ok());
                 return Ok(n.map(|n| n & 3));
             }
-            _ if word.starts_with("flowlabel") || word.starts_with("ttl") => {}
+            _ if ["flowlabel", "ttl", "hlim", "class"].iter().any(|w| word.starts_with(w)) => {}
             _ => {
                 let message = format!("`{word}` is not one of noecn, ect0, ect1, ce, tos N");
                 return Err(Problem::Mistake { place, message });

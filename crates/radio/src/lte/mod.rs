@@ -14,6 +14,7 @@ mod error_model;
 mod mcs;
 mod mutual_information;
 mod olla;
+mod power_control;
 mod segmentation;
 mod tbs;
 
@@ -28,5 +29,6 @@ pub use error_model::{ErrorModel, HarqCombining, SoftBuffer};
 pub use mcs::{Mcs, McsTable, Modulation};
 pub use mutual_information::{mean_mi, mean_mi_all, mean_mi_of, mi_closed_form, sinr_db_of_mi};
 pub use olla::{Olla, OllaConfig};
+pub use power_control::{ClosedLoop, MIN_POWER, PowerControl, PowerControlConfig, TpcCommand};
 pub use segmentation::{CRC_BITS, CodeBlocks, MAX_CODE_BLOCK, code_blocks, turbo_size};
 pub use tbs::{I_TBS_MAX, PRB_MAX, largest_tbs_bits, tbs_bits};

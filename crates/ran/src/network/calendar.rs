@@ -61,6 +61,12 @@ impl<T: Ord> Calendar<T> {
         self.occupied &= !(1 << (tti.0 % RING));
     }
 
+    /// The first TTI for which something can be noted.
+    #[inline]
+    pub fn base(&self) -> Tti {
+        self.base
+    }
+
     /// The next TTI at which something is due.
     #[inline]
     pub fn next(&self) -> Option<Tti> {

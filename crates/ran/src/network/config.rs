@@ -5,8 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_units::{CellId, IndexVec, UeId};
 
-use crate::config::{ConfigError, Warning, check};
+use crate::config::{ConfigError, Warning, check, within};
+use crate::mac::lte::downlink::DownlinkConfig;
+use crate::mac::lte::harq::PROCESSES;
+use crate::mac::lte::scheduler::qci::Qos;
+use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
+use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
+use crate::rrc::RrcConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +23,8 @@ pub struct NetworkConfig {
     pub ues: IndexVec<UeId, UeConfig>,
     /// The data radio bearers; a bearer's id is its place here.
     pub bearers: Vec<DrbConfig>,
+    /// What all radio links share.
+    pub radio: RadioConfig,
 }
 
 /// A cell: one eNB's sector on one pair of carriers.
@@ -31,11 +39,27 @@ pub struct CellConfig {
     pub resource_blocks: u32,
     /// When things happen, in TTIs.
     pub timing: TimingConfig,
+    /// Where it stands and what it sends.
+    pub radio: CellRadioConfig,
+    /// Scheduling, link adaptation and HARQ of the downlink.
+    pub downlink: DownlinkConfig,
+    /// How UEs ask for the uplink, and how it is given.
+    pub uplink: UplinkConfig,
+    /// Connections.
+    pub rrc: RrcConfig,
 }
 
 impl Default for CellConfig {
     fn default() -> Self {
-        CellConfig { enb: None, resource_blocks: 100, timing: TimingConfig::default() }
+        CellConfig {
+            enb: None,
+            resource_blocks: 100,
+            timing: TimingConfig::default(),
+            radio: CellRadioConfig::default(),
+            downlink: DownlinkConfig::default(),
+            uplink: UplinkConfig::default(),
+            rrc: RrcConfig::default(),
+        }
     }
 }
 
@@ -78,7 +102,16 @@ impl CellConfig {
             "timing.decode",
             "feedback tells whether the block was decoded: it cannot come first (`timing.feedback`)",
         )?;
-        Ok(Vec::new())
+        check(
+            self.timing.decode + self.timing.grant <= PROCESSES as u64,
+            "timing.grant",
+            "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
+        )?;
+        let mut warnings = Vec::new();
+        within("downlink", self.downlink.validate(), &mut warnings)?;
+        within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
+        within("rrc", self.rrc.validate(), &mut warnings)?;
+        Ok(warnings)
     }
 }
 
@@ -87,6 +120,18 @@ impl CellConfig {
 pub struct UeConfig {
     /// The cell that serves it at the start.
     pub serving: CellId,
+    /// Where it is, and its radio.
+    pub radio: UeRadioConfig,
+    /// Below RLC there is always something to send, by direction: padding where the bearers have nothing. A source for
+    /// measuring what a cell can carry.
+    pub full_buffer: [bool; 2],
+}
+
+impl UeConfig {
+    /// A UE with the defaults of everything else.
+    pub fn served_by(serving: CellId) -> UeConfig {
+        UeConfig { serving, radio: UeRadioConfig::default(), full_buffer: [false; 2] }
+    }
 }
 
 /// A data radio bearer.
@@ -96,4 +141,6 @@ pub struct DrbConfig {
     pub ue: UeId,
     /// PDCP and RLC at both ends.
     pub layers: LteBearerConfig,
+    /// What it promises.
+    pub qos: Qos,
 }

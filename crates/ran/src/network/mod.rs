@@ -18,25 +18,34 @@
 //!
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
+mod access;
 mod calendar;
 pub mod config;
+mod connect;
 mod downlink;
+mod measure;
 mod output;
 mod state;
 #[cfg(test)]
 mod tests;
+mod uplink;
 
 pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
 pub use output::{NetworkEvent, NetworkOutput};
+pub use uplink::UplinkCounters;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
+use crate::mac::lte::downlink::LinkStats;
+use crate::mac::lte::multiplex::LogicalChannelConfig;
+use crate::mac::lte::scheduler::Scheduler;
+use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
 use crate::phy::lte::TTI;
+use crate::phy::lte::air::Air;
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End, Sdu};
@@ -50,6 +59,22 @@ enum Due {
     DownlinkDecoded { ue: UeId, process: u8 },
     /// HARQ feedback of a downlink transport block reaches the eNB.
     DownlinkFeedback { ue: UeId, process: u8 },
+    /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
+    UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE without a grant has a timer or an opportunity.
+    UplinkTimers { ue: UeId },
+    /// A scheduling request that was sent in this TTI reaches the eNB.
+    RequestHeard { ue: UeId, sent: Tti },
+    /// A cell answers preambles.
+    Responses { cell: CellId },
+    /// Somebody has a grant for this TTI: it must happen.
+    Transmit,
+    /// A step of the UE's RRC connection.
+    Rrc { ue: UeId },
+    /// The UE has heard that the contention of its random access is resolved.
+    ContentionResolved { ue: UeId },
+    /// The UE may have been inactive for long enough to be released.
+    Inactivity { ue: UeId },
 }
 
 /// Cells, UEs and bearers.
@@ -63,10 +88,16 @@ pub struct RadioNetwork {
     next: Tti,
     /// Timers of PDCP and RLC: wake-ups, possibly early or void.
     timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
-    /// One draw per transport block.
-    block_errors: Draw,
+    air: Air,
+    /// Downlink transmissions of this TTI.
+    on_air: Vec<downlink::OnAir>,
+    work: downlink::Work,
+    /// Cells that preambles were sent to in this TTI.
+    preambles: Vec<CellId>,
     due: Vec<Due>,
     pdus: Vec<Pdu>,
+    /// Sizes of the MAC SDUs of the block that is being filled [B].
+    block_sdus: Vec<u32>,
     scratch: LteBearerOutput,
 }
 
@@ -75,22 +106,45 @@ impl RadioNetwork {
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
         let mut network = RadioNetwork {
             cells: config.cells.iter().map(Cell::new).collect(),
-            ues: config.ues.iter().map(Ue::new).collect(),
+            ues: config
+                .ues
+                .enumerate()
+                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving], seed))
+                .collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
             next: Tti(0),
             timers: BinaryHeap::new(),
-            block_errors: Draw::new(seed, Purpose::BlockError, u64::MAX),
+            air: measure::air(config, seed),
+            on_air: Vec::new(),
+            work: downlink::Work::default(),
+            preambles: Vec::new(),
             due: Vec::new(),
             pdus: Vec::new(),
+            block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let id = network.bearers.push(Drb { ue: drb.ue, layers, wake: None });
+            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
             network.ues[drb.ue].drbs.push(id);
         }
+        for ue in network.ues.ids() {
+            // MAC serves the bearers in the order of their classes' priorities.
+            let bearers = &network.bearers;
+            let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
+            for _ in 0..network.ues[ue].drbs.len() {
+                network.ues[ue].uplink.add(LogicalChannelConfig::default());
+            }
+            for direction in Direction::BOTH {
+                if network.ues[ue].full_buffer[direction.index()] {
+                    network.wake(ue, direction);
+                }
+            }
+        }
+        network.begin_connections();
         network
     }
 
@@ -118,22 +172,41 @@ impl RadioNetwork {
         let mut due = std::mem::take(&mut self.due);
         self.calendar.take(tti, &mut due);
         for item in due.drain(..) {
-            self.happen(now, item, out);
+            self.happen(now, tti, item, out);
         }
         self.due = due;
+        self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 self.schedule_downlink(now, tti, cell, out);
+                self.schedule_uplink(now, tti, cell);
             }
+        }
+        for cell in self.cells.ids() {
+            self.send_uplink(now, tti, cell, out);
+        }
+        self.air_downlink(tti);
+        for cell in self.cells.ids() {
+            self.air_uplink(tti, cell);
         }
         self.next = tti.plus(1);
     }
 
     #[inline]
-    fn happen(&mut self, now: Instant, item: Due, out: &mut NetworkOutput) {
+    fn happen(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
         match item {
-            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process.into(), out),
-            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(ue, process.into(), out),
+            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
+            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
+            Due::UplinkDecoded { ue, process, sent } => {
+                self.uplink_decoded(now, ue, process.into(), sent, out);
+            }
+            Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
+            Due::Responses { cell } => self.respond(tti, cell),
+            Due::Transmit => {}
+            Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
+            Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
+            Due::Inactivity { ue } => self.check_activity(tti, ue, out),
         }
     }
 
@@ -167,6 +240,16 @@ impl RadioNetwork {
         self.bearers[bearer].layers.rlc_stats(end)
     }
 
+    /// What a UE has counted in the downlink.
+    pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
+        &self.ues[ue].downlink.stats
+    }
+
+    /// Another downlink scheduler in `cell` from now on, such as one of the caller's own.
+    pub fn set_scheduler(&mut self, cell: CellId, scheduler: Scheduler) {
+        self.cells[cell].downlink.set_scheduler(scheduler);
+    }
+
     /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants to send.
     #[inline]
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
@@ -188,10 +271,18 @@ impl RadioNetwork {
         if failed {
             self.radio_link_failure(now, ue, out);
         }
-        for direction in Direction::BOTH {
-            if self.bearers[bearer].layers.buffer_status(direction.sender()).total() > 0 {
-                self.wake(ue, direction);
+        self.ues[ue].activity = self.next;
+        let connected = self.ues[ue].rrc.is_connected();
+        if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+            match connected {
+                true => self.wake(ue, Direction::Downlink),
+                false => self.want_connection(ue, Direction::Downlink),
             }
+        }
+        if connected {
+            self.uplink_data(ue, bearer);
+        } else if self.bearers[bearer].layers.buffer_status(End::Ue).total() > 0 {
+            self.want_connection(ue, Direction::Uplink);
         }
     }
 
@@ -210,6 +301,7 @@ impl RadioNetwork {
     /// re-established; what was on the air is gone.
     fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         self.reset_downlink(ue);
+        self.reset_uplink(ue);
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
             self.bearers[bearer].layers.re_establish(now, &mut self.scratch);

@@ -23,6 +23,25 @@ pub struct NetworkOutput {
 pub enum NetworkEvent {
     /// RLC at an end of a bearer.
     Rlc(BearerId, End, RlcEvent),
+    /// Random access of the UE to this cell has failed preambleTransMax times.
+    RandomAccessProblem(CellId),
     /// The UE's connection is set up in this cell.
     Connected(CellId),
+    /// T300 has expired before the connection was set up; the UE will try again.
+    ConnectionFailed(CellId),
+    /// The UE was inactive and is idle now.
+    Released(CellId),
+}
+
+impl NetworkEvent {
+    /// The name in result tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            NetworkEvent::Rlc(_, _, event) => event.name(),
+            NetworkEvent::Connected(_) => "rrc-connected",
+            NetworkEvent::ConnectionFailed(_) => "rrc-connection-failed",
+            NetworkEvent::Released(_) => "rrc-released",
+            NetworkEvent::RandomAccessProblem(_) => "random-access-problem",
+        }
+    }
 }

@@ -1,10 +1,17 @@
 //! What the network knows of a cell, a UE and a bearer.
 
-use lasthop_units::{BearerId, CellId, Instant, UeId};
+use lasthop_engine::{Draw, Purpose};
+use lasthop_radio::lte::Bandwidth;
+use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
-use crate::mac::lte::harq::Processes;
+use super::uplink::state::{CellUplink, UeUplink};
+use crate::mac::lte::adaptation::Quality;
+use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats};
+use crate::mac::lte::harq::{PROCESSES, Process, Processes};
+use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearer;
+use crate::rrc::{Connection, InitialState};
 
 /// A cell.
 #[derive(Debug)]
@@ -12,11 +19,19 @@ pub(super) struct Cell {
     pub config: CellConfig,
     /// UEs with something to send or a HARQ process in use, in the order of their ids, by direction.
     pub active: [Vec<UeId>; 2],
+    pub uplink: CellUplink,
+    pub downlink: DownlinkCell,
 }
 
 impl Cell {
     pub fn new(config: &CellConfig) -> Cell {
-        Cell { config: config.clone(), active: [Vec::new(), Vec::new()] }
+        let bandwidth = Bandwidth::from_prbs(config.resource_blocks as usize).unwrap_or_default();
+        Cell {
+            config: config.clone(),
+            active: [Vec::new(), Vec::new()],
+            downlink: DownlinkCell::new(&config.downlink, bandwidth),
+            uplink: CellUplink::new(&config.uplink, config.resource_blocks),
+        }
     }
     /// True while the cell has something to schedule.
     pub fn is_active(&self) -> bool {
@@ -32,26 +47,108 @@ pub(super) struct Ue {
     pub drbs: Vec<BearerId>,
     /// It is in its cell's active list, by direction.
     pub active: [bool; 2],
+    /// Below RLC there is always something to send, by direction.
+    pub full_buffer: [bool; 2],
     pub downlink: DownlinkUe,
+    pub uplink: UeUplink,
+    pub rrc: Connection,
+    /// The last TTI in which something happened to its bearers.
+    pub activity: Tti,
 }
 
 impl Ue {
-    pub fn new(config: &UeConfig) -> Ue {
-        Ue { serving: config.serving, drbs: Vec::new(), active: [false; 2], downlink: DownlinkUe::default() }
+    /// The UE `id`, in a cell of `cell`, with the draws of the run `seed`.
+    pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Ue {
+        Ue {
+            serving: config.serving,
+            drbs: Vec::new(),
+            active: [false; 2],
+            full_buffer: config.full_buffer,
+            downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
+            uplink: UeUplink::new(&cell.uplink, &config.radio, id, seed),
+            rrc: Connection::new(
+                cell.rrc.start == InitialState::Connected,
+                cell.rrc.start != InitialState::Attach,
+            ),
+            activity: Tti(0),
+        }
     }
 }
 
 /// The downlink of a UE.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DownlinkUe {
-    pub harq: Processes,
+    /// HARQ processes by code word; the second one exists where the transmission mode has two layers.
+    pub harq: [Option<Box<Processes>>; 2],
+    pub quality: Quality,
+    pub average: Average,
+    /// Linear P_A.
+    pub boost: f32,
+    /// Last TTI with a new transport block.
+    pub served: Option<Tti>,
+    /// Discontinuous reception: awake before this TTI because of earlier assignments.
+    pub awake_until: Tti,
+    pub stats: LinkStats,
+    /// Draws of transport blocks by code word, and of assignments.
+    pub block_errors: [Draw; 2],
+    pub control_errors: Draw,
+    /// Distance of its reports to those of other UEs [TTI].
+    pub phase: u64,
 }
+
+/// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of code words 0 and 1, of
+/// the uplink 2, assignments 3.
+pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
+    Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
+}
+
+impl DownlinkUe {
+    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
+        let draw = |of: u64| draws(seed, id, of);
+        let two = cell.mimo.two_layers().is_some();
+        DownlinkUe {
+            harq: [Some(Box::default()), two.then(Box::default)],
+            quality: Quality::new(cell.olla()),
+            average: Average::default(),
+            boost: lasthop_radio::linear(config.radio.p_a) as f32,
+            served: None,
+            awake_until: Tti(0),
+            stats: LinkStats::default(),
+            block_errors: [draw(0), draw(1)],
+            control_errors: draw(3),
+            phase: id.index() as u64,
+        }
+    }
+
+    /// Process `id`: those of the second code word follow those of the first.
+    #[inline]
+    pub fn process(&mut self, id: u8) -> Option<&mut Process> {
+        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+        self.harq[code_word].as_mut().map(|p| p.get_mut(i))
+    }
+    /// A free process of `code_word`.
+    #[inline]
+    pub fn idle(&self, code_word: usize) -> Option<u8> {
+        let found = self.harq[code_word].as_ref().and_then(|p| p.idle());
+        found.map(|i| (code_word * PROCESSES + i) as u8)
+    }
+    /// The process of `code_word` that has waited longest for its retransmission.
+    #[inline]
+    pub fn failed(&self, code_word: usize) -> Option<u8> {
+        let found = self.harq[code_word].as_ref().and_then(|p| p.failed());
+        found.map(|i| (code_word * PROCESSES + i) as u8)
+    }
+}
+
+/// Tells the network's draws of block errors from those of dedicated channels.
+const RADIO: u64 = 1 << 60;
 
 /// A data radio bearer in the network.
 #[derive(Debug)]
 pub(super) struct Drb {
     pub ue: UeId,
     pub layers: LteBearer,
+    pub qos: Qos,
     /// The earliest wake-up that is noted for its timers.
     pub wake: Option<Instant>,
 }

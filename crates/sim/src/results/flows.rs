@@ -19,7 +19,11 @@ impl World {
             let f = &mut self.flows[id];
             f.window.settle(now);
             let data_end = f.data_end;
-            let delivered = match f.endpoint(data_end.other()) {
+            let f = &self.flows[id];
+            // Of a flow that is split: to the other application; of a connection behind a proxy: to its own end.
+            let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
+            let seat = if behind { id } else { f.seat(id, data_end.other()) };
+            let delivered = match self.flows[seat].endpoint(data_end.other()) {
                 Some(receiver) => receiver.in_order_received(),
                 None => f.app.stats().delivered[data_end.other() as usize],
             };
@@ -113,7 +117,7 @@ impl World {
         let goodputs: Vec<f64> = flows.iter().filter_map(|f| f["goodput_bps"].as_f64()).collect();
         let a = self.account();
         let tally = |t: crate::world::Tally| json!({"packets": t.packets, "bytes": t.bytes.0});
-        json!({
+        let mut summary = json!({
             "name": scenario.spec().scenario.name,
             "seed": scenario.spec().scenario.seed,
             "duration_s": end.as_secs_f64(),
@@ -128,7 +132,12 @@ impl World {
                 "made": tally(a.made),
                 "replaced": tally(a.replaced),
             },
-        })
+        });
+        let agents = self.snoop_summary();
+        if !agents.is_empty() {
+            summary["snoop"] = Value::Array(agents);
+        }
+        summary
     }
 
     pub(super) fn into_probes(self) -> Probes {

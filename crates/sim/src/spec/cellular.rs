@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
 use lasthop_ran::rlc::lte::RlcConfig;
@@ -118,7 +119,7 @@ impl Spec {
         for (name, ue) in &self.ue {
             let Some(serving) = self.serving(ue).map(|c| cells[c]) else { continue };
             for node in ue.nodes(name) {
-                let id = all.config.ues.push(UeConfig { serving });
+                let id = all.config.ues.push(UeConfig::served_by(serving));
                 all.add_bearers(id, node, ue);
             }
         }
@@ -132,13 +133,13 @@ impl Cellular {
         let default_bearer = self.bearers.len();
         self.bearers.push(node.clone());
         let layers = LteBearerConfig { pdcp: spec.pdcp.clone(), rlc: spec.rlc.clone() };
-        self.config.bearers.push(DrbConfig { ue, layers });
+        self.config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
         let mut template = Vec::new();
         for (name, dedicated) in &spec.dedicated {
             template.extend(dedicated.flows.iter().map(|flow| (flow.clone(), self.bearers.len())));
             self.bearers.push(format!("{node}.{name}"));
             let layers = LteBearerConfig { pdcp: dedicated.pdcp.clone(), rlc: dedicated.rlc.clone() };
-            self.config.bearers.push(DrbConfig { ue, layers });
+            self.config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
         }
         self.ues.push(UeNames { node, mtu: spec.mtu, default_bearer, template });
     }

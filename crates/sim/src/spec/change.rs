@@ -8,7 +8,7 @@ use lasthop_units::Instant;
 use serde_json::Value;
 
 use super::check;
-use super::{At, Scenario, Spec};
+use super::{At, NodeSpec, Scenario, Spec};
 use crate::config::{self, Diagnostics, suggest};
 use crate::error::Error;
 use crate::world::Action;
@@ -102,18 +102,26 @@ impl Scenario {
             }
             actions.extend(difference(&self.spec, &next.spec));
         }
-        for (what, make) in [
-            (&at.start, Action::StartFlow as fn(String) -> Action),
-            (&at.stop, Action::StopFlow as fn(String) -> Action),
+        type Make = fn(String) -> Action;
+        for (what, make, make_node) in [
+            (&at.start, Action::StartFlow as Make, Action::StartNode as Make),
+            (&at.stop, Action::StopFlow as Make, Action::StopNode as Make),
         ] {
             let Some(name) = what else { continue };
+            let snoop = |n: &&str| matches!(self.spec.node.get(*n), Some(NodeSpec::Snoop(_)));
+            if let Some(node) = name.strip_prefix("node.").filter(snoop) {
+                actions.push(make_node(node.to_owned()));
+                continue;
+            }
             let flow = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f));
             let Some(flow) = flow else {
-                let names = self.spec.flow.keys().map(|f| format!("flow.{f}"));
+                let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
+                let names = flows.chain(self.spec.node.keys().map(|n| format!("node.{n}")));
                 let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
                 let d = self.complaint(index, "", format!("nothing is called `{name}`"));
                 return Err(Error::Input(
-                    d.help_opt(near.or(Some("flows can be started and stopped".into()))).into(),
+                    d.help_opt(near.or(Some("flows and snoop agents can be started and stopped".into())))
+                        .into(),
                 ));
             };
             actions.push(make(flow.to_owned()));

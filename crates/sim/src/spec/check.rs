@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration};
 
-use super::{FlowSpec, Spec, Transport};
+use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, near_or_all, suggest};
 use crate::extensions::Extensions;
 
@@ -22,6 +22,9 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     bearers(spec, doc, found);
     super::cellular_check::check(spec, doc, found);
     let map = Map::of(spec);
+    for (name, node) in &spec.node {
+        check_node(name, node, spec, &map, doc, extensions, found);
+    }
     for (name, flow) in &spec.flow {
         check_flow(name, flow, spec, &map, doc, extensions, found);
     }
@@ -291,6 +294,79 @@ fn check_flow(
                     .warning(),
                 );
             }
+        }
+    }
+}
+
+fn check_node(
+    name: &str,
+    node: &NodeSpec,
+    spec: &Spec,
+    map: &Map,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
+    let path = format!("node.{}", crate::config::dotted([name]));
+    if !map.part.contains_key(name) {
+        let near = suggest(name, map.part.keys()).map(|n| format!("did you mean `{n}`?"));
+        let message = format!("no link, bearer, cell or UE is or names a node `{name}`");
+        found.push(doc.error_at_key(&path, message).help_opt(near));
+    }
+    match node {
+        NodeSpec::Proxy(proxy) => check_proxy(proxy, &path, spec, doc, extensions, found),
+        NodeSpec::Snoop(snoop) => {
+            let ends = |ends: &[String; 2]| ends.iter().any(|e| e == name);
+            let links = spec.link.iter().filter(|(_, l)| ends(&l.between)).map(|(n, _)| n);
+            let bearers = spec.bearer.iter().filter(|(_, b)| ends(b.between())).map(|(n, _)| n);
+            let here: Vec<&String> = links.chain(bearers).collect();
+            if let Some(towards) = &snoop.towards
+                && !here.contains(&towards)
+            {
+                let message = format!("no link or bearer `{towards}` begins at `{name}`");
+                let help = near_or_all(towards, "names", &here);
+                found.push(doc.error_at(&format!("{path}.towards"), message).help(help));
+            }
+            let radio = spec.bearer.values().any(|b| ends(b.between()));
+            let cell = spec.cell.keys().any(|c| spec.cell_node(c) == name);
+            if snoop.towards.is_none() && !radio && !cell {
+                let message = format!("`{name}` has no radio bearer: which way leads to the mobile?");
+                let help = near_or_all("", "names", &here);
+                found.push(doc.error_at_key(&path, message).help(format!("give `towards`; {help}")));
+            }
+            if snoop.min_timeout.is_zero() {
+                let message = "a timer of 0 s would send everything again at once";
+                found.push(doc.error_at(&format!("{path}.min_timeout"), message).help("such as \"100 ms\""));
+            }
+        }
+    }
+}
+
+fn check_proxy(
+    proxy: &ProxySpec,
+    path: &str,
+    spec: &Spec,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
+    if proxy.buffer < Bytes(4096) || proxy.buffer > Bytes(1 << 30) {
+        let message = format!("a buffer of {} is outside 4 kB to 1 GiB", proxy.buffer);
+        found.push(doc.error_at(&format!("{path}.buffer"), message));
+        return;
+    }
+    for (i, flow) in proxy.flows.iter().enumerate() {
+        let tcp = |f: &FlowSpec| f.transport == Transport::Tcp;
+        if !spec.flow.get(flow).is_some_and(tcp) {
+            let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| tcp(f)).map(|(n, _)| n).collect();
+            let help = near_or_all(flow, "TCP flows", &names);
+            found
+                .push(doc.error_at(&format!("{path}.flows.{i}"), format!("no TCP flow `{flow}`")).help(help));
+        }
+    }
+    for (key, options) in [("accept", &proxy.accept), ("connect", &proxy.connect)] {
+        if let Some(options) = options {
+            check_tcp(options, &format!("{path}.{key}"), doc, extensions, found);
         }
     }
 }

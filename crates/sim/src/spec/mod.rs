@@ -8,6 +8,7 @@ mod change;
 mod check;
 mod link;
 mod load;
+mod node;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub use cellular::{Cellular, UeSpec};
 pub use change::describe_runtime_keys;
 pub use link::LinkSpec;
 pub use load::Scenario;
+pub use node::{NodeSpec, ProxySpec};
 
 /// Everything a scenario file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +46,9 @@ pub struct Spec {
     /// UEs of LTE by name, each a node or a group of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ue: BTreeMap<String, UeSpec>,
+    /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node: BTreeMap<String, NodeSpec>,
     /// Flows by name: who talks to whom, with which application and transport.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow: BTreeMap<String, FlowSpec>,

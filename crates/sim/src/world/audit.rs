@@ -21,7 +21,8 @@ impl World {
         if books.bytes.0 != bytes {
             wrong.push(format!("bytes: {} in the books, {bytes} on the shelf", books.bytes.0));
         }
-        for flow in self.flows.iter() {
+        for (id, flow) in self.flows.enumerate() {
+            wrong.extend(self.audit_relays(id));
             for end in [End::A, End::B] {
                 wrong.extend(audit_stream(flow, end));
             }

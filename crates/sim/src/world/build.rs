@@ -15,13 +15,15 @@ use super::event::{End, Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::packet::Hop;
+use super::proxy::Leg;
 use super::radio::Radio;
-use super::route::{Edge, Port, routes};
+use super::route::{Edge, Port, Routes, routes};
+use super::snoop::SnoopNode;
 use super::{Account, Node, World, name_key};
 use crate::error::Error;
 use crate::probe::Probes;
 use crate::results::Sink;
-use crate::spec::{BearerSpec, FlowSpec, Scenario, Spec};
+use crate::spec::{BearerSpec, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 
 impl World {
     /// The world of `scenario`, its first events waiting.
@@ -40,10 +42,12 @@ impl World {
             builder.add_bearer(name, bearer);
         }
         let radio = builder.add_radio(spec);
+        // Every end of a flow is a node by now: the scenario's check has seen to it.
+        let mut routes = routes(builder.nodes.len(), &builder.edges);
         for (name, flow) in &spec.flow {
-            builder.add_flows(scenario, name, flow)?;
+            builder.add_flows(scenario, &routes, name, flow)?;
         }
-        let routes = routes(builder.nodes.len(), &builder.edges);
+        let snoops = builder.snoops(spec, &mut routes);
         let end = Instant::ZERO + spec.scenario.duration;
         let mut world = World {
             queue: EventQueue::new(),
@@ -58,6 +62,7 @@ impl World {
             radio,
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
+            snoops,
             changes: Vec::new(),
             progress: None,
             fault: None,
@@ -172,7 +177,13 @@ impl Builder {
         Radio::new(&all, cells, ues, self.seed)
     }
 
-    fn add_flows(&mut self, scenario: &Scenario, group: &str, spec: &FlowSpec) -> Result<(), Error> {
+    fn add_flows(
+        &mut self,
+        scenario: &Scenario,
+        routes: &Routes,
+        group: &str,
+        spec: &FlowSpec,
+    ) -> Result<(), Error> {
         let all = scenario.spec();
         let (from, to) = (all.members(&spec.from), all.members(&spec.to));
         let several = spec.count as usize * from.len() * to.len() > 1;
@@ -181,43 +192,140 @@ impl Builder {
             for _ in 0..spec.count {
                 i += 1;
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };
-                self.add_flow(scenario, name, group, spec, [a, b], i - 1)?;
+                let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(i - 1);
+                let first = self.add_flow(scenario, routes, &name, group, spec, [a, b])?;
+                self.starts.push((first, group.to_owned(), start));
             }
         }
         Ok(())
     }
 
+    /// A flow, or the row of connections that proxies on its way make of it. Returns the first.
     fn add_flow(
         &mut self,
         scenario: &Scenario,
-        name: String,
+        routes: &Routes,
+        name: &str,
         group: &str,
         spec: &FlowSpec,
         ends: [&str; 2],
-        i: u64,
-    ) -> Result<(), Error> {
-        let nodes = ends.map(|end| self.node(end));
+    ) -> Result<FlowId, Error> {
+        let [from, to] = ends.map(|end| self.node(end));
+        let proxies = self.proxies(scenario.spec(), routes, group, spec, [from, to]);
+        let mut stops = vec![(from, None)];
+        stops.extend(proxies.iter().map(|(node, proxy)| (*node, Some(*proxy))));
+        stops.push((to, None));
+        let mut legs = Vec::new();
+        for pair in stops.windows(2) {
+            let [(a, opening), (b, accepting)] = pair else { continue };
+            let name = match opening {
+                None => name.to_owned(),
+                Some(_) => format!("{name}@{}", self.nodes[*a].name),
+            };
+            let socket = |proxy: &Option<&ProxySpec>, accepting| match proxy {
+                None => spec.tcp.clone(),
+                Some(proxy) => proxy.socket(accepting, &spec.tcp),
+            };
+            let options = [socket(opening, false), socket(accepting, true)];
+            legs.push(self.add_connection(scenario, &name, group, spec, [*a, *b], &options)?);
+        }
+        let (first, last) = (legs[0], legs[legs.len() - 1]);
+        for (i, id) in legs.iter().enumerate().filter(|_| legs.len() > 1) {
+            let previous = i.checked_sub(1).map(|p| legs[p]);
+            let next = legs.get(i + 1).copied();
+            let leg = Leg { first, last, previous, next, relays: Default::default(), broken: false };
+            self.flows[*id].leg = Some(Box::new(leg));
+        }
+        Ok(first)
+    }
+
+    fn add_connection(
+        &mut self,
+        scenario: &Scenario,
+        name: &str,
+        group: &str,
+        spec: &FlowSpec,
+        nodes: [NodeId; 2],
+        options: &[Options; 2],
+    ) -> Result<FlowId, Error> {
         let key = name_key(&format!("flow/{name}"));
         let app = App::new(&spec.app, spec.transport.of_app(), self.seed, key);
         let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
         let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
         let transport = match spec.transport {
-            crate::spec::Transport::Tcp => sockets(scenario, &name, &spec.tcp, isn)?,
+            crate::spec::Transport::Tcp => sockets(scenario, name, options, isn)?,
             crate::spec::Transport::Udp => Transport::Udp,
         };
-        let id = self.flows.push(Flow::new(&name, group, nodes, app, transport, isn));
-        let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(i);
-        self.starts.push((id, group.to_owned(), start));
-        Ok(())
+        Ok(self.flows.push(Flow::new(name, group, nodes, app, transport, isn)))
+    }
+
+    /// The proxies between the ends of a flow, in the order of the way.
+    fn proxies<'a>(
+        &self,
+        all: &'a Spec,
+        routes: &Routes,
+        group: &str,
+        flow: &FlowSpec,
+        [from, to]: [NodeId; 2],
+    ) -> Vec<(NodeId, &'a ProxySpec)> {
+        let mut found = Vec::new();
+        let mut node = from;
+        while flow.transport == crate::spec::Transport::Tcp && node != to {
+            let port = routes[node][to];
+            let Some(edge) = self.edges.iter().find(|e| e.from == node && Some(e.port) == port) else {
+                break;
+            };
+            node = edge.to;
+            if let Some(NodeSpec::Proxy(proxy)) = all.node.get(&*self.nodes[node].name)
+                && node != to
+                && (proxy.flows.is_empty() || proxy.flows.iter().any(|f| f == group))
+            {
+                found.push((node, &**proxy));
+            }
+        }
+        found
+    }
+
+    /// The snoop agents, which take over the routes of their nodes.
+    fn snoops(&mut self, spec: &Spec, routes: &mut Routes) -> Vec<SnoopNode> {
+        let mut out = Vec::new();
+        for (name, node) in &spec.node {
+            let NodeSpec::Snoop(snoop) = node else { continue };
+            let at = self.node(name);
+            let towards = snoop.towards.as_ref().and_then(|way| {
+                let leaves = |e: &&Edge| e.from == at && self.name_of(e.port) == Some(way.as_str());
+                self.edges.iter().find(leaves).map(|e| e.port)
+            });
+            let agent = Port::Snoop(out.len() as u32);
+            let everywhere = routes[at].iter().map(|port| port.map(|_| agent)).collect();
+            let ports = std::mem::replace(&mut routes[at], everywhere);
+            out.push(SnoopNode::new(at, snoop.config(), ports, towards));
+        }
+        out
+    }
+
+    /// The link or bearer that a port leads into.
+    fn name_of(&self, port: Port) -> Option<&str> {
+        match port {
+            Port::Hop(hop) => self.hops[hop].name.rsplit_once('.').map(|(link, _)| link),
+            Port::Bearer(bearer, _) => Some(&self.bearers[bearer].name),
+            Port::Radio(..) | Port::Snoop(_) => None,
+        }
     }
 }
 
 /// Both endpoints of a TCP flow.
-fn sockets(scenario: &Scenario, name: &str, options: &Options, isn: [Seq; 2]) -> Result<Transport, Error> {
+fn sockets(
+    scenario: &Scenario,
+    name: &str,
+    options: &[Options; 2],
+    isn: [Seq; 2],
+) -> Result<Transport, Error> {
     // The scenario's check has resolved these options already: they are right.
     let controls = scenario.extensions().controls();
-    let config = options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
     let socket = |end: End| {
+        let options = &options[end as usize];
+        let config = options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
         let place = Place { flow: name, opener: end == End::A };
         let cc = controls.build(&config, &options.cc_parameters, place).map_err(Error::Policy)?;
         let endpoint = Endpoint::with_control(config, cc, isn[end as usize]);

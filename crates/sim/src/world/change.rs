@@ -16,6 +16,10 @@ pub enum Action {
     StartFlow(String),
     /// The applications of the flows of this name stop.
     StopFlow(String),
+    /// The snoop agent at this node begins anew.
+    StartNode(String),
+    /// The snoop agent at this node forgets everything and stops.
+    StopNode(String),
 }
 
 impl World {
@@ -41,12 +45,18 @@ impl World {
                 Action::StopFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.stop_flow(now, f));
                 }
+                Action::StartNode(name) => self.run_snoop(now, &name, true),
+                Action::StopNode(name) => self.run_snoop(now, &name, false),
             }
         }
     }
 
     fn flows_of(&self, group: &str) -> Vec<FlowId> {
-        self.flows.enumerate().filter(|(_, f)| &*f.group == group).map(|(id, _)| id).collect()
+        self.flows
+            .enumerate()
+            .filter(|(_, f)| &*f.group == group && f.leg.as_deref().is_none_or(|leg| leg.previous.is_none()))
+            .map(|(id, _)| id)
+            .collect()
     }
 
     fn change_link(&mut self, now: Instant, name: &str, spec: &LinkSpec) {

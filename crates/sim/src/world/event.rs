@@ -26,6 +26,8 @@ pub enum Event {
     Socket(FlowId, End),
     /// An application acts.
     App(FlowId),
+    /// A timer of a snoop agent.
+    Snoop(u32),
     /// Reassembly at a node gives up on a packet.
     Reassembly(NodeId),
     /// A flow begins.
@@ -45,9 +47,11 @@ impl Event {
             Event::Change(_) => Class::Control,
             Event::BearerTti(..) | Event::RadioTti => Class::Tti,
             Event::Hop(_) | Event::BearerArrival(..) => Class::Arrival,
-            Event::BearerTimer(_) | Event::RadioTimer | Event::Socket(..) | Event::Reassembly(_) => {
-                Class::Timer
-            }
+            Event::BearerTimer(_)
+            | Event::RadioTimer
+            | Event::Socket(..)
+            | Event::Reassembly(_)
+            | Event::Snoop(_) => Class::Timer,
             Event::App(_) | Event::Start(_) | Event::Stop(_) => Class::App,
             Event::Sample => Class::Probe,
         }

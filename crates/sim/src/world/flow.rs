@@ -5,6 +5,7 @@ use lasthop_tcp::Endpoint;
 use lasthop_units::{Instant, NodeId, Seq};
 
 use super::event::{End, Wake};
+use super::proxy::Leg;
 
 /// A transport flow with both its ends.
 pub struct Flow {
@@ -29,6 +30,8 @@ pub struct Flow {
     pub(super) isn: [Seq; 2],
     /// Highest offset sent by each end, kept only while packets are written down.
     pub(super) highest_sent: [u64; 2],
+    /// Where it stands, if it is a part of a flow that proxies split.
+    pub(crate) leg: Option<Box<Leg>>,
     /// The last ACK gave a round-trip sample.
     pub(super) fresh_sample: bool,
 }
@@ -95,6 +98,7 @@ impl Flow {
             rtt: RttStatistics::default(),
             isn,
             highest_sent: [0; 2],
+            leg: None,
             fresh_sample: false,
         }
     }

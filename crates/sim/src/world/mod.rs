@@ -12,9 +12,11 @@ mod event;
 mod flow;
 mod fragment;
 mod packet;
+mod proxy;
 mod radio;
 mod route;
 mod sample;
+mod snoop;
 mod socket;
 
 use lasthop_engine::{EventQueue, Slab};
@@ -36,6 +38,7 @@ use fragment::NodeReassembly;
 use packet::Hop;
 use radio::Radio;
 use route::Routes;
+use snoop::SnoopNode;
 
 /// A node: a name, and what it does with fragments.
 struct Node {
@@ -60,6 +63,7 @@ pub struct World {
     bearers: IndexVec<BearerId, BearerHop>,
     radio: Radio,
     pub(crate) flows: IndexVec<FlowId, Flow>,
+    snoops: Vec<SnoopNode>,
     pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
     /// Where time was when it was last looked whether it moves.
@@ -161,6 +165,7 @@ impl World {
             Event::RadioTimer => self.on_radio_timer(now),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
+            Event::Snoop(n) => self.on_snoop_timer(now, n),
             Event::Reassembly(node) => self.on_reassembly_timer(now, node),
             Event::Start(flow) => self.start_flow(now, flow),
             Event::Stop(flow) => self.stop_flow(now, flow),

@@ -96,7 +96,14 @@ impl World {
         if packet.dst == node {
             return self.arrive(now, node, id);
         }
-        let (mtu, size) = match self.routes[node][packet.dst] {
+        self.leave(now, node, self.routes[node][packet.dst], id);
+    }
+
+    /// A packet leaves `node` by `port`.
+    #[inline]
+    pub(super) fn leave(&mut self, now: Instant, node: NodeId, port: Option<Port>, id: PacketId) {
+        let packet = &self.packets[id];
+        let (mtu, size) = match port {
             Some(Port::Hop(hop)) => {
                 if packet.size <= self.hops[hop].mtu {
                     return self.enter_hop(now, hop, id);
@@ -116,6 +123,7 @@ impl World {
                 }
                 (mtu, packet.size)
             }
+            Some(Port::Snoop(agent)) => return self.pass_snoop(now, agent, id),
             // The scenario's check refuses flows without a route; only a bug can come here.
             None => return self.drop_in_net(now, id, DropCause::NoRoute, Place::Node(node)),
         };

@@ -120,8 +120,8 @@ impl World {
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
         // What is delivered may be answered at once, and the answer comes back here: the lists are taken out.
         let mut output = std::mem::take(&mut radio.output);
-        for (_, event) in output.events.drain(..) {
-            self.note_network_event(now, event);
+        for (ue, event) in output.events.drain(..) {
+            self.note_network_event(now, ue, event);
         }
         for (bearer, _, sdu, cause) in output.dropped.drain(..) {
             self.drop_packet(now, sdu.id, cause.name(), None, Place::Radio(bearer));
@@ -138,13 +138,19 @@ impl World {
     }
 
     #[cold]
-    fn note_network_event(&mut self, now: Instant, event: NetworkEvent) {
+    fn note_network_event(&mut self, now: Instant, ue: UeId, event: NetworkEvent) {
         match event {
             NetworkEvent::Rlc(bearer, end, event) => {
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
             }
-            NetworkEvent::Connected(_) => {}
+            NetworkEvent::Connected(_)
+            | NetworkEvent::ConnectionFailed(_)
+            | NetworkEvent::Released(_)
+            | NetworkEvent::RandomAccessProblem(_) => {
+                let source = format!("ue/{}", self.nodes[self.radio.ues[ue].node].name);
+                self.note_event(now, &source, event.name(), None, "");
+            }
         }
     }
 }

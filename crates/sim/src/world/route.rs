@@ -12,6 +12,8 @@ pub enum Port {
     Hop(HopId),
     /// Into a radio bearer, entering at this end.
     Bearer(BearerId, BearerEnd),
+    /// To the snoop agent of this number at the node, which knows the way on.
+    Snoop(u32),
     /// Over the air from or to a UE of the radio network, entering at this end.
     Radio(UeId, BearerEnd),
 }

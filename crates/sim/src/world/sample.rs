@@ -321,8 +321,8 @@ impl World {
         match action {
             Action::Link(name, _) => self.note_event(now, &format!("link/{name}"), "change", None, ""),
             Action::Bearer(name, _) => self.note_event(now, &format!("bearer/{name}"), "change", None, ""),
-            // The flows note it themselves.
-            Action::StartFlow(_) | Action::StopFlow(_) => {}
+            // They note it themselves.
+            Action::StartFlow(_) | Action::StopFlow(_) | Action::StartNode(_) | Action::StopNode(_) => {}
         }
     }
 

@@ -89,14 +89,24 @@ impl World {
 
     /// After anything that may have moved an endpoint: send what it wants sent, tell the application, set the
     /// timer. The application's answer may make it speak again, so until nothing is left.
-    fn service(&mut self, now: Instant, flow: FlowId, end: End) {
+    pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
+        // The applications of a flow that is split are with its first connection.
+        let owner = self.flows[flow].seat(flow, End::A);
         loop {
             self.transmit(now, flow, end);
-            self.tell_app(now, flow, end);
+            if self.flows[flow].leg.is_some()
+                && let Some(again) = self.relay(now, flow, end)
+            {
+                if again {
+                    continue;
+                }
+                break;
+            }
+            self.tell_app(now, flow, owner, end);
             if self.app_actions.is_empty() {
                 break;
             }
-            self.do_app_actions_at(now, flow, Some(end));
+            self.do_app_actions_at(now, owner, Some(end));
         }
         let f = &mut self.flows[flow];
         if let Transport::Tcp(sockets) = &mut f.transport {
@@ -106,7 +116,8 @@ impl World {
                 self.fault.get_or_insert_with(|| Box::new(fault));
             }
         }
-        f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
+        let f = &mut self.flows[owner];
+        f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(owner));
     }
 
     #[inline]
@@ -121,11 +132,12 @@ impl World {
 
     /// Events and progress of an endpoint, for its application and the tables.
     #[inline]
-    fn tell_app(&mut self, now: Instant, flow: FlowId, end: End) {
+    fn tell_app(&mut self, now: Instant, flow: FlowId, owner: FlowId, end: End) {
         loop {
             let f = &mut self.flows[flow];
             let Transport::Tcp(sockets) = &mut f.transport else { return };
             let Some(event) = sockets[end as usize].endpoint.poll_event() else { break };
+            let f = &mut self.flows[owner];
             match event {
                 TcpEvent::Established if end == End::A => f.app.on_established(now, &mut self.app_actions),
                 TcpEvent::PeerClosed => f.app.on_closed(now, end, &mut self.app_actions),
@@ -141,16 +153,15 @@ impl World {
         if delivered > socket.told {
             let fresh = delivered - socket.told;
             socket.told = delivered;
-            f.app.on_delivered(now, end, fresh, &mut self.app_actions);
+            self.flows[owner].app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
         // Not while a write of the application waits to be done: the room would be told twice.
-        if self.app_actions.is_empty()
-            && f.app.backlog(end) != Some(0)
-            && socket.endpoint.notsent() < LOW_WATER
-        {
-            let room = room_for_app(&socket.endpoint);
+        if self.app_actions.is_empty() && self.flows[owner].app.backlog(end) != Some(0) {
+            let room = self.flows[flow]
+                .endpoint(end)
+                .map_or(0, |e| if e.notsent() < LOW_WATER { room_for_app(e) } else { 0 });
             if room > 0 {
-                f.app.on_writable(now, end, room, &mut self.app_actions);
+                self.flows[owner].app.on_writable(now, end, room, &mut self.app_actions);
             }
         }
     }
@@ -169,7 +180,8 @@ impl World {
         for action in actions.drain(..) {
             match action {
                 AppAction::Write { end, bytes } => {
-                    if let Transport::Tcp(sockets) = &mut self.flows[flow].transport {
+                    let seat = self.flows[flow].seat(flow, end);
+                    if let Transport::Tcp(sockets) = &mut self.flows[seat].transport {
                         let accepted = sockets[end as usize].endpoint.write(now, bytes);
                         debug_assert!(
                             accepted == bytes || !sockets[end as usize].endpoint.state().may_send()
@@ -182,7 +194,8 @@ impl World {
                     self.send(now, flow, end, size, Payload::Udp(end.other(), bytes));
                 }
                 AppAction::Close { end } => {
-                    if let Transport::Tcp(sockets) = &mut self.flows[flow].transport {
+                    let seat = self.flows[flow].seat(flow, end);
+                    if let Transport::Tcp(sockets) = &mut self.flows[seat].transport {
                         sockets[end as usize].endpoint.close(now);
                     }
                     touched[end as usize] = true;
@@ -193,7 +206,7 @@ impl World {
         self.app_actions = actions;
         for end in [End::A, End::B] {
             if touched[end as usize] && serviced != Some(end) {
-                self.service(now, flow, end);
+                self.service(now, self.flows[flow].seat(flow, end), end);
             }
         }
     }

@@ -27,7 +27,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "inference", default: "3", unit: "round trips", source: "Linux tcp_lp.c" },
 ];
 pub(super) const DIFFERS: &str = "`cc_reading = paper`: the delay is the round trip; the paper takes the one-way delay from timestamps, which a queue \
-     on the way back does not touch. `linux`: the kernel's arithmetic, in which the random offset of the peer's timestamp \
+     on the way back does not touch. `linux`: the arithmetic of Linux 6.1, in which the random offset of the peer's timestamp \
      clock makes the smoothed delay overflow for seven connections of eight, so that it never yields; here the offset is \
      2^31, one of those. ns-3 takes timestamps and 15 % too, without offset; INET has none.";
 

@@ -32,7 +32,7 @@ mod westwood;
 mod window;
 mod yeah;
 
-pub use bbr::Bbr;
+pub use bbr::{Bbr, Bbr3};
 pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
@@ -75,8 +75,21 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Octets in flight before the ACK.
     pub prior_in_flight: u64,
+    /// Octets in flight when the newest of them was sent, itself included.
+    pub sent_in_flight: u64,
+    /// Octets lost since then.
+    pub lost: u64,
     /// The sender had run out of data, so the rate may be below the path's.
     pub app_limited: bool,
+}
+
+/// A lost segment: what was in flight when it was sent, itself included, and what was lost since, itself included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossSample {
+    /// Octets.
+    pub sent_in_flight: u64,
+    /// Octets.
+    pub lost: u64,
 }
 
 /// What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN).
@@ -96,6 +109,8 @@ pub struct AckSample {
     pub total_delivered: u64,
     /// Octets newly taken for lost.
     pub lost: u64,
+    /// Of the segments newly lost the first since whose sending more than 2 % of the flight were lost (BBR), else the last.
+    pub loss: Option<LossSample>,
     /// Of `delivered`, the octets that met a congestion mark (ECN).
     pub marked: u64,
     /// Octets in flight after the ACK.
@@ -317,7 +332,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         differs: vegas::DIFFERS,
         new: |c| match c.vegas.reading {
             VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
-            VegasReading::Linux => Cc::VegasLinux(VegasLinux::new(c)),
+            VegasReading::Linux => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
         },
     },
     Algorithm {
@@ -325,9 +340,18 @@ pub const ALGORITHMS: &[Algorithm] = &[
         id: CcName::Bbr,
         summary: "models the path by its largest rate and smallest round trip, and paces",
         source: "N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, BBR, ACM Queue 14(5), 2016; Linux 6.1 tcp_bbr.c",
-        parameters: bbr::PARAMETERS,
-        differs: bbr::DIFFERS,
+        parameters: bbr::v1::PARAMETERS,
+        differs: bbr::v1::DIFFERS,
         new: |c| Cc::Bbr(Box::new(Bbr::new(c))),
+    },
+    Algorithm {
+        name: "bbr3",
+        id: CcName::Bbr3,
+        summary: "BBR that also minds losses, and probes at intervals of seconds",
+        source: "N. Cardwell, I. Swett, J. Beshay (editors), draft-ietf-ccwg-bbr, editors' copy of August 2026",
+        parameters: bbr::v3::PARAMETERS,
+        differs: bbr::v3::DIFFERS,
+        new: |c| Cc::Bbr3(Box::new(Bbr3::new(c))),
     },
     Algorithm {
         name: "bic",
@@ -399,7 +423,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; Linux 6.1 tcp_illinois.c",
         parameters: illinois::PARAMETERS,
         differs: illinois::DIFFERS,
-        new: |c| Cc::Illinois(Illinois::new(c)),
+        new: |c| Cc::Illinois(Box::new(Illinois::new(c))),
     },
     Algorithm {
         name: "ledbat",
@@ -408,7 +432,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "RFC 6817",
         parameters: ledbat::PARAMETERS,
         differs: ledbat::DIFFERS,
-        new: |c| Cc::Ledbat(Ledbat::new(c)),
+        new: |c| Cc::Ledbat(Box::new(Ledbat::new(c))),
     },
     Algorithm {
         name: "lp",
@@ -417,7 +441,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.1 tcp_lp.c",
         parameters: lp::PARAMETERS,
         differs: lp::DIFFERS,
-        new: |c| Cc::Lp(Lp::new(c)),
+        new: |c| Cc::Lp(Box::new(Lp::new(c))),
     },
     Algorithm {
         name: "nv",
@@ -453,7 +477,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "S. Mascolo and others, TCP Westwood, MobiCom 2001; INET 2.x; Linux 6.1 tcp_westwood.c",
         parameters: westwood::PARAMETERS,
         differs: westwood::DIFFERS,
-        new: |c| Cc::Westwood(Westwood::new(c)),
+        new: |c| Cc::Westwood(Box::new(Westwood::new(c))),
     },
     Algorithm {
         name: "westwood-plus",
@@ -462,7 +486,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "L. A. Grieco, S. Mascolo, ACM SIGCOMM CCR 34(2), 2004; Linux 6.1 tcp_westwood.c",
         parameters: westwood::PLUS_PARAMETERS,
         differs: westwood::DIFFERS,
-        new: |c| Cc::Westwood(Westwood::plus(c)),
+        new: |c| Cc::Westwood(Box::new(Westwood::plus(c))),
     },
     Algorithm {
         name: "yeah",
@@ -471,7 +495,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         source: "A. Baiocchi, A. Castellani, F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.1 tcp_yeah.c",
         parameters: yeah::PARAMETERS,
         differs: yeah::DIFFERS,
-        new: |c| Cc::Yeah(Yeah::new(c)),
+        new: |c| Cc::Yeah(Box::new(Yeah::new(c))),
     },
 ];
 
@@ -480,6 +504,8 @@ pub const ALGORITHMS: &[Algorithm] = &[
 pub enum Cc {
     /// See [`Bbr`].
     Bbr(Box<Bbr>),
+    /// See [`Bbr3`].
+    Bbr3(Box<Bbr3>),
     /// See [`Bic`].
     Bic(Bic),
     /// See [`Cdg`].
@@ -495,11 +521,11 @@ pub enum Cc {
     /// See [`Hybla`].
     Hybla(Hybla),
     /// See [`Illinois`].
-    Illinois(Illinois),
+    Illinois(Box<Illinois>),
     /// See [`Ledbat`].
-    Ledbat(Ledbat),
+    Ledbat(Box<Ledbat>),
     /// See [`Lp`].
-    Lp(Lp),
+    Lp(Box<Lp>),
     /// See [`Nv`].
     Nv(Box<Nv>),
     /// See [`Reno`].
@@ -509,13 +535,13 @@ pub enum Cc {
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
     /// See [`VegasLinux`].
-    VegasLinux(VegasLinux),
+    VegasLinux(Box<VegasLinux>),
     /// See [`Veno`].
     Veno(Veno),
     /// See [`Westwood`].
-    Westwood(Westwood),
+    Westwood(Box<Westwood>),
     /// See [`Yeah`].
-    Yeah(Yeah),
+    Yeah(Box<Yeah>),
     /// One of the caller's own.
     Custom(Box<dyn CustomControl>),
 }
@@ -539,6 +565,7 @@ macro_rules! each {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {
             Cc::Bbr($cc) => $call,
+            Cc::Bbr3($cc) => $call,
             Cc::Bic($cc) => $call,
             Cc::Cdg($cc) => $call,
             Cc::Cubic($cc) => $call,
@@ -562,14 +589,23 @@ macro_rules! each {
     };
 }
 
+impl Cc {
+    // Out of line, so that what asks for them stays small enough to be built into its callers.
+    #[inline(never)]
+    fn cwnd_of_any(&self) -> f64 {
+        each!(self, cc => cc.cwnd())
+    }
+    #[inline(never)]
+    fn on_ack_of_any(&mut self, ack: &AckSample) {
+        each!(self, cc => cc.on_ack(ack))
+    }
+}
+
 impl CongestionControl for Cc {
     #[inline]
     fn cwnd(&self) -> f64 {
         // Asked several times per segment: the default algorithm without a jump table.
-        if let Cc::Reno(cc) = self {
-            return cc.cwnd();
-        }
-        each!(self, cc => cc.cwnd())
+        if let Cc::Reno(cc) = self { cc.cwnd() } else { self.cwnd_of_any() }
     }
     fn ssthresh(&self) -> f64 {
         each!(self, cc => cc.ssthresh())
@@ -579,10 +615,7 @@ impl CongestionControl for Cc {
     }
     #[inline]
     fn on_ack(&mut self, ack: &AckSample) {
-        if let Cc::Reno(cc) = self {
-            return cc.on_ack(ack);
-        }
-        each!(self, cc => cc.on_ack(ack))
+        if let Cc::Reno(cc) = self { cc.on_ack(ack) } else { self.on_ack_of_any(ack) }
     }
     fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
         each!(self, cc => cc.on_dup_ack(dup))
@@ -610,7 +643,7 @@ impl CongestionControl for Cc {
     fn rules_recovery(&self) -> bool {
         match self {
             Cc::Custom(cc) => cc.rules_recovery(),
-            cc => matches!(cc, Cc::Bbr(_)),
+            cc => matches!(cc, Cc::Bbr(_) | Cc::Bbr3(_)),
         }
     }
     #[inline]
@@ -641,6 +674,7 @@ impl CongestionControl for Cc {
     fn pacing_rate(&self) -> Option<Bitrate> {
         match self {
             Cc::Bbr(cc) => cc.pacing_rate(),
+            Cc::Bbr3(cc) => cc.pacing_rate(),
             Cc::Custom(cc) => cc.pacing_rate(),
             _ => None,
         }
@@ -650,6 +684,11 @@ impl CongestionControl for Cc {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_endpoint_carries_a_small_algorithm_and_a_pointer_to_a_large_one() {
+        assert!(size_of::<Cc>() <= 104, "{}", size_of::<Cc>());
+    }
 
     #[test]
     fn names_of_the_registry_and_of_the_scenario_are_the_same() {

@@ -14,6 +14,8 @@ use super::{ALGORITHMS, Algorithm};
 pub enum CcName {
     /// BBR version 1 (Cardwell and others 2016), as Linux has it.
     Bbr,
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    Bbr3,
     /// Binary search for the window of the last loss (Xu and others 2004).
     Bic,
     /// Delay gradient (Hayes and Armitage 2011).

@@ -14,7 +14,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     source: "Fu and Liew 2003; Linux beta 3 << 1",
 }];
 pub(super) const DIFFERS: &str = "As Linux: the smallest round trip is that of the latest ACK, the count of samples runs on. \
-     ns-3 resets its samples at every call, so that its usual path is Reno's. Before three samples Reno.";
+     ns-3 resets its samples at every call, so that its usual path is Reno's. Before three samples Reno. INET has none.";
 
 /// Veno's window and estimate. Times in microseconds.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The user calls of RFC 9293 sections 3.10.1 to 3.10.6.
 
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 
 use super::ack::timestamp;
 use super::{CloseReason, Endpoint, Event, WriteHint};
@@ -75,6 +75,11 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
+    /// Octets written since the start.
+    pub const fn octets_written(&self) -> u64 {
+        self.written - 1
+    }
+
     /// Octets written and not acknowledged (Linux' SIOCOUTQ).
     pub fn unacknowledged(&self) -> u64 {
         self.written.saturating_sub(self.una.max(1))
@@ -98,6 +103,22 @@ impl Endpoint {
             }
         }
         self.check();
+    }
+
+    /// Sets the send buffer \[octets\].
+    pub const fn set_send_buffer(&mut self, octets: u64) {
+        self.config.send_buffer = Some(octets);
+    }
+
+    /// With segmentation offload: no new packet is begun while so much waits to be sent (TCP_NOTSENT_LOWAT).
+    pub const fn set_notsent_limit(&mut self, octets: u64) {
+        self.notsent_limit = octets;
+    }
+
+    /// Gives the connection up when retransmissions or probes stay unanswered for so long (RFC 9293 section 3.9.1.8, RFC
+    /// 5482; TCP_USER_TIMEOUT); `None`: only by their number.
+    pub const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
+        self.user_timeout = timeout;
     }
 
     /// The application will not read any more: once the close is under way, data that still arrives is answered with a

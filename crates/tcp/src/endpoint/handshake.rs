@@ -14,7 +14,7 @@ impl Endpoint {
         self.syn_due = true;
         self.nxt = 1;
         self.max = 1;
-        self.rcv_scale = scale_for(self.config.receive_buffer);
+        self.rcv_scale = scale_for(self.config.host.scale_for.unwrap_or(self.config.receive_buffer));
         self.last_sent = now;
     }
 

@@ -16,8 +16,10 @@ impl Endpoint {
             State::SynSent => self.in_syn_sent(now, seg),
             _ => self.in_order_of_checks(now, seg),
         }
-        self.look_at_queue();
-        self.note_empty(now);
+        if self.offload.is_some() {
+            self.look_at_queue();
+            self.note_empty(now);
+        }
         self.check();
     }
 

@@ -151,6 +151,10 @@ pub struct Endpoint {
     offload: Option<Box<offload::WriteQueue>>,
     usage: offload::Usage,
     corked: bool,
+    notsent_limit: u64,
+    user_timeout: Option<Duration>,
+    /// When the oldest outstanding data was sent again for the first time, or a closed window first waited for.
+    unanswered_since: Instant,
     chrono: chrono::Chrono,
     /// When a segment with data arrived last.
     last_data_at: Instant,
@@ -242,6 +246,9 @@ impl Endpoint {
             flight: Flight::default(),
             offload: offload::is_wanted(&config).then(Box::default),
             corked: false,
+            notsent_limit: u64::MAX,
+            user_timeout: None,
+            unanswered_since: Instant::ZERO,
             chrono: chrono::Chrono::default(),
             last_data_at: Instant::ZERO,
             reader_gone: false,

@@ -161,7 +161,8 @@ impl Endpoint {
 
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that one.
     fn may_queue(&self) -> bool {
-        self.config.send_buffer.is_none_or(|size| self.written - self.una.clamp(1, self.written) < size)
+        let queued = self.written - self.una.clamp(1, self.written);
+        self.config.send_buffer.is_none_or(|size| queued < size) && self.notsent() < self.notsent_limit
     }
 
     /// tcp_xmit_size_goal: whole segments, not above half of the peer's largest window.
@@ -366,7 +367,7 @@ impl Endpoint {
 
     /// Everything that was written has been acknowledged.
     pub(super) fn note_empty(&mut self, now: Instant) {
-        if self.offload.is_some() && self.una >= self.written {
+        if self.una >= self.written {
             self.chrono.stop(now, Activity::Busy, true);
         }
     }

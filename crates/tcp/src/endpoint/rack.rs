@@ -5,7 +5,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::ack::timestamp;
 use super::{Endpoint, Event};
-use crate::cc::{AckSample, Congestion, CongestionControl, Signal};
+use crate::cc::{AckSample, Congestion, CongestionControl, LossSample, Signal};
 use crate::config::{LossDetection, WindowReduction};
 use crate::recovery::{CaState, Delivered, Gathered, Prr};
 use crate::segment::{Flags, Segment};
@@ -274,7 +274,7 @@ impl Endpoint {
     fn tell(&mut self, now: Instant, seg: &Segment, g: &Gathered, p: Progress, marked: u64) {
         let mss = u64::from(self.mss);
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
-        let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt);
+        let rate = self.rack.rate(g, now, self.delivered, p.flight_before * mss, min_rtt, self.mss);
         let state = self.recovery.state();
         // tcp_may_raise_cwnd: where the path reorders, what arrives out of order counts too.
         let in_any_order = g.news && self.rack.reordering > self.config.dup_threshold;
@@ -291,6 +291,11 @@ impl Endpoint {
             total_delivered: self.delivered,
             marked,
             lost: (self.rack.total_lost - p.lost_before) * mss,
+            loss: self
+                .rack
+                .loss
+                .take()
+                .map(|l| LossSample { sent_in_flight: l.sent_in_flight * mss, lost: l.lost * mss }),
             in_flight: u64::from(self.rack.in_flight()) * mss,
             una: self.una,
             nxt: self.nxt,

@@ -41,7 +41,9 @@ impl Endpoint {
         let edge = self.rcv_edge.min(self.peer_fin.unwrap_or(u64::MAX));
         let to = (data_end.max(0) as u64).min(edge);
         if to > from {
-            self.note_overlap(start, from, to);
+            if self.config.dsack {
+                self.note_overlap(start, from, to);
+            }
             self.place(now, from, to, seg.len);
         } else {
             // Nothing new: a duplicate, a probe of a closed window, or a lone FIN.
@@ -60,9 +62,6 @@ impl Endpoint {
 
     /// RFC 2883 section 4.1: what of a segment with news was there already, at its head or, lowest first, further on.
     fn note_overlap(&mut self, start: i64, from: u64, to: u64) {
-        if !self.config.dsack {
-            return;
-        }
         let head = (start >= 0 && (start as u64) < from).then_some((start as u64, from));
         let overlap = head.or_else(|| self.reassembly.overlap(from, to));
         if overlap.is_some() {
@@ -112,7 +111,9 @@ impl Endpoint {
     /// The right edge we could advertise now.
     fn edge_possible(&self) -> u64 {
         let unread = self.rcv_nxt.saturating_sub(self.read_to.max(1));
-        self.rcv_nxt + self.config.receive_buffer.saturating_sub(unread)
+        // More than the field can say is of no use.
+        let most = u64::from(u16::MAX) << self.rcv_scale;
+        self.rcv_nxt + self.config.receive_buffer.saturating_sub(unread).min(most)
     }
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.

@@ -56,7 +56,11 @@ impl Endpoint {
             return;
         }
         self.timeouts_in_a_row += 1;
-        if self.config.max_retries.is_some_and(|max| self.timeouts_in_a_row > max) {
+        if self.timeouts_in_a_row == 1 {
+            self.unanswered_since = now;
+        }
+        if self.config.max_retries.is_some_and(|max| self.timeouts_in_a_row > max) || self.is_unanswered(now)
+        {
             self.finish(Event::Closed(CloseReason::TimedOut));
             return;
         }
@@ -80,11 +84,31 @@ impl Endpoint {
         self.follow(now, outcome);
         // (5.6).
         self.start_rto(now);
+        self.rto_at = self.until_user_timeout(self.rto_at);
+    }
+
+    /// The user timeout has passed.
+    fn is_unanswered(&self, now: Instant) -> bool {
+        self.user_timeout.is_some_and(|limit| now.since(self.unanswered_since) >= limit)
+    }
+
+    /// Until when a timer may wait for an answer.
+    fn until_user_timeout(&self, at: Instant) -> Instant {
+        match self.user_timeout {
+            Some(limit) if self.timeouts_in_a_row > 0 => at.min(self.unanswered_since.saturating_add(limit)),
+            _ => at,
+        }
     }
 
     /// The window has stayed too small: a probe, or the override of silly-window avoidance.
     fn persist_timeout(&mut self, now: Instant) {
         if self.wnd == 0 {
+            if self.persist_backoff == 0 {
+                self.unanswered_since = now.max(self.unanswered_since);
+            } else if self.is_unanswered(now) {
+                self.finish(Event::Closed(CloseReason::TimedOut));
+                return;
+            }
             self.probe_due = true;
             self.emit(Event::ZeroWindowProbe);
         } else if self.offload.is_some() {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant};
 
 use super::prr::Prr;
-use crate::cc::RateSample;
+use crate::cc::{LossSample, RateSample};
 
 /// What is known of one segment in flight; in step with the flight's records.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,9 @@ pub struct Mark {
     delivered_at: Instant,
     first_sent: Instant,
     app_limited: bool,
+    /// Segments in flight when it was sent last, itself included, and taken for lost until then.
+    in_flight: u32,
+    lost_before: u64,
     /// It continues the packet that the segment before belongs to (segmentation offload).
     pub joined: bool,
     /// It carries PSH, whoever sends it again.
@@ -41,6 +44,8 @@ pub struct Rack {
     pub resent: u32,
     /// Segments taken for lost since the start.
     pub total_lost: u64,
+    /// In segments: the first since the last ACK that shows more than 2 % of loss, else the last.
+    pub loss: Option<LossSample>,
 
     /// RACK.xmit_ts and RACK.end_seq of the segment sent last among those delivered; RACK.rtt.
     newest: Option<(Instant, u64)>,
@@ -93,8 +98,19 @@ impl Gathered {
     }
     /// Octets of `total` that were delivered after the newest segment of this ACK was sent.
     pub fn delivered_since_sent(&self, total: u64) -> u64 {
-        self.rate.map_or(0, |r| total - r.0)
+        self.rate.map_or(0, |r| total - r.delivered)
     }
+}
+
+/// The newest segment that an ACK delivered, as it was when that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newest {
+    delivered: u64,
+    delivered_at: Instant,
+    send_phase: Duration,
+    app_limited: bool,
+    in_flight: u32,
+    lost_before: u64,
 }
 
 /// What one ACK told, gathered segment by segment.
@@ -120,7 +136,7 @@ pub struct Gathered {
     pub late: Option<u64>,
     /// The lowest original that was acknowledged without having been SACKed.
     pub acked_from: Option<u64>,
-    pub(super) rate: Option<(u64, Instant, Duration, bool)>,
+    pub(super) rate: Option<Newest>,
 }
 
 impl Default for Rack {
@@ -131,6 +147,7 @@ impl Default for Rack {
             lost: 0,
             resent: 0,
             total_lost: 0,
+            loss: None,
             newest: None,
             rtt: Duration::ZERO,
             advanced: false,
@@ -185,6 +202,8 @@ impl Rack {
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             app_limited: self.app_limited != 0,
+            in_flight: self.in_flight() + 1,
+            lost_before: self.total_lost,
             joined: false,
             pushed: false,
         }
@@ -228,8 +247,15 @@ impl Rack {
         if once {
             g.last_sent = Some(g.last_sent.map_or(s.at, |t| t.max(s.at)));
         }
-        if g.rate.is_none_or(|r| m.delivered > r.0) {
-            g.rate = Some((m.delivered, m.delivered_at, s.at.since(m.first_sent), m.app_limited));
+        if g.rate.is_none_or(|r| m.delivered > r.delivered) {
+            g.rate = Some(Newest {
+                delivered: m.delivered,
+                delivered_at: m.delivered_at,
+                send_phase: s.at.since(m.first_sent),
+                app_limited: m.app_limited,
+                in_flight: m.in_flight,
+                lost_before: m.lost_before,
+            });
             self.first_sent = s.at;
         }
         self.lost -= u32::from(m.lost);
@@ -372,6 +398,10 @@ impl Rack {
         self.resent -= u32::from(m.resent);
         m.resent = false;
         self.total_lost += 1;
+        let (flight, lost) = (u64::from(m.in_flight), self.total_lost - m.lost_before);
+        if self.loss.is_none_or(|l| l.lost * 50 <= l.sent_in_flight) {
+            self.loss = Some(LossSample { sent_in_flight: flight, lost });
+        }
         if !m.lost {
             m.lost = true;
             self.lost += 1;
@@ -424,6 +454,7 @@ impl Rack {
         total: u64,
         flight: u64,
         min_rtt: Duration,
+        mss: u32,
     ) -> Option<RateSample> {
         if self.app_limited != 0 && total > self.app_limited {
             self.app_limited = 0;
@@ -431,17 +462,19 @@ impl Rack {
         if g.segments > 0 {
             self.delivered_at = now;
         }
-        let (prior_delivered, prior_at, send_phase, app_limited) = g.rate?;
-        let interval = send_phase.max(now.since(prior_at));
+        let n = g.rate?;
+        let interval = n.send_phase.max(now.since(n.delivered_at));
         if interval < min_rtt {
             return None;
         }
         Some(RateSample {
-            delivered: total - prior_delivered,
+            delivered: total - n.delivered,
             interval,
-            prior_delivered,
+            prior_delivered: n.delivered,
             prior_in_flight: flight,
-            app_limited,
+            sent_in_flight: u64::from(n.in_flight) * u64::from(mss),
+            lost: (self.total_lost - n.lost_before) * u64::from(mss),
+            app_limited: n.app_limited,
         })
     }
 
@@ -545,7 +578,7 @@ mod tests {
         // Two segments arrive 10 ms apart: 100 kB/s.
         let g = deliver(&mut r, 0, 150);
         // The first: sent when nothing was in flight: 1000 octets in the 50 ms since.
-        let s = r.rate(&g, at(150), 1000, 0, ms(50)).unwrap();
+        let s = r.rate(&g, at(150), 1000, 0, ms(50), 1000).unwrap();
         assert_eq!((s.delivered, s.interval, s.prior_delivered), (1000, ms(50), 0));
         r.sent(at(150), 1000);
         let mut g = Gathered::default();
@@ -558,9 +591,9 @@ mod tests {
             min_rtt: ms(50),
         };
         r.delivered(&mut g, 10, s);
-        let s = r.rate(&g, at(250), 11_000, 0, ms(50)).unwrap();
+        let s = r.rate(&g, at(250), 11_000, 0, ms(50), 1000).unwrap();
         assert_eq!((s.delivered, s.interval, s.app_limited), (10_000, ms(100), false));
         // Shorter than the smallest round trip: no sample.
-        assert_eq!(r.rate(&g, at(260), 12_000, 0, ms(500)), None);
+        assert_eq!(r.rate(&g, at(260), 12_000, 0, ms(500), 1000), None);
     }
 }

@@ -1,4 +1,8 @@
-//! Buffer size levels of a buffer status report (TS 36.321 clause 6.1.3.1).
+//! Buffer status reports: their levels (TS 36.321 clause 6.1.3.1) and the procedure of a UE (clause 5.4.5).
+
+mod report;
+
+pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting};
 
 /// Upper bounds of the levels 1 to 62 [B], TS 36.321 v15.1.0 table 6.1.3.1-1.
 ///
@@ -40,7 +44,7 @@ mod tests {
         for (i, bound) in LEVELS.iter().enumerate() {
             // The last one is 10 * 15000 exactly; a rounding error upwards must not add a byte.
             let exact = 10.0 * math::pow(15_000.0, i as f64 / 61.0);
-            assert_eq!(*bound, math::ceil(exact - 1e-6) as u32, "level {}", i + 1);
+            assert_eq!(*bound, (exact - 1e-6).ceil() as u32, "level {}", i + 1);
         }
     }
 

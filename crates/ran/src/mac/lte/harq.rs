@@ -1,5 +1,6 @@
 //! HARQ processes: stop-and-wait, eight to a UE and direction (TS 36.321 clauses 5.3.2, 5.4.2; FDD).
 
+use lasthop_radio::lte::{ErrorModel, SoftBuffer};
 use lasthop_units::{BearerId, Tti};
 
 use crate::phy::lte::RbSet;
@@ -28,8 +29,15 @@ pub struct Process {
     pub transmissions: u8,
     /// TTI of the last transmission.
     pub sent: Tti,
-    /// Mutual information gathered so far, as the receiver's soft buffer knows it.
+    /// What the error model knows of the transport block.
+    pub block: Option<ErrorModel>,
+    /// What the receiver's soft buffer has gathered over the transmissions.
     pub soft: SoftBuffer,
+    /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it fails. One draw for all
+    /// transmissions, so that a block that failed with more information has failed with less.
+    pub luck: f64,
+    /// The receiver did not hear of the last transmission (a missed assignment): no feedback comes.
+    pub missed: bool,
 }
 
 /// Where a HARQ process stands, as the sender sees it.
@@ -45,15 +53,6 @@ pub enum State {
     },
     /// Not decoded: a retransmission may be sent.
     Failed,
-}
-
-/// The soft buffer of a receiver: what its combining has gathered over the transmissions of one transport block.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SoftBuffer {
-    /// Sum over the transmissions of coded bits times mean mutual information per coded bit.
-    pub information: f64,
-    /// Sum of the coded bits.
-    pub coded_bits: f64,
 }
 
 impl Process {

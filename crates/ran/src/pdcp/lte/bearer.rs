@@ -11,7 +11,7 @@ use super::rx::{PdcpRx, PdcpRxOutput};
 use super::setup::{LteBearerConfig, LteBearerOutput};
 use super::tx::{PdcpTx, PdcpTxOutput};
 use crate::rlc::RlcStats;
-use crate::rlc::lte::{BufferStatus, Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput};
+use crate::rlc::lte::{BufferStatus, Format, Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput};
 use crate::sdu::{DropCause, End, Sdu};
 
 /// The entities at one end.
@@ -142,6 +142,12 @@ impl LteBearer {
     /// Gives the memory of a PDU of `end`'s back.
     pub fn recycle(&mut self, end: End, pdu: Pdu) {
         self.sides[end.index()].rlc.recycle(pdu);
+    }
+
+    /// Field widths of RLC's PDUs; transparent mode has none, and its PDUs are as large as any field widths say.
+    #[inline]
+    pub fn format(&self) -> Format {
+        self.sides[End::Ue.index()].rlc.format().unwrap_or(Format::um(5))
     }
 
     /// When a timer of either end expires next.

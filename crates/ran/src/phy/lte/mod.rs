@@ -1,5 +1,8 @@
 //! Physical layer of LTE: frame structure type 1 (FDD), resource blocks, and the air between cells and UEs.
 
+pub mod air;
+pub mod fading;
+pub mod propagation;
 mod rbs;
 
 pub use rbs::RbSet;

@@ -54,6 +54,17 @@ impl RbSet {
             Some(rb)
         })
     }
+    /// Calls `each` with the first block and the length of every run of neighbouring blocks, ascending.
+    #[inline]
+    pub fn runs(self, mut each: impl FnMut(usize, usize)) {
+        let mut rest = self.0;
+        while rest != 0 {
+            let first = rest.trailing_zeros();
+            let len = (rest >> first).trailing_ones();
+            each(first as usize, len as usize);
+            rest &= !RbSet::range(first, len).0;
+        }
+    }
     /// The first run of `count` blocks within the set, if there is one.
     pub fn run(self, count: u32) -> Option<RbSet> {
         let mut starts = self.0;
@@ -107,6 +118,9 @@ mod tests {
         assert_eq!(free.run(11), Some(RbSet::range(15, 11)));
         assert_eq!(free.run(86), None);
         assert_eq!(free.longest_run(), RbSet::range(15, 85));
+        let mut runs = Vec::new();
+        free.runs(|first, len| runs.push((first, len)));
+        assert_eq!(runs, [(0, 10), (15, 85)]);
         assert_eq!(RbSet::range(109, 1).iter().collect::<Vec<_>>(), [109]);
         assert_eq!(RbSet::range(3, 0), RbSet::EMPTY);
         assert_eq!(RbSet::EMPTY.longest_run(), RbSet::EMPTY);

@@ -85,6 +85,11 @@ impl TxBuffer {
         self.backlog.packets == 0
     }
 
+    /// When the oldest SDU came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.sdus.front().map(|w| w.since)
+    }
+
     /// Takes `sdu` in, or drops it or older ones.
     #[inline]
     pub fn push<S>(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<S>) {
@@ -287,7 +292,7 @@ mod tests {
         while let Some((sdu, mapped)) = b.head(now, &mut out) {
             sent.push((sdu.serial, mapped));
             b.take(50);
-            now = now + Duration(10);
+            now += Duration(10);
         }
         let numbers: Vec<u64> = sent.iter().map(|s| s.0).collect();
         assert_eq!(numbers, [0, 0, 2, 2, 3, 3, 4, 4, 5, 5]);

@@ -152,6 +152,19 @@ impl<P: Payload> Rlc<P> {
     pub const fn backlog(&self) -> Backlog {
         each!(self, e => e.backlog())
     }
+    /// When the oldest SDU that is not wholly sent came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        each!(self, e => e.oldest())
+    }
+    /// What could be sent now: like the buffer status, without what a full window holds back [B].
+    #[inline]
+    pub fn sendable(&self) -> u64 {
+        let status = self.buffer_status();
+        match self {
+            Rlc::Am(e) if e.is_stalled() => u64::from(status.status) + u64::from(status.retransmission),
+            _ => status.total(),
+        }
+    }
     /// Gives a PDU's memory back.
     #[inline]
     pub fn recycle(&mut self, pdu: Pdu) {

@@ -106,6 +106,11 @@ impl<P: Payload> Tm<P> {
         self.buffer.backlog()
     }
 
+    /// When the oldest SDU that is not wholly sent came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.buffer.oldest()
+    }
+
     /// Counters.
     pub const fn stats(&self) -> &RlcStats {
         &self.stats

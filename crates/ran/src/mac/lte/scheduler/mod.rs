@@ -2,15 +2,28 @@
 //!
 //! Once a TTI the mechanism gathers the [`Candidate`]s (UEs with something to send and a usable channel) and asks
 //! the policy for one weight each. What resource blocks, MCS and HARQ process a candidate gets is the mechanism's
-//! business (`downlink.rs`, `uplink.rs`); a policy says only who comes first and over which domain:
+//! business ([`super::allocation`]); a policy says only who comes first and over which [`Domain`].
 //!
-//! * [`Domain::Frequency`]: each resource block group goes to the candidate with the highest
-//!   `weight * (rate on the group)^a`, `a` 1 for a channel-aware policy and 0 for a blind one;
-//! * [`Domain::Time`]: the candidate with the highest weight takes what it needs, then the next;
-//! * [`Domain::Equal`]: by descending weight, each gets the same number of groups.
-//!
-//! A weight of 0 or below means: not in this TTI. Equal weights are served in the order of the candidates, which is
+//! A weight of 0 or below means: not in this TTI. Equal metrics are served in the order of the candidates, which is
 //! that of the UEs.
+//!
+//! To add one: write a [`Policy`], add a row to [`SCHEDULERS`], a variant to [`SchedulerConfig`] and an arm to
+//! [`Scheduler`]. One of your own from outside goes into [`Scheduler::Custom`].
+
+mod channel;
+mod config;
+mod equal_throughput;
+mod priority_set;
+pub mod qci;
+mod qos;
+mod round_robin;
+
+pub use channel::{FrequencyMaxRate, ProportionalFair, ThroughputToAverage, TimeMaxRate};
+pub use config::{NoParameters, PrioritySetConfig, SCHEDULERS, SchedulerConfig};
+pub use equal_throughput::{FrequencyEqualThroughput, TimeEqualThroughput};
+pub use priority_set::PrioritySet;
+pub use qos::QosAware;
+pub use round_robin::RoundRobin;
 
 use std::fmt::Debug;
 
@@ -40,14 +53,17 @@ pub struct Candidate {
 /// How the mechanism spends the band by the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
-    /// Group by group.
+    /// Each resource block group goes to the candidate with the highest metric.
     Frequency {
         /// The metric is the weight times the rate on the group; otherwise the weight alone.
         channel_aware: bool,
+        /// What a candidate has been given in this TTI counts at once: its weight is a function of its average, and the
+        /// metric is divided by what the average grows by.
+        counts_given: bool,
     },
-    /// The first takes all that it needs.
+    /// The candidate with the highest weight takes what it needs, then the next.
     Time,
-    /// Equal numbers of groups.
+    /// By descending weight, each gets the same number of groups.
     Equal,
 }
 
@@ -57,4 +73,92 @@ pub trait Policy: Debug + Send {
     fn domain(&self) -> Domain;
     /// One weight per candidate into `weights`, which has as many places.
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]);
+}
+
+/// A policy at work.
+#[derive(Debug)]
+pub enum Scheduler {
+    /// See [`RoundRobin`].
+    RoundRobin(RoundRobin),
+    /// See [`ProportionalFair`].
+    ProportionalFair(ProportionalFair),
+    /// See [`TimeMaxRate`].
+    TimeMaxRate(TimeMaxRate),
+    /// See [`FrequencyMaxRate`].
+    FrequencyMaxRate(FrequencyMaxRate),
+    /// See [`TimeEqualThroughput`].
+    TimeEqualThroughput(TimeEqualThroughput),
+    /// See [`FrequencyEqualThroughput`].
+    FrequencyEqualThroughput(FrequencyEqualThroughput),
+    /// See [`ThroughputToAverage`].
+    ThroughputToAverage(ThroughputToAverage),
+    /// See [`PrioritySet`].
+    PrioritySet(PrioritySet),
+    /// See [`QosAware`].
+    QosAware(QosAware),
+    /// One from outside.
+    Custom(Box<dyn Policy>),
+}
+
+macro_rules! each {
+    ($self:ident, $p:ident => $body:expr) => {
+        match $self {
+            Scheduler::RoundRobin($p) => $body,
+            Scheduler::ProportionalFair($p) => $body,
+            Scheduler::TimeMaxRate($p) => $body,
+            Scheduler::FrequencyMaxRate($p) => $body,
+            Scheduler::TimeEqualThroughput($p) => $body,
+            Scheduler::FrequencyEqualThroughput($p) => $body,
+            Scheduler::ThroughputToAverage($p) => $body,
+            Scheduler::PrioritySet($p) => $body,
+            Scheduler::QosAware($p) => $body,
+            Scheduler::Custom($p) => $body,
+        }
+    };
+}
+
+impl Policy for Scheduler {
+    #[inline]
+    fn domain(&self) -> Domain {
+        each!(self, p => p.domain())
+    }
+    #[inline]
+    fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        debug_assert_eq!(candidates.len(), weights.len());
+        each!(self, p => p.weigh(tti, candidates, weights))
+    }
+}
+
+/// Weights that are a function of each candidate alone.
+fn each_by(candidates: &[Candidate], weights: &mut [f64], weight: impl Fn(&Candidate) -> f64) {
+    for (c, w) in candidates.iter().zip(weights) {
+        *w = weight(c);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use lasthop_units::Id;
+
+    /// A candidate with a full buffer.
+    pub fn candidate(ue: usize, wideband_rate: f64, average: f64) -> Candidate {
+        Candidate {
+            ue: UeId::from_index(ue),
+            backlog: 1_000_000,
+            head_delay: Duration::ZERO,
+            wideband_rate,
+            average,
+            qci: 9,
+            guaranteed: 0.0,
+            served: None,
+        }
+    }
+
+    /// The weights that a policy writes.
+    pub fn weights(policy: &mut dyn Policy, tti: u64, candidates: &[Candidate]) -> Vec<f64> {
+        let mut weights = vec![0.0; candidates.len()];
+        policy.weigh(Tti(tti), candidates, &mut weights);
+        weights
+    }
 }

@@ -244,6 +244,16 @@ impl<P: Payload> Am<P> {
         self.tx.buffer.backlog()
     }
 
+    /// When the oldest SDU that is not wholly sent came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.tx.buffer.oldest()
+    }
+
+    /// The window is full: until the peer acknowledges something there is no new PDU (TS 36.322 clause 5.1.3.1.1).
+    pub fn is_stalled(&self) -> bool {
+        self.tx.is_stalled()
+    }
+
     /// Gives a PDU's memory back.
     #[inline]
     pub fn recycle(&mut self, pdu: Pdu) {

@@ -59,6 +59,10 @@ impl<'a> BitReader<'a> {
     pub fn flag(&mut self) -> Option<bool> {
         self.take(1).map(|b| b == 1)
     }
+    /// Passes over `bytes` whole bytes.
+    pub const fn skip(&mut self, bytes: usize) {
+        self.at += bytes * 8;
+    }
     /// Position of the next whole byte.
     pub const fn byte_position(&self) -> usize {
         self.at.div_ceil(8)

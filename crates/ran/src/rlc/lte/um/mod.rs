@@ -167,6 +167,11 @@ impl<P: Payload> Um<P> {
         self.buffer.backlog()
     }
 
+    /// When the oldest SDU that is not wholly sent came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.buffer.oldest()
+    }
+
     /// Gives a PDU's memory back.
     pub fn recycle(&mut self, pdu: Pdu) {
         if let Pdu::Umd(mut d) | Pdu::Amd(mut d) = pdu {

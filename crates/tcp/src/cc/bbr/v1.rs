@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
-use super::random::Random;
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter, RateSample};
+use super::policer::LongTerm;
+use crate::cc::random::Random;
+use crate::cc::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter, RateSample};
 use crate::config::Config;
 
 /// 2/ln 2, as Linux rounds it: 256 * 2885 / 1000 + 1, of 256.
@@ -24,16 +25,10 @@ const FULL_BW_ROUNDS: u32 = 3;
 const PACING_MARGIN: f64 = 0.99;
 const EXTRA_ACKED_ROUNDS: u32 = 5;
 const EXTRA_ACKED_MAX: f64 = 0.1;
-/// The policer detector's smallest interval [rounds], loss share, likeness of two intervals and length of use.
-const LT_ROUNDS: u32 = 4;
-const LT_LOSS: f64 = 50.0 / 256.0;
-const LT_RATIO: f64 = 1.0 / 8.0;
-const LT_DIFF: f64 = 500.0;
-const LT_USE_ROUNDS: u32 = 48;
 /// Below this rate one segment is sent at a time, above it two at least [octets/s].
 const MIN_TSO_RATE: f64 = 150_000.0;
 
-pub(super) const PARAMETERS: &[Parameter] = &[
+pub(in crate::cc) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "high_gain", default: "739/256", unit: "", source: "Linux bbr_high_gain: 2/ln 2" },
     Parameter { name: "drain_gain", default: "88/256", unit: "", source: "Linux bbr_drain_gain" },
     Parameter { name: "cwnd_gain", default: "2", unit: "BDP", source: "Linux bbr_cwnd_gain" },
@@ -53,13 +48,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "pacing margin", default: "1", unit: "%", source: "Linux bbr_pacing_margin_percent" },
 ];
-pub(super) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. The largest \
+pub(in crate::cc) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. The largest \
      bandwidth is exact over its ten rounds where Linux keeps the best three; what waits for its departure time is not \
      taken off the flight; a round trip equal to the smallest does not renew it; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
      detector; INET has none.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     Startup,
     Drain,
     ProbeBw,
@@ -73,10 +68,10 @@ pub struct Bbr {
     ssthresh: f64,
     ceiling: f64,
     initial_window: f64,
-    mss: f64,
+    pub(super) mss: f64,
     random: Random,
-    mode: Mode,
-    pacing_gain: f64,
+    pub(super) mode: Mode,
+    pub(super) pacing_gain: f64,
     cwnd_gain: f64,
     /// Octets per second; 0: not known yet.
     pacing_rate: f64,
@@ -86,7 +81,7 @@ pub struct Bbr {
     bw: VecDeque<(u64, f64)>,
     rounds: u64,
     next_round_delivered: u64,
-    round_start: bool,
+    pub(super) round_start: bool,
     full_bw: f64,
     full_bw_rounds: u32,
     full: bool,
@@ -109,20 +104,7 @@ pub struct Bbr {
     epoch_at: Instant,
     epoch_acked: f64,
 
-    lt: LongTerm,
-}
-
-/// The policer detector: two intervals alike in rate, both with many losses.
-#[derive(Clone, Copy, Debug, Default)]
-struct LongTerm {
-    sampling: bool,
-    in_use: bool,
-    bw: f64,
-    rounds: u32,
-    since: Instant,
-    delivered: u64,
-    lost: u64,
-    total_lost: u64,
+    pub(super) lt: LongTerm,
 }
 
 impl Bbr {
@@ -279,7 +261,7 @@ impl Bbr {
         }
     }
 
-    fn enter_probe_bw(&mut self, now: Instant) {
+    pub(super) fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
         // Any phase but the one that drains.
         self.cycle = CYCLE.len() - 1 - (self.random.next() * 7.0) as usize;
@@ -432,70 +414,6 @@ impl Bbr {
         let low = already_low || in_recovery(self.previous_state);
         self.prior_cwnd = if low { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
-
-    fn begin_long_term(&mut self, ack: &AckSample) {
-        self.lt.since = ack.now;
-        self.lt.delivered = ack.total_delivered;
-        self.lt.lost = self.lt.total_lost;
-        self.lt.rounds = 0;
-    }
-    fn reset_long_term(&mut self, ack: &AckSample) {
-        (self.lt.bw, self.lt.in_use, self.lt.sampling) = (0.0, false, false);
-        self.begin_long_term(ack);
-    }
-
-    fn sample_long_term(&mut self, ack: &AckSample, app_limited: bool) {
-        self.lt.total_lost += ack.lost;
-        if self.lt.in_use {
-            if self.mode == Mode::ProbeBw && self.round_start {
-                self.lt.rounds += 1;
-                if self.lt.rounds >= LT_USE_ROUNDS {
-                    self.reset_long_term(ack);
-                    self.enter_probe_bw(ack.now);
-                }
-            }
-            return;
-        }
-        if !self.lt.sampling {
-            if ack.lost == 0 {
-                return;
-            }
-            self.begin_long_term(ack);
-            self.lt.sampling = true;
-        }
-        if app_limited {
-            self.reset_long_term(ack);
-            return;
-        }
-        self.lt.rounds += u32::from(self.round_start);
-        if self.lt.rounds < LT_ROUNDS {
-            return;
-        }
-        if self.lt.rounds > 4 * LT_ROUNDS {
-            self.reset_long_term(ack);
-            return;
-        }
-        let delivered = (ack.total_delivered - self.lt.delivered) as f64;
-        let lost = (self.lt.total_lost - self.lt.lost) as f64;
-        let age = ack.now.since(self.lt.since);
-        if ack.lost == 0 || delivered == 0.0 || lost < LT_LOSS * delivered || age < Duration::from_millis(1) {
-            return;
-        }
-        self.end_long_term(ack, delivered / self.mss / age.as_secs_f64());
-    }
-
-    fn end_long_term(&mut self, ack: &AckSample, bw: f64) {
-        let diff = (bw - self.lt.bw).abs();
-        if self.lt.bw > 0.0 && (diff <= LT_RATIO * self.lt.bw || diff * self.mss <= LT_DIFF) {
-            self.lt.bw = (bw + self.lt.bw) / 2.0;
-            self.lt.in_use = true;
-            self.pacing_gain = 1.0;
-            self.lt.rounds = 0;
-            return;
-        }
-        self.lt.bw = bw;
-        self.begin_long_term(ack);
-    }
 }
 
 fn in_recovery(state: CaState) -> bool {
@@ -547,7 +465,7 @@ impl CongestionControl for Bbr {
     fn on_undo(&mut self, _: f64, _: f64) {
         // Spurious: the pipe may not be full after all.
         (self.full_bw, self.full_bw_rounds) = (0.0, 0);
-        self.lt = LongTerm { total_lost: self.lt.total_lost, ..LongTerm::default() };
+        self.lt = self.lt.forgotten();
     }
     fn set_cwnd(&mut self, segments: f64) {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
@@ -562,98 +480,18 @@ impl CongestionControl for Bbr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::*;
     use super::*;
+    use crate::cc::bbr::fluid::Fluid;
+    use crate::cc::testing::*;
 
-    /// A fluid path: `bw` segments/s, so many ms of base round trip, an endless queue. One step is one ACK of one
-    /// segment; BBR's pacing and window rule what is sent.
-    struct Fluid {
-        b: Bbr,
-        now: f64,
-        delivered: f64,
-        /// Departure times and deliveries at departure of what is in flight, with arrival of their ACKs.
-        flight: VecDeque<(f64, f64, f64, f64)>,
-        last_ack: f64,
-        free: f64,
-        next_send: f64,
-        bw: f64,
-        base: f64,
-        max_queue: f64,
-    }
-
-    impl Fluid {
-        fn new(bw: f64, base: f64) -> Fluid {
-            let mut b = Bbr::new(&linux_like());
-            b.on_established(&Established {
-                now: Instant::ZERO + Duration::from_secs_f64(base),
-                rtt: Some(Duration::from_secs_f64(base)),
-                initial_window: 10.0,
-                nxt: 1,
-                seed: 3,
-                mss: MSS as u32,
-            });
-            Fluid {
-                b,
-                now: base,
-                delivered: 0.0,
-                flight: VecDeque::new(),
-                last_ack: base,
-                free: 0.0,
-                next_send: base,
-                bw,
-                base,
-                max_queue: 0.0,
-            }
-        }
-        fn run(&mut self, until: f64) {
-            while self.now < until {
-                let may_send = (self.flight.len() as f64) < self.b.cwnd.floor();
-                let ack = self.flight.front().map_or(f64::INFINITY, |f| f.2);
-                if may_send && self.next_send.max(self.now) <= ack {
-                    self.now = self.now.max(self.next_send);
-                    self.free = self.free.max(self.now) + 1.0 / self.bw;
-                    self.max_queue = self.max_queue.max((self.free - self.now) * self.bw);
-                    if self.flight.is_empty() {
-                        self.last_ack = self.now;
-                    }
-                    self.flight.push_back((self.now, self.delivered, self.free + self.base, self.last_ack));
-                    self.next_send = self.now + MSS as f64 / self.b.pacing_rate;
-                } else {
-                    self.ack();
-                }
-            }
-        }
-        fn ack(&mut self) {
-            let before = self.flight.len() as u64;
-            let (sent, prior, at, since) = self.flight.pop_front().unwrap();
-            self.now = at;
-            self.last_ack = at;
-            self.delivered += 1.0;
-            let rtt = Some(Duration::from_secs_f64(at - sent));
-            let rate = RateSample {
-                delivered: ((self.delivered - prior) * MSS as f64) as u64,
-                interval: Duration::from_secs_f64(at - since),
-                prior_delivered: prior as u64 * MSS,
-                prior_in_flight: before * MSS,
-                app_limited: false,
-            };
-            self.b.on_ack(&AckSample {
-                now: Instant::ZERO + Duration::from_secs_f64(at),
-                rtt,
-                srtt: rtt,
-                rate: Some(rate),
-                total_delivered: self.delivered as u64 * MSS,
-                in_flight: (before - 1) * MSS,
-                flight_before: before * MSS,
-                ..ack(1)
-            });
-        }
+    fn fluid(bw: f64, base: f64) -> Fluid<Bbr> {
+        Fluid::new(Bbr::new(&linux_like()), bw, base)
     }
 
     #[test]
     fn startup_fills_the_pipe_drain_empties_it_and_probing_holds_it() {
         // 1000 segments/s, 50 ms: BDP 50.
-        let mut f = Fluid::new(1000.0, 0.05);
+        let mut f = fluid(1000.0, 0.05);
         f.run(0.2);
         assert_eq!(f.b.mode(), "STARTUP");
         f.run(1.0);
@@ -671,7 +509,7 @@ mod tests {
 
     #[test]
     fn probe_rtt_comes_every_ten_seconds_for_200_ms_at_four_segments() {
-        let mut f = Fluid::new(1000.0, 0.05);
+        let mut f = fluid(1000.0, 0.05);
         let (mut low, mut seen) = (0.0, 0);
         let mut before = "STARTUP";
         while f.now < 35.0 {
@@ -691,14 +529,14 @@ mod tests {
 
     #[test]
     fn the_first_rate_is_the_initial_window_per_handshake_times_the_high_gain() {
-        let f = Fluid::new(1000.0, 0.05);
+        let f = fluid(1000.0, 0.05);
         // 10 segments of 1000 octets / 50 ms * 2.887 * 0.99 = 571.6 kB/s.
         assert!((f.b.pacing_rate - 200_000.0 * 739.0 / 256.0 * 0.99).abs() < 1.0);
     }
 
     #[test]
     fn the_first_round_of_recovery_conserves_and_its_end_restores() {
-        let mut f = Fluid::new(1000.0, 0.05);
+        let mut f = fluid(1000.0, 0.05);
         f.run(5.0);
         let before = f.b.cwnd;
         f.b.on_congestion(&congestion(before));

@@ -1,0 +1,203 @@
+//! Uplink power control (TS 36.213 v12.4.0 clause 5.1): formulas and the state of the closed loop.
+
+use lasthop_engine::math::log10;
+use lasthop_units::{Db, Dbm};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The parameters that RRC gives (TS 36.331 UplinkPowerControl).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PowerControlConfig {
+    /// False: the UE always sends with its largest power.
+    pub enabled: bool,
+    /// P_0_PUSCH: wanted received power per resource block.
+    pub p0: Dbm,
+    /// alpha, the share of the path loss that is made up for: 0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9 or 1.
+    pub alpha: f64,
+    /// How transmit power control commands act.
+    pub closed_loop: ClosedLoop,
+    /// P_SRS_OFFSET, 0 to 15 (clause 5.1.3.1): the sounding signal is sent 1.5 times this less 10.5 dB above PUSCH (for
+    /// K_S = 0), so 7 means 0 dB.
+    pub srs_offset: u8,
+}
+
+impl Default for PowerControlConfig {
+    fn default() -> Self {
+        PowerControlConfig {
+            enabled: true,
+            p0: Dbm(-80.0),
+            alpha: 1.0,
+            closed_loop: ClosedLoop::Accumulated,
+            srs_offset: 7,
+        }
+    }
+}
+
+/// How transmit power control commands act (TS 36.213 clause 5.1.1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClosedLoop {
+    /// They do not.
+    Off,
+    /// Each command counts from zero: -4, -1, 1, 4 dB.
+    Absolute,
+    /// Commands add up: -1, 0, 1, 3 dB.
+    #[default]
+    Accumulated,
+}
+
+/// Lowest power of a UE (TS 36.101 clause 6.3.2).
+pub const MIN_POWER: Dbm = Dbm(-40.0);
+
+/// A transmit power control command, 0 to 3.
+pub type TpcCommand = u8;
+
+/// The state of a UE's power control: f(i).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PowerControl {
+    f: f64,
+}
+
+impl PowerControl {
+    /// A command has arrived; `pusch` is the power that the UE would send with before it, unlimited.
+    ///
+    /// Clause 5.1.1.1: "If UE has reached P_CMAX, positive TPC commands shall not be accumulated. If UE has reached
+    /// minimum power, negative TPC commands shall not be accumulated."
+    pub fn command(&mut self, config: &PowerControlConfig, command: TpcCommand, pusch: Dbm, largest: Dbm) {
+        let i = usize::from(command.min(3));
+        match config.closed_loop {
+            ClosedLoop::Off => {}
+            ClosedLoop::Absolute => self.f = [-4.0, -1.0, 1.0, 4.0][i],
+            ClosedLoop::Accumulated => {
+                let step = [-1.0, 0.0, 1.0, 3.0][i];
+                let stuck = (step > 0.0 && pusch.0 >= largest.0) || (step < 0.0 && pusch.0 <= MIN_POWER.0);
+                if !stuck {
+                    self.f += step;
+                }
+            }
+        }
+    }
+
+    /// PUSCH power before the limits: 10 log10(M) + P_0 + alpha PL + f for M resource blocks (Delta_TF is 0).
+    pub fn unlimited(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db) -> Dbm {
+        Dbm(10.0 * log10(f64::from(blocks)) + config.p0.0 + config.alpha * path_loss.0 + self.f)
+    }
+
+    /// PUSCH power for `blocks` resource blocks.
+    pub fn pusch(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Dbm {
+        if !config.enabled {
+            return largest;
+        }
+        limited(self.unlimited(config, blocks, path_loss), largest)
+    }
+
+    /// Sounding reference signal power over `blocks` resource blocks (clause 5.1.3.1, K_S = 0).
+    pub fn srs(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Dbm {
+        if !config.enabled {
+            return largest;
+        }
+        let offset = Db(-10.5 + 1.5 * f64::from(config.srs_offset));
+        limited(self.unlimited(config, blocks, path_loss) + offset, largest)
+    }
+
+    /// Power headroom (clause 5.1.1.2): what is left to the largest power; negative: the UE is limited.
+    pub fn headroom(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Db {
+        largest - self.unlimited(config, blocks, path_loss)
+    }
+}
+
+fn limited(power: Dbm, largest: Dbm) -> Dbm {
+    Dbm(power.0.min(largest.0).max(MIN_POWER.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ends, PathLoss};
+    use lasthop_units::Hertz;
+
+    /// The setting of ns-3's test: P0 -90, alpha 1, offset 9 (+3 dB), 25 blocks, Friis at 2120 MHz.
+    fn setting(closed_loop: ClosedLoop) -> PowerControlConfig {
+        PowerControlConfig { p0: Dbm(-90.0), alpha: 1.0, srs_offset: 9, closed_loop, enabled: true }
+    }
+
+    fn path_loss(d: f64) -> Db {
+        PathLoss::Friis.loss(Hertz(2120e6), &Ends { distance: d, bs_height: 0.0, ut_height: 0.0 }, true)
+    }
+
+    const MAX: Dbm = Dbm(23.0);
+
+    /// 10 log10(25) = 13.979; at 100 m PL = 78.974: -90 + 13.979 + 78.974 = 2.954 dBm, SRS 3 dB more.
+    #[test]
+    fn open_loop_gives_its_rows() {
+        let c = setting(ClosedLoop::Off);
+        for (d, pusch, srs) in [
+            (0.0, -40.0, -40.0),
+            (100.0, 2.9539, 5.9539),
+            (200.0, 8.9745, 11.9745),
+            (400.0, 14.9951, 17.9951),
+            (600.0, 18.5169, 21.5169),
+            (800.0, 21.0157, 23.0),
+            (1000.0, 22.9539, 23.0),
+            (1200.0, 23.0, 23.0),
+        ] {
+            let p = PowerControl::default();
+            let found = (p.pusch(&c, 25, path_loss(d), MAX).0, p.srs(&c, 25, path_loss(d), MAX).0);
+            assert!((found.0 - pusch).abs() < 0.01 && (found.1 - srs).abs() < 0.01, "{d} m: {found:?}");
+        }
+    }
+
+    /// At 0 m the path loss of the model is 0 dB: -90 + 13.98 is below the smallest power.
+    #[test]
+    fn absolute_commands_count_from_zero() {
+        let c = setting(ClosedLoop::Absolute);
+        for (command, pusch) in [(0, -1.0461), (1, 1.9539), (2, 3.9539), (3, 6.9539)] {
+            let mut p = PowerControl::default();
+            p.command(&c, 3, Dbm(0.0), MAX);
+            p.command(&c, command, Dbm(0.0), MAX);
+            let found = p.pusch(&c, 25, path_loss(100.0), MAX).0;
+            assert!((found - pusch).abs() < 0.01, "{command}: {found}");
+            assert!((p.srs(&c, 25, path_loss(100.0), MAX).0 - pusch - 3.0).abs() < 0.01);
+        }
+    }
+
+    /// At 10 m PL = 58.974 and PUSCH starts at -17.046. Twenty steps down: -37.046; twenty more reach the floor, where
+    /// nothing accumulates; the way up then starts just below it: f stops at the first step beyond, -40.046.
+    #[test]
+    fn accumulated_commands_add_up_and_stop_at_the_floor() {
+        let c = setting(ClosedLoop::Accumulated);
+        let pl = path_loss(10.0);
+        let mut p = PowerControl::default();
+        assert!((p.pusch(&c, 25, pl, MAX).0 + 17.0461).abs() < 0.01);
+        for (times, command, pusch, srs) in [
+            (20, 0, -37.0461, -34.0461),
+            (20, 0, -40.0, -37.0461),
+            (1, 2, -39.0461, -36.0461),
+            (10, 3, -9.0461, -6.0461),
+            (15, 2, 5.9539, 8.9539),
+            (1, 3, 8.9539, 11.9539),
+        ] {
+            for _ in 0..times {
+                p.command(&c, command, p.unlimited(&c, 25, pl), MAX);
+            }
+            let found = (p.pusch(&c, 25, pl, MAX).0, p.srs(&c, 25, pl, MAX).0);
+            assert!(
+                (found.0 - pusch).abs() < 0.01 && (found.1 - srs).abs() < 0.01,
+                "{times}x{command}: {found:?}"
+            );
+        }
+    }
+
+    /// alpha 0.8, 10 blocks, PL 100: -80 + 10 + 80 = 10 dBm; headroom 13 dB; limited at PL 130: 34 -> 23.
+    #[test]
+    fn fractional_control_makes_up_for_a_part_of_the_loss() {
+        let c = PowerControlConfig { alpha: 0.8, ..PowerControlConfig::default() };
+        let p = PowerControl::default();
+        assert!((p.pusch(&c, 10, Db(100.0), MAX).0 - 10.0).abs() < 1e-9);
+        assert!((p.headroom(&c, 10, Db(100.0), MAX).0 - 13.0).abs() < 1e-9);
+        assert_eq!(p.pusch(&c, 10, Db(130.0), MAX), MAX);
+        let off = PowerControlConfig { enabled: false, ..c };
+        assert_eq!(p.pusch(&off, 1, Db(50.0), MAX), MAX);
+    }
+}

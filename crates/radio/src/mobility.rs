@@ -1,0 +1,111 @@
+//! Where a terminal is: positions in closed form of time, so that nobody needs to follow it.
+
+use lasthop_units::{Metres, Speed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A place [m]: x, y, and height z.
+pub type Place = [f64; 3];
+
+/// How a terminal moves from where it starts. Heights stay as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Mobility {
+    /// Not at all.
+    #[default]
+    Static,
+    /// Straight on at constant speed.
+    Linear {
+        /// Speed.
+        speed: Speed,
+        /// Direction, counter-clockwise from the x axis [degree].
+        #[serde(default)]
+        heading: f64,
+    },
+    /// To a place and back, for ever, at constant speed.
+    BackAndForth {
+        /// Speed.
+        speed: Speed,
+        /// x and y of the place where it turns round.
+        to: [Metres; 2],
+    },
+}
+
+impl Mobility {
+    /// Where a terminal that was at `start` in the beginning is after `t` seconds.
+    pub fn place(&self, start: Place, t: f64) -> Place {
+        match *self {
+            Mobility::Static => start,
+            Mobility::Linear { speed, heading } => {
+                let angle = heading.to_radians();
+                let way = speed.0 * t;
+                let (dx, dy) = (lasthop_engine::math::cos(angle), lasthop_engine::math::sin(angle));
+                [start[0] + way * dx, start[1] + way * dy, start[2]]
+            }
+            Mobility::BackAndForth { speed, to } => {
+                let (dx, dy) = (to[0].0 - start[0], to[1].0 - start[1]);
+                let leg = (dx * dx + dy * dy).sqrt();
+                if leg == 0.0 {
+                    return start;
+                }
+                let way = (speed.0 * t) % (2.0 * leg);
+                let along = if way <= leg { way } else { 2.0 * leg - way } / leg;
+                [start[0] + dx * along, start[1] + dy * along, start[2]]
+            }
+        }
+    }
+
+    /// Speed over the ground [m/s].
+    pub const fn speed(&self) -> f64 {
+        match self {
+            Mobility::Static => 0.0,
+            Mobility::Linear { speed, .. } | Mobility::BackAndForth { speed, .. } => speed.0,
+        }
+    }
+
+    /// Way travelled after `t` seconds [m], for the Doppler shift.
+    pub const fn travelled(&self, t: f64) -> f64 {
+        self.speed() * t
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Place = [10.0, 20.0, 1.5];
+
+    /// 10 m/s at 90 degrees: 5 s later 50 m to the north.
+    #[test]
+    fn linear_motion_is_exact() {
+        let m = Mobility::Linear { speed: Speed(10.0), heading: 90.0 };
+        let [x, y, z] = m.place(START, 5.0);
+        assert!((x - 10.0).abs() < 1e-12 && (y - 70.0).abs() < 1e-12 && z == 1.5);
+        assert_eq!(Mobility::Static.place(START, 1e6), START);
+        assert_eq!(m.travelled(3.0), 30.0);
+    }
+
+    /// A leg of 50 m (30, 40) at 10 m/s: there after 5 s, back after 10 s, and the speed is the same all the way.
+    #[test]
+    fn back_and_forth_turns_round_and_keeps_its_speed() {
+        let m = Mobility::BackAndForth { speed: Speed(10.0), to: [Metres(40.0), Metres(60.0)] };
+        for (t, x, y) in [
+            (0.0, 10.0, 20.0),
+            (2.5, 25.0, 40.0),
+            (5.0, 40.0, 60.0),
+            (7.5, 25.0, 40.0),
+            (10.0, 10.0, 20.0),
+            (105.0, 40.0, 60.0),
+        ] {
+            let place = m.place(START, t);
+            assert!((place[0] - x).abs() < 1e-9 && (place[1] - y).abs() < 1e-9, "{t}: {place:?}");
+        }
+        for t in [0.1, 3.3, 6.1, 8.8] {
+            let (a, b) = (m.place(START, t), m.place(START, t + 0.001));
+            let way = ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt();
+            assert!((way - 0.01).abs() < 1e-9);
+        }
+        let nowhere = Mobility::BackAndForth { speed: Speed(10.0), to: [Metres(10.0), Metres(20.0)] };
+        assert_eq!(nowhere.place(START, 7.0), START);
+    }
+}

@@ -1,0 +1,413 @@
+//! Path loss: what distance costs, before shadowing and fading.
+//!
+//! Distances are three-dimensional for the free-space models and horizontal for the statistical ones, as their sources
+//! have them. Below a model's shortest distance the loss of that distance holds (a UE cannot stand inside the antenna);
+//! beyond the longest the formula goes on. [`PathLoss::range`] tells what a model was made for.
+
+use lasthop_engine::math::{exp, log10};
+use lasthop_units::{Db, Hertz, Metres};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::SPEED_OF_LIGHT;
+
+/// A path loss model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum PathLoss {
+    /// Free space: 20 log10(4 pi d / lambda) (H. T. Friis, Proc. IRE 34(5), 1946).
+    #[default]
+    Friis,
+    /// L(d) = `reference_loss` + 10 `exponent` log10(d / `reference_distance`).
+    LogDistance {
+        /// 2 in free space, 3 to 4 in towns.
+        #[serde(default = "three")]
+        exponent: f64,
+        /// Where the reference loss holds.
+        #[serde(default = "one_metre")]
+        reference_distance: Metres,
+        /// Loss there. Unset: free space.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reference_loss: Option<Db>,
+    },
+    /// Hata's formulas for Okumura's curves, 150 to 1500 MHz (M. Hata, IEEE Trans. VT 29(3), 1980).
+    OkumuraHata {
+        /// What stands around the UE.
+        #[serde(default)]
+        environment: Environment,
+        /// How large the town is.
+        #[serde(default)]
+        city: City,
+    },
+    /// COST 231's extension of Hata's formula to 1500 to 2000 MHz (COST 231 final report, 1999, equation 4.4.3).
+    Cost231Hata {
+        /// Medium city and suburban centres (C = 0 dB), or a metropolitan centre (C = 3 dB).
+        #[serde(default)]
+        city: City,
+    },
+    /// Urban macro (TR 36.814 v9.2.0 table B.1.2.1-1, Report ITU-R M.2135).
+    Uma(Surroundings),
+    /// Urban micro, hexagonal layout.
+    Umi(Surroundings),
+    /// Rural macro.
+    Rma(Surroundings),
+    /// Indoor hotspot.
+    Inh(Surroundings),
+}
+
+const fn three() -> f64 {
+    3.0
+}
+const fn one_metre() -> Metres {
+    Metres(1.0)
+}
+
+/// What stands around the UE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Environment {
+    /// A town.
+    #[default]
+    Urban,
+    /// Suburbs.
+    Suburban,
+    /// Open land.
+    Open,
+}
+
+/// How large a town is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum City {
+    /// Small or medium.
+    #[default]
+    Medium,
+    /// Large: buildings above 15 m on average.
+    Large,
+}
+
+/// What TR 36.814's models know of the surroundings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Surroundings {
+    /// Whether there is line of sight. Unset: drawn once per link with the model's probability at the distance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_of_sight: Option<bool>,
+    /// Average width of streets. Unset: 20 m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub street_width: Option<Metres>,
+    /// Average height of buildings. Unset: 20 m in towns, 5 m in the country.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub building_height: Option<Metres>,
+}
+
+/// The two ends of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ends {
+    /// Horizontal distance [m].
+    pub distance: f64,
+    /// Antenna height of the base station [m].
+    pub bs_height: f64,
+    /// Antenna height of the terminal [m].
+    pub ut_height: f64,
+}
+
+impl Ends {
+    /// Distance through the air [m].
+    pub fn distance_3d(&self) -> f64 {
+        let rise = self.bs_height - self.ut_height;
+        (self.distance * self.distance + rise * rise).sqrt()
+    }
+}
+
+/// What a model was made for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Carrier frequency [Hz].
+    pub frequency: (f64, f64),
+    /// Distance [m].
+    pub distance: (f64, f64),
+}
+
+impl PathLoss {
+    /// The loss between `ends` at `carrier`; `line_of_sight` counts only where the model has both cases.
+    pub fn loss(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Db {
+        let (f, d) = (carrier.0, ends.distance.max(self.range().distance.0.min(10.0)));
+        Db(match self {
+            PathLoss::Friis => free_space(f, ends.distance_3d()),
+            PathLoss::LogDistance { exponent, reference_distance, reference_loss } => {
+                let d0 = reference_distance.0;
+                let l0 = reference_loss.map_or_else(|| free_space(f, d0), |l| l.0);
+                l0 + 10.0 * exponent * log10(ends.distance_3d().max(d0) / d0)
+            }
+            PathLoss::OkumuraHata { environment, city } => hata(f / 1e6, d / 1e3, ends, *environment, *city),
+            PathLoss::Cost231Hata { city } => cost231(f / 1e6, d / 1e3, ends, *city),
+            PathLoss::Uma(s) if !line_of_sight => urban_macro(f / 1e9, d, ends, s),
+            PathLoss::Umi(_) if !line_of_sight => 36.7 * log10(d) + 22.7 + 26.0 * log10(f / 1e9),
+            PathLoss::Uma(_) | PathLoss::Umi(_) => urban_line_of_sight(f, d, ends),
+            PathLoss::Rma(s) if line_of_sight => rural_line_of_sight(f, d, ends, s),
+            PathLoss::Rma(s) => rural(f / 1e9, d, ends, s),
+            PathLoss::Inh(_) if line_of_sight => 16.9 * log10(d) + 32.8 + 20.0 * log10(f / 1e9),
+            PathLoss::Inh(_) => 43.3 * log10(d) + 11.5 + 20.0 * log10(f / 1e9),
+        })
+    }
+
+    /// Probability of line of sight at a horizontal distance [m]; 1 for models that know no other case.
+    pub fn line_of_sight_probability(&self, d: f64) -> f64 {
+        let urban = |reach: f64| {
+            let near = (18.0 / d).min(1.0);
+            near * (1.0 - exp(-d / reach)) + exp(-d / reach)
+        };
+        match self.surroundings().and_then(|s| s.line_of_sight) {
+            Some(given) => f64::from(u8::from(given)),
+            None => match self {
+                PathLoss::Umi(_) => urban(36.0),
+                // 36 m is urban micro's: Report ITU-R M.2135 table A1-3 has 63 m for urban macro.
+                PathLoss::Uma(_) => urban(63.0),
+                PathLoss::Rma(_) if d > 10.0 => exp(-(d - 10.0) / 1000.0),
+                PathLoss::Inh(_) if d >= 37.0 => 0.5,
+                PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
+                _ => 1.0,
+            },
+        }
+    }
+
+    /// Standard deviation of shadowing [dB] at a horizontal distance, and its correlation distance [m]
+    /// (TR 36.814 tables B.1.2.1-1 and B.1.2.2.1-4); None where the model does not say.
+    pub fn shadowing(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Option<(f64, f64)> {
+        let of = |los: (f64, f64), nlos: (f64, f64)| Some(if line_of_sight { los } else { nlos });
+        match self {
+            PathLoss::Uma(_) => of((4.0, 37.0), (6.0, 50.0)),
+            PathLoss::Umi(_) => of((3.0, 10.0), (4.0, 13.0)),
+            PathLoss::Rma(_) => {
+                let beyond = ends.distance > rural_break_point(carrier.0, ends);
+                of((if beyond { 6.0 } else { 4.0 }, 37.0), (8.0, 120.0))
+            }
+            PathLoss::Inh(_) => of((3.0, 10.0), (4.0, 6.0)),
+            _ => None,
+        }
+    }
+
+    /// What the model was made for. Nothing is refused outside; who configures a link may want to know.
+    pub const fn range(&self) -> Range {
+        match self {
+            PathLoss::Friis | PathLoss::LogDistance { .. } => {
+                Range { frequency: (0.0, f64::INFINITY), distance: (0.0, f64::INFINITY) }
+            }
+            PathLoss::OkumuraHata { .. } => Range { frequency: (150e6, 1500e6), distance: (1e3, 20e3) },
+            PathLoss::Cost231Hata { .. } => Range { frequency: (1500e6, 2000e6), distance: (1e3, 20e3) },
+            PathLoss::Uma(_) | PathLoss::Umi(_) => Range { frequency: (2e9, 6e9), distance: (10.0, 5e3) },
+            PathLoss::Rma(_) => Range { frequency: (450e6, 6e9), distance: (10.0, 10e3) },
+            PathLoss::Inh(_) => Range { frequency: (2e9, 6e9), distance: (3.0, 150.0) },
+        }
+    }
+
+    const fn surroundings(&self) -> Option<&Surroundings> {
+        match self {
+            PathLoss::Uma(s) | PathLoss::Umi(s) | PathLoss::Rma(s) | PathLoss::Inh(s) => Some(s),
+            _ => None,
+        }
+    }
+}
+
+/// 20 log10(4 pi d f / c), never a gain.
+fn free_space(f: f64, d: f64) -> f64 {
+    let ratio = 4.0 * std::f64::consts::PI * d * f / SPEED_OF_LIGHT;
+    if ratio > 1.0 { 20.0 * log10(ratio) } else { 0.0 }
+}
+
+/// a(h_m) for small and medium cities; f in MHz.
+fn terminal_correction(f: f64, h: f64) -> f64 {
+    (1.1 * log10(f) - 0.7) * h - (1.56 * log10(f) - 0.8)
+}
+
+/// f in MHz, d in km.
+fn hata(f: f64, d: f64, ends: &Ends, environment: Environment, city: City) -> f64 {
+    let a = match city {
+        City::Medium => terminal_correction(f, ends.ut_height),
+        City::Large if f >= 300.0 => 3.2 * square(log10(11.75 * ends.ut_height)) - 4.97,
+        City::Large => 8.29 * square(log10(1.54 * ends.ut_height)) - 1.1,
+    };
+    let h = log10(ends.bs_height);
+    let urban = 69.55 + 26.16 * log10(f) - 13.82 * h - a + (44.9 - 6.55 * h) * log10(d);
+    match environment {
+        Environment::Urban => urban,
+        Environment::Suburban => urban - 2.0 * square(log10(f / 28.0)) - 5.4,
+        Environment::Open => urban - 4.78 * square(log10(f)) + 18.33 * log10(f) - 40.94,
+    }
+}
+
+/// f in MHz, d in km. The correction a(h_m) is that of a medium city in both cases, as equation 4.4.3 is printed.
+fn cost231(f: f64, d: f64, ends: &Ends, city: City) -> f64 {
+    let h = log10(ends.bs_height);
+    let metropolitan = if city == City::Large { 3.0 } else { 0.0 };
+    46.3 + 33.9 * log10(f) - 13.82 * h - terminal_correction(f, ends.ut_height)
+        + (44.9 - 6.55 * h) * log10(d)
+        + metropolitan
+}
+
+/// UMa and UMi with line of sight; f in Hz.
+fn urban_line_of_sight(f: f64, d: f64, ends: &Ends) -> f64 {
+    let (bs, ut) = (ends.bs_height - 1.0, ends.ut_height - 1.0);
+    let break_point = 4.0 * bs * ut * f / 3e8;
+    if d < break_point {
+        return 22.0 * log10(d) + 28.0 + 20.0 * log10(f / 1e9);
+    }
+    40.0 * log10(d) + 7.8 - 18.0 * log10(bs) - 18.0 * log10(ut) + 2.0 * log10(f / 1e9)
+}
+
+/// The common non-line-of-sight formula of UMa and RMa; f in GHz.
+fn over_rooftops(f: f64, d: f64, ends: &Ends, width: f64, building: f64) -> f64 {
+    let (bs, ut) = (ends.bs_height, ends.ut_height);
+    161.04 - 7.1 * log10(width) + 7.5 * log10(building) - (24.37 - 3.7 * square(building / bs)) * log10(bs)
+        + (43.42 - 3.1 * log10(bs)) * (log10(d) - 3.0)
+        + 20.0 * log10(f)
+        - (3.2 * square(log10(11.75 * ut)) - 4.97)
+}
+
+fn urban_macro(f: f64, d: f64, ends: &Ends, s: &Surroundings) -> f64 {
+    over_rooftops(f, d, ends, s.street_width.map_or(20.0, |w| w.0), s.building_height.map_or(20.0, |h| h.0))
+}
+
+fn rural(f: f64, d: f64, ends: &Ends, s: &Surroundings) -> f64 {
+    over_rooftops(f, d, ends, s.street_width.map_or(20.0, |w| w.0), s.building_height.map_or(5.0, |h| h.0))
+}
+
+fn rural_break_point(f: f64, ends: &Ends) -> f64 {
+    2.0 * std::f64::consts::PI * ends.bs_height * ends.ut_height * f / 3e8
+}
+
+fn rural_line_of_sight(f: f64, d: f64, ends: &Ends, s: &Surroundings) -> f64 {
+    let h = lasthop_engine::math::pow(s.building_height.map_or(5.0, |h| h.0), 1.72);
+    let near = |d: f64| {
+        20.0 * log10(40.0 * std::f64::consts::PI * d * (f / 1e9) / 3.0) + (0.03 * h).min(10.0) * log10(d)
+            - (0.044 * h).min(14.77)
+            + 0.002 * log10(s.building_height.map_or(5.0, |h| h.0)) * d
+    };
+    let break_point = rural_break_point(f, ends);
+    if d < break_point { near(d) } else { near(break_point) + 40.0 * log10(d / break_point) }
+}
+
+fn square(x: f64) -> f64 {
+    x * x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(distance: f64, bs_height: f64, ut_height: f64) -> Ends {
+        Ends { distance, bs_height, ut_height }
+    }
+
+    fn loss(model: PathLoss, mhz: f64, e: Ends, los: bool) -> f64 {
+        model.loss(Hertz(mhz * 1e6), &e, los).0
+    }
+
+    /// The table at 2 GHz: UMi with h_BS 10 m, UMa with h_BS 25 m, W = h = 20 m, h_UT 1.5 m; COST231-Hata 30 m, medium city.
+    /// The break point is 4 (h_BS - 1)(h_UT - 1) f / c with c = 3e8 m/s: 120 m and 320 m.
+    #[test]
+    fn the_formulas_give_the_tables_values_at_2_ghz() {
+        let s = Surroundings::default();
+        for (d, umi_los, umi, uma_los, uma, p_umi, p_uma, cost) in [
+            (20.0, 62.643, 78.275, 62.643, 70.418, 0.957, 0.973, 77.898),
+            (50.0, 71.398, 92.879, 71.398, 85.972, 0.520, 0.649, 91.915),
+            (100.0, 78.021, 103.927, 78.021, 97.738, 0.231, 0.348, 102.519),
+            (200.0, 88.685, 114.975, 84.643, 109.504, 0.094, 0.128, 113.123),
+            (500.0, 104.603, 129.579, 96.936, 125.058, 0.036, 0.036, 127.140),
+            (1000.0, 116.644, 140.627, 108.977, 136.824, 0.018, 0.018, 137.744),
+            (2000.0, 128.685, 151.675, 121.018, 148.591, 0.009, 0.009, 148.348),
+        ] {
+            let (micro, macro_) = (PathLoss::Umi(s), PathLoss::Uma(s));
+            let cost231 = PathLoss::Cost231Hata { city: City::Medium };
+            for (found, expected) in [
+                (loss(micro, 2000.0, ends(d, 10.0, 1.5), true), umi_los),
+                (loss(micro, 2000.0, ends(d, 10.0, 1.5), false), umi),
+                (loss(macro_, 2000.0, ends(d, 25.0, 1.5), true), uma_los),
+                (loss(macro_, 2000.0, ends(d, 25.0, 1.5), false), uma),
+                (micro.line_of_sight_probability(d), p_umi),
+                (macro_.line_of_sight_probability(d), p_uma),
+                (loss(cost231, 2000.0, ends(d, 30.0, 1.5), true), cost),
+            ] {
+                assert!((found - expected).abs() < 6e-4, "{d} m: {found} and {expected}");
+            }
+        }
+    }
+
+    /// Points at 2 km, 30 m and 1 m. ns-3 gives 148.55 dB for the large city at 2114 MHz because a(h_m) lacks -4.97 there;
+    /// equation 4.4.3 gives 150.64 + 3.
+    #[test]
+    fn hata_and_cost231_give_their_published_points() {
+        let at = ends(2000.0, 30.0, 1.0);
+        let hata = |environment, city| loss(PathLoss::OkumuraHata { environment, city }, 869.0, at, true);
+        for (found, expected, tolerance) in [
+            (hata(Environment::Urban, City::Large), 137.93, 0.1),
+            (hata(Environment::Urban, City::Medium), 137.88, 0.1),
+            (hata(Environment::Suburban, City::Large), 128.03, 0.1),
+            (hata(Environment::Open, City::Medium), 109.52, 0.01),
+            (hata(Environment::Open, City::Large), 109.57, 0.01),
+            (loss(PathLoss::Cost231Hata { city: City::Medium }, 2114.0, at, true), 150.64, 0.01),
+            (loss(PathLoss::Cost231Hata { city: City::Large }, 2114.0, at, true), 153.64, 0.01),
+        ] {
+            assert!((found - expected).abs() < tolerance, "{found} and {expected}");
+        }
+    }
+
+    /// 100 m at 2120 MHz: 20 log10(4 pi 100 2.12e9 / c) = 78.97 dB. An exponent of 2 from 1 m on is free space.
+    #[test]
+    fn free_space_and_log_distance_agree_for_exponent_two() {
+        let friis = loss(PathLoss::Friis, 2120.0, ends(100.0, 0.0, 0.0), true);
+        assert!((friis - 78.974).abs() < 1e-3, "{friis}");
+        let log =
+            PathLoss::LogDistance { exponent: 2.0, reference_distance: Metres(1.0), reference_loss: None };
+        assert!((loss(log, 2120.0, ends(100.0, 0.0, 0.0), true) - friis).abs() < 1e-9);
+        assert_eq!(loss(PathLoss::Friis, 2120.0, ends(0.0, 0.0, 0.0), true), 0.0);
+        // 3.5 from 10 m with 60 dB there: 60 + 35 log10(20) at 200 m.
+        let town = PathLoss::LogDistance {
+            exponent: 3.5,
+            reference_distance: Metres(10.0),
+            reference_loss: Some(Db(60.0)),
+        };
+        let expected = 60.0 + 35.0 * log10(20.0);
+        assert!((loss(town, 900.0, ends(200.0, 1.0, 1.0), true) - expected).abs() < 1e-12);
+    }
+
+    /// Below the break point RMa has 20 log10(40 pi d f / 3) with small corrections (h = 5 m: h^1.72 = 15.93, so
+    /// 0.478 log10 d - 0.70 + 0.0014 d); beyond it 40 log10. At 800 MHz, 35 m and 1.5 m it lies at 2 pi 35 1.5 0.8e9/3e8
+    /// = 879.6 m.
+    #[test]
+    fn rural_line_of_sight_is_continuous_and_falls_faster_beyond_the_break_point() {
+        let rma = PathLoss::Rma(Surroundings::default());
+        let at = |d| loss(rma, 800.0, ends(d, 35.0, 1.5), true);
+        let by_hand = 20.0 * log10(40.0 * std::f64::consts::PI * 500.0 * 0.8 / 3.0) + 0.4779 * log10(500.0)
+            - 0.7010
+            + 0.001_398 * 500.0;
+        assert!((at(500.0) - by_hand).abs() < 0.01, "{} and {by_hand}", at(500.0));
+        assert!((at(879.7) - at(879.5)).abs() < 0.01);
+        assert!((at(8796.0) - at(879.6) - 40.0).abs() < 0.01);
+        assert!(loss(rma, 800.0, ends(500.0, 35.0, 1.5), false) > at(500.0));
+    }
+
+    /// Indoor hotspot (TR 36.814): 16.9 log10 d + 32.8 + 20 log10 f, and 43.3 log10 d + 11.5 + 20 log10 f.
+    #[test]
+    fn indoor_hotspot_gives_its_formula_and_its_probability() {
+        let inh = PathLoss::Inh(Surroundings::default());
+        let two = 20.0 * log10(2.0);
+        assert!((loss(inh, 2000.0, ends(10.0, 6.0, 1.5), true) - (16.9 + 32.8 + two)).abs() < 1e-9);
+        assert!((loss(inh, 2000.0, ends(100.0, 6.0, 1.5), false) - (86.6 + 11.5 + two)).abs() < 1e-9);
+        assert_eq!(inh.line_of_sight_probability(18.0), 1.0);
+        assert!((inh.line_of_sight_probability(30.0) - exp(-12.0 / 27.0)).abs() < 1e-12);
+        assert_eq!(inh.line_of_sight_probability(37.0), 0.5);
+        let always = PathLoss::Inh(Surroundings { line_of_sight: Some(true), ..Surroundings::default() });
+        assert_eq!(always.line_of_sight_probability(1000.0), 1.0);
+    }
+
+    #[test]
+    fn nearer_than_the_model_reaches_is_as_near_as_it_reaches() {
+        for model in [PathLoss::Uma(Surroundings::default()), PathLoss::Umi(Surroundings::default())] {
+            let at = |d| loss(model, 2000.0, ends(d, 10.0, 1.5), true);
+            assert!(at(0.0).is_finite());
+            assert_eq!(at(0.0), at(10.0));
+        }
+    }
+}

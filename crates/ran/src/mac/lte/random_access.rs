@@ -1,0 +1,199 @@
+//! Random access (TS 36.321 v15.1.0 clause 5.1): how a UE without any grant, or new to a cell, gets its first one.
+//!
+//! A UE sends a preamble ([`RandomAccess`]); the eNB answers within a window ([`Responder`]); the answer holds a grant
+//! for Msg3; what the eNB sends next resolves the contention between UEs that had drawn the same preamble.
+//!
+//! # Simplifications
+//! A preamble that only one UE sends is detected: power ramping is computed and nothing depends on it. Two UEs with one
+//! preamble are either not detected at all or share one answer and collide in Msg3 ([`Collision`]).
+
+mod config;
+mod responder;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Collision, Prach, RandomAccessConfig};
+pub use responder::{Responder, Response};
+
+use lasthop_engine::Draw;
+use lasthop_units::{Dbm, Tti};
+
+/// Subframes from a preamble to the start of the response window (TS 36.321 clause 5.1.4: "which starts at the subframe
+/// that contains the end of the preamble transmission plus three subframes").
+pub const WINDOW_START: u64 = 3;
+/// Subframes from a random access response to Msg3 (TS 36.213 clause 6.1.1: "the first subframe n + k1, k1 >= 6").
+pub const MSG3_DELAY: u64 = 6;
+
+/// What the procedure wants in a TTI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send this preamble now.
+    Preamble(u8),
+    /// preambleTransMax was exceeded: RRC is told of a random access problem, and the procedure ends.
+    Failed,
+}
+
+/// Where the procedure stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    /// The preamble goes out at this opportunity.
+    Waiting { at: Tti },
+    /// A response is awaited before `until`.
+    Responding { preamble: u8, sent: Tti, until: Tti },
+    /// Msg3 goes out.
+    Granted { msg3: Tti },
+    /// mac-ContentionResolutionTimer runs until here.
+    Resolving { until: Tti },
+}
+
+/// The random access procedure of a UE.
+///
+/// [`start`](Self::start) it; [`poll_at`](Self::poll_at) names the TTI in which [`on_tti`](Self::on_tti) must be called.
+#[derive(Clone, Debug)]
+pub struct RandomAccess {
+    /// Keyed by the UE.
+    draw: Draw,
+    /// Index of the next draw.
+    drawn: u64,
+    state: State,
+    /// PREAMBLE_TRANSMISSION_COUNTER.
+    counter: u32,
+    /// ra-PreambleIndex, if one was assigned to it alone (TS 36.321 clause 5.1.2).
+    dedicated: Option<u8>,
+    /// The backoff parameter [TTI].
+    backoff: u64,
+}
+
+impl RandomAccess {
+    /// Idle, with the draws of its UE.
+    pub const fn new(draw: Draw) -> RandomAccess {
+        RandomAccess { draw, drawn: 0, state: State::Idle, counter: 0, dedicated: None, backoff: 0 }
+    }
+
+    /// Starts it, to send from `tti` on; `dedicated`: a preamble that no other UE uses. Nothing while it is running.
+    // 5.1.1: "set the PREAMBLE_TRANSMISSION_COUNTER to 1; set the backoff parameter value to 0 ms".
+    pub fn start(&mut self, config: &RandomAccessConfig, tti: Tti, dedicated: Option<u8>) {
+        if self.is_running() {
+            return;
+        }
+        (self.counter, self.backoff, self.dedicated) = (1, 0, dedicated);
+        self.state = State::Waiting { at: config.prach().at_or_after(tti) };
+    }
+
+    /// True from the start to success, failure or [`stop`](Self::stop).
+    pub fn is_running(&self) -> bool {
+        self.state != State::Idle
+    }
+
+    /// Preambles sent in this or the last procedure, the one that waits included.
+    pub const fn attempts(&self) -> u32 {
+        self.counter
+    }
+
+    /// Ends it: MAC is reset, or the contention was won.
+    pub const fn stop(&mut self) {
+        self.state = State::Idle;
+    }
+
+    /// When it has something to do without input; None: it waits for its owner, or does nothing.
+    pub const fn poll_at(&self) -> Option<Tti> {
+        match self.state {
+            State::Idle | State::Granted { .. } => None,
+            State::Waiting { at } => Some(at),
+            State::Responding { until, .. } | State::Resolving { until } => Some(until),
+        }
+    }
+
+    /// A TTI: a preamble goes out, or a window or timer has ended in vain.
+    pub fn on_tti(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
+        if self.poll_at().is_none_or(|at| at > tti) {
+            return None;
+        }
+        match self.state {
+            State::Waiting { .. } => {
+                let preamble =
+                    self.dedicated.unwrap_or_else(|| self.draw_below(config.preambles.into()) as u8);
+                let until = tti.plus(WINDOW_START + config.response_window.as_millis());
+                self.state = State::Responding { preamble, sent: tti, until };
+                Some(Action::Preamble(preamble))
+            }
+            State::Responding { .. } | State::Resolving { .. } => self.again(config, tti),
+            State::Idle | State::Granted { .. } => None,
+        }
+    }
+
+    /// A response to the preambles of TTI `to` is heard; it may carry a backoff indicator.
+    // 5.1.4: "if the Random Access Response contains a Backoff Indicator subheader: set the backoff parameter value as
+    // indicated by the BI field".
+    pub fn on_backoff(&mut self, to: Tti, backoff: u64) {
+        if matches!(self.state, State::Responding { sent, .. } if sent == to) {
+            self.backoff = backoff;
+        }
+    }
+
+    /// The response to `preamble` of TTI `to` is heard, with a grant for `msg3`. True if it is for this UE.
+    pub fn on_response(&mut self, to: Tti, preamble: u8, msg3: Tti) -> bool {
+        let mine =
+            matches!(self.state, State::Responding { preamble: p, sent, .. } if (p, sent) == (preamble, to));
+        if mine {
+            self.state = State::Granted { msg3 };
+        }
+        mine
+    }
+
+    /// True if Msg3 goes out in this TTI.
+    pub fn sends_msg3(&self, tti: Tti) -> bool {
+        self.state == State::Granted { msg3: tti }
+    }
+
+    /// Msg3 went out. Without contention, or if nobody resolves it, that was success.
+    // 5.1.4: "if ra-PreambleIndex was explicitly signalled and it was not 000000: consider the Random Access procedure
+    // successfully completed"; 5.1.5: "Once Msg3 is transmitted, the MAC entity shall start
+    // mac-ContentionResolutionTimer".
+    pub fn on_msg3(&mut self, config: &RandomAccessConfig, tti: Tti) {
+        self.state = if self.dedicated.is_some() || !config.contention_resolution {
+            State::Idle
+        } else {
+            State::Resolving { until: tti.plus(config.contention_timer.as_millis()) }
+        };
+    }
+
+    /// True while the contention is not resolved.
+    pub const fn is_resolving(&self) -> bool {
+        matches!(self.state, State::Resolving { .. })
+    }
+
+    /// The power at which the preamble should arrive (TS 36.321 clause 5.1.3, DELTA_PREAMBLE 0 dB of formats 0 and 1).
+    // PREAMBLE_RECEIVED_TARGET_POWER = preambleInitialReceivedTargetPower + DELTA_PREAMBLE +
+    // (PREAMBLE_TRANSMISSION_COUNTER - 1) * powerRampingStep.
+    pub fn target_power(&self, config: &RandomAccessConfig) -> Dbm {
+        Dbm(config.target_power.0 + f64::from(self.counter.saturating_sub(1)) * config.ramping_step.0)
+    }
+
+    // 5.1.4 and 5.1.5: "increment PREAMBLE_TRANSMISSION_COUNTER by 1; if PREAMBLE_TRANSMISSION_COUNTER =
+    // preambleTransMax + 1: indicate a Random Access problem to upper layers [...] based on the backoff parameter, select
+    // a random backoff time according to a uniform distribution between 0 and the Backoff Parameter Value; delay the
+    // subsequent Random Access transmission by the backoff time".
+    fn again(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
+        self.counter += 1;
+        if self.counter > config.preamble_trans_max {
+            self.state = State::Idle;
+            return Some(Action::Failed);
+        }
+        // `tti` is the first one after the window; the last of the window is one before.
+        let ready = tti.plus(config.retry_delay - 1);
+        let backoff = match (self.dedicated, self.backoff) {
+            (None, 1..) => self.draw_below(self.backoff + 1),
+            _ => 0,
+        };
+        self.state = State::Waiting { at: config.prach().at_or_after(ready.plus(backoff)) };
+        None
+    }
+
+    fn draw_below(&mut self, n: u64) -> u64 {
+        self.drawn += 1;
+        self.draw.stream(self.drawn).below(n)
+    }
+}

@@ -1,0 +1,64 @@
+//! The eNB's side of random access: which preambles it hears, and when it answers.
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Tti, UeId};
+use smallvec::SmallVec;
+
+use super::{Collision, RandomAccessConfig, WINDOW_START};
+
+/// A random access response: the preamble it answers, and who takes it for an answer to itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The TTI of the preamble (it makes the RA-RNTI).
+    pub to: Tti,
+    /// RAPID.
+    pub preamble: u8,
+    /// Those that sent it.
+    pub ues: SmallVec<[UeId; 2]>,
+}
+
+/// Preambles that were heard and are not answered yet, in the order of their TTIs.
+#[derive(Clone, Debug, Default)]
+pub struct Responder {
+    heard: VecDeque<Response>,
+    /// Preambles of the opportunity that is going on.
+    now: Vec<(u8, UeId)>,
+}
+
+impl Responder {
+    /// A UE sends a preamble in the current TTI.
+    pub fn preamble(&mut self, ue: UeId, preamble: u8) {
+        self.now.push((preamble, ue));
+    }
+
+    /// The TTI is over: what was heard waits for its answer.
+    pub fn close(&mut self, config: &RandomAccessConfig, tti: Tti) {
+        self.now.sort_unstable();
+        for same in self.now.chunk_by(|a, b| a.0 == b.0) {
+            if same.len() > 1 && config.collision == Collision::Preamble {
+                continue;
+            }
+            let ues = same.iter().map(|(_, ue)| *ue).collect();
+            self.heard.push_back(Response { to: tti, preamble: same[0].0, ues });
+        }
+        self.now.clear();
+    }
+
+    /// The next TTI, from `from` on, in which there is something to answer.
+    pub fn poll_at(&self, from: Tti) -> Option<Tti> {
+        self.heard.front().map(|r| r.to.plus(WINDOW_START).max(from))
+    }
+
+    /// The next answer of `tti`; those whose window is over are given up.
+    pub fn respond(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Response> {
+        let window = config.response_window.as_millis();
+        while self.heard.front().is_some_and(|r| r.to.plus(WINDOW_START + window) <= tti) {
+            self.heard.pop_front();
+        }
+        if self.heard.front()?.to.plus(WINDOW_START) > tti {
+            return None;
+        }
+        self.heard.pop_front()
+    }
+}

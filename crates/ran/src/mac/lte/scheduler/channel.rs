@@ -1,0 +1,65 @@
+//! Policies that look at the channel: proportional fair, maximum rate, throughput to average.
+
+use lasthop_units::Tti;
+
+use super::{Candidate, Domain, Policy, each_by};
+
+/// Group by group, by the rate there.
+const BY_RATE: Domain = Domain::Frequency { channel_aware: true, counts_given: false };
+
+/// Proportional fair: the rate on the group over the average of what was served,
+/// argmax_j R_j(k) / T_j with T_j <- (1 - 1/a) T_j + R_j/a (A. Jalali, R. Padovani, R. Pankaj, VTC Spring 2000; S. Sesia,
+/// I. Toufik, M. Baker, "LTE: the UMTS Long Term Evolution", Wiley 2009, clause 12.4). The window a is the cell's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProportionalFair;
+
+impl Policy for ProportionalFair {
+    fn domain(&self) -> Domain {
+        BY_RATE
+    }
+    fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        each_by(candidates, weights, |c| 1.0 / c.average);
+    }
+}
+
+/// Maximum rate in the time domain (maximum C/I): the whole band to the best wideband channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeMaxRate;
+
+impl Policy for TimeMaxRate {
+    fn domain(&self) -> Domain {
+        Domain::Time
+    }
+    fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        each_by(candidates, weights, |c| c.wideband_rate);
+    }
+}
+
+/// Maximum rate in the frequency domain: each group to the best channel on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrequencyMaxRate;
+
+impl Policy for FrequencyMaxRate {
+    fn domain(&self) -> Domain {
+        BY_RATE
+    }
+    fn weigh(&mut self, _tti: Tti, _candidates: &[Candidate], weights: &mut [f64]) {
+        weights.fill(1.0);
+    }
+}
+
+/// Throughput to average: the rate on the group over the rate on the whole band now, so that each gets the blocks on
+/// which it is best by its own measure (G. Monghal and others, "QoS oriented time and frequency domain packet
+/// schedulers for the UTRAN long term evolution", VTC Spring 2008, as surveyed by F. Capozzi and others, IEEE
+/// Communications Surveys and Tutorials 15(2), 2013).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThroughputToAverage;
+
+impl Policy for ThroughputToAverage {
+    fn domain(&self) -> Domain {
+        BY_RATE
+    }
+    fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        each_by(candidates, weights, |c| 1.0 / c.wideband_rate);
+    }
+}

@@ -1,0 +1,32 @@
+//! Blind equal throughput: who got least comes first, whatever the channel (F. Capozzi and others, IEEE
+//! Communications Surveys and Tutorials 15(2), 2013, clause IV-A).
+
+use lasthop_units::Tti;
+
+use super::{Candidate, Domain, Policy, each_by};
+
+/// In the time domain: the whole band to the lowest average.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TimeEqualThroughput;
+
+impl Policy for TimeEqualThroughput {
+    fn domain(&self) -> Domain {
+        Domain::Time
+    }
+    fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        each_by(candidates, weights, |c| 1.0 / c.average);
+    }
+}
+
+/// In the frequency domain: each group to the lowest average, this TTI's groups included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrequencyEqualThroughput;
+
+impl Policy for FrequencyEqualThroughput {
+    fn domain(&self) -> Domain {
+        Domain::Frequency { channel_aware: false, counts_given: true }
+    }
+    fn weigh(&mut self, _tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        each_by(candidates, weights, |c| 1.0 / c.average);
+    }
+}

@@ -1,0 +1,11 @@
+//! The eNB's side of the uplink: what it believes of a UE's buffers and channel, and how it cuts the band.
+
+mod adaptation;
+mod blocks;
+mod config;
+mod view;
+
+pub use adaptation::{UplinkAdaptation, UplinkQuality};
+pub use blocks::{fewest_blocks, largest_allocation};
+pub use config::{RequestConfig, Shares, UplinkConfig};
+pub use view::BufferView;

@@ -1,0 +1,159 @@
+//! Link adaptation of the uplink: from the SINR that the eNB measures to an MCS.
+
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{
+    Amc, AmcMode, Cqi, CqiTable, ErrorModel, Mcs, McsTable, Olla, OllaConfig, piro_efficiency, piro_gamma,
+};
+use lasthop_units::Tti;
+
+/// Which MCS a SINR allows, worked out once for a cell.
+#[derive(Clone, Debug)]
+pub struct UplinkAdaptation {
+    /// SINR [dB] from which on an MCS may be used, ascending, and the MCS.
+    needed: Vec<(f32, u8)>,
+}
+
+impl UplinkAdaptation {
+    /// By the same model as the downlink's CQI. `most` is the largest MCS: 28, or 20 for UEs without 64QAM (categories 1
+    /// to 4, TS 36.306 table 4.1-2).
+    pub fn new(mode: AmcMode, most: u8) -> UplinkAdaptation {
+        let needed = match mode {
+            // An uplink MCS for each CQI, as ns-3 has it.
+            AmcMode::Piro { ber } => {
+                let amc = Amc::new(mode, CqiTable::Qam64);
+                let entry = |cqi: Cqi| {
+                    let two_to = lasthop_engine::math::pow(2.0, piro_efficiency(cqi, CqiTable::Qam64));
+                    let mcs = amc.mcs(cqi)?.index();
+                    Some((db(piro_gamma(ber) * (two_to - 1.0)) as f32, mcs))
+                };
+                Cqi::usable().filter_map(entry).filter(|(_, mcs)| *mcs <= most).collect()
+            }
+            AmcMode::BlerTarget { target, prbs, .. } => {
+                let entry = |mcs: u8| {
+                    let block = ErrorModel::of_grant(Mcs::new(mcs), McsTable::Uplink, prbs)?;
+                    Some((snr_db_needed(&block, target) as f32, mcs))
+                };
+                let mut needed: Vec<(f32, u8)> = (0..=most.min(28)).filter_map(entry).collect();
+                // An MCS that needs more than a larger one is never chosen.
+                let mut least = f32::INFINITY;
+                for i in (0..needed.len()).rev() {
+                    if needed[i].0 >= least {
+                        needed.remove(i);
+                    } else {
+                        least = needed[i].0;
+                    }
+                }
+                needed
+            }
+        };
+        UplinkAdaptation { needed }
+    }
+
+    /// The largest MCS that `sinr_db` allows; None below the lowest.
+    #[inline]
+    pub fn mcs(&self, sinr_db: f32) -> Option<u8> {
+        // A SINR that is exactly an MCS's need allows it in spite of rounding.
+        let allowed = self.needed.partition_point(|(needed, _)| *needed <= sinr_db + 1e-4);
+        allowed.checked_sub(1).map(|i| self.needed[i].1)
+    }
+
+    /// The lowest MCS that there is.
+    pub fn lowest(&self) -> u8 {
+        self.needed.first().map_or(0, |(_, mcs)| *mcs)
+    }
+}
+
+/// The SINR [dB] of an unfaded channel at which `block` fails with probability `target`.
+fn snr_db_needed(block: &ErrorModel, target: f64) -> f64 {
+    let (mut low, mut high) = (-36.0, 42.0);
+    for _ in 0..40 {
+        let mid = (low + high) / 2.0;
+        if block.error_at(mid) > target { low = mid } else { high = mid }
+    }
+    high
+}
+
+/// What the eNB knows of the uplink channel of a UE.
+#[derive(Clone, Debug)]
+pub struct UplinkQuality {
+    /// The SINR of the last measurement [dB]; None: nothing is known.
+    sinr_db: Option<f32>,
+    measured: Tti,
+    olla: Option<Olla>,
+}
+
+impl UplinkQuality {
+    /// Nothing is known yet. With `olla` the outer loop corrects what is measured.
+    pub fn new(olla: Option<OllaConfig>) -> UplinkQuality {
+        UplinkQuality { sinr_db: None, measured: Tti(0), olla: olla.map(Olla::new) }
+    }
+    /// A measurement of `tti`: a sounding reference signal, or a transport block.
+    pub fn learn(&mut self, tti: Tti, sinr_db: f32) {
+        (self.sinr_db, self.measured) = (Some(sinr_db), tti);
+    }
+    /// True if the last measurement is `period` TTIs old or there is none.
+    pub fn is_stale(&self, tti: Tti, period: u64) -> bool {
+        self.sinr_db.is_none() || self.measured.0 + period <= tti.0
+    }
+    /// A first transmission was decoded, or not.
+    pub fn first_transmission(&mut self, decoded: bool) {
+        if let Some(olla) = &mut self.olla {
+            olla.first_transmission(decoded);
+        }
+    }
+    /// The SINR to choose an MCS by [dB].
+    #[inline]
+    pub fn level(&self) -> Option<f32> {
+        let offset = self.olla.as_ref().map_or(0.0, |o| o.offset().0 as f32);
+        self.sinr_db.map(|s| s + offset)
+    }
+    /// The channel is forgotten: another cell.
+    pub fn reset(&mut self, olla: Option<OllaConfig>) {
+        *self = UplinkQuality::new(olla);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_radio::lte::CqiRounding;
+
+    /// ns-3's scheduler tests, uplink: SRS over 25 PRB at 23 dBm, noise figure 5 dB: 13.684, 11.746, 7.309 and 1.288 dB at
+    /// 4800, 6000, 10000 and 20000 m give MCS 14, 12, 8 and 2 by Piro's formula.
+    #[test]
+    fn piros_mcs_are_those_of_the_scheduler_tests() {
+        let adaptation = UplinkAdaptation::new(AmcMode::Piro { ber: 5e-5 }, 28);
+        for (sinr_db, mcs) in [(13.684, 14), (11.746, 12), (7.309, 8), (1.288, 2), (30.0, 28)] {
+            assert_eq!(adaptation.mcs(sinr_db), Some(mcs), "{sinr_db} dB");
+        }
+        assert_eq!(adaptation.mcs(-10.0), None);
+    }
+
+    /// What is chosen fails with at most the target, and the next larger MCS would not meet it.
+    #[test]
+    fn the_chosen_mcs_meets_the_target() {
+        let mode = AmcMode::BlerTarget { target: 0.1, prbs: 10, rounding: CqiRounding::AtMost };
+        let adaptation = UplinkAdaptation::new(mode, 28);
+        assert!(adaptation.needed.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+        let error = |mcs: u8, snr: f32| {
+            ErrorModel::of_grant(Mcs::new(mcs), McsTable::Uplink, 10).unwrap().error_at(f64::from(snr))
+        };
+        for tenth in -60..250 {
+            let snr = tenth as f32 / 10.0;
+            let Some(mcs) = adaptation.mcs(snr) else { continue };
+            assert!(error(mcs, snr) <= 0.1001, "MCS {mcs} at {snr} dB");
+            assert!(mcs == 28 || (mcs + 1..=28).all(|larger| error(larger, snr) > 0.0999), "{snr} dB");
+        }
+        assert_eq!(UplinkAdaptation::new(mode, 20).mcs(40.0), Some(20));
+    }
+
+    #[test]
+    fn the_outer_loop_moves_the_level() {
+        let mut quality = UplinkQuality::new(Some(OllaConfig::default()));
+        assert_eq!(quality.level(), None);
+        quality.learn(Tti(4), 10.0);
+        quality.first_transmission(false);
+        assert_eq!(quality.level(), Some(9.5));
+        assert!(!quality.is_stale(Tti(23), 20) && quality.is_stale(Tti(24), 20));
+    }
+}

@@ -1,0 +1,122 @@
+//! How loud UEs are, and what the eNB measures of them.
+
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
+use lasthop_units::{CellId, Db, Dbm, Tti, UeId};
+
+use super::super::RadioNetwork;
+use super::state::{Granted, UeUplink};
+use crate::mac::lte::phr;
+
+impl UeUplink {
+    /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond the UE's headroom its power
+    /// is spread ever thinner. Before the first headroom report nothing is known of that.
+    #[inline]
+    pub fn level_on(&self, level: f32, blocks: u32) -> f32 {
+        let Some(headroom) = self.headroom else { return level };
+        // 110 blocks are 20.4 dB.
+        if headroom.0 > 20.5 {
+            return level;
+        }
+        level - (db(f64::from(blocks.max(1))) - headroom.0).max(0.0) as f32
+    }
+}
+
+impl RadioNetwork {
+    /// What `ue` sends with on `blocks` resource blocks in `tti` (TS 36.213 clause 5.1.1.1).
+    pub fn pusch_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
+        let loss = self.path_loss(tti, ue);
+        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let u = &self.ues[ue].uplink;
+        u.power.pusch(config, blocks, loss, u.largest_power)
+    }
+
+    /// What `ue` would send sounding signals on `blocks` resource blocks with (TS 36.213 clause 5.1.3.1).
+    pub fn srs_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
+        let loss = self.path_loss(tti, ue);
+        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let u = &self.ues[ue].uplink;
+        u.power.srs(config, blocks, loss, u.largest_power)
+    }
+
+    /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks` resource blocks.
+    pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
+        let loss = self.path_loss(tti, ue);
+        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let u = &mut self.ues[ue].uplink;
+        let before = u.power.unlimited(config, blocks, loss);
+        u.power.command(config, command, before, u.largest_power);
+    }
+
+    /// The downlink's path loss, as the UE knows it from reference signals.
+    pub(in crate::network) fn path_loss(&mut self, tti: Tti, ue: UeId) -> Db {
+        let gain = self.air.gains(tti, self.ues[ue].serving, ue).downlink;
+        let u = &mut self.ues[ue].uplink;
+        if u.gain != gain {
+            (u.gain, u.loss) = (gain, Db(-db(f64::from(gain.max(1e-30)))));
+        }
+        u.loss
+    }
+
+    /// The level of a power headroom report that goes with a block on `blocks` resource blocks.
+    pub(in crate::network) fn headroom_level(&self, ue: UeId, blocks: u32, loss: Db) -> u8 {
+        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let u = &self.ues[ue].uplink;
+        phr::level(u.power.headroom(config, blocks, loss, u.largest_power))
+    }
+
+    /// What the eNB takes from a headroom report: the headroom on one block.
+    pub(in crate::network) fn learn_headroom(&mut self, ue: UeId, level: u8, blocks: u32) {
+        let config = &self.cells[self.ues[ue].serving].uplink.config;
+        if config.power_aware && config.power_control.enabled {
+            let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
+            self.ues[ue].uplink.headroom = Some(Db(on_one));
+        }
+    }
+
+    /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last TTI that has happened; empty
+    /// if it did not send.
+    pub fn uplink_sinr(&mut self, tti: Tti, ue: UeId) -> &[f32] {
+        let cell = self.ues[ue].serving;
+        let rbs = self.cells[cell].uplink.plan.granted(tti).iter().find(|g| g.ue == ue).map(|g| g.rbs);
+        match rbs {
+            Some(rbs) => self.air.uplink(tti, cell, ue, rbs),
+            None => &[],
+        }
+    }
+
+    /// A UE puts its block on the air.
+    pub(in crate::network) fn ue_transmits(&mut self, tti: Tti, granted: &Granted) {
+        let power = self.pusch_power(tti, granted.ue, granted.rbs.len());
+        self.air.ue_transmits(tti, granted.ue, granted.rbs, power);
+    }
+
+    /// The eNB measures the channel of `ue` if what it knows is old.
+    #[inline]
+    pub(in crate::network) fn sound(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+        let period = self.cells[cell].uplink.srs_period;
+        if self.ues[ue].uplink.quality.is_stale(tti, period) {
+            self.measure_uplink(tti, cell, ue);
+        }
+    }
+
+    fn measure_uplink(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+        let band = self.cells[cell].uplink.band;
+        let power = self.srs_power(tti, ue, band.len());
+        let one = self.pusch_power(tti, ue, 1);
+        let config = &self.cells[cell].uplink.config;
+        let (aware, controlled) = (config.power_aware, config.power_control.enabled);
+        let sinr = self.air.sounding(tti, cell, ue, band, power);
+        let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
+        if aware {
+            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would be.
+            level += (one.0 - (power.0 - db(f64::from(band.len())))) as f32;
+        }
+        let u = &mut self.ues[ue].uplink;
+        u.quality.learn(tti, level);
+        if aware && !controlled {
+            // Always at the largest power: no block more without less for each.
+            u.headroom = Some(Db(0.0));
+        }
+    }
+}

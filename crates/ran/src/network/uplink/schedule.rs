@@ -1,0 +1,174 @@
+//! Grants: who sends on which resource blocks in a coming TTI.
+
+use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
+
+use super::super::{Due, RadioNetwork};
+use super::state::{Content, Granted};
+use crate::mac::lte::harq::PROCESSES;
+use crate::mac::lte::scheduler::{Candidate, Domain, Policy};
+use crate::mac::lte::uplink::{Shares, fewest_blocks, largest_allocation};
+use crate::phy::lte::RbSet;
+use crate::sdu::Direction;
+use lasthop_radio::lte::{Mcs, McsTable};
+
+/// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
+const OVERHEAD: u64 = 8;
+
+/// What a UE with a full buffer has waiting [B]: more than any transport block.
+const ENDLESS: u64 = 1 << 40;
+
+impl RadioNetwork {
+    /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of `cell`.
+    pub(in crate::network) fn schedule_uplink(&mut self, now: Instant, tti: Tti, cell: CellId) {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let mut active = std::mem::take(&mut self.cells[cell].active[Direction::Uplink.index()]);
+        active.retain(|ue| {
+            let u = &mut self.ues[*ue];
+            let full = u.full_buffer[Direction::Uplink.index()];
+            let wants = full || u.uplink.view.is_requested() || u.uplink.view.waiting() > 0;
+            u.active[Direction::Uplink.index()] = wants;
+            wants
+        });
+        if !active.is_empty() {
+            self.gather_uplink(tti, target, cell, &active);
+            self.grant_uplink(now, tti, target, cell);
+        }
+        let list = &mut self.cells[cell].active[Direction::Uplink.index()];
+        debug_assert!(list.is_empty(), "nobody wakes during scheduling");
+        *list = active;
+    }
+
+    /// The UEs that could send in `target`, and their order.
+    fn gather_uplink(&mut self, tti: Tti, target: Tti, cell: CellId, active: &[UeId]) {
+        let process = (target.0 % PROCESSES as u64) as usize;
+        self.cells[cell].uplink.candidates.clear();
+        for ue in active {
+            self.sound(tti, cell, *ue);
+            let c = &mut self.cells[cell].uplink;
+            let full = self.ues[*ue].full_buffer[Direction::Uplink.index()];
+            let u = &mut self.ues[*ue].uplink;
+            let busy = u.harq.get(process).state != crate::mac::lte::harq::State::Idle
+                || u.view.granted_until() == Some(target);
+            if busy {
+                continue;
+            }
+            let mcs = c.adaptation.mcs(u.quality.level().unwrap_or(f32::NEG_INFINITY));
+            let blocks = c.band.len();
+            let rate = mcs.map_or(0, |m| tbs_bytes(m, largest_allocation(blocks)) * 8);
+            c.candidates.push(Candidate {
+                ue: *ue,
+                backlog: if full { ENDLESS } else { u.view.waiting() },
+                head_delay: Duration::ZERO,
+                wideband_rate: f64::from(rate.max(1)),
+                average: u.average.at(tti, c.config.window),
+                qci: 9,
+                guaranteed: 0.0,
+                served: u.served,
+            });
+        }
+        let c = &mut self.cells[cell].uplink;
+        c.weights.clear();
+        c.weights.resize(c.candidates.len(), 0.0);
+        c.scheduler.weigh(tti, &c.candidates, &mut c.weights);
+        c.order.clear();
+        c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
+        let weights = &c.weights;
+        // Equal weights in the order of the UEs: the index breaks ties.
+        c.order.sort_unstable_by(|a, b| weights[*b].total_cmp(&weights[*a]).then(a.cmp(b)));
+    }
+
+    /// Hands the free blocks of `target` out in the order of the weights.
+    fn grant_uplink(&mut self, now: Instant, tti: Tti, target: Tti, cell: CellId) {
+        let c = &mut self.cells[cell].uplink;
+        let mut free = c.band.without(c.plan.slot(target).used);
+        let (min, fixed) = (c.config.min_blocks, c.config.shares == Shares::Fixed);
+        let alone = c.scheduler.domain() == Domain::Time;
+        let fixed_share = largest_allocation((free.len() / (c.order.len() as u32).max(1)).max(min));
+        for rank in 0..self.cells[cell].uplink.order.len() {
+            let c = &self.cells[cell].uplink;
+            let left = (c.order.len() - rank) as u32;
+            let share = match (alone, fixed) {
+                (true, _) => free.len(),
+                (false, true) => fixed_share,
+                (false, false) => (free.len() / left).max(min),
+            };
+            let ue = c.candidates[c.order[rank]].ue;
+            let Some(granted) = self.size_of_grant(cell, ue, share, free) else {
+                if free.is_empty() {
+                    break;
+                }
+                continue;
+            };
+            free = free.without(granted.rbs);
+            self.grant(now, tti, target, cell, granted);
+        }
+    }
+
+    /// What `ue` gets out of at most `share` blocks of `free`.
+    fn size_of_grant(&self, cell: CellId, ue: UeId, share: u32, free: RbSet) -> Option<Granted> {
+        let c = &self.cells[cell].uplink;
+        let u = &self.ues[ue].uplink;
+        let full = self.ues[ue].full_buffer[Direction::Uplink.index()];
+        let waiting = if full { ENDLESS } else { u.view.waiting() };
+        let level = u.quality.level()?;
+        let most = share.min(free.longest_run().len());
+        if waiting == 0 {
+            // A request: a report fits into anything.
+            let blocks = largest_allocation(c.config.request_blocks.min(free.longest_run().len()));
+            let mcs = c.adaptation.mcs(u.level_on(level, blocks)).unwrap_or(c.adaptation.lowest());
+            let content = if c.config.stealing { Content::New } else { Content::ReportOnly };
+            let bytes = tbs_bytes(mcs, blocks);
+            return Some(Granted { ue, rbs: free.run(blocks.max(1))?, mcs, bytes, content });
+        }
+        let mcs = c.adaptation.mcs(u.level_on(level, most))?;
+        let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink)?;
+        let (blocks, bytes) = fewest_blocks(i_tbs, waiting + OVERHEAD, most)?;
+        let min = c.config.min_blocks.min(largest_allocation(most));
+        let (blocks, bytes) = if blocks < min { (min, tbs_bytes(mcs, min)) } else { (blocks, bytes) };
+        Some(Granted { ue, rbs: free.run(blocks)?, mcs, bytes, content: Content::New })
+    }
+
+    /// The grant goes out: the UE hears it now and sends in `target`.
+    pub(in crate::network) fn grant(
+        &mut self,
+        _now: Instant,
+        tti: Tti,
+        target: Tti,
+        cell: CellId,
+        granted: Granted,
+    ) {
+        let c = &mut self.cells[cell].uplink;
+        let slot = c.plan.slot(target);
+        // The oracle of every TTI: no block twice, one run, a length that the transform has.
+        debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
+        debug_assert_eq!(granted.rbs.longest_run(), granted.rbs, "{target:?}: not one run");
+        debug_assert_eq!(
+            largest_allocation(granted.rbs.len()),
+            granted.rbs.len(),
+            "{target:?}: no transform size"
+        );
+        debug_assert!(granted.rbs.without(c.band).is_empty(), "{target:?}: outside of PUSCH");
+        slot.used |= granted.rbs;
+        slot.granted.push(granted);
+        let u = &mut self.ues[granted.ue].uplink;
+        let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
+        u.view.on_grant(target, data);
+        u.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
+        u.served = Some(tti);
+        // The UE's side.
+        u.bsr.on_grant(tti);
+        u.granted_until = u.granted_until.max(Some(target));
+        if u.access.is_resolving() {
+            // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and contains an UL grant for a new
+            // transmission; consider this Contention Resolution successful".
+            u.access.stop();
+        }
+        self.calendar.note(target, Due::Transmit);
+    }
+}
+
+/// Size of the transport block of `mcs` on `blocks` [B].
+pub(in crate::network) fn tbs_bytes(mcs: u8, blocks: u32) -> u32 {
+    let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink);
+    i_tbs.and_then(|i| lasthop_radio::lte::tbs_bits(blocks as usize, i)).map_or(0, |bits| bits / 8)
+}

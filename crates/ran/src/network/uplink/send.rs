@@ -1,0 +1,238 @@
+//! The UE's side of a TTI of PUSCH: filling transport blocks.
+
+use lasthop_units::{CellId, Instant, Tti, UeId};
+
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::HARQ_PERIOD;
+use super::state::{Block, Content, Granted};
+use crate::mac::lte::harq::State;
+use crate::mac::lte::pdu::{self, SHORT_SUBHEADER};
+use crate::phy::lte::TTI;
+use crate::sdu::End;
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
+
+/// C-RNTI control element with its subheader [B].
+const C_RNTI: u32 = 3;
+/// Power headroom report with its subheader [B].
+const HEADROOM: u32 = 2;
+
+impl RadioNetwork {
+    /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the air.
+    pub(in crate::network) fn send_uplink(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        out: &mut NetworkOutput,
+    ) {
+        if !self.cells[cell].uplink.plan.is_busy(tti) {
+            return;
+        }
+        let granted = std::mem::take(&mut self.cells[cell].uplink.plan.slot(tti).granted);
+        for g in &granted {
+            match g.content {
+                Content::Again => self.repeat_block(tti, g),
+                Content::New | Content::ReportOnly | Content::Msg3 => self.send_block(now, tti, cell, g, out),
+            }
+            self.ue_transmits(tti, g);
+        }
+        self.cells[cell].uplink.plan.slot(tti).granted = granted;
+    }
+
+    fn repeat_block(&mut self, tti: Tti, g: &Granted) {
+        let p = self.ues[g.ue].uplink.harq.get_mut(process_of(tti));
+        if p.state != State::Failed {
+            // Its MAC was reset meanwhile.
+            return;
+        }
+        p.transmissions += 1;
+        p.sent = tti;
+        self.ues[g.ue].uplink.stats.retransmissions += 1;
+    }
+
+    /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses 5.4.3.1, 6.1.2).
+    fn send_block(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
+        let access = g.content == Content::Msg3;
+        if access && !self.ues[g.ue].uplink.access.sends_msg3(tti) {
+            return;
+        }
+        let mut block = Block::new();
+        block.content = g.content;
+        block.first = tti;
+        self.fill_block(now, tti, g, &mut block, out);
+        let process = process_of(tti);
+        let u = &mut self.ues[g.ue].uplink;
+        let p = u.harq.get_mut(process);
+        debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
+        (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        p.luck = u.errors.uniform(tti.0);
+        p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
+        u.blocks[process] = block;
+        u.stats.blocks += 1;
+        u.stats.bytes += u64::from(g.bytes);
+        u.stats.mcs_sum += u64::from(g.mcs);
+        if access {
+            let config = &self.cells[cell].uplink.config.random_access;
+            self.ues[g.ue].uplink.access.on_msg3(config, tti);
+        }
+        self.arm_uplink(g.ue);
+    }
+
+    fn fill_block(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        g: &Granted,
+        block: &mut Block,
+        out: &mut NetworkOutput,
+    ) {
+        let ue = g.ue;
+        let path_loss = self.path_loss(tti, ue);
+        let has = self.ues[ue].uplink.had.contains(&true);
+        let mut controls = 0;
+        if g.content == Content::Msg3 {
+            if !self.ues[ue].rrc.is_connected() {
+                // An RRCConnectionRequest: 48 bits and a subheader are all there is room for.
+                return;
+            }
+            block.c_rnti = true;
+            controls += C_RNTI;
+        }
+        let u = &mut self.ues[ue].uplink;
+        u.bsr.on_tti(tti, has);
+        if block.c_rnti {
+            // The report of an Msg3 that was lost is as good as never sent.
+            u.bsr.on_data();
+        }
+        let (drbs, bearers) = (&self.ues[ue].drbs, &self.bearers);
+        let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
+        let before = self.ues[ue].uplink.mux.buffers(waiting);
+        let need = self.ues[ue].uplink.mux.need(waiting);
+        let u = &mut self.ues[ue].uplink;
+        let reserved = u.bsr.reserve(g.bytes.saturating_sub(controls), need, &before);
+        controls += reserved;
+        // Not in the place of the last report or the first data: it can wait for a larger block.
+        if controls + HEADROOM + 8 <= g.bytes && u.phr.is_due(tti, path_loss) {
+            controls += HEADROOM;
+            u.phr.sent(tti, path_loss);
+            block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
+        }
+        self.block_sdus.clear();
+        // Msg3 may be lost to another UE's: data does not risk that.
+        if g.content == Content::New {
+            self.fill_data(now, tti, ue, g.bytes.saturating_sub(controls), out);
+        }
+        let mut padding = pdu::padding(g.bytes, controls, &self.block_sdus);
+        debug_assert!(padding.is_some(), "{tti:?}: {ue:?} filled more than its {} B", g.bytes);
+        let (drbs, bearers) = (&self.ues[ue].drbs, &self.bearers);
+        let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
+        let after = self.ues[ue].uplink.mux.buffers(waiting);
+        let u = &mut self.ues[ue].uplink;
+        block.report = match reserved {
+            0 => padding.and_then(|p| u.bsr.pad(tti, p, &after)),
+            _ => u.bsr.compose(tti, reserved, &before, &after),
+        };
+        if let (0, Some(report)) = (reserved, block.report) {
+            padding = padding.map(|p| p - report.size() - SHORT_SUBHEADER);
+        }
+        if block.report.is_some() {
+            u.sr.cancel();
+        }
+        block.full = block.report.is_none();
+        let cell = self.ues[ue].serving;
+        self.cells[cell].uplink.counters.padding_bytes += u64::from(padding.unwrap_or(0));
+    }
+
+    /// RLC PDUs of the UE's bearers into `room` bytes.
+    fn fill_data(&mut self, now: Instant, tti: Tti, ue: UeId, room: u32, out: &mut NetworkOutput) {
+        let process = process_of(tti);
+        let mut mux = std::mem::take(&mut self.ues[ue].uplink.mux);
+        let mut parts = std::mem::take(&mut self.ues[ue].uplink.harq.get_mut(process).parts);
+        debug_assert!(parts.is_empty());
+        let RadioNetwork { ues, bearers, pdus, scratch, block_sdus, .. } = self;
+        let drbs = &ues[ue].drbs;
+        // Both closures look at the bearers, one after the other.
+        let bearers = std::cell::RefCell::new(bearers);
+        mux.fill(
+            tti,
+            room,
+            |i| bearers.borrow()[drbs[i]].layers.buffer_status(End::Ue).total(),
+            |i, grant| {
+                let layers = &mut bearers.borrow_mut()[drbs[i]].layers;
+                let used = layers.pull(now, End::Ue, grant, pdus, scratch);
+                let format = layers.format();
+                for pdu in pdus.drain(..) {
+                    block_sdus.push(pdu.size(format));
+                    parts.push((drbs[i], pdu));
+                }
+                used
+            },
+        );
+        self.ues[ue].uplink.mux = mux;
+        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
+        for i in 0..self.ues[ue].drbs.len() {
+            let bearer = self.ues[ue].drbs[i];
+            self.settle(now, bearer, out);
+        }
+    }
+
+    /// With all transmissions of this TTI known: what arrives at `cell`.
+    pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
+        if !self.cells[cell].uplink.plan.is_busy(tti) {
+            return;
+        }
+        let decode = self.cells[cell].config.timing.decode;
+        for i in 0..self.cells[cell].uplink.plan.slot(tti).granted.len() {
+            let g = self.cells[cell].uplink.plan.slot(tti).granted[i];
+            let process = process_of(tti);
+            let p = self.ues[g.ue].uplink.harq.get(process);
+            if p.sent != tti || p.transmissions == 0 {
+                // It did not send: its MAC was reset, or somebody else won.
+                continue;
+            }
+            let collided = g.content == Content::Msg3 && self.collides(tti, cell, i);
+            let decoded = !collided && self.judge_uplink(tti, cell, &g);
+            self.ues[g.ue].uplink.blocks[process].collided |= collided;
+            let p = self.ues[g.ue].uplink.harq.get_mut(process);
+            p.state = State::Awaiting { decoded };
+            let process = process as u8;
+            self.calendar.note(tti.plus(decode), Due::UplinkDecoded { ue: g.ue, process, sent: tti });
+        }
+    }
+
+    /// True if another UE sends its Msg3 on the same blocks: both had the same preamble. Their demodulation reference
+    /// signals are the same too, so neither is decoded.
+    fn collides(&self, tti: Tti, cell: CellId, i: usize) -> bool {
+        let all = self.cells[cell].uplink.plan.granted(tti);
+        let mine = all[i];
+        let sends = |ue: UeId| {
+            let p = self.ues[ue].uplink.harq.get(process_of(tti));
+            p.sent == tti && p.transmissions > 0
+        };
+        let other = |j: usize| j != i && !all[j].rbs.and(mine.rbs).is_empty() && sends(all[j].ue);
+        (0..all.len()).any(other)
+    }
+
+    /// One draw for a block, compared with its error probability after each of its transmissions.
+    fn judge_uplink(&mut self, tti: Tti, cell: CellId, g: &Granted) -> bool {
+        let errors = self.cells[cell].uplink.config.data_errors;
+        let u = &mut self.ues[g.ue].uplink;
+        let p = u.harq.get_mut(process_of(tti));
+        let Some(block) = p.block else { return false };
+        let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
+        p.soft.add(&block, mi);
+        u.stats.ttis += 1;
+        u.stats.resource_blocks += u64::from(g.rbs.len());
+        let decoded = !errors || p.luck >= block.combined_error(&p.soft);
+        u.stats.errors += u64::from(!decoded);
+        decoded
+    }
+}
+
+/// The process of a TTI.
+pub(super) const fn process_of(tti: Tti) -> usize {
+    (tti.0 % HARQ_PERIOD) as usize
+}
+
+const _: () = assert!(TTI.as_millis() == 1);

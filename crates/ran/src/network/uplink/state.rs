@@ -1,0 +1,261 @@
+//! What a cell and a UE keep for the uplink.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_radio::lte::PowerControl;
+use lasthop_units::{Db, Dbm, Id, Tti, UeId};
+
+use super::super::state::draws;
+use crate::mac::lte::bsr::{Report, Reporting};
+use crate::mac::lte::downlink::{Average, LinkStats};
+use crate::mac::lte::harq::{PROCESSES, Processes};
+use crate::mac::lte::multiplex::{LogicalChannelConfig, Multiplexer};
+use crate::mac::lte::phr::HeadroomReporting;
+use crate::mac::lte::random_access::{RandomAccess, Responder};
+use crate::mac::lte::scheduler::{Candidate, Scheduler};
+use crate::mac::lte::sr::{Opportunities, SchedulingRequest};
+use crate::mac::lte::uplink::{BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkQuality};
+use crate::phy::lte::RbSet;
+use crate::phy::lte::propagation::UeRadioConfig;
+
+/// What a UE sends in a TTI of PUSCH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A new transport block.
+    New,
+    /// A new transport block with a report and no data.
+    ReportOnly,
+    /// The same once more.
+    Again,
+    /// Msg3 of random access.
+    Msg3,
+}
+
+/// A transmission on PUSCH that was granted.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted {
+    pub ue: UeId,
+    pub rbs: RbSet,
+    pub mcs: u8,
+    /// Size of the transport block [B].
+    pub bytes: u32,
+    pub content: Content,
+}
+
+/// The uplink resource blocks of one TTI.
+#[derive(Clone, Debug, Default)]
+pub struct Slot {
+    tti: Tti,
+    /// Blocks that are given away.
+    pub used: RbSet,
+    pub granted: Vec<Granted>,
+}
+
+/// TTIs that are planned at once, and remembered.
+const SLOTS: u64 = 32;
+
+/// Which UE sends what in the coming TTIs.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    slots: Vec<Slot>,
+}
+
+impl Plan {
+    fn new() -> Plan {
+        Plan { slots: vec![Slot::default(); SLOTS as usize] }
+    }
+    /// The slot of `tti`, empty when nothing was granted for it yet.
+    #[inline]
+    pub fn slot(&mut self, tti: Tti) -> &mut Slot {
+        let slot = &mut self.slots[(tti.0 % SLOTS) as usize];
+        if slot.tti != tti {
+            slot.tti = tti;
+            slot.used = RbSet::EMPTY;
+            slot.granted.clear();
+        }
+        slot
+    }
+    /// Blocks given away in `tti`, without starting its slot.
+    pub fn used(&self, tti: Tti) -> RbSet {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        if slot.tti == tti { slot.used } else { RbSet::EMPTY }
+    }
+    /// Who sends in `tti`.
+    pub fn granted(&self, tti: Tti) -> &[Granted] {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        if slot.tti == tti { &slot.granted } else { &[] }
+    }
+    /// Grants of `ue` lapse; their blocks stay unused.
+    pub fn forget(&mut self, ue: UeId) {
+        for slot in &mut self.slots {
+            slot.granted.retain(|g| g.ue != ue);
+        }
+    }
+    /// True if somebody sends in `tti`.
+    pub fn is_busy(&self, tti: Tti) -> bool {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        slot.tti == tti && !slot.granted.is_empty()
+    }
+}
+
+/// The uplink of a cell.
+#[derive(Debug)]
+pub struct CellUplink {
+    pub config: UplinkConfig,
+    pub scheduler: Scheduler,
+    pub adaptation: UplinkAdaptation,
+    pub responder: Responder,
+    pub plan: Plan,
+    /// Blocks that PUCCH leaves.
+    pub band: RbSet,
+    /// [TTI].
+    pub srs_period: u64,
+    /// Memory of the scheduler.
+    pub candidates: Vec<Candidate>,
+    pub weights: Vec<f64>,
+    pub order: Vec<usize>,
+    pub counters: UplinkCounters,
+}
+
+/// What happened in the uplink of a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UplinkCounters {
+    /// Bytes of padding in new transport blocks.
+    pub padding_bytes: u64,
+    /// Scheduling requests sent.
+    pub requests: u64,
+    /// Preambles sent.
+    pub preambles: u64,
+}
+
+impl CellUplink {
+    pub fn new(config: &UplinkConfig, blocks: u32) -> CellUplink {
+        let low = config.pucch_blocks.div_ceil(2);
+        CellUplink {
+            scheduler: config.scheduler.build(),
+            adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
+            responder: Responder::default(),
+            plan: Plan::new(),
+            band: RbSet::range(low, blocks - config.pucch_blocks),
+            srs_period: config.srs_period.as_millis(),
+            candidates: Vec::new(),
+            weights: Vec::new(),
+            order: Vec::new(),
+            counters: UplinkCounters::default(),
+            config: config.clone(),
+        }
+    }
+}
+
+/// What a transport block carries beside RLC PDUs.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub content: Content,
+    /// TTI of the first transmission.
+    pub first: Tti,
+    pub report: Option<Report>,
+    pub headroom: Option<u8>,
+    /// C-RNTI: Msg3 of a UE that the cell knows.
+    pub c_rnti: bool,
+    /// Msg3 that another UE's has destroyed.
+    pub collided: bool,
+    /// The block is full and says nothing about what remains.
+    pub full: bool,
+}
+
+impl Block {
+    pub fn new() -> Block {
+        Block {
+            content: Content::New,
+            first: Tti(0),
+            report: None,
+            headroom: None,
+            c_rnti: false,
+            collided: false,
+            full: false,
+        }
+    }
+}
+
+/// The uplink of a UE.
+#[derive(Debug)]
+pub struct UeUplink {
+    // The UE's side.
+    pub harq: Processes,
+    pub sr: SchedulingRequest,
+    pub bsr: Reporting,
+    pub phr: HeadroomReporting,
+    pub mux: Multiplexer,
+    pub access: RandomAccess,
+    /// By bearer: it had data when it was last looked at.
+    pub had: Vec<bool>,
+    /// The last TTI for which it has a grant for new data.
+    pub granted_until: Option<Tti>,
+    /// No second RAC before this TTI.
+    pub rac_blocked_until: Tti,
+    /// When it is woken next.
+    pub wake: Option<Tti>,
+    pub power: PowerControl,
+    /// P_CMAX.
+    pub largest_power: Dbm,
+    /// Downlink gain of the serving cell, and the path loss that it is.
+    pub gain: f32,
+    pub loss: Db,
+    // The eNB's side.
+    pub blocks: [Block; PROCESSES],
+    pub view: BufferView,
+    pub quality: UplinkQuality,
+    /// Headroom on one resource block.
+    pub headroom: Option<Db>,
+    /// One draw per transport block.
+    pub errors: Draw,
+    pub average: Average,
+    pub served: Option<Tti>,
+    pub stats: LinkStats,
+}
+
+impl UeUplink {
+    /// The uplink of UE `ue` under `config`.
+    pub fn new(config: &UplinkConfig, radio: &UeRadioConfig, ue: UeId, seed: u64) -> UeUplink {
+        let i = ue.index();
+        let index = Opportunities::index_of(config.sr.period.as_millis(), i);
+        let opportunities = match config.request {
+            RequestConfig::Sr => index.and_then(Opportunities::of_index),
+            RequestConfig::RandomAccess | RequestConfig::Rac { .. } => None,
+        };
+        UeUplink {
+            harq: Processes::default(),
+            sr: SchedulingRequest::new(&config.sr, opportunities),
+            bsr: Reporting::new(&config.bsr),
+            phr: HeadroomReporting::new(&config.phr),
+            mux: Multiplexer::default(),
+            access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
+            had: Vec::new(),
+            granted_until: None,
+            rac_blocked_until: Tti(0),
+            wake: None,
+            power: PowerControl::default(),
+            largest_power: radio.power,
+            gain: 0.0,
+            loss: Db(0.0),
+            blocks: std::array::from_fn(|_| Block::new()),
+            view: BufferView::default(),
+            quality: UplinkQuality::new(config.outer_loop.olla()),
+            headroom: None,
+            errors: draws(seed, ue, 2),
+            average: Average::default(),
+            served: None,
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// A bearer is added.
+    pub fn add(&mut self, config: LogicalChannelConfig) {
+        self.mux.add(self.had.len(), config);
+        self.had.push(false);
+    }
+
+    /// True if it holds a grant for new data in `tti` or later.
+    pub fn is_granted(&self, tti: Tti) -> bool {
+        self.granted_until.is_some_and(|t| t >= tti)
+    }
+}

@@ -1,0 +1,241 @@
+//! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
+
+use lasthop_units::{BearerId, CellId, Db, Duration, Id, Instant, PacketId, UeId};
+
+use crate::mac::lte::scheduler::qci::Qos;
+use crate::mac::lte::uplink::{RequestConfig, UplinkConfig};
+use crate::network::{
+    CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, TimingConfig, UeConfig,
+};
+use crate::pdcp::lte::LteBearerConfig;
+use crate::rlc::lte::{Mode, OrInfinity};
+use crate::rrc::InitialState;
+use crate::sdu::{End, Sdu};
+
+pub struct World {
+    pub network: RadioNetwork,
+    pub out: NetworkOutput,
+    /// Bearer, packet and moment of every delivery.
+    pub delivered: Vec<(BearerId, u64, Instant)>,
+    /// Events that are not RLC's.
+    pub events: Vec<(Instant, NetworkEvent)>,
+    packets: usize,
+}
+
+impl World {
+    pub fn new(cell: CellConfig, ues: usize, mode: Mode) -> World {
+        cell.validate().unwrap();
+        let mut config = NetworkConfig::default();
+        let serving = config.cells.push(cell);
+        for _ in 0..ues {
+            let mut ue = UeConfig::served_by(serving);
+            ue.radio.pinned_sinr = Some(Db(30.0));
+            let ue = config.ues.push(ue);
+            let mut layers = LteBearerConfig::default();
+            layers.rlc.mode = mode;
+            config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+        }
+        World {
+            network: RadioNetwork::new(&config, 1),
+            out: NetworkOutput::default(),
+            delivered: Vec::new(),
+            events: Vec::new(),
+            packets: 0,
+        }
+    }
+
+    pub fn push(&mut self, at: Instant, ue: usize, end: End, size: u32) {
+        self.run_until(at);
+        let id = PacketId::from_index(self.packets);
+        self.packets += 1;
+        self.network.push(at, BearerId::from_index(ue), end, Sdu::new(id, size), &mut self.out);
+    }
+
+    /// Everything before `until`.
+    pub fn run_until(&mut self, until: Instant) {
+        while let Some(now) = self.next().filter(|t| *t < until) {
+            self.step(now);
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.network.next_tti().into_iter().chain(self.network.next_timer()).min()
+    }
+
+    fn step(&mut self, now: Instant) {
+        match self.network.next_tti() == Some(now) {
+            true => self.network.on_tti(now, &mut self.out),
+            false => self.network.on_timer(now, &mut self.out),
+        }
+        let events = self.out.events.drain(..).map(|(_, e)| (now, e));
+        self.events.extend(events.filter(|(_, e)| !matches!(e, NetworkEvent::Rlc(..))));
+        self.delivered.extend(self.out.delivered.drain(..).map(|(b, _, sdu)| (b, sdu.serial, now)));
+    }
+}
+
+fn cell(uplink: UplinkConfig) -> CellConfig {
+    CellConfig { resource_blocks: 50, uplink, ..CellConfig::default() }
+}
+
+/// The mean time from the arrival of a packet of `size` to its delivery, over arrivals spread evenly in `every`.
+fn mean_delay(cell: &CellConfig, end: End, size: u32, every: Duration) -> f64 {
+    let n = 1000;
+    let mut world = World::new(cell.clone(), 1, Mode::Um);
+    let mut sum = 0.0;
+    for i in 0..n {
+        // 100 ms apart, so that nothing of the last one is left; the phase goes once through `every`.
+        let phase = Duration(every.0 / n * i + every.0 / (2 * n));
+        let at = Instant::from_millis(100 * (i + 1)) + phase;
+        world.push(at, 0, end, size);
+        world.run_until(at + Duration::from_millis(90));
+        assert_eq!(world.delivered.len(), 1, "packet {i}");
+        sum += world.delivered.pop().unwrap().2.since(at).as_secs_f64() * 1e3;
+    }
+    sum / n as f64
+}
+
+/// TR 36.881 table 5.2.1-1: 5 ms mean wait for an opportunity of 10 ms, 1 the request, 3 the eNB decodes and schedules,
+/// 1 the grant, 3 the UE decodes and encodes, 1 the data, 3 the eNB decodes: 17 ms. With an opportunity in every
+/// subframe 0.5 instead of 5: 12.5 ms. The packet of 100 B rides with the report.
+#[test]
+fn a_single_packet_takes_the_time_of_the_latency_budget_up() {
+    for (period, expected) in [(10, 17.0), (1, 12.5)] {
+        let mut config = UplinkConfig::default();
+        config.sr.period = Duration::from_millis(period);
+        let mean = mean_delay(&cell(config), End::Ue, 100, Duration::from_millis(period));
+        assert!((mean - expected).abs() < 0.02, "period {period} ms: {mean} ms");
+    }
+}
+
+/// The same table, downlink: 3 ms in the eNB before, 0.5 to the next TTI, 1 the data, 3 the UE decodes: 7.5 ms. The first
+/// three are the eNB's way from S1 to the scheduler, which here is the delay of the link to the eNB: 4.5 ms.
+#[test]
+fn a_single_packet_takes_the_time_of_the_latency_budget_down() {
+    let mean = mean_delay(&cell(UplinkConfig::default()), End::Network, 100, Duration::from_millis(1));
+    assert!((mean - 4.5).abs() < 0.02, "{mean} ms");
+}
+
+/// The timing of SimuLTE: a RAC that is always answered, the report alone on one block, data in a second grant.
+fn simulte(stealing: bool) -> CellConfig {
+    CellConfig {
+        timing: TimingConfig { grant: 2, ..TimingConfig::default() },
+        uplink: UplinkConfig {
+            request: RequestConfig::Rac { answer: 3, timer: 10 },
+            request_blocks: 1,
+            stealing,
+            pucch_blocks: 0,
+            ..UplinkConfig::default()
+        },
+        ..cell(UplinkConfig::default())
+    }
+}
+
+/// Rules 1 to 3 of the published timeline, with t the TTI of the RAC: the report goes at t + 5 and is decoded at t + 9,
+/// data go at t + 11 and are decoded at t + 15. With stealing, what fits whole into the block of the report is there
+/// at t + 9.
+#[test]
+fn the_leg_to_the_enb_takes_fifteen_ttis_and_nine_when_data_ride_with_the_report() {
+    for (stealing, size, ttis) in [(false, 46, 15), (true, 46, 9), (true, 576, 15), (false, 576, 15)] {
+        let mut world = World::new(simulte(stealing), 1, Mode::Um);
+        // In the TTI before t = 20.
+        world.push(Instant::from_micros(19_500), 0, End::Ue, size);
+        world.run_until(Instant::from_millis(200));
+        let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+        assert_eq!(arrived, [Instant::from_millis(20 + ttis)], "{size} B, stealing {stealing}");
+    }
+}
+
+/// Without resources for scheduling requests: preamble in TTI 20 (every subframe has an opportunity), the answer in the
+/// first TTI of its window 23, Msg3 six later with the report, decoded at 33; that UE's next grant, which also resolves
+/// the contention, goes for 37 and is decoded at 41.
+#[test]
+fn without_scheduling_requests_data_wait_for_random_access() {
+    let config = UplinkConfig { request: RequestConfig::RandomAccess, ..UplinkConfig::default() };
+    let mut world = World::new(cell(config), 1, Mode::Um);
+    world.push(Instant::from_micros(19_500), 0, End::Ue, 576);
+    world.run_until(Instant::from_millis(200));
+    let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+    assert_eq!(arrived, [Instant::from_millis(41)]);
+    assert!(!world.network.ues[UeId::from_index(0)].uplink.access.is_running());
+}
+
+#[test]
+fn a_bulk_upload_fills_the_band_and_every_packet_arrives_once_and_in_order() {
+    let mut world = World::new(cell(UplinkConfig::default()), 1, Mode::Am);
+    let packets = 2000;
+    for _ in 0..packets {
+        world.push(Instant::from_millis(5), 0, End::Ue, 1000);
+    }
+    world.run_until(Instant::from_secs(3));
+    let serials: Vec<u64> = world.delivered.iter().map(|d| d.1).collect();
+    assert_eq!(serials, (0..packets).collect::<Vec<_>>());
+    // 48 blocks at MCS 28 (I_TBS 26): 35160 bits a TTI. 2000 packets are 16.06 Mbit with their PDCP headers: 457 TTIs.
+    let last = world.delivered.last().unwrap().2;
+    assert!(last < Instant::from_millis(5 + 457 + 30), "{last:?}");
+    assert_eq!(world.network.next_tti(), None, "the network sleeps again");
+}
+
+fn connecting(start: InitialState) -> CellConfig {
+    let mut cell = cell(UplinkConfig::default());
+    cell.rrc.start = start;
+    cell
+}
+
+/// Switched on at 0: SIB2 in TTI 80; preamble in 81, answer 84, Msg3 90, decoded 94; 76 TTIs of messages: connected at
+/// 170. A packet that waited since 0 then asks: UE 0 has opportunities at multiples of 10, the next one is 180, and
+/// the packet is there 12 TTIs later.
+#[test]
+fn an_attach_takes_the_time_of_its_messages_and_data_wait_for_it() {
+    let mut world = World::new(connecting(InitialState::Attach), 1, Mode::Um);
+    world.push(Instant::ZERO, 0, End::Ue, 100);
+    world.run_until(Instant::from_secs(2));
+    let cell = CellId::from_index(0);
+    assert_eq!(world.events, [(Instant::from_millis(170), NetworkEvent::Connected(cell))]);
+    let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+    assert_eq!(arrived, [Instant::from_millis(192)]);
+}
+
+/// The eNB pages in the UE's paging occasion, TTI 1280 for UE 0; preamble in 1281, connected 13 + 76 TTIs later at 1370;
+/// the packet is sent at once and decoded 4 TTIs after that.
+#[test]
+fn a_packet_for_an_idle_ue_waits_for_its_paging_occasion() {
+    let mut world = World::new(connecting(InitialState::Idle), 1, Mode::Um);
+    world.push(Instant::from_millis(5), 0, End::Network, 100);
+    world.run_until(Instant::from_secs(4));
+    let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+    assert_eq!(arrived, [Instant::from_millis(1374)]);
+}
+
+#[test]
+fn an_inactive_ue_is_released_and_connects_again_for_new_data() {
+    let mut config = cell(UplinkConfig::default());
+    config.rrc.inactivity = OrInfinity::Value(Duration::from_secs(1));
+    let mut world = World::new(config, 1, Mode::Um);
+    for s in [0, 5] {
+        world.push(Instant::from_millis(s * 1000 + 1), 0, End::Ue, 100);
+    }
+    world.run_until(Instant::from_secs(9));
+    assert_eq!(world.delivered.len(), 2);
+    let cell = CellId::from_index(0);
+    let kinds: Vec<_> = world.events.iter().map(|e| e.1).collect();
+    use NetworkEvent::{Connected, Released};
+    assert_eq!(kinds, [Released(cell), Connected(cell), Released(cell)]);
+    // The first packet was delivered in TTI 22 or before; nothing happened for a second after that.
+    assert!(world.events[0].0 > Instant::from_secs(1) && world.events[0].0 < Instant::from_millis(1025));
+    assert_eq!(world.network.next_tti(), None);
+}
+
+/// 200 UEs switched on at once, 52 preambles, 4 answers a TTI in a window of 10: collisions and missed windows, and yet
+/// everybody is in at last.
+#[test]
+fn a_crowd_that_attaches_at_once_gets_in() {
+    let mut config = connecting(InitialState::Attach);
+    config.uplink.random_access.preamble_trans_max = 200;
+    config.uplink.random_access.backoff = Duration::from_millis(40);
+    let mut world = World::new(config, 200, Mode::Um);
+    world.run_until(Instant::from_secs(20));
+    let connected = world.events.iter().filter(|e| matches!(e.1, NetworkEvent::Connected(_))).count();
+    assert_eq!(connected, 200);
+    let counters = world.network.uplink_counters(CellId::from_index(0));
+    assert!(counters.preambles > 250, "{} preambles: there were collisions", counters.preambles);
+}

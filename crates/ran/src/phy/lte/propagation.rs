@@ -1,0 +1,329 @@
+//! Where cells and UEs are, and what the way between them costs.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_radio::{Antenna, Ends, FadingProfile, Mobility, PathLoss, Place, Shadowing};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::TTI;
+use super::air::Gains;
+use crate::config::{ConfigError, Warning, check, warn};
+
+/// What all links share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RadioConfig {
+    /// Carrier frequency of the downlink.
+    pub downlink: Hertz,
+    /// Carrier frequency of the uplink.
+    pub uplink: Hertz,
+    /// What distance costs.
+    pub path_loss: PathLoss,
+    /// Standard deviation of shadowing. Unset: what the path loss model says, none where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowing: Option<Db>,
+    /// Correlation distance of shadowing. Unset: what the path loss model says, 50 m where it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowing_distance: Option<Metres>,
+    /// Correlation of the shadowing of two sites at one place, 0 to 1 (TR 36.814 table A.2.1.1-2: 0.5).
+    pub shadowing_between_sites: f64,
+    /// Fast fading of every link.
+    pub fading: FadingProfile,
+    /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
+    pub refresh: u64,
+}
+
+impl Default for RadioConfig {
+    fn default() -> Self {
+        // EARFCN 100 and 18100 (TS 36.101 clause 5.7.3).
+        RadioConfig {
+            downlink: Hertz(2120e6),
+            uplink: Hertz(1930e6),
+            path_loss: PathLoss::Friis,
+            shadowing: None,
+            shadowing_distance: None,
+            shadowing_between_sites: 0.5,
+            fading: FadingProfile::None,
+            refresh: 10,
+        }
+    }
+}
+
+/// The radio of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CellRadioConfig {
+    /// x, y and height.
+    pub position: [Metres; 3],
+    /// Power over the whole carrier.
+    pub power: Dbm,
+    /// Noise figure of the receiver.
+    pub noise_figure: Db,
+    /// Antenna, both ways.
+    pub antenna: Antenna,
+    /// Loss between antenna and equipment, both ways.
+    pub cable_loss: Db,
+    /// Cells of one site share their shadowing. Unset: a site of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<u32>,
+}
+
+impl Default for CellRadioConfig {
+    fn default() -> Self {
+        // TR 36.942 clause 4.5 and table 4.8: macro eNB, 46 dBm, noise figure 5 dB.
+        CellRadioConfig {
+            position: [Metres(0.0), Metres(0.0), Metres(30.0)],
+            power: Dbm(46.0),
+            noise_figure: Db(5.0),
+            antenna: Antenna::default(),
+            cable_loss: Db(0.0),
+            site: None,
+        }
+    }
+}
+
+/// The radio of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UeRadioConfig {
+    /// x, y and height.
+    pub position: [Metres; 3],
+    /// Largest power.
+    pub power: Dbm,
+    /// Noise figure of the receiver.
+    pub noise_figure: Db,
+    /// Antenna gain, both ways.
+    pub gain: Db,
+    /// What walls cost, both ways: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB indoors).
+    pub penetration_loss: Db,
+    /// How it moves from its position.
+    pub mobility: Mobility,
+    /// Speed that fading has, if not that of the movement: things around it move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speed>,
+    /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS 36.213 clause 5.2: -6,
+    /// -4.77, -3, -1.77, 0, 1, 2 or 3 dB).
+    pub p_a: Db,
+    /// The SINR of every resource block in both directions, instead of what the radio gives.
+    pub pinned_sinr: Option<Db>,
+}
+
+impl Default for UeRadioConfig {
+    fn default() -> Self {
+        // TR 36.942 clause 4.5 and table 4.8: 23 dBm (TS 36.101 clause 6.2.2, class 3), noise figure 9 dB, height 1.5 m.
+        UeRadioConfig {
+            position: [Metres(100.0), Metres(0.0), Metres(1.5)],
+            power: Dbm(23.0),
+            noise_figure: Db(9.0),
+            gain: Db(0.0),
+            penetration_loss: Db(0.0),
+            mobility: Mobility::Static,
+            speed: None,
+            p_a: Db(0.0),
+            pinned_sinr: None,
+        }
+    }
+}
+
+impl RadioConfig {
+    /// Refuses what cannot work; warns of a path loss model outside the frequencies that it was made for.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        let mut warnings = Vec::new();
+        for (key, f) in [("downlink", self.downlink), ("uplink", self.uplink)] {
+            check(f.0 >= 1e8 && f.0 <= 1e11, key, "a carrier between 100 MHz and 100 GHz")?;
+            let (low, high) = self.path_loss.range().frequency;
+            let outside = f.0 < low * 0.999 || f.0 > high * 1.1;
+            warn(outside, key, "the path loss model was made for other frequencies", &mut warnings);
+        }
+        check(
+            (0.0..=1.0).contains(&self.shadowing_between_sites),
+            "shadowing_between_sites",
+            "a correlation of 0 to 1",
+        )?;
+        check(self.shadowing.is_none_or(|s| s.0 >= 0.0), "shadowing", "0 dB or more")?;
+        check(self.shadowing_distance.is_none_or(|d| d.0 > 0.0), "shadowing_distance", "above 0 m")?;
+        check(self.refresh >= 1, "refresh", "at least 1 TTI")?;
+        Ok(warnings)
+    }
+}
+
+impl UeRadioConfig {
+    /// Speed that fading has.
+    pub fn fading_speed(&self) -> Speed {
+        self.speed.unwrap_or(Speed(self.mobility.speed()))
+    }
+}
+
+/// Path loss, shadowing, antennas and movement of all links.
+#[derive(Debug)]
+pub struct Propagation {
+    config: RadioConfig,
+    cells: IndexVec<CellId, Site>,
+    ues: IndexVec<UeId, Terminal>,
+    shadowing: Shadowing,
+    seed: u64,
+}
+
+#[derive(Debug)]
+struct Site {
+    place: Place,
+    antenna: Antenna,
+    loss: f64,
+    site: usize,
+}
+
+#[derive(Debug)]
+struct Terminal {
+    start: Place,
+    mobility: Mobility,
+    gain: f64,
+}
+
+impl Propagation {
+    /// For cells and UEs in the order of their ids, with the draws of the run `seed`.
+    pub fn new<'a>(
+        config: &RadioConfig,
+        cells: impl Iterator<Item = &'a CellRadioConfig>,
+        ues: impl Iterator<Item = &'a UeRadioConfig>,
+        seed: u64,
+    ) -> Propagation {
+        // Sites that are named come first, by number; the others follow.
+        let all: Vec<&CellRadioConfig> = cells.collect();
+        let named = all.iter().filter_map(|c| c.site).max().map_or(0, |s| s as usize + 1);
+        let site = |(i, c): (usize, &&CellRadioConfig)| Site {
+            place: c.position.map(|m| m.0),
+            antenna: c.antenna,
+            loss: c.cable_loss.0,
+            site: c.site.map_or(named + i, |s| s as usize),
+        };
+        let terminal = |u: &UeRadioConfig| Terminal {
+            start: u.position.map(|m| m.0),
+            mobility: u.mobility,
+            gain: u.gain.0 - u.penetration_loss.0,
+        };
+        Propagation {
+            config: *config,
+            cells: all.iter().enumerate().map(site).collect(),
+            ues: ues.map(terminal).collect(),
+            shadowing: Shadowing::new(seed, named + all.len(), config.shadowing_between_sites),
+            seed,
+        }
+    }
+
+    /// Where `ue` is at the start of `tti` [m].
+    pub fn place(&self, ue: UeId, tti: Tti) -> Place {
+        let u = &self.ues[ue];
+        u.mobility.place(u.start, tti.start(TTI).as_secs_f64())
+    }
+
+    /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again (`None`: never).
+    pub fn gains(&self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
+        let (c, u) = (&self.cells[cell], &self.ues[ue]);
+        let place = self.place(ue, tti);
+        let [x, y, z] = [0, 1, 2].map(|i| place[i] - c.place[i]);
+        let ends = Ends { distance: (x * x + y * y).sqrt(), bs_height: c.place[2], ut_height: place[2] };
+        let model = &self.config.path_loss;
+        // One draw a link: the UE comes into sight where the probability rises above it.
+        let entity = (c.site as u64) << 32 | ue.index() as u64;
+        let in_sight = Draw::new(self.seed, Purpose::LineOfSight, entity)
+            .happens(0, model.line_of_sight_probability(ends.distance));
+        let rest = c.antenna.gain(x, y, z).0 - c.loss + u.gain;
+        let gain = |carrier: Hertz| {
+            let loss =
+                model.loss(carrier, &ends, in_sight).0 + self.shadow(c, &place, carrier, &ends, in_sight);
+            lasthop_radio::linear(Db(rest - loss)) as f32
+        };
+        let gains = Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) };
+        let moves = u.mobility != Mobility::Static;
+        (gains, moves.then(|| tti.plus(self.config.refresh)))
+    }
+
+    /// What shadowing adds to the loss [dB].
+    fn shadow(&self, c: &Site, place: &Place, carrier: Hertz, ends: &Ends, in_sight: bool) -> f64 {
+        let model = self.config.path_loss.shadowing(carrier, ends, in_sight);
+        let deviation = self.config.shadowing.map(|s| s.0).or(model.map(|(sd, _)| sd)).unwrap_or(0.0);
+        if deviation == 0.0 {
+            return 0.0;
+        }
+        let distance = self.config.shadowing_distance.map(|d| d.0).or(model.map(|(_, d)| d)).unwrap_or(50.0);
+        deviation * self.shadowing.at(c.site, place[0], place[1], distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_engine::math::{db, log10};
+
+    fn one(radio: RadioConfig, cell: CellRadioConfig, ue: UeRadioConfig) -> Propagation {
+        Propagation::new(&radio, [cell].iter(), [ue].iter(), 1)
+    }
+
+    const IDS: fn() -> (CellId, UeId) = || (CellId::from_index(0), UeId::from_index(0));
+
+    /// 30 m high, UE 1.5 m, 100 m away on the ground: 104 m through the air. Cable 2 dB, walls 20 dB, gains 0 and 3 dB.
+    #[test]
+    fn a_gain_is_the_sum_of_its_parts() {
+        let cell = CellRadioConfig { cable_loss: Db(2.0), ..CellRadioConfig::default() };
+        let ue = UeRadioConfig { gain: Db(3.0), penetration_loss: Db(20.0), ..UeRadioConfig::default() };
+        let (gains, until) = one(RadioConfig::default(), cell, ue).gains(IDS().0, IDS().1, Tti(5));
+        let d: f64 = (100.0f64 * 100.0 + 28.5 * 28.5).sqrt();
+        let free = |mhz: f64| 20.0 * log10(4.0 * std::f64::consts::PI * d * mhz * 1e6 / 299_792_458.0);
+        assert!((db(f64::from(gains.downlink)) - (-free(2120.0) - 2.0 + 3.0 - 20.0)).abs() < 1e-4);
+        assert!((db(f64::from(gains.uplink)) - (-free(1930.0) - 2.0 + 3.0 - 20.0)).abs() < 1e-4);
+        assert_eq!(until, None);
+    }
+
+    /// 10 m/s away from 100 m: at 5 s it is 150 m away, 3.52 dB less than at the start in free space on the ground.
+    #[test]
+    fn a_moving_ue_is_looked_at_again() {
+        let ground = [Metres(0.0); 3];
+        let cell = CellRadioConfig { position: ground, ..CellRadioConfig::default() };
+        let ue = UeRadioConfig {
+            position: [Metres(100.0), Metres(0.0), Metres(0.0)],
+            mobility: Mobility::Linear { speed: Speed(10.0), heading: 0.0 },
+            ..UeRadioConfig::default()
+        };
+        let all = one(RadioConfig::default(), cell, ue);
+        let at = |tti| all.gains(IDS().0, IDS().1, Tti(tti));
+        assert_eq!(at(0).1, Some(Tti(10)));
+        let change = db(f64::from(at(5000).0.downlink)) - db(f64::from(at(0).0.downlink));
+        assert!((change + 20.0 * log10(1.5)).abs() < 1e-4, "{change}");
+        assert_eq!(ue.fading_speed(), Speed(10.0));
+    }
+
+    /// Sectors of one site share line of sight and shadowing; the standard deviation over UEs is the one that is asked for.
+    #[test]
+    fn sectors_of_a_site_share_their_shadowing() {
+        let radio = RadioConfig { shadowing: Some(Db(8.0)), ..RadioConfig::default() };
+        let sector = CellRadioConfig { site: Some(0), ..CellRadioConfig::default() };
+        let ues: Vec<UeRadioConfig> = (0..2000)
+            .map(|i| UeRadioConfig {
+                // One ring: the path loss is the same everywhere.
+                position: [
+                    Metres(20_000.0 * lasthop_engine::math::cos(f64::from(i))),
+                    Metres(20_000.0 * lasthop_engine::math::sin(f64::from(i))),
+                    Metres(1.5),
+                ],
+                ..UeRadioConfig::default()
+            })
+            .collect();
+        let cells = [sector, sector, CellRadioConfig::default()];
+        let all = Propagation::new(&radio, cells.iter(), ues.iter(), 3);
+        let gain = |cell: usize, ue: usize| {
+            db(f64::from(all.gains(CellId::from_index(cell), UeId::from_index(ue), Tti(0)).0.downlink))
+        };
+        let n = ues.len();
+        assert!((0..n).all(|u| gain(0, u) == gain(1, u)));
+        let of = |cell: usize| (0..n).map(|u| gain(cell, u)).collect::<Vec<f64>>();
+        let (a, b) = (of(0), of(2));
+        let mean = |x: &[f64]| x.iter().sum::<f64>() / n as f64;
+        let (ma, mb) = (mean(&a), mean(&b));
+        let covariance = a.iter().zip(&b).map(|(a, b)| (a - ma) * (b - mb)).sum::<f64>() / n as f64;
+        let variance = a.iter().map(|a| (a - ma) * (a - ma)).sum::<f64>() / n as f64;
+        // 2000 places 63 m apart on average, 50 m of correlation: some 1000 independent ones; 8 dB +-0.2 and 0.5 +-0.03.
+        assert!((variance.sqrt() - 8.0).abs() < 0.8, "{}", variance.sqrt());
+        assert!((covariance / variance - 0.5).abs() < 0.15, "{}", covariance / variance);
+    }
+}

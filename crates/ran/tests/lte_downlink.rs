@@ -1,0 +1,11 @@
+//! The downlink of a cell against published tables: what each UE gets, which blocks fail, what HARQ and antennas give.
+
+#[path = "lte/cell.rs"]
+mod cell;
+
+#[path = "lte/errors.rs"]
+mod errors;
+#[path = "lte/interference.rs"]
+mod interference;
+#[path = "lte/schedulers.rs"]
+mod schedulers;

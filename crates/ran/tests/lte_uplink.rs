@@ -1,0 +1,9 @@
+//! The uplink of LTE against published numbers.
+
+#[expect(dead_code, reason = "the downlink's tests use the rest")]
+#[path = "lte/cell.rs"]
+mod cell;
+#[path = "lte/uplink_power.rs"]
+mod uplink_power;
+#[path = "lte/uplink_rates.rs"]
+mod uplink_rates;

@@ -1,0 +1,93 @@
+//! Nodes that do more than pass packets on.
+
+use lasthop_tcp::{Options, SnoopConfig};
+use lasthop_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A node with a task of its own. It must also be an end of a link or bearer, or an eNB.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum NodeSpec {
+    /// Ends TCP connections that lead through it and opens others in their place (a split connection, RFC 3135).
+    Proxy(Box<ProxySpec>),
+    /// Repairs losses of the wireless hop for TCP connections that lead through it (Balakrishnan and others 1995).
+    Snoop(SnoopSpec),
+}
+
+/// A TCP-terminating proxy. The part of a flow behind it is a flow `<flow>@<node>` in the tables.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProxySpec {
+    /// Octets per connection and direction that it has taken over and that are not acknowledged yet. It is the send
+    /// buffer of the socket that sends on and the receive buffer of the one that takes in, unless `accept` or `connect`
+    /// set these.
+    pub buffer: Bytes,
+    /// Flows whose connections it ends; empty: every TCP flow that leads through it.
+    pub flows: Vec<String>,
+    /// TCP of the socket that accepts from the flow's `from` side. Unset: the flow's options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept: Option<Options>,
+    /// TCP of the socket that connects to the flow's `to` side. Unset: the flow's options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Options>,
+}
+
+impl Default for ProxySpec {
+    fn default() -> Self {
+        ProxySpec { buffer: Bytes(65_536), flows: Vec::new(), accept: None, connect: None }
+    }
+}
+
+impl ProxySpec {
+    /// Options of the accepting (or connecting) socket of a flow with these options.
+    pub fn socket(&self, accepting: bool, flow: &Options) -> Options {
+        let own = if accepting { &self.accept } else { &self.connect };
+        let mut options = own.clone().unwrap_or_else(|| flow.clone());
+        if own.as_ref().is_none_or(|o| o.receive_buffer.is_none()) {
+            options.receive_buffer = Some(self.buffer);
+        }
+        if own.as_ref().is_none_or(|o| o.send_buffer.is_none()) {
+            options.send_buffer = Some(self.buffer);
+        }
+        options.manual_read = Some(true);
+        options
+    }
+}
+
+/// A snoop agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SnoopSpec {
+    /// The link or bearer, at this node, that leads to the mobile. Unset: every radio bearer and cell at the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub towards: Option<String>,
+    /// Octets of data per connection that it remembers; what does not fit passes without help.
+    pub buffer: Bytes,
+    /// Floor of the local retransmission timer.
+    pub min_timeout: Duration,
+    /// How often it sends a segment again before it leaves the loss to the sender.
+    pub retransmissions: u32,
+}
+
+impl Default for SnoopSpec {
+    fn default() -> Self {
+        SnoopSpec {
+            towards: None,
+            buffer: Bytes(65_536),
+            min_timeout: Duration::from_millis(100),
+            retransmissions: 10,
+        }
+    }
+}
+
+impl SnoopSpec {
+    /// What the agent itself needs to know.
+    pub const fn config(&self) -> SnoopConfig {
+        SnoopConfig {
+            buffer: self.buffer.0,
+            min_timeout: self.min_timeout,
+            retransmissions: self.retransmissions,
+        }
+    }
+}

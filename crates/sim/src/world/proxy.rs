@@ -1,0 +1,135 @@
+//! A TCP-terminating proxy: a flow that leads through one is a row of connections, each a flow of the world, and
+//! sockets that face each other inside the proxy hand over what they get.
+
+use lasthop_tcp::{CloseReason, Event as TcpEvent, Relay};
+use lasthop_units::{FlowId, Instant};
+
+use super::World;
+use super::event::End;
+use super::flow::{Flow, Transport};
+
+/// The place of a connection in a flow that is split.
+#[derive(Clone, Copy, Debug)]
+pub struct Leg {
+    /// The connection at the flow's `from`: its application is the flow's.
+    pub first: FlowId,
+    /// The connection at the flow's `to`.
+    pub last: FlowId,
+    pub previous: Option<FlowId>,
+    pub next: Option<FlowId>,
+    /// Over this connection's end in the proxy behind it: with the data of A, and against it.
+    pub relays: [Relay; 2],
+    /// One side of the proxy behind it has failed: the other is reset.
+    pub broken: bool,
+}
+
+impl Flow {
+    /// The two sockets that face each other where the socket at `end` does: the connection before and after.
+    #[inline]
+    fn facing(&self, id: FlowId, end: End) -> Option<(FlowId, FlowId)> {
+        let leg = self.leg.as_deref()?;
+        match end {
+            End::A => leg.previous.map(|p| (p, id)),
+            End::B => leg.next.map(|n| (id, n)),
+        }
+    }
+    /// The connection at which the application's end is.
+    #[inline]
+    pub(crate) fn seat(&self, id: FlowId, end: End) -> FlowId {
+        self.leg.as_deref().map_or(id, |leg| if end == End::A { leg.first } else { leg.last })
+    }
+}
+
+impl World {
+    /// Takes the events of a socket inside a proxy and hands over what can be. False: this socket is an application's.
+    #[inline]
+    pub(super) fn relay(&mut self, now: Instant, flow: FlowId, end: End) -> Option<bool> {
+        let (before, after) = self.flows[flow].facing(flow, end)?;
+        self.hear_relay(now, flow, end, before, after);
+        Some(self.hand_over(now, flow, before, after))
+    }
+
+    fn hear_relay(&mut self, now: Instant, flow: FlowId, end: End, before: FlowId, after: FlowId) {
+        loop {
+            let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
+            let Some(event) = sockets[end as usize].endpoint.poll_event() else { return };
+            self.note_tcp_event(now, flow, end, &event);
+            match event {
+                // Somebody has come in: the way on is opened.
+                TcpEvent::Established if end == End::B => self.open_leg(now, after),
+                TcpEvent::PeerClosed => {
+                    if let Some(leg) = self.flows[before].leg.as_deref_mut() {
+                        // B's socket hears the end of A's stream.
+                        leg.relays[usize::from(end == End::A)].ended = true;
+                    }
+                }
+                TcpEvent::Reset | TcpEvent::Closed(CloseReason::Aborted | CloseReason::TimedOut) => {
+                    self.break_relay(now, flow, before, after);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn open_leg(&mut self, now: Instant, flow: FlowId) {
+        let f = &mut self.flows[flow];
+        f.started.get_or_insert(now);
+        if let Transport::Tcp(sockets) = &mut f.transport {
+            sockets[1].endpoint.listen();
+            sockets[0].endpoint.connect(now);
+        }
+        self.note_flow(now, flow, "flow-start", None, "proxy");
+        self.service(now, flow, End::A);
+    }
+
+    /// One side was reset or gave up: so is the other, once.
+    fn break_relay(&mut self, now: Instant, failed: FlowId, before: FlowId, after: FlowId) {
+        let Some(leg) = self.flows[before].leg.as_deref_mut() else { return };
+        if std::mem::replace(&mut leg.broken, true) {
+            return;
+        }
+        let (other, end) = if failed == before { (after, End::A) } else { (before, End::B) };
+        if let Transport::Tcp(sockets) = &mut self.flows[other].transport {
+            sockets[end as usize].endpoint.abort(now);
+        }
+        self.service(now, other, end);
+    }
+
+    /// Moves octets both ways between the facing sockets; services the one that is not `flow`'s. True: `flow`'s own may
+    /// have something to send.
+    fn hand_over(&mut self, now: Instant, flow: FlowId, before: FlowId, after: FlowId) -> bool {
+        let Some((a, b)) = self.flows.get_two_mut(before, after) else { return false };
+        let (Transport::Tcp(left), Transport::Tcp(right)) = (&mut a.transport, &mut b.transport) else {
+            return false;
+        };
+        let Some(leg) = a.leg.as_deref_mut().filter(|leg| !leg.broken) else { return false };
+        let (left, right) = (&mut left[End::B as usize].endpoint, &mut right[End::A as usize].endpoint);
+        let with = leg.relays[0].pump(now, left, right);
+        let against = leg.relays[1].pump(now, right, left);
+        if !(with || against) {
+            return false;
+        }
+        let (other, end) = if flow == before { (after, End::A) } else { (before, End::B) };
+        self.service(now, other, end);
+        true
+    }
+
+    /// What does not hold about the relays of a split flow.
+    pub(super) fn audit_relays(&self, before: FlowId) -> Option<String> {
+        let flow = &self.flows[before];
+        let leg = flow.leg.as_deref()?;
+        let next = leg.next?;
+        let (left, right) = (flow.endpoint(End::B)?, self.flows[next].endpoint(End::A)?);
+        for (relay, from, to) in [(&leg.relays[0], left, right), (&leg.relays[1], right, left)] {
+            let (read, written) = (from.in_order_received(), to.octets_written());
+            if relay.moved != read || relay.moved != written {
+                let name = &flow.name;
+                return Some(format!(
+                    "{name}: {} B relayed, {read} B read, {written} B written",
+                    relay.moved
+                ));
+            }
+        }
+        None
+    }
+}

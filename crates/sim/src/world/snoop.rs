@@ -1,0 +1,149 @@
+//! Snoop agents in the world: a node that looks at what it passes on.
+
+use std::collections::BTreeMap;
+
+use lasthop_tcp::{Snoop, SnoopConfig, SnoopOut, Verdict};
+use lasthop_units::{FlowId, IndexVec, Instant, NodeId, PacketId};
+use serde_json::{Value, json};
+
+use super::World;
+use super::event::{Event, Wake};
+use super::packet::{Packet, Payload, Place};
+use super::route::Port;
+
+/// An agent, wired into the world.
+pub struct SnoopNode {
+    pub node: NodeId,
+    pub config: SnoopConfig,
+    /// The node's routes, which its entry in the world's table hides.
+    ports: IndexVec<NodeId, Option<Port>>,
+    /// Ports that lead to mobiles; `None`: those of the radio.
+    towards: Option<Port>,
+    /// One agent per connection that has sent data to a mobile.
+    agents: BTreeMap<FlowId, Snoop<Packet>>,
+    /// False: it passes everything on and remembers nothing.
+    running: bool,
+    wake: Wake,
+    output: SnoopOut<Packet>,
+}
+
+impl SnoopNode {
+    /// An agent at `node`, whose routes it takes over.
+    pub fn new(
+        node: NodeId,
+        config: SnoopConfig,
+        ports: IndexVec<NodeId, Option<Port>>,
+        towards: Option<Port>,
+    ) -> SnoopNode {
+        SnoopNode {
+            node,
+            config,
+            ports,
+            towards,
+            agents: BTreeMap::new(),
+            running: true,
+            wake: Wake::default(),
+            output: SnoopOut::default(),
+        }
+    }
+    /// Where a packet goes that is to reach `destination`.
+    pub fn port(&self, destination: NodeId) -> Option<Port> {
+        self.ports[destination]
+    }
+    fn leads_to_mobile(&self, port: Option<Port>) -> bool {
+        match (port, self.towards) {
+            (Some(port), Some(towards)) => port == towards,
+            (Some(Port::Bearer(..) | Port::Radio(..)), None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl World {
+    /// A packet passes a node with an agent.
+    pub(super) fn pass_snoop(&mut self, now: Instant, index: u32, id: PacketId) {
+        let s = &mut self.snoops[index as usize];
+        let (node, packet) = (s.node, &self.packets[id]);
+        let port = s.port(packet.dst);
+        let (Payload::Tcp(_, segment), None, true) = (&packet.payload, packet.fragment, s.running) else {
+            return self.leave(now, node, port, id);
+        };
+        let flow = packet.flow;
+        let down = s.leads_to_mobile(port);
+        let verdict = if down {
+            let agent = s.agents.entry(flow).or_insert_with(|| Snoop::new(s.config));
+            agent.handle_data(now, segment, packet, &mut s.output)
+        } else if let Some(agent) = s.agents.get_mut(&flow) {
+            agent.handle_ack(now, segment, packet, &mut s.output)
+        } else {
+            Verdict::Pass
+        };
+        let at = s.agents.get(&flow).and_then(Snoop::poll_at);
+        s.wake.ensure(&mut self.queue, at, Event::Snoop(index));
+        if verdict == Verdict::Pass {
+            self.leave(now, node, port, id);
+        } else {
+            let cause = if down { "snoop-answered" } else { "snoop-suppressed" };
+            self.drop_packet(now, id, cause, None, Place::Node(node));
+        }
+        self.send_snooped(now, index);
+    }
+
+    pub(super) fn on_snoop_timer(&mut self, now: Instant, index: u32) {
+        let s = &mut self.snoops[index as usize];
+        if !s.wake.take(now) {
+            return;
+        }
+        for agent in s.agents.values_mut() {
+            agent.on_time(now, &mut s.output);
+        }
+        let at = s.agents.values().filter_map(Snoop::poll_at).min();
+        s.wake.ensure(&mut self.queue, at, Event::Snoop(index));
+        self.send_snooped(now, index);
+    }
+
+    /// Sends the copies that an agent made.
+    fn send_snooped(&mut self, now: Instant, index: u32) {
+        let mut output = std::mem::take(&mut self.snoops[index as usize].output);
+        for packet in output.down.drain(..).chain(output.up.drain(..)) {
+            let s = &self.snoops[index as usize];
+            let (node, port) = (s.node, s.port(packet.dst));
+            self.account.made.add(packet.size);
+            let id = self.packets.insert(packet);
+            if self.probes.packets.is_some() {
+                let name = self.node_name(node);
+                self.note_packet(now, id, &name, "sent");
+            }
+            self.leave(now, node, port, id);
+        }
+        self.snoops[index as usize].output = output;
+    }
+
+    /// What the agents did, one object per node and connection.
+    pub(crate) fn snoop_summary(&self) -> Vec<Value> {
+        let rows =
+            self.snoops.iter().flat_map(|s| s.agents.iter().map(move |(flow, agent)| (s, flow, agent)));
+        rows.map(|(s, flow, agent)| {
+            let c = agent.counters();
+            json!({
+                "node": &*self.nodes[s.node].name,
+                "flow": &*self.flows[*flow].name,
+                "by_dup_ack": c.by_dup_ack,
+                "by_timer": c.by_timer,
+                "suppressed": c.suppressed,
+                "held_max_bytes": c.held_max,
+            })
+        })
+        .collect()
+    }
+
+    /// The agent at this node loses its memory and stops, or begins anew.
+    pub(super) fn run_snoop(&mut self, now: Instant, name: &str, run: bool) {
+        let nodes = &self.nodes;
+        for s in self.snoops.iter_mut().filter(|s| *nodes[s.node].name == *name) {
+            s.running = run;
+            s.agents.values_mut().for_each(Snoop::forget);
+        }
+        self.note_event(now, &format!("node/{name}"), if run { "start" } else { "stop" }, None, "snoop");
+    }
+}
