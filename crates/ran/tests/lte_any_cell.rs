@@ -3,7 +3,9 @@
 
 use lasthop_radio::{FadingProfile, Mobility, PathLoss};
 use lasthop_ran::mac::lte::adaptation::{CqiInterference, McsRule, Subbands};
-use lasthop_ran::mac::lte::downlink::{AmcConfig, BlockRange, Combining, DrxConfig, PiroConfig};
+use lasthop_ran::mac::lte::downlink::{
+    AmcConfig, BlockRange, Combining, DrxConfig, PersistentConfig, PiroConfig,
+};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::mac::lte::scheduler::{Candidate, Domain, Policy, SCHEDULERS, Scheduler};
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
@@ -129,6 +131,9 @@ impl Plan {
                 ue.radio.mobility = Mobility::Linear { speed: Speed(30.0), heading: 45.0 };
             }
             ue.full_buffer = [self.flag(14) && u == 0, false];
+            if self.flag(15) && u % 2 == 0 {
+                ue.persistent = Some(PersistentConfig { interval: 10, bytes: 100, release_after: 2 });
+            }
             let id = config.ues.push(ue);
             for qci in [1, 9] {
                 let mut layers = LteBearerConfig::default();

@@ -7,5 +7,7 @@ mod cell;
 mod errors;
 #[path = "lte/interference.rs"]
 mod interference;
+#[path = "lte/persistent.rs"]
+mod persistent;
 #[path = "lte/schedulers.rs"]
 mod schedulers;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use lasthop_units::{CellId, IndexVec, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
-use crate::mac::lte::downlink::DownlinkConfig;
+use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
@@ -125,12 +125,14 @@ pub struct UeConfig {
     /// Below RLC there is always something to send, by direction: padding where the bearers have nothing. A source for
     /// measuring what a cell can carry.
     pub full_buffer: [bool; 2],
+    /// Semi-persistent scheduling in the downlink.
+    pub persistent: Option<PersistentConfig>,
 }
 
 impl UeConfig {
     /// A UE with the defaults of everything else.
     pub fn served_by(serving: CellId) -> UeConfig {
-        UeConfig { serving, radio: UeRadioConfig::default(), full_buffer: [false; 2] }
+        UeConfig { serving, radio: UeRadioConfig::default(), full_buffer: [false; 2], persistent: None }
     }
 }
 

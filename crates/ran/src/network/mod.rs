@@ -25,6 +25,7 @@ mod connect;
 mod downlink;
 mod measure;
 mod output;
+mod persistent;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,6 @@ use std::collections::BinaryHeap;
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
-use crate::mac::lte::multiplex::LogicalChannelConfig;
 use crate::mac::lte::scheduler::Scheduler;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
@@ -61,6 +61,8 @@ enum Due {
     DownlinkFeedback { ue: UeId, process: u8 },
     /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
     UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE with downlink data may get a grant that it has not asked for.
+    Proactive { ue: UeId },
     /// A UE without a grant has a timer or an opportunity.
     UplinkTimers { ue: UeId },
     /// A scheduling request that was sent in this TTI reaches the eNB.
@@ -134,9 +136,14 @@ impl RadioNetwork {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;
             let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            if network.ues[ue].downlink.persistent.is_some() {
+                let serving = network.ues[ue].serving;
+                network.cells[serving].persistent.push(ue);
+            }
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
-            for _ in 0..network.ues[ue].drbs.len() {
-                network.ues[ue].uplink.add(LogicalChannelConfig::default());
+            for i in 0..network.ues[ue].drbs.len() {
+                let qos = network.bearers[network.ues[ue].drbs[i]].qos;
+                network.ues[ue].uplink.add(&qos);
             }
             for direction in Direction::BOTH {
                 if network.ues[ue].full_buffer[direction.index()] {
@@ -201,6 +208,7 @@ impl RadioNetwork {
                 self.uplink_decoded(now, ue, process.into(), sent, out);
             }
             Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
             Due::Transmit => {}

@@ -7,7 +7,7 @@ use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 use super::config::{CellConfig, UeConfig};
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
-use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats};
+use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::lte::harq::{PROCESSES, Process, Processes};
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearer;
@@ -21,6 +21,8 @@ pub(super) struct Cell {
     pub active: [Vec<UeId>; 2],
     pub uplink: CellUplink,
     pub downlink: DownlinkCell,
+    /// UEs with semi-persistent scheduling in the downlink.
+    pub persistent: Vec<UeId>,
 }
 
 impl Cell {
@@ -30,6 +32,7 @@ impl Cell {
             config: config.clone(),
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
+            persistent: Vec::new(),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }
@@ -86,6 +89,8 @@ pub(super) struct DownlinkUe {
     pub boost: f32,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<Persistent>,
     /// Discontinuous reception: awake before this TTI because of earlier assignments.
     pub awake_until: Tti,
     pub stats: LinkStats,
@@ -112,6 +117,7 @@ impl DownlinkUe {
             average: Average::default(),
             boost: lasthop_radio::linear(config.radio.p_a) as f32,
             served: None,
+            persistent: config.persistent.map(Persistent::new),
             awake_until: Tti(0),
             stats: LinkStats::default(),
             block_errors: [draw(0), draw(1)],

@@ -2,7 +2,7 @@
 //! does with them stands in the network's `downlink.rs`.
 
 use lasthop_engine::math::{ln, pow};
-use lasthop_radio::lte::{Amc, AmcMode, Bandwidth, CqiRounding, CqiTable, HarqCombining, OllaConfig};
+use lasthop_radio::lte::{Amc, AmcMode, Bandwidth, CqiRounding, CqiTable, HarqCombining, Mcs, OllaConfig};
 use lasthop_units::{Db, Ratio, Tti};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -290,6 +290,72 @@ impl Default for DrxConfig {
     }
 }
 
+/// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): the UE is told once; from then on it has the same
+/// resource blocks and MCS every `interval`, without an assignment on the PDCCH. Link adaptation rests meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PersistentConfig {
+    /// semiPersistSchedIntervalDL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331 clause 6.3.2).
+    pub interval: u64,
+    /// Bytes that each occasion carries at least.
+    pub bytes: u32,
+    /// After so many occasions without data the eNB releases the grant; the next data set it up anew.
+    pub release_after: u64,
+}
+
+impl Default for PersistentConfig {
+    fn default() -> Self {
+        // A voice frame every 20 ms with its headers.
+        PersistentConfig { interval: 20, bytes: 60, release_after: 10 }
+    }
+}
+
+impl PersistentConfig {
+    /// Refuses what RRC cannot say.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        let known = [10, 20, 32, 40, 64, 80, 128, 160, 320, 640].contains(&self.interval);
+        check(known, "interval", "10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 TTIs")?;
+        check((1..=9422).contains(&self.bytes), "bytes", "1 B to what a transport block holds, 9422 B")?;
+        check(self.release_after >= 1, "release_after", "at least 1 occasion")?;
+        Ok(Vec::new())
+    }
+}
+
+/// A persistent grant of a UE.
+#[derive(Clone, Copy, Debug)]
+pub struct Persistent {
+    /// How it is set up.
+    pub config: PersistentConfig,
+    /// Groups and MCS, while it is active.
+    pub grant: Option<(Groups, Mcs)>,
+    /// Last occasion with data.
+    pub used: Tti,
+}
+
+impl Persistent {
+    /// Not active yet.
+    pub const fn new(config: PersistentConfig) -> Persistent {
+        Persistent { config, grant: None, used: Tti(0) }
+    }
+    /// `tti` is one of the occasions, `phase` apart from those of others.
+    pub const fn is_occasion(&self, tti: Tti, phase: u64) -> bool {
+        (tti.0 + self.config.interval - phase % self.config.interval).is_multiple_of(self.config.interval)
+    }
+    /// The grant, unless it has rested too long.
+    pub fn active(&self, tti: Tti) -> Option<(Groups, Mcs)> {
+        let rested = tti.0.saturating_sub(self.used.0) / self.config.interval;
+        self.grant.filter(|_| rested <= self.config.release_after)
+    }
+    /// Occasions of this grant and of one with `interval` and `phase` ever coincide.
+    pub const fn meets(&self, phase: u64, other: &Persistent, other_phase: u64) -> bool {
+        let (mut a, mut b) = (self.config.interval, other.config.interval);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        phase % a == other_phase % a
+    }
+}
+
 impl DownlinkConfig {
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
@@ -467,6 +533,18 @@ mod tests {
         let mut short = Average::default();
         short.serve(Tti(0), 500.0, 1.0);
         assert_eq!((short.at(Tti(1), 1.0), short.at(Tti(2), 1.0)), (500.0, FLOOR));
+    }
+
+    /// Intervals 20 and 32 have 4 in common: phases 1 and 5 meet (at 101 = 1 mod 20 = 5 mod 32), phases 1 and 2 never do.
+    #[test]
+    fn occasions_meet_where_their_phases_agree() {
+        let of = |interval| Persistent::new(PersistentConfig { interval, ..PersistentConfig::default() });
+        let (a, b) = (of(20), of(32));
+        assert!(a.is_occasion(Tti(101), 1) && b.is_occasion(Tti(101), 5));
+        for (p, q) in [(1, 5), (1, 2), (0, 4), (3, 0), (19, 31)] {
+            let together = (0..2000).any(|t| a.is_occasion(Tti(t), p) && b.is_occasion(Tti(t), q));
+            assert_eq!(a.meets(p, &b, q), together, "{p} {q}");
+        }
     }
 
     #[test]

@@ -1,0 +1,47 @@
+//! What must hold in every TTI, checked in debug builds.
+
+use lasthop_radio::lte::{Mcs, tbs_bits};
+use lasthop_units::{CellId, Tti};
+
+use crate::mac::lte::harq::State;
+use crate::network::RadioNetwork;
+use crate::phy::lte::RbSet;
+use crate::sdu::End;
+
+impl RadioNetwork {
+    /// The oracle: what the cell sends from place `from` of the list on keeps the rules of the air.
+    pub(in crate::network) fn check_downlink(&mut self, tti: Tti, cell: CellId, from: usize) {
+        let carrier = RbSet::range(0, self.cells[cell].config.resource_blocks);
+        let mut used = RbSet::EMPTY;
+        for i in from..self.on_air.len() {
+            let t = self.on_air[i];
+            assert_eq!((t.cell, self.ues[t.ue].serving), (cell, cell), "a UE of another cell");
+            let second = i > from && self.on_air[i - 1].ue == t.ue;
+            assert!(
+                second || self.on_air[from..i].iter().all(|other| other.ue != t.ue),
+                "{tti:?}: two assignments for {:?}",
+                t.ue
+            );
+            let table = self.cells[cell].downlink.adaptation.mcs_table();
+            let most = self.cells[cell].config.downlink.harq.transmissions;
+            let bearers = &self.bearers;
+            let Some(p) = self.ues[t.ue].downlink.process(t.process) else {
+                panic!("a process that is not there")
+            };
+            assert!(p.rbs.without(carrier).is_empty() && !p.rbs.is_empty(), "{tti:?}: outside the carrier");
+            assert!(second || used.and(p.rbs).is_empty(), "{tti:?}: a resource block twice");
+            used |= p.rbs;
+            assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, tti));
+            assert!((1..=most).contains(&p.transmissions));
+            if p.transmissions == 1 {
+                let size = Mcs::new(p.mcs).i_tbs(table).and_then(|i| tbs_bits(p.rbs.len() as usize, i));
+                assert_eq!(size, Some(p.bytes * 8), "the size is the table's");
+            }
+            // Subheaders of 3 B, of 1 B for the last PDU: what is left over is padding.
+            let sizes = p.parts.iter().map(|(bearer, pdu)| {
+                bearers[*bearer].layers.rlc(End::Network).format().map_or(0, |f| pdu.size(f)) + 3
+            });
+            assert!(sizes.sum::<u32>() <= p.bytes + 2, "{tti:?}: more than fits");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Transport blocks, new and again, onto the air.
+
+use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits};
+use lasthop_units::{CellId, Instant, Tti, UeId};
+
+use super::{OnAir, Work};
+use crate::mac::lte::allocation::{self, Band, Groups};
+use crate::mac::lte::harq::{PROCESSES, State};
+use crate::network::{NetworkOutput, RadioNetwork};
+use crate::phy::lte::RbSet;
+use crate::rlc::lte::Grant;
+use crate::sdu::End;
+
+impl RadioNetwork {
+    /// Retransmissions come first, those that have waited longest before the others. Asynchronous and adaptive: any free
+    /// groups will do, if they have as many blocks as the first transmission had.
+    pub(in crate::network) fn retransmit(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        work: &mut Work,
+        free: &mut Groups,
+        out: &mut NetworkOutput,
+    ) {
+        if work.failed.is_empty() {
+            return;
+        }
+        work.failed.sort_unstable();
+        for i in 0..work.failed.len() {
+            let (_, ue, process) = work.failed[i];
+            if self.on_air.iter().any(|t| t.ue == ue) {
+                // Its other code word has taken this one along.
+                continue;
+            }
+            let band = self.cells[cell].downlink.band;
+            let Some(p) = self.ues[ue].downlink.process(process) else { continue };
+            let Some(groups) = enough(&band, *free, p.rbs.len()) else { continue };
+            *free &= !groups;
+            let rbs = band.blocks(groups);
+            self.put_on_air(tti, cell, ue, rbs);
+            self.send_again(tti, cell, ue, process, rbs, 1);
+            self.ride_along(now, tti, cell, ue, process, groups, work, out);
+            work.backlogs.retain(|(other, _)| *other != ue);
+        }
+    }
+
+    /// The other code word of a retransmission: a retransmission of its own, or new data, on the same blocks.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::network) fn ride_along(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        process: u8,
+        groups: Groups,
+        work: &Work,
+        out: &mut NetworkOutput,
+    ) {
+        let other = 1 - usize::from(process) / PROCESSES;
+        let rbs = self.cells[cell].downlink.band.blocks(groups);
+        let d = &self.ues[ue].downlink;
+        if d.quality.layers() < 2 && other == 1 || d.harq[other].is_none() {
+            return;
+        }
+        let mate = work.failed.iter().find(|(_, u, p)| *u == ue && usize::from(*p) / PROCESSES == other);
+        if let Some((_, _, id)) = mate {
+            let wants = self.ues[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
+            if wants <= rbs.len() {
+                self.send_again(tti, cell, ue, *id, rbs, 2);
+            }
+        } else if let Some(id) = d.idle(other)
+            && work.backlogs.iter().any(|(u, _)| *u == ue)
+            && let Some(mcs) = self.mcs(cell, ue, groups)
+        {
+            self.fill(now, tti, ue, cell, id, rbs, mcs, 2, out);
+        }
+        if let [.., first, _] = &mut self.on_air[..] {
+            first.layers = 2;
+        }
+    }
+
+    /// The MCS for a transport block on `groups`.
+    pub(in crate::network) fn mcs(&mut self, cell: CellId, ue: UeId, groups: Groups) -> Option<Mcs> {
+        let d = &self.cells[cell].downlink;
+        d.adaptation.mcs(&mut self.ues[ue].downlink.quality, &d.band, groups)
+    }
+
+    /// Sends new data on `groups`, a transport block per layer.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::network) fn send_new(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        groups: Groups,
+        mcs: Mcs,
+        out: &mut NetworkOutput,
+    ) {
+        let rbs = self.cells[cell].downlink.band.blocks(groups);
+        self.put_on_air(tti, cell, ue, rbs);
+        let d = &mut self.ues[ue].downlink;
+        d.served = Some(tti);
+        let ids = [d.idle(0), if d.quality.layers() == 2 { d.idle(1) } else { None }];
+        let layers = ids.iter().flatten().count();
+        for id in ids.into_iter().flatten() {
+            self.fill(now, tti, ue, cell, id, rbs, mcs, layers, out);
+        }
+        self.note_downlink(tti, ue);
+        let config = &self.cells[cell].config.downlink;
+        if let Some(drx) = &config.drx {
+            self.ues[ue].downlink.awake_until = tti.plus(1 + drx.inactivity);
+        }
+    }
+
+    /// The cell uses `rbs` for `ue`.
+    pub(in crate::network) fn put_on_air(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+        let d = &mut self.ues[ue].downlink;
+        self.air.cell_transmits(tti, cell, rbs, d.boost);
+        let stats = &mut d.stats;
+        stats.ttis += 1;
+        stats.resource_blocks += u64::from(rbs.len());
+    }
+
+    /// Fills a new transport block for `ue` from its bearers.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::network) fn fill(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        ue: UeId,
+        cell: CellId,
+        process: u8,
+        rbs: RbSet,
+        mcs: Mcs,
+        layers: usize,
+        out: &mut NetworkOutput,
+    ) {
+        let table = self.cells[cell].downlink.adaptation.mcs_table();
+        let size = mcs.i_tbs(table).and_then(|i| tbs_bits(rbs.len() as usize, i));
+        let block = ErrorModel::of_grant(mcs, table, rbs.len() as usize);
+        let (Some(bits), Some(block)) = (size, block) else { return };
+        let bytes = bits / 8;
+        let window = self.cells[cell].config.downlink.window;
+        let combining = self.cells[cell].config.downlink.harq.combining;
+        // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321 clause 6.1.2).
+        let mut left = bytes + 2;
+        for i in 0..self.ues[ue].drbs.len() {
+            let bearer = self.ues[ue].drbs[i];
+            let grant = Grant { bytes: left, per_pdu: 3 };
+            let drb = &mut self.bearers[bearer];
+            left -= drb.layers.pull(now, End::Network, grant, &mut self.pdus, &mut self.scratch);
+            if let Some(p) = self.ues[ue].downlink.process(process) {
+                p.parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+            }
+            self.settle(now, bearer, out);
+        }
+        let d = &mut self.ues[ue].downlink;
+        d.average.serve(tti, f64::from(bits), window);
+        d.stats.blocks += 1;
+        d.stats.bytes += u64::from(bytes);
+        d.stats.mcs_sum += u64::from(mcs.index());
+        let luck = d.block_errors[usize::from(process) / PROCESSES].uniform(tti.0);
+        let Some(p) = d.process(process) else { return };
+        debug_assert_eq!(p.state, State::Idle);
+        p.state = State::Awaiting { decoded: false };
+        (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
+        (p.sent, p.transmissions, p.missed) = (tti, 1, false);
+        (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
+        self.on_air.push(OnAir { cell, ue, process, layers, persistent: false });
+    }
+
+    pub(in crate::network) fn send_again(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        process: u8,
+        rbs: RbSet,
+        layers: usize,
+    ) {
+        let d = &mut self.ues[ue].downlink;
+        d.stats.retransmissions += 1;
+        let Some(p) = d.process(process) else { return };
+        debug_assert_eq!(p.state, State::Failed);
+        p.state = State::Awaiting { decoded: false };
+        (p.rbs, p.sent, p.missed) = (rbs, tti, false);
+        p.transmissions += 1;
+        self.on_air.push(OnAir { cell, ue, process, layers, persistent: false });
+    }
+}
+
+/// The lowest groups of `free` with at least `blocks` blocks.
+fn enough(band: &Band, free: Groups, blocks: u32) -> Option<Groups> {
+    let mut groups = 0;
+    for g in allocation::bits(free) {
+        if band.count(groups) >= blocks {
+            break;
+        }
+        groups |= 1 << g;
+    }
+    (band.count(groups) >= blocks).then_some(groups)
+}
