@@ -2,7 +2,7 @@
 
 use lasthop_ran::mac::lte::downlink::LinkStats;
 use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
-use lasthop_ran::{Direction, End as BearerEnd};
+use lasthop_ran::{Direction, End as BearerEnd, Sdu};
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
 
 use super::World;
@@ -99,9 +99,10 @@ impl Radio {
 impl World {
     pub(super) fn enter_radio(&mut self, now: Instant, ue: UeId, end: BearerEnd, id: PacketId) {
         let packet = &self.packets[id];
+        let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
         let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
         let radio = &mut self.radio;
-        radio.network.push(now, bearer, end, id, packet.size, &mut radio.output);
+        radio.network.push(now, bearer, end, sdu, &mut radio.output);
         self.settle_radio(now);
     }
 
