@@ -6,10 +6,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lasthop_ran::End;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
+use lasthop_ran::{End, Sdu};
 use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId, UeId};
 
 /// The system's allocator with a count.
@@ -78,8 +78,7 @@ fn bulk(busy: usize, idle: usize) -> f64 {
                 Instant::ZERO,
                 bearer(ue),
                 End::Ue,
-                PacketId::from_index(ue * WINDOW + k),
-                PACKET,
+                Sdu::new(PacketId::from_index(ue * WINDOW + k), PACKET),
                 &mut out,
             );
         }
@@ -102,7 +101,7 @@ fn bulk(busy: usize, idle: usize) -> f64 {
         arrived.append(&mut out.delivered);
         for (b, _, sdu) in arrived.drain(..) {
             bytes += u64::from(sdu.size);
-            n.push(now, b, End::Ue, sdu.id, PACKET, &mut out);
+            n.push(now, b, End::Ue, Sdu::new(sdu.id, PACKET), &mut out);
         }
     }
     let took = cpu_time() - start;
@@ -137,7 +136,7 @@ fn sparse(ues: usize) -> f64 {
             }
             out.delivered.clear();
         }
-        n.push(at, BearerId::from_index(ue), End::Ue, PacketId::from_index(0), 100, &mut out);
+        n.push(at, BearerId::from_index(ue), End::Ue, Sdu::new(PacketId::from_index(0), 100), &mut out);
         packets += 1;
         next[ue] = at + Duration::from_millis(50);
     }

@@ -12,7 +12,7 @@ use crate::network::{
 use crate::pdcp::lte::LteBearerConfig;
 use crate::rlc::lte::{Mode, OrInfinity};
 use crate::rrc::InitialState;
-use crate::sdu::End;
+use crate::sdu::{End, Sdu};
 
 pub struct World {
     pub network: RadioNetwork,
@@ -50,7 +50,7 @@ impl World {
         self.run_until(at);
         let id = PacketId::from_index(self.packets);
         self.packets += 1;
-        self.network.push(at, BearerId::from_index(ue), end, id, size, &mut self.out);
+        self.network.push(at, BearerId::from_index(ue), end, Sdu::new(id, size), &mut self.out);
     }
 
     /// Everything before `until`.
