@@ -383,6 +383,7 @@ def pretended(scenario: FakeScenario) -> Tables:
     drops = NO_DROPS if scenario.get("bearer.dch.rlc.mode") == "am" else table(time_s=[1.0])
     tables = {
         "flows": flows(
+            dst="ue",
             rx_segment_bytes=int(share * 384e3 / 8 * end),
             timeouts=timeouts,
             rtt_samples=int(26 * end),
@@ -413,7 +414,17 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_figure_of_the_paper_is_drawn(made_up: Path) -> None:
     drawn = {p.stem for p in (made_up / "figures").glob("*.svg")}
-    assert {"fig5a-paper", "fig5a-calibrated", "fig5b", "fig6a", "fig6b", "fig7a", "fig7b", "wired-delay"} <= drawn
+    assert {
+        "fig5a-paper",
+        "fig5a-calibrated",
+        "fig5b",
+        "fig6a",
+        "fig6b",
+        "fig7a",
+        "fig7b",
+        "wired-delay",
+        "ahead",
+    } <= drawn
     assert {p.stem for p in (made_up / "figures").glob("*.pdf")} == drawn
     assert any(name.startswith("fig7a-") for name in drawn), "figure 7a under the other timer reading"
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gallery
 from docstrings import module_page
 from scenario_keys import cell, prose, scenario_page
 
@@ -69,6 +70,7 @@ def package_pages() -> dict[str, str]:
         "profiles.md": profiles_page(described["profile"]),
         "tables.md": tables_page(described),
         "cli.md": cli_page(),
+        "gallery.md": gallery.write(GENERATED),
     }
     for name in MODULES:
         pages[f"{name}.md"] = module_page(importlib.import_module(name))

@@ -105,7 +105,7 @@ fn run(c: &Case) {
             let now = Instant::from_millis(t);
             while ends[0].backlog().bytes < u64::from(c.grant) * 2 {
                 let id = PacketId::from_index((serial % 1024) as usize);
-                ends[0].push(now, Sdu { serial, id, size: c.size }, &mut outs[0]);
+                ends[0].push(now, Sdu { serial, ..Sdu::new(id, c.size) }, &mut outs[0]);
                 serial += 1;
             }
             // What was sent 4 ms ago arrives; the loss hits the data direction.

@@ -3,6 +3,8 @@
 #[expect(dead_code, reason = "the downlink's tests use the rest")]
 #[path = "lte/cell.rs"]
 mod cell;
+#[path = "lte/uplink_any.rs"]
+mod uplink_any;
 #[path = "lte/uplink_power.rs"]
 mod uplink_power;
 #[path = "lte/uplink_rates.rs"]

@@ -194,9 +194,16 @@ proptest! {
         o in options(),
         active: bool,
         handshake: bool,
+        offload: bool,
         operations in proptest::collection::vec(operation(), 0..120),
     ) {
-        let mut e = Endpoint::new(o.resolve().unwrap(), Seq(u32::MAX - 2000));
+        let mut config = o.resolve().unwrap();
+        config.host.offload = offload.then_some(Offload::LINUX);
+        let mut e = Endpoint::new(config, Seq(u32::MAX - 2000));
+        if offload {
+            e.set_user_timeout(Some(Duration::from_secs(2)));
+            e.set_notsent_limit(50_000);
+        }
         let mut now = Instant::from_millis(3);
         if active { e.connect(now) } else { e.listen() }
         if handshake {

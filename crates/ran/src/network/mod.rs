@@ -38,10 +38,9 @@ pub use uplink::UplinkCounters;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
-use crate::mac::lte::multiplex::LogicalChannelConfig;
 use crate::mac::lte::scheduler::Scheduler;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
@@ -49,7 +48,7 @@ use crate::phy::lte::TTI;
 use crate::phy::lte::air::Air;
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
-use crate::sdu::{Direction, End};
+use crate::sdu::{Direction, End, Sdu};
 use calendar::Calendar;
 use state::{Cell, Drb, Ue};
 
@@ -62,6 +61,8 @@ enum Due {
     DownlinkFeedback { ue: UeId, process: u8 },
     /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
     UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE with downlink data may get a grant that it has not asked for.
+    Proactive { ue: UeId },
     /// A UE without a grant has a timer or an opportunity.
     UplinkTimers { ue: UeId },
     /// A scheduling request that was sent in this TTI reaches the eNB.
@@ -126,7 +127,8 @@ impl RadioNetwork {
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
-            let layers = LteBearer::new(&drb.layers);
+            let mut layers = LteBearer::new(&drb.layers);
+            layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
             let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
             network.ues[drb.ue].drbs.push(id);
         }
@@ -139,8 +141,9 @@ impl RadioNetwork {
                 network.cells[serving].persistent.push(ue);
             }
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
-            for _ in 0..network.ues[ue].drbs.len() {
-                network.ues[ue].uplink.add(LogicalChannelConfig::default());
+            for i in 0..network.ues[ue].drbs.len() {
+                let qos = network.bearers[network.ues[ue].drbs[i]].qos;
+                network.ues[ue].uplink.add(&qos);
             }
             for direction in Direction::BOTH {
                 if network.ues[ue].full_buffer[direction.index()] {
@@ -152,19 +155,11 @@ impl RadioNetwork {
         network
     }
 
-    /// A packet of `size` bytes (above 0) enters at `end` of a bearer, to be delivered at the other.
-    pub fn push(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        end: End,
-        id: PacketId,
-        size: u32,
-        out: &mut NetworkOutput,
-    ) {
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to be delivered at the other.
+    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         // A network that slept goes on with the first TTI that starts after now.
         self.next = self.next.max(Tti::containing(now, TTI).plus(1));
-        self.bearers[bearer].layers.push(now, end, id, size, &mut self.scratch);
+        self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, bearer, out);
     }
 
@@ -213,6 +208,7 @@ impl RadioNetwork {
                 self.uplink_decoded(now, ue, process.into(), sent, out);
             }
             Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
             Due::Transmit => {}

@@ -28,6 +28,9 @@ use crate::sdu::{Direction, End};
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS 36.213 clause 8).
 pub(super) const HARQ_PERIOD: u64 = crate::mac::lte::harq::PROCESSES as u64;
 
+/// How long after downlink data proactive grants go on [TTI].
+const PROACTIVE: u64 = 100;
+
 impl RadioNetwork {
     /// What has happened in the uplink of `cell`.
     pub fn uplink_counters(&self, cell: CellId) -> UplinkCounters {
@@ -144,6 +147,27 @@ impl RadioNetwork {
                 self.preambles.push(cell);
             }
             Some(Action::Failed) => self.random_access_problem(tti, ue, out),
+        }
+    }
+
+    /// Downlink data went to the UE in `tti`: what answers it need not ask first.
+    #[inline]
+    pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId) {
+        let period = self.cells[self.ues[ue].serving].uplink.config.proactive_period.as_millis();
+        if period > 0 && !std::mem::replace(&mut self.ues[ue].uplink.proactive, true) {
+            self.calendar.note(tti.plus(period), Due::Proactive { ue });
+        }
+    }
+
+    /// A grant without a request, and again until there was no downlink data for a while.
+    pub(super) fn grant_proactively(&mut self, tti: Tti, ue: UeId) {
+        let u = &mut self.ues[ue];
+        u.uplink.proactive = false;
+        let recent = u.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
+        if recent && u.rrc.is_connected() {
+            u.uplink.view.request();
+            self.wake(ue, Direction::Uplink);
+            self.note_downlink(tti, ue);
         }
     }
 

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::convert::Converter;
 use super::diagnostic::{Diagnostic, Diagnostics, Source};
 use super::path::{self, Segment};
+use super::suggest::suggest;
 use super::tree::{Entry, Node, Origin, Table, Value, quoted, shortened};
 use super::write;
 
@@ -150,6 +151,22 @@ impl Document {
     /// A warning at the value of `path`, or at the nearest parent that is written somewhere.
     pub fn warning_at(&self, path: &str, message: impl Into<String>) -> Diagnostic {
         self.at(path, message.into(), false).warning()
+    }
+
+    /// The table beside `path` that was probably meant, if `path` is there only because a `--set` names it.
+    pub(super) fn meant_by_set(&self, path: &str) -> Option<String> {
+        let (segments, _) = path::parse(path).ok()?;
+        let (last, before) = segments.split_last()?;
+        let parent = before.iter().try_fold(&self.root, |node, s| child(node, &s.name).map(|(_, n)| n))?;
+        let Value::Table(table) = &parent.value else { return None };
+        let set = |name: &str| matches!(child(parent, name), Some((Some(Origin::Set { .. }), _)));
+        if !set(&last.name) {
+            return None;
+        }
+        let near = suggest(&last.name, table.keys().filter(|name| !set(name)))?;
+        let mut meant = path[..last.span.start].trim_end_matches('.').to_owned();
+        path::push(&mut meant, &near);
+        Some(meant)
     }
 
     pub(super) fn at(&self, path: &str, message: String, at_key: bool) -> Diagnostic {

@@ -149,6 +149,7 @@ pub static RLC: TableDef = TableDef {
         col("polls", K::U64, "", "poll bits set"),
         col("window_used", K::U64, "PDUs", "transmission window in use: VT(S) - VT(A)"),
         col("resets", K::U64, "", "reset procedures started"),
+        col("marked", K::U64, "SDUs", "SDUs marked with congestion experienced (ECN) by the sender's buffer"),
     ],
 };
 

@@ -1,7 +1,7 @@
 //! The radio network in the world: packets in and out, its one TTI event and its timers.
 
-use lasthop_ran::End as BearerEnd;
 use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_ran::{End as BearerEnd, Sdu};
 use lasthop_units::{BearerId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
 
 use super::World;
@@ -90,9 +90,10 @@ impl Radio {
 impl World {
     pub(super) fn enter_radio(&mut self, now: Instant, ue: UeId, end: BearerEnd, id: PacketId) {
         let packet = &self.packets[id];
+        let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
         let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
         let radio = &mut self.radio;
-        radio.network.push(now, bearer, end, id, packet.size, &mut radio.output);
+        radio.network.push(now, bearer, end, sdu, &mut radio.output);
         self.settle_radio(now);
     }
 

@@ -357,6 +357,7 @@ fn rlc_row(
         .u64(sender.polls)
         .u64(sender.window_used)
         .u64(sender.resets)
+        .u64(sender.marked)
         .end();
 }
 

@@ -17,8 +17,7 @@ impl Endpoint {
             _ => self.in_order_of_checks(now, seg),
         }
         if self.offload.is_some() {
-            self.look_at_queue();
-            self.note_empty(now);
+            self.queue_after_input(now);
         }
         self.check();
     }
@@ -45,14 +44,14 @@ impl Endpoint {
             return;
         }
         self.note_timestamp(now, seg, start);
-        if self.reader_gone && self.is_new_to_nobody(start, seg) {
-            self.finish(Event::Closed(CloseReason::Aborted));
-            self.answer_with_reset(seg);
-            return;
-        }
-        self.ecn_arrived(seg);
         // Sixth, urgent data: ignored. Seventh, the text. Eighth, the FIN bit.
         if seg.len > 0 || seg.flags.has(Flags::FIN) {
+            if self.reader_gone && self.is_new_to_nobody(start, seg) {
+                self.finish(Event::Closed(CloseReason::Aborted));
+                self.answer_with_reset(seg);
+                return;
+            }
+            self.ecn_arrived(seg);
             self.take_text(now, seg, start);
         }
     }
@@ -144,10 +143,10 @@ impl Endpoint {
             return true;
         }
         // RFC 5961 section 5: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is answered and dropped.
-        if self.config.host.drops_future_acks && ack > self.max as i64 {
-            return false;
-        }
         if ack > self.max as i64 || ack < self.una as i64 - self.max_wnd.max(1) as i64 {
+            if self.config.host.drops_future_acks && ack > self.max as i64 {
+                return false;
+            }
             self.ack.at_once();
             return false;
         }

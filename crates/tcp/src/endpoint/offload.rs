@@ -16,6 +16,9 @@ use crate::host::Offload;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
 
+/// The largest send buffer without one configured: the maximum of net.ipv4.tcp_wmem \[octets\].
+const SEND_BUFFER: u64 = 4 << 20;
+
 /// What the application says of a write, beside how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteHint {
@@ -162,7 +165,7 @@ impl Endpoint {
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that one.
     fn may_queue(&self) -> bool {
         let queued = self.written - self.una.clamp(1, self.written);
-        self.config.send_buffer.is_none_or(|size| queued < size) && self.notsent() < self.notsent_limit
+        queued < self.config.send_buffer.unwrap_or(SEND_BUFFER) && self.notsent() < self.notsent_limit
     }
 
     /// tcp_xmit_size_goal: whole segments, not above half of the peer's largest window.
@@ -216,6 +219,8 @@ impl Endpoint {
     }
 
     /// Retransmissions as far as `room` allows, then new packets.
+    #[cold]
+    #[inline(never)]
     pub(super) fn send_by_packets(&mut self, now: Instant, room: f64) -> Option<Segment> {
         if room >= 1.0
             && self.recovery.is_rack()
@@ -365,8 +370,23 @@ impl Endpoint {
         }
     }
 
+    /// A segment arrived: a reason to look at what waits, and perhaps the end of being busy.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn queue_after_input(&mut self, now: Instant) {
+        self.look_at_queue();
+        self.note_empty(now);
+    }
+
+    /// A segment that was cut before and waits.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pop_cut(&mut self) -> Option<Segment> {
+        self.offload.as_mut()?.out.pop_front()
+    }
+
     /// Everything that was written has been acknowledged.
-    pub(super) fn note_empty(&mut self, now: Instant) {
+    fn note_empty(&mut self, now: Instant) {
         if self.una >= self.written {
             self.chrono.stop(now, Activity::Busy, true);
         }

@@ -21,7 +21,9 @@ impl Endpoint {
             State::SynSent | State::SynReceived => return self.send_syn(now),
             _ => {}
         }
-        if let Some(segment) = self.offload.as_mut().and_then(|q| q.out.pop_front()) {
+        if self.offload.is_some()
+            && let Some(segment) = self.pop_cut()
+        {
             self.counters.segments_sent += 1;
             return Some(segment);
         }

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 COLOURS = {"vegas": "#d55e00", "reno": "#0072b2"}
 NAMES = {"vegas": "Vegas", "reno": "Reno"}
+#: Congestion control, colour and marker of the stacks of today.
+TODAY = (("cubic", "#009e73", "s"), ("bbr", "#cc79a7", "^"), ("vegas", "#d55e00", "o"), ("reno", "#0072b2", "v"))
 #: Points that the paper's text gives (TBLER in percent, share in percent).
 PAPER = {"vegas": [(0, 96), (5, 28.5), (30, 5)], "reno": [(0, 96), (30, 65)]}
 #: The stretch of a run that the window figures show.
@@ -47,6 +49,8 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
         yield figure_wired(data)
     if evidence.study.has_group("phase"):
         yield figure_phase(data)
+    if evidence.study.has_group("ahead") and evidence.study.has_group("today"):
+        yield figure_ahead(data)
 
 
 def figure_5a(data: Data) -> Figure:
@@ -196,6 +200,63 @@ def figure_wired(data: Data) -> Figure:
     ax.legend(frameon=False, fontsize=8)
     caption = "Throughput against the one-way wired delay; everything else as in the parameter set."
     return Figure("wired-delay", "Sensitivity to the wired delay", caption, fig, {"wired-delay": columns})
+
+
+def figure_ahead(data: Data) -> Figure:
+    """The paper's TCPs alone, behind a snoop agent and behind a proxy; and the stacks of today."""
+    fig = MplFigure(figsize=(7.2, 3.4), layout="constrained")
+    left, right = fig.subplots(1, 2, sharey=True)
+    _label(left, "TBLER [%]", "throughput / 384 kbit/s [%]")
+    _label(right, "TBLER [%]", "")
+    columns: dict[str, list[Any]] = {"stack": [], "cc": [], "node": [], "tbler": [], "share": [], "rtt_mean_s": []}
+    rates = data.labels("ahead", "tbler")
+
+    def curve(ax: Axes, group: str, label: str, style: dict[str, Any], **at: Any) -> None:
+        shares, rtts = [], []
+        for t in rates:
+            with contextlib.suppress(NoRunsError):
+                place = "beyond" if group == "rates" and t not in data.labels("rates", "tbler") else group
+                shares.append((t, 100 * data.estimate(place, "share", tbler=t, **at).mean))
+                rtts.append(data.estimate(place, "rtt_mean", tbler=t, **at).mean)
+        ax.plot(*zip(*shares, strict=True), label=label, markersize=3.5, linewidth=1.2, **style)
+        for (t, share), rtt in zip(shares, rtts, strict=True):
+            stack = "linux-6" if group == "today" else "ns2"
+            node = at.get("node", "none")
+            _append(columns, stack=stack, cc=at["cc"], node=node, tbler=t, share=share / 100, rtt_mean_s=rtt)
+
+    for cc in ("reno", "vegas"):
+        colour = {"color": COLOURS[cc]}
+        curve(left, "rates", f"{NAMES[cc]}, alone", {**colour, "linestyle": "-", "marker": "o"}, cc=cc)
+        curve(
+            left,
+            "ahead",
+            f"{NAMES[cc]}, snoop agent",
+            {**colour, "linestyle": "--", "marker": "s"},
+            cc=cc,
+            node="snoop",
+        )
+        curve(left, "ahead", f"{NAMES[cc]}, proxy", {**colour, "linestyle": ":", "marker": "^"}, cc=cc, node="proxy")
+    for cc, colour, marker in TODAY:
+        # Reno lies on CUBIC.
+        style = {"color": colour, "marker": marker, "linestyle": ":" if cc == "reno" else "-"}
+        curve(right, "today", NAMES.get(cc, cc.upper()), style, cc=cc)
+    ceiling = [100 * model.ceiling(t) for t in (0, rates[-1])]
+    for ax, title in ((left, "the paper's TCPs, with help at the RNC"), (right, "stacks of today (linux-6), no help")):
+        ax.plot((0, rates[-1]), ceiling, "--", color="#999999", linewidth=1, label="(1 - p) · 96.2 %")
+        ax.set_title(title, fontsize=9)
+        ax.set_ylim(0, 100)
+    right.legend(frameon=False, fontsize=7, loc="lower left")
+    # Between Vegas at the bottom and Reno at the top nothing is drawn.
+    left.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 0.12), ncols=2)
+    caption = (
+        "Throughput against TBLER. Left: Vegas and Reno of ns-2 alone, with a snoop agent at the RNC, and with a proxy "
+        "there that splits the connection. Neither helps Vegas: RLC loses nothing that an agent could send again, and "
+        "the round trips swing on the radio hop, which is the proxy's own. Right: Linux' CUBIC and Reno fill the "
+        "channel, and RLC's unlimited buffer with it (round trips of a minute and more); BBR gets almost as much at "
+        "a small part of the delay; Linux' Vegas, which keeps the smallest round trip of each window and segments "
+        "of 1460 B, loses less than ns-2's. The stacks of today carry fewer headers, so 0 % is 98 % and not 96 %."
+    )
+    return Figure("ahead", "Help at the RNC, and stacks of today", caption, fig, {"ahead": columns})
 
 
 def figure_phase(data: Data) -> Figure:

@@ -45,6 +45,16 @@ def reduce_transfer(run: Run) -> dict[str, Any]:
     return values
 
 
+def reduce_ahead(run: Run) -> dict[str, Any]:
+    """What reaches the UE, whatever stands before it: of a split connection the part behind the proxy."""
+    flow = next(f for f in run.table("flows").to_pylist() if f["dst"] == "ue")
+    return {
+        "share": flow["rx_segment_bytes"] * 8 / run.duration_s / CAPACITY_BPS,
+        "rtt_mean": np.nan if flow["rtt_mean_s"] is None else flow["rtt_mean_s"],
+        "timeouts_300s": flow["timeouts"] / run.duration_s * 300,
+    }
+
+
 def window_statistics(run: Run, timeouts: FloatArray) -> dict[str, Any]:
     """From the `tcp` table sampled at every ACK: statistics over time of the window, and every RTT sample."""
     table = run.table("tcp")

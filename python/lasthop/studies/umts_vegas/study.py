@@ -25,7 +25,7 @@ from lasthop.studies.umts_vegas.evaluate import (
     vegas_window,
 )
 from lasthop.studies.umts_vegas.figures import figures, tables
-from lasthop.studies.umts_vegas.reduce import reduce_datagrams, reduce_spurious, reduce_transfer
+from lasthop.studies.umts_vegas.reduce import reduce_ahead, reduce_datagrams, reduce_spurious, reduce_transfer
 
 __all__ = [
     "bandwidth_delay",
@@ -37,6 +37,7 @@ __all__ = [
     "no_fast_retransmit",
     "nothing_lost",
     "price_of_a_block",
+    "reduce_ahead",
     "reduce_datagrams",
     "reduce_spurious",
     "reduce_transfer",

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bsr::{Buffers, GROUPS};
 use super::pdu::{SHORT_SUBHEADER, subheader};
+use super::scheduler::qci::{Qos, priority_of};
 use crate::config::{ConfigError, Warning};
 use crate::rlc::lte::config::require;
 use crate::rlc::lte::{Grant, OrInfinity};
@@ -37,6 +38,20 @@ impl Default for LogicalChannelConfig {
 }
 
 impl LogicalChannelConfig {
+    /// The channel of a bearer with this quality of service: by its class's priority level, classes 1 to 9 as priorities 5 to
+    /// 13 (below those of signalling, TS 36.331 clause 9.2.1.2); a guaranteed rate is its prioritised bit rate, in a group of
+    /// its own.
+    pub fn of_class(qos: &Qos) -> LogicalChannelConfig {
+        let priority = (4.0 + priority_of(qos.qci)).clamp(5.0, 16.0) as u8;
+        let guaranteed = qos.uplink.0.div_ceil(8);
+        let default = LogicalChannelConfig { priority, ..LogicalChannelConfig::default() };
+        if guaranteed == 0 {
+            return default;
+        }
+        let rate = (3..=11).map(|k| (1 << k) * 1000).find(|rate| *rate >= guaranteed).unwrap_or(2_048_000);
+        LogicalChannelConfig { prioritised_bit_rate: OrInfinity::Value(Bytes(rate)), group: 1, ..default }
+    }
+
     /// Refuses what an RRC message cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         require((1..=16).contains(&self.priority), "priority", &self.priority, "1 to 16")?;
@@ -286,6 +301,21 @@ mod tests {
         let buffers = mux.buffers(|i| [10, 0, 5][i]);
         assert_eq!(buffers, Buffers { bytes: [0, 15, 0, 0], most_urgent: 1 });
         assert_eq!(mux.buffers(|i| [10, 1, 5][i]).most_urgent, 2);
+    }
+
+    /// QCI 1 (priority 2) with 64 kbit/s = 8 kB/s; QCI 9 (priority 9) without a guarantee; 65 kbit/s need 16 kB/s.
+    #[test]
+    fn channels_follow_the_class_of_their_bearer() {
+        let of = |qci, rate| {
+            let qos = Qos { qci, uplink: lasthop_units::Bitrate(rate), ..Qos::default() };
+            let c = LogicalChannelConfig::of_class(&qos);
+            c.validate().unwrap();
+            (c.priority, c.prioritised_bit_rate, c.group)
+        };
+        assert_eq!(of(1, 64_000), (6, OrInfinity::Value(Bytes(8000)), 1));
+        assert_eq!(of(1, 65_000), (6, OrInfinity::Value(Bytes(16_000)), 1));
+        assert_eq!(of(9, 0), (13, OrInfinity::Value(Bytes(8000)), 0));
+        assert_eq!(of(1, 1_000_000_000).1, OrInfinity::Value(Bytes(2_048_000)));
     }
 
     #[test]

@@ -129,6 +129,7 @@ pub const SIMULTE_UPLINK: &[ProfileValue] = &[
     ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
     ProfileValue { key: "power_control.enabled", value: "false", source: "UEs send with their full power" },
     ProfileValue { key: "power_aware", value: "false", source: "one CQI, however many blocks" },
+    ProfileValue { key: "bsr.trailing", value: "true", source: "a report of what remains, after a RAC" },
     ProfileValue { key: "bsr.retx_timer", value: "40 ms", source: "retxBsrTimer 40" },
     ProfileValue { key: "timing.grant", value: "2", source: "grant at t + 9, data at t + 11" },
 ];
@@ -179,6 +180,7 @@ impl CellProfile {
                 c.power_aware = false;
                 c.power_control.enabled = false;
                 c.outer_loop.enabled = false;
+                c.bsr.trailing = true;
                 c.bsr.retx_timer = Duration::from_millis(40);
                 c.bsr.any_value = true;
             }

@@ -108,6 +108,7 @@ impl RadioNetwork {
         for id in ids.into_iter().flatten() {
             self.fill(now, tti, ue, cell, id, rbs, mcs, layers, out);
         }
+        self.note_downlink(tti, ue);
         let config = &self.cells[cell].config.downlink;
         if let Some(drx) = &config.drx {
             self.ues[ue].downlink.awake_until = tti.plus(1 + drx.inactivity);

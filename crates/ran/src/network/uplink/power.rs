@@ -1,12 +1,19 @@
 //! How loud UEs are, and what the eNB measures of them.
 
+use std::sync::LazyLock;
+
 use lasthop_engine::math::db;
-use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{Modulation, PRB_MAX, mean_mi, sinr_db_of_mi};
+use lasthop_radio::milliwatts;
 use lasthop_units::{CellId, Db, Dbm, Tti, UeId};
 
 use super::super::RadioNetwork;
 use super::state::{Granted, UeUplink};
 use crate::mac::lte::phr;
+
+/// 10 log10 of the numbers of resource blocks (of 0: 0).
+static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
+    LazyLock::new(|| std::array::from_fn(|n| db((n as f64).max(1.0)) as f32));
 
 impl UeUplink {
     /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond the UE's headroom its power
@@ -18,7 +25,7 @@ impl UeUplink {
         if headroom.0 > 20.5 {
             return level;
         }
-        level - (db(f64::from(blocks.max(1))) - headroom.0).max(0.0) as f32
+        level - (DECIBELS[blocks as usize] - headroom.0 as f32).max(0.0)
     }
 }
 
@@ -86,9 +93,18 @@ impl RadioNetwork {
     }
 
     /// A UE puts its block on the air.
+    #[inline]
     pub(in crate::network) fn ue_transmits(&mut self, tti: Tti, granted: &Granted) {
-        let power = self.pusch_power(tti, granted.ue, granted.rbs.len());
-        self.air.ue_transmits(tti, granted.ue, granted.rbs, power);
+        let (ue, blocks) = (granted.ue, granted.rbs.len());
+        let loss = self.path_loss(tti, ue);
+        let u = &self.ues[ue].uplink;
+        if u.sent_with.0 != (blocks, loss, u.power) {
+            let key = (blocks, loss, u.power);
+            let each = milliwatts(self.pusch_power(tti, ue, blocks)) / f64::from(blocks.max(1));
+            self.ues[ue].uplink.sent_with = (key, each as f32);
+        }
+        let each = self.ues[ue].uplink.sent_with.1;
+        self.air.ue_transmits_each(tti, ue, granted.rbs, each);
     }
 
     /// The eNB measures the channel of `ue` if what it knows is old.

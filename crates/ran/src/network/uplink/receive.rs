@@ -98,7 +98,7 @@ impl RadioNetwork {
 
     /// The UE flushes its buffer: the PDUs in it will not arrive.
     #[cold]
-    fn give_up_block(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
+    pub(super) fn give_up_block(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
         let u = &mut self.ues[ue].uplink;
         u.stats.lost += 1;
         let p = u.harq.get_mut(process);

@@ -48,7 +48,8 @@ impl RadioNetwork {
             let full = self.ues[*ue].full_buffer[Direction::Uplink.index()];
             let u = &mut self.ues[*ue].uplink;
             let busy = u.harq.get(process).state != crate::mac::lte::harq::State::Idle
-                || u.view.granted_until() == Some(target);
+                || u.view.granted_until() == Some(target)
+                || u.access.is_running() && c.plan.granted(target).iter().any(|g| g.ue == *ue);
             if busy {
                 continue;
             }
@@ -61,8 +62,8 @@ impl RadioNetwork {
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(rate.max(1)),
                 average: u.average.at(tti, c.config.window),
-                qci: 9,
-                guaranteed: 0.0,
+                qci: u.qci,
+                guaranteed: u.guaranteed,
                 served: u.served,
             });
         }

@@ -30,32 +30,59 @@ impl RadioNetwork {
         }
         let granted = std::mem::take(&mut self.cells[cell].uplink.plan.slot(tti).granted);
         for g in &granted {
-            match g.content {
+            let sends = match g.content {
                 Content::Again => self.repeat_block(tti, g),
-                Content::New | Content::ReportOnly | Content::Msg3 => self.send_block(now, tti, cell, g, out),
+                Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
+                Content::New | Content::ReportOnly => {
+                    self.send_block(now, tti, cell, g, out);
+                    true
+                }
+            };
+            if sends {
+                self.ue_transmits(tti, g);
             }
-            self.ue_transmits(tti, g);
         }
         self.cells[cell].uplink.plan.slot(tti).granted = granted;
     }
 
-    fn repeat_block(&mut self, tti: Tti, g: &Granted) {
-        let p = self.ues[g.ue].uplink.harq.get_mut(process_of(tti));
-        if p.state != State::Failed {
-            // Its MAC was reset meanwhile.
-            return;
+    fn repeat_block(&mut self, tti: Tti, g: &Granted) -> bool {
+        let u = &mut self.ues[g.ue].uplink;
+        let p = u.harq.get_mut(process_of(tti));
+        // Its MAC was reset meanwhile, or the process is taken by Msg3.
+        if p.state != State::Failed || u.access.sends_msg3(tti) {
+            return false;
         }
         p.transmissions += 1;
         p.sent = tti;
-        self.ues[g.ue].uplink.stats.retransmissions += 1;
+        u.stats.retransmissions += 1;
+        true
+    }
+
+    /// Msg3, unless the UE has given up. A block that waited in its process is lost: a grant for new data flushes it
+    /// (TS 36.321 clause 5.4.2.2).
+    fn send_msg3(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        g: &Granted,
+        out: &mut NetworkOutput,
+    ) -> bool {
+        if !self.ues[g.ue].uplink.access.sends_msg3(tti) {
+            return false;
+        }
+        if self.ues[g.ue].uplink.harq.get(process_of(tti)).state != State::Idle {
+            self.give_up_block(now, g.ue, process_of(tti), out);
+        }
+        self.send_block(now, tti, cell, g, out);
+        let config = &self.cells[cell].uplink.config.random_access;
+        self.ues[g.ue].uplink.access.on_msg3(config, tti);
+        self.arm_uplink(g.ue);
+        true
     }
 
     /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses 5.4.3.1, 6.1.2).
     fn send_block(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
-        let access = g.content == Content::Msg3;
-        if access && !self.ues[g.ue].uplink.access.sends_msg3(tti) {
-            return;
-        }
         let mut block = Block::new();
         block.content = g.content;
         block.first = tti;
@@ -72,10 +99,6 @@ impl RadioNetwork {
         u.stats.blocks += 1;
         u.stats.bytes += u64::from(g.bytes);
         u.stats.mcs_sum += u64::from(g.mcs);
-        if access {
-            let config = &self.cells[cell].uplink.config.random_access;
-            self.ues[g.ue].uplink.access.on_msg3(config, tti);
-        }
         self.arm_uplink(g.ue);
     }
 
@@ -186,9 +209,8 @@ impl RadioNetwork {
         for i in 0..self.cells[cell].uplink.plan.slot(tti).granted.len() {
             let g = self.cells[cell].uplink.plan.slot(tti).granted[i];
             let process = process_of(tti);
-            let p = self.ues[g.ue].uplink.harq.get(process);
-            if p.sent != tti || p.transmissions == 0 {
-                // It did not send: its MAC was reset, or somebody else won.
+            if !self.sends(tti, &g) {
+                // Its MAC was reset, or it has given up, or Msg3 has taken the process.
                 continue;
             }
             let collided = g.content == Content::Msg3 && self.collides(tti, cell, i);
@@ -201,16 +223,20 @@ impl RadioNetwork {
         }
     }
 
+    /// True if what was granted for `tti` was sent.
+    fn sends(&self, tti: Tti, g: &Granted) -> bool {
+        let u = &self.ues[g.ue].uplink;
+        let p = u.harq.get(process_of(tti));
+        let again = u.blocks[process_of(tti)].first != tti;
+        p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
+    }
+
     /// True if another UE sends its Msg3 on the same blocks: both had the same preamble. Their demodulation reference
     /// signals are the same too, so neither is decoded.
     fn collides(&self, tti: Tti, cell: CellId, i: usize) -> bool {
         let all = self.cells[cell].uplink.plan.granted(tti);
         let mine = all[i];
-        let sends = |ue: UeId| {
-            let p = self.ues[ue].uplink.harq.get(process_of(tti));
-            p.sent == tti && p.transmissions > 0
-        };
-        let other = |j: usize| j != i && !all[j].rbs.and(mine.rbs).is_empty() && sends(all[j].ue);
+        let other = |j: usize| j != i && !all[j].rbs.and(mine.rbs).is_empty() && self.sends(tti, &all[j]);
         (0..all.len()).any(other)
     }
 

@@ -11,6 +11,7 @@ use crate::mac::lte::harq::{PROCESSES, Processes};
 use crate::mac::lte::multiplex::{LogicalChannelConfig, Multiplexer};
 use crate::mac::lte::phr::HeadroomReporting;
 use crate::mac::lte::random_access::{RandomAccess, Responder};
+use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::scheduler::{Candidate, Scheduler};
 use crate::mac::lte::sr::{Opportunities, SchedulingRequest};
 use crate::mac::lte::uplink::{BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkQuality};
@@ -200,6 +201,8 @@ pub struct UeUplink {
     /// Downlink gain of the serving cell, and the path loss that it is.
     pub gain: f32,
     pub loss: Db,
+    /// Power on each block [mW], and the blocks, path loss and closed loop that it was worked out for.
+    pub sent_with: ((u32, Db, PowerControl), f32),
     // The eNB's side.
     pub blocks: [Block; PROCESSES],
     pub view: BufferView,
@@ -209,6 +212,11 @@ pub struct UeUplink {
     /// One draw per transport block.
     pub errors: Draw,
     pub average: Average,
+    /// Class of its most urgent bearer, and what its bearers are guaranteed together [bit per TTI].
+    pub qci: u8,
+    pub guaranteed: f64,
+    /// A proactive grant is in the calendar.
+    pub proactive: bool,
     pub served: Option<Tti>,
     pub stats: LinkStats,
 }
@@ -237,20 +245,28 @@ impl UeUplink {
             largest_power: radio.power,
             gain: 0.0,
             loss: Db(0.0),
+            sent_with: ((0, Db(0.0), PowerControl::default()), 0.0),
             blocks: std::array::from_fn(|_| Block::new()),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),
             headroom: None,
             errors: draws(seed, ue, 2),
             average: Average::default(),
+            qci: 9,
+            guaranteed: 0.0,
+            proactive: false,
             served: None,
             stats: LinkStats::default(),
         }
     }
 
-    /// A bearer is added.
-    pub fn add(&mut self, config: LogicalChannelConfig) {
-        self.mux.add(self.had.len(), config);
+    /// A bearer is added; the most urgent one comes first.
+    pub fn add(&mut self, qos: &Qos) {
+        if self.had.is_empty() {
+            self.qci = qos.qci;
+        }
+        self.guaranteed += qos.uplink.0 as f64 * 1e-3;
+        self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
         self.had.push(false);
     }
 

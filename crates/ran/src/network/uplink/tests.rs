@@ -1,16 +1,18 @@
 //! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
 
+use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, CellId, Db, Duration, Id, Instant, PacketId, UeId};
 
+use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::{RequestConfig, UplinkConfig};
 use crate::network::{
-    CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, TimingConfig, UeConfig,
+    CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
 };
 use crate::pdcp::lte::LteBearerConfig;
 use crate::rlc::lte::{Mode, OrInfinity};
 use crate::rrc::InitialState;
-use crate::sdu::End;
+use crate::sdu::{End, Sdu};
 
 pub struct World {
     pub network: RadioNetwork,
@@ -48,7 +50,7 @@ impl World {
         self.run_until(at);
         let id = PacketId::from_index(self.packets);
         self.packets += 1;
-        self.network.push(at, BearerId::from_index(ue), end, id, size, &mut self.out);
+        self.network.push(at, BearerId::from_index(ue), end, Sdu::new(id, size), &mut self.out);
     }
 
     /// Everything before `until`.
@@ -115,19 +117,11 @@ fn a_single_packet_takes_the_time_of_the_latency_budget_down() {
     assert!((mean - 4.5).abs() < 0.02, "{mean} ms");
 }
 
-/// The timing of SimuLTE: a RAC that is always answered, the report alone on one block, data in a second grant.
+/// The profile of SimuLTE: a RAC that is always answered, the report alone on one block, data in a second grant.
 fn simulte(stealing: bool) -> CellConfig {
-    CellConfig {
-        timing: TimingConfig { grant: 2, ..TimingConfig::default() },
-        uplink: UplinkConfig {
-            request: RequestConfig::Rac { answer: 3, timer: 10 },
-            request_blocks: 1,
-            stealing,
-            pucch_blocks: 0,
-            ..UplinkConfig::default()
-        },
-        ..cell(UplinkConfig::default())
-    }
+    let profile = CellProfile::Simulte;
+    let uplink = UplinkConfig { stealing, ..profile.uplink() };
+    CellConfig { timing: profile.timing(), uplink, ..cell(UplinkConfig::default()) }
 }
 
 /// Rules 1 to 3 of the published timeline, with t the TTI of the RAC: the report goes at t + 5 and is decoded at t + 9,
@@ -238,4 +232,51 @@ fn a_crowd_that_attaches_at_once_gets_in() {
     assert_eq!(connected, 200);
     let counters = world.network.uplink_counters(CellId::from_index(0));
     assert!(counters.preambles > 250, "{} preambles: there were collisions", counters.preambles);
+}
+
+/// A packet down in TTI 20 is answered 3 ms after it was decoded in 24, with opportunities 80 ms apart. With a grant of its
+/// own every 4 TTIs the answer rides on one; it was granted 4 TTIs before and is decoded 4 after: 11 to 15 ms at most. A UE
+/// that hears nothing for 100 ms is left alone.
+#[test]
+fn proactive_grants_spare_the_request() {
+    let answered_after = |proactive: u64| {
+        let mut config = UplinkConfig::default();
+        config.sr.period = Duration::from_millis(80);
+        config.proactive_period = Duration::from_millis(proactive);
+        let mut world = World::new(cell(config), 1, Mode::Um);
+        world.push(Instant::from_micros(19_500), 0, End::Network, 100);
+        world.push(Instant::from_micros(27_500), 0, End::Ue, 52);
+        world.run_until(Instant::from_secs(1));
+        assert_eq!(world.network.next_tti(), None, "left alone");
+        world.delivered[1].2.since(Instant::from_micros(27_500)).as_secs_f64() * 1e3
+    };
+    assert_eq!(answered_after(0), 80.0 - 27.5 + 12.0);
+    let with = answered_after(4);
+    assert!((4.0..=12.0).contains(&with), "{with} ms");
+}
+
+/// Data that come while a grant is on its way are in no report: a full block without one makes the eNB grant again, so that
+/// nothing waits for retxBSR-Timer (320 ms). 12 TTIs after a wait of at most 10 for an opportunity, then 8 TTIs a round of
+/// report and grant; 20 kB are three blocks of 50 resource blocks.
+#[test]
+fn no_packet_is_forgotten_until_a_timer_expires() {
+    for mode in [Mode::Um, Mode::Am] {
+        let mut world = World::new(cell(UplinkConfig::default()), 1, mode);
+        let draw = Draw::new(3, Purpose::Test, 1);
+        let mut pushed = Vec::new();
+        let mut at = Instant::from_millis(5);
+        for i in 0..400 {
+            let mut stream = draw.stream(i);
+            // Bursts of up to four packets, 0 to 30 ms apart.
+            at += Duration::from_micros(stream.below(30_000));
+            for _ in 0..=stream.below(4) {
+                world.push(at, 0, End::Ue, 40 + stream.below(4960) as u32);
+                pushed.push(at);
+            }
+        }
+        world.run_until(at + Duration::from_secs(1));
+        assert_eq!(world.delivered.len(), pushed.len());
+        let worst = world.delivered.iter().map(|(_, n, t)| t.since(pushed[*n as usize])).max().unwrap();
+        assert!(worst <= Duration::from_millis(45), "{mode:?}: {worst}");
+    }
 }

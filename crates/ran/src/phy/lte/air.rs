@@ -179,13 +179,18 @@ impl Air {
     /// `ue` sends on `rbs` in `tti`, `power` over all of them.
     #[inline]
     pub fn ue_transmits(&mut self, tti: Tti, ue: UeId, rbs: RbSet, power: Dbm) {
+        self.ue_transmits_each(tti, ue, rbs, (milliwatts(power) / f64::from(rbs.len().max(1))) as f32);
+    }
+
+    /// `ue` sends on `rbs` in `tti`, `each` [mW] on every block.
+    #[inline]
+    pub fn ue_transmits_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet, each: f32) {
         if self.uplink.0 != tti {
             self.uplink.0 = tti;
             self.uplink.1.clear();
         }
         self.uplink.1.push(ue);
-        let each = milliwatts(power) / f64::from(rbs.len().max(1));
-        self.ues[ue].sent.add(tti, rbs, each as f32);
+        self.ues[ue].sent.add(tti, rbs, each);
     }
 
     /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order. Every cell must have said

@@ -68,11 +68,13 @@ error: unknown name \"renoo\"
     assert_eq!(
         refused("flow.fpt.tcp.cc=reno"),
         "\
-error: the key `from` is missing in `flow.fpt`
+error: there is no `flow.fpt`
 --> --set:1:6
  |
  | flow.fpt.tcp.cc=reno
- |      ^^^"
+ |      ^^^
+ |
+ = help: did you mean `flow.ftp`?"
     );
     let errors = with(&["scenario.seed=3", "scenario.sede=3"]).unwrap_err();
     assert_eq!((errors.0[0].set, errors.0[0].column), (Some(2), Some(10)));
@@ -103,6 +105,22 @@ fn a_refused_set_changes_nothing() {
     let before = doc.to_toml();
     assert!(doc.apply_set("flow.new.at.0=").is_err() && doc.apply_set("scenario.seed.x=1").is_err());
     assert_eq!(doc.to_toml(), before);
+}
+
+#[test]
+fn a_slip_in_the_name_of_a_table_is_told_as_one_and_a_new_table_is_not() {
+    let told = |sets: &[&str]| {
+        let mut doc = Document::parse(GOOD, "a.toml").unwrap();
+        sets.iter().for_each(|s| doc.apply_set(s).unwrap());
+        doc.read::<Spec>().unwrap_err().0
+    };
+    let errors = told(&["flow.fpt.tcp.cc=reno"]);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(errors[0].message, "there is no `flow.fpt`");
+    assert_eq!(errors[0].help.as_deref(), Some("did you mean `flow.ftp`?"));
+    assert_eq!((errors[0].file.as_str(), errors[0].column), ("--set", Some(6)));
+    // Far from every other name: it is meant to be new, and lacks something.
+    assert_eq!(told(&["flow.download.to=ue"])[0].message, "the key `from` is missing in `flow.download`");
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub struct BsrConfig {
     pub periodic_timer: OrInfinity<Duration>,
     /// retxBSR-Timer: 320, 640, 1280, 2560, 5120 or 10240 ms.
     pub retx_timer: Duration,
+    /// Every block that leaves data behind carries a report of the rest (SimuLTE); TS 36.321 has it only when a report was
+    /// triggered or there is padding.
+    pub trailing: bool,
     /// Lets values pass that no message carries, for the profiles of other simulators.
     pub any_value: bool,
 }
@@ -30,6 +33,7 @@ impl Default for BsrConfig {
         BsrConfig {
             periodic_timer: OrInfinity::Value(Duration::from_millis(10)),
             retx_timer: Duration::from_millis(320),
+            trailing: false,
             any_value: false,
         }
     }
@@ -111,6 +115,7 @@ const SUBHEADER: u32 = 1;
 pub struct Reporting {
     periodic: Option<u64>,
     retx: u64,
+    trailing: bool,
     regular_triggered: bool,
     periodic_triggered: bool,
     /// When periodicBSR-Timer expires.
@@ -147,6 +152,7 @@ impl Reporting {
         Reporting {
             periodic: config.periodic_timer.value().map(Duration::as_millis),
             retx: config.retx_timer.as_millis(),
+            trailing: config.trailing,
             regular_triggered: false,
             periodic_triggered: false,
             periodic_at: None,
@@ -197,7 +203,8 @@ impl Reporting {
     // available for transmission but is not sufficient to additionally accommodate the BSR MAC control element plus its
     // subheader."
     pub fn reserve(&mut self, room: u32, need: u64, before: &Buffers) -> u32 {
-        if !(self.regular_triggered || self.periodic_triggered) {
+        let trails = self.trailing && need > u64::from(room);
+        if !(self.regular_triggered || self.periodic_triggered || trails) {
             return 0;
         }
         let wanted = SUBHEADER + if before.groups() > 1 { LONG } else { SHORT };
@@ -318,6 +325,13 @@ mod tests {
             assert_eq!(r.reserve(100, need, &buffers([50, 0, 0, 0], 0)), reserved, "{need} B");
             assert_eq!(r.wants_request(), still);
         }
+    }
+
+    #[test]
+    fn a_trailing_report_goes_with_every_block_that_leaves_data_behind() {
+        let mut r = Reporting::new(&BsrConfig { trailing: true, ..BsrConfig::default() });
+        let b = buffers([500, 0, 0, 0], 0);
+        assert_eq!((r.reserve(100, 505, &b), r.reserve(505, 505, &b)), (2, 0));
     }
 
     #[test]

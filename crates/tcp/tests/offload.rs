@@ -1,0 +1,150 @@
+//! Segmentation offload: what leaves as one packet, where PSH stands, and that no path loses an octet of it.
+
+mod util;
+
+use lasthop_tcp::*;
+use lasthop_units::{Bytes, Duration, Instant};
+use proptest::prelude::*;
+use util::Pair;
+
+fn config(sack: bool) -> Config {
+    let o = Options {
+        profile: Profile::Linux6,
+        sack: Some(sack),
+        timestamps: Some(false),
+        mss: Some(Bytes(1000)),
+        ..Options::default()
+    };
+    let mut c = o.resolve().unwrap();
+    c.host.offload = Some(Offload::LINUX);
+    c
+}
+
+/// The lengths of the packets that end `0` sent from `from` on: cut at PSH, and where it stands on a lone segment.
+fn packets(p: &Pair, from: usize) -> Vec<(u32, bool)> {
+    let mut found = vec![];
+    let mut len = 0;
+    for (_, _, s) in p.log[from..].iter().filter(|l| l.1 == 0 && l.2.len > 0) {
+        len += s.len;
+        if s.flags.has(Flags::PSH) {
+            found.push((len, true));
+            len = 0;
+        }
+    }
+    if len > 0 {
+        found.push((len, false));
+    }
+    found
+}
+
+fn connected(c: Config) -> Pair {
+    let mut p = Pair::new(c, c, Duration::from_millis(50));
+    p.connect();
+    p.drive_until(Instant::from_secs(1), |p| p.ends.iter().all(|e| e.state() == State::Established));
+    p.logging = true;
+    p
+}
+
+#[test]
+fn the_initial_window_leaves_as_five_packets_of_two_segments() {
+    // Window 10, round trip 100 ms: 2 * 10 * 1000 / 0.1 = 200 kB/s, a millisecond of which (1/1024 s) is 195 octets: the least,
+    // two segments. The quota of half a window, five, does not matter.
+    let mut p = connected(config(true));
+    p.ends[0].write(p.now, 30_000);
+    p.flush();
+    assert_eq!(packets(&p, 0), [(2000, true); 5]);
+}
+
+#[test]
+fn a_packet_holds_at_most_half_the_window() {
+    // tcp_min_tso_segs 10: the quota of half the window, five segments, cuts.
+    let mut c = config(true);
+    c.host.offload = Some(Offload { segments_min: 10, ..Offload::LINUX });
+    let mut p = connected(c);
+    p.ends[0].write(p.now, 30_000);
+    p.flush();
+    assert_eq!(packets(&p, 0), [(5000, true); 2]);
+}
+
+#[test]
+fn a_record_ends_its_packet_and_more_to_come_holds_a_part_back() {
+    let mut p = connected(config(true));
+    p.ends[0].write_with(p.now, 1500, WriteHint { record_end: true, more: false });
+    p.ends[0].write_with(p.now, 1500, WriteHint { record_end: false, more: true });
+    p.flush();
+    // The record whole; of the rest a full segment, the part of 500 waits: nothing pushes it.
+    assert_eq!(packets(&p, 0), [(1500, true), (1000, false)]);
+    let n = p.log.len();
+    p.ends[0].write(p.now, 100);
+    p.flush();
+    // What was told to come has come: the part is small, and a small one (500 of the record) is outstanding: Nagle.
+    assert_eq!(packets(&p, n), []);
+    p.drive(p.now + Duration::from_millis(101));
+    assert_eq!(packets(&p, n), [(600, true)]);
+}
+
+#[test]
+fn a_cork_holds_a_part_until_it_is_drawn_or_the_persist_timer_fires() {
+    let mut p = connected(config(true));
+    p.ends[0].set_cork(p.now, true);
+    p.ends[0].write(p.now, 300);
+    p.flush();
+    assert_eq!(packets(&p, 0), []);
+    // Linux sends what a cork holds after 200 ms, here the timeout: a round trip of 100 ms and 200 ms.
+    p.drive(p.now + Duration::from_millis(299));
+    assert_eq!(packets(&p, 0), []);
+    p.drive(p.now + Duration::from_millis(2));
+    assert_eq!(packets(&p, 0), [(300, true)]);
+}
+
+#[test]
+fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
+    let mut p = connected(config(true));
+    // The second packet, segments 2 and 3.
+    p.links[0].drop = vec![2, 3];
+    p.ends[0].write(p.now, 10_000);
+    p.flush();
+    let n = p.log.len();
+    p.drive(p.now + Duration::from_millis(190));
+    // PRR lets one out for each that arrives: the packet of two goes as two, and PSH was not asked for by a write.
+    assert_eq!(packets(&p, n), [(2000, false)]);
+    let c = p.ends[0].counters();
+    assert_eq!((c.retransmitted_segments, c.timeouts), (2, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn what_is_written_arrives_whatever_the_path_does(
+        seed: u64, sack: bool, loss in 0.0f64..0.15, reorder in 0.0f64..0.2, duplicate in 0.0f64..0.1,
+        writes in proptest::collection::vec((1u64..40_000, any::<bool>(), any::<bool>()), 1..12)
+    ) {
+        let c = config(sack);
+        let mut p = Pair::new(c, c, Duration::from_millis(20));
+        for (i, l) in p.links.iter_mut().enumerate() {
+            *l = l.clone().seed(seed, i as u64);
+            (l.loss, l.reorder, l.duplicate) = (loss, reorder, duplicate);
+            l.reorder_by = Duration::from_millis(15);
+        }
+        p.connect();
+        p.drive_until(Instant::from_secs(200), |p| p.ends.iter().all(|e| e.state() == State::Established));
+        p.logging = true;
+        let mut total = 0;
+        for (n, more, record_end) in writes {
+            let mut left = n;
+            while left > 0 {
+                left -= p.ends[0].write_with(p.now, left, WriteHint { more, record_end });
+                p.flush();
+                p.drive(p.now + Duration::from_millis(30));
+            }
+            total += n;
+        }
+        p.ends[0].close(p.now);
+        p.flush();
+        p.drive_until(Instant::from_secs(7200), |p| p.ends[1].in_order_received() == total && p.ends[0].is_all_acked());
+        prop_assert_eq!(p.ends[1].in_order_received(), total);
+        prop_assert!(p.ends[0].is_all_acked());
+        // Never more than the segment size, and nothing that was not written.
+        prop_assert!(p.log.iter().all(|l| l.2.len <= 1000));
+    }
+}

@@ -1,0 +1,158 @@
+"""The gallery: every congestion control over the same three links, drawn from runs that `make docs` makes.
+
+One figure per link; small multiples, window above round trip for each control. Runs take a few seconds; a figure is drawn
+again only when its scenarios or the extension have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TRACES = ROOT / "python" / "lasthop" / "scenarios" / "traces"
+
+#: Name, title, what to look for, keys of the link, end of the figure [s].
+LINKS: tuple[tuple[str, str, str, str, int], ...] = (
+    (
+        "deep",
+        "A deep buffer",
+        "10 Mbit/s and 40 ms, room for 200 packets: six times the bandwidth-delay product of 33. Whoever grows until it "
+        "loses fills the room, and the round trip goes from 40 to 280 ms; whoever looks at the round trip does not.",
+        'rate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }',
+        30,
+    ),
+    (
+        "shallow",
+        "A shallow buffer with random loss",
+        "10 Mbit/s and 40 ms, room for 10 packets, and one packet in a thousand is lost at random. Whoever takes each loss "
+        "for congestion is cut before the link is full.",
+        'rate = "10 Mbit/s"\ndelay = "20 ms"\nforward = { loss = "0.1 %" }\n'
+        'queue = { kind = "droptail", packets = 10 }',
+        30,
+    ),
+    (
+        "cellular",
+        "A cellular link",
+        "The capacity follows the synthetic LTE trace that comes with Lasthop; 40 ms, room for 200 packets.",
+        'delay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }\n'
+        'forward = { trace = "synthetic-lte.down" }\nreverse = { trace = "synthetic-lte.up" }',
+        30,
+    ),
+)
+
+SCENARIO = """
+[scenario]
+name = "gallery-{name}"
+duration = "{seconds} s"
+[link.l]
+between = ["server", "phone"]
+{keys}
+[flow.f]
+from = "server"
+to = "phone"
+tcp = {{ profile = "linux-6" }}
+[output]
+tcp = "interval"
+interval = "50 ms"
+"""
+
+
+def write(folder: Path) -> str:
+    """Draws what is not fresh into `folder`; the page's text."""
+    lasthop = importlib.import_module("lasthop")
+    described = json.loads(importlib.import_module("lasthop._core").describe())
+    names = [a["name"] for a in described["cc"]]
+    out = [
+        "# Gallery of congestion controls\n",
+        "Each control alone on the same three links, in the profile `linux-6`: window in segments above, smoothed round trip",
+        "in ms below, over 30 s. `make docs` runs and draws this page. The figures in a panel are goodput and mean round trip.\n",
+    ]
+    for name, title, text, keys, seconds in LINKS:
+        base = lasthop.Scenario.parse(SCENARIO.format(name=name, keys=keys, seconds=seconds), base_dir=TRACES)
+        scenarios = [base.set("flow.f.tcp.cc", cc) for cc in names]
+        picture = folder / f"gallery-{name}.svg"
+        draw_if_stale(picture, names, scenarios, seconds)
+        alt = f"Window and round trip over time of {len(names)} congestion controls: {title.lower()}"
+        out.append(f"## {title}\n\n{text}\n\n![{alt}]({picture.name})\n")
+    own_example(folder)
+    return "\n".join(out)
+
+
+def draw_if_stale(picture: Path, names: Sequence[str], scenarios: Sequence[Any], seconds: int) -> None:
+    """Runs and draws unless the picture is of these scenarios, this extension and this file."""
+    core = Path(importlib.import_module("lasthop._core").__file__ or "")
+    made_of = hashlib.blake2b(core.read_bytes() + Path(__file__).read_bytes())
+    for scenario in scenarios:
+        made_of.update(scenario.hash.encode())
+    stamp, mark = picture.with_suffix(".stamp"), made_of.hexdigest()
+    if picture.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == mark:
+        return
+    results = importlib.import_module("lasthop").run_many(scenarios)
+    draw(picture, list(zip(names, results, strict=True)), seconds)
+    stamp.write_text(mark, encoding="utf-8")
+
+
+def draw(picture: Path, runs: Sequence[tuple[str, Any]], seconds: int, columns: int = 4) -> None:
+    """Small multiples: for each control its window over its round trip, all on the same axes."""
+    style = importlib.import_module("lasthop.plot._style")
+    import matplotlib as mpl
+
+    rows = -(-len(runs) // columns)
+    with mpl.rc_context(style._RC):
+        fig = style.Figure(figsize=(7.6, 1.75 * rows), layout="constrained")
+        grid = fig.subplots(2 * rows, columns, sharex=True, squeeze=False, height_ratios=[1.25, 1] * rows)
+        curves = [curve(r) for _, r in runs]
+        top = [max(max(c[key]) for c in curves) * 1.08 for key in ("cwnd", "rtt")]
+        for i in range(rows * columns):
+            upper, lower = grid[2 * (i // columns)][i % columns], grid[2 * (i // columns) + 1][i % columns]
+            if i >= len(runs):
+                upper.set_axis_off()
+                lower.set_axis_off()
+                continue
+            (name, r), c = runs[i], curves[i]
+            flow = r.flows.to_pylist()[0]
+            upper.plot(c["time"], c["cwnd"], color=style.OKABE_ITO[0], linewidth=0.8)
+            lower.plot(c["time"], c["rtt"], color=style.OKABE_ITO[1], linewidth=0.8)
+            upper.set_title(name, loc="left", fontsize=7, pad=2, fontweight="bold")
+            note = f"{flow['goodput_bps'] / 1e6:.1f} Mbit/s, {flow['rtt_mean_s'] * 1e3:.0f} ms"
+            upper.set_title(note, loc="right", fontsize=5.5, pad=2)
+            for ax, limit in ((upper, top[0]), (lower, top[1])):
+                ax.set_xlim(0, seconds)
+                ax.set_ylim(0, limit)
+                ax.grid(True)
+                ax.locator_params(axis="y", nbins=3)
+                ax.tick_params(labelleft=i % columns == 0, length=2)
+            if i % columns == 0:
+                upper.set_ylabel("segments", fontsize=6.5)
+                lower.set_ylabel("RTT (ms)", fontsize=6.5)
+            if i + columns >= len(runs):
+                lower.tick_params(labelbottom=True)
+            if i // columns == rows - 1:
+                lower.set_xlabel("Time (s)", fontsize=6.5)
+        fig.savefig(picture)
+
+
+def curve(results: Any) -> dict[str, list[float]]:
+    """Time, window and smoothed round trip of a run, from its first sample with a round trip on."""
+    columns = results.tcp.select(["time_s", "snd_cwnd", "rtt_us"]).to_pydict()
+    rows = [r for r in zip(*columns.values(), strict=True) if r[2] is not None]
+    time, cwnd, rtt = zip(*rows, strict=True)
+    return {"time": list(time), "cwnd": list(cwnd), "rtt": [t / 1e3 for t in rtt]}
+
+
+def own_example(folder: Path) -> None:
+    """The figure of the guide on congestion controls of one's own, by the example that the guide shows."""
+    script = ROOT / "examples" / "own_congestion_control.py"
+    picture = folder / "own-congestion-control.svg"
+    if picture.exists() and picture.stat().st_mtime > script.stat().st_mtime:
+        return
+    subprocess.run([sys.executable, str(script)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
