@@ -4,11 +4,11 @@
 //! Then downloads over RLC AM with a window of packets each, and a small packet upwards for every second one, as TCP
 //! acknowledges: everything but TCP itself.
 
-use lasthop_ran::End;
 use lasthop_ran::mac::lte::downlink::LinkStats;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
+use lasthop_ran::{End, Sdu};
 use lasthop_units::{BearerId, Id, Metres, PacketId, Speed, UeId};
 
 /// Packets that a download keeps in flight, over all UEs.
@@ -40,7 +40,7 @@ fn run(ues: usize, bearers: bool, seconds: u64) {
         for i in 0..WINDOW.max(2 * ues) {
             let to = BearerId::from_index(i % ues);
             let now = lasthop_units::Instant::ZERO;
-            network.push(now, to, End::Network, PacketId::from_index(i), SIZES[0], &mut out);
+            network.push(now, to, End::Network, Sdu::new(PacketId::from_index(i), SIZES[0]), &mut out);
         }
     }
     let (mut ttis, mut delivered) = (0, 0u64);
@@ -59,9 +59,15 @@ fn run(ues: usize, bearers: bool, seconds: u64) {
             let (bearer, end, sdu) = out.delivered[i];
             if end == End::Ue {
                 delivered += u64::from(sdu.size);
-                network.push(now, bearer, End::Network, sdu.id, SIZES[0], &mut out);
+                network.push(now, bearer, End::Network, Sdu::new(sdu.id, SIZES[0]), &mut out);
                 if sdu.serial % 2 == 1 {
-                    network.push(now, bearer, End::Ue, PacketId::from_index(1_000_000), SIZES[1], &mut out);
+                    network.push(
+                        now,
+                        bearer,
+                        End::Ue,
+                        Sdu::new(PacketId::from_index(1_000_000), SIZES[1]),
+                        &mut out,
+                    );
                 }
             }
         }
