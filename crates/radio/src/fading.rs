@@ -31,7 +31,7 @@ pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// Delay profile of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case")]
 pub enum FadingProfile {
     /// No fading: the gain is 1 on every block.
     #[default]

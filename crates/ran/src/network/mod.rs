@@ -248,6 +248,19 @@ impl RadioNetwork {
         self.bearers[bearer].layers.rlc_stats(end)
     }
 
+    /// What a UE has counted in `direction`.
+    pub fn link_stats(&self, ue: UeId, direction: Direction) -> &LinkStats {
+        match direction {
+            Direction::Downlink => self.downlink_stats(ue),
+            Direction::Uplink => self.uplink_stats(ue),
+        }
+    }
+
+    /// The cell that serves a UE.
+    pub fn serving(&self, ue: UeId) -> CellId {
+        self.ues[ue].serving
+    }
+
     /// What a UE has counted in the downlink.
     pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
         &self.ues[ue].downlink.stats

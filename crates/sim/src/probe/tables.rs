@@ -167,6 +167,28 @@ pub static MAC: TableDef = TableDef {
     ],
 };
 
+/// What the air did for each UE of a cell, in intervals.
+pub static RADIO: TableDef = TableDef {
+    name: "radio",
+    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any have a row.",
+    columns: &[
+        col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell that serves it"),
+        DIRECTION,
+        col("ttis", K::U64, "", "TTIs with a transmission"),
+        col("blocks", K::U64, "blocks", "new transport blocks"),
+        col("retransmissions", K::U64, "blocks", "transport blocks sent again by HARQ"),
+        col("errors", K::U64, "blocks", "transmissions that were not decoded"),
+        col("lost", K::U64, "blocks", "transport blocks that HARQ gave up"),
+        col("bytes", K::U64, "B", "size of the new transport blocks, padding included"),
+        col("resource_blocks", K::U64, "", "resource blocks used, over all TTIs"),
+        opt("mcs", K::F64, "", "mean I_MCS of the new transport blocks"),
+        opt("cqi", K::F64, "", "mean wideband CQI of the reports that were used (downlink)"),
+        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions"),
+    ],
+};
+
 /// Link queues, sampled.
 pub static QUEUES: TableDef = TableDef {
     name: "queues",
@@ -186,7 +208,7 @@ pub static EVENTS: TableDef = TableDef {
     description: "Things that happened: connections, recoveries, timeouts, RLC resets, changes of the scenario.",
     columns: &[
         TIME,
-        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"link/<name>\""),
+        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"link/<name>\""),
         col("kind", K::Name, "", "what happened"),
         opt("value", K::F64, "", "a number that belongs to it; `detail` says which"),
         opt("detail", K::Name, "", "more, in words"),
@@ -208,4 +230,4 @@ pub static DROPS: TableDef = TableDef {
 };
 
 /// All tables, in the order of the documentation.
-pub static ALL: [&TableDef; 8] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 9] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &QUEUES, &EVENTS, &DROPS];

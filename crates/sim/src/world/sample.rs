@@ -40,6 +40,7 @@ impl World {
         }
         self.sample_queues(now);
         self.sample_bearers(now);
+        self.sample_ues(now);
         let next = now + self.probes.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
