@@ -181,7 +181,7 @@ impl Endpoint {
                 return segment;
             }
         }
-        self.send_new(now, self.max + room)
+        self.make_new(now, self.max + room)
     }
 
     fn resend_by_scoreboard(&mut self, now: Instant, room: u64) -> Option<Segment> {
@@ -207,8 +207,12 @@ impl Endpoint {
     }
 
     /// New data up to `cwnd_edge`, by the rules of Nagle and of silly-window avoidance.
-    #[inline]
     pub(super) fn send_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
+        self.make_new(now, cwnd_edge)
+    }
+
+    #[inline(always)]
+    fn make_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
         let start = self.nxt;
         let end = self.stream_end();
         if start >= end {
@@ -233,7 +237,7 @@ impl Endpoint {
         if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OneSegment {
             self.timed = Some((stop, now));
         }
-        let mut segment = self.emit_data(now, start, stop);
+        let mut segment = self.make_data(now, start, stop);
         self.ecn_on_new_data(&mut segment);
         Some(segment)
     }
@@ -305,6 +309,11 @@ impl Endpoint {
 
     /// The octets `[start, end)`, FIN included when it is among them.
     pub(super) fn emit_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
+        self.make_data(now, start, end)
+    }
+
+    #[inline(always)]
+    fn make_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
         let data_end = end.min(self.written);
         let mut segment = self.header(now);
         segment.seq = self.seq_of(start);
