@@ -73,8 +73,9 @@ wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing e
 	$(BIN)/maturin build --release --locked --out dist
 	bash tests/wheel.sh $(BIN)/python dist/lasthop-*.whl
 
-bench: ## speed of fixed scenarios (also as target/bench.json)
+bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 	cargo bench -p lasthop-sim
+	cargo bench -p lasthop-ran --bench rlc_am
 
 swarm: ## random valid scenarios with every debug check on (REPS=10000)
 	cargo run --profile checked -p lasthop-sim --example swarm -- $(REPS)

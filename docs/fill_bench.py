@@ -2,7 +2,7 @@
 
     python docs/fill_bench.py
 
-The table names the machine and the commit on which the figures were taken. Nothing else in the page changes.
+A second table comes from target/bench-rlc-am.json. The page names the machine and the commit on which the figures were taken. Nothing else in the page changes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,14 @@ def main() -> None:
     cases = json.loads(source.read_text(encoding="utf-8"))
     if isinstance(cases, dict):
         cases = cases["cases"]
+    tables = table(cases)
+    rlc = ROOT / "target" / "bench-rlc-am.json"
+    if rlc.is_file():
+        tables += "\n" + rlc_table(json.loads(rlc.read_text(encoding="utf-8")))
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(cases)}\n{provenance()}\n\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n\n{tables}\n{provenance()}\n\n{END}{after}", encoding="utf-8")
 
 
 def table(cases: list[dict[str, Any]]) -> str:
@@ -45,6 +49,15 @@ def table(cases: list[dict[str, Any]]) -> str:
     for c in cases:
         figures = [c.get(k) for k in ("sim_s_per_s", "events_per_s", "ns_per_segment", "peak_rss_mib", "instructions")]
         lines.append(f"| `{c['name']}` | " + " | ".join(map(number, figures)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def rlc_table(cases: list[dict[str, Any]]) -> str:
+    """What an SDU costs in RLC."""
+    lines = ["| `rlc-am` | ns/SDU | allocations per 1000 SDUs | PDUs per SDU |", "|---|---|---|---|"]
+    for c in cases:
+        figures = [c["ns_per_sdu"], c["allocations_per_1000_sdus"], c["pdus_per_sdu"]]
+        lines.append(f"| {c['name']} | " + " | ".join(map(number, figures)) + " |")
     return "\n".join(lines) + "\n"
 
 

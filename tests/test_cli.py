@@ -201,7 +201,7 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     overview = lasthop_json("describe")
     assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
     assert {"reno", "vegas"} <= set(overview["plugins"]["cc"])
-    assert {"cc", "profile", "queue", "app", "trace-format"} == set(overview["plugins"])
+    assert {"cc", "profile", "queue", "scheduler", "app", "trace-format"} == set(overview["plugins"])
     assert {"flows", "tcp", "packets", "rlc", "mac", "queues", "events", "drops"} == set(overview["tables"])
     for kind, names in overview["plugins"].items():
         for name in names:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from lasthop import _core
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -97,3 +100,12 @@ def test_every_test_that_the_validation_page_names_exists() -> None:
         or not re.search(rf"\b(fn|def) {name}\(", (DOCS.parent / path).read_text())
     ]
     assert missing == []
+
+
+def test_the_page_for_those_from_other_simulators_names_keys_that_exist() -> None:
+    known = {key["path"] for key in json.loads(_core.describe())["keys"]}
+    page = (DOCS / "guides" / "from-other-simulators.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:cell|ue|flow|link|radio)\.[a-z0-9_.<>]+)`", page))
+    assert len(named) > 30
+    named = {re.sub(r"^(ue\.<name>\.dedicated)\.<\w+>", r"\1.<name>", name) for name in named}
+    assert sorted(name for name in named if name not in known) == []

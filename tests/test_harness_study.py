@@ -169,7 +169,8 @@ def figures(evidence):
 
 
 def tables(evidence):
-    yield TableView("numbers", "Numbers", ("loss", "rate"), ((0, 1), (20, 2)), "a note")
+    rows = ((0, 1), (20, 2))
+    yield TableView("numbers", "Numbers", ("loss", "rate"), rows, "a note", document={"rows": [list(r) for r in rows]})
 """
 
 
@@ -227,15 +228,60 @@ def test_a_study_leaves_a_complete_folder(folder: Path) -> None:
         "data/curve.csv",
         "data/curve.parquet",
         "data/numbers.csv",
+        "data/numbers.json",
         "scenarios/plain.toml",
         "scenarios/tuned.toml",
     }
     assert not result.folder.with_name("out.partial").exists()
+    assert json.loads((result.folder / "data" / "numbers.json").read_text()) == {"rows": [[0, 1], [20, 2]]}
     report = result.report.read_text(encoding="utf-8")
     assert "At 20 % the throughput is 60." in report
     assert "http://" not in report.replace("http://www.w3.org", "")
     with (result.folder / "data" / "curve.csv").open(encoding="utf-8") as file:
         assert next(csv.reader(file)) == ["loss", "rate"]
+
+
+def test_groups_may_share_an_axis_and_add_to_it(folder: Path) -> None:
+    change(
+        folder,
+        "study.toml",
+        """[group.extra.axes.mode.options]
+usual = []
+other = ["link.a.mode=other"]
+""",
+        """[group.extra.axes.mode]
+extends = "mode"
+options = { third = ["link.a.mode=third"] }
+[axis.mode.options]
+usual = []
+other = ["link.a.mode=other"]
+""",
+    )
+    points = load_study(folder).group("extra").points()
+    assert [(p["mode"], o) for p, o in points] == [
+        ("usual", []),
+        ("other", ["link.a.mode=other"]),
+        ("third", ["link.a.mode=third"]),
+    ]
+
+
+def test_words_beside_a_calibrated_number_are_not_scaled(folder: Path) -> None:
+    old = """key = "link.a.delay"
+value = "20 ms"
+tag = "X\""""
+    change(folder, "study.toml", old, """keys = { "link.a.mode" = "usual", "link.a.delay" = "20 ms" }\ntag = "X\"""")
+    value = load_study(folder).parameter_set("tuned").calibrated[0]
+    assert value.overrides(1.2) == ['link.a.mode="usual"', 'link.a.delay="24 ms"']
+    assert value.text(1.2) == "usual + 24 ms"
+    change(folder, "study.toml", '"link.a.delay" = "20 ms"', '"link.b.mode" = "other"')
+    with pytest.raises(StudyError, match="no quantity"):
+        load_study(folder).parameter_set("tuned").calibrated[0].overrides(1.2)
+
+
+def test_an_axis_that_extends_nothing_is_refused(folder: Path) -> None:
+    change(folder, "study.toml", "[group.extra.axes.mode.options]", "[group.extra.axes.mode]\nextends = 'gone'\n[x]")
+    with pytest.raises(StudyError, match=r"no \[axis.gone\]"):
+        load_study(folder)
 
 
 def test_each_claim_gets_its_verdict_with_interval(folder: Path) -> None:

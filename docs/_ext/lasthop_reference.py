@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gallery
 from docstrings import module_page
+from lte_gallery import draw_all
 from scenario_keys import cell, prose, scenario_page
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ ROOT_PAGES = {
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this."""
     app.connect("config-inited", lambda *_: write_all())
+    app.connect("config-inited", lambda *_: draw_all())
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

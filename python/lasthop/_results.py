@@ -101,8 +101,13 @@ class Results:
 
     @cached_property
     def mac(self) -> pa.Table:
-        """Samples of the MAC of radio bearers: blocks sent and lost."""
+        """Samples of the MAC of dedicated channels: blocks sent and lost."""
         return self.table("mac")
+
+    @cached_property
+    def radio(self) -> pa.Table:
+        """Transport blocks of UEs in LTE cells, in intervals: blocks, errors, MCS, CQI, SINR."""
+        return self.table("radio")
 
     @cached_property
     def queues(self) -> pa.Table:

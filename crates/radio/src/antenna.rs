@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// An antenna. Angles in degrees, counter-clockwise from the x axis; the tilt is downwards from the horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Antenna {
     /// The same gain everywhere.
     Omni {

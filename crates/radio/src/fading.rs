@@ -31,7 +31,7 @@ pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// Delay profile of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
+#[serde(rename_all = "kebab-case")]
 pub enum FadingProfile {
     /// No fading: the gain is 1 on every block.
     #[default]
@@ -108,22 +108,25 @@ pub fn doppler_hz(speed: Speed, carrier_hz: f64) -> f64 {
     speed.0 * carrier_hz / SPEED_OF_LIGHT
 }
 
-/// The part of a link's channel that does not change: rotation of each tap from block to block.
+/// The part of a link's channel that does not change: rotation of each tap from the middle of the carrier to the blocks
+/// above it. Those below are their mirror images.
 #[derive(Debug)]
 struct Rotations {
-    /// `[tap][block]`: cosine and minus sine of 2 pi f tau.
-    re: Vec<f32>,
-    im: Vec<f32>,
+    /// `[tap][pair]`: cosine and sine of 2 pi f tau, f the distance of the pair from the middle.
+    cosines: Vec<f32>,
+    sines: Vec<f32>,
 }
 
 impl Rotations {
     fn new(delays: impl Iterator<Item = f64>, blocks: usize) -> Rotations {
-        let mut r = Rotations { re: Vec::new(), im: Vec::new() };
+        let mut r = Rotations { cosines: Vec::new(), sines: Vec::new() };
+        // With an odd number there is a block in the middle; with an even one the nearest are half a block away.
+        let first = if blocks % 2 == 1 { 1.0 } else { 0.5 };
         for delay in delays {
-            for block in 0..blocks {
-                let turn = TAU * RESOURCE_BLOCK * block as f64 * delay;
-                r.re.push(math::cos(turn) as f32);
-                r.im.push(-math::sin(turn) as f32);
+            for pair in 0..blocks / 2 {
+                let turn = TAU * RESOURCE_BLOCK * (first + pair as f64) * delay;
+                r.cosines.push(math::cos(turn) as f32);
+                r.sines.push(math::sin(turn) as f32);
             }
         }
         r
@@ -211,20 +214,40 @@ impl Fading {
     /// Power gain of every resource block, linear with mean 1, when the terminal has travelled `cycles` wavelengths.
     /// `gains` has at least as many places as there are blocks; those beyond are left alone.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
-        let (mut re, mut im) = ([0.0_f32; MAX_BLOCKS], [0.0_f32; MAX_BLOCKS]);
-        let (re, im) = (&mut re[..self.blocks], &mut im[..self.blocks]);
+        // A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) +
+        // j(yc + xs) below. The four products are summed over the taps once for both blocks.
+        let pairs = self.blocks / 2;
+        let (mut xc, mut ys) = ([0.0_f32; MAX_PAIRS], [0.0_f32; MAX_PAIRS]);
+        let (mut yc, mut xs) = ([0.0_f32; MAX_PAIRS], [0.0_f32; MAX_PAIRS]);
+        let (xc, ys) = (&mut xc[..pairs], &mut ys[..pairs]);
+        let (yc, xs) = (&mut yc[..pairs], &mut xs[..pairs]);
+        let (mut middle_re, mut middle_im) = (0.0, 0.0);
         let circle = Circle::get();
-        let rows =
-            self.rotations.re.chunks_exact(self.blocks).zip(self.rotations.im.chunks_exact(self.blocks));
-        for (tap, (cosines, sines)) in self.taps.iter().zip(rows) {
+        for (i, tap) in self.taps.iter().enumerate() {
             let (x, y) = tap.at(cycles, circle);
-            for (((re, im), c), s) in re.iter_mut().zip(im.iter_mut()).zip(cosines).zip(sines) {
-                *re += x * c - y * s;
-                *im += x * s + y * c;
+            (middle_re, middle_im) = (middle_re + x, middle_im + y);
+            let cosines = &self.rotations.cosines[i * pairs..][..pairs];
+            let sines = &self.rotations.sines[i * pairs..][..pairs];
+            for k in 0..pairs {
+                xc[k] += x * cosines[k];
+                ys[k] += y * sines[k];
+                yc[k] += y * cosines[k];
+                xs[k] += x * sines[k];
             }
         }
-        for ((gain, re), im) in gains.iter_mut().zip(re.iter()).zip(im.iter()) {
-            *gain = re * re + im * im;
+        let (below, above) = gains[..self.blocks].split_at_mut(pairs);
+        let above = match self.blocks % 2 {
+            1 => {
+                above[0] = middle_re * middle_re + middle_im * middle_im;
+                &mut above[1..]
+            }
+            _ => above,
+        };
+        for k in 0..pairs {
+            let (re, im) = (xc[k] + ys[k], yc[k] - xs[k]);
+            above[k] = re * re + im * im;
+            let (re, im) = (xc[k] - ys[k], yc[k] + xs[k]);
+            below[pairs - 1 - k] = re * re + im * im;
         }
     }
 
@@ -236,6 +259,7 @@ impl Fading {
 
 /// Most resource blocks of a carrier (TS 36.213 table 7.1.7.2.1-1).
 const MAX_BLOCKS: usize = 110;
+const MAX_PAIRS: usize = MAX_BLOCKS / 2;
 
 /// Cosine and sine by table: 4096 steps a turn with linear interpolation, wrong by 3e-7 at most: (2 pi / 4096)^2 / 8.
 struct Circle(Box<[(f32, f32); Circle::STEPS + 1]>);
@@ -412,6 +436,28 @@ mod tests {
             let duration = below * 0.005 / crossings;
             let expected = (math::exp(rho * rho) - 1.0) / (rho * TAU.sqrt());
             assert!((duration / expected - 1.0).abs() < 0.08, "rho {rho}: {duration} and {expected}");
+        }
+    }
+
+    /// The definition, block by block: H(f) = sum of h_l e^(-j 2 pi f tau_l), f from the middle of the carrier.
+    #[test]
+    fn pairs_of_blocks_are_what_each_block_is_by_itself() {
+        for blocks in [1usize, 6, 15, 25, 100, 110] {
+            let shape = FadingShape::new(FadingProfile::Etu, blocks);
+            let fading = shape.link(3, 7).unwrap();
+            let mut gains = vec![0.0; blocks];
+            fading.gains(77.7, &mut gains);
+            for (b, gain) in gains.iter().enumerate() {
+                let f = RESOURCE_BLOCK * (b as f64 - (blocks as f64 - 1.0) / 2.0);
+                let (mut re, mut im) = (0.0, 0.0);
+                for ((x, y), (tau, _)) in fading.taps(77.7).iter().zip(FadingProfile::Etu.taps()) {
+                    let (c, s) = (math::cos(TAU * f * tau), math::sin(TAU * f * tau));
+                    re += f64::from(*x) * c + f64::from(*y) * s;
+                    im += f64::from(*y) * c - f64::from(*x) * s;
+                }
+                let expected = re * re + im * im;
+                assert!((f64::from(*gain) - expected).abs() < 1e-4, "{blocks} {b}: {gain} and {expected}");
+            }
         }
     }
 

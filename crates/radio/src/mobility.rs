@@ -9,7 +9,7 @@ pub type Place = [f64; 3];
 
 /// How a terminal moves from where it starts. Heights stay as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Mobility {
     /// Not at all.
     #[default]

@@ -13,7 +13,7 @@ use crate::SPEED_OF_LIGHT;
 
 /// A path loss model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PathLoss {
     /// Free space: 20 log10(4 pi d / lambda) (H. T. Friis, Proc. IRE 34(5), 1946).
     #[default]

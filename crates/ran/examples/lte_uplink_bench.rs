@@ -6,11 +6,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lasthop_ran::End;
+use lasthop_radio::{FadingProfile, Mobility};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
-use lasthop_units::{BearerId, CellId, Duration, Id, Instant, PacketId, UeId};
+use lasthop_ran::{End, Sdu};
+use lasthop_units::{BearerId, CellId, Duration, Id, Instant, Metres, PacketId, Speed, UeId};
 
 /// The system's allocator with a count.
 struct Counting;
@@ -45,31 +46,40 @@ const PACKET: u32 = 1500;
 const WINDOW: usize = 400;
 
 fn main() {
-    let mut best = [f64::INFINITY; 2];
-    for _ in 0..5 {
-        for (i, idle) in [0, 1000].into_iter().enumerate() {
-            best[i] = best[i].min(bulk(10, idle));
+    for (name, fading) in [("no fading", FadingProfile::None), ("EVA 60 km/h", FadingProfile::Eva)] {
+        let mut best = [f64::INFINITY; 2];
+        for _ in 0..5 {
+            for (i, idle) in [0, 1000].into_iter().enumerate() {
+                best[i] = best[i].min(bulk(10, idle, fading));
+            }
         }
+        let [alone, beside] = best;
+        println!("lte-up10, {name}: {alone:.2} us per TTI, {:.0} times real time", 1000.0 / alone);
+        println!("  beside 1000 idle UEs: {beside:.2} us per TTI, {:+.1} %", (beside / alone - 1.0) * 100.0);
     }
-    let [alone, beside] = best;
-    println!("lte-up10: {alone:.2} us per TTI, {:.0} times real time", 1000.0 / alone);
-    println!("  beside 1000 idle UEs: {beside:.2} us per TTI, {:+.1} %", (beside / alone - 1.0) * 100.0);
     println!("sparse: {:.2} us per packet of 100 B every 50 ms, 100 UEs", sparse(100));
 }
 
-fn network(ues: usize) -> RadioNetwork {
+/// UEs 400 m from the cell, which move around it.
+fn network(ues: usize, fading: FadingProfile) -> RadioNetwork {
     let mut config = NetworkConfig::default();
+    config.radio.fading = fading;
     let serving = config.cells.push(CellConfig::default());
     for _ in 0..ues {
-        let ue = config.ues.push(UeConfig::served_by(serving));
+        let mut ue = UeConfig::served_by(serving);
+        ue.radio.position[0] = Metres(400.0);
+        if fading != FadingProfile::None {
+            ue.radio.mobility = Mobility::Linear { speed: Speed(60.0 / 3.6), heading: 90.0 };
+        }
+        let ue = config.ues.push(ue);
         config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
     }
     RadioNetwork::new(&config, 1)
 }
 
 /// Microseconds per TTI of `busy` UEs with bulk uploads.
-fn bulk(busy: usize, idle: usize) -> f64 {
-    let mut n = network(busy + idle);
+fn bulk(busy: usize, idle: usize, fading: FadingProfile) -> f64 {
+    let mut n = network(busy + idle, fading);
     let mut out = NetworkOutput::default();
     let bearer = BearerId::from_index;
     for ue in 0..busy {
@@ -78,8 +88,7 @@ fn bulk(busy: usize, idle: usize) -> f64 {
                 Instant::ZERO,
                 bearer(ue),
                 End::Ue,
-                PacketId::from_index(ue * WINDOW + k),
-                PACKET,
+                Sdu::new(PacketId::from_index(ue * WINDOW + k), PACKET),
                 &mut out,
             );
         }
@@ -102,7 +111,7 @@ fn bulk(busy: usize, idle: usize) -> f64 {
         arrived.append(&mut out.delivered);
         for (b, _, sdu) in arrived.drain(..) {
             bytes += u64::from(sdu.size);
-            n.push(now, b, End::Ue, sdu.id, PACKET, &mut out);
+            n.push(now, b, End::Ue, Sdu::new(sdu.id, PACKET), &mut out);
         }
     }
     let took = cpu_time() - start;
@@ -122,7 +131,7 @@ fn bulk(busy: usize, idle: usize) -> f64 {
 
 /// Microseconds per packet of UEs that each send one every 50 ms.
 fn sparse(ues: usize) -> f64 {
-    let mut n = network(ues);
+    let mut n = network(ues, FadingProfile::None);
     let mut out = NetworkOutput::default();
     let mut next: Vec<Instant> = (0..ues as u64).map(|i| Instant::from_micros(500 * i)).collect();
     let (mut packets, start) = (0_u64, cpu_time());
@@ -137,7 +146,7 @@ fn sparse(ues: usize) -> f64 {
             }
             out.delivered.clear();
         }
-        n.push(at, BearerId::from_index(ue), End::Ue, PacketId::from_index(0), 100, &mut out);
+        n.push(at, BearerId::from_index(ue), End::Ue, Sdu::new(PacketId::from_index(0), 100), &mut out);
         packets += 1;
         next[ue] = at + Duration::from_millis(50);
     }

@@ -66,6 +66,8 @@ pub struct BearerOutput {
     pub delivered: Vec<(End, Sdu)>,
     /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
+    /// Packets inside that an active queue management marked (ECN), with the end that had pushed them.
+    pub marked: Vec<(End, Sdu)>,
     /// What happened at which end.
     pub events: Vec<(End, BearerEvent)>,
 }
@@ -75,6 +77,7 @@ impl BearerOutput {
     pub fn clear(&mut self) {
         self.delivered.clear();
         self.dropped.clear();
+        self.marked.clear();
         self.events.clear();
     }
 }
@@ -153,7 +156,7 @@ impl Bearer {
     /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.
     pub fn push(&mut self, now: Instant, end: End, id: PacketId, size: u32, out: &mut BearerOutput) {
         let serial = self.ledger[end.index()].enter(id, size);
-        let sdu = Sdu { serial, id, size: size + self.header };
+        let sdu = Sdu { serial, ..Sdu::new(id, size + self.header) };
         self.rlc[end.index()].push_sdu(now, sdu, &mut self.scratch);
         self.settle(now, end, out);
     }

@@ -1,6 +1,6 @@
 //! What passes between the layers: service data units as descriptors, their fates, and the two ends of a bearer.
 
-use lasthop_units::{Id, PacketId};
+use lasthop_units::{Ecn, Id, PacketId};
 
 /// A service data unit: which packet, and how many bytes it has at this layer.
 ///
@@ -14,16 +14,18 @@ pub struct Sdu {
     pub id: PacketId,
     /// Size at this layer, in bytes.
     pub size: u32,
+    /// ECN codepoint of the IP packet inside: whether a queue may mark it.
+    pub ecn: Ecn,
 }
 
 impl Sdu {
     /// An SDU without a serial number yet.
     pub const fn new(id: PacketId, size: u32) -> Sdu {
-        Sdu { serial: 0, id, size }
+        Sdu { serial: 0, id, size, ecn: Ecn::NotEct }
     }
     /// What a decoder of bytes knows about an SDU: nothing but, in the end, its size.
     pub fn anonymous() -> Sdu {
-        Sdu { serial: u64::MAX, id: PacketId::from_index(0), size: 0 }
+        Sdu { serial: u64::MAX, id: PacketId::from_index(0), size: 0, ecn: Ecn::NotEct }
     }
     /// False for an SDU that was read from bytes.
     pub const fn is_known(&self) -> bool {

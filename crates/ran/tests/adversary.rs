@@ -100,7 +100,7 @@ impl Pair {
     fn push(&mut self, now: Instant, end: usize, size: u32) {
         let serial = self.fates[end].len() as u64;
         self.fates[end].push(Fate::Inside);
-        let sdu = Sdu { serial, id: PacketId::from_index(serial as usize), size };
+        let sdu = Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) };
         self.ends[end].push_sdu(now, sdu, &mut self.out);
         self.settle(end);
     }

@@ -200,7 +200,7 @@ proptest! {
                 }
                 (_, Some(a)) => {
                     let (_, bearer, i, size) = next.next().unwrap();
-                    network.push(a, bearer, End::Network, PacketId::from_index(i), size, &mut out);
+                    network.push(a, bearer, End::Network, Sdu::new(PacketId::from_index(i), size), &mut out);
                     pushed += 1;
                 }
                 (Some(_), None) => unreachable!(),

@@ -38,6 +38,18 @@ const CASES: &[Case] = &[
         times: 3,
     },
     Case { name: "umts-am", full: || umts(1000), short: Some(|| umts(20)), jobs: 1, times: 3 },
+    Case { name: "lte14", full: || lte14(60), short: Some(|| lte14(3)), jobs: 1, times: 3 },
+    Case { name: "lte-bulk1", full: || bulk(1, 0, 60), short: Some(|| bulk(1, 0, 2)), jobs: 1, times: 3 },
+    Case { name: "lte-bulk10", full: || bulk(10, 0, 60), short: Some(|| bulk(10, 0, 2)), jobs: 1, times: 3 },
+    Case { name: "lte-bulk50", full: || bulk(50, 0, 60), short: Some(|| bulk(50, 0, 2)), jobs: 1, times: 3 },
+    Case { name: "lte-up10", full: || upload(10, 60), short: Some(|| upload(10, 2)), jobs: 1, times: 3 },
+    Case {
+        name: "idle1000",
+        full: || bulk(1, 1000, 60),
+        short: Some(|| bulk(1, 1000, 2)),
+        jobs: 1,
+        times: 3,
+    },
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
@@ -132,6 +144,96 @@ queues = false
 interval = "10 s"
 "#
     ))
+}
+
+/// What the LTE cases share: 20 MHz, wired 10 ms, RLC AM, data and control errors, and only the tables that are always
+/// written.
+const LTE: &str = r#"
+[link.core]
+between = ["server", "enb"]
+rate = "10 Gbit/s"
+delay = "10 ms"
+overhead = "36 B"
+[cell.enb]
+resource_blocks = 100
+[output]
+tcp = "off"
+queues = false
+radio = false
+"#;
+
+/// The cell of the study `lte-vs-11ac`: 14 UEs, 1 Mbit/s over TCP to each.
+fn lte14(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "lte14"
+duration = "{seconds} s"
+{LTE}
+[ue.station]
+count = 14
+ring = {{ inner = "50 m", outer = "250 m" }}
+[flow.down]
+from = "server"
+to = "station"
+app = {{ kind = "cbr", rate = "1 Mbit/s", size = "1000 B" }}
+tcp = {{ cc = "reno" }}
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// Full-buffer downloads to `ues` UEs at 60 km/h on an EVA channel, beside `idle` UEs that are connected and silent.
+fn bulk(ues: u32, idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let silent = match idle {
+        0 => String::new(),
+        n => format!("[ue.idle]\ncount = {n}\nring = {{ inner = '50 m', outer = '500 m' }}\n"),
+    };
+    parse(&format!(
+        r#"
+[scenario]
+name = "lte-bulk{ues}-{idle}"
+duration = "{seconds} s"
+{LTE}
+[radio]
+fading = "eva"
+[ue.phone]
+count = {ues}
+ring = {{ inner = "50 m", outer = "500 m" }}
+radio = {{ speed = "60 km/h" }}
+{silent}
+[flow.download]
+from = "server"
+to = "phone"
+app = "bulk"
+tcp = {{ cc = "reno" }}
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// Full-buffer uploads of `ues` UEs at 60 km/h on an EVA channel: scheduling requests, buffer reports, grants.
+fn upload(ues: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "lte-up{ues}"
+duration = "{seconds} s"
+{LTE}
+[radio]
+fading = "eva"
+[ue.phone]
+count = {ues}
+ring = {{ inner = "50 m", outer = "500 m" }}
+radio = {{ speed = "60 km/h" }}
+[flow.upload]
+from = "phone"
+to = "server"
+app = "bulk"
+tcp = {{ cc = "reno" }}
+"#
+    ))
+    .map(|s| vec![s])
 }
 
 fn parse(text: &str) -> Result<Scenario, Error> {

@@ -2,6 +2,7 @@
 
 use lasthop_capture::ColumnType;
 use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
+use lasthop_ran::mac::lte::scheduler::SCHEDULERS;
 use serde_json::{Value, json};
 
 use crate::config;
@@ -22,6 +23,7 @@ pub fn describe() -> Value {
         "cc": tcp.algorithms,
         "profile": tcp.profiles,
         "queue": entries(QUEUES),
+        "scheduler": entries(SCHEDULERS),
         "app": entries(APPS),
         "trace-format": entries(FORMATS),
         "runtime": describe_runtime_keys(),

@@ -131,3 +131,48 @@ fn ecn_spares_the_flow_its_losses() {
     let marks = *whole(&output, "queues", "marked").iter().max().unwrap();
     assert!(marks >= marked[0] && marks <= marked[0] + 5, "those at the end are on their way: {marks}");
 }
+
+/// A CUBIC flow that uses ECN over LTE's RLC AM at 10 Mbit/s, with `buffer` as the keys of the transmission buffer.
+fn over_rlc(buffer: &str, ecn: &str) -> RunOutput {
+    let output = run_text(&format!(
+        "[scenario]\nname = 'rlc'\nduration = '60 s'\nseed = 2\n\
+         [bearer.x]\nkind = 'lte-rlc'\nbetween = ['a', 'b']\n\
+         downlink = {{ grant = '1250 B', loss = '0 %' }}\nuplink = {{ loss = '0 %' }}\n[bearer.x.rlc.buffer]\n{buffer}\n\
+         [flow.f]\nfrom = 'a'\nto = 'b'\napp = 'bulk'\n\
+         tcp = {{ profile = 'linux-6', cc = 'cubic', ecn = '{ecn}' }}\n"
+    ));
+    assert_balanced(&output);
+    output
+}
+
+/// Time that the last byte in the RLC buffer would wait, mean of the second half [ms].
+fn rlc_wait_ms(output: &RunOutput) -> f64 {
+    let (t, bytes) = (real(output, "rlc", "time_s"), whole(output, "rlc", "queue_bytes"));
+    let samples = t.iter().zip(&bytes).step_by(2).filter(|(t, _)| **t > 30.0);
+    mean(&samples.map(|(_, b)| *b as f64 * 8e3 / 10e6).collect::<Vec<_>>())
+}
+
+/// The RLC buffer of 2 MB stands full of hundreds of milliseconds; an AQM in its seat holds its target, by marks where the flow
+/// understands them: the mark is made on the SDU, reaches the packet inside and the sender, and nothing is lost.
+#[test]
+fn an_aqm_in_the_rlc_buffer_marks_the_packets_inside() {
+    let full = over_rlc("", "on");
+    assert!(rlc_wait_ms(&full) > 200.0, "{}", rlc_wait_ms(&full));
+    assert_eq!(whole(&full, "flows", "rx_marked"), [0]);
+    for (aqm, low, high) in [("codel", 2.0, 10.0), ("pie", 8.0, 22.0)] {
+        let marked = over_rlc(&format!("aqm = '{aqm}'"), "on");
+        let wait = rlc_wait_ms(&marked);
+        assert!((low..=high).contains(&wait), "{aqm}: {wait}");
+        let arrived = whole(&marked, "flows", "rx_marked")[0];
+        let made = *whole(&marked, "rlc", "marked").iter().max().unwrap();
+        assert!(
+            arrived > 10 && (arrived..=arrived + 5).contains(&made),
+            "{aqm}: {made} made, {arrived} arrived"
+        );
+        assert_eq!(whole(&marked, "flows", "lost_dropped"), [0], "{aqm}");
+        let dropped = over_rlc(&format!("aqm = '{aqm}'"), "off");
+        assert!(whole(&dropped, "flows", "lost_dropped")[0] > 10, "{aqm}");
+        assert_eq!(whole(&dropped, "flows", "rx_marked"), [0], "{aqm}");
+        assert!(real(&dropped, "flows", "goodput_bps")[0] > 5e6, "{aqm}");
+    }
+}

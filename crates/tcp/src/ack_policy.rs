@@ -2,8 +2,10 @@
 
 use lasthop_units::{Duration, Instant};
 
+use crate::ack_linux::{Arrival, LinuxAcks, When};
+
 /// The delayed-acknowledgement policy and its state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AckPolicy {
     /// Full-sized segments per ACK; 1 acknowledges each at once.
     every: u32,
@@ -13,13 +15,28 @@ pub struct AckPolicy {
     unacknowledged: u32,
     now_due: bool,
     deadline: Instant,
+    /// Linux' heuristics, which then decide instead of `every`, `quick` and `delay`.
+    linux: Option<Box<LinuxAcks>>,
 }
 
 impl AckPolicy {
     /// Acknowledges the first `quick` segments one by one, then every `every`-th full-sized segment (>= 1), and no later
     /// than `delay` after the first.
     pub const fn new(every: u32, delay: Duration, quick: u32) -> AckPolicy {
-        AckPolicy { every, quick, delay, unacknowledged: 0, now_due: false, deadline: Instant::MAX }
+        AckPolicy {
+            every,
+            quick,
+            delay,
+            unacknowledged: 0,
+            now_due: false,
+            deadline: Instant::MAX,
+            linux: None,
+        }
+    }
+
+    /// By Linux' heuristics: delays begin at `delay`, at most `quick` ACKs in a row leave at once.
+    pub fn linux(delay: Duration, quick: u32) -> AckPolicy {
+        AckPolicy { linux: Some(Box::new(LinuxAcks::new(delay, quick))), ..AckPolicy::new(2, delay, 0) }
     }
 
     /// In-order data of `len` octets arrived; `full` is the size of a full segment.
@@ -36,6 +53,23 @@ impl AckPolicy {
         }
     }
 
+    /// Linux' heuristics, where they are at work.
+    #[inline]
+    pub fn heuristics(&mut self) -> Option<&mut LinuxAcks> {
+        self.linux.as_deref_mut()
+    }
+
+    /// In-order data by Linux' heuristics.
+    pub fn on_arrival(&mut self, arrival: &Arrival) {
+        let Some(linux) = &mut self.linux else { return };
+        linux.learn(arrival);
+        self.unacknowledged = self.unacknowledged.saturating_add(arrival.len);
+        match linux.when(arrival, self.deadline) {
+            When::Now => self.now_due = true,
+            When::By(deadline) => self.deadline = deadline,
+        }
+    }
+
     /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 wants the ACK at once.
     #[inline]
     pub fn at_once(&mut self) {
@@ -48,12 +82,18 @@ impl AckPolicy {
         self.unacknowledged = 0;
         self.now_due = false;
         self.deadline = Instant::MAX;
+        if let Some(linux) = &mut self.linux {
+            linux.sent();
+        }
     }
 
-    /// The delay has passed.
-    pub fn on_time(&mut self, now: Instant) {
+    /// The delay has passed; `rto` is the retransmission timeout.
+    pub fn on_time(&mut self, now: Instant, rto: Duration) {
         if self.deadline <= now {
             self.deadline = Instant::MAX;
+            if let Some(linux) = &mut self.linux {
+                linux.missed(rto);
+            }
             self.now_due = true;
         }
     }
@@ -89,9 +129,9 @@ mod tests {
         assert!(p.is_due());
         p.sent();
         p.on_in_order_data(Instant::from_millis(10), 400, 1000);
-        p.on_time(Instant::from_millis(209));
+        p.on_time(Instant::from_millis(209), Duration::from_secs(1));
         assert!(!p.is_due());
-        p.on_time(Instant::from_millis(210));
+        p.on_time(Instant::from_millis(210), Duration::from_secs(1));
         assert!(p.is_due());
     }
 

@@ -1,5 +1,8 @@
 //! What the host around a connection does that the connection's peer sees: the choices of a kernel, not of a standard.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// The choices. [`Host::PLAIN`] has none of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
@@ -36,12 +39,16 @@ pub enum WindowRule {
 }
 
 /// What makes an ACK due before its delay is over (RFC 5681 section 4.2 asks for one per two full-sized segments).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum AckRule {
     /// Octets of `ack_every` full-sized segments.
     Octets,
     /// `ack_every` segments of any size, and one that repeats octets at once (4.4BSD).
     Segments,
+    /// Linux' heuristics: more than one of the peer's segments, whose size is measured; a budget of quick ACKs, at the start
+    /// and after loss; an ACK timeout between 40 and 200 ms that follows the gaps between segments; interactive sessions.
+    Linux,
 }
 
 /// How data is cut into packets for the device that segments them (Linux).
@@ -76,6 +83,7 @@ impl Host {
         probe_without_data: true,
         window: WindowRule::Doubled,
         drops_future_acks: true,
+        acks: AckRule::Linux,
         ..Host::PLAIN
     };
 }

@@ -10,6 +10,7 @@
 //! connection that negotiated them. A reset in SYN-RECEIVED closes a passive open instead of returning it to
 //! LISTEN: one endpoint serves one connection.
 
+mod ack_linux;
 mod ack_policy;
 pub mod cc;
 mod config;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
+use crate::host::AckRule;
 use crate::profile::Profile;
 
 /// TCP options of a flow. A profile gives every value; what is written here replaces the profile's.
@@ -76,6 +77,10 @@ pub struct Options {
     pub nagle: Option<bool>,
     /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
     pub ack_every: Option<u32>,
+    /// What makes an ACK due before its delay is over: `octets` (of `ack_every` full segments), `segments` (`ack_every` of any
+    /// size), or `linux` with its heuristics: `ack_every` is not used then, `quick_acks` bounds each budget of quick ACKs,
+    /// and `ack_delay` is where the estimate of the ACK timeout begins.
+    pub ack_rule: Option<AckRule>,
     /// Segments acknowledged one by one at the start of a connection, 0 to 1000 (Linux: 16).
     pub quick_acks: Option<u32>,
     /// Report duplicate segments to the sender (RFC 2883).
@@ -275,6 +280,7 @@ impl Options {
         set(&mut c.loss_detection, self.loss_detection);
         set(&mut c.host.loss_probes, self.loss_probe);
         set(&mut c.window_reduction, self.window_reduction);
+        set(&mut c.host.acks, self.ack_rule);
         set(&mut c.nagle, self.nagle);
         set(&mut c.rtt_estimator, self.rtt_estimator);
         set(&mut c.rtt_sampling, self.rtt_sampling);

@@ -53,12 +53,18 @@ class Value:
     integer: bool = False
 
     def overrides(self, factor: float = 1.0) -> list[str]:
-        """`key=value` for each key, numbers multiplied by `factor`."""
-        return [f"{key}={toml_value(scaled(v, factor, self.integer))}" for key, v in self.keys.items()]
+        """`key=value` for each key, numbers multiplied by `factor`; words beside a number stay as they are."""
+        return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
 
     def text(self, factor: float = 1.0) -> str:
         """The values as a reader wants them: `28 ms + 1 ms`."""
-        return " + ".join(str(scaled(v, factor, self.integer)) for v in self.keys.values())
+        return " + ".join(str(v) for v in self._scaled(factor).values())
+
+    def _scaled(self, factor: float) -> dict[str, Any]:
+        words = [k for k, v in self.keys.items() if isinstance(v, str) and not _QUANTITY.match(v)]
+        if len(words) == len(self.keys):
+            words = []  # nothing to scale: `scaled` says so
+        return {k: v if k in words else scaled(v, factor, self.integer) for k, v in self.keys.items()}
 
 
 @dataclass(frozen=True)
@@ -234,8 +240,9 @@ def _load(folder: Path, quick: bool) -> Study:
     spec = _read_toml(folder / "study.toml")
     head = _table(spec, "study", folder)
     sets = _parameter_sets(_table(spec, "parameter_set", folder))
+    shared = spec.get("axis", {})
     groups = tuple(
-        _group(name, body, quick)
+        _group(name, body, quick, shared)
         for name, body in _table(spec, "group", folder).items()
         if not (quick and body.get("quick") is False)
     )
@@ -316,11 +323,11 @@ def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
     return tuple(sets.values())
 
 
-def _group(name: str, body: Mapping[str, Any], quick: bool) -> Group:
+def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str, Any]) -> Group:
     less = body.get("quick") or {} if quick else {}
     axes = []
     for axis_name, axis in body.get("axes", {}).items():
-        options = _options(axis, f"group.{name}.axes.{axis_name}")
+        options = _options(axis, f"group.{name}.axes.{axis_name}", shared)
         keep = less.get("axes", {}).get(axis_name)
         if keep is not None:
             options = {label: options[label] for label in keep}
@@ -335,17 +342,28 @@ def _group(name: str, body: Mapping[str, Any], quick: bool) -> Group:
     )
 
 
-def _options(axis: Mapping[str, Any], where: str) -> dict[Any, tuple[str, ...]]:
-    """`options = {label = [overrides]}`, or `values = [...]` with a `set` template and `also` for single values."""
+def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> dict[Any, tuple[str, ...]]:
+    """`options = {label = [overrides]}`, or `values = [...]` with a `set` template and `also` for single values.
+
+    `extends = "name"` begins with the options of the table `[axis.name]`, which several groups may share.
+    """
+    options: dict[Any, tuple[str, ...]] = {}
+    if "extends" in axis:
+        base = axis["extends"]
+        if base not in shared:
+            raise StudyError(f"{where} extends {base!r}, and there is no [axis.{base}]")
+        options = _options(shared[base], f"axis.{base}", {})
     if "options" in axis:
-        return {label: tuple(more) for label, more in axis["options"].items()}
+        return {**options, **{label: tuple(more) for label, more in axis["options"].items()}}
     if "values" not in axis:
-        raise StudyError(f"{where} needs `values` or `options`")
+        if options:
+            return options
+        raise StudyError(f"{where} needs `values`, `options` or `extends`")
     also = axis.get("also", {})
     template = axis.get("set", [])
     return {
-        value: (*(t.replace("{value}", str(value)) for t in template), *also.get(str(value), ()))
-        for value in axis["values"]
+        **options,
+        **{v: (*(t.replace("{value}", str(v)) for t in template), *also.get(str(v), ())) for v in axis["values"]},
     }
 
 

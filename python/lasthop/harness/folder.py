@@ -40,6 +40,8 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
                 _save_columns(columns, partial / "data" / name)
         for table in tables:
             _save_csv(table.headers, table.rows, partial / "data" / f"{table.name}.csv")
+            if table.document is not None:
+                _save_json(table.document, partial / "data" / f"{table.name}.json")
         for name, scenario in evidence.scenarios.items():
             (partial / "scenarios" / f"{name}.toml").write_text(scenario.to_toml(), encoding="utf-8")
         config = config_echo(study, evidence)

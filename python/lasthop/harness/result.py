@@ -32,13 +32,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class TableView:
-    """A table of the report, also written as CSV."""
+    """A table of the report, also written as CSV; `document` (plain values) as JSON of the same name, for programs."""
 
     name: str
     title: str
     headers: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
+    document: Any = None
 
 
 @dataclass(frozen=True)

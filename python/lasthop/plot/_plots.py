@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from lasthop._errors import mistake
 from lasthop.plot import _thin
+from lasthop.plot._radio import radio_figure
 from lasthop.plot._style import COLUMN_INCHES, OKABE_ITO, Figure, legend, line_style, new_figure
 from lasthop.plot._thin import Floats
 
@@ -210,6 +211,30 @@ class Plots:
         _time_axis(axes, t)
         legend(axes)
         return fig
+
+    def radio(
+        self,
+        quantity: str = "sinr",
+        ue: Names = None,
+        direction: str = "downlink",
+        t: Range = None,
+        width: float = COLUMN_INCHES,
+        height: float | None = None,
+    ) -> Figure:
+        """The radio of UEs in LTE cells over time, a line per UE, a point per `output.interval`.
+
+        Args:
+            quantity: "sinr" (effective, dB), "cqi", "mcs", "rate" (new transport blocks, Mbit/s), "blocks" (resource
+                blocks in a TTI with a transmission) or "errors" (transmissions not decoded, percent).
+            ue: which UEs, by node name or pattern; None: all.
+            direction: "downlink" or "uplink".
+            t: time range [s].
+            width: inches.
+            height: inches.
+        """
+        if "radio" not in self.results.table_names:
+            raise mistake("this run has no radio table: it has no LTE cell, or `output.radio = false`")
+        return radio_figure(self.results.radio, quantity, ue, direction, t, width, height)
 
     def _delivered(self, flow: Names) -> Iterator[tuple[str, Floats, Floats]]:
         """Bytes delivered so far, per flow: from acknowledgements, else from packets that arrived."""

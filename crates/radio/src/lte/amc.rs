@@ -98,12 +98,22 @@ impl Amc {
         if let AmcMode::Piro { .. } = self.mode {
             return self.mcs(self.cqi(sinr));
         }
-        // The information falls from one order to the next; each is averaged at most once.
+        self.best_mcs_of_mi(|modulation| mean_mi(modulation, sinr))
+    }
+
+    /// The CQI of blocks whose mean mutual information `mi` tells by modulation; out of range with the Piro model, which
+    /// does not look at it. For who has several means of one row to find.
+    pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {
+        self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
+    }
+
+    fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
+        // The information falls from one order to the next; each is asked for at most once.
         let mut known: Option<(Modulation, f32)> = None;
         let found = self.mi_needed.iter().rposition(|(modulation, needed)| {
             let mi = match known {
                 Some((m, mi)) if m == *modulation => mi,
-                _ => mean_mi(*modulation, sinr),
+                _ => mi(*modulation),
             };
             known = Some((*modulation, mi));
             mi >= *needed

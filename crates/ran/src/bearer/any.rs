@@ -1,13 +1,13 @@
 //! A bearer of any radio behind one face: what the world drives.
 
-use lasthop_units::{Instant, PacketId};
+use lasthop_units::Instant;
 
 use super::lte_pipe::{LtePipe, LtePipeConfig};
 use super::{Bearer, BearerConfig, BearerOutput};
 use crate::phy::dch::DchStats;
 use crate::rlc::RlcStats;
 use crate::rlc::lte;
-use crate::sdu::{Direction, End, RlcEvent};
+use crate::sdu::{Direction, End, RlcEvent, Sdu};
 
 /// Something worth a row in the events table, from any radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +87,13 @@ impl RadioBearer {
     pub fn next_timer(&self) -> Option<Instant> {
         each!(self, b => b.next_timer())
     }
-    /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be delivered at the other.
     #[inline]
-    pub fn push(&mut self, now: Instant, end: End, id: PacketId, size: u32, out: &mut BearerOutput) {
-        each!(self, b => b.push(now, end, id, size, out))
+    pub fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput) {
+        match self {
+            RadioBearer::Umts(b) => b.push(now, end, packet.id, packet.size, out),
+            RadioBearer::LtePipe(b) => b.push(now, end, packet, out),
+        }
     }
     /// A TTI of `direction` starts.
     #[inline]

@@ -32,7 +32,7 @@ impl Ledger {
             self.inside.pop_front();
             self.first += 1;
         }
-        Some(Sdu { serial, id, size })
+        Some(Sdu { serial, ..Sdu::new(id, size) })
     }
 
     /// Packets inside.

@@ -1,7 +1,7 @@
 //! PDCP and RLC of LTE over a channel of grants: every TTI a transport block of a given size, lost with a given
 //! probability. No cell, no scheduler, no HARQ: what RLC does by itself, with a TCP on top.
 
-use lasthop_units::{Bytes, Duration, Instant, PacketId, Ratio};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::pdcp::lte::{LteBearer, LteBearerConfig, LteBearerOutput, PdcpConfig};
 use crate::phy::dch::{Dch, DchConfig, DchStats};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Grant, Pdu, RlcConfig, RlcEvent};
-use crate::sdu::{Direction, End};
+use crate::sdu::{Direction, End, Sdu};
 use lasthop_radio::ErrorPattern;
 
 /// One direction of a channel of grants.
@@ -107,9 +107,12 @@ pub struct LtePipe {
 impl LtePipe {
     /// The bearer number `entity` of the run `seed`. `config` must be valid.
     pub fn new(config: &LtePipeConfig, seed: u64, entity: u64) -> LtePipe {
+        let rate = |c: &GrantConfig| (!c.tti.is_zero()).then(|| Bitrate::per(c.grant.bits(), c.tti));
+        let mut layers = LteBearer::new(&config.layers());
+        layers.seat_aqm(&config.rlc, seed, entity, [rate(&config.downlink), rate(&config.uplink)]);
         let entity = entity.wrapping_mul(2);
         LtePipe {
-            layers: LteBearer::new(&config.layers()),
+            layers,
             channel: [
                 Dch::new(config.downlink.channel(), seed, entity),
                 Dch::new(config.uplink.channel(), seed, entity.wrapping_add(1)),
@@ -145,9 +148,9 @@ impl LtePipe {
         self.layers.rlc_stats(end)
     }
 
-    /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.
-    pub fn push(&mut self, now: Instant, end: End, id: PacketId, size: u32, out: &mut BearerOutput) {
-        self.layers.push(now, end, id, size, &mut self.scratch);
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be delivered at the other.
+    pub fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput) {
+        self.layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, out);
     }
 
@@ -199,7 +202,7 @@ impl LtePipe {
             let s = &mut self.scratch;
             out.delivered.append(&mut s.delivered);
             out.dropped.append(&mut s.dropped);
-            s.marked.clear();
+            out.marked.append(&mut s.marked);
             let mut failed = false;
             for (end, event) in s.events.drain(..) {
                 failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
@@ -225,7 +228,7 @@ impl LtePipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::Id;
+    use lasthop_units::{Id, PacketId};
 
     /// 1500 B (1502 with PDCP's header) over grants of 500 B: RLC needs four of them (500 B less 2 B of header each
     /// carry 498 B), TTIs 1 to 4 ms, the last one ends at 5 ms, 3 ms of decoding: 8 ms.
@@ -236,7 +239,7 @@ mod tests {
         config.validate().unwrap();
         let mut pipe = LtePipe::new(&config, 1, 0);
         let mut out = BearerOutput::default();
-        pipe.push(Instant::ZERO, End::Network, PacketId::from_index(0), 1500, &mut out);
+        pipe.push(Instant::ZERO, End::Network, Sdu::new(PacketId::from_index(0), 1500), &mut out);
         let mut now = Instant::ZERO;
         while out.delivered.is_empty() {
             let next = Direction::BOTH

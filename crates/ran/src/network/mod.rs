@@ -38,7 +38,7 @@ pub use uplink::UplinkCounters;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_units::{BearerId, CellId, IndexVec, Instant, PacketId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::Scheduler;
@@ -48,7 +48,7 @@ use crate::phy::lte::TTI;
 use crate::phy::lte::air::Air;
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
-use crate::sdu::{Direction, End};
+use crate::sdu::{Direction, End, Sdu};
 use calendar::Calendar;
 use state::{Cell, Drb, Ue};
 
@@ -127,7 +127,8 @@ impl RadioNetwork {
             scratch: LteBearerOutput::default(),
         };
         for drb in &config.bearers {
-            let layers = LteBearer::new(&drb.layers);
+            let mut layers = LteBearer::new(&drb.layers);
+            layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
             let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
             network.ues[drb.ue].drbs.push(id);
         }
@@ -154,19 +155,11 @@ impl RadioNetwork {
         network
     }
 
-    /// A packet of `size` bytes (above 0) enters at `end` of a bearer, to be delivered at the other.
-    pub fn push(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        end: End,
-        id: PacketId,
-        size: u32,
-        out: &mut NetworkOutput,
-    ) {
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to be delivered at the other.
+    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         // A network that slept goes on with the first TTI that starts after now.
         self.next = self.next.max(Tti::containing(now, TTI).plus(1));
-        self.bearers[bearer].layers.push(now, end, id, size, &mut self.scratch);
+        self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, bearer, out);
     }
 
@@ -253,6 +246,19 @@ impl RadioNetwork {
     /// Counters of the RLC entity at an end of a bearer.
     pub fn rlc_stats(&self, bearer: BearerId, end: End) -> RlcStats {
         self.bearers[bearer].layers.rlc_stats(end)
+    }
+
+    /// What a UE has counted in `direction`.
+    pub fn link_stats(&self, ue: UeId, direction: Direction) -> &LinkStats {
+        match direction {
+            Direction::Downlink => self.downlink_stats(ue),
+            Direction::Uplink => self.uplink_stats(ue),
+        }
+    }
+
+    /// The cell that serves a UE.
+    pub fn serving(&self, ue: UeId) -> CellId {
+        self.ues[ue].serving
     }
 
     /// What a UE has counted in the downlink.

@@ -37,7 +37,13 @@ fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_sleeps
     let mut out = NetworkOutput::default();
     assert_eq!(network.next_tti(), None);
     let bearer = BearerId::from_index(0);
-    network.push(Instant::from_micros(5_300), bearer, End::Network, PacketId::from_index(0), 1500, &mut out);
+    network.push(
+        Instant::from_micros(5_300),
+        bearer,
+        End::Network,
+        Sdu::new(PacketId::from_index(0), 1500),
+        &mut out,
+    );
     assert_eq!(network.next_tti(), Some(Instant::from_millis(6)));
     // 46 dBm at 100 m in free space is the best MCS: one block in TTI 6 is enough.
     assert_eq!(run(&mut network, &mut out), [(0, Instant::from_millis(10))]);

@@ -121,6 +121,8 @@ pub struct RlcStats {
     pub window_used: u64,
     /// Reset procedures started.
     pub resets: u64,
+    /// SDUs that an active queue management marked (ECN).
+    pub marked: u64,
 }
 
 impl Rlc {
@@ -196,6 +198,7 @@ impl Rlc {
                     polls: s.polls,
                     window_used: e.tx_window_used().into(),
                     resets: s.resets,
+                    marked: 0,
                 }
             }
             Rlc::Um(e) => {

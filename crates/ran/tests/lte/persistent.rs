@@ -1,11 +1,11 @@
 //! Semi-persistent scheduling (TS 36.321 clause 5.10.1).
 
-use lasthop_ran::End;
 use lasthop_ran::mac::lte::downlink::{AmcConfig, LinkStats, PersistentConfig, PiroConfig};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{DrbConfig, NetworkOutput, RadioNetwork};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
 use lasthop_ran::rlc::lte::Mode;
+use lasthop_ran::{End, Sdu};
 use lasthop_units::{BearerId, Db, Id, Instant, PacketId, UeId};
 
 use super::cell::friis_cell;
@@ -29,7 +29,13 @@ fn voice(persistent: Option<PersistentConfig>) -> (LinkStats, Vec<u64>) {
     let (mut out, mut delays) = (NetworkOutput::default(), Vec::new());
     for i in 0..PACKETS {
         let pushed = Instant::from_micros(20_000 * i as u64 + 5_500);
-        network.push(pushed, BearerId::from_index(0), End::Network, PacketId::from_index(i), 40, &mut out);
+        network.push(
+            pushed,
+            BearerId::from_index(0),
+            End::Network,
+            Sdu::new(PacketId::from_index(i), 40),
+            &mut out,
+        );
         let until = Instant::from_micros(20_000 * (i as u64 + 1) + 5_500);
         while let Some(now) =
             network.next_tti().into_iter().chain(network.next_timer()).min().filter(|t| *t < until)

@@ -11,7 +11,7 @@ pub fn ms(n: u64) -> Instant {
 }
 
 pub fn sdu(serial: u64, size: u32) -> Sdu {
-    Sdu { serial, id: PacketId::from_index(serial as usize), size }
+    Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) }
 }
 
 /// One direction of the test channel.

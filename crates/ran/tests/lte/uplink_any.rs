@@ -3,7 +3,6 @@
 //! nothing to do sleeps.
 
 use lasthop_radio::FadingProfile;
-use lasthop_ran::End;
 use lasthop_ran::mac::lte::random_access::Collision;
 use lasthop_ran::mac::lte::scheduler::SCHEDULERS;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
@@ -12,6 +11,7 @@ use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, 
 use lasthop_ran::pdcp::lte::LteBearerConfig;
 use lasthop_ran::rlc::lte::{Mode, OrInfinity};
 use lasthop_ran::rrc::InitialState;
+use lasthop_ran::{End, Sdu};
 use lasthop_units::{BearerId, Bitrate, CellId, Duration, Id, Instant, Metres, PacketId};
 use proptest::prelude::*;
 
@@ -175,7 +175,7 @@ impl World {
         self.fates[bearer][end.index()].0.push(None);
         let id = PacketId::from_index(self.pushed);
         self.pushed += 1;
-        self.network.push(now, BearerId::from_index(bearer), end, id, size, &mut self.out);
+        self.network.push(now, BearerId::from_index(bearer), end, Sdu::new(id, size), &mut self.out);
         self.judge();
     }
 }

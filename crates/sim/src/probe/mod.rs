@@ -17,6 +17,7 @@ pub struct Probes {
     pub(crate) packets: Option<Table>,
     pub(crate) rlc: Option<Table>,
     pub(crate) mac: Option<Table>,
+    pub(crate) radio: Option<Table>,
     pub(crate) queues: Option<Table>,
     pub(crate) events: Table,
     pub(crate) drops: Table,
@@ -40,7 +41,8 @@ impl Probes {
             tcp: wanted(o.tcp != TcpSampling::Off, &tables::TCP)?,
             packets: wanted(o.packets, &tables::PACKETS)?,
             rlc: wanted(radio, &tables::RLC)?,
-            mac: wanted(radio, &tables::MAC)?,
+            mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
+            radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
             queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
             events: sink.table(&tables::EVENTS)?,
             drops: sink.table(&tables::DROPS)?,
@@ -52,11 +54,11 @@ impl Probes {
     /// True when something is sampled at fixed times.
     pub fn samples(&self) -> bool {
         let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
-        tcp || self.rlc.is_some() || self.mac.is_some() || self.queues.is_some()
+        tcp || self.rlc.is_some() || self.queues.is_some()
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        [&mut self.tcp, &mut self.packets, &mut self.rlc, &mut self.mac, &mut self.queues]
+        [&mut self.tcp, &mut self.packets, &mut self.rlc, &mut self.mac, &mut self.radio, &mut self.queues]
             .into_iter()
             .flatten()
             .chain([&mut self.events, &mut self.drops])
@@ -72,7 +74,8 @@ impl Probes {
     /// # Errors
     /// A table that could not be written.
     pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        [self.tcp, self.packets, self.rlc, self.mac, self.queues, Some(self.events), Some(self.drops)]
+        let Probes { tcp, packets, rlc, mac, radio, queues, events, drops, .. } = self;
+        [tcp, packets, rlc, mac, radio, queues, Some(events), Some(drops)]
             .into_iter()
             .flatten()
             .map(|t| t.finish().map_err(Error::from))

@@ -149,6 +149,7 @@ pub static RLC: TableDef = TableDef {
         col("polls", K::U64, "", "poll bits set"),
         col("window_used", K::U64, "PDUs", "transmission window in use: VT(S) - VT(A)"),
         col("resets", K::U64, "", "reset procedures started"),
+        col("marked", K::U64, "SDUs", "SDUs marked with congestion experienced (ECN) by the sender's buffer"),
     ],
 };
 
@@ -163,6 +164,28 @@ pub static MAC: TableDef = TableDef {
         col("ttis", K::U64, "", "TTIs in which something was sent"),
         col("blocks_sent", K::U64, "blocks", "transport blocks sent"),
         col("blocks_lost", K::U64, "blocks", "of those: received in error"),
+    ],
+};
+
+/// What the air did for each UE of a cell, in intervals.
+pub static RADIO: TableDef = TableDef {
+    name: "radio",
+    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any have a row.",
+    columns: &[
+        col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell that serves it"),
+        DIRECTION,
+        col("ttis", K::U64, "", "TTIs with a transmission"),
+        col("blocks", K::U64, "blocks", "new transport blocks"),
+        col("retransmissions", K::U64, "blocks", "transport blocks sent again by HARQ"),
+        col("errors", K::U64, "blocks", "transmissions that were not decoded"),
+        col("lost", K::U64, "blocks", "transport blocks that HARQ gave up"),
+        col("bytes", K::U64, "B", "size of the new transport blocks, padding included"),
+        col("resource_blocks", K::U64, "", "resource blocks used, over all TTIs"),
+        opt("mcs", K::F64, "", "mean I_MCS of the new transport blocks"),
+        opt("cqi", K::F64, "", "mean wideband CQI of the reports that were used (downlink)"),
+        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions"),
     ],
 };
 
@@ -185,7 +208,7 @@ pub static EVENTS: TableDef = TableDef {
     description: "Things that happened: connections, recoveries, timeouts, RLC resets, changes of the scenario.",
     columns: &[
         TIME,
-        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"link/<name>\""),
+        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"link/<name>\""),
         col("kind", K::Name, "", "what happened"),
         opt("value", K::F64, "", "a number that belongs to it; `detail` says which"),
         opt("detail", K::Name, "", "more, in words"),
@@ -207,4 +230,4 @@ pub static DROPS: TableDef = TableDef {
 };
 
 /// All tables, in the order of the documentation.
-pub static ALL: [&TableDef; 8] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 9] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &QUEUES, &EVENTS, &DROPS];

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_engine::{Draw, Purpose, math};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
+use lasthop_ran::phy::lte::propagation::UeRadioConfig;
 use lasthop_ran::rlc::lte::RlcConfig;
 use lasthop_ran::{ConfigError, Warning};
-use lasthop_units::{Bytes, CellId, Id, UeId};
+use lasthop_units::{Bytes, CellId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,13 @@ pub struct UeSpec {
     pub cell: Option<String>,
     /// Largest IP packet that their bearers take; larger ones are fragmented.
     pub mtu: Bytes,
+    /// Where they are, and their radio.
+    pub radio: UeRadioConfig,
+    /// Each at a place of its own, drawn uniformly over a ring around their cell, instead of all at `radio.position`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<Ring>,
+    /// What the default bearer promises.
+    pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
     pub pdcp: PdcpConfig,
     /// RLC of the default bearer, at both ends.
@@ -39,10 +48,48 @@ impl Default for UeSpec {
             count: 1,
             cell: None,
             mtu: super::ethernet_mtu(),
+            radio: UeRadioConfig::default(),
+            ring: None,
+            qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
             dedicated: BTreeMap::new(),
         }
+    }
+}
+
+/// The ground between two circles around a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ring {
+    /// Smallest distance.
+    #[serde(default)]
+    pub inner: Metres,
+    /// Largest distance.
+    pub outer: Metres,
+}
+
+impl Ring {
+    /// Refuses what is no ring.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let (inner, outer) = (self.inner.0, self.outer.0);
+        if inner >= 0.0 && outer > inner && outer <= 1e6 {
+            return Ok(());
+        }
+        let message = "a ring has 0 m <= inner < outer <= 1000 km".to_owned();
+        Err(ConfigError { key: "ring".to_owned(), message })
+    }
+
+    /// The place of the UE `ue`, uniform over the area; its height stays `at`'s.
+    fn place(&self, seed: u64, ue: UeId, centre: [Metres; 3], at: [Metres; 3]) -> [Metres; 3] {
+        let draw = Draw::new(seed, Purpose::Mobility, ue.index() as u64);
+        let mut stream = draw.stream(0);
+        let (a, b) = (self.inner.0 * self.inner.0, self.outer.0 * self.outer.0);
+        let radius = math::sqrt(a + (b - a) * stream.uniform());
+        let angle = std::f64::consts::TAU * stream.uniform();
+        let x = centre[0].0 + radius * math::cos(angle);
+        let y = centre[1].0 + radius * math::sin(angle);
+        [Metres(x), Metres(y), at[2]]
     }
 }
 
@@ -52,6 +99,8 @@ impl Default for UeSpec {
 pub struct DedicatedBearerSpec {
     /// Names of the `[flow.<name>]` tables whose packets it carries (the traffic flow template).
     pub flows: Vec<String>,
+    /// What it promises.
+    pub qos: Qos,
     /// PDCP at both ends.
     pub pdcp: PdcpConfig,
     /// RLC at both ends.
@@ -72,6 +121,8 @@ pub struct Cellular {
     pub config: NetworkConfig,
     /// Node of each cell's eNB.
     pub cells: Vec<String>,
+    /// Name of each cell.
+    pub names: Vec<String>,
     /// Each UE.
     pub ues: Vec<UeNames>,
     /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name.
@@ -111,15 +162,24 @@ impl Spec {
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
     pub fn cellular(&self) -> Cellular {
         let mut all = Cellular::default();
+        all.config.radio = self.radio;
         let mut cells: BTreeMap<&str, CellId> = BTreeMap::new();
         for (name, cell) in &self.cell {
             cells.insert(name, all.config.cells.push(cell.clone()));
             all.cells.push(self.cell_node(name).to_owned());
+            all.names.push(name.clone());
         }
         for (name, ue) in &self.ue {
             let Some(serving) = self.serving(ue).map(|c| cells[c]) else { continue };
             for node in ue.nodes(name) {
-                let id = all.config.ues.push(UeConfig::served_by(serving));
+                let mut config = UeConfig::served_by(serving);
+                config.radio = ue.radio;
+                if let Some(ring) = ue.ring {
+                    let id = UeId::from_index(all.config.ues.len());
+                    let centre = all.config.cells[serving].radio.position;
+                    config.radio.position = ring.place(self.scenario.seed, id, centre, ue.radio.position);
+                }
+                let id = all.config.ues.push(config);
                 all.add_bearers(id, node, ue);
             }
         }
@@ -133,13 +193,13 @@ impl Cellular {
         let default_bearer = self.bearers.len();
         self.bearers.push(node.clone());
         let layers = LteBearerConfig { pdcp: spec.pdcp.clone(), rlc: spec.rlc.clone() };
-        self.config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+        self.config.bearers.push(DrbConfig { ue, layers, qos: spec.qos });
         let mut template = Vec::new();
         for (name, dedicated) in &spec.dedicated {
             template.extend(dedicated.flows.iter().map(|flow| (flow.clone(), self.bearers.len())));
             self.bearers.push(format!("{node}.{name}"));
             let layers = LteBearerConfig { pdcp: dedicated.pdcp.clone(), rlc: dedicated.rlc.clone() };
-            self.config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+            self.config.bearers.push(DrbConfig { ue, layers, qos: dedicated.qos });
         }
         self.ues.push(UeNames { node, mtu: spec.mtu, default_bearer, template });
     }

@@ -11,6 +11,14 @@ use crate::config::{Diagnostics, Document, dotted, suggest};
 const MAX_UES: u64 = 20_000;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    match spec.radio.validate() {
+        Ok(warnings) => {
+            for w in warnings.into_iter().filter(|_| !spec.ue.is_empty()) {
+                found.push(doc.warning_at(&format!("radio.{}", w.key), w.message));
+            }
+        }
+        Err(e) => found.push(doc.error_at(&format!("radio.{}", e.key), e.message)),
+    }
     for (name, cell) in &spec.cell {
         let path = format!("cell.{}", dotted([name]));
         match cell.validate() {
@@ -41,6 +49,9 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
         found.push(doc.error_at(&format!("{path}.count"), "no UE at all").help("remove the table instead"));
     }
     check_mtu(ue.mtu, &format!("{path}.mtu"), doc, found);
+    if let Some(Err(e)) = ue.ring.map(|ring| ring.validate()) {
+        found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
+    }
     match &ue.cell {
         Some(cell) if !spec.cell.contains_key(cell) => {
             let near = suggest(cell, spec.cell.keys()).map(|n| format!("did you mean `{n}`?"));

@@ -4,6 +4,7 @@
 mod at;
 mod cellular;
 mod cellular_check;
+mod cellular_traps;
 mod change;
 mod check;
 mod link;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use lasthop_net::app::AppConfig;
 use lasthop_ran::network::CellConfig;
 use lasthop_ran::pdcp::PdcpConfig;
+use lasthop_ran::phy::lte::propagation::RadioConfig as LteRadioConfig;
 use lasthop_ran::rlc::RlcConfig;
 use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
 use lasthop_units::Duration;
@@ -40,6 +42,9 @@ pub struct Spec {
     /// Radio bearers by name: the last hop.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bearer: BTreeMap<String, BearerSpec>,
+    /// What all radio links of LTE share.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub radio: LteRadioConfig,
     /// LTE cells by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cell: BTreeMap<String, CellConfig>,
@@ -74,6 +79,10 @@ pub struct General {
     /// Seed of every random draw. The same seed gives the same bytes.
     #[serde(default = "one")]
     pub seed: u64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn one() -> u64 {

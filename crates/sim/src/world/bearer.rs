@@ -1,7 +1,7 @@
 //! Radio bearers in the world: packets in and out, and the three kinds of moments at which a bearer wants to be
 //! called.
 
-use lasthop_ran::{BearerOutput, Direction, End as BearerEnd, RadioBearer};
+use lasthop_ran::{BearerOutput, Direction, End as BearerEnd, RadioBearer, Sdu};
 use lasthop_units::{BearerId, Instant, NodeId, PacketId};
 
 use super::World;
@@ -40,9 +40,10 @@ impl BearerHop {
 
 impl World {
     pub(super) fn enter_bearer(&mut self, now: Instant, id: BearerId, end: BearerEnd, packet: PacketId) {
-        let size = self.packets[packet].size;
+        let p = &self.packets[packet];
+        let sdu = Sdu { ecn: p.ecn, ..Sdu::new(packet, p.size) };
         let mut output = std::mem::take(&mut self.bearer_output);
-        self.bearers[id].bearer.push(now, end, packet, size, &mut output);
+        self.bearers[id].bearer.push(now, end, sdu, &mut output);
         self.settle_bearer(now, id, output);
     }
 
@@ -95,6 +96,9 @@ impl World {
         }
         for (_, sdu, cause) in output.dropped.drain(..) {
             self.drop_packet(now, sdu.id, cause.name(), None, Place::Bearer(id));
+        }
+        for (_, sdu) in output.marked.drain(..) {
+            self.packets[sdu.id].ecn = lasthop_units::Ecn::Ce;
         }
         for (end, sdu) in output.delivered.drain(..) {
             self.forward(now, nodes[end.index()], sdu.id);

@@ -1,12 +1,15 @@
 //! The radio network in the world: packets in and out, its one TTI event and its timers.
 
-use lasthop_ran::End as BearerEnd;
+use lasthop_ran::mac::lte::downlink::LinkStats;
 use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
-use lasthop_units::{BearerId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
+use lasthop_ran::{Direction, End as BearerEnd, Sdu};
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
 
 use super::World;
 use super::event::{Event, Wake};
 use super::packet::Place;
+use super::sample::direction_name;
+use crate::probe::Table;
 use crate::spec::Cellular;
 
 /// A UE, wired into the world.
@@ -25,9 +28,13 @@ pub(super) struct Radio {
     network: RadioNetwork,
     ues: IndexVec<UeId, UeHop>,
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
+    /// Names of the cells.
+    cells: IndexVec<CellId, Box<str>>,
     tti: Wake,
     timer: Wake,
     output: NetworkOutput,
+    /// What each UE had counted at the last sample, downlink and uplink.
+    sampled: IndexVec<UeId, [LinkStats; 2]>,
 }
 
 impl Radio {
@@ -50,9 +57,11 @@ impl Radio {
             network: RadioNetwork::new(&all.config, seed),
             ues: all.config.ues.enumerate().map(hop).collect(),
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
+            cells: all.names.iter().map(|name| name.as_str().into()).collect(),
             tti: Wake::default(),
             timer: Wake::default(),
             output: NetworkOutput::default(),
+            sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
         }
     }
 
@@ -90,9 +99,10 @@ impl Radio {
 impl World {
     pub(super) fn enter_radio(&mut self, now: Instant, ue: UeId, end: BearerEnd, id: PacketId) {
         let packet = &self.packets[id];
+        let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
         let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
         let radio = &mut self.radio;
-        radio.network.push(now, bearer, end, id, packet.size, &mut radio.output);
+        radio.network.push(now, bearer, end, sdu, &mut radio.output);
         self.settle_radio(now);
     }
 
@@ -136,6 +146,22 @@ impl World {
         self.radio.output = output;
     }
 
+    /// Rows of the `radio` table for the UEs that had transport blocks since the last sample.
+    pub(super) fn sample_ues(&mut self, now: Instant) {
+        let Some(table) = &mut self.probes.radio else { return };
+        let Radio { network, ues, cells, sampled, .. } = &mut self.radio;
+        for ue in ues.ids() {
+            for direction in Direction::BOTH {
+                let stats = network.link_stats(ue, direction);
+                let last = std::mem::replace(&mut sampled[ue][direction.index()], *stats);
+                if stats.ttis > last.ttis {
+                    let cell = &cells[network.serving(ue)];
+                    radio_row(table, now, [&self.nodes[ues[ue].node].name, cell], direction, [&last, stats]);
+                }
+            }
+        }
+    }
+
     #[cold]
     fn note_network_event(&mut self, now: Instant, ue: UeId, event: NetworkEvent) {
         match event {
@@ -152,4 +178,33 @@ impl World {
             }
         }
     }
+}
+
+/// What happened between two counts, the older first.
+fn radio_row(
+    table: &mut Table,
+    now: Instant,
+    [ue, cell]: [&str; 2],
+    direction: Direction,
+    [a, b]: [&LinkStats; 2],
+) {
+    let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
+    let blocks = b.blocks - a.blocks;
+    table
+        .row()
+        .f64(now.as_secs_f64())
+        .name(ue)
+        .name(cell)
+        .name(direction_name(direction))
+        .u64(b.ttis - a.ttis)
+        .u64(blocks)
+        .u64(b.retransmissions - a.retransmissions)
+        .u64(b.errors - a.errors)
+        .u64(b.lost - a.lost)
+        .u64(b.bytes - a.bytes)
+        .u64(b.resource_blocks - a.resource_blocks)
+        .opt_f64(mean((b.mcs_sum - a.mcs_sum) as f64, blocks))
+        .opt_f64(mean((b.cqi_sum - a.cqi_sum) as f64, b.reports - a.reports))
+        .opt_f64(mean(b.sinr_db_sum - a.sinr_db_sum, b.sinr_count - a.sinr_count))
+        .end();
 }

@@ -40,6 +40,7 @@ impl World {
         }
         self.sample_queues(now);
         self.sample_bearers(now);
+        self.sample_ues(now);
         let next = now + self.probes.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
@@ -357,6 +358,7 @@ fn rlc_row(
         .u64(sender.polls)
         .u64(sender.window_used)
         .u64(sender.resets)
+        .u64(sender.marked)
         .end();
 }
 

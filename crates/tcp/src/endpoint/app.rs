@@ -65,10 +65,17 @@ impl Endpoint {
     pub fn read(&mut self, _now: Instant, n: u64) -> u64 {
         let taken = n.min(self.readable());
         self.read_to += taken;
-        if taken > 0 && self.state.is_synchronized() && self.window_has_opened() {
+        if taken > 0 && self.state.is_synchronized() && (self.window_has_opened() || self.read_wants_ack()) {
             self.ack.at_once();
         }
         taken
+    }
+
+    /// By Linux' heuristics, whose ACK may wait for the application (tcp_cleanup_rbuf).
+    fn read_wants_ack(&mut self) -> bool {
+        let all = self.readable() == 0 && self.peer_fin.is_none();
+        let waiting = self.rcv_nxt.saturating_sub(self.last_ack_sent);
+        all && self.ack.heuristics().is_some_and(|h| h.is_wanted_by_read(waiting))
     }
 
     /// Octets in order that the application has not taken.

@@ -221,6 +221,7 @@ impl Endpoint {
         if marked {
             // "It may be the case that it is a new instance": CE beside CWR begins anew.
             if !self.ecn.echo {
+                self.hurry(2);
                 self.ack.at_once();
             }
             self.ecn.echo = true;

@@ -89,6 +89,7 @@ impl Endpoint {
             if start >= 0 {
                 self.duplicate = Some((start as u64, (start + i64::from(seg.len)) as u64));
             }
+            self.hurry(u32::MAX);
         }
         if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN without wants the

@@ -30,6 +30,7 @@ use crate::ack_policy::AckPolicy;
 use crate::cc::Cc;
 use crate::config::Config;
 use crate::flight::Flight;
+use crate::host::AckRule;
 use crate::reassembly::Reassembly;
 use crate::recovery::{Rack, Recovery, Sender};
 use crate::rto::Rto;
@@ -198,6 +199,13 @@ pub struct Endpoint {
     report_rtt: bool,
 }
 
+fn ack_policy(config: &Config) -> AckPolicy {
+    match config.host.acks {
+        AckRule::Linux => AckPolicy::linux(config.ack_delay, config.quick_acks),
+        _ => AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks),
+    }
+}
+
 /// Events kept for a caller that does not ask; the oldest are dropped beyond.
 const EVENTS_MAX: usize = 1024;
 
@@ -231,7 +239,7 @@ impl Endpoint {
             rcv_scale: 0,
             last_ack_sent: 0,
             reassembly: Reassembly::default(),
-            ack: AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks),
+            ack: ack_policy(&config),
             duplicate: None,
             ecn: ecn::EcnState::default(),
             timestamps: config.timestamps,

@@ -333,6 +333,9 @@ impl Endpoint {
         if self.rto_at == Instant::MAX && self.wnd > 0 {
             self.start_rto(now);
         }
+        if let Some(linux) = self.ack.heuristics() {
+            linux.data_sent(now);
+        }
         self.pace(now, &segment);
         self.counters.octets_sent += u64::from(segment.len);
         self.counters.data_segments_sent += 1;

@@ -3,6 +3,7 @@
 use lasthop_units::Instant;
 
 use super::{Endpoint, Event};
+use crate::ack_linux::Arrival;
 use crate::host::{AckRule, WindowRule};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
@@ -46,13 +47,16 @@ impl Endpoint {
             if self.config.dsack {
                 self.note_overlap(start, from, to);
             }
-            self.place(now, from, to, seg.len);
+            self.place(now, from, to, seg);
         } else {
             // Nothing new: a duplicate, a probe of a closed window, or a lone FIN.
             let old = seg.len > 0 && data_end <= nxt as i64;
             self.counters.duplicate_segments_received += u64::from(old);
             if old && start >= 0 {
                 self.duplicate = Some((start as u64, data_end as u64));
+            }
+            if old {
+                self.hurry(u32::MAX);
             }
             self.ack.at_once();
         }
@@ -74,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    fn place(&mut self, now: Instant, from: u64, to: u64, len: u32) {
+    fn place(&mut self, now: Instant, from: u64, to: u64, seg: &Segment) {
         if from > self.rcv_nxt {
             // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged immediately".
             let news = self.reassembly.insert(from, to);
@@ -84,14 +88,47 @@ impl Endpoint {
             return;
         }
         self.rcv_nxt = to;
+        if self.config.host.acks == AckRule::Linux {
+            self.ack_as_linux(now, seg);
+        }
         if self.reassembly.is_empty() {
-            let len = if self.config.host.acks == AckRule::Segments { self.mss } else { len };
-            self.ack.on_in_order_data(now, len, self.mss);
+            match self.config.host.acks {
+                AckRule::Octets => self.ack.on_in_order_data(now, seg.len, self.mss),
+                AckRule::Segments => self.ack.on_in_order_data(now, self.mss, self.mss),
+                AckRule::Linux => {}
+            }
         } else {
             // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that fills in all or
             // part of a gap in the sequence space."
             self.rcv_nxt = self.reassembly.take_in_order(to);
             self.ack.at_once();
+        }
+    }
+
+    fn ack_as_linux(&mut self, now: Instant, seg: &Segment) {
+        let unread = if self.config.manual_read { self.rcv_nxt.saturating_sub(self.read_to) } else { 0 };
+        let options = if self.timestamps { 12 } else { 0 };
+        let arrival = Arrival {
+            now,
+            len: seg.len,
+            pushed: seg.flags.has(Flags::PSH) || seg.flags.has(Flags::FIN),
+            announced: u32::from(self.config.mss).saturating_sub(options),
+            header: 20 + options,
+            unacknowledged: self.rcv_nxt.saturating_sub(self.last_ack_sent),
+            window: self.rcv_edge.saturating_sub(self.last_ack_sent),
+            unread,
+            window_now: self.edge_possible().saturating_sub(self.rcv_nxt),
+            rto: self.rto.current(),
+            srtt: self.rto.srtt(),
+        };
+        self.ack.on_arrival(&arrival);
+    }
+
+    /// Loss or reordering, or a mark: by Linux' heuristics up to `most` ACKs leave at once (tcp_enter_quickack_mode).
+    pub(super) fn hurry(&mut self, most: u32) {
+        let window = self.rcv_edge.saturating_sub(self.last_ack_sent);
+        if let Some(linux) = self.ack.heuristics() {
+            linux.hurry(most, window);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::state::{Input, State};
 impl Endpoint {
     /// Its moment has come: fires what is due. Harmless when nothing is.
     pub fn on_time(&mut self, now: Instant) {
-        self.ack.on_time(now);
+        self.ack.on_time(now, self.rto.current());
         if self.pace_at <= now {
             // No longer held: what the windows hold now needs no wake-up.
             self.pace_at = Instant::ZERO;

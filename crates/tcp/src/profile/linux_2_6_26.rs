@@ -4,7 +4,7 @@ use lasthop_units::Duration;
 
 use super::{Profile, linux_6};
 use crate::config::*;
-use crate::host::Host;
+use crate::host::{AckRule, Host};
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux2626,
@@ -13,7 +13,7 @@ pub(super) const CONFIG: Config = Config {
     initial_rto: Duration::from_secs(3),
     syn_retries: Some(5),
     loss_detection: LossDetection::Fack,
-    host: Host { loss_probes: false, ..Host::LINUX },
+    host: Host { loss_probes: false, acks: AckRule::Octets, ..Host::LINUX },
     window_reduction: WindowReduction::RateHalving,
     growth: Growth::Acks,
     abc_limit: 1,
@@ -27,6 +27,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("cc", "CONFIG_DEFAULT_TCP_CONG: CUBIC since 2.6.19"),
     ("initial_window", "tcp_init_cwnd: RFC 3390, 3 for segments of 1096 to 1460 B (4 below, 2 above)"),
     ("receive_buffer", "net.ipv4.tcp_rmem's maximum, 4 MiB; fixed here, no tuning by itself"),
+    ("ack_rule", "a fixed delay after the quick ACKs; `linux` has the heuristics, which 2.6.26 had too"),
     ("initial_rto", "TCP_TIMEOUT_INIT, 3 HZ (1 s since 3.1)"),
     ("syn_retries", "TCP_SYN_RETRIES 5"),
     (

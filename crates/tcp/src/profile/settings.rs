@@ -78,6 +78,7 @@ pub const SETTINGS: &[Setting] = &[
     row("window_reduction", |c| word(c.window_reduction), "RFC 9937, with `recovery = rack`"),
     row("nagle", |c| on_off(c.nagle), "RFC 9293 section 3.7.4"),
     row("ack_every", |c| c.ack_every.to_string(), "RFC 5681 section 4.2"),
+    row("ack_rule", |c| word(c.host.acks), "RFC 5681 section 4.2: full-sized segments"),
     row("quick_acks", |c| c.quick_acks.to_string(), "RFC 9293 section 3.8.6.3 asks for none"),
     row("dsack", |c| on_off(c.dsack), "RFC 2883 is optional"),
     row("ack_delay", |c| c.ack_delay.to_string(), "RFC 9293 section 3.8.6.3 allows 500 ms; 200 ms is usual"),

@@ -6,7 +6,8 @@
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
-    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, Olla, OllaConfig, piro_gamma, tbs_bits,
+    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, Modulation, Olla, OllaConfig, mean_mi,
+    piro_gamma, tbs_bits,
 };
 use lasthop_units::Tti;
 use schemars::JsonSchema;
@@ -177,11 +178,19 @@ impl Adaptation {
     /// A report of a UE whose blocks have the linear SINRs `sinr`, all of the carrier.
     pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
         debug_assert_eq!(sinr.len(), self.blocks);
-        let wideband = self.amc.cqi(sinr);
+        let parts = self.blocks.div_ceil(self.subband);
+        let mut information = Information { sinr, size: self.subband, known: [None; 4] };
+        let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
+        let mut cqi_of = |part: Option<usize>| match (by_mi, part) {
+            (true, _) => self.amc.cqi_of_mi(|m| information.mean(m, part)),
+            (false, None) => self.amc.cqi(sinr),
+            (false, Some(i)) => self.amc.cqi(sinr.chunks(self.subband).nth(i).unwrap_or_default()),
+        };
+        let wideband = cqi_of(None);
         let mut subbands = [wideband.index(); SUBBANDS_MAX];
-        if self.subband < self.blocks {
-            for (of, part) in subbands.iter_mut().zip(sinr.chunks(self.subband)) {
-                let own = self.amc.cqi(part).index();
+        if parts > 1 {
+            for (i, of) in subbands[..parts].iter_mut().enumerate() {
+                let own = cqi_of(Some(i)).index();
                 *of = if config.differential { differential(own, wideband.index()) } else { own };
             }
         }
@@ -294,6 +303,29 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
 fn differential(subband: u8, wideband: u8) -> u8 {
     let offset = (i16::from(subband) - i16::from(wideband)).clamp(-1, 2);
     (i16::from(wideband) + offset).clamp(0, 15) as u8
+}
+
+/// Mutual information of a row of SINRs, by sub-band; each modulation is worked out once for the whole row.
+struct Information<'a> {
+    sinr: &'a [f32],
+    size: usize,
+    /// By modulation: the sub-bands' means, and the mean of all.
+    known: [Option<([f32; SUBBANDS_MAX], f32)>; 4],
+}
+
+impl Information<'_> {
+    /// The mean over a sub-band, or over all.
+    fn mean(&mut self, modulation: Modulation, part: Option<usize>) -> f32 {
+        let (parts, all) = self.known[modulation as usize].get_or_insert_with(|| {
+            let (mut parts, mut sum) = ([0.0; SUBBANDS_MAX], 0.0);
+            for (mean, part) in parts.iter_mut().zip(self.sinr.chunks(self.size)) {
+                *mean = mean_mi(modulation, part);
+                sum += *mean * part.len() as f32;
+            }
+            (parts, sum / self.sinr.len() as f32)
+        });
+        part.map_or(*all, |i| parts[i])
+    }
 }
 
 /// A CQI report.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_units::{Id, Instant, PacketId};
+use lasthop_net::Site;
+use lasthop_units::{Bitrate, Id, Instant, PacketId};
 
 use super::ledger::Ledger;
 use super::pdu::{Kind, Label, StatusReport};
@@ -10,7 +11,7 @@ use super::rx::{PdcpRx, PdcpRxOutput};
 use super::setup::{LteBearerConfig, LteBearerOutput};
 use super::tx::{PdcpTx, PdcpTxOutput};
 use crate::rlc::RlcStats;
-use crate::rlc::lte::{BufferStatus, Format, Grant, Mode, Pdu, Rlc, RlcOutput};
+use crate::rlc::lte::{BufferStatus, Format, Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput};
 use crate::sdu::{DropCause, End, Sdu};
 
 /// The entities at one end.
@@ -73,7 +74,18 @@ impl LteBearer {
         }
     }
 
-    /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other. Its serial number.
+    /// Seats the active queue management of `config` at both ends, with draws of `entity` in the run `seed`. `rates` is what
+    /// each end may send at, where it is known.
+    pub fn seat_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
+        for end in [End::Network, End::Ue] {
+            let i = end.index();
+            let site = Site { seed, entity: entity.wrapping_mul(2).wrapping_add(i as u64), rate: rates[i] };
+            self.sides[i].rlc.set_aqm(config.buffer.aqm.map(|aqm| aqm.build(&site)));
+        }
+    }
+
+    /// A packet of `size` bytes (above 0) that no queue may mark enters at `end`, to be delivered at the other. Its serial
+    /// number.
     pub fn push(
         &mut self,
         now: Instant,
@@ -82,9 +94,14 @@ impl LteBearer {
         size: u32,
         out: &mut LteBearerOutput,
     ) -> u64 {
+        self.push_ecn(now, end, Sdu::new(id, size), out)
+    }
+
+    /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number of `packet` is not looked at.
+    pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
         let serial = self.pushed[end.index()];
         self.pushed[end.index()] += 1;
-        self.sides[end.index()].tx.push(now, Sdu { serial, id, size }, &mut self.tx_out);
+        self.sides[end.index()].tx.push(now, Sdu { serial, ..packet }, &mut self.tx_out);
         self.pass_down(now, end, out);
         self.settle(now, end, out);
         serial
@@ -335,6 +352,7 @@ impl LteBearer {
             polls: s.polls,
             window_used: u64::from(rlc.window_used()),
             resets: s.reestablishments,
+            marked: rlc.marked(),
         }
     }
 

@@ -120,7 +120,7 @@ impl PdcpTx {
     fn submit(&mut self, sdu: &Sdu, count: u32, out: &mut PdcpTxOutput) -> u64 {
         let (size, kind) = self.compressor.compress(sdu.size);
         let serial = Label { epoch: self.epoch, count, kind }.serial();
-        out.pdus.push(Sdu { serial, id: sdu.id, size: size + self.header });
+        out.pdus.push(Sdu { serial, size: size + self.header, ..*sdu });
         serial
     }
 
@@ -224,7 +224,7 @@ impl PdcpTx {
         let kind = Kind::Control(self.controls);
         self.controls = (self.controls + 1) & 0x7fff;
         let serial = Label { epoch: self.epoch, count: self.first, kind }.serial();
-        out.pdus.push(Sdu { serial, id, size });
+        out.pdus.push(Sdu { serial, ..Sdu::new(id, size) });
         serial
     }
 

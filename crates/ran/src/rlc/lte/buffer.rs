@@ -2,32 +2,12 @@
 //! 4.2.1.3.2), with its limits.
 
 use std::collections::VecDeque;
-use std::fmt::Debug;
 
-use lasthop_units::Instant;
+use lasthop_net::aqm::{self, Aqm, Sight, Verdict};
+use lasthop_units::{Ecn, Instant};
 
 use super::config::{BufferConfig, Discipline};
 use super::{DropCause, RlcOutput, Sdu};
-
-/// The seat of an active queue management. It is asked when an SDU arrives and when its first byte is about to
-/// enter a PDU; an SDU of which something was sent is never dropped (TS 36.322 clause 5.3).
-pub trait Aqm: Debug + Send {
-    /// `sdu` has arrived behind `backlog`.
-    fn arrives(&mut self, now: Instant, sdu: &Sdu, backlog: Backlog) -> Verdict;
-    /// `sdu`, here since `since`, is about to be sent with `backlog` in the buffer (itself included).
-    fn leaves(&mut self, now: Instant, sdu: &Sdu, since: Instant, backlog: Backlog) -> Verdict;
-}
-
-/// What an active queue management decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The SDU goes on.
-    Pass,
-    /// The SDU goes on with congestion experienced.
-    Mark,
-    /// The SDU is dropped.
-    Drop,
-}
 
 /// How much waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +45,10 @@ pub(super) struct TxBuffer {
     backlog: Backlog,
     limit: Backlog,
     discipline: Discipline,
-    aqm: Option<Box<dyn Aqm>>,
+    /// Asked when an SDU arrives and when its first byte is about to enter a PDU; an SDU of which something was sent is
+    /// never dropped (TS 36.322 clause 5.3).
+    aqm: Option<Box<Aqm>>,
+    marked: u64,
 }
 
 impl TxBuffer {
@@ -80,11 +63,17 @@ impl TxBuffer {
             },
             discipline: config.discipline,
             aqm: None,
+            marked: 0,
         }
     }
 
-    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
-        self.aqm = aqm;
+    pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
+        self.aqm = aqm.map(Box::new);
+    }
+
+    /// SDUs that the AQM has marked.
+    pub const fn marked(&self) -> u64 {
+        self.marked
     }
 
     pub const fn backlog(&self) -> Backlog {
@@ -108,9 +97,10 @@ impl TxBuffer {
             out.dropped.push((sdu, DropCause::Empty));
             return;
         }
-        match self.aqm.as_mut().map(|aqm| aqm.arrives(now, &sdu, self.backlog)) {
+        let mut sdu = sdu;
+        match self.aqm.as_mut().map(|aqm| aqm.arrives(now, sight(&sdu), seen(self.backlog))) {
             Some(Verdict::Drop) => return out.dropped.push((sdu, DropCause::Aqm)),
-            Some(Verdict::Mark) => out.marked.push(sdu),
+            Some(Verdict::Mark) => mark(&mut sdu, &mut self.marked, out),
             Some(Verdict::Pass) | None => {}
         }
         while !self.fits(&sdu) {
@@ -179,9 +169,13 @@ impl TxBuffer {
         let Some(aqm) = &mut self.aqm else { return };
         while let Some(w) = self.sdus.front_mut().filter(|w| w.state == State::Whole) {
             w.state = State::Judged;
-            match aqm.leaves(now, &w.sdu, w.since, self.backlog) {
+            let behind = aqm::Backlog {
+                packets: u64::from(self.backlog.packets) - 1,
+                bytes: self.backlog.bytes - u64::from(w.sdu.size),
+            };
+            match aqm.leaves(now, sight(&w.sdu), w.since, behind) {
                 Verdict::Pass => {}
-                Verdict::Mark => out.marked.push(w.sdu),
+                Verdict::Mark => mark(&mut w.sdu, &mut self.marked, out),
                 Verdict::Drop => {
                     out.dropped.push((w.sdu, DropCause::Aqm));
                     Self::remove(w, &mut self.backlog);
@@ -216,14 +210,33 @@ impl TxBuffer {
     }
 }
 
+const fn sight(sdu: &Sdu) -> Sight {
+    Sight { size: sdu.size, ecn: sdu.ecn }
+}
+
+fn seen(backlog: Backlog) -> aqm::Backlog {
+    aqm::Backlog { packets: u64::from(backlog.packets), bytes: backlog.bytes }
+}
+
+/// Congestion experienced; each SDU is told of once.
+fn mark<S>(sdu: &mut Sdu, marked: &mut u64, out: &mut RlcOutput<S>) {
+    if sdu.ecn != Ecn::Ce {
+        sdu.ecn = Ecn::Ce;
+        *marked += 1;
+        out.marked.push(*sdu);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rlc::lte::config::OrInfinity;
-    use lasthop_units::{Bytes, Id, PacketId};
+    use lasthop_net::Site;
+    use lasthop_net::aqm::{AqmConfig, CodelParams};
+    use lasthop_units::{Bytes, Duration, Id, PacketId};
 
     fn sdu(serial: u64, size: u32) -> Sdu {
-        Sdu { serial, id: PacketId::from_index(serial as usize), size }
+        Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) }
     }
 
     fn filled(config: &BufferConfig, n: u64) -> (TxBuffer, RlcOutput) {
@@ -262,32 +275,31 @@ mod tests {
         assert_eq!(b.backlog(), Backlog { packets: 1, bytes: 100 });
     }
 
-    #[derive(Debug)]
-    struct DropsOddMarksTwo;
-    impl Aqm for DropsOddMarksTwo {
-        fn arrives(&mut self, _: Instant, _: &Sdu, _: Backlog) -> Verdict {
-            Verdict::Pass
-        }
-        fn leaves(&mut self, _: Instant, sdu: &Sdu, since: Instant, _: Backlog) -> Verdict {
-            assert_eq!(since.0, sdu.serial);
-            match sdu.serial {
-                2 => Verdict::Mark,
-                n if n % 2 == 1 => Verdict::Drop,
-                _ => Verdict::Pass,
-            }
-        }
-    }
-
+    /// CoDel with target and interval of 1 ns: the first SDU that has waited sets the clock, the next one, number 1, is dropped;
+    /// number 2 is seen at the same instant and passes, 3 is due again and is ECN-capable: marked. Numbers 4 and 5 have no
+    /// more than one packet behind them. Each is asked about once, whatever the size of the grants.
     #[test]
     fn an_aqm_judges_each_sdu_once_before_its_first_byte_is_sent() {
-        let (mut b, mut out) = filled(&BufferConfig::default(), 4);
-        b.set_aqm(Some(Box::new(DropsOddMarksTwo)));
-        let mut sent = Vec::new();
-        while let Some((sdu, mapped)) = b.head(Instant(9), &mut out) {
+        let params = CodelParams { target: Duration(1), interval: Duration(1), ..CodelParams::default() };
+        let mut b = TxBuffer::new(&BufferConfig::default());
+        let mut out: RlcOutput = RlcOutput::default();
+        b.set_aqm(Some(AqmConfig::Codel(params).build(&Site::default())));
+        for i in 0..6 {
+            let ecn = if i == 3 { Ecn::Ect0 } else { Ecn::NotEct };
+            b.push(Instant(i), Sdu { ecn, ..sdu(i, 100) }, &mut out);
+        }
+        let (mut sent, mut now) = (Vec::new(), Instant(10));
+        while let Some((sdu, mapped)) = b.head(now, &mut out) {
             sent.push((sdu.serial, mapped));
             b.take(50);
+            now += Duration(10);
         }
-        assert_eq!(sent, [(0, 0), (0, 50), (2, 0), (2, 50)]);
-        assert_eq!((out.dropped.len(), out.marked.len()), (2, 1));
+        let numbers: Vec<u64> = sent.iter().map(|s| s.0).collect();
+        assert_eq!(numbers, [0, 0, 2, 2, 3, 3, 4, 4, 5, 5]);
+        assert_eq!(out.dropped.len(), 1);
+        assert_eq!(out.dropped[0].0.serial, 1);
+        assert_eq!(out.dropped[0].1, DropCause::Aqm);
+        assert_eq!((out.marked.len(), out.marked[0].serial, b.marked()), (1, 3, 1));
+        assert_eq!(out.marked[0].ecn, Ecn::Ce);
     }
 }

@@ -1,5 +1,6 @@
 //! Parameters of an RLC entity, as RRC would configure them (TS 36.331 clause 6.3.2, RLC-Config).
 
+use lasthop_net::aqm::AqmConfig;
 use lasthop_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,6 +128,10 @@ pub struct BufferConfig {
     pub packets: OrInfinity<u32>,
     /// What gives way when it is full.
     pub discipline: Discipline,
+    /// Active queue management in front of the limits: it judges an SDU when it arrives and when its first byte is about to
+    /// be sent, and may mark the packet inside instead of dropping it (ECN). Without it: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmConfig>,
 }
 
 impl Default for BufferConfig {
@@ -135,6 +140,7 @@ impl Default for BufferConfig {
             bytes: OrInfinity::Value(Bytes(2 << 20)),
             packets: OrInfinity::INFINITY,
             discipline: Discipline::DropTail,
+            aqm: None,
         }
     }
 }
@@ -227,6 +233,9 @@ impl RlcConfig {
         require([5, 10].contains(&um.sn_bits), "um.sn_bits", &um.sn_bits, "5 or 10")?;
         for (key, t) in [("am.t_reordering", am.t_reordering), ("um.t_reordering", um.t_reordering)] {
             require(is_reordering(t), key, &t, "0 to 100 ms by 5, 110 to 200 by 10, 1600 ms")?;
+        }
+        if let Some(Err((key, problem))) = self.buffer.aqm.map(|aqm| aqm.validate()) {
+            return check(false, &format!("buffer.aqm.{key}"), &problem).map(|()| Vec::new());
         }
         let fragment = self.shortcuts.fixed_fragment.unwrap_or(1);
         require(fragment > 0, "shortcuts.fixed_fragment", &fragment, "at least 1 byte")?;

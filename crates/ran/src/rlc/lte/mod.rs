@@ -36,11 +36,12 @@ mod tm;
 mod um;
 pub mod wire;
 
+use lasthop_net::aqm::Aqm;
 use lasthop_units::Instant;
 
 pub use crate::sdu::{DropCause, Sdu};
 pub use am::{Am, AmState, AmTimers};
-pub use buffer::{Aqm, Backlog, Verdict};
+pub use buffer::Backlog;
 pub use config::{AmConfig, BufferConfig, Discipline, Mode, OrInfinity, RlcConfig, UmConfig};
 pub use output::{RlcEvent, RlcOutput};
 pub use pdu::{
@@ -81,8 +82,12 @@ impl<P: Payload> Rlc<P> {
             Mode::Am => Rlc::Am(Box::new(Am::new(config))),
         }
     }
+    /// SDUs that the active queue management has marked.
+    pub const fn marked(&self) -> u64 {
+        each!(self, e => e.marked())
+    }
     /// Seats an active queue management in the transmission buffer.
-    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+    pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         each!(self, e => e.set_aqm(aqm));
     }
     /// An SDU from upper layers.

@@ -1,8 +1,9 @@
 //! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs pass as they are, without header, whole or not at all.
 
+use lasthop_net::aqm::Aqm;
 use lasthop_units::Instant;
 
-use super::buffer::{Aqm, Backlog, TxBuffer};
+use super::buffer::{Backlog, TxBuffer};
 use super::config::RlcConfig;
 use super::{
     BufferStatus, DropCause, Element, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span,
@@ -26,8 +27,12 @@ impl<P: Payload> Tm<P> {
         }
     }
 
+    /// SDUs that the active queue management has marked.
+    pub const fn marked(&self) -> u64 {
+        self.buffer.marked()
+    }
     /// Seats an active queue management in the transmission buffer.
-    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+    pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         self.buffer.set_aqm(aqm);
     }
 

@@ -35,7 +35,7 @@ impl WireRlc {
     /// An SDU from upper layers; its serial number.
     pub fn push(&mut self, now: Instant, bytes: &[u8]) -> u64 {
         let id = self.store.insert(bytes.to_vec());
-        let sdu = Sdu { serial: self.serial, id, size: bytes.len() as u32 };
+        let sdu = Sdu { serial: self.serial, ..Sdu::new(id, bytes.len() as u32) };
         self.serial += 1;
         self.rlc.push(now, sdu, &mut self.out);
         self.forget_finished();

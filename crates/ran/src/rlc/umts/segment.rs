@@ -215,7 +215,7 @@ mod tests {
     fn segmenter(payload: u32, sizes: &[u32]) -> Segmenter {
         let mut s = Segmenter::new(DataLayout::am(payload));
         for (i, size) in sizes.iter().enumerate() {
-            let sdu = Sdu { serial: i as u64, id: PacketId::from_index(i), size: *size };
+            let sdu = Sdu { serial: i as u64, ..Sdu::new(PacketId::from_index(i), *size) };
             s.push(sdu, Instant::MAX);
         }
         s

@@ -10,12 +10,13 @@ mod status;
 mod tx;
 mod window;
 
+use lasthop_net::aqm::Aqm;
 use lasthop_units::{Duration, Instant};
 
 use self::rx::AmRx;
 pub(super) use self::tx::blank;
 use self::tx::{AmTx, amd};
-use super::buffer::{Aqm, Backlog};
+use super::buffer::Backlog;
 use super::config::RlcConfig;
 use super::{
     BufferStatus, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span, StatusPdu,
@@ -82,8 +83,12 @@ impl<P: Payload> Am<P> {
         }
     }
 
+    /// SDUs that the active queue management has marked.
+    pub const fn marked(&self) -> u64 {
+        self.tx.buffer.marked()
+    }
     /// Seats an active queue management in the transmission buffer.
-    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+    pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         self.tx.buffer.set_aqm(aqm);
     }
 

@@ -180,7 +180,7 @@ mod tests {
     use lasthop_units::{Id, PacketId};
 
     fn sdu(serial: u64, size: u32) -> Sdu {
-        Sdu { serial, id: PacketId::from_index(serial as usize), size }
+        Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) }
     }
 
     /// Bytes `[from, to)` of an AMD PDU that holds SDUs of 10, 10 and 10 bytes.

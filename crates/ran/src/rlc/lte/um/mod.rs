@@ -2,11 +2,12 @@
 
 mod rx;
 
+use lasthop_net::aqm::Aqm;
 use lasthop_units::Instant;
 
 use self::rx::UmRx;
 use super::am::blank;
-use super::buffer::{Aqm, Backlog, TxBuffer};
+use super::buffer::{Backlog, TxBuffer};
 use super::build::fill;
 use super::config::RlcConfig;
 use super::shortcuts::Shortcuts;
@@ -51,8 +52,12 @@ impl<P: Payload> Um<P> {
         }
     }
 
+    /// SDUs that the active queue management has marked.
+    pub const fn marked(&self) -> u64 {
+        self.buffer.marked()
+    }
     /// Seats an active queue management in the transmission buffer.
-    pub fn set_aqm(&mut self, aqm: Option<Box<dyn Aqm>>) {
+    pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         self.buffer.set_aqm(aqm);
     }
 

@@ -1,0 +1,145 @@
+//! Traps of the LTE cell: scenarios that run, and mislead. A small RLC buffer is told by RLC's own check.
+
+use lasthop_net::app::{AppConfig, Distribution, OnOffConfig};
+use lasthop_radio::lte::largest_tbs_bits;
+use lasthop_ran::Direction;
+use lasthop_ran::rrc::{InitialState, RrcTiming};
+use lasthop_units::{Bitrate, Duration, Tti};
+
+use super::cellular::UeSpec;
+use super::{FlowSpec, Spec, Transport};
+use crate::config::{Diagnostics, Document, dotted};
+
+/// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default of some simulators.
+const SMALL_MSS: u16 = 536;
+/// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
+const BEST_I_TBS: u8 = 26;
+
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, flow) in &spec.flow {
+        let path = format!("flow.{}", dotted([name]));
+        let groups: Vec<&UeSpec> =
+            [&flow.from, &flow.to].iter().filter_map(|end| group_of(spec, end)).collect();
+        if groups.is_empty() {
+            continue;
+        }
+        small_segments(flow, &path, doc, found);
+        for ue in groups {
+            before_attach(flow, ue, spec, &path, doc, found);
+            endless_queue(flow, ue, &path, doc, found);
+        }
+    }
+    for name in spec.cell.keys() {
+        for direction in Direction::BOTH {
+            too_much(name, direction, spec, doc, found);
+        }
+    }
+}
+
+/// The group of UEs that a flow's end names, as a whole or by one member.
+fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
+    let member = || spec.ue.iter().find(|(name, ue)| ue.nodes(name).any(|n| n == end)).map(|(_, ue)| ue);
+    spec.ue.get(end).or_else(member)
+}
+
+fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
+    let Ok(tcp) = flow.tcp.resolve() else { return };
+    if flow.transport == Transport::Tcp && tcp.mss <= SMALL_MSS {
+        let share = 100 * u32::from(tcp.mss) / (u32::from(tcp.mss) + 40);
+        let told = format!(
+            "segments of {} B over an LTE cell: three times the packets and ACKs of a real stack, {share} % payload",
+            tcp.mss
+        );
+        found.push(
+            doc.warning_at(&format!("{path}.tcp.mss"), told)
+                .help("an MTU of 1500 B takes `mss = \"1460 B\"`"),
+        );
+    }
+}
+
+fn before_attach(
+    flow: &FlowSpec,
+    ue: &UeSpec,
+    spec: &Spec,
+    path: &str,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    let Some(cell) = spec.serving(ue).and_then(|c| spec.cell.get(c)) else { return };
+    let rrc = &cell.rrc;
+    if !flow.autostart || rrc.start != InitialState::Attach || rrc.timing != RrcTiming::Real {
+        return;
+    }
+    let exchange = rrc.exchange(cell.timing.decode, cell.timing.grant);
+    let ready = Duration::from_millis(rrc.informed(Tti(0)).0 + exchange);
+    if flow.start < ready {
+        let told = format!("the flow starts at {}, no UE is attached before {ready}", flow.start);
+        found.push(
+            doc.warning_at(&format!("{path}.start"), told)
+                .help("start it at \"500 ms\" or later, or let the UEs begin connected (`rrc.start`)"),
+        );
+    }
+}
+
+/// A transfer that never ends before a buffer that never does.
+fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
+    let bulk =
+        matches!(flow.app, AppConfig::Bulk(_) | AppConfig::File(_)) && flow.transport == Transport::Tcp;
+    if bulk && ue.rlc.buffer.bytes.value().is_none() && ue.rlc.buffer.packets.value().is_none() {
+        found.push(
+            doc.warning_at(
+                path,
+                "a bulk transfer in front of an unlimited RLC buffer: its queue grows without end",
+            )
+            .help("`rlc.buffer.bytes` of about one bandwidth-delay product, 2 MB for 20 MHz"),
+        );
+    }
+}
+
+fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
+    let config = &spec.cell[cell];
+    let layers = if direction == Direction::Downlink && config.downlink.mimo.mode >= 3 { 2 } else { 1 };
+    let best = u64::from(largest_tbs_bits(config.resource_blocks as usize, BEST_I_TBS)) * layers * 1000;
+    if offered > best {
+        let (way, told) = match direction {
+            Direction::Downlink => ("down", "to"),
+            Direction::Uplink => ("up", "from"),
+        };
+        let message = format!(
+            "the flows {told} this cell's UEs offer {}, the cell carries {} {way} at best",
+            Bitrate(offered),
+            Bitrate(best)
+        );
+        found.push(
+            doc.warning_at(&format!("cell.{}", dotted([cell])), message)
+                .help("what is too much waits in RLC's buffer and is dropped there"),
+        );
+    }
+}
+
+/// The constant rates that a flow offers to, or from, the UEs of a cell [bit/s].
+fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u64 {
+    let (end, other) = match direction {
+        Direction::Downlink => (&flow.to, &flow.from),
+        Direction::Uplink => (&flow.from, &flow.to),
+    };
+    let here = group_of(spec, end).and_then(|ue| spec.serving(ue)) == Some(cell);
+    let rate = match &flow.app {
+        AppConfig::Cbr(c) => c.rate.0,
+        AppConfig::OnOff(c) => mean_rate(c),
+        AppConfig::Bulk(_) | AppConfig::File(_) | AppConfig::RequestResponse(_) => 0,
+    };
+    let pairs = spec.members(end).len() as u64 * spec.members(other).len() as u64;
+    if here { rate * pairs * u64::from(flow.count) } else { 0 }
+}
+
+fn mean_rate(c: &OnOffConfig) -> u64 {
+    debug_assert!(c.on_distribution != Distribution::Pareto || c.shape > 1.0, "checked: the mean exists");
+    let all = c.on.as_nanos() + c.off.as_nanos();
+    if all == 0 {
+        c.rate.0
+    } else {
+        (u128::from(c.rate.0) * u128::from(c.on.as_nanos()) / u128::from(all)) as u64
+    }
+}

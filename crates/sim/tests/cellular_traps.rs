@@ -1,0 +1,94 @@
+//! The linter's warnings about LTE cells: each trap warns, and its remedy does not.
+
+use std::path::Path;
+
+use lasthop_sim::Scenario;
+
+/// A cell of 1.4 MHz, whose best is the 4.392 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (6 blocks, I_TBS 26: 4392 bit).
+const CELL: &str = "[scenario]\nname = 'trap'\nduration = '2 s'\n\
+    [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
+    [cell.enb]\nresource_blocks = 6\n\
+    [ue.phone]\ncount = 3\n";
+const FLOW: &str = "[flow.f]\nfrom = 'server'\nto = 'phone'\n";
+
+fn warnings(text: &str) -> Vec<String> {
+    let scenario = Scenario::parse(text, "test.toml", Path::new(""), &[]).expect("it is valid");
+    scenario.warnings().iter().map(|w| w.message.clone()).collect()
+}
+
+fn warned(text: &str, of: &str) -> bool {
+    warnings(text).iter().any(|w| w.contains(of))
+}
+
+#[test]
+fn a_usual_download_warns_of_nothing() {
+    assert_eq!(warnings(&format!("{CELL}{FLOW}")), Vec::<String>::new());
+}
+
+#[test]
+fn small_segments_over_a_cell() {
+    let of = "segments of 536 B";
+    assert!(warned(&format!("{CELL}{FLOW}tcp = {{ mss = '536 B' }}\n"), of));
+    assert!(warned(&format!("{CELL}{FLOW}tcp = {{ profile = 'ns3-3.28' }}\n"), of));
+    assert!(!warned(&format!("{CELL}{FLOW}tcp = {{ profile = 'ns3-3.28', mss = '1460 B' }}\n"), of));
+    let wired = format!("{CELL}[flow.f]\nfrom = 'server'\nto = 'enb'\ntcp = {{ mss = '536 B' }}\n");
+    assert!(!warned(&wired, of), "a wired flow may have what it likes");
+}
+
+/// System information 80 ms, then 76 ms of messages (the test of `ran::rrc` derives them).
+#[test]
+fn a_flow_before_the_ue_is_attached() {
+    let attach = CELL.replace("resource_blocks = 6\n", "resource_blocks = 6\nrrc = { start = 'attach' }\n");
+    let of = "no UE is attached before 156 ms";
+    assert!(warned(&format!("{attach}{FLOW}"), of));
+    assert!(warned(&format!("{attach}{FLOW}start = '155 ms'\n"), of));
+    assert!(!warned(&format!("{attach}{FLOW}start = '500 ms'\n"), of));
+    assert!(!warned(&format!("{CELL}{FLOW}"), of), "connected at the start");
+    let ideal = attach.replace("'attach' }", "'attach', timing = 'ideal' }");
+    assert!(!warned(&format!("{ideal}{FLOW}"), of));
+}
+
+#[test]
+fn more_is_offered_than_the_cell_carries() {
+    let of = "carries 4.392 Mbit/s down at best";
+    let cbr = |rate: &str| {
+        format!("{CELL}{FLOW}transport = 'udp'\napp = {{ kind = 'cbr', rate = '{rate}', size = '1000 B' }}\n")
+    };
+    assert!(warned(&cbr("1.5 Mbit/s"), of), "three UEs: 4.5 Mbit/s");
+    assert!(!warned(&cbr("1.4 Mbit/s"), of), "4.2 Mbit/s");
+    // On for half of the time: 1.5 Mbit/s each.
+    let on_off = "app = { kind = 'on-off', rate = '3 Mbit/s', size = '1000 B', on = '1 s', off = '1 s' }\n";
+    assert!(warned(&format!("{CELL}{FLOW}transport = 'udp'\n{on_off}"), of));
+    let two_layers = cbr("1.5 Mbit/s")
+        .replace("resource_blocks = 6\n", "resource_blocks = 6\ndownlink = { mimo = { mode = 3 } }\n");
+    assert!(!warned(&two_layers, "at best"), "two layers carry twice as much");
+    let up = cbr("1.5 Mbit/s").replace("from = 'server'\nto = 'phone'", "from = 'phone'\nto = 'server'");
+    assert!(warned(&up, "carries 4.392 Mbit/s up at best"));
+}
+
+#[test]
+fn a_bulk_transfer_before_an_unlimited_buffer() {
+    let endless = CELL.replace("count = 3\n", "count = 3\nrlc = { buffer = { bytes = 'infinity' } }\n");
+    let of = "unlimited RLC buffer";
+    assert!(warned(&format!("{endless}{FLOW}"), of));
+    assert!(!warned(&format!("{CELL}{FLOW}"), of));
+    let slow = format!("{endless}{FLOW}app = {{ kind = 'cbr', rate = '10 kbit/s', size = '1000 B' }}\n");
+    assert!(!warned(&slow, of));
+}
+
+#[test]
+fn a_buffer_of_ten_kibibytes() {
+    let small = CELL.replace("count = 3\n", "count = 3\nrlc = { buffer = { bytes = '10 KiB' } }\n");
+    assert!(warned(&format!("{small}{FLOW}"), "below the bandwidth-delay product"));
+}
+
+#[test]
+fn a_ring_that_is_none_is_refused() {
+    for ring in
+        ["{ inner = '50 m', outer = '50 m' }", "{ outer = '0 m' }", "{ inner = '-1 m', outer = '5 m' }"]
+    {
+        let text = format!("{CELL}{FLOW}").replace("count = 3\n", &format!("count = 3\nring = {ring}\n"));
+        let told = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap_err().to_string();
+        assert!(told.contains("inner < outer"), "{told}");
+    }
+}

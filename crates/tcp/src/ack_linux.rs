@@ -1,0 +1,327 @@
+//! When Linux acknowledges: the estimate of the ACK timeout, quick ACKs, interactive sessions, the peer's segment size.
+//!
+//! Linux 6.1: tcp_measure_rcv_mss, tcp_incr_quickack, tcp_enter_quickack_mode, tcp_event_data_recv, tcp_event_data_sent,
+//! tcp_event_ack_sent, __tcp_ack_snd_check, tcp_cleanup_rbuf (net/ipv4/tcp_input.c, tcp.c), tcp_send_delayed_ack
+//! (tcp_output.c) and tcp_delack_timer_handler (tcp_timer.c). Not here: the kernel's ticks (time is exact), compressed ACKs
+//! during reordering (each out-of-order segment is acknowledged), the option TCP_QUICKACK, and the delay of a FIN's ACK.
+
+use lasthop_units::{Duration, Instant};
+
+/// TCP_DELACK_MAX, HZ/5.
+const DELAY_MAX: Duration = Duration::from_millis(200);
+/// The bound of a timeout of a session that is not interactive, HZ/2, before TCP_DELACK_MAX bounds all.
+const ESTIMATE_MAX: Duration = Duration::from_millis(500);
+/// TCP_MSS_DEFAULT: the first guess of the peer's segments, and what is plausible with any flags.
+const PLAUSIBLE: u32 = 536;
+/// TCP_MIN_MSS: what is plausible when the segment is not pushed.
+const LEAST: u32 = 88;
+
+/// What the heuristics have learnt of the peer.
+#[derive(Clone, Debug)]
+pub struct LinuxAcks {
+    /// TCP_ATO_MIN and TCP_DELACK_MIN, HZ/25.
+    least: Duration,
+    quick_max: u32,
+    /// `icsk_ack.ato`; zero before any data.
+    timeout: Duration,
+    /// `icsk_ack.quick`: how many ACKs may still leave at once.
+    quick: u32,
+    /// `icsk_ack.pingpong`.
+    interactive: bool,
+    last_data: Instant,
+    /// `icsk_ack.rcv_mss`.
+    peer_segment: u32,
+    last_size: u32,
+    /// Segments below the peer's size since the last ACK: 0, 1, or 2 for more.
+    pushed: u8,
+}
+
+/// In-order data as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub now: Instant,
+    /// Octets of data, and whether PSH or FIN came with it.
+    pub len: u32,
+    pub pushed: bool,
+    /// The segment size we announced, less fixed options, and the TCP header's octets.
+    pub announced: u32,
+    pub header: u32,
+    /// Octets received since the last ACK, this segment included, and the window that ACK advertised.
+    pub unacknowledged: u64,
+    pub window: u64,
+    /// What of the data the application has not read, and what window could be advertised now.
+    pub unread: u64,
+    pub window_now: u64,
+    /// The retransmission timeout, and the smoothed round trip of what we sent.
+    pub rto: Duration,
+    pub srtt: Option<Duration>,
+}
+
+/// What to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Now,
+    By(Instant),
+}
+
+impl LinuxAcks {
+    /// Delays begin at `least`; at most `quick_max` ACKs in a row leave at once.
+    pub fn new(least: Duration, quick_max: u32) -> LinuxAcks {
+        LinuxAcks {
+            least,
+            quick_max,
+            timeout: Duration::ZERO,
+            quick: 0,
+            interactive: false,
+            last_data: Instant::ZERO,
+            peer_segment: PLAUSIBLE,
+            last_size: 0,
+            pushed: 0,
+        }
+    }
+
+    /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK due.
+    pub fn learn(&mut self, a: &Arrival) {
+        self.measure(a);
+        if self.timeout.is_zero() {
+            self.add_quick(self.quick_max, a.window);
+            self.timeout = self.least;
+        } else {
+            let gap = a.now.since(self.last_data);
+            if gap <= self.least / 2 {
+                self.timeout = self.timeout / 2 + self.least / 2;
+            } else if gap < self.timeout {
+                self.timeout = (self.timeout / 2 + gap).min(a.rto);
+            } else if gap > a.rto {
+                // "Too long gap. Apparently sender failed to restart window, so that we will send ACKs quickly."
+                self.add_quick(self.quick_max, a.window);
+            }
+        }
+        self.last_data = a.now;
+    }
+
+    /// When its ACK leaves at the latest; `deadline` is that of an ACK that waits already.
+    pub fn when(&self, a: &Arrival, deadline: Instant) -> When {
+        let enough = a.unacknowledged > u64::from(self.peer_segment);
+        let moves = a.unread == 0 || a.window_now >= a.window;
+        if enough && moves || self.is_quick() || a.unread == 0 && self.is_wanted_by_read(a.unacknowledged) {
+            return When::Now;
+        }
+        let delay = self.delay(a.srtt);
+        if deadline != Instant::MAX && deadline <= a.now.saturating_add(delay / 4) {
+            return When::Now;
+        }
+        When::By(deadline.min(a.now.saturating_add(delay)))
+    }
+
+    /// The application has taken all there was: whether the ACK of `unacknowledged` octets leaves now.
+    pub fn is_wanted_by_read(&self, unacknowledged: u64) -> bool {
+        let ended = self.pushed == 2 || self.pushed == 1 && !self.interactive;
+        unacknowledged > 0 && (ended || unacknowledged > u64::from(self.peer_segment))
+    }
+
+    /// Loss, reordering or a mark: up to `most` ACKs leave at once.
+    pub fn hurry(&mut self, most: u32, window: u64) {
+        self.add_quick(most.min(self.quick_max), window);
+        self.interactive = false;
+        self.timeout = self.least;
+    }
+
+    /// Data leaves: an answer within the timeout makes the session an interactive one.
+    pub fn data_sent(&mut self, now: Instant) {
+        self.interactive |= now.since(self.last_data) < self.timeout;
+    }
+
+    /// An ACK leaves, alone or on data.
+    pub fn sent(&mut self) {
+        self.pushed = 0;
+        if self.quick == 1 {
+            self.timeout = self.least;
+        }
+        self.quick = self.quick.saturating_sub(1);
+    }
+
+    /// The delay has passed with no data to carry the ACK.
+    pub fn missed(&mut self, rto: Duration) {
+        if self.interactive {
+            self.interactive = false;
+            self.timeout = self.least;
+        } else {
+            self.timeout = self.timeout.saturating_mul(2).min(rto);
+        }
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.interactive
+    }
+
+    fn add_quick(&mut self, most: u32, window: u64) {
+        let budget = match window / u64::from(2 * self.peer_segment) {
+            0 => 2,
+            n => n,
+        };
+        self.quick = self.quick.max(budget.min(u64::from(most)) as u32);
+    }
+
+    /// The peer's segment size is the largest seen, or a smaller plausible one seen twice in a row.
+    fn measure(&mut self, a: &Arrival) {
+        let last = std::mem::take(&mut self.last_size);
+        if a.len >= self.peer_segment {
+            self.peer_segment = a.len.min(a.announced.max(1));
+            return;
+        }
+        let size = a.len + a.header - 20;
+        if size >= PLAUSIBLE || size >= LEAST && !a.pushed {
+            self.last_size = a.len;
+            if a.len == last {
+                self.peer_segment = a.len;
+                return;
+            }
+        }
+        self.pushed = (self.pushed + 1).min(2);
+    }
+
+    fn delay(&self, srtt: Option<Duration>) -> Duration {
+        let mut delay = self.timeout;
+        if delay > self.least {
+            let most = if self.interactive || self.pushed > 0 { DELAY_MAX } else { ESTIMATE_MAX };
+            delay = delay.min(srtt.map_or(most, |r| r.max(self.least).min(most)));
+        }
+        delay.min(DELAY_MAX.max(self.least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn acks(quick: u32) -> LinuxAcks {
+        LinuxAcks::new(MS(40), quick)
+    }
+    /// A full segment of 1000 at `ms`, alone since the last ACK and read at once.
+    fn full(ms: u64) -> Arrival {
+        Arrival {
+            now: Instant::from_millis(ms),
+            len: 1000,
+            pushed: false,
+            announced: 1448,
+            header: 32,
+            unacknowledged: 1000,
+            window: 64_000,
+            unread: 0,
+            window_now: 64_000,
+            rto: MS(300),
+            srtt: None,
+        }
+    }
+
+    #[test]
+    fn the_timeout_follows_the_gaps_between_segments() {
+        // tcp_event_data_recv: 40; gap 10 <= 20: 20 + 20; gap 30 < 40: 20 + 30; gap 45 < 50: 25 + 45; gap 69 < 70: 35 + 69;
+        // gap 200 >= 104 and <= the RTO: as it was; then bursts: 52 + 20, 36 + 20, 28 + 20, ...: towards 40.
+        let mut p = acks(0);
+        let mut at = 1000;
+        p.learn(&full(at));
+        let mut seen = vec![p.timeout];
+        for gap in [10, 30, 45, 69, 200, 1, 1, 1] {
+            at += gap;
+            p.learn(&full(at));
+            seen.push(p.timeout);
+        }
+        assert_eq!(seen, [40, 40, 50, 70, 104, 104, 72, 56, 48].map(MS));
+    }
+
+    #[test]
+    fn the_delay_is_the_timeout_within_40_and_200_ms_and_a_round_trip() {
+        let mut p = acks(0);
+        let mut at = 1000;
+        p.learn(&full(at));
+        // No data within the timeout twice: 80, 160 (tcp_delack_timer_handler), 300: the RTO; of these at most 200 wait.
+        for (timeout, delay) in [(80, 80), (160, 160), (300, 200)] {
+            p.missed(MS(300));
+            assert_eq!((p.timeout, p.delay(None)), (MS(timeout), MS(delay)));
+        }
+        assert_eq!(p.delay(Some(MS(110))), MS(110), "a smoothed round trip bounds it");
+        assert_eq!(p.delay(Some(MS(3))), MS(40), "but not below TCP_DELACK_MIN");
+        // A second segment when a quarter of the delay or less is left: at once.
+        at += 1000;
+        let one = Arrival { srtt: Some(MS(100)), ..full(at) };
+        let left = |ms| p.when(&one, one.now.saturating_add(MS(ms)));
+        assert_eq!((left(26), left(25)), (When::By(one.now.saturating_add(MS(26))), When::Now));
+    }
+
+    #[test]
+    fn the_first_acks_and_those_after_trouble_leave_at_once() {
+        // min(16, 64000 / (2 * 1000)) = 16 ACKs; then the 17th waits.
+        let mut p = acks(16);
+        for i in 0..17 {
+            let a = full(1000 + i);
+            p.learn(&a);
+            assert_eq!(p.when(&a, Instant::MAX) == When::Now, i < 16, "{i}");
+            p.sent();
+        }
+        p.hurry(2, 64_000);
+        assert_eq!(p.quick, 2);
+        // A window of 3 segments: 3000 / 2000 = 1; of less than two: 2 all the same.
+        let (mut narrow, mut closed) = (acks(16), acks(16));
+        narrow.learn(&Arrival { window: 3000, ..full(1) });
+        closed.learn(&Arrival { window: 1000, ..full(1) });
+        assert_eq!((narrow.quick, closed.quick), (1, 2));
+        // A gap above the RTO of 300 ms: all sixteen again.
+        p.learn(&full(1400));
+        assert_eq!(p.quick, 16);
+    }
+
+    #[test]
+    fn an_answer_within_the_timeout_makes_the_session_interactive_until_an_ack_goes_alone() {
+        let mut p = acks(16);
+        let a = full(1000);
+        p.learn(&a);
+        p.data_sent(Instant::from_millis(1039));
+        // Interactive: no quick ACK, although fifteen are left.
+        assert_eq!(p.when(&a, Instant::MAX), When::By(Instant::from_millis(1040)));
+        p.missed(MS(300));
+        assert_eq!((p.when(&a, Instant::MAX), p.timeout), (When::Now, MS(40)));
+        let mut late = acks(0);
+        late.learn(&a);
+        late.data_sent(Instant::from_millis(1040));
+        assert!(!late.interactive, "40 ms later is no answer");
+    }
+
+    #[test]
+    fn more_than_one_of_the_peers_segments_is_acknowledged_at_once_if_the_window_moves() {
+        let mut p = acks(0);
+        p.learn(&full(1000));
+        p.learn(&full(1001));
+        let two = Arrival { unacknowledged: 2000, ..full(1001) };
+        assert_eq!(p.when(&two, Instant::MAX), When::Now);
+        // Unread data that narrows the window: the read will send it.
+        let stuck = Arrival { unread: 2000, window_now: 62_000, ..two };
+        assert_ne!(p.when(&stuck, Instant::MAX), When::Now);
+        assert!(p.is_wanted_by_read(2000));
+    }
+
+    #[test]
+    fn the_peers_segment_size_is_the_largest_or_a_smaller_one_seen_twice() {
+        let mut p = acks(0);
+        p.learn(&full(1));
+        assert_eq!(p.peer_segment, 1000);
+        // 700 octets once: the end of a write; twice: smaller segments. 100 octets count only without PSH.
+        for (len, pushed, size, ends) in [
+            (700, true, 1000, 1),
+            (700, true, 700, 1),
+            (70, true, 700, 2),
+            (70, true, 700, 2),
+            (100, false, 700, 2),
+        ] {
+            p.learn(&Arrival { len, pushed, ..full(2) });
+            assert_eq!((p.peer_segment, p.pushed), (size, ends), "{len}");
+        }
+        p.learn(&Arrival { len: 100, ..full(3) });
+        assert_eq!(p.peer_segment, 100);
+        p.learn(&Arrival { len: 9000, ..full(4) });
+        assert_eq!(p.peer_segment, 1448, "not more than was announced");
+    }
+}

@@ -1,0 +1,244 @@
+"""Runs the small LTE scenarios and draws one picture of each, for the page guides/lte-cells.md.
+
+Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by hand. A picture is
+drawn again only when the scenario, this file or the package's core has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCENARIOS = ROOT / "python" / "lasthop" / "scenarios"
+OUT = ROOT / "docs" / "reference" / "generated" / "lte"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+
+
+def run(name: str, **keys: Any) -> Any:
+    """Results of a bundled scenario with other values of some keys (`__` stands for a dot)."""
+    import lasthop as lh
+
+    overrides = {key.replace("__", "."): value for key, value in keys.items()}
+    return lh.Scenario.load(SCENARIOS / f"{name}.toml").with_(overrides).run()
+
+
+def download() -> Figure:
+    """Throughput and round trip."""
+    r = run("lte-download")
+    fig, (left, right) = panels(2)
+    curve(left, *rate(r, "download"), "download")
+    curve(right, *column(r.tcp, "download", "rtt_us", 1e-3), "smoothed RTT")
+    return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+
+
+def upload() -> Figure:
+    """Throughput of three request cycles."""
+    fig, (left, right) = panels(2)
+    for i, tries in enumerate((4, 1)):
+        r = run("lte-upload", cell__enb__uplink__harq__transmissions=tries)
+        label = "HARQ, 4 transmissions" if tries > 1 else "no HARQ"
+        curve(left, *rate(r, "upload"), label, i)
+        curve(right, *column(r.tcp, "upload", "rtt_us", 1e-3), label, i)
+    return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+
+
+def two_way() -> Figure:
+    """The download's round trip jumps when the upload begins."""
+    fig, (left, right) = panels(2)
+    for i, buffer in enumerate(("2 MiB", "100 kB")):
+        r = run("lte-two-way", ue__phone__rlc__buffer__bytes=buffer)
+        curve(left, *rate(r, "download"), f"download, buffers of {buffer}", i)
+        curve(right, *column(r.tcp, "download", "rtt_us", 1e-3), buffer, i)
+    left.axvline(5, color="#666666", lw=0.8, ls=":")
+    return labelled(fig, (left, "download [Mbit/s]"), (right, "its round trip [ms]"))
+
+
+def ack_delay() -> Figure:
+    """Time of a request and its answer against the period of scheduling requests."""
+    fig, (ax,) = panels(1)
+    periods = (1, 5, 10, 20, 40)
+    for i, stealing in enumerate((True, False)):
+        times = [
+            run("lte-ack-delay", cell__enb__uplink__sr__period=f"{p} ms", cell__enb__uplink__stealing=stealing)
+            .flows["request_time_mean_s"]
+            .to_pylist()[0]
+            for p in periods
+        ]
+        label = "data rides with the report" if stealing else "report alone"
+        ax.plot(periods, [1e3 * t for t in times], "o-", color=COLOURS[i], label=label, ms=4)
+    ax.legend(frameon=False, fontsize=8)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("period of scheduling requests [ms]", fontsize=8)
+    ax.set_ylabel("request and answer [ms]", fontsize=8)
+    return fig
+
+
+def bufferbloat() -> Figure:
+    """Three buffers: the same rate, other delays."""
+    r = run("lte-bufferbloat")
+    fig, (left, right) = panels(2)
+    for i, (flow, size) in enumerate((("small", "100 kB"), ("usual", "2 MB"), ("huge", "20 MB"))):
+        curve(left, *rate(r, flow), size, i)
+        curve(right, *column(r.tcp, flow, "rtt_us", 1e-3), size, i)
+    return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+
+
+def um_am() -> Figure:
+    """Acknowledged and unacknowledged mode, without and with HARQ."""
+    fig, (left, right) = panels(2)
+    for ax, tries in ((left, 1), (right, 4)):
+        r = run("lte-um-am", cell__enb__downlink__harq__transmissions=tries)
+        for i, flow in enumerate(("am", "um")):
+            curve(ax, *rate(r, flow), f"RLC {flow.upper()}", i)
+        ax.set_title("one transmission" if tries == 1 else "HARQ, four transmissions", fontsize=8)
+    return labelled(fig, (left, "throughput [Mbit/s]"), (right, ""))
+
+
+def schedulers() -> Figure:
+    """Who gets how much."""
+    names = ("round-robin", "proportional-fair", "fd-bet", "tdmt")
+    phones = ("near", "middle", "far")
+    fig, (ax,) = panels(1)
+    for i, scheduler in enumerate(names):
+        r = run("lte-schedulers", cell__enb__downlink__scheduler=scheduler)
+        rates = dict(zip(r.flows["flow"].to_pylist(), r.flows["goodput_bps"].to_pylist(), strict=True))
+        for k, phone in enumerate(phones):
+            label = f"{phone}" if i == 0 else None
+            ax.bar(i + 0.27 * (k - 1), rates[phone] / 1e6, 0.25, color=COLOURS[k], label=label)
+    ax.set_xticks(range(len(names)), names)
+    ax.set_ylabel("throughput [Mbit/s]", fontsize=8)
+    ax.legend(frameon=False, fontsize=8)
+    return fig
+
+
+def fading() -> Figure:
+    """SINR and MCS of a walking and of a driving phone."""
+    fig, (left, right) = panels(2)
+    for i, (profile, speed) in enumerate((("epa", "3 km/h"), ("eva", "60 km/h"))):
+        r = run("lte-fading", radio__fading=profile, ue__phone__radio__speed=speed, output__interval="20 ms")
+        rows = r.radio.to_pylist()
+        rows = [x for x in rows if x["direction"] == "downlink" and x["time_s"] > 1 and x["sinr_db"] is not None]
+        time = [x["time_s"] for x in rows]
+        label = f"{profile.upper()}, {speed}"
+        curve(left, time, [x["sinr_db"] for x in rows], label, i, lw=0.7)
+        curve(right, time, [x["mcs"] if x["mcs"] is not None else np.nan for x in rows], label, i, lw=0.7)
+    labelled(fig, (left, "effective SINR [dB]"), (right, "MCS"))
+    left.set_ylim(auto=True)
+    return fig
+
+
+def qos() -> Figure:
+    """Delay of the call."""
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("own bearer,\nQoS-aware", {}),
+        ("own bearer,\nproportional fair", {"cell__enb__downlink__scheduler": "proportional-fair"}),
+        ("default bearer", {"ue__phone__dedicated__voice__flows": []}),
+    )
+    fig, (ax,) = panels(1)
+    for i, (label, keys) in enumerate(ways):
+        flows = {f["flow"]: f for f in run("lte-qos", **keys).flows.to_pylist()}
+        call = flows["call"]
+        ax.bar(i, 1e3 * call["delay_mean_s"], 0.5, color=COLOURS[i])
+        ax.plot([i], [1e3 * call["delay_max_s"]], "v", color="#333333")
+        ax.annotate(f"{1e3 * call['delay_mean_s']:.0f}", (i, 1e3 * call["delay_mean_s"]), ha="center", va="bottom")
+    ax.set_yscale("log")
+    ax.set_xticks(range(len(ways)), [label for label, _ in ways])
+    ax.set_ylabel("one-way delay of the call [ms]\n(bar: mean, triangle: largest)", fontsize=8)
+    return fig
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "lte-download": download,
+    "lte-upload": upload,
+    "lte-two-way": two_way,
+    "lte-ack-delay": ack_delay,
+    "lte-bufferbloat": bufferbloat,
+    "lte-um-am": um_am,
+    "lte-schedulers": schedulers,
+    "lte-fading": fading,
+    "lte-qos": qos,
+}
+
+
+def draw_all() -> None:
+    """Every picture that is not fresh."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name, draw in PICTURES.items():
+        stamp, path = OUT / f"{name}.stamp", OUT / f"{name}.svg"
+        key = fingerprint(name)
+        if path.exists() and stamp.exists() and stamp.read_text() == key:
+            continue
+        save(draw(), path)
+        stamp.write_text(key)
+
+
+def fingerprint(name: str) -> str:
+    """What a picture is made of."""
+    import lasthop._core as core
+
+    parts = [Path(__file__), SCENARIOS / f"{name}.toml", Path(str(core.__file__))]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.read_bytes())
+    return digest.hexdigest()
+
+
+def save(fig: Figure, path: Path) -> None:
+    """The same bytes each time."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "lasthop"}):
+        fig.savefig(path, metadata={"Date": None})
+
+
+def panels(n: int) -> tuple[Figure, Sequence[Any]]:
+    """Axes side by side."""
+    fig = Figure(figsize=(7.2 if n > 1 else 5.0, 2.6), layout="constrained")
+    axes = [fig.add_subplot(1, n, i + 1) for i in range(n)]
+    for ax in axes:
+        ax.grid(True, color="#e3e3e3", lw=0.5)
+        ax.set_axisbelow(True)
+        ax.tick_params(labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+    return fig, axes
+
+
+def labelled(fig: Figure, *axes: tuple[Any, str]) -> Figure:
+    """Time below, a quantity beside, names of curves where there are several."""
+    for ax, label in axes:
+        ax.set_xlabel("time [s]", fontsize=8)
+        ax.set_ylabel(label, fontsize=8)
+        ax.set_ylim(bottom=0)
+        if len(ax.get_legend_handles_labels()[1]) > 1:
+            ax.legend(frameon=False, fontsize=7)
+    return fig
+
+
+def curve(ax: Any, x: Any, y: Any, label: str, index: int = 0, lw: float = 1.0) -> None:
+    """A line."""
+    ax.plot(x, y, color=COLOURS[index], lw=lw, label=label)
+
+
+def column(table: Any, flow: str, name: str, scale: float) -> tuple[Any, Any]:
+    """A column of the `tcp` table for one flow."""
+    rows = [(r["time_s"], r[name] * scale) for r in table.select(["time_s", "flow", name]).to_pylist() if r["flow"] == flow]
+    x, y = np.array(rows).T
+    return x, y
+
+
+def rate(r: Any, flow: str, step: float = 0.2) -> tuple[Any, Any]:
+    """Acknowledged payload [Mbit/s] in stretches of `step` seconds."""
+    x, y = column(r.tcp, flow, "bytes_acked", 8e-6)
+    edges = np.arange(0, x[-1] + step / 2, step)
+    at = np.interp(edges, x, y)
+    return edges[1:], np.diff(at) / step
+
+
+if __name__ == "__main__":
+    draw_all()

@@ -1,0 +1,135 @@
+"""How the claims are judged: one evaluator reads each claim's test (statement.py) and compares estimates.
+
+A claim is a conjunction. One part that fails makes it differ, whatever cannot be tested beside it; with none failing
+it agrees only if every part was tested, else it is not testable and says which parts held. What the paper says and
+denies elsewhere is ambiguous: ours is printed, beside both readings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lasthop.harness import Claim, Data, Finding, NoRunsError
+from lasthop.harness import judge as j
+from lasthop.harness.stats import Estimate
+from lasthop.studies.lte_vs_11ac.model import FACTORS, LOSSES, METRICS, MISSING, NETWORKS, SIZES
+from lasthop.studies.lte_vs_11ac.statement import Band, Cell, Comparison, parse, sized
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lasthop.studies.lte_vs_11ac.statement import Check
+
+#: The runs that claims are judged by.
+GROUP = "variants"
+#: A finding names so many comparisons one by one; all of them are in claims.json.
+SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One comparison: held, failed, or (None) not tested, with its numbers."""
+
+    text: str
+    passed: bool | None
+    check: j.Check | None = None
+
+
+def statement(claim: Claim, data: Data) -> Finding:
+    """Every part of the claim's test against the runs."""
+    outcomes = [outcome(check, data) for check in parse(claim.test)]
+    finding = conjunction(outcomes)
+    figures = claim.settings.get("evidence") or [f"figure {claim.figure}"]
+    finding = finding.showing(*figures)
+    contradicts = claim.settings.get("contradicts")
+    if contradicts and finding.verdict != "not-testable":
+        return j.contradicted(finding, contradicts)
+    return finding.noting(contradicts) if contradicts else finding
+
+
+def counted(claim: Claim, data: Data) -> Finding | None:
+    """The part of the claim that nothing else in the paper contradicts; None: no part."""
+    counts = claim.settings.get("counts")
+    if not counts:
+        return None
+    test = claim.test if counts is True else str(counts)
+    return conjunction([outcome(check, data) for check in parse(test)])
+
+
+def conjunction(outcomes: Sequence[Outcome]) -> Finding:
+    """Three-valued: false beats unknown, unknown beats true."""
+    tested = [o for o in outcomes if o.check is not None]
+    failed = [o for o in tested if not o.passed]
+    unknown = [o for o in outcomes if o.check is None]
+    notes = [] if not unknown else [f"{len(unknown)} of {len(outcomes)} comparisons untested: {unknown[0].text}"]
+    if not tested:
+        return j.not_testable("; ".join(notes))
+    notes += list(dict.fromkeys(o.check.note for o in tested if o.check and o.check.note and len(tested) <= SHOWN))
+    held = len(tested) - len(failed)
+    first = [f"not {o.text}" for o in failed] + [o.text for o in tested if o.passed]
+    more = f"; and {len(first) - SHOWN} more" if len(first) > SHOWN else ""
+    text = f"{held} of {len(tested)} hold: {'; '.join(first[:SHOWN])}{more}"
+    values: dict[str, Estimate] = {}
+    for o in tested:
+        values.update(o.check.values if o.check else {})
+    verdict: j.Verdict = "differs" if failed else "not-testable" if unknown else "agrees"
+    return Finding(verdict, text, values, "; ".join(notes))
+
+
+def outcome(check: Check, data: Data) -> Outcome:
+    """A comparison against the runs, or why it cannot be made."""
+    cells = check.cells if isinstance(check, Comparison) else (check.cell,)
+    try:
+        values = {cell.name: estimate(cell, data) for cell in cells}
+    except NoRunsError:
+        missing = next((MISSING[c.network] for c in cells if c.network in MISSING), None)
+        if missing is None:
+            raise
+        return Outcome(f"{check.text} {missing}", None)
+    found = _compared(check, values)
+    numbers = ", ".join(v.text() for v in values.values())
+    return Outcome(f"{check.text} ({numbers})", found.passed, found)
+
+
+def estimate(cell: Cell, data: Data) -> Estimate:
+    """Mean and interval of a cell over the seeds."""
+    if cell.size == "l-s":
+        return estimate(sized(cell, "l"), data).minus(estimate(sized(cell, "s"), data))
+    value = METRICS[cell.metric].value
+    if cell.metric == "loss":
+        value = LOSSES[loss_measure(data)][0]
+    return data.estimate(GROUP, value, cc=cell.cc, network=NETWORKS[cell.network][0], size=SIZES[cell.size])
+
+
+def loss_measure(data: Data) -> str:
+    """How loss is counted: the flow monitor's way, unless a reading says otherwise (`loss = dropped`)."""
+    name = data.variation.name.removeprefix("loss = ")
+    return name if name in LOSSES else "undelivered"
+
+
+def _compared(check: Check, values: dict[str, Estimate]) -> j.Check:
+    if isinstance(check, Band):
+        return j.in_band(check.cell.name, values[check.cell.name], (check.low, check.high))
+    names = [c.name for c in check.cells]
+    percent = METRICS[check.cells[0].metric].equal_percent
+    if check.factor is not None:
+        return _ratio(check, values)
+    if check.relation == "=":
+        return j.equal_within(values, percent)
+    left, right = names
+    if check.relation == "<":
+        return j.ordered({left: values[left], right: values[right]})
+    above = j.ordered({right: values[right], left: values[left]})
+    if check.relation == ">=" and not above.passed:
+        return j.equal_within(values, percent)
+    return above
+
+
+def _ratio(check: Comparison, values: dict[str, Estimate]) -> j.Check:
+    left, right = (values[c.name] for c in check.cells)
+    low, high = FACTORS[check.factor or 0.0]
+    if right.mean == 0:
+        return j.Check(False, check.text, values, f"{check.text}: nothing to compare with, the right-hand side is 0")
+    ratio = left.mean / right.mean
+    return j.Check(low <= ratio <= high, check.text, values, f"ratio {ratio:.3g}, band {low:g}-{high:g}")
