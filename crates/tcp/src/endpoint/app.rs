@@ -46,6 +46,7 @@ impl Endpoint {
     }
 
     /// How many octets [`write`](Self::write) would take now.
+    #[inline]
     pub fn writable(&self) -> u64 {
         if self.close_requested {
             // SND.UNA may be beyond what was written: it counts the FIN.

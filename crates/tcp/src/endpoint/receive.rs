@@ -11,6 +11,7 @@ use crate::state::{Input, State};
 
 impl Endpoint {
     /// After the last octet of data received in order: RCV.NXT without the FIN.
+    #[inline]
     pub(super) fn data_end(&self) -> u64 {
         match self.peer_fin {
             Some(fin) => self.rcv_nxt.min(fin),
@@ -19,6 +20,7 @@ impl Endpoint {
     }
 
     /// Octets of the peer's data received in order and, unless `manual_read`, handed to the application.
+    #[inline]
     pub fn in_order_received(&self) -> u64 {
         let end = if self.config.manual_read { self.read_to } else { self.data_end() };
         end.saturating_sub(1)
