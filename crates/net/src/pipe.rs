@@ -236,7 +236,10 @@ impl Pipe {
 
     #[inline]
     fn check(&self) {
-        self.account.check(&self.inside());
+        // Counting what is inside is work that only the assertions want.
+        if cfg!(debug_assertions) {
+            self.account.check(&self.inside());
+        }
     }
 }
 

@@ -73,17 +73,28 @@ impl Reassembly {
         nxt
     }
 
-    /// Up to `n` blocks, the most recently received first (RFC 2018 section 4: "The first SACK block MUST specify
-    /// the contiguous block of data containing the segment which triggered this ACK" and the rest repeat the most
-    /// recently reported).
+    /// Up to `n` blocks (at most four), the most recently received first (RFC 2018 section 4: "The first SACK block MUST
+    /// specify the contiguous block of data containing the segment which triggered this ACK" and the rest repeat the
+    /// most recently reported).
     pub fn blocks(&self, n: usize) -> impl Iterator<Item = (u64, u64)> {
-        let mut order: SmallVec<[Held; 8]> = SmallVec::new();
-        for _ in 0..n.min(self.held.len()) {
-            let before = order.last().map_or(u64::MAX, |h| h.touched);
-            let next = self.held.iter().filter(|h| h.touched < before).max_by_key(|h| h.touched);
-            order.extend(next.copied());
+        // One look at each range, the highest first: those are the most recent as a rule, and few of the others are more
+        // recent than the last of the blocks so far. 0: no block.
+        let mut newest = [Held::default(); 4];
+        let newest_n = n.min(newest.len());
+        if let Some(last) = newest_n.checked_sub(1) {
+            for h in self.held.iter().rev() {
+                let mut i = last;
+                if h.touched <= newest[i].touched {
+                    continue;
+                }
+                while i > 0 && newest[i - 1].touched < h.touched {
+                    newest[i] = newest[i - 1];
+                    i -= 1;
+                }
+                newest[i] = *h;
+            }
         }
-        order.into_iter().map(|h| (h.start, h.end))
+        newest.into_iter().take(newest_n).filter(|h| h.touched > 0).map(|h| (h.start, h.end))
     }
 }
 

@@ -198,7 +198,7 @@ impl World {
             let name = self.node_name(node);
             self.note_packet(now, id, &name, "received");
         }
-        let packet = self.packets.remove(id);
+        let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
         let (Payload::Tcp(end, _) | Payload::Udp(end, _)) = packet.payload;
         let f = &mut self.flows[packet.flow];
@@ -208,12 +208,12 @@ impl World {
             f.marked += u64::from(packet.ecn == lasthop_net::Ecn::Ce);
             self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
-        match packet.payload {
-            Payload::Tcp(end, mut segment) => {
+        match &mut packet.payload {
+            Payload::Tcp(end, segment) => {
                 segment.ecn = packet.ecn;
-                self.on_segment(now, packet.flow, end, &segment);
+                self.on_segment(now, packet.flow, *end, segment);
             }
-            Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, end, bytes),
+            Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, *end, *bytes),
         }
     }
 

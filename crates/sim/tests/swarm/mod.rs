@@ -2,6 +2,7 @@
 //! example `swarm` (ten thousand seeds) and the test `swarm_seeds` (what failed once, and some fresh ones).
 
 pub mod check;
+mod lte;
 pub mod scenario;
 mod tcp;
 mod words;

@@ -3,8 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use super::tcp;
 use super::words::Words;
+use super::{lte, tcp};
+
+/// Seeds below draw what there was when they were first run, so that those which failed then keep their scenario.
+const LTE_BEARERS_FROM: u64 = 10_000;
+/// Likewise for cells.
+const CELLS_FROM: u64 = 20_000;
+
+/// A bearer as the changes see it.
+struct BearerDrawn {
+    name: String,
+    /// The key of its losses.
+    loss: &'static str,
+}
 
 /// A link as the changes see it.
 struct LinkDrawn {
@@ -23,7 +35,11 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     w.key("seed", w_seed(seed));
     let mut nodes = vec!["n0".to_owned()];
     let links = draw_links(&mut w, seed, folder, &mut nodes);
-    let bearers = draw_bearers(&mut w, &mut nodes);
+    let bearers = draw_bearers(&mut w, seed, &mut nodes);
+    if seed >= CELLS_FROM && w.chance(0.4) {
+        let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
+        lte::cell(&mut w, &base, &mut nodes);
+    }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);
     output(&mut w);
@@ -36,6 +52,7 @@ fn w_seed(seed: u64) -> u64 {
 }
 
 fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) -> Vec<LinkDrawn> {
+    let aqm = seed >= LTE_BEARERS_FROM;
     let star = w.chance(0.4);
     let count = w.int(1, 4);
     let mut links = Vec::new();
@@ -54,13 +71,13 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
             1..=2 => {
                 trace(w, "", seed, &format!("{name}-a"), folder);
                 trace_of_link = true;
-                direction(w);
+                direction(w, aqm);
             }
             _ => {
                 let rate = w.rate(20_000, 100_000_000);
                 w.key("rate", rate);
                 rates.push("");
-                direction(w);
+                direction(w, aqm);
             }
         }
         for side in ["forward", "reverse"] {
@@ -77,7 +94,7 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
                 w.key("rate", rate);
                 rates.push(if side == "forward" { "forward." } else { "reverse." });
             }
-            direction(w);
+            direction(w, aqm);
         }
         if trace_of_link {
             rates.retain(|r| !r.is_empty());
@@ -87,14 +104,19 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
     links
 }
 
-fn direction(w: &mut Words) {
+fn direction(w: &mut Words, aqm: bool) {
     w.maybe(0.8, "delay", |w| if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(10, 500_000) });
     w.maybe(0.25, "jitter", |w| w.time(10, 200_000));
     w.maybe(0.25, "reordering", Words::flag);
     w.maybe(0.35, "loss", |w| w.ratio(20.0));
     w.maybe(0.15, "corruption", |w| w.ratio(20.0));
     w.maybe(0.15, "duplication", |w| w.ratio(30.0));
-    w.maybe(0.6, "queue", queue);
+    w.maybe(0.6, "queue", |w| if aqm { managed_queue(w) } else { queue(w) });
+}
+
+fn managed_queue(w: &mut Words) -> String {
+    let kind = w.pick(&["", "red", "codel", "fq-codel", "pie", "dualpi2"]);
+    if kind.is_empty() { queue(w) } else { format!("\"{kind}\"") }
 }
 
 fn queue(w: &mut Words) -> String {
@@ -134,32 +156,41 @@ fn trace(w: &mut Words, prefix: &str, seed: u64, name: &str, folder: &Path) {
     w.maybe(0.2, "opportunity", |w| w.bytes(1, 9000));
 }
 
-fn draw_bearers(w: &mut Words, nodes: &mut Vec<String>) -> Vec<String> {
+fn draw_bearers(w: &mut Words, seed: u64, nodes: &mut Vec<String>) -> Vec<BearerDrawn> {
     let count = w.pick(&[0, 0, 1, 1, 2]);
-    let mut names = Vec::new();
+    let mut drawn = Vec::new();
     for i in 1..=count {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
         let (name, ue) = (format!("b{i}"), format!("ue{i}"));
         w.table(format!("bearer.{name}"));
-        w.key("kind", "\"umts\"");
+        let is_lte = seed >= LTE_BEARERS_FROM && w.chance(0.5);
+        w.key("kind", if is_lte { "\"lte-rlc\"" } else { "\"umts\"" });
         w.key("between", format!("[\"{base}\", \"{ue}\"]"));
         w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
-        for side in ["downlink", "uplink"] {
-            if w.chance(0.8) {
-                w.table(format!("bearer.{name}.{side}"));
-                channel(w);
-            }
+        if is_lte {
+            lte::bearer(w, &name);
+        } else {
+            umts(w, &name);
         }
-        if w.chance(0.4) {
-            w.table(format!("bearer.{name}.pdcp"));
-            let header = w.word(&["none", "pid", "sequence"]);
-            w.key("header", header);
-        }
-        rlc(w, &name);
         nodes.push(ue);
-        names.push(name);
+        drawn.push(BearerDrawn { name, loss: if is_lte { "loss" } else { "bler" } });
     }
-    names
+    drawn
+}
+
+fn umts(w: &mut Words, name: &str) {
+    for side in ["downlink", "uplink"] {
+        if w.chance(0.8) {
+            w.table(format!("bearer.{name}.{side}"));
+            channel(w);
+        }
+    }
+    if w.chance(0.4) {
+        w.table(format!("bearer.{name}.pdcp"));
+        let header = w.word(&["none", "pid", "sequence"]);
+        w.key("header", header);
+    }
+    rlc(w, name);
 }
 
 fn channel(w: &mut Words) {
@@ -310,7 +341,13 @@ fn app(w: &mut Words, tcp: bool) -> String {
     }
 }
 
-fn draw_changes(w: &mut Words, length_us: u64, links: &[LinkDrawn], bearers: &[String], flows: &[String]) {
+fn draw_changes(
+    w: &mut Words,
+    length_us: u64,
+    links: &[LinkDrawn],
+    bearers: &[BearerDrawn],
+    flows: &[String],
+) {
     if w.chance(0.5) {
         return;
     }
@@ -329,7 +366,8 @@ fn draw_changes(w: &mut Words, length_us: u64, links: &[LinkDrawn], bearers: &[S
                 let bearer = &bearers[w.int(0, bearers.len() as u64 - 1) as usize];
                 let side = w.pick(&["downlink", "uplink"]);
                 let bler = w.ratio(100.0);
-                w.key("set", format!("{{ \"bearer.{bearer}.{side}.bler\" = {bler} }}"));
+                let BearerDrawn { name, loss } = bearer;
+                w.key("set", format!("{{ \"bearer.{name}.{side}.{loss}\" = {bler} }}"));
             }
             2 | 3 if !flows.is_empty() => {
                 let flow = &flows[w.int(0, flows.len() as u64 - 1) as usize];

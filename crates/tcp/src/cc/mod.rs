@@ -551,6 +551,11 @@ impl Cc {
     pub fn new(config: &Config) -> Cc {
         config.cc.algorithm().map_or_else(|| Cc::Reno(Reno::new(config)), |a| (a.new)(config))
     }
+    /// The algorithm may set a sending rate.
+    #[inline]
+    pub(crate) const fn may_pace(&self) -> bool {
+        matches!(self, Cc::Bbr(_) | Cc::Bbr3(_) | Cc::Custom(_))
+    }
     /// One of the caller's own, at work.
     #[inline]
     pub fn custom(&mut self) -> Option<&mut (dyn CustomControl + 'static)> {
@@ -615,7 +620,13 @@ impl CongestionControl for Cc {
     }
     #[inline]
     fn on_ack(&mut self, ack: &AckSample) {
-        if let Cc::Reno(cc) = self { cc.on_ack(ack) } else { self.on_ack_of_any(ack) }
+        if let Cc::Reno(cc) = self {
+            cc.on_ack(ack);
+        } else {
+            // A copy is what leaves this function: of the sample itself only what Reno reads is then ever made.
+            let sample = *ack;
+            self.on_ack_of_any(&sample);
+        }
     }
     fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
         each!(self, cc => cc.on_dup_ack(dup))

@@ -24,6 +24,10 @@ impl Endpoint {
             self.take_ack_by_rack(now, seg, start, ack);
             return;
         }
+        if self.has_nothing_to_send() && ack == self.una as i64 && !self.is_told_of_congestion() {
+            self.take_window(seg, start, self.una);
+            return;
+        }
         let wnd_before = self.wnd;
         let una_before = self.una;
         let board = self.recovery.board();
@@ -45,6 +49,16 @@ impl Endpoint {
             self.window_opened();
         }
         self.update_timers(now);
+    }
+
+    /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer, where an ACK field that
+    /// says nothing new can only move the window (Van Jacobson's header prediction).
+    #[inline]
+    fn has_nothing_to_send(&self) -> bool {
+        self.una == self.max
+            && self.nxt == self.stream_end()
+            && self.rto_at == Instant::MAX
+            && self.persist_at == Instant::MAX
     }
 
     /// RFC 5681 section 2, definition of a duplicate ACK; with SACK RFC 6675 section 2's: it brings SACK news.

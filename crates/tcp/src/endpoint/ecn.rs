@@ -241,7 +241,14 @@ impl Endpoint {
         self.ack.at_once();
     }
 
+    /// An ACK of what came before DCTCP.CE changed is still to leave.
+    #[inline]
+    pub(super) const fn ecn_owes_old_ack(&self) -> bool {
+        self.ecn.old_ack.is_some()
+    }
+
     /// The ACK of what came before DCTCP.CE changed.
+    #[cold]
     pub(super) fn ecn_old_ack(&mut self, now: Instant) -> Option<Segment> {
         let (nxt, echo) = self.ecn.old_ack.take()?;
         let new_echo = std::mem::replace(&mut self.ecn.echo, echo);
@@ -290,6 +297,10 @@ impl Endpoint {
     /// What an acceptable ACK says about marks.
     #[inline]
     pub(super) fn ecn_on_ack(&mut self, seg: &Segment) {
+        self.ecn.ece = false;
+        if self.ecn.agreed == Agreed::Nothing {
+            return;
+        }
         let classic = self.ecn.agreed == Agreed::Classic;
         self.ecn.ece = classic && seg.flags.has(Flags::ECE) && !seg.flags.has(Flags::SYN);
         self.ecn.ace = ace_of(seg);
@@ -298,9 +309,12 @@ impl Endpoint {
     /// Of the octets that the ACK in hand delivered: how many met a mark. Once an ACK.
     #[inline]
     pub(super) fn settle_ecn(&mut self, delivered: u64) -> u64 {
+        if self.ecn.agreed == Agreed::Nothing {
+            return 0;
+        }
         let packets = delivered.div_ceil(u64::from(self.mss));
         let marked = match self.ecn.agreed {
-            Agreed::Nothing => return 0,
+            Agreed::Nothing => 0,
             Agreed::Classic if self.ecn.ece => packets,
             Agreed::Classic => 0,
             Agreed::Accurate => {

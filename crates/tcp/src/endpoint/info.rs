@@ -174,6 +174,7 @@ impl Endpoint {
     }
 
     /// The sender's state as Linux names it.
+    #[inline]
     pub fn ca_state(&self) -> CaState {
         match self.recovery.state() {
             CaState::Open | CaState::Disorder if self.ecn.shows_cwr(self.una) => CaState::Cwr,

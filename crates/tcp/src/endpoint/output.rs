@@ -7,14 +7,15 @@ use super::{Endpoint, Event};
 use crate::cc::CongestionControl;
 use crate::config::RttSampling;
 use crate::recovery::{CaState, NextSeg};
-use crate::segment::{Flags, Segment, Timestamps};
+use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
 use crate::state::State;
 
 impl Endpoint {
     /// The next segment to send; call until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if let Some(reset) = self.reset.take() {
-            return Some(reset);
+        // `take` moves the whole segment; what is seldom there is looked for first.
+        if self.reset.is_some() {
+            return self.reset.take();
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -27,17 +28,24 @@ impl Endpoint {
             self.counters.segments_sent += 1;
             return Some(segment);
         }
-        let sent = self.ecn_old_ack(now).or_else(|| self.send_data(now));
-        let segment = match sent {
-            Some(segment) => Some(segment),
-            None if self.ack.is_due() => Some(self.bare_ack(now)),
-            None => None,
-        };
-        if segment.is_some() {
+        if self.ecn_owes_old_ack() {
             self.counters.segments_sent += 1;
-            self.check();
+            return self.ecn_old_ack(now);
         }
-        segment
+        // Nothing outstanding and nothing to send: the receiver's side of a transfer ends here.
+        if self.una != self.stream_end() {
+            let segment = self.send_data(now);
+            if segment.is_some() {
+                self.counters.segments_sent += 1;
+                self.check();
+                return segment;
+            }
+        }
+        if !self.ack.is_due() {
+            return None;
+        }
+        self.counters.segments_sent += 1;
+        Some(self.bare_ack(now))
     }
 
     fn send_syn(&mut self, now: Instant) -> Option<Segment> {
@@ -59,7 +67,7 @@ impl Endpoint {
         let mut segment = Segment {
             seq: self.isn,
             flags: Flags::SYN,
-            window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
+            window: self.first_window() as u16,
             mss: Some(self.config.mss),
             window_scale: scaling.then_some(self.rcv_scale),
             sack_permitted: if answers { self.sack } else { self.config.sack },
@@ -80,10 +88,11 @@ impl Endpoint {
         Some(segment)
     }
 
-    /// Data, FIN, or a probe, if one may leave now.
+    /// Data, FIN, or a probe, if one may leave now. Built into its caller, as what it calls for new data is: a segment is
+    /// made where it is returned, not handed up by copies.
+    #[inline(always)]
     fn send_data(&mut self, now: Instant) -> Option<Segment> {
-        // Nothing outstanding and nothing to send: the receiver's side of a transfer ends here.
-        if self.una == self.stream_end() || !self.state.may_send() {
+        if !self.state.may_send() {
             return None;
         }
         if self.probe_due {
@@ -156,6 +165,7 @@ impl Endpoint {
     }
 
     /// With SACK: step (C) of RFC 6675 section 5.
+    #[inline(always)]
     fn send_by_pipe(&mut self, now: Instant) -> Option<Segment> {
         let cwnd = self.window_octets(0.0);
         let in_flight = match self.recovery.state() {
@@ -171,7 +181,7 @@ impl Endpoint {
                 return segment;
             }
         }
-        self.send_new(now, self.max + room)
+        self.make_new(now, self.max + room)
     }
 
     fn resend_by_scoreboard(&mut self, now: Instant, room: u64) -> Option<Segment> {
@@ -198,6 +208,11 @@ impl Endpoint {
 
     /// New data up to `cwnd_edge`, by the rules of Nagle and of silly-window avoidance.
     pub(super) fn send_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
+        self.make_new(now, cwnd_edge)
+    }
+
+    #[inline(always)]
+    fn make_new(&mut self, now: Instant, cwnd_edge: u64) -> Option<Segment> {
         let start = self.nxt;
         let end = self.stream_end();
         if start >= end {
@@ -222,7 +237,7 @@ impl Endpoint {
         if self.timed.is_none() && self.config.rtt_sampling == RttSampling::OneSegment {
             self.timed = Some((stop, now));
         }
-        let mut segment = self.emit_data(now, start, stop);
+        let mut segment = self.make_data(now, start, stop);
         self.ecn_on_new_data(&mut segment);
         Some(segment)
     }
@@ -294,6 +309,11 @@ impl Endpoint {
 
     /// The octets `[start, end)`, FIN included when it is among them.
     pub(super) fn emit_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
+        self.make_data(now, start, end)
+    }
+
+    #[inline(always)]
+    fn make_data(&mut self, now: Instant, start: u64, end: u64) -> Segment {
         let data_end = end.min(self.written);
         let mut segment = self.header(now);
         segment.seq = self.seq_of(start);
@@ -305,9 +325,11 @@ impl Endpoint {
             segment.flags |= Flags::PSH;
         }
         // Blocks ride along only in what the segment leaves of the MSS.
-        let room =
-            u32::from(self.config.mss).saturating_sub(segment.len + if self.timestamps { 12 } else { 0 });
-        segment.sack.truncate((room.saturating_sub(4) / 8) as usize);
+        if !segment.sack.is_empty() {
+            let others = if self.timestamps { 12 } else { 0 };
+            let room = u32::from(self.config.mss).saturating_sub(segment.len + others);
+            segment.sack.truncate((room.saturating_sub(4) / 8) as usize);
+        }
         if self.rto_at == Instant::MAX && self.wnd > 0 {
             self.start_rto(now);
         }
@@ -327,7 +349,23 @@ impl Endpoint {
         segment
     }
 
+    /// A duplicate that is still to be reported, then what lies beyond the holes.
+    #[cold]
+    fn add_sack_blocks(&mut self, sack: &mut SackBlocks) {
+        let duplicate = self.duplicate.take().filter(|_| self.sack && self.config.dsack);
+        if let Some((start, end)) = duplicate {
+            sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
+        }
+        if self.sack {
+            let n = if self.timestamps { 3 } else { 4 } - usize::from(duplicate.is_some());
+            for (start, end) in self.reassembly.blocks(n) {
+                sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
+            }
+        }
+    }
+
     /// What every segment of a synchronized connection carries; the ACK is now sent.
+    #[inline(always)]
     fn header(&mut self, now: Instant) -> Segment {
         let mut segment =
             Segment { ack: self.rcv_seq_of(self.rcv_nxt), flags: Flags::ACK, ..Segment::default() };
@@ -335,15 +373,8 @@ impl Endpoint {
         if self.timestamps {
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
         }
-        let duplicate = self.duplicate.take().filter(|_| self.sack && self.config.dsack);
-        if let Some((start, end)) = duplicate {
-            segment.sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
-        }
-        if self.sack && !self.reassembly.is_empty() {
-            let n = if self.timestamps { 3 } else { 4 } - usize::from(duplicate.is_some());
-            for (start, end) in self.reassembly.blocks(n) {
-                segment.sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
-            }
+        if self.duplicate.is_some() || !self.reassembly.is_empty() {
+            self.add_sack_blocks(&mut segment.sack);
         }
         self.ecn_on_header(&mut segment);
         self.last_ack_sent = self.rcv_nxt;
@@ -373,7 +404,15 @@ impl Endpoint {
         Some(Bitrate((8.0 * factor * window / srtt.as_secs_f64()).clamp(1.0, 1e14) as u64))
     }
 
+    #[inline]
     fn pace(&mut self, now: Instant, segment: &Segment) {
+        if self.config.pacing || self.config.max_pacing_rate.is_some() || self.cc.may_pace() {
+            self.pace_at_rate(now, segment);
+        }
+    }
+
+    #[inline(never)]
+    fn pace_at_rate(&mut self, now: Instant, segment: &Segment) {
         if self.recovery.is_rack() {
             self.pace_like_linux(now, segment);
         } else if let Some(rate) = self.pacing_rate() {

@@ -191,6 +191,7 @@ impl Segment {
         ((40 - self.fixed_options_len()).saturating_sub(4) / 8).min(self.sack.len() as u32) as usize
     }
 
+    #[inline]
     fn fixed_options_len(&self) -> u32 {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let scale = if self.window_scale.is_some() { 4 } else { 0 };
@@ -205,6 +206,9 @@ impl Segment {
 
     #[inline]
     fn options_len(&self) -> u32 {
+        if self.sack.is_empty() {
+            return self.fixed_options_len();
+        }
         let sack = match self.sack_blocks_that_fit() {
             0 => 0,
             n => 4 + 8 * n as u32,

@@ -1,0 +1,69 @@
+//! LTE in a random scenario: bearers over a channel of grants, and cells with their UEs.
+
+use super::words::Words;
+
+/// Keys of a `kind = "lte-rlc"` bearer whose table is open.
+pub fn bearer(w: &mut Words, name: &str) {
+    for side in ["downlink", "uplink"] {
+        if w.chance(0.8) {
+            w.table(format!("bearer.{name}.{side}"));
+            w.maybe(0.3, "tti", |w| w.word(&["1 ms", "2 ms", "10 ms"]));
+            w.maybe(0.9, "grant", |w| w.bytes(1, 20_000));
+            w.maybe(0.8, "loss", |w| w.ratio(60.0));
+            w.maybe(0.4, "delay", |w| w.time(10, 50_000));
+        }
+    }
+    layers(w, &format!("bearer.{name}"));
+}
+
+/// PDCP and RLC under `table`.
+fn layers(w: &mut Words, table: &str) {
+    let am = w.chance(0.7);
+    w.table(format!("{table}.pdcp"));
+    let bits = if am { w.pick(&[12, 15, 18]) } else { w.pick(&[7, 12]) };
+    w.key("sn_bits", bits);
+    w.maybe(0.3, "discard_timer", |w| w.word(&["50 ms", "100 ms", "300 ms", "1500 ms"]));
+    w.maybe(0.3, "status_report", Words::flag);
+    if w.chance(0.3) {
+        let kind = w.word(&["none", "ideal", "context"]);
+        w.key("compression", format!("{{ kind = {kind} }}"));
+    }
+    w.table(format!("{table}.rlc"));
+    w.key("mode", if am { "\"am\"" } else { "\"um\"" });
+    w.maybe(0.2, "compat", |w| w.word(&["ns3", "simu5g"]));
+    w.table(format!("{table}.rlc.buffer"));
+    w.maybe(0.5, "bytes", |w| w.bytes(1, 1_000_000));
+    w.maybe(0.3, "packets", |w| w.log(1, 1000).to_string());
+    w.maybe(0.3, "discipline", |w| w.word(&["drop-tail", "head-drop"]));
+    w.maybe(0.3, "aqm", |w| w.word(&["codel", "pie"]));
+    if am {
+        w.table(format!("{table}.rlc.am"));
+        w.maybe(0.4, "sn_bits", |w| w.pick(&[10, 16]).to_string());
+        w.maybe(0.4, "li_bits", |w| w.pick(&[11, 15]).to_string());
+        w.maybe(0.4, "t_poll_retransmit", |w| w.word(&["5 ms", "45 ms", "250 ms", "500 ms"]));
+        w.maybe(0.4, "t_reordering", |w| w.word(&["0 s", "5 ms", "35 ms", "200 ms"]));
+        w.maybe(0.4, "t_status_prohibit", |w| w.word(&["0 s", "20 ms", "100 ms"]));
+        w.maybe(0.4, "poll_pdu", |w| w.pick(&[4, 16, 256]).to_string());
+        w.maybe(0.4, "poll_byte", |w| w.word(&["25 kB", "500 kB", "infinity"]));
+        w.maybe(0.3, "max_retx_threshold", |w| w.pick(&[1, 2, 4, 8, 32]).to_string());
+    } else {
+        w.table(format!("{table}.rlc.um"));
+        w.maybe(0.5, "sn_bits", |w| w.pick(&[5, 10]).to_string());
+        w.maybe(0.5, "t_reordering", |w| w.word(&["0 s", "5 ms", "50 ms", "200 ms"]));
+    }
+}
+
+/// A cell and UEs at the node `base`; the UEs' nodes are new.
+pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
+    w.table("cell.c1");
+    w.key("enb", format!("\"{base}\""));
+    w.maybe(0.7, "resource_blocks", |w| w.pick(&[6, 15, 25, 50, 75, 100]).to_string());
+    let count = w.int(1, 4);
+    w.table("ue.u");
+    w.key("count", count);
+    w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+    layers(w, "ue.u");
+    for i in 1..=count {
+        nodes.push(if count == 1 { "u".to_owned() } else { format!("u-{i}") });
+    }
+}
