@@ -1,8 +1,9 @@
 //! Path loss: what distance costs, before shadowing and fading.
 //!
 //! Distances are three-dimensional for the free-space models and horizontal for the statistical ones, as their sources
-//! have them. Below a model's shortest distance the loss of that distance holds (a UE cannot stand inside the antenna);
-//! beyond the longest the formula goes on. [`PathLoss::range`] tells what a model was made for.
+//! have them. A statistical model's distance is at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise
+//! the formula goes on below the shortest distance and beyond the longest. [`PathLoss::range`] tells what a model was made
+//! for.
 
 use lasthop_engine::math::{exp, log10};
 use lasthop_units::{Db, Hertz, Metres};

@@ -29,7 +29,7 @@ impl Field {
         let draw = Draw::new(seed, Purpose::Shadowing, entity);
         let wave = |n: usize| {
             let mut stream = draw.stream(n as u64);
-            // One direction in each of WAVES equal sectors, one quantile of the wave number in a shuffled order.
+            // One direction in each of WAVES equal sectors; wave numbers by inversion.
             let direction = TAU * (n as f64 + stream.uniform()) / WAVES as f64;
             let quantile = stream.uniform();
             let k = (1.0 / ((1.0 - quantile) * (1.0 - quantile)) - 1.0).sqrt();

@@ -127,6 +127,11 @@ impl LinuxAcks {
         self.timeout = self.least;
     }
 
+    /// The window has opened: the sender is to learn of it soon (tcp_grow_window).
+    pub fn window_opened(&mut self) {
+        self.quick |= 1;
+    }
+
     /// Data leaves: an answer within the timeout makes the session an interactive one.
     pub fn data_sent(&mut self, now: Instant) {
         self.interactive |= now.since(self.last_data) < self.timeout;

@@ -304,6 +304,10 @@ pub struct Config {
     pub whole_segments: bool,
     /// Receive buffer \[octets\]: the largest window we offer.
     pub receive_buffer: u64,
+    /// The receive buffer grows up to that, from `receive_buffer_start`.
+    pub receive_tuning: bool,
+    /// What the receive buffer starts from then \[octets\].
+    pub receive_buffer_start: u64,
     /// Send buffer \[octets\]; `None`: unlimited.
     pub send_buffer: Option<u64>,
     /// Offer timestamps (RFC 7323).

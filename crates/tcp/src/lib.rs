@@ -4,7 +4,7 @@
 //! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
 //!
 //! What is simplified, all of it by intent: no urgent data, AccECN without its option, no path
-//! MTU discovery, no keep-alive, no TCP Fast Open, no tuning of the receive buffer; a spurious timeout is undone with
+//! MTU discovery, no keep-alive, no TCP Fast Open; a spurious timeout is undone with
 //! `recovery = rack` only, elsewhere it is detected and counted. Data
 //! segments carry SACK blocks only when their octets are left over. A segment without timestamps is accepted on a
 //! connection that negotiated them. A reset in SYN-RECEIVED closes a passive open instead of returning it to
@@ -23,6 +23,7 @@ mod reassembly;
 pub mod recovery;
 mod registry;
 mod relay;
+mod right_sizing;
 mod rto;
 mod rtt;
 mod segment;

@@ -41,6 +41,12 @@ pub struct Options {
     pub whole_segments: Option<bool>,
     /// Receive buffer: the largest window the receiver offers, 256 B to 1 GiB. Above 64 KiB it needs window scaling.
     pub receive_buffer: Option<Bytes>,
+    /// The receive buffer grows with what the application reads per round trip (dynamic right-sizing, Linux'
+    /// `tcp_moderate_rcvbuf`), from `receive_buffer_start` up to `receive_buffer`. A `receive_buffer` that is written alone is
+    /// fixed, as SO_RCVBUF is. Both are octets of window: half of Linux' `tcp_rmem`.
+    pub receive_tuning: Option<bool>,
+    /// With `receive_tuning`: what the receive buffer starts from, 256 B up to `receive_buffer`.
+    pub receive_buffer_start: Option<Bytes>,
     /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B. Unset: unlimited.
     pub send_buffer: Option<Bytes>,
     /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data too, PAWS.
@@ -329,7 +335,14 @@ impl Options {
         }
         if let Some(b) = self.receive_buffer {
             c.receive_buffer = within("receive_buffer", b.0, 256, 1 << 30, " B")?;
+            c.receive_tuning = false;
         }
+        c.receive_tuning = self.receive_tuning.unwrap_or(c.receive_tuning);
+        if let Some(b) = self.receive_buffer_start {
+            c.receive_buffer_start = within("receive_buffer_start", b.0, 256, c.receive_buffer, " B")?;
+        }
+        // One that was not written gives way to a small ceiling.
+        c.receive_buffer_start = c.receive_buffer_start.min(c.receive_buffer);
         if let Some(b) = self.send_buffer {
             c.send_buffer = Some(within("send_buffer", b.0, 1, 1 << 50, " B")?);
         }

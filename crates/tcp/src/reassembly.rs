@@ -77,11 +77,12 @@ impl Reassembly {
     /// specify the contiguous block of data containing the segment which triggered this ACK" and the rest repeat the
     /// most recently reported).
     pub fn blocks(&self, n: usize) -> impl Iterator<Item = (u64, u64)> {
-        // One look at each range: few are more recent than the last of the blocks so far. 0: no block.
+        // One look at each range, the highest first: those are the most recent as a rule, and few of the others are more
+        // recent than the last of the blocks so far. 0: no block.
         let mut newest = [Held::default(); 4];
         let newest_n = n.min(newest.len());
         if let Some(last) = newest_n.checked_sub(1) {
-            for h in &self.held {
+            for h in self.held.iter().rev() {
                 let mut i = last;
                 if h.touched <= newest[i].touched {
                     continue;

@@ -260,6 +260,42 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
     assert_eq!(gap(20.0), 120.0);
 }
 
+/// Linux' window over Ethernet: 64240 in the SYN, then what right-sizing makes of it, always ahead of a slow start, up to half of
+/// tcp_rmem's 6 MiB; a buffer that is set stays what it is.
+#[test]
+fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
+    let windows = |o: Options| {
+        let mut p = Pair::of(
+            &Options { profile: Profile::Linux6, cc: Some(CcName::Reno), ..o },
+            Duration::from_millis(50),
+        );
+        p.logging = true;
+        p.connect();
+        p.ends[0].write(p.now, 1 << 40);
+        let mut held_back = vec![];
+        for round in 1..=14 {
+            p.drive(Instant::from_millis(100 * round + 49));
+            let i = p.ends[0].info();
+            held_back.extend((i.unacked < i.snd_cwnd as u32).then_some(round));
+        }
+        let syn = p.log.iter().find(|l| l.1 == 1).map(|l| l.2.window).unwrap();
+        (syn, p.ends[1].info().rcv_wnd, held_back[0])
+    };
+    // 44 segments of 1460 fit in 65536; 3145728 is a multiple of 128, so that the scaled field says it whole. The window of
+    // round r is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the first above 3 MiB, 2172.
+    assert_eq!(windows(Options::default()), (64_240, 3_145_728, 9));
+    let set = Options { receive_buffer: Some(Bytes(51_200)), ..Options::default() };
+    // 35 segments: less than the 40 of the third round.
+    assert_eq!(windows(set), (51_200, 51_200, 3));
+    let both = || Options {
+        receive_buffer: Some(Bytes(1 << 20)),
+        receive_tuning: Some(true),
+        receive_buffer_start: Some(Bytes(14_600)),
+        ..Options::default()
+    };
+    assert_eq!((windows(both()).0, windows(both()).1), (14_600, 1 << 20));
+}
+
 /// The window in the middle of each round, with `*` in recovery and `!` after a timeout.
 fn rounds(cc: CcName, drop: &[u64], n: u64, step: u64) -> String {
     let o = Options { profile: Profile::Linux6, cc: Some(cc), ..Options::default() };

@@ -33,6 +33,7 @@ impl SocketOptions {
         config.nagle = !self.nodelay;
         if let Some(b) = self.receive_buffer {
             config.receive_buffer = (b / 2).clamp(256, 1 << 30);
+            config.receive_tuning = false;
         }
     }
 

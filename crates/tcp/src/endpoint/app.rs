@@ -62,9 +62,12 @@ impl Endpoint {
 
     /// The application takes up to `n` octets that are in order (with `manual_read`; otherwise it has them
     /// already). Returns how many. A window that opens enough is announced (RFC 9293 section 3.8.6.2.2).
-    pub fn read(&mut self, _now: Instant, n: u64) -> u64 {
+    pub fn read(&mut self, now: Instant, n: u64) -> u64 {
         let taken = n.min(self.readable());
         self.read_to += taken;
+        if let Some(sizing) = &mut self.sizing {
+            sizing.on_read(now, self.read_to);
+        }
         if taken > 0 && self.state.is_synchronized() && (self.window_has_opened() || self.read_wants_ack()) {
             self.ack.at_once();
         }

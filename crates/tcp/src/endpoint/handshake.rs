@@ -14,7 +14,9 @@ impl Endpoint {
         self.syn_due = true;
         self.nxt = 1;
         self.max = 1;
-        self.rcv_scale = scale_for(self.config.host.scale_for.unwrap_or(self.config.receive_buffer));
+        // Linux scales for net.ipv4.tcp_rmem's maximum, of which half is window.
+        let buffer = self.config.receive_buffer << u32::from(self.config.receive_tuning);
+        self.rcv_scale = scale_for(self.config.host.scale_for.unwrap_or(buffer));
         self.last_sent = now;
     }
 
@@ -74,7 +76,7 @@ impl Endpoint {
         self.irs = seg.seq;
         self.rcv_nxt = 1;
         self.read_to = 1;
-        self.rcv_edge = 1 + self.config.receive_buffer.min(u64::from(u16::MAX));
+        self.rcv_edge = 1 + self.first_window();
         if let Some(t) = seg.timestamps {
             self.ts_recent = t.value;
             self.ts_recent_at = now;
@@ -112,6 +114,9 @@ impl Endpoint {
     pub(super) fn established(&mut self, now: Instant, seg: &Segment) {
         self.una = 1;
         self.last_data_at = now;
+        if self.config.receive_tuning {
+            self.start_right_sizing(now);
+        }
         self.max_wnd = self.wnd;
         self.recovery = Recovery::new(&self.config, self.sack, self.mss);
         self.recovery.board_mut().advance(self.una);

@@ -33,6 +33,7 @@ use crate::flight::Flight;
 use crate::host::AckRule;
 use crate::reassembly::Reassembly;
 use crate::recovery::{Rack, Recovery, Sender};
+use crate::right_sizing::RightSizing;
 use crate::rto::Rto;
 use crate::segment::Segment;
 use crate::state::{Input, State};
@@ -127,6 +128,8 @@ pub struct Endpoint {
     last_ack_sent: u64,
     reassembly: Reassembly,
     ack: AckPolicy,
+    /// The size of the receive buffer, where it is no fixed one.
+    sizing: Option<Box<RightSizing>>,
     /// A duplicate to report (RFC 2883).
     duplicate: Option<(u64, u64)>,
 
@@ -240,6 +243,7 @@ impl Endpoint {
             last_ack_sent: 0,
             reassembly: Reassembly::default(),
             ack: ack_policy(&config),
+            sizing: None,
             duplicate: None,
             ecn: ecn::EcnState::default(),
             timestamps: config.timestamps,

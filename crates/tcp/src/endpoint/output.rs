@@ -67,7 +67,7 @@ impl Endpoint {
         let mut segment = Segment {
             seq: self.isn,
             flags: Flags::SYN,
-            window: self.config.receive_buffer.min(u64::from(u16::MAX)) as u16,
+            window: self.first_window() as u16,
             mss: Some(self.config.mss),
             window_scale: scaling.then_some(self.rcv_scale),
             sack_permitted: if answers { self.sack } else { self.config.sack },

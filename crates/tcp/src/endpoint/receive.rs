@@ -1,10 +1,11 @@
 //! The receiver: text and FIN of a segment (RFC 9293 section 3.10.7.4, seventh and eighth), and the window.
 
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 
-use super::{Endpoint, Event};
+use super::{Endpoint, Event, timestamp};
 use crate::ack_linux::Arrival;
 use crate::host::{AckRule, WindowRule};
+use crate::right_sizing::RightSizing;
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -62,6 +63,9 @@ impl Endpoint {
         }
         if !self.config.manual_read {
             self.read_to = self.data_end();
+            if let Some(sizing) = &mut self.sizing {
+                sizing.on_read(now, self.read_to);
+            }
         }
         self.take_fin(now);
     }
@@ -88,6 +92,9 @@ impl Endpoint {
             return;
         }
         self.rcv_nxt = to;
+        if self.sizing.is_some() {
+            self.resize(now, seg);
+        }
         if self.config.host.acks == AckRule::Linux {
             self.ack_as_linux(now, seg);
         }
@@ -106,7 +113,7 @@ impl Endpoint {
     }
 
     fn ack_as_linux(&mut self, now: Instant, seg: &Segment) {
-        let unread = if self.config.manual_read { self.rcv_nxt.saturating_sub(self.read_to) } else { 0 };
+        let unread = self.unread_on_arrival();
         let options = if self.timestamps { 12 } else { 0 };
         let arrival = Arrival {
             now,
@@ -122,6 +129,42 @@ impl Endpoint {
             srtt: self.rto.srtt(),
         };
         self.ack.on_arrival(&arrival);
+    }
+
+    /// What waits for the application, which may read at once.
+    fn unread_on_arrival(&self) -> u64 {
+        if self.config.manual_read { self.rcv_nxt.saturating_sub(self.read_to) } else { 0 }
+    }
+
+    /// The window that the SYN offers: whole segments, where the buffer will grow (Linux' tcp_select_initial_window).
+    pub(super) fn first_window(&self) -> u64 {
+        if !self.config.receive_tuning {
+            return self.config.receive_buffer.min(u64::from(u16::MAX));
+        }
+        let (start, segment) = (self.config.receive_buffer_start, u64::from(self.config.mss));
+        let whole = if start > segment { start - start % segment } else { start };
+        whole.min(u64::from(u16::MAX))
+    }
+
+    pub(super) fn start_right_sizing(&mut self, now: Instant) {
+        let (start, limit) = (self.config.receive_buffer_start, self.config.receive_buffer);
+        let segment = u32::from(self.config.mss).saturating_sub(if self.timestamps { 12 } else { 0 });
+        self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window())));
+    }
+
+    /// In-order data has arrived: the receive buffer learns from it.
+    fn resize(&mut self, now: Instant, seg: &Segment) {
+        let echo = seg.timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| {
+            (t.echo, Duration::from_millis(u64::from(timestamp(now).wrapping_sub(t.echo) & 0x7fff_ffff)))
+        });
+        let window = self.rcv_edge.saturating_sub(self.last_ack_sent);
+        let unread = self.unread_on_arrival();
+        let Some(sizing) = &mut self.sizing else { return };
+        if sizing.on_data(now, seg.len, self.rcv_nxt, window, unread, echo)
+            && let Some(linux) = self.ack.heuristics()
+        {
+            linux.window_opened();
+        }
     }
 
     /// Loss or reordering, or a mark: by Linux' heuristics up to `most` ACKs leave at once (tcp_enter_quickack_mode).
@@ -152,7 +195,11 @@ impl Endpoint {
         let unread = self.rcv_nxt.saturating_sub(self.read_to.max(1));
         // More than the field can say is of no use.
         let most = u64::from(u16::MAX) << self.rcv_scale;
-        self.rcv_nxt + self.config.receive_buffer.saturating_sub(unread).min(most)
+        let room = match &self.sizing {
+            Some(sizing) => sizing.window(unread),
+            None => self.config.receive_buffer.saturating_sub(unread),
+        };
+        self.rcv_nxt + room.min(most)
     }
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.

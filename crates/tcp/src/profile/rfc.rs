@@ -18,6 +18,8 @@ pub(super) const CONFIG: Config = Config {
     max_window: None,
     whole_segments: false,
     receive_buffer: 6 * 1024 * 1024,
+    receive_tuning: false,
+    receive_buffer_start: 65_536,
     send_buffer: None,
     timestamps: true,
     window_scaling: true,

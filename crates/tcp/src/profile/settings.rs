@@ -57,6 +57,12 @@ pub const SETTINGS: &[Setting] = &[
         |c| format!("{} B", c.receive_buffer),
         "Linux' default maximum of tcp_rmem, 6 MiB: no RFC value",
     ),
+    row("receive_tuning", |c| on_off(c.receive_tuning), "no RFC asks for it"),
+    row(
+        "receive_buffer_start",
+        |c| format!("{} B", c.receive_buffer_start),
+        "with `receive_tuning`: half of Linux' default of tcp_rmem, 131072 (net.ipv4.tcp_adv_win_scale 1)",
+    ),
     row("send_buffer", |c| or(c.send_buffer, "unlimited"), "no RFC value"),
     row("timestamps", |c| on_off(c.timestamps), "RFC 7323"),
     row("window_scaling", |c| on_off(c.window_scaling), "RFC 7323"),

@@ -1,0 +1,195 @@
+//! A receive buffer that grows with what the application reads: dynamic right-sizing (Fisk and Feng 2001) as Linux 6.1 has it.
+//!
+//! tcp_rcv_space_adjust, tcp_rcv_rtt_measure, tcp_rcv_rtt_measure_ts, tcp_grow_window, tcp_init_buffer_space and
+//! __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified: sizes are octets of window, that is half of the kernel's
+//! octets of memory (net.ipv4.tcp_adv_win_scale 1), whatever memory a segment takes; what waits out of order takes no room;
+//! memory is never short.
+
+use lasthop_units::{Duration, Instant};
+
+/// TCP_INIT_CWND: what a sender is taken to send in its first round trip \[segments\].
+const FIRST_FLIGHT: u64 = 10;
+/// Smaller segments are no reason to open the window (tcp_event_data_recv) \[octets\].
+const SMALL: u32 = 128;
+
+/// The size, and what it follows.
+#[derive(Clone, Debug)]
+pub struct RightSizing {
+    /// What the window may become.
+    limit: u64,
+    /// Half of sk_rcvbuf.
+    space: u64,
+    /// window_clamp.
+    clamp: u64,
+    /// rcv_ssthresh: what is offered of it so far.
+    offered: u64,
+    segment: u64,
+    /// What the application read in the largest round trip so far.
+    per_trip: u64,
+    trip_from: u64,
+    trip_at: Instant,
+    rtt: Option<Duration>,
+    /// A window's worth ends here, and began then.
+    window: Option<(u64, Instant)>,
+    last_echo: u32,
+    largest: u32,
+}
+
+impl RightSizing {
+    /// Established at `now`: from `start` to `limit` octets, with segments of `segment` octets; `first` was offered so far.
+    pub fn new(now: Instant, start: u64, limit: u64, segment: u32, first: u64) -> RightSizing {
+        let segment = u64::from(segment.max(1));
+        // tcp_init_buffer_space reserves one segment.
+        let clamp = if start > 2 * segment { (2 * segment).max(start - segment) } else { start };
+        let offered = first.min(clamp);
+        RightSizing {
+            limit: limit.max(start),
+            space: start,
+            clamp,
+            offered,
+            segment,
+            per_trip: offered.min(FIRST_FLIGHT * segment).max(1),
+            trip_from: 1,
+            trip_at: now,
+            rtt: None,
+            window: None,
+            last_echo: 0,
+            largest: 0,
+        }
+    }
+
+    /// In-order data of `len` octets up to `nxt`: samples the round trip and opens the window; true when it did. `echo` is how
+    /// old the timestamp is that the segment echoes, with the timestamp itself; `window` what is advertised, `unread` what waits
+    /// for the application.
+    pub fn on_data(
+        &mut self,
+        now: Instant,
+        len: u32,
+        nxt: u64,
+        window: u64,
+        unread: u64,
+        echo: Option<(u32, Duration)>,
+    ) -> bool {
+        if self.window.is_none_or(|(edge, _)| nxt >= edge) {
+            if let Some((_, since)) = self.window {
+                // A window's worth takes a round trip at least: the smallest such time counts.
+                let sample = now.since(since);
+                self.rtt = Some(self.rtt.map_or(sample, |r| r.min(sample)));
+            }
+            self.window = Some((nxt + window, now));
+        }
+        if let Some((value, age)) = echo.filter(|e| e.0 != self.last_echo) {
+            self.last_echo = value;
+            if len >= self.largest {
+                let age = age.max(Duration::from_millis(1));
+                self.rtt = Some(self.rtt.map_or(age, |r| r - r / 8 + age / 8));
+            }
+        }
+        self.largest = self.largest.max(len);
+        let room = self.clamp.min(self.space.saturating_sub(unread)).saturating_sub(self.offered);
+        if len < SMALL || room == 0 {
+            return false;
+        }
+        self.offered += room.min(2 * self.segment.max(u64::from(len)));
+        true
+    }
+
+    /// The application has read up to `read_to`: once a round trip, twice what it read then is to fit, more when that grows.
+    pub fn on_read(&mut self, now: Instant, read_to: u64) {
+        if self.rtt.is_none_or(|rtt| now.since(self.trip_at) < rtt) {
+            return;
+        }
+        let copied = read_to.saturating_sub(self.trip_from);
+        if copied > self.per_trip {
+            let wanted = u128::from(2 * copied + 16 * self.segment);
+            let grown = wanted * u128::from(copied - self.per_trip) / u128::from(self.per_trip);
+            let window = (wanted + 2 * grown).min(u128::from(self.limit)) as u64;
+            if window > self.space {
+                self.space = window;
+                self.clamp = window;
+            }
+            self.per_trip = copied;
+        }
+        self.trip_from = read_to;
+        self.trip_at = now;
+    }
+
+    /// The window to offer while `unread` octets wait for the application.
+    pub fn window(&self, unread: u64) -> u64 {
+        self.space.saturating_sub(unread).min(self.offered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 65_536;
+    const MSS: u32 = 1448;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+    /// As Linux over Ethernet: the SYN offers the largest multiple of 1460 in 65535, 64240.
+    fn sizing(limit: u64) -> RightSizing {
+        RightSizing::new(at(0), START, limit, MSS, 64_240)
+    }
+
+    #[test]
+    fn it_begins_as_linux_begins() {
+        // 131072 / 2 - 1448 = 64088, below the 64240 of the SYN.
+        let s = sizing(3 << 20);
+        assert_eq!((s.clamp, s.window(0), s.per_trip), (64_088, 64_088, 14_480));
+        // Two segments and no more fit in little: 4 * 1448 less one; 2 * 1448 without.
+        assert_eq!(RightSizing::new(at(0), 5792, 5792, MSS, 5792).window(0), 4344);
+        assert_eq!(RightSizing::new(at(0), 2896, 2896, MSS, 2896).window(0), 2896);
+    }
+
+    #[test]
+    fn twice_what_was_read_in_a_round_trip_fits_and_more_while_that_grows() {
+        let mut s = sizing(3 << 20);
+        s.on_data(at(10), MSS, 1449, 64_088, 0, Some((1, Duration::from_millis(100))));
+        s.on_read(at(99), 28_961);
+        assert_eq!(s.space, START, "not before a round trip is over");
+        // 20 segments: 2 * 28960 + 16 * 1448 = 81088; they are twice the ten before: 81088 * (28960 - 14480) / 14480 = 81088,
+        // counted twice: 243264.
+        s.on_read(at(100), 28_961);
+        assert_eq!((s.clamp, s.per_trip), (243_264, 28_960));
+        // The same again: nothing. Less: nothing shrinks.
+        s.on_read(at(200), 57_921);
+        s.on_read(at(300), 60_000);
+        assert_eq!((s.clamp, s.per_trip), (243_264, 28_960));
+        // The limit.
+        s.on_read(at(400), 5_000_000);
+        assert_eq!(s.clamp, 3 << 20);
+    }
+
+    #[test]
+    fn what_is_offered_follows_by_two_segments_each() {
+        let mut s = sizing(3 << 20);
+        s.clamp = 67_000;
+        s.space = 67_000;
+        let mut grew = |len, unread| (s.on_data(at(1), len, 1, 64_088, unread, None), s.window(unread));
+        assert_eq!(grew(127, 0), (false, 64_088), "small segments count for nothing");
+        assert_eq!(grew(MSS, 0), (true, 66_984));
+        assert_eq!(grew(MSS, 0), (true, 67_000));
+        assert_eq!(grew(MSS, 0), (false, 67_000));
+        assert_eq!(grew(MSS, 10_000), (false, 57_000), "what waits to be read takes its room");
+    }
+
+    #[test]
+    fn the_round_trip_is_that_of_timestamps_smoothed_or_the_least_time_of_a_window() {
+        let mut s = sizing(3 << 20);
+        let echo = |n, ms| Some((n, Duration::from_millis(ms)));
+        s.on_data(at(1000), MSS, 1449, 10_000, 0, echo(1, 80));
+        assert_eq!(s.rtt, Some(Duration::from_millis(80)));
+        // The same echo again says nothing; a smaller segment neither; 80 * 7/8 + 160 / 8 = 90.
+        s.on_data(at(1001), MSS, 2897, 10_000, 0, echo(1, 81));
+        s.on_data(at(1002), 100, 2997, 10_000, 0, echo(2, 500));
+        s.on_data(at(1003), MSS, 4445, 10_000, 0, echo(3, 160));
+        assert_eq!(s.rtt, Some(Duration::from_millis(90)));
+        // 1449 + 10000 reached after 50 ms: less than 90.
+        s.on_data(at(1050), MSS, 11_449, 10_000, 0, None);
+        assert_eq!(s.rtt, Some(Duration::from_millis(50)));
+    }
+}
