@@ -423,6 +423,10 @@ impl Endpoint {
 
     /// Counts data only, lets the first ten segments go, and takes up to half of a segment's time off for a late start.
     fn pace_like_linux(&mut self, now: Instant, segment: &Segment) {
+        // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
+        if segment.len == 0 {
+            return;
+        }
         let Some(rate) = self.pacing_rate().filter(|_| self.counters.data_segments_sent >= 10) else {
             return;
         };
