@@ -33,15 +33,16 @@ impl BlockErrors {
         BlockErrors { draw: Draw::new(seed, Purpose::BlockError, entity), pattern }
     }
 
-    /// True when block number `block` (0 to 63) of `tti` is lost at the block error rate `bler`.
+    /// True when block number `block` of `tti` is lost at the block error rate `bler`. Blocks with fates of their own are
+    /// numbered 0 to 63; of those that share one there may be any number.
     #[inline]
     pub fn is_lost(&self, tti: Tti, block: u64, bler: Ratio) -> bool {
+        let block = match self.pattern {
+            ErrorPattern::Independent => block,
+            ErrorPattern::PerTti => 0,
+        };
         debug_assert!(block < BLOCKS_PER_TTI_MAX, "block {block} of a TTI");
-        let index = tti.0 * BLOCKS_PER_TTI_MAX
-            + match self.pattern {
-                ErrorPattern::Independent => block,
-                ErrorPattern::PerTti => 0,
-            };
+        let index = tti.0 * BLOCKS_PER_TTI_MAX + block;
         bler.0 > 0.0 && self.draw.happens(index, bler.0)
     }
 }
@@ -80,5 +81,15 @@ mod tests {
             (0..1000)
                 .all(|t| !errors.is_lost(Tti(t), 3, Ratio(0.0)) && errors.is_lost(Tti(t), 3, Ratio(1.0)))
         );
+    }
+
+    /// RLC in fragments of 30 bytes makes hundreds of PDUs of a grant.
+    #[test]
+    fn blocks_that_share_one_fate_may_be_many() {
+        let errors = BlockErrors::new(1, 0, ErrorPattern::PerTti);
+        for tti in 0..100 {
+            let fates: Vec<bool> = (0..600).map(|b| errors.is_lost(Tti(tti), b, Ratio(0.5))).collect();
+            assert!(fates.iter().all(|f| *f == fates[0]));
+        }
     }
 }
