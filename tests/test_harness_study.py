@@ -493,6 +493,18 @@ def test_an_unknown_study_is_answered_with_the_known_ones() -> None:
         run_study("umts-vagas")
 
 
+def test_a_folder_of_something_else_is_refused_before_the_first_run(folder: Path) -> None:
+    (folder.parent / "out").mkdir()
+    (folder.parent / "out" / "thesis.txt").write_text("years of work")
+
+    def never(scenario: FakeScenario) -> Tables:
+        raise AssertionError("a run was made for nothing")
+
+    with pytest.raises(StudyError, match="something else"):
+        run(folder, FakeBackend(never))
+    assert (folder.parent / "out" / "thesis.txt").exists()
+
+
 def test_nonsense_replications_are_refused(folder: Path) -> None:
     with pytest.raises(StudyError, match="at least 1"):
         run(folder, reps=0)

@@ -20,7 +20,7 @@ from lasthop.harness.definition import (
     load_study,
 )
 from lasthop.harness.errors import NoRunsError, StudyError
-from lasthop.harness.folder import write_folder
+from lasthop.harness.folder import check_target, write_folder
 from lasthop.harness.judge import Finding, not_testable
 from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, StudyResult
 from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, narrowed
@@ -96,6 +96,7 @@ def run_study(
     sets = [study.parameter_set(s) for s in parameter_sets] if parameter_sets else list(study.parameter_sets)
     folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
 
+    check_target(study, folder)  # before hours of runs, not after them
     runner = Runner(study, backend, jobs, progress)
     evidence = conduct(study, sets, runner)
     write_folder(study, evidence, folder)

@@ -26,7 +26,7 @@ CSV_ROWS = 20_000
 
 def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
     """Writes everything into `<folder>.partial` and renames it: what has the right name is complete."""
-    _check_target(study, folder)
+    check_target(study, folder)
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -57,7 +57,7 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
     partial.rename(folder)
 
 
-def _check_target(study: Study, folder: Path) -> None:
+def check_target(study: Study, folder: Path) -> None:
     """Only an earlier result of the same study, or an empty folder, may be replaced."""
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
