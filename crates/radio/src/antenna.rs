@@ -294,13 +294,16 @@ mod tests {
     /// 25.814: at 70 degrees 12 dB, behind 20 dB, whatever the height.
     #[test]
     fn the_flat_pattern_knows_no_height() {
-        let antenna = Antenna::Flat { azimuth: 30.0, beamwidth: 70.0, front_to_back: Db(20.0), gain: Db(14.0) };
+        let antenna =
+            Antenna::Flat { azimuth: 30.0, beamwidth: 70.0, front_to_back: Db(20.0), gain: Db(14.0) };
         let at = |azimuth: f64, z: f64| {
             let a = (azimuth + 30.0).to_radians();
             antenna.gain(cos(a), sin(a), z).0
         };
         for (azimuth, expected) in [(0.0, 14.0), (35.0, 11.0), (-70.0, 2.0), (180.0, -6.0)] {
-            assert!((at(azimuth, 0.0) - expected).abs() < 1e-9 && (at(azimuth, -5.0) - expected).abs() < 1e-9);
+            assert!(
+                (at(azimuth, 0.0) - expected).abs() < 1e-9 && (at(azimuth, -5.0) - expected).abs() < 1e-9
+            );
         }
     }
 
