@@ -24,4 +24,4 @@ pub use fading::{Fading, FadingProfile, FadingShape, SPEED_OF_LIGHT, doppler_hz}
 pub use mobility::{Mobility, Place};
 pub use noise::{THERMAL_NOISE_DENSITY, dbm, decibels, linear, milliwatts, thermal_noise};
 pub use path_loss::{City, Ends, Environment, PathLoss, Range, Surroundings};
-pub use shadowing::{Field, Shadowing};
+pub use shadowing::{Field, Seen, Shadowing};

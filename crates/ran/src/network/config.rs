@@ -39,19 +39,21 @@ impl NetworkConfig {
     }
 
     /// The cell among `cells` whose reference signals `ue` receives best at the start, at large scale; a tie goes to the
-    /// first.
+    /// first. `cells` are in the order of their ids.
     pub fn strongest(
         &self,
         propagation: &Propagation,
         ue: UeId,
         cells: impl Iterator<Item = CellId>,
     ) -> Option<CellId> {
+        let place = propagation.place(ue, Tti(0));
         let mut best = None;
-        for cell in cells {
-            let c = &self.cells[cell];
-            // All resource elements have equal shares of the power.
-            let share = milliwatts(c.radio.power) / f64::from(c.resource_blocks);
-            let rsrp = share * f64::from(propagation.gains(cell, ue, Tti(0)).0.downlink);
+        let mut cells = cells.peekable();
+        for (cell, gains) in propagation.gains_at(ue, &place) {
+            if cells.next_if_eq(&cell).is_none() {
+                continue;
+            }
+            let rsrp = self.cells[cell].reference_power() * f64::from(gains.downlink);
             if best.is_none_or(|(most, _)| rsrp > most) {
                 best = Some((rsrp, cell));
             }
@@ -116,6 +118,11 @@ impl Default for TimingConfig {
 }
 
 impl CellConfig {
+    /// Power of a resource block at the antenna, all blocks in use [mW].
+    pub fn reference_power(&self) -> f64 {
+        milliwatts(self.radio.power) / f64::from(self.resource_blocks)
+    }
+
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(

@@ -2,7 +2,7 @@
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::layout::WrapAround;
-use lasthop_radio::{Antenna, Ends, FadingProfile, Mobility, PathLoss, Place, Shadowing};
+use lasthop_radio::{Antenna, Ends, FadingProfile, Mobility, PathLoss, Place, Seen, Shadowing};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -214,6 +214,7 @@ impl Propagation {
         // Sites that are named come first, by number; the others follow.
         let all: Vec<&CellRadioConfig> = cells.collect();
         let named = all.iter().filter_map(|c| c.site).max().map_or(0, |s| s as usize + 1);
+        let unnamed = all.iter().any(|c| c.site.is_none());
         let site = |(i, c): (usize, &&CellRadioConfig)| Site {
             place: c.position.map(|m| m.0),
             antenna: c.antenna,
@@ -229,7 +230,11 @@ impl Propagation {
             config: *config,
             cells: all.iter().enumerate().map(site).collect(),
             ues: ues.map(terminal).collect(),
-            shadowing: Shadowing::new(seed, named + all.len(), config.shadowing_between_sites),
+            shadowing: Shadowing::new(
+                seed,
+                named + all.len() * usize::from(unnamed),
+                config.shadowing_between_sites,
+            ),
             wrap: None,
             seed,
         }
@@ -250,8 +255,21 @@ impl Propagation {
 
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again (`None`: never).
     pub fn gains(&self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
-        let (c, u) = (&self.cells[cell], &self.ues[ue]);
         let place = self.place(ue, tti);
+        let mut seen = self.shadowing.seen_from([place[0], place[1]]);
+        let moves = self.ues[ue].mobility != Mobility::Static;
+        (self.link(cell, ue, &place, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
+    }
+
+    /// Gains between every cell and `ue`, if it stood at `place`; what the cells share is worked out once.
+    pub fn gains_at(&self, ue: UeId, place: &Place) -> impl Iterator<Item = (CellId, Gains)> {
+        let mut seen = self.shadowing.seen_from([place[0], place[1]]);
+        let place = *place;
+        self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
+    }
+
+    fn link(&self, cell: CellId, ue: UeId, place: &Place, seen: &mut Seen) -> Gains {
+        let (c, u) = (&self.cells[cell], &self.ues[ue]);
         let mut ground = [place[0] - c.place[0], place[1] - c.place[1]];
         if let Some(wrap) = &self.wrap {
             ground = wrap.nearest(ground);
@@ -265,25 +283,23 @@ impl Propagation {
             .happens(0, model.line_of_sight_probability(ends.distance));
         let rest = c.antenna.gain(x, y, z).0 - c.loss + u.gain;
         let most = self.config.minimum_coupling_loss.map_or(f64::INFINITY, |l| -l.0);
-        let gain = |carrier: Hertz| {
+        let mut gain = |carrier: Hertz| {
             let loss =
-                model.loss(carrier, &ends, in_sight).0 + self.shadow(c, &place, carrier, &ends, in_sight);
+                model.loss(carrier, &ends, in_sight).0 + self.shadow(c, carrier, &ends, in_sight, seen);
             lasthop_radio::linear(Db((rest - loss).min(most))) as f32
         };
-        let gains = Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) };
-        let moves = u.mobility != Mobility::Static;
-        (gains, moves.then(|| tti.plus(self.config.refresh)))
+        Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
 
     /// What shadowing adds to the loss [dB].
-    fn shadow(&self, c: &Site, place: &Place, carrier: Hertz, ends: &Ends, in_sight: bool) -> f64 {
+    fn shadow(&self, c: &Site, carrier: Hertz, ends: &Ends, in_sight: bool, seen: &mut Seen) -> f64 {
         let model = self.config.path_loss.shadowing(carrier, ends, in_sight);
         let deviation = self.config.shadowing.map(|s| s.0).or(model.map(|(sd, _)| sd)).unwrap_or(0.0);
         if deviation == 0.0 {
             return 0.0;
         }
         let distance = self.config.shadowing_distance.map(|d| d.0).or(model.map(|(_, d)| d)).unwrap_or(50.0);
-        deviation * self.shadowing.at(c.site, place[0], place[1], distance)
+        deviation * seen.at(&self.shadowing, c.site, distance)
     }
 }
 
