@@ -7,7 +7,7 @@ use super::adaptation::{McsRule, Subbands};
 use super::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, PiroConfig};
 use super::random_access::RandomAccessConfig;
 use super::scheduler::{NoParameters, SchedulerConfig};
-use super::uplink::{RequestConfig, Shares, UplinkConfig};
+use super::uplink::{RacTimer, RequestConfig, Shares, UplinkConfig};
 use crate::network::TimingConfig;
 use crate::rlc::lte::OrInfinity;
 use lasthop_units::Duration;
@@ -123,6 +123,11 @@ pub const SIMULTE_UPLINK: &[ProfileValue] = &[
         value: "10",
         source: "raResponseWindow of the paper's scenario",
     },
+    ProfileValue {
+        key: "request.rac.counts",
+        value: "paused",
+        source: "LteMacUe::handleSelfMessage calls checkRAC only without a grant; checkRAC spends a TTI on racRequested_",
+    },
     ProfileValue { key: "request_blocks", value: "1", source: "the grant of a RAC is one block" },
     ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
     ProfileValue { key: "stealing", value: "false", source: "a switch there as here" },
@@ -174,7 +179,7 @@ impl CellProfile {
                 c.random_access = RandomAccessConfig::ns3();
             }
             CellProfile::Simulte => {
-                c.request = RequestConfig::Rac { answer: 3, timer: 10 };
+                c.request = RequestConfig::Rac { answer: 3, timer: 10, counts: RacTimer::Paused };
                 (c.request_blocks, c.pucch_blocks) = (1, 0);
                 c.stealing = false;
                 c.power_aware = false;
