@@ -85,7 +85,8 @@ fn more_ues_shift_nobody() {
     ));
     assert_eq!(few.len() + 11, more.len());
     assert!(few.iter().all(|(ue, place)| more[ue] == *place));
-    let radius = |p: &[String; 2]| p.iter().map(|v| v.parse::<f64>().unwrap().powi(2)).sum::<f64>().sqrt();
+    let square = |v: &String| v.parse::<f64>().map(|x| x * x).unwrap();
+    let radius = |p: &[String; 2]| p.iter().map(square).sum::<f64>().sqrt();
     assert!((1..=3).all(|i| radius(&more[&format!("a-{i}")]) < 250.0));
 }
 
