@@ -8,6 +8,7 @@ use lasthop_units::{CellId, IndexVec, UeId};
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
+use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
@@ -35,6 +36,8 @@ pub struct CellConfig {
     /// one eNB are its sectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enb: Option<String>,
+    /// Whose cell it is: what `timing`, `downlink` and `uplink` are where they are not set.
+    pub profile: CellProfile,
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
     pub resource_blocks: u32,
     /// When things happen, in TTIs.
@@ -53,6 +56,7 @@ impl Default for CellConfig {
     fn default() -> Self {
         CellConfig {
             enb: None,
+            profile: CellProfile::Lasthop,
             resource_blocks: 100,
             timing: TimingConfig::default(),
             radio: CellRadioConfig::default(),

@@ -2,6 +2,7 @@
 //! together with the others is `check`'s; this file is the list of keys.
 
 mod at;
+mod cell_profile;
 mod cellular;
 mod cellular_check;
 mod cellular_traps;
@@ -24,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use at::{At, Scalar};
+pub use cell_profile::describe_cell_profiles;
 pub use cellular::{Cellular, UeSpec};
 pub use change::describe_runtime_keys;
 pub use link::LinkSpec;
