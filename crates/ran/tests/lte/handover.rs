@@ -171,7 +171,7 @@ fn scenario(config: &LteBearerConfig, loss: f64, grant: u32, seed: u64) -> World
     for t in 800..6_000 {
         w.tick(ms(t));
     }
-    assert!(w.handovers > 0 || seed % 7 != 0);
+    assert!(w.handovers > 0, "800 chances of 1 in 50");
     w
 }
 
@@ -283,7 +283,8 @@ fn buffers_are_bounded_and_say_what_they_refuse() {
         w.fates[0].push(None);
     }
     w.account();
-    let refused = |w: &World| w.fates[0].iter().filter(|f| **f == Some(Err(DropCause::PdcpBufferFull))).count();
+    let refused =
+        |w: &World| w.fates[0].iter().filter(|f| **f == Some(Err(DropCause::PdcpBufferFull))).count();
     assert_eq!((refused(&w), w.bearer.inside(End::Network)), (8, 12));
     (1..200).for_each(|t| w.tick(ms(t)));
     assert_eq!((refused(&w), w.fates[0].iter().filter(|f| **f == Some(Ok(()))).count()), (8, 12));

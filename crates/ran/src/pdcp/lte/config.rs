@@ -180,7 +180,8 @@ impl PdcpConfig {
         check((0.0..=1.0).contains(&ratio), "compression.ratio", "write a number from 0 to 1")?;
         for (key, limits) in [("retransmission", self.retransmission.limits()), ("waiting", self.waiting)] {
             let key = format!("{key}.bytes");
-            let large = limits.bytes.value().is_none_or(|b| b.0 >= 9_000 || b.0 == 0 && key == "waiting.bytes");
+            let large =
+                limits.bytes.value().is_none_or(|b| b.0 >= 9_000 || b.0 == 0 && key == "waiting.bytes");
             check(large, &key, "at least 9000 B: a packet must fit (`waiting`: or none, \"0 B\")")?;
         }
         check(

@@ -148,13 +148,7 @@ impl LteBearer {
     }
 
     /// Where numbers start again, what `end` had handed to RLC is lost.
-    fn close_epoch(
-        &mut self,
-        end: End,
-        kind: HandoverKind,
-        cause: DropCause,
-        out: &mut LteBearerOutput,
-    ) {
+    fn close_epoch(&mut self, end: End, kind: HandoverKind, cause: DropCause, out: &mut LteBearerOutput) {
         if kind == HandoverKind::Lossless {
             return;
         }
