@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn path_loss(d: f64) -> Db {
-        PathLoss::Friis.loss(Hertz(2120e6), &Ends { distance: d, bs_height: 0.0, ut_height: 0.0 }, true)
+        PathLoss::Friis.loss(Hertz(2120e6), &Ends::new(d, 0.0, 0.0), true)
     }
 
     const MAX: Dbm = Dbm(23.0);
