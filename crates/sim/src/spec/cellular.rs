@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
-use super::layout::{LayoutSpec, UeDrop, draws_of_place};
+use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
 
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +37,9 @@ pub struct UeSpec {
     /// The same, drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
+    /// Some of them are indoors, on floors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buildings: Option<Buildings>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
@@ -57,6 +60,7 @@ impl Default for UeSpec {
             radio: UeRadioConfig::default(),
             drop: None,
             ring: None,
+            buildings: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
@@ -202,6 +206,11 @@ impl Spec {
                 if let Some(ring) = ue.ring {
                     let centre = all.config.cells[first].radio.position;
                     config.radio.position = ring.place(self.scenario.seed, id, centre, ue.radio.position);
+                }
+                if let Some((indoor, height)) = ue.buildings.and_then(|b| b.draw(self.scenario.seed, name, i))
+                {
+                    config.radio.indoor = Some(indoor);
+                    config.radio.position[2] = height;
                 }
                 all.config.ues.push(config);
                 all.add_bearers(id, node, ue);

@@ -100,6 +100,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
 fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut verdicts = Vec::new();
     verdicts.extend(ue.ring.map(|ring| ring.validate()));
+    verdicts.extend(ue.buildings.map(|b| b.validate()));
     verdicts.extend(ue.drop.map(|drop| drop.validate(spec.layout_of(ue))));
     for e in verdicts.into_iter().filter_map(Result::err) {
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
