@@ -241,18 +241,22 @@ def _ablate(
 ) -> dict[tuple[str, str], Data]:
     """For each claim that differs, the declared ablations: the runs that turn it."""
     wanted = [
-        (s, result, _own(result.claim, ablation), ablation)
+        (s, result, ablation)
         for s in sets
         for result in claims[s.name]
         if result.finding.verdict == "differs"
         for ablation in result.claim.ablations
     ]
-    requests = [r for s, result, own, _ in wanted for r in _requests_for(study, s, result.claim, own)]
-    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "ablations")}
-    for s, result, own, ablation in wanted:
-        data = found.get((s.name, own.name))
-        if data is not None:
-            _note_settings(data, runner)
+    requests = {
+        (r.parameter_set.name, r.variation.name, r.group.name): r  # an ablation that claims share is run once
+        for s, result, ablation in wanted
+        for r in _requests_for(study, s, result.claim, ablation)
+    }
+    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests.values(), "ablations")}
+    for data in found.values():
+        _note_settings(data, runner)
+    for s, result, ablation in wanted:
+        if (data := found.get((s.name, ablation.name))) is not None:
             result.ablations.append((ablation, judge_claim(study, result.claim, data)))
     return found
 

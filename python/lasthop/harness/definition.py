@@ -247,7 +247,10 @@ def _load(folder: Path, quick: bool) -> Study:
         if not (quick and body.get("quick") is False)
     )
     all_groups = set(_table(spec, "group", folder))
-    claims = tuple(_claim(body) for body in _read_toml(folder / "claims.toml").get("claim", []))
+    shared_ablations = {
+        name: _variation({"name": name, **body}, "ablation") for name, body in spec.get("ablation", {}).items()
+    }
+    claims = tuple(_claim(body, shared_ablations) for body in _read_toml(folder / "claims.toml").get("claim", []))
     study = Study(
         name=head["name"],
         title=head["title"],
@@ -367,8 +370,15 @@ def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> 
     }
 
 
-def _claim(body: Mapping[str, Any]) -> Claim:
-    known = {"id", "kind", "figure", "says", "paper", "test", "evaluator", "groups", "about", "switch", "ablation"}
+def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation]) -> Claim:
+    """A claim; `ablations` names tables `[ablation.NAME]` of study.toml, `[[claim.ablation]]` are its own."""
+    known = {
+        "id", "kind", "figure", "says", "paper", "test", "evaluator", "groups", "about", "switch", "ablation",
+        "ablations",
+    }  # fmt: skip
+    unknown = [name for name in body.get("ablations", ()) if name not in shared]
+    if unknown:
+        raise StudyError(f"claim {body.get('id')}: there is no [ablation.{unknown[0]}] in study.toml")
     if body.get("kind") not in KINDS:
         raise StudyError(f"claim {body.get('id')}: kind must be one of {', '.join(KINDS)}")
     switch = body.get("switch")
@@ -384,7 +394,13 @@ def _claim(body: Mapping[str, Any]) -> Claim:
         settings={k: v for k, v in body.items() if k not in known},
         about=body.get("about", ""),
         switch=_variation(switch, "switch") if switch else None,
-        ablations=tuple(_variation(a, "ablation") for a in body.get("ablation", [])),
+        ablations=(
+            *(shared[name] for name in body.get("ablations", ())),
+            *(
+                replace(_variation(a, "ablation"), name=f"{body['id']}: {a['name']}")
+                for a in body.get("ablation", [])
+            ),
+        ),
     )
 
 
