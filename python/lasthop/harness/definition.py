@@ -103,6 +103,12 @@ class Group:
     seeds: int
     overrides: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
+    #: The parameter sets that these runs are made under; None: every one.
+    sets: tuple[str, ...] | None = None
+
+    def under(self, parameter_set: ParameterSet) -> bool:
+        """Whether the runs are made under that set."""
+        return self.sets is None or parameter_set.name in self.sets
 
     def points(self) -> list[tuple[dict[str, Any], list[str]]]:
         """Every point of the grid with its overrides, first axis slowest."""
@@ -162,6 +168,8 @@ class EchoRow:
     item: str
     says: str
     keys: tuple[str, ...]
+    #: What it means that the effective scenario does not have a key.
+    absent: str = "off"
 
 
 @dataclass(frozen=True)
@@ -302,6 +310,8 @@ def _check(study: Study, all_groups: set[str]) -> None:
             raise StudyError(f"{study.name}: reading {reading.name!r} names unknown claims {missing}")
     for group in study.groups:
         study.function(group.reduce)
+        for name in group.sets or ():
+            _named(study.parameter_sets, name, "parameter set")
 
 
 def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
@@ -342,6 +352,7 @@ def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str,
         seeds=less.get("seeds", body.get("seeds", 1)),
         overrides=(*body.get("set", ()), *less.get("set", ())),
         axes=tuple(axes),
+        sets=tuple(body["sets"]) if "sets" in body else None,
     )
 
 
@@ -396,10 +407,7 @@ def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation]) -> Claim:
         switch=_variation(switch, "switch") if switch else None,
         ablations=(
             *(shared[name] for name in body.get("ablations", ())),
-            *(
-                replace(_variation(a, "ablation"), name=f"{body['id']}: {a['name']}")
-                for a in body.get("ablation", [])
-            ),
+            *(replace(_variation(a, "ablation"), name=f"{body['id']}: {a['name']}") for a in body.get("ablation", [])),
         ),
     )
 
@@ -431,7 +439,7 @@ def _echo(tables: Iterable[Mapping[str, Any]]) -> Iterable[EchoRow]:
     for table in tables:
         for row in table["rows"]:
             keys = row.get("keys", [row["key"]] if "key" in row else [])
-            yield EchoRow(table["title"], row["item"], row["says"], tuple(keys))
+            yield EchoRow(table["title"], row["item"], row["says"], tuple(keys), row.get("absent", "off"))
 
 
 _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")

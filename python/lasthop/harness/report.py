@@ -175,7 +175,9 @@ def _turned(base: Finding, ablated: Finding) -> Markup:
     """How many of the comparisons that failed hold with the ablation."""
     if len(base.parts) < 2 or ablated.verdict == "agrees":
         return Markup("")
-    return Markup("<br><small>turns {} of {} that failed</small>").format(len(base.turned_by(ablated)), len(base.failed))
+    return Markup("<br><small>turns {} of {} that failed</small>").format(
+        len(base.turned_by(ablated)), len(base.failed)
+    )
 
 
 def _sensitivity(study: Study, evidence: Evidence) -> Markup:
