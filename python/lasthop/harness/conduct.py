@@ -258,8 +258,8 @@ def _ablate(
     for data in found.values():
         _note_settings(data, runner)
     for s, result, ablation in wanted:
-        if (data := found.get((s.name, ablation.name))) is not None:
-            result.ablations.append((ablation, judge_claim(study, result.claim, data)))
+        if (ablated := found.get((s.name, ablation.name))) is not None:
+            result.ablations.append((ablation, judge_claim(study, result.claim, ablated)))
     return found
 
 
