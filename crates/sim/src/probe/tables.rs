@@ -262,4 +262,18 @@ pub static GEOMETRY: TableDef = TableDef {
 pub static ALL: [&TableDef; 9] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
-pub static SURVEYS: [&TableDef; 1] = [&GEOMETRY];
+pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];
+
+/// A radio environment map.
+pub static RADIO_MAP: TableDef = TableDef {
+    name: "radio-map",
+    description: "A radio environment map's row for each place of its grid, at large scale (no fading), when every cell \
+                  sends at full power. Not written by a run.",
+    columns: &[
+        col("x_m", K::F64, "m", "place, along x"),
+        col("y_m", K::F64, "m", "place, along y"),
+        col("cell", K::Name, "", "name of the cell with the largest RSRP"),
+        col("rsrp_dbm", K::F64, "dBm", "power of a resource element of that cell's reference signals"),
+        col("sinr_db", K::F64, "dB", "that cell's power over all others' and the receiver's noise"),
+    ],
+};
