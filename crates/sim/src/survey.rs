@@ -79,7 +79,7 @@ pub fn geometry(
     let first = spec.scenario.seed;
     for drop in 0..drops {
         spec.scenario.seed = first.wrapping_add(u64::from(drop));
-        let all = spec.cellular();
+        let all = scenario.cellular(&spec);
         let config = &all.config;
         let mut air = config.propagation(spec.scenario.seed);
         for ue in config.ues.ids() {
@@ -148,7 +148,7 @@ pub fn radio_map(
     let mut receiver = UeSpec { radio: receiver.radio, ..UeSpec::default() };
     receiver.radio.mobility = Mobility::Static;
     spec.ue = [("receiver".to_owned(), receiver)].into();
-    let all = spec.cellular();
+    let all = scenario.cellular(&spec);
     let (config, air) = (&all.config, all.config.propagation(spec.scenario.seed));
     let ue = UeId::from_index(0);
     let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose, math};
+use lasthop_radio::Track;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
@@ -16,6 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Spec;
 use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
+use crate::track::TrackSpec;
+
+/// The recorded ways that groups of UEs follow, by the name of the group; one a UE.
+pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
 
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +43,9 @@ pub struct UeSpec {
     /// The same, drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
+    /// They follow recorded ways instead of `radio.mobility`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track: Option<TrackSpec>,
     /// Some of them are indoors, on floors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buildings: Option<Buildings>,
@@ -60,6 +69,7 @@ impl Default for UeSpec {
             radio: UeRadioConfig::default(),
             drop: None,
             ring: None,
+            track: None,
             buildings: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
@@ -186,7 +196,8 @@ impl Spec {
     }
 
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
-    pub fn cellular(&self) -> Cellular {
+    /// `tracks`: the ways that groups of UEs follow, by name.
+    pub fn cellular(&self, tracks: &Tracks) -> Cellular {
         let mut all = Cellular::default();
         all.config.radio = self.radio;
         all.config.wrap = self.layout.values().find_map(LayoutSpec::wrap);
@@ -212,6 +223,7 @@ impl Spec {
                     config.radio.indoor = Some(indoor);
                     config.radio.position[2] = height;
                 }
+                config.track = tracks.get(name).and_then(|t| t.get(i as usize)).cloned();
                 all.config.ues.push(config);
                 all.add_bearers(id, node, ue);
             }

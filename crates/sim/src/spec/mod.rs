@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
-pub use cellular::{Cellular, UeSpec};
+pub use cellular::{Cellular, Tracks, UeSpec};
 pub use change::describe_runtime_keys;
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;

@@ -41,7 +41,7 @@ impl World {
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
-        let radio = builder.add_radio(spec);
+        let radio = builder.add_radio(scenario);
         // Every end of a flow is a node by now: the scenario's check has seen to it.
         let mut routes = routes(builder.nodes.len(), &builder.edges);
         for (name, flow) in &spec.flow {
@@ -165,8 +165,8 @@ impl Builder {
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }
 
-    fn add_radio(&mut self, spec: &Spec) -> Radio {
-        let all = spec.cellular();
+    fn add_radio(&mut self, scenario: &Scenario) -> Radio {
+        let all = scenario.cellular(scenario.spec());
         let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
         let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
         for (ue, config) in all.config.ues.enumerate() {
