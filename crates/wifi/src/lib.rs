@@ -3,4 +3,10 @@
 //!
 //! Clauses are those of IEEE Std 802.11-2016.
 
+mod config;
+pub mod mac;
+pub mod network;
 pub mod phy;
+pub mod rate;
+
+pub use config::{ConfigError, Warning};

@@ -6,6 +6,8 @@
 //! DSSS: differential BPSK and QPSK at 22 chips per bit-microsecond; CCK as biorthogonal signals of 16 points (J. G.
 //! Proakis, Digital Communications, 4th ed., equation 5.2-34).
 
+use std::sync::OnceLock;
+
 use lasthop_engine::math::{erfc, exp, ln, pow, sqrt};
 
 /// Modulation and code.
@@ -134,6 +136,31 @@ fn biorthogonal16(e: f64) -> f64 {
 
 /// SINR of a stream above which fewer than one in 10^15 bits is wrong.
 pub fn sure(coding: Coding) -> f64 {
+    static KNOWN: OnceLock<Vec<(Coding, f64)>> = OnceLock::new();
+    let of = |coding| (coding, work_out_sure(coding));
+    let known = KNOWN.get_or_init(|| EVERY.into_iter().map(of).collect());
+    known.iter().find(|(c, _)| *c == coding).map_or_else(|| work_out_sure(coding), |(_, sinr)| *sinr)
+}
+
+/// Every modulation and code of the standard.
+const EVERY: [Coding; 14] = [
+    Coding::new(1, 1, 2),
+    Coding::new(1, 3, 4),
+    Coding::new(2, 1, 2),
+    Coding::new(2, 3, 4),
+    Coding::new(4, 1, 2),
+    Coding::new(4, 3, 4),
+    Coding::new(6, 2, 3),
+    Coding::new(6, 3, 4),
+    Coding::new(6, 5, 6),
+    Coding::new(8, 3, 4),
+    Coding::new(8, 5, 6),
+    Coding::DBPSK,
+    Coding::DQPSK,
+    Coding::CCK11,
+];
+
+fn work_out_sure(coding: Coding) -> f64 {
     let wrong = |db: f64| {
         let sinr = exp(db * std::f64::consts::LN_10 / 10.0);
         if coding.bits == 0 { -ln(dsss(coding.n, sinr, 1.0).max(1e-300)) } else { first_event(coding, sinr) }

@@ -14,6 +14,8 @@ pub struct Timing {
     pub sifs: Duration,
     /// aRxPHYStartDelay: from the start of a PPDU to PHY-RXSTART.
     pub rx_start: Duration,
+    /// How long it takes to notice that another sends (CCA time, clauses 15.4.6.5 and 17.3.10.6).
+    pub sense: Duration,
     /// An ACK at the lowest mandatory rate, for EIFS.
     pub slowest_ack: Duration,
 }
@@ -27,11 +29,11 @@ impl Timing {
         match format {
             Format::Dsss => {
                 let slowest_ack = ack(Mode::dsss(10));
-                Timing { slot: us(20), sifs: us(10), rx_start: us(192), slowest_ack }
+                Timing { slot: us(20), sifs: us(10), rx_start: us(192), sense: us(15), slowest_ack }
             }
             Format::Ofdm | Format::Ht | Format::Vht => {
                 let slowest_ack = ack(Mode::ofdm(6));
-                Timing { slot: us(9), sifs: us(16), rx_start: us(20), slowest_ack }
+                Timing { slot: us(9), sifs: us(16), rx_start: us(20), sense: us(4), slowest_ack }
             }
         }
     }
