@@ -264,6 +264,9 @@ impl EdcaConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApConfig {
+    /// Node of the access point, for links. Unset: named as the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
     /// Which amendment its stations speak.
     pub standard: Standard,
     /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Those who have the same number share a medium; others do not
@@ -310,6 +313,7 @@ pub struct ApConfig {
 impl Default for ApConfig {
     fn default() -> Self {
         ApConfig {
+            node: None,
             standard: Standard::Ac,
             channel: 36,
             width: Width::W20,
@@ -374,7 +378,9 @@ impl ApConfig {
         match self.standard {
             Standard::B => Mode::dsss(of(&[10, 20, 55, 110])?),
             Standard::A => Mode::ofdm(of(&[6, 9, 12, 18, 24, 36, 48, 54])?),
-            Standard::N if mcs < 8 => Mode::ht(8 * (streams.max(1) - 1) + mcs, self.width, self.guard_interval),
+            Standard::N if mcs < 8 => {
+                Mode::ht(8 * (streams.max(1) - 1) + mcs, self.width, self.guard_interval)
+            }
             Standard::N => Mode::ht(mcs, self.width, self.guard_interval),
             Standard::Ac => Mode::vht(mcs, streams, self.width, self.guard_interval),
         }
@@ -398,7 +404,8 @@ impl ApConfig {
                 Standard::B => [10, 20, 20],
                 _ => [6, 12, 24],
             };
-            let most = if self.standard == Standard::B { mode.data_bits_per_symbol() } else { mode.reference() };
+            let most =
+                if self.standard == Standard::B { mode.data_bits_per_symbol() } else { mode.reference() };
             let rate = basic.into_iter().rev().find(|r| *r <= most).unwrap_or(basic[0]);
             self.legacy(rate)
         })
@@ -440,22 +447,38 @@ impl ApConfig {
             Standard::N => Width::W40,
             Standard::Ac => Width::W160,
         };
-        check(self.width <= widest, "width", &format!("{} has at most {} MHz", self.standard.name(), widest.mhz()))?;
+        check(
+            self.width <= widest,
+            "width",
+            &format!("{} has at most {} MHz", self.standard.name(), widest.mhz()),
+        )?;
         check((1..=4).contains(&self.streams), "streams", "1 to 4 streams")?;
-        check(self.streams == 1 || self.standard.qos(), "streams", "only 802.11n and 802.11ac have several streams")?;
+        check(
+            self.streams == 1 || self.standard.qos(),
+            "streams",
+            "only 802.11n and 802.11ac have several streams",
+        )?;
         if let RateConfig::Fixed { mcs, streams } = self.rate {
             let verdict = self.mode(mcs, streams);
             check(verdict.is_ok(), "rate.mcs", &verdict.err().map(|e| e.0).unwrap_or_default())?;
         }
         within("rate", self.rate.validate(), &mut warnings)?;
         if let Some(rate) = self.control_rate {
-            let message = if self.standard == Standard::B { "1, 2, 5.5 or 11 Mbit/s" } else { "a rate of OFDM: 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s" };
+            let message = if self.standard == Standard::B {
+                "1, 2, 5.5 or 11 Mbit/s"
+            } else {
+                "a rate of OFDM: 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s"
+            };
             check(control_mode(self.standard, rate).is_some(), "control_rate", message)?;
         }
         for (key, n) in [("short_retry", self.short_retry), ("long_retry", self.long_retry)] {
             check((1..=1_000_000).contains(&n), key, "1 to 1000000 transmissions")?;
         }
-        check(self.lifetime.is_none_or(|t| !t.is_zero()), "lifetime", "above 0 s; leave it out for no limit")?;
+        check(
+            self.lifetime.is_none_or(|t| !t.is_zero()),
+            "lifetime",
+            "above 0 s; leave it out for no limit",
+        )?;
         check(!self.reorder_timeout.is_zero(), "reorder_timeout", "above 0 s")?;
         within("aggregation", self.aggregation.validate().map(|()| Vec::new()), &mut warnings)?;
         for category in Category::ALL {
@@ -476,7 +499,11 @@ impl ApConfig {
         check((1..=15).contains(&a.aifsn), &key("aifsn"), "1 to 15")?;
         let window = |w: u32| w <= 32_767 && (w + 1).is_power_of_two();
         check(window(a.cw_min), &key("cw_min"), "one less than a power of two, up to 32767")?;
-        check(window(a.cw_max) && a.cw_max >= a.cw_min, &key("cw_max"), "one less than a power of two, not below cw_min")?;
+        check(
+            window(a.cw_max) && a.cw_max >= a.cw_min,
+            &key("cw_max"),
+            "one less than a power of two, not below cw_min",
+        )?;
         check(a.txop <= Duration::from_micros(2_097_120), &key("txop"), "at most 2.09712 s")
     }
 
@@ -485,8 +512,8 @@ impl ApConfig {
             BufferConfig::Fifo { packets } | BufferConfig::PerStation { packets } => packets,
             BufferConfig::FqCodel(q) => {
                 let ok = (1..=65_535).contains(&q.flows) && q.quantum.0 > 0;
-                check(ok, "buffer.fq-codel", "1 to 65535 flows and a quantum above 0 B")?;
-                check(!q.interval.is_zero(), "buffer.fq-codel.interval", "above 0 s")?;
+                check(ok, "buffer", "1 to 65535 flows and a quantum above 0 B")?;
+                check(!q.interval.is_zero(), "buffer.interval", "above 0 s")?;
                 q.packets
             }
         };
@@ -503,7 +530,11 @@ impl DeviceRadioConfig {
         let place = self.position.iter().all(|m| m.0.is_finite() && m.0.abs() <= 1e6);
         check(place, "position", "within 1000 km")?;
         check((-50.0..=60.0).contains(&self.power.0), "power", "-50 dBm to 60 dBm")?;
-        check((0.0..=50.0).contains(&self.noise_figure.0), "noise_figure", "0 dB to 50 dB")
+        check((0.0..=50.0).contains(&self.noise_figure.0), "noise_figure", "0 dB to 50 dB")?;
+        self.mobility.validate().map_err(|(key, message)| ConfigError {
+            key: format!("mobility.{key}"),
+            message: message.to_owned(),
+        })
     }
 }
 

@@ -150,7 +150,14 @@ impl Wlan {
     }
 
     /// Fills the burst of a device for a contender, within what is left of the TXOP. False: there is nothing.
-    fn prepare(&mut self, now: Instant, d: usize, contender: usize, left: Duration, out: &mut WlanOutput) -> bool {
+    fn prepare(
+        &mut self,
+        now: Instant,
+        d: usize,
+        contender: usize,
+        left: Duration,
+        out: &mut WlanOutput,
+    ) -> bool {
         let device = &mut self.devices[d];
         let ap = &self.aps[device.ap];
         let burst = &mut device.burst;
@@ -314,7 +321,8 @@ impl Wlan {
         burst.long = ap.rts_threshold.is_some_and(|t| psdu > t.0);
         burst.cleared = !burst.long;
         let some = !burst.sns.is_empty();
-        let ask = some && mode.aggregates() && ap.aggregation.ampdu && lane.originator.agreement == Agreement::None;
+        let ask =
+            some && mode.aggregates() && ap.aggregation.ampdu && lane.originator.agreement == Agreement::None;
         self.report_lost(now, station, end, out);
         if ask {
             self.want_agreement(now, station, end, category);
@@ -323,7 +331,14 @@ impl Wlan {
     }
 
     /// Gives up MPDUs whose packets are beyond their lifetime.
-    fn discard_old(&mut self, now: Instant, station: StationId, end: End, category: Category, out: &mut WlanOutput) {
+    fn discard_old(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        end: End,
+        category: Category,
+        out: &mut WlanOutput,
+    ) {
         let Some(lifetime) = self.aps[self.links[station].ap].lifetime else { return };
         loop {
             let lane = self.lane(station, end, category);
@@ -369,7 +384,9 @@ impl Wlan {
         let control = ap.answer(&burst.mode);
         let answer = match burst.frame {
             Frame::Beacon => Duration::ZERO,
-            _ if burst.ampdu || burst.frame == Frame::Request => sifs + control.duration(Bytes(BLOCK_ACK), compat),
+            _ if burst.ampdu || burst.frame == Frame::Request => {
+                sifs + control.duration(Bytes(BLOCK_ACK), compat)
+            }
             _ => sifs + control.duration(Bytes(ACK), compat),
         };
         let length = burst.mode.duration(burst.psdu, compat);
@@ -382,9 +399,9 @@ impl Wlan {
         let first = match burst.frame {
             Frame::Data if burst.ampdu => {
                 let category = Category::ALL[burst.contender];
-                let lane = burst.station.and_then(|s| {
-                    self.links[s].lanes[device.end().index()][category.index()].as_ref()
-                });
+                let lane = burst
+                    .station
+                    .and_then(|s| self.links[s].lanes[device.end().index()][category.index()].as_ref());
                 let mpdu = lane.and_then(|lane| lane.originator.get(burst.sns[0]));
                 Bytes(mpdu.map_or(0, |m| u64::from(m.bytes)))
             }
@@ -439,9 +456,8 @@ impl Wlan {
                 c.interrupt(ear.base, now, timing.slot, device.counting);
             }
         };
-        let (serial, end) = self.media[m].begin(
-            now, member, to, station, mode, (preamble, length), first, frame, nav, busy,
-        );
+        let (serial, end) =
+            self.media[m].begin(now, member, to, station, mode, (preamble, length), first, frame, nav, busy);
         self.media[m].members = members;
         let ear = &mut self.media[m].ears[member];
         ear.waiting |= self.devices[d].pending != Pending::Nothing;
@@ -577,11 +593,13 @@ impl Wlan {
         let limited = contender != BEACON && !self.devices[d].contenders[contender].access().txop.is_zero();
         let sifs = self.media[self.devices[d].medium].timing.sifs;
         let left = self.devices[d].txop_end.since(now + sifs);
-        if limited && !left.is_zero() && self.prepare(now, d, contender, left, out) {
-            if self.exchange_time(d) <= left {
-                return self.schedule(now + sifs, Event::Continue { device: d });
-            }
-            // What was put together waits for the next turn.
+        // What was put together and does not fit waits for the next turn.
+        let fits = limited
+            && !left.is_zero()
+            && self.prepare(now, d, contender, left, out)
+            && self.exchange_time(d) <= left;
+        if fits {
+            return self.schedule(now + sifs, Event::Continue { device: d });
         }
         self.end_turn(now, d);
     }
@@ -612,7 +630,8 @@ impl Wlan {
             let category = Category::ALL[contender];
             if let Some(station) = self.devices[d].burst.station {
                 let end = self.devices[d].end();
-                let listed = self.links[station].lanes[end.index()][contender].as_ref().map(|l| (l.listed, l.waits()));
+                let listed =
+                    self.links[station].lanes[end.index()][contender].as_ref().map(|l| (l.listed, l.waits()));
                 if listed == Some((true, false)) {
                     self.unlist(d, station, category);
                 }

@@ -314,5 +314,4 @@ impl Medium {
     pub const fn segments(&self) -> &Segments {
         &self.segments
     }
-
 }

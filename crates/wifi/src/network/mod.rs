@@ -26,8 +26,6 @@ mod medium;
 mod output;
 mod radios;
 mod receive;
-#[cfg(test)]
-mod tests;
 
 pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, EdcaConfig, InitialState, Standard,
@@ -242,8 +240,7 @@ impl Wlan {
             let key = (id.index() as u64) << 1 | end.index() as u64;
             RateControl::new(rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
         };
-        let control =
-            [control(&ap.rate, End::Ap), control(&config.rate.unwrap_or(ap.rate), End::Station)];
+        let control = [control(&ap.rate, End::Ap), control(&config.rate.unwrap_or(ap.rate), End::Station)];
         self.links.push(Link {
             ap: config.ap,
             devices: [self.ap_devices[config.ap], device],
@@ -368,11 +365,7 @@ impl Wlan {
             for member in 0..self.media[m].members.len() {
                 let medium = &mut self.media[m];
                 let ear = &mut medium.ears[member];
-                if !ear.idle
-                    && now >= ear.tx_until
-                    && now >= ear.sensed_until
-                    && ear.power < medium.energy
-                {
+                if !ear.idle && now >= ear.tx_until && now >= ear.sensed_until && ear.power < medium.energy {
                     ear.idle = true;
                     let timing = &medium.timing;
                     let extra = if ear.bad { timing.extra() } else { Duration::ZERO };
@@ -456,7 +449,8 @@ impl Wlan {
                 End::Ap => ap.buffer,
                 End::Station => BufferConfig::PerStation { packets: self.packets[station] },
             };
-            let entity = 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
+            let entity =
+                1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
             let site = Site { seed: self.seed, entity, rate: None };
             let mut lane = Lane::new(&buffer, site, ap.reorder_timeout);
             if ap.start == InitialState::Associated {

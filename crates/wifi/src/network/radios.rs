@@ -2,7 +2,8 @@
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_radio::{
-    Ends, Fading, FadingProfile, FadingShape, Mobility, Place, SPEED_OF_LIGHT, linear, milliwatts, thermal_noise,
+    Ends, Fading, FadingProfile, FadingShape, Mobility, Motion, Place, SPEED_OF_LIGHT, linear, milliwatts,
+    thermal_noise,
 };
 use lasthop_units::{Db, Hertz, Instant};
 
@@ -14,10 +15,12 @@ const GROUPS: usize = 98;
 const GRAIN: f64 = 64.0;
 
 /// A device as its radio sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Device {
-    start: Place,
+    motion: Motion,
     mobility: Mobility,
+    /// Where it was when gains were last worked out.
+    place: Place,
     /// Transmit power and noise [mW].
     power: f64,
     noise: f64,
@@ -74,9 +77,11 @@ impl Radios {
     /// One more device; `key` names it in draws.
     pub fn add(&mut self, radio: &DeviceRadioConfig, key: u64) {
         let noise = thermal_noise(Hertz(self.bandwidth), radio.noise_figure);
+        let start = radio.position.map(|m| m.0);
         self.devices.push(Device {
-            start: radio.position.map(|m| m.0),
+            motion: Motion::new(radio.mobility, start, self.seed, WIRELESS | key),
             mobility: radio.mobility,
+            place: start,
             power: milliwatts(radio.power),
             noise: milliwatts(noise),
             key,
@@ -125,14 +130,17 @@ impl Radios {
     fn work_out(&mut self, now: Instant) {
         let n = self.devices.len();
         let first = self.refresh_at == Instant::ZERO;
-        let moves = |d: &Device| d.mobility != Mobility::Static;
+        let moves = |d: &Device| d.motion.moves();
         let t = now.as_secs_f64();
+        for device in &mut self.devices {
+            device.place = device.motion.place(t);
+        }
         for a in 0..n {
             for b in a + 1..n {
                 if !first && !moves(&self.devices[a]) && !moves(&self.devices[b]) {
                     continue;
                 }
-                let gain = self.large_scale(a, b, t);
+                let gain = self.large_scale(a, b);
                 self.gains[a * n + b] = gain;
                 self.gains[b * n + a] = gain;
             }
@@ -141,10 +149,10 @@ impl Radios {
         self.refresh_at = if moving { now.saturating_add(self.config.refresh) } else { Instant::MAX };
     }
 
-    /// Path loss and shadowing between two devices after `t` seconds, linear.
-    fn large_scale(&self, a: usize, b: usize, t: f64) -> f64 {
+    /// Path loss and shadowing between two devices where they are, linear.
+    fn large_scale(&self, a: usize, b: usize) -> f64 {
         let (da, db) = (&self.devices[a], &self.devices[b]);
-        let (pa, pb) = (da.mobility.place(da.start, t), db.mobility.place(db.start, t));
+        let (pa, pb) = (da.place, db.place);
         let (dx, dy) = (pa[0] - pb[0], pa[1] - pb[1]);
         let ends = Ends {
             distance: math::sqrt(dx * dx + dy * dy),
@@ -189,6 +197,9 @@ impl Radios {
         pair.gain
     }
 }
+
+/// Tells the walks of these devices from those of a cellular network's.
+const WIRELESS: u64 = 1 << 32;
 
 /// One number for two devices, whatever their order.
 fn pair_key(a: u64, b: u64) -> u64 {

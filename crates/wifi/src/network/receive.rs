@@ -77,7 +77,8 @@ impl Wlan {
         match frame {
             Frame::Cts if received => return self.cleared(now, to.1),
             Frame::Ack | Frame::BlockAck if received => {
-                let answered = self.devices[to.1].burst.airtime + self.media[m].on_air[i].end.since(self.media[m].on_air[i].start);
+                let answered = self.devices[to.1].burst.airtime
+                    + self.media[m].on_air[i].end.since(self.media[m].on_air[i].start);
                 self.devices[to.1].burst.airtime = answered;
                 return self.acknowledged(now, to.1, out);
             }
@@ -98,14 +99,26 @@ impl Wlan {
                     return self.schedule(now + timeout, Event::Timeout { device: sender });
                 }
                 let length = mode.duration(Bytes(CTS), self.air.compat);
-                Answer { frame: Frame::Cts, to: sender, mode, bytes: CTS, nav: nav.saturating_sub(sifs + length) }
+                Answer {
+                    frame: Frame::Cts,
+                    to: sender,
+                    mode,
+                    bytes: CTS,
+                    nav: nav.saturating_sub(sifs + length),
+                }
             }
             Frame::Data | Frame::Request => {
                 let block = frame == Frame::Request || self.devices[sender].burst.ampdu;
                 let (frame, bytes) = if block { (Frame::BlockAck, BLOCK_ACK) } else { (Frame::Ack, ACK) };
                 Answer { frame, to: sender, mode: ap.answer(&mode), bytes, nav: Duration::ZERO }
             }
-            _ => Answer { frame: Frame::Ack, to: sender, mode: ap.answer(&mode), bytes: ACK, nav: Duration::ZERO },
+            _ => Answer {
+                frame: Frame::Ack,
+                to: sender,
+                mode: ap.answer(&mode),
+                bytes: ACK,
+                nav: Duration::ZERO,
+            },
         };
         self.devices[to.1].answer = Some(answer);
         self.schedule(now + sifs, Event::Answer { device: to.1 });
@@ -151,7 +164,8 @@ impl Wlan {
         let sure = clear.is_some_and(|sinr| sinr >= mode.sure());
         if frame != Frame::Data {
             let bits = f64::from(medium.on_air[i].first_bits);
-            let p = if sure { 1.0 } else { signal(medium, i, clear) * part(medium, i, clear, 0.0, 1.0, bits) };
+            let p =
+                if sure { 1.0 } else { signal(medium, i, clear) * part(medium, i, clear, 0.0, 1.0, bits) };
             return sure || self.happens(m, r, serial << 8, p);
         }
         let count = self.devices[sender].burst.sns.len();
@@ -182,7 +196,8 @@ impl Wlan {
             let lane = self.links[station].lanes[end.index()][category].as_ref();
             let bytes = lane.and_then(|l| l.originator.get(*sn)).map_or(0, |m| m.bytes);
             let ap = &self.aps[self.links[station].ap];
-            let length = if sns.len() > 1 { u64::from(ap.aggregation.subframe(bytes, &mode)) } else { whole as u64 };
+            let length =
+                if sns.len() > 1 { u64::from(ap.aggregation.subframe(bytes, &mode)) } else { whole as u64 };
             let (a, b) = (at as f64 / whole, ((at + length) as f64 / whole).min(1.0));
             at += length;
             let p = part(&self.media[m], i, clear, a, b, 8.0 * f64::from(bytes));
@@ -240,7 +255,14 @@ impl Wlan {
     }
 
     /// A block ack request: the recipient stops waiting for what is before the window.
-    fn take_request(&mut self, _now: Instant, station: StationId, end: End, category: Category, out: &mut WlanOutput) {
+    fn take_request(
+        &mut self,
+        _now: Instant,
+        station: StationId,
+        end: End,
+        category: Category,
+        out: &mut WlanOutput,
+    ) {
         self.release(station, end, category, out, |lane, up| {
             let start = lane.originator.start();
             lane.reorder.request(start, up);
@@ -332,4 +354,3 @@ fn part(medium: &Medium, i: usize, clear: Option<f64>, a: f64, b: f64, bits: f64
     let at = |share: f64| Instant(first.0 + (length * share) as u64);
     medium.segments().success(&t.mode, at(a), at(b).max(at(a)), bits)
 }
-

@@ -278,15 +278,17 @@ impl Mode {
         match self.format {
             Format::Dsss => self.dbps / 10,
             Format::Ofdm => self.dbps / 4,
-            Format::Ht | Format::Vht => match self.mcs % if matches!(self.format, Format::Ht) { 8 } else { 10 } {
-                0 => 6,
-                1 => 12,
-                2 => 18,
-                3 => 24,
-                4 => 36,
-                5 => 48,
-                _ => 54,
-            },
+            Format::Ht | Format::Vht => {
+                match self.mcs % if matches!(self.format, Format::Ht) { 8 } else { 10 } {
+                    0 => 6,
+                    1 => 12,
+                    2 => 18,
+                    3 => 24,
+                    4 => 36,
+                    5 => 48,
+                    _ => 54,
+                }
+            }
         }
     }
 }
@@ -323,7 +325,10 @@ mod tests {
                         let Ok(mode) = Mode::vht(mcs as u8, streams, *width, guard) else { continue };
                         let got = mode.rate().as_f64() / 1e6;
                         // The table is rounded to a tenth.
-                        assert!((got - mbps * f64::from(streams)).abs() < 0.05 * f64::from(streams) + 0.01, "{mode:?}");
+                        assert!(
+                            (got - mbps * f64::from(streams)).abs() < 0.05 * f64::from(streams) + 0.01,
+                            "{mode:?}"
+                        );
                     }
                 }
             }

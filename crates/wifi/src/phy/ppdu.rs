@@ -9,7 +9,9 @@ use lasthop_units::{Bytes, Duration};
 use super::mode::{Format, Mode};
 
 /// Whose reading of the standard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compat {
     /// The standard's.

@@ -25,7 +25,8 @@ impl Timing {
     pub fn of(format: Format) -> Timing {
         let us = Duration::from_micros;
         // Both rates exist.
-        let ack = |mode: Result<Mode, _>| mode.map_or(us(0), |m: Mode| m.duration(Bytes(14), Compat::Standard));
+        let ack =
+            |mode: Result<Mode, _>| mode.map_or(us(0), |m: Mode| m.duration(Bytes(14), Compat::Standard));
         match format {
             Format::Dsss => {
                 let slowest_ack = ack(Mode::dsss(10));

@@ -64,7 +64,15 @@ impl Minstrel {
             let preamble = mode.preamble(Compat::Standard).0 as f64;
             // AIFS and half of CWmin 110 us, SIFS and a block ack 48 us.
             let overhead = preamble + 158e3;
-            Rate { mode: *mode, airtime: whole - preamble, overhead, sent: 0, acked: 0, probability: None, idle: 0 }
+            Rate {
+                mode: *mode,
+                airtime: whole - preamble,
+                overhead,
+                sent: 0,
+                acked: 0,
+                probability: None,
+                idle: 0,
+            }
         };
         let start = modes.len() / 3;
         Minstrel {
@@ -124,7 +132,8 @@ impl Minstrel {
         let possible = 0.9 / (rate.airtime + rate.overhead / self.aggregate.max(1.0));
         let known_bad = rate.probability.is_some_and(|p| p < 0.1) && rate.idle < 20;
         let could_win = possible > self.rates[self.best].throughput(self.aggregate.max(1.0));
-        (i != self.best && ((could_win && !known_bad) || (rate.idle >= 20 && stream.below(8) == 0))).then_some(i)
+        (i != self.best && ((could_win && !known_bad) || (rate.idle >= 20 && stream.below(8) == 0)))
+            .then_some(i)
     }
 
     fn update(&mut self, now: Instant) {

@@ -62,9 +62,9 @@ impl RateConfig {
     /// The first key that cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         if let RateConfig::Minstrel(m) = self {
-            check(!m.interval.is_zero(), "minstrel.interval", "above 0 s")?;
-            check((0.0..1.0).contains(&m.weight), "minstrel.weight", "0 to below 1")?;
-            check(m.sample_every >= 2, "minstrel.sample_every", "2 or more")?;
+            check(!m.interval.is_zero(), "interval", "above 0 s")?;
+            check((0.0..1.0).contains(&m.weight), "weight", "0 to below 1")?;
+            check(m.sample_every >= 2, "sample_every", "2 or more")?;
         }
         Ok(Vec::new())
     }
@@ -160,6 +160,9 @@ mod tests {
     fn ideal_takes_the_fastest_that_gets_through() {
         let ladder = Ladder::new(&ApConfig::default().modes());
         let mcs = |db| ladder.best(from_db(db)).mcs();
-        assert_eq!([mcs(-10.0), mcs(4.0), mcs(7.1), mcs(23.7), mcs(23.9), mcs(28.4), mcs(28.6)], [0, 0, 1, 6, 7, 7, 8]);
+        assert_eq!(
+            [mcs(-10.0), mcs(4.0), mcs(7.1), mcs(23.7), mcs(23.9), mcs(28.4), mcs(28.6)],
+            [0, 0, 1, 6, 7, 7, 8]
+        );
     }
 }

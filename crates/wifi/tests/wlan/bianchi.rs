@@ -29,12 +29,13 @@ struct Case {
 }
 
 fn fixed_point(n: f64, w: f64, m: i32) -> f64 {
-    let tau = |p: f64| 2.0 / (1.0 + w + p * w * (0..m).map(|i| (2.0 * p).powi(i)).sum::<f64>());
+    let tau =
+        |p: f64| 2.0 / (1.0 + w + p * w * (0..m).map(|i| math::pow(2.0 * p, f64::from(i))).sum::<f64>());
     // p(tau) grows and tau(p) falls: halve.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..200 {
         let t = 0.5 * (low + high);
-        let p = 1.0 - (1.0 - t as f64).powf(n - 1.0);
+        let p = 1.0 - math::pow(1.0 - t, n - 1.0);
         if tau(p) > t { low = t } else { high = t }
     }
     low
@@ -48,8 +49,8 @@ fn bianchi(case: &Case, n: u32, eifs: bool) -> f64 {
     let ack = us(case.ack.duration(Bytes(14), Compat::Standard));
     let (slot, sifs, difs) = (us(timing.slot), us(timing.sifs), us(timing.difs()));
     let tau = fixed_point(f64::from(n), case.w, case.m);
-    let busy = 1.0 - (1.0 - tau).powi(n as i32);
-    let success = f64::from(n) * tau * (1.0 - tau).powi(n as i32 - 1);
+    let busy = 1.0 - math::pow(1.0 - tau, f64::from(n));
+    let success = f64::from(n) * tau * math::pow(1.0 - tau, f64::from(n) - 1.0);
     let again = 1.0 - 1.0 / case.w;
     let ts = (data + sifs + ack + difs) / again + slot;
     let tc = data + difs + if eifs { sifs + ack } else { 0.0 };

@@ -2,5 +2,5 @@
 
 mod bianchi;
 mod ladder;
-mod scenes;
+
 mod support;

@@ -4,8 +4,8 @@ use lasthop_net::Item;
 use lasthop_units::{ApId, Ecn, FlowId, Id, IndexVec, Instant, Metres, PacketId, StationId};
 use lasthop_wifi::mac::Category;
 use lasthop_wifi::network::{
-    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, End, InitialState, StationConfig, Wlan,
-    WlanConfig, WlanOutput,
+    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, End, InitialState, StationConfig,
+    Wlan, WlanConfig, WlanOutput,
 };
 use lasthop_wifi::rate::RateConfig;
 
