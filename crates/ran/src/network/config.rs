@@ -9,6 +9,7 @@ use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::profile::CellProfile;
+use crate::mac::lte::scheduler::SchedulerConfig;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
@@ -87,6 +88,10 @@ impl Default for TimingConfig {
 }
 
 impl CellConfig {
+    /// The schedulers of both directions, downlink first.
+    pub const fn schedulers(&self) -> [&SchedulerConfig; 2] {
+        [&self.downlink.scheduler, &self.uplink.scheduler]
+    }
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(
