@@ -65,14 +65,16 @@ impl Extensions {
         })
     }
 
-    /// Name and version of everything in here that `cc` or `scheduler` names.
+    /// Name and version of everything in here that `cc` or `scheduler` names; schedulers as `scheduler.<name>`, because a
+    /// congestion control may have the same name.
     pub(crate) fn identity(
         &self,
         cc: impl Fn(&str) -> bool,
         scheduler: impl Fn(&str) -> bool,
     ) -> Vec<(String, String)> {
         let mut found: Vec<_> = self.controls.iter().filter(|d| cc(d.name())).map(version).collect();
-        found.extend(self.schedulers.iter().filter(|d| scheduler(d.name())).map(version));
+        let schedulers = self.schedulers.iter().filter(|d| scheduler(d.name())).map(version);
+        found.extend(schedulers.map(|(name, version)| (format!("scheduler.{name}"), version)));
         found
     }
 }

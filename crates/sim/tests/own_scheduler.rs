@@ -98,7 +98,7 @@ fn a_policy_of_ones_own_that_does_what_a_built_in_one_does_gives_the_same_bytes(
 #[test]
 fn the_scenario_knows_the_policy_and_its_version() {
     let s = scenario(&["cell.enb.downlink.scheduler={ kind = 'fair', power = 3.0 }"]).unwrap();
-    assert_eq!(s.own_policies(), [("fair".to_owned(), "7".to_owned())]);
+    assert_eq!(s.own_policies(), [("scheduler.fair".to_owned(), "7".to_owned())]);
     // What is written out reads back as the same scenario.
     let again = Scenario::parse_with(&s.to_toml(), "again.toml", Path::new(""), &[], &extensions()).unwrap();
     assert_eq!((again.spec(), again.hash()), (s.spec(), s.hash()));
