@@ -32,9 +32,9 @@ def survey(
 ) -> None:
     """Show what the UEs of a scenario receive before anything is sent.
 
-    For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing, walls), RSRP, geometry
-    (strongest cell over the sum of all others) and SINR when every cell sends at full power. Large scale only: no
-    fading. Layouts are calibrated with these distributions (TR 36.814 annex A, TR 36.873 clause 8.2).
+    For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing, walls), RSRP,
+    geometry (strongest cell over the sum of all others) and SINR when every cell sends at full power. Large scale only:
+    no fading. Layouts are calibrated with these distributions (TR 36.814 annex A, TR 36.873 clause 8.2).
 
     \b
     Examples:
