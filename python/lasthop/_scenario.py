@@ -164,7 +164,7 @@ class Scenario:
         Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power; no fading.
 
         Args:
-            drops: how many times places, shadowing and lines of sight are drawn; a drop is the scenario with the next seed.
+            drops: how often places, shadowing and lines of sight are drawn; each drop has the next seed.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
         """
         with share_bar(self.name, progress) as report:

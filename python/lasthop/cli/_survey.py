@@ -27,9 +27,7 @@ _set_option = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", 
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the first drop.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write survey.parquet and pictures.")
 @_output.json_option
-def survey(
-    scenario: str, sets: tuple[str, ...], drops: int, seed: int | None, out: Path | None, as_json: bool
-) -> None:
+def survey(scenario: str, sets: tuple[str, ...], drops: int, seed: int | None, out: Path | None, as_json: bool) -> None:
     """Show what the UEs of a scenario receive before anything is sent.
 
     For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing, walls), RSRP,
