@@ -149,7 +149,7 @@ def main() -> None:
     fig = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = fig.subplots(1, 2)
     for i, (name, scenario, keys, gain, ratio) in enumerate(MEDIANS):
-        table = survey(scenario, 100, keys)
+        table = survey(scenario, 20, keys)
         published = [[float(v) for v in text.split()] for text in (ratio, gain)]
         found = draw(axes[0], values(table, "geometry_db"), published[0], PERCENTS, name, i)
         print(row(name, found, draw(axes[1], values(table, "coupling_gain_db"), published[1], PERCENTS, name, i)))
