@@ -9,12 +9,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use lasthop_units::{BearerId, Bitrate, Bytes, Duration, Instant};
-use lasthop_units::{Id, IndexVec, UeId};
+use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, UeId};
 
-use crate::pdcp::lte::Parcel;
+use super::NetworkOutput;
+use crate::pdcp::lte::{LteBearerOutput, Parcel};
 use crate::rrc::{BackhaulConfig, HandoverConfig};
-use crate::sdu::Sdu;
+use crate::sdu::{DropCause, End, Sdu};
 
 /// An eNB: its number.
 pub type Enb = u16;
@@ -202,6 +202,26 @@ impl Backhaul {
         back
     }
 
+    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the gateway.
+    #[inline]
+    pub fn take_up(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        bearer: BearerId,
+        said: &mut LteBearerOutput,
+        out: &mut NetworkOutput,
+    ) {
+        let home = self.routes[ue].home;
+        for (end, sdu) in said.delivered.drain(..) {
+            if end == End::Ue {
+                out.delivered.push((bearer, end, sdu));
+            } else if !self.send(now, Way::S1Up(home), Cargo::Up(bearer, sdu)) {
+                out.dropped.push((bearer, End::Ue, sdu, DropCause::BackhaulFull));
+            }
+        }
+    }
+
     /// A packet waits at its UE's home behind those that are forwarded.
     pub fn wait_behind(&mut self, ue: UeId, bearer: BearerId, sdu: Sdu) {
         self.inside[bearer][0] += 1;
@@ -230,7 +250,7 @@ impl Backhaul {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::PacketId;
+    use lasthop_units::{Id, PacketId};
 
     fn backhaul(rate: u64, buffer: Option<u64>) -> Backhaul {
         let x2 = BackhaulConfig {

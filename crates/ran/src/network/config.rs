@@ -15,7 +15,7 @@ use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
 use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
-use crate::rrc::RrcConfig;
+use crate::rrc::{HandoverConfig, RrcConfig};
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,9 @@ pub struct NetworkConfig {
     pub bearers: Vec<DrbConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
+    /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their cells, and packets enter
+    /// at their eNB.
+    pub handover: Option<HandoverConfig>,
     /// The ground is repeated over the plane.
     pub wrap: Option<WrapAround>,
 }
