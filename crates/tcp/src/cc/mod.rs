@@ -332,7 +332,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         differs: vegas::DIFFERS,
         new: |c| match c.vegas.reading {
             VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
-            VegasReading::Linux => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
+            VegasReading::Linux | VegasReading::Ns3 => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
         },
     },
     Algorithm {
