@@ -301,6 +301,8 @@ impl RadioNetwork {
             m.down[cell] = down;
         }
         self.cells[cell].down = down;
+        let power = milliwatts(self.cells[cell].config.radio.power);
+        self.air.set_power(cell, if down { 0.0 } else { power });
         if down {
             for ue in self.ues.ids() {
                 if self.ues[ue].serving == cell {

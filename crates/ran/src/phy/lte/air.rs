@@ -168,6 +168,12 @@ impl Air {
         self.links[i].gains
     }
 
+    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals too.
+    pub fn set_power(&mut self, cell: CellId, power: f64) {
+        let c = &mut self.cells[cell];
+        c.block_power = (power / f64::from(c.blocks)) as f32;
+    }
+
     /// Thermal noise of `ue` on a resource element [mW].
     pub fn noise_on_element(&self, ue: UeId) -> f64 {
         f64::from(self.ues[ue].noise) / 12.0
