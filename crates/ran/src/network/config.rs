@@ -86,6 +86,9 @@ pub struct CellConfig {
     pub profile: CellProfile,
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
     pub resource_blocks: u32,
+    /// It is switched off: silent, and deaf. It may change during a run: a cell that fails, or returns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub down: bool,
     /// When things happen, in TTIs.
     pub timing: TimingConfig,
     /// Where it stands and what it sends.
@@ -102,6 +105,7 @@ impl Default for CellConfig {
     fn default() -> Self {
         CellConfig {
             enb: None,
+            down: false,
             profile: CellProfile::Lasthop,
             resource_blocks: 100,
             timing: TimingConfig::default(),

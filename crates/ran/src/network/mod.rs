@@ -167,6 +167,11 @@ impl RadioNetwork {
             }
         }
         network.begin_connections();
+        for cell in network.cells.ids() {
+            if network.cells[cell].config.down {
+                network.set_cell_down(Instant::ZERO, cell, true);
+            }
+        }
         network
     }
 

@@ -17,6 +17,21 @@ use serde::{Deserialize, Serialize};
 use super::Spec;
 use super::layout::{LayoutSpec, UeDrop, draws_of_place};
 
+/// The core network of a scenario with handover.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CoreSpec {
+    /// The node to which links lead: the gateway, behind which S1, X2 and the eNBs are. With `[handover]` it takes the place
+    /// of the eNBs' nodes.
+    pub gateway: String,
+}
+
+impl Default for CoreSpec {
+    fn default() -> Self {
+        CoreSpec { gateway: "gateway".to_owned() }
+    }
+}
+
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -155,9 +170,12 @@ impl Spec {
         self.ue.get(end).map_or_else(|| vec![end.to_owned()], |ue| ue.nodes(end).collect())
     }
 
-    /// The node of a cell's eNB.
+    /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their cells.
     pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
-        self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name)
+        match self.handover {
+            Some(_) => &self.core.gateway,
+            None => self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name),
+        }
     }
 
     /// The cell table that serves a UE at the start, if there is no choice.
@@ -184,6 +202,7 @@ impl Spec {
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
     pub fn cellular(&self) -> Cellular {
         let mut all = Cellular::default();
+        all.config.handover = self.handover;
         all.config.radio = self.radio;
         all.config.wrap = self.layout.values().find_map(LayoutSpec::wrap);
         let tables = self.add_cells(&mut all);
