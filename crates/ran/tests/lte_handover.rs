@@ -117,7 +117,12 @@ impl World {
         }
         for (b, by, sdu, cause) in self.out.dropped.drain(..) {
             let fate = &mut self.fates[b.index()][by.index()][sdu.id.index()];
-            assert_eq!(*fate, None, "packet {} of {b:?} is dropped ({cause:?}) and had a fate", sdu.id.index());
+            assert_eq!(
+                *fate,
+                None,
+                "packet {} of {b:?} is dropped ({cause:?}) and had a fate",
+                sdu.id.index()
+            );
             *fate = Some(Err(cause));
         }
         for (b, both) in self.fates.iter().enumerate() {
@@ -156,7 +161,11 @@ fn a_handover_takes_no_longer_than_the_reference() {
             let began = w.first(MobilityEvent::Started).unwrap().0;
             let (done, cell) = w.first(MobilityEvent::Complete).unwrap();
             assert!(began >= ms(start) && began < ms(start + 8), "{began}");
-            assert!(done.since(began) <= Duration::from_millis(most), "{timing:?} {start}: {}", done.since(began));
+            assert!(
+                done.since(began) <= Duration::from_millis(most),
+                "{timing:?} {start}: {}",
+                done.since(began)
+            );
             assert_eq!((cell, w.network.serving(UE(0))), (CELL(1), CELL(1)));
         }
     }
@@ -195,18 +204,16 @@ fn traffic_goes_on_at_the_target() {
 #[test]
 fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
     let a2_a4 = Trigger::A2A4 { serving: Db(-4.5), neighbour: Db(0.5), time_to_trigger: Duration::ZERO };
-    let a3 = Trigger::A3 {
-        offset: Db(0.0),
-        hysteresis: Db(1.0),
-        time_to_trigger: Duration::from_millis(128),
-    };
+    let a3 =
+        Trigger::A3 { offset: Db(0.0), hysteresis: Db(1.0), time_to_trigger: Duration::from_millis(128) };
     for trigger in [a2_a4, a3] {
         let places: Vec<[f64; 2]> = (0..4).map(|i| [1000.0 + 1050.0 * f64::from(i), 0.0]).collect();
         let mut config = cells(&places);
         config.cells.iter_mut().for_each(|c| c.radio.power = Dbm(46.0));
         config.handover.as_mut().unwrap().trigger = trigger;
         add_ue(&mut config, 0, [0.0, 50.0], &[LteBearerConfig::default()]);
-        config.ues[UE(0)].radio.mobility = lasthop_radio::Mobility::Linear { speed: Speed(150.0), heading: 0.0 };
+        config.ues[UE(0)].radio.mobility =
+            lasthop_radio::Mobility::Linear { speed: Speed(150.0), heading: 0.0 };
         let mut w = World::new(&config, 1);
         for s in 1..=37u64 {
             w.until(ms(1000 * s));
@@ -224,11 +231,10 @@ fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
 /// A UE is handed over to the best neighbour, not to the next one by number.
 #[test]
 fn the_best_neighbour_is_the_target() {
-    for trigger in [Trigger::default(), Trigger::A2A4 {
-        serving: Db(-4.5),
-        neighbour: Db(0.5),
-        time_to_trigger: Duration::ZERO,
-    }] {
+    for trigger in [
+        Trigger::default(),
+        Trigger::A2A4 { serving: Db(-4.5), neighbour: Db(0.5), time_to_trigger: Duration::ZERO },
+    ] {
         // Cell 0 is 447 m away, cells 1 to 3 are 825, 283 and 721 m: cell 2 leads by 4 dB.
         let mut config = cells(&[[0.0, 0.0], [1000.0, 200.0], [0.0, 600.0], [600.0, 1000.0]]);
         config.handover.as_mut().unwrap().trigger = trigger;

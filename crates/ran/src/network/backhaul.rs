@@ -297,7 +297,8 @@ mod tests {
     #[test]
     fn a_full_pipe_refuses() {
         let mut b = backhaul(8_000_000, Some(2000));
-        let sent = [0, 1, 2].map(|i| b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(0), parcel(i, 960))));
+        let sent = [0, 1, 2]
+            .map(|i| b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(0), parcel(i, 960))));
         assert_eq!(sent, [true, true, false]);
     }
 

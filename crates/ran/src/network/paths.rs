@@ -63,14 +63,7 @@ impl RadioNetwork {
     }
 
     /// `enb` forwards a packet to the home of its UE.
-    fn forward(
-        &mut self,
-        now: Instant,
-        enb: Enb,
-        bearer: BearerId,
-        parcel: Parcel,
-        out: &mut NetworkOutput,
-    ) {
+    fn forward(&mut self, now: Instant, enb: Enb, bearer: BearerId, parcel: Parcel, out: &mut NetworkOutput) {
         let drb = &mut self.bearers[bearer];
         let Some(m) = &mut self.mobility else { return };
         let way = Way::X2(enb, m.backhaul.routes[drb.ue].home);

@@ -40,13 +40,7 @@ impl RadioNetwork {
     }
 
     /// The steps of a re-establishment.
-    pub(super) fn reestablishment_step(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        ue: UeId,
-        out: &mut NetworkOutput,
-    ) {
+    pub(super) fn reestablishment_step(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         let Some(m) = &self.mobility else { return };
         match m.ues[ue].phase {
             Phase::Failing { at } if at <= tti => self.begin_reestablishment(now, tti, ue),

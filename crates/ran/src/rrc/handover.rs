@@ -140,7 +140,11 @@ impl HandoverConfig {
             (Some(_), _) => false,
             (None, _) => true,
         };
-        check(early, "conditional", "below the offset of an \"a3\" trigger: cells are prepared before they are better")?;
+        check(
+            early,
+            "conditional",
+            "below the offset of an \"a3\" trigger: cells are prepared before they are better",
+        )?;
         Ok(warnings)
     }
 }

@@ -87,7 +87,12 @@ impl Trigger {
                 time_to_trigger
             }
         };
-        require(time(ttt), "time_to_trigger", &ttt, "0, 40, 64, 80, 100, 128, 160, 256, 320, 480, 512, 640, 1024, 1280, 2560 or 5120 ms")?;
+        require(
+            time(ttt),
+            "time_to_trigger",
+            &ttt,
+            "0, 40, 64, 80, 100, 128, 160, 256, 320, 480, 512, 640, 1024, 1280, 2560 or 5120 ms",
+        )?;
         Ok(Vec::new())
     }
 
@@ -238,7 +243,7 @@ mod tests {
     fn the_filter_has_its_coefficient() {
         let run = |k: u32, n: usize| {
             let f = Filter::new(k);
-            (0..n).fold(Some(0.0), |last, _| Some(f.next(last, 8.0))).unwrap()
+            (0..n).fold(0.0, |last, _| f.next(Some(last), 8.0))
         };
         assert_eq!((run(4, 1), run(4, 2), run(4, 3)), (4.0, 6.0, 7.0));
         assert_eq!((run(0, 1), run(8, 1)), (8.0, 2.0));
@@ -275,7 +280,8 @@ mod tests {
 
     #[test]
     fn a2_a4_wants_a_bad_serving_cell_and_a_better_neighbour() {
-        let trigger = Trigger::A2A4 { serving: Db(-12.0), neighbour: Db(0.5), time_to_trigger: Duration::ZERO };
+        let trigger =
+            Trigger::A2A4 { serving: Db(-12.0), neighbour: Db(0.5), time_to_trigger: Duration::ZERO };
         let mut m = Measurements::new(2);
         let plain = Filter::new(0);
         let mut step = |own: f64, other: f64| {

@@ -45,11 +45,21 @@ impl RadioLinkConfig {
     /// Refuses what ue-TimersAndConstants cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(self.q_out.0 < self.q_in.0, "q_out", "below `q_in`")?;
-        require([1, 2, 3, 4, 6, 8, 10, 20].contains(&self.n310), "n310", &self.n310, "1, 2, 3, 4, 6, 8, 10 or 20")?;
-        require([1, 2, 3, 4, 5, 6, 8, 10].contains(&self.n311), "n311", &self.n311, "1, 2, 3, 4, 5, 6, 8 or 10")?;
+        require(
+            [1, 2, 3, 4, 6, 8, 10, 20].contains(&self.n310),
+            "n310",
+            &self.n310,
+            "1, 2, 3, 4, 6, 8, 10 or 20",
+        )?;
+        require(
+            [1, 2, 3, 4, 5, 6, 8, 10].contains(&self.n311),
+            "n311",
+            &self.n311,
+            "1, 2, 3, 4, 5, 6, 8 or 10",
+        )?;
         let times = [0, 50, 100, 200, 500, 1000, 2000].map(Duration::from_millis);
         require(times.contains(&self.t310), "t310", &self.t310, "0, 50, 100, 200, 500, 1000 or 2000 ms")
-    .map(|()| Vec::new())
+            .map(|()| Vec::new())
     }
 }
 
@@ -135,7 +145,10 @@ mod tests {
     /// -10 dB from the start: 20 frames fill the window, N310 = 6 indications: frame 24; T310 = 1000 ms later it fails.
     #[test]
     fn a_dead_link_fails_after_n310_indications_and_t310() {
-        assert_eq!(run(|_| -10.0, 200), [(24, LinkEvent::Problem), (124, LinkEvent::Failed), (149, LinkEvent::Problem)]);
+        assert_eq!(
+            run(|_| -10.0, 200),
+            [(24, LinkEvent::Problem), (124, LinkEvent::Failed), (149, LinkEvent::Problem)]
+        );
     }
 
     /// It comes back at frame 60: the mean of ten frames of which one has 0 dB is 0.1 * 1 + 0.9 * 0.1 = 0.19 (-7.2 dB), two
