@@ -35,6 +35,15 @@ pub enum NetworkEvent {
     RadioProblem(CellId),
     /// The serving cell is in sync again in time.
     RadioRecovered(CellId),
+    /// A bearer's data leaves a node: what its retransmission queue held, and what is forwarded.
+    Moved {
+        /// The bearer.
+        bearer: BearerId,
+        /// Bytes in the retransmission queue.
+        queue: u64,
+        /// Packets that are forwarded at once.
+        forwarded: u32,
+    },
     /// A step of a handover or a re-establishment.
     Mobility {
         /// Which.
@@ -104,6 +113,7 @@ impl NetworkEvent {
             NetworkEvent::RadioProblem(_) => "radio-problem",
             NetworkEvent::RadioRecovered(_) => "radio-recovered",
             NetworkEvent::Mobility { event, .. } => event.name(),
+            NetworkEvent::Moved { .. } => "handover-data",
         }
     }
 }

@@ -3,7 +3,7 @@
 use lasthop_units::{BearerId, CellId, Instant, UeId};
 
 use super::backhaul::{Cargo, Enb, Way};
-use super::{NetworkOutput, RadioNetwork};
+use super::{NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::pdcp::lte::{HandoverKind, Parcel};
 use crate::sdu::{DropCause, End, Sdu};
 
@@ -87,9 +87,12 @@ impl RadioNetwork {
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
             let mut parcels = Vec::new();
+            let queue = self.bearers[bearer].layers.retransmission_queue(End::Network).1;
             self.bearers[bearer].layers.hand_over(now, &mut parcels, &mut self.scratch);
             // What the source has received goes to the gateway from there.
             self.settle(now, bearer, out);
+            let forwarded = parcels.len() as u32;
+            out.events.push((ue, NetworkEvent::Moved { bearer, queue, forwarded }));
             all.push((bearer, parcels));
         }
         if let Some(m) = &mut self.mobility {

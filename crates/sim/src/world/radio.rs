@@ -133,7 +133,7 @@ impl World {
     }
 
     /// Passes on what the network produced and notes when it wants to be called again.
-    fn settle_radio(&mut self, now: Instant) {
+    pub(super) fn settle_radio(&mut self, now: Instant) {
         let radio = &mut self.radio;
         radio.tti.ensure(&mut self.queue, radio.network.next_tti(), Event::RadioTti);
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
@@ -178,6 +178,11 @@ impl World {
             NetworkEvent::Rlc(bearer, end, event) => {
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
+            }
+            NetworkEvent::Moved { bearer, queue, forwarded } => {
+                let source = format!("bearer/{}", self.radio.bearer_name(bearer));
+                let detail = format!("{forwarded} packets forwarded");
+                self.note_event(now, &source, event.name(), Some(queue as f64), &detail);
             }
             NetworkEvent::Connected(cell)
             | NetworkEvent::ConnectionFailed(cell)
