@@ -1,1 +1,1 @@
-"""Handover between LTE cells and sudden load, as TCP feels them (AllThingsCellular 2014)."""
+"""Handover between LTE cells and a sudden load: see README.md in this folder."""
