@@ -229,7 +229,8 @@ queues = false
 
 /// A hundred UEs between seven cells 500 m apart, to and fro at 30 m/s, 200 kbit/s to each: hundreds of handovers.
 fn drive7(seconds: u32) -> Result<Vec<Scenario>, Error> {
-    let hexagon = [(0, 0), (500, 0), (250, 433), (-250, 433), (-500, 0), (-250, -433), (250, -433)];
+    let hexagon: [(isize, isize); 7] =
+        [(0, 0), (500, 0), (250, 433), (-250, 433), (-500, 0), (-250, -433), (250, -433)];
     let mut text = format!(
         r#"
 [scenario]
@@ -256,7 +257,7 @@ queues = false
     for i in 0..100 {
         // From one cell's neighbourhood to another's, each pair of cells in turn.
         let (from, to) = (i % 7, (i % 7 + 1 + i / 7 % 6) % 7);
-        let (a, b, off) = (hexagon[from], hexagon[to], i - 50);
+        let (a, b, off) = (hexagon[from], hexagon[to], i as isize - 50);
         text += &format!(
             "[ue.car{i}]\ncell = 'c{from}'\n[ue.car{i}.radio]\nposition = ['{} m', '{} m', '1.5 m']\n\
              mobility = {{ kind = 'back-and-forth', speed = '30 m/s', to = ['{} m', '{} m'] }}\n\
