@@ -23,6 +23,8 @@ pub(super) struct Cell {
     pub downlink: DownlinkCell,
     /// UEs with semi-persistent scheduling in the downlink.
     pub persistent: Vec<UeId>,
+    /// Switched off.
+    pub down: bool,
 }
 
 impl Cell {
@@ -33,12 +35,13 @@ impl Cell {
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
+            down: false,
             uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }
     /// True while the cell has something to schedule.
     pub fn is_active(&self) -> bool {
-        self.active.iter().any(|ues| !ues.is_empty())
+        !self.down && self.active.iter().any(|ues| !ues.is_empty())
     }
 }
 

@@ -176,7 +176,8 @@ impl RadioNetwork {
         let u = &mut self.ues[ue];
         u.uplink.proactive = false;
         let recent = u.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
-        if recent && u.rrc.is_connected() {
+        if recent && self.is_served(ue) {
+            let u = &mut self.ues[ue];
             u.uplink.view.request();
             self.wake(ue, Direction::Uplink);
             self.note_downlink(tti, ue);
@@ -185,6 +186,9 @@ impl RadioNetwork {
 
     /// A scheduling request that was sent in `sent` reaches the eNB.
     pub(super) fn request_heard(&mut self, ue: UeId, sent: Tti) {
+        if self.is_away(ue) {
+            return;
+        }
         self.ues[ue].uplink.view.on_request(sent);
         self.wake(ue, Direction::Uplink);
     }

@@ -18,6 +18,27 @@ const FLOW: ColumnDef = col("flow", K::Name, "", "name of the flow");
 const BEARER: ColumnDef = col("bearer", K::Name, "", "name of the bearer");
 const DIRECTION: ColumnDef = col("direction", K::Name, "", "\"downlink\" (to the UE) or \"uplink\"");
 
+/// One row per flow whose user minds late packets, written at the end.
+pub static QUALITY: TableDef = TableDef {
+    name: "quality",
+    description: "Calls and games: what their users have of packets that come late or not at all.",
+    columns: &[
+        FLOW,
+        col("app", K::Name, "", "\"voip\" or \"game\""),
+        col("sent", K::U64, "packets", "packets sent"),
+        col("received", K::U64, "packets", "packets received"),
+        col("late", K::U64, "packets", "of these, older than the deadline"),
+        col("deadline_s", K::F64, "s", "age at which a packet is late"),
+        opt("unusable", K::F64, "1", "share of the sent packets that were lost or late"),
+        opt("delay_mean_s", K::F64, "s", "mean delay"),
+        opt("delay_p95_s", K::F64, "s", "delay that 95 % do not exceed"),
+        opt("delay_p99_s", K::F64, "s", "delay that 99 % do not exceed"),
+        col("longest_gap_s", K::F64, "s", "longest time between two arrivals"),
+        opt("r_factor", K::F64, "1", "transmission rating of a call (ITU-T G.107)"),
+        opt("mos", K::F64, "1", "mean opinion score of a call, 1 to 4.5"),
+    ],
+};
+
 /// One row per flow, written at the end.
 pub static FLOWS: TableDef = TableDef {
     name: "flows",
@@ -289,8 +310,8 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 10] =
-    [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 11] =
+    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &WIFI, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
 pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];

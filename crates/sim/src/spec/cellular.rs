@@ -23,6 +23,21 @@ use crate::track::TrackSpec;
 /// The recorded ways that groups of UEs follow, by the name of the group; one a UE.
 pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
 
+/// The core network of a scenario with handover.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CoreSpec {
+    /// The node to which links lead: the gateway, behind which S1, X2 and the eNBs are. With `[handover]` it takes the place
+    /// of the eNBs' nodes.
+    pub gateway: String,
+}
+
+impl Default for CoreSpec {
+    fn default() -> Self {
+        CoreSpec { gateway: "gateway".to_owned() }
+    }
+}
+
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -178,9 +193,12 @@ impl Spec {
         self.station.get(end).map_or_else(|| vec![end.to_owned()], |group| group.nodes(end).collect())
     }
 
-    /// The node of a cell's eNB.
+    /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their cells.
     pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
-        self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name)
+        match self.handover {
+            Some(_) => &self.core.gateway,
+            None => self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name),
+        }
     }
 
     /// The cell table that serves a UE at the start, if there is no choice.
@@ -208,6 +226,7 @@ impl Spec {
     /// `tracks`: the ways that groups of UEs follow, by name.
     pub fn cellular(&self, tracks: &Tracks) -> Cellular {
         let mut all = Cellular::default();
+        all.config.handover = self.handover;
         all.config.radio = self.radio;
         all.config.wrap = self.layout.values().find_map(LayoutSpec::wrap);
         let tables = self.add_cells(&mut all);

@@ -25,6 +25,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
         }
         Err(e) => found.push(doc.error_at(&format!("radio.{}", e.key), e.message)),
     }
+    super::handover_check::check(spec, doc, found);
     for (name, cell) in &spec.cell {
         let path = format!("cell.{}", dotted([name]));
         match cell.validate() {

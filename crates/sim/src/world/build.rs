@@ -79,6 +79,8 @@ impl World {
         world.schedule_flows(spec, &builder.starts);
         world.schedule_changes(scenario);
         world.schedule_samples(spec);
+        // UEs that attach or measure do so without a packet.
+        world.settle_radio(Instant::ZERO);
         world.start_wlan();
         Ok(world)
     }

@@ -153,8 +153,18 @@ impl World {
         }
     }
 
+    /// A cell is switched off or on.
+    pub(super) fn switch_cell(&mut self, now: Instant, name: &str, down: bool) {
+        let radio = &mut self.radio;
+        let found = radio.cells.enumerate().find(|(_, n)| &***n == name).map(|(cell, _)| cell);
+        if let Some(cell) = found {
+            radio.network.set_cell_down(now, cell, down);
+            self.settle_radio(now);
+        }
+    }
+
     /// Passes on what the network produced and notes when it wants to be called again.
-    fn settle_radio(&mut self, now: Instant) {
+    pub(super) fn settle_radio(&mut self, now: Instant) {
         let radio = &mut self.radio;
         radio.tti.ensure(&mut self.queue, radio.network.next_tti(), Event::RadioTti);
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
@@ -200,12 +210,25 @@ impl World {
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
             }
-            NetworkEvent::Connected(_)
-            | NetworkEvent::ConnectionFailed(_)
-            | NetworkEvent::Released(_)
-            | NetworkEvent::RandomAccessProblem(_) => {
+            NetworkEvent::Moved { bearer, queue, forwarded } => {
+                let source = format!("bearer/{}", self.radio.bearer_name(bearer));
+                let detail = format!("{forwarded} packets forwarded");
+                self.note_event(now, &source, event.name(), Some(queue as f64), &detail);
+            }
+            NetworkEvent::Connected(cell)
+            | NetworkEvent::ConnectionFailed(cell)
+            | NetworkEvent::Released(cell)
+            | NetworkEvent::RadioProblem(cell)
+            | NetworkEvent::RadioRecovered(cell)
+            | NetworkEvent::RandomAccessProblem(cell)
+            | NetworkEvent::Mobility { cell, .. } => {
                 let source = format!("ue/{}", self.nodes[self.radio.ues[ue].node].name);
-                self.note_event(now, &source, event.name(), None, "");
+                let detail = format!("cell/{}", self.radio.cells[cell]);
+                let value = match event {
+                    NetworkEvent::Mobility { seconds, .. } => seconds.map(|t| t.as_secs_f64()),
+                    _ => None,
+                };
+                self.note_event(now, &source, event.name(), value, &detail);
             }
         }
     }

@@ -116,8 +116,8 @@ impl RadioNetwork {
         let has = self.ues[ue].uplink.had.contains(&true);
         let mut controls = 0;
         if g.content == Content::Msg3 {
-            if !self.ues[ue].rrc.is_connected() {
-                // An RRCConnectionRequest: 48 bits and a subheader are all there is room for.
+            if !self.ues[ue].rrc.is_connected() || self.asks_for_its_connection(ue) {
+                // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a subheader are all there is room for.
                 return;
             }
             block.c_rnti = true;

@@ -168,6 +168,22 @@ impl Air {
         self.links[i].gains
     }
 
+    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals too.
+    pub fn set_power(&mut self, cell: CellId, power: f64) {
+        let c = &mut self.cells[cell];
+        c.block_power = (power / f64::from(c.blocks)) as f32;
+    }
+
+    /// Thermal noise of `ue` on a resource element [mW].
+    pub fn noise_on_element(&self, ue: UeId) -> f64 {
+        f64::from(self.ues[ue].noise) / 12.0
+    }
+
+    /// The linear SINR that `ue` is given instead of a physical one.
+    pub fn pinned(&self, ue: UeId) -> Option<f32> {
+        self.ues[ue].pinned
+    }
+
     /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power (P_A).
     #[inline]
     pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32) {
