@@ -9,7 +9,15 @@
 Same scenario, same seed, same version: the same bytes, on any machine, with any number of workers.
 """
 
-from lasthop._core import AckSample, Congestion, CongestionControl, Established, LasthopError, __version__
+from lasthop._core import (
+    AckSample,
+    Congestion,
+    CongestionControl,
+    Established,
+    Hint,
+    LasthopError,
+    __version__,
+)
 from lasthop._results import Results
 from lasthop._scenario import Scenario, run_many
 from lasthop._simulation import Simulation
@@ -19,6 +27,7 @@ __all__ = [
     "Congestion",
     "CongestionControl",
     "Established",
+    "Hint",
     "LasthopError",
     "Results",
     "Scenario",

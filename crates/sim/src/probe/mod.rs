@@ -18,6 +18,7 @@ pub struct Probes {
     pub(crate) rlc: Option<Table>,
     pub(crate) mac: Option<Table>,
     pub(crate) radio: Option<Table>,
+    pub(crate) hints: Option<Table>,
     pub(crate) queues: Option<Table>,
     pub(crate) events: Table,
     pub(crate) drops: Table,
@@ -43,6 +44,7 @@ impl Probes {
             rlc: wanted(radio, &tables::RLC)?,
             mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
             radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
+            hints: wanted(spec.hint.values().any(|h| h.record), &tables::HINTS)?,
             queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
             events: sink.table(&tables::EVENTS)?,
             drops: sink.table(&tables::DROPS)?,
@@ -58,7 +60,7 @@ impl Probes {
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        [&mut self.tcp, &mut self.packets, &mut self.rlc, &mut self.mac, &mut self.radio, &mut self.queues]
+        [&mut self.tcp, &mut self.packets, &mut self.rlc, &mut self.mac, &mut self.radio, &mut self.hints, &mut self.queues]
             .into_iter()
             .flatten()
             .chain([&mut self.events, &mut self.drops])
@@ -74,8 +76,8 @@ impl Probes {
     /// # Errors
     /// A table that could not be written.
     pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        let Probes { tcp, packets, rlc, mac, radio, queues, events, drops, .. } = self;
-        [tcp, packets, rlc, mac, radio, queues, Some(events), Some(drops)]
+        let Probes { tcp, packets, rlc, mac, radio, hints, queues, events, drops, .. } = self;
+        [tcp, packets, rlc, mac, radio, hints, queues, Some(events), Some(drops)]
             .into_iter()
             .flatten()
             .map(|t| t.finish().map_err(Error::from))

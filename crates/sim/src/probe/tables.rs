@@ -189,6 +189,22 @@ pub static RADIO: TableDef = TableDef {
     ],
 };
 
+/// Capacity hints, as they are told.
+pub static HINTS: TableDef = TableDef {
+    name: "hints",
+    description: "Reports of `[hint]` tables with `record = true`: what is told, and what is.",
+    columns: &[
+        TIME,
+        col("hint", K::Name, "", "name of the `[hint]` table"),
+        FLOW,
+        col("rate_bps", K::U64, "bit/s", "achievable rate R(t) that is told"),
+        opt("queue_bytes", K::U64, "B", "layer-2 queue Q(t) that is told; empty: it is not"),
+        col("real_queue_bytes", K::U64, "B", "layer-2 queue, bytes in no PDU yet"),
+        col("carrier_bps", K::F64, "bit/s", "rate of the whole carrier that the source knows"),
+        col("users", K::U64, "", "UEs with downlink data in the cell, this one counted"),
+    ],
+};
+
 /// Link queues, sampled.
 pub static QUEUES: TableDef = TableDef {
     name: "queues",
@@ -230,4 +246,4 @@ pub static DROPS: TableDef = TableDef {
 };
 
 /// All tables, in the order of the documentation.
-pub static ALL: [&TableDef; 9] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 10] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &QUEUES, &EVENTS, &DROPS];

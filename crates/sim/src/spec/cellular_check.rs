@@ -68,6 +68,9 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
         }
         _ => {}
     }
+    if let Some(Err((key, message))) = ue.ip_buffer.as_ref().map(lasthop_net::QueueConfig::validate) {
+        found.push(doc.error_at(&format!("{path}.ip_buffer.{key}"), message));
+    }
     for verdict in validate_bearers(ue) {
         found.push(match verdict {
             Ok(w) => doc.warning_at(&format!("{path}.{}", w.key), w.message),

@@ -22,6 +22,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     bearers(spec, doc, found);
     super::cellular_check::check(spec, doc, found);
     super::cellular_traps::check(spec, doc, found);
+    super::hint::check(spec, doc, found);
     let map = Map::of(spec);
     for (name, node) in &spec.node {
         check_node(name, node, spec, &map, doc, extensions, found);

@@ -8,6 +8,7 @@ mod cellular_check;
 mod cellular_traps;
 mod change;
 mod check;
+mod hint;
 mod link;
 mod load;
 mod node;
@@ -28,6 +29,7 @@ pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
 pub use cellular::{Cellular, UeSpec};
 pub use change::describe_runtime_keys;
+pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use link::LinkSpec;
 pub use load::Scenario;
 pub use node::{NodeSpec, ProxySpec};
@@ -56,6 +58,9 @@ pub struct Spec {
     /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node: BTreeMap<String, NodeSpec>,
+    /// Capacity hints from LTE cells to senders, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hint: BTreeMap<String, HintSpec>,
     /// Flows by name: who talks to whom, with which application and transport.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow: BTreeMap<String, FlowSpec>,
