@@ -11,11 +11,13 @@ Same scenario, same seed, same version: the same bytes, on any machine, with any
 
 from lasthop._core import (
     AckSample,
+    Candidate,
     Congestion,
     CongestionControl,
     Established,
     Hint,
     LasthopError,
+    Scheduler,
     __version__,
 )
 from lasthop._results import Results
@@ -24,6 +26,7 @@ from lasthop._simulation import Simulation
 
 __all__ = [
     "AckSample",
+    "Candidate",
     "Congestion",
     "CongestionControl",
     "Established",
@@ -31,6 +34,7 @@ __all__ = [
     "LasthopError",
     "Results",
     "Scenario",
+    "Scheduler",
     "Simulation",
     "__version__",
     "run_many",

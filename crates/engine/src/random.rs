@@ -37,6 +37,12 @@ pub enum Purpose {
     RandomAccess = 16,
     /// Errors and losses of capacity hints.
     Hint = 24,
+    /// Back-off of stations on a wireless LAN.
+    BackOff = 48,
+    /// Errors of frames on a wireless LAN.
+    FrameError = 49,
+    /// Which rates a rate control tries.
+    RateSampling = 50,
 }
 
 /// A keyed source of draws.

@@ -12,12 +12,15 @@ mod results;
 mod run;
 mod simulation;
 mod spec;
+pub mod survey;
 mod trace;
 pub mod world;
 
 pub use describe::{describe, json_schema};
 pub use error::Error;
 pub use extensions::Extensions;
+/// What a scheduler of one's own is written with.
+pub use lasthop_ran::mac::lte::scheduler;
 /// What a congestion control of one's own is written with.
 pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.

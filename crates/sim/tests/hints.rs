@@ -61,12 +61,15 @@ fn a_guided_sender_fills_the_link_and_not_the_buffer() {
 
 #[test]
 fn a_hint_in_an_option_of_the_acks_does_the_same_and_costs_its_octets() {
-    let (direct, option) =
-        (run_text(&cell(&format!("{AWARE}{HINT}"))), run_text(&cell(&format!("{AWARE}{HINT}carrier = 'option'\n"))));
+    let (direct, option) = (
+        run_text(&cell(&format!("{AWARE}{HINT}"))),
+        run_text(&cell(&format!("{AWARE}{HINT}carrier = 'option'\n"))),
+    );
     let (d, o) = (real(&direct, "flows", "goodput_bps")[0], real(&option, "flows", "goodput_bps")[0]);
     assert!((o / d - 1.0).abs() < 0.05, "{o} against {d}");
     let mean = |out: &lasthop_sim::RunOutput| {
-        whole(out, "flows", "reverse_tx_bytes")[0] as f64 / whole(out, "flows", "reverse_tx_packets")[0] as f64
+        whole(out, "flows", "reverse_tx_bytes")[0] as f64
+            / whole(out, "flows", "reverse_tx_packets")[0] as f64
     };
     // 52 B with timestamps, and 12 B more; a few ACKs leave before the first report or with SACK blocks.
     assert!((mean(&direct) - 52.0).abs() < 1.0 && (mean(&option) - 64.0).abs() < 1.0, "{}", mean(&option));
@@ -123,9 +126,8 @@ fn close_coupling_keeps_the_layer_2_queue_near_zero_and_the_link_full() {
     assert_eq!(whole(&output, "flows", "lost_dropped"), [0]);
     let goodput = real(&output, "flows", "goodput_bps")[0];
     // What the same radio carries of datagrams that are always there: 1460 of 1500 B, less headers of layer 2.
-    let udp = run_text(&cell(
-        "transport = 'udp'\napp = { kind = 'cbr', rate = '100 Mbit/s', size = '1472 B' }\n",
-    ));
+    let udp =
+        run_text(&cell("transport = 'udp'\napp = { kind = 'cbr', rate = '100 Mbit/s', size = '1472 B' }\n"));
     let air = real(&udp, "flows", "throughput_bps")[0] * 1448.0 / 1500.0;
     assert!(goodput > 0.97 * air, "{goodput} of {air}");
 }
@@ -145,7 +147,10 @@ fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_standing_behind_a_downloa
         assert_balanced(&output);
         real(&output, "flows", "request_time_mean_s")[1]
     };
-    let (shared, apart) = (both("", "from = 'enb'"), both("ip_buffer = { kind = 'fq-codel', target = '10 s' }\n", "from = 'enb'"));
+    let (shared, apart) = (
+        both("", "from = 'enb'"),
+        both("ip_buffer = { kind = 'fq-codel', target = '10 s' }\n", "from = 'enb'"),
+    );
     assert!(apart < 0.6 * shared, "{apart} s against {shared} s");
 }
 

@@ -166,7 +166,9 @@ mod tests {
 
     #[test]
     fn options_of_other_experiments_and_broken_ones_are_no_guidance() {
-        for body in [&b"XX\0\0\0\x01\0\0\0\0"[..], b"LH", b"LH\0\0\0\0\0\0\0\0", b"LH\0\0\0\x01\0\0\x09\0", b""] {
+        for body in
+            [&b"XX\0\0\0\x01\0\0\0\0"[..], b"LH", b"LH\0\0\0\0\0\0\0\0", b"LH\0\0\0\x01\0\0\x09\0", b""]
+        {
             assert_eq!(Guidance::decode(body), None, "{body:?}");
         }
     }

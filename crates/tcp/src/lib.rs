@@ -33,9 +33,9 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig, HintRtt, HyStartKind, LossDetection,
-    RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
-    TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
+    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig, HintRtt,
+    HyStartKind, LossDetection, RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout,
+    SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
     WestwoodReading, WindowReduction, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};

@@ -103,7 +103,8 @@ impl RadioNetwork {
                 backlog += waits + HEADERS + HEADERS_PER_PACKET * packets;
             }
             // While RLC's window is full nothing from above could be sent either.
-            if let Some(ip) = self.bearers[*b].ip.as_deref().filter(|_| waits == rlc.buffer_status().total()) {
+            if let Some(ip) = self.bearers[*b].ip.as_deref().filter(|_| waits == rlc.buffer_status().total())
+            {
                 // PDCP and RLC fields of each packet that is not numbered yet.
                 backlog += ip.bytes() + HEADERS * ip.packets() as u64;
             }

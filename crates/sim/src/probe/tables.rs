@@ -205,6 +205,31 @@ pub static HINTS: TableDef = TableDef {
     ],
 };
 
+/// What stations and access points sent, in intervals.
+pub static WIFI: TableDef = TableDef {
+    name: "wifi",
+    description: "Data of stations on wireless LANs over each `output.interval`; only those that had any, or have data waiting, \
+                  have a row.",
+    columns: &[
+        col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
+        col("station", K::Name, "", "node of the station"),
+        col("ap", K::Name, "", "name of its access point"),
+        col("direction", K::Name, "", "\"downlink\" (to the station) or \"uplink\""),
+        col("ppdus", K::U64, "", "PPDUs with data"),
+        col("mpdus", K::U64, "", "MPDUs in them, repetitions included"),
+        col("failed", K::U64, "", "of those: not acknowledged"),
+        col("unanswered", K::U64, "", "PPDUs with data and RTS that nobody answered (collisions, mostly)"),
+        col("bytes", K::U64, "B", "IP bytes delivered to the other end"),
+        col("airtime_s", K::F64, "s", "time on the air of data, RTS, CTS and acknowledgements"),
+        opt("rate_bps", K::F64, "bit/s", "mean rate of the PPDUs"),
+        opt("mcs", K::F64, "", "mean MCS (802.11a and b: number of the rate) of the PPDUs"),
+        col("snr_db", K::F64, "dB", "SNR at the other end without fading and interference"),
+        col("queue_packets", K::U64, "packets", "packets waiting"),
+        col("queue_bytes", K::U64, "B", "IP bytes waiting"),
+        col("marked", K::U64, "packets", "packets marked with congestion experienced (ECN) since the start"),
+    ],
+};
+
 /// Link queues, sampled.
 pub static QUEUES: TableDef = TableDef {
     name: "queues",
@@ -224,7 +249,12 @@ pub static EVENTS: TableDef = TableDef {
     description: "Things that happened: connections, recoveries, timeouts, RLC resets, changes of the scenario.",
     columns: &[
         TIME,
-        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"link/<name>\""),
+        col(
+            "source",
+            K::Name,
+            "",
+            "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"station/<name>\", \"link/<name>\"",
+        ),
         col("kind", K::Name, "", "what happened"),
         opt("value", K::F64, "", "a number that belongs to it; `detail` says which"),
         opt("detail", K::Name, "", "more, in words"),
@@ -245,5 +275,38 @@ pub static DROPS: TableDef = TableDef {
     ],
 };
 
-/// All tables, in the order of the documentation.
-pub static ALL: [&TableDef; 10] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &QUEUES, &EVENTS, &DROPS];
+/// What UEs receive before anything is sent.
+pub static GEOMETRY: TableDef = TableDef {
+    name: "geometry",
+    description: "A survey's row for each UE and drop: its strongest cell at large scale (no fading) when every cell sends \
+                  at full power. Not written by a run.",
+    columns: &[
+        col("drop", K::U64, "", "number of the drop: the scenario's seed plus this"),
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell with the largest RSRP"),
+        col("x_m", K::F64, "m", "place, along x"),
+        col("y_m", K::F64, "m", "place, along y"),
+        col("z_m", K::F64, "m", "height"),
+        col(
+            "coupling_gain_db",
+            K::F64,
+            "dB",
+            "gain between the antenna connectors: antennas, cable, path loss, shadowing, walls (downlink carrier)",
+        ),
+        col("rsrp_dbm", K::F64, "dBm", "power of a resource element of that cell's reference signals"),
+        opt(
+            "geometry_db",
+            K::F64,
+            "dB",
+            "that cell's power over the sum of all others'; empty: no other cell",
+        ),
+        col("sinr_db", K::F64, "dB", "the same with the noise of the UE's receiver"),
+    ],
+};
+
+/// The tables of a run, in the order of the documentation.
+pub static ALL: [&TableDef; 11] =
+    [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
+
+/// The tables of surveys.
+pub static SURVEYS: [&TableDef; 1] = [&GEOMETRY];

@@ -128,19 +128,25 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         range((0.0..=3.0).contains(&hint.error), "error", "0 to 3");
         range((0.0..=100.0).contains(&hint.bias), "bias", "0 to 100");
         for (i, flow) in hint.flows.iter().enumerate() {
-            let told = |f: &super::FlowSpec| f.transport == Transport::Tcp && (at_ue(spec, &f.to) || at_ue(spec, &f.from));
+            let told = |f: &super::FlowSpec| {
+                f.transport == Transport::Tcp && (at_ue(spec, &f.to) || at_ue(spec, &f.from))
+            };
             if !spec.flow.get(flow).is_some_and(told) {
                 let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| told(f)).map(|(n, _)| n).collect();
                 let help = near_or_all(flow, "TCP flows of UEs", &names);
                 found.push(
-                    doc.error_at(&format!("{path}.flows.{i}"), format!("no TCP flow `{flow}` with a UE of an LTE cell"))
-                        .help(help),
+                    doc.error_at(
+                        &format!("{path}.flows.{i}"),
+                        format!("no TCP flow `{flow}` with a UE of an LTE cell"),
+                    )
+                    .help(help),
                 );
             }
         }
         if spec.ue.is_empty() {
             found.push(
-                doc.error_at_key(&path, "there is no LTE cell to tell of").help("add `[cell.<name>]` and `[ue.<name>]`"),
+                doc.error_at_key(&path, "there is no LTE cell to tell of")
+                    .help("add `[cell.<name>]` and `[ue.<name>]`"),
             );
         }
     }

@@ -215,7 +215,12 @@ impl World {
         for n in 0..self.hinters.len() {
             for i in 0..self.hinters[n].told.len() {
                 if self.hinters[n].told[i].ue == ue {
-                    self.send_hint(now, n, i, Hint { notice: Some(notice), measured: Some(now), ..Hint::at(now) });
+                    self.send_hint(
+                        now,
+                        n,
+                        i,
+                        Hint { notice: Some(notice), measured: Some(now), ..Hint::at(now) },
+                    );
                 }
             }
         }
@@ -244,6 +249,9 @@ mod tests {
 
     #[test]
     fn steps_round_to_nearest() {
-        assert_eq!([in_steps(19_499, 1000), in_steps(19_500, 1000), in_steps(31, 64), in_steps(5, 0)], [19_000, 20_000, 0, 5]);
+        assert_eq!(
+            [in_steps(19_499, 1000), in_steps(19_500, 1000), in_steps(31, 64), in_steps(5, 0)],
+            [19_000, 20_000, 0, 5]
+        );
     }
 }

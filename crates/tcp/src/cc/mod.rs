@@ -40,7 +40,7 @@ pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
 pub use custom::{
-    Controls, CustomControl, Definition, DefinitionError, Fault, OwnAlgorithmInfo, OwnParameter, Place, Setup,
+    ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter, Place, Setup,
 };
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
@@ -56,8 +56,8 @@ pub use prague::Prague;
 pub use radio_aware::RadioAware;
 pub use reno::Reno;
 pub use scalable::Scalable;
-pub use vegas::{Vegas, vegas_extra_segments};
 pub use unlimited::Unlimited;
+pub use vegas::{Vegas, vegas_extra_segments};
 pub use vegas_linux::VegasLinux;
 pub use veno::Veno;
 pub use westwood::Westwood;
@@ -345,7 +345,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         differs: vegas::DIFFERS,
         new: |c| match c.vegas.reading {
             VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
-            VegasReading::Linux => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
+            VegasReading::Linux | VegasReading::Ns3 => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
         },
     },
     Algorithm {

@@ -14,7 +14,12 @@ const GAIN: f64 = 1.0 / 16.0;
 const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 
 pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "g", default: "1/16", unit: "", source: "draft-briscoe-iccrg-prague-congestion-control section 2.4.2" },
+    Parameter {
+        name: "g",
+        default: "1/16",
+        unit: "",
+        source: "draft-briscoe-iccrg-prague-congestion-control section 2.4.2",
+    },
     Parameter {
         name: "RTT_virt",
         default: "at least 25 ms",

@@ -30,7 +30,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         unit: "",
         source: "recommended: a round trip with queueing would count Q twice",
     },
-    Parameter { name: "hint_queue_term", default: "true", unit: "", source: "the contribution's second column" },
+    Parameter {
+        name: "hint_queue_term",
+        default: "true",
+        unit: "",
+        source: "the contribution's second column",
+    },
     Parameter {
         name: "hint_queue_threshold",
         default: "30000",
@@ -172,7 +177,12 @@ impl RadioAware {
     /// The base algorithm goes on from the window in force, in congestion avoidance.
     fn fall_back(&mut self, now: Instant) {
         if let Some(window) = self.guided.take() {
-            self.base.on_congestion(&Congestion { now, signal: Signal::Loss, flight: window, repeated: false });
+            self.base.on_congestion(&Congestion {
+                now,
+                signal: Signal::Loss,
+                flight: window,
+                repeated: false,
+            });
             self.base.set_cwnd(window);
         }
         self.reading = None;
@@ -196,7 +206,8 @@ impl RadioAware {
         (self.delivered, self.lost) = (0.0, 0.0);
         let came = delivered / self.mss;
         self.proven = if came > self.proven { came } else { self.proven + (came - self.proven) / 8.0 };
-        if self.guided.is_none() || lost < LOST_SEGMENTS * self.mss || lost < LOST_SHARE * (delivered + lost) {
+        if self.guided.is_none() || lost < LOST_SEGMENTS * self.mss || lost < LOST_SHARE * (delivered + lost)
+        {
             return;
         }
         // The path has shown what it holds: what came through, not what the window was.

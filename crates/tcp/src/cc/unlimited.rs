@@ -5,8 +5,12 @@
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
 use crate::config::Config;
 
-pub(super) const PARAMETERS: &[Parameter] =
-    &[Parameter { name: "max_window", default: "unlimited", unit: "segments", source: "the peer's window is the limit" }];
+pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "max_window",
+    default: "unlimited",
+    unit: "segments",
+    source: "the peer's window is the limit",
+}];
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not offer it. On a shared path it harms everybody.";
 

@@ -151,8 +151,16 @@ pub const SETTINGS: &[Setting] = &[
     row("hint_base", |c| word(c.hint.base), "the contribution's \"normal\" TCP; no RFC"),
     row("hint_rtt", |c| word(c.hint.rtt), "no RFC: a round trip with queueing would count the queue twice"),
     row("hint_queue_term", |c| on_off(c.hint.queue_term), "no RFC: TR 36.933's contribution"),
-    row("hint_queue_threshold", |c| format!("{} B", c.hint.queue_threshold), "no RFC: half a buffer of 60 kB"),
+    row(
+        "hint_queue_threshold",
+        |c| format!("{} B", c.hint.queue_threshold),
+        "no RFC: half a buffer of 60 kB",
+    ),
     row("hint_gain", |c| c.hint.gain.to_string(), "no RFC: TR 36.933's contribution, reconstructed"),
-    row("hint_timeout", |c| or(c.hint.timeout, "a smoothed round trip, at least 2.5 periods"), "no RFC value"),
+    row(
+        "hint_timeout",
+        |c| or(c.hint.timeout, "a smoothed round trip, at least 2.5 periods"),
+        "no RFC value",
+    ),
     row("hybla_rtt0", |c| c.hybla_rtt0.to_string(), "Caini and Firrincieli 2004"),
 ];
