@@ -163,12 +163,12 @@ impl Bench {
             }
             Operation::Hint(rate, queue, age, notice) => {
                 let measured = Instant(self.now.0.saturating_sub(age * 1_000_000));
-                self.cc.on_hint(&lasthop_tcp::Hint {
+                self.cc.on_hint(&Hint {
                     measured: Some(measured),
                     rate: Some(Bitrate(rate.saturating_mul(1000))),
                     queue: Some(queue),
                     notice: Notice::ALL.get(usize::from(notice)).copied(),
-                    ..lasthop_tcp::Hint::at(self.now)
+                    ..Hint::at(self.now)
                 });
             }
             Operation::Wait(us) => self.now += Duration::from_micros(us),

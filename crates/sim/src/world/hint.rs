@@ -228,8 +228,8 @@ impl World {
 }
 
 /// `value` rounded to a multiple of `step`; 0: as it is.
-const fn in_steps(value: u64, step: u64) -> u64 {
-    if step == 0 { value } else { (value + step / 2) / step * step }
+fn in_steps(value: u64, step: u64) -> u64 {
+    (value + step / 2).checked_div(step).map_or(value, |n| n * step)
 }
 
 #[cfg(test)]

@@ -507,7 +507,8 @@ mod tests {
             let mut a = Path::new(CcName::RadioAware, config, 50, 40.0);
             let mut b = Path::new(base, config, 50, 40.0);
             assert_eq!(a.rounds(4), b.rounds(4));
-            (a.lose(), b.lose());
+            a.lose();
+            b.lose();
             assert_eq!(a.rounds(30), b.rounds(30));
         }
     }
