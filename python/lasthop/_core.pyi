@@ -113,7 +113,7 @@ class Hint:
         """Rate at which the terminal is served in the uplink [bit/s]."""
     @property
     def notice(self) -> str | None:
-        """"handover-begins", "handover-done", "outage-begins" or "outage-over"."""
+        """What is happening to the link: handover-begins, handover-done, outage-begins or outage-over."""
     @property
     def period(self) -> float | None:
         """Time to the next hint [s]."""

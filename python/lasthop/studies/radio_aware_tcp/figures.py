@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure as MplFigure
 
@@ -28,20 +28,20 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 def tables(evidence: Evidence) -> Iterable[TableView]:
     """Table 1, the grid of short bursts, bursts, web objects, predictions, and what wrong hints cost."""
     data = evidence.of(evidence.main_set)
-    rows: tuple[tuple[Any, ...], ...] = tuple(
+    rows = tuple(
         (f"{b} kB", *(data.estimate("table", "goodput", scheme=s, buffer=b).text() for s in NAMES)) for b in (45, 60)
     )
     yield TableView("table1", "Table 1: goodput of a full buffer [Mbit/s]", ("buffer", *NAMES.values()), rows)
     rows = tuple(
         (
-            rtt,
+            f"{rtt} ms",
             window,
             *(data.estimate("short", "latency", scheme=s, rtt=rtt, window=window).text() for s in ("normal", "queue")),
         )
         for rtt in data.labels("short", "rtt")
         for window in data.labels("short", "window")
     )
-    yield TableView("short", "Figure 5: bursts of 0.5 MB [s]", ("round trip [ms]", "IW", "normal", "loose"), rows)
+    yield TableView("short", "Figure 5: bursts of 0.5 MB [s]", ("round trip", "IW", "normal", "loose"), rows)
     for group, value, title in (
         ("bursts", "latency", "Figure 9: bursts of 2 MB [s]"),
         ("web", "object", "Figure 6: web objects of 50 kB beside a download [ms]"),
@@ -52,7 +52,12 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         (k, *(data.estimate("load", v, load=k).text() for v in ("error", "free", "held")))
         for k in data.labels("load", "load")
     )
-    headers = ("load", "relative error of the rate", "queue estimate off by [kB]", "corrected every 100 ms [kB]")
+    headers: tuple[str, ...] = (
+        "load",
+        "relative error of the rate",
+        "queue estimate off by [kB]",
+        "corrected every 100 ms [kB]",
+    )
     yield TableView("prediction", "What the UE predicts", headers, rows)
     rows = tuple(
         (c, *(data.estimate("spread", v, case=c).text() for v in ("goodput", "rtt", "delay", "lost")))
