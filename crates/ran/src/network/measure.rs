@@ -53,6 +53,16 @@ impl RadioNetwork {
     }
 
     fn measure(&mut self, measured: Tti, cell: CellId, ue: UeId) {
+        let report = self.report_of(measured, cell, ue);
+        let c = &self.cells[cell];
+        let d = &mut self.ues[ue].downlink;
+        d.quality.learn(measured, &report, &c.downlink.adaptation, &c.config.downlink.cqi);
+        d.stats.reports += 1;
+        d.stats.cqi_sum += u64::from(report.wideband.index());
+    }
+
+    /// What `ue` finds in `tti`.
+    pub(super) fn report_of(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Report {
         let c = &self.cells[cell];
         let config = &c.config.downlink;
         let row = self.air.reference(measured, cell, ue, config.cqi.interference == CqiInterference::Data);
@@ -69,7 +79,6 @@ impl RadioNetwork {
             scaled.extend(row.iter().map(|s| s * gain));
             adaptation.measure(&scaled, &config.cqi)
         };
-        let d = &mut self.ues[ue].downlink;
         let single = under(one);
         let mut report = single;
         if let Some(gain) = two {
@@ -80,10 +89,8 @@ impl RadioNetwork {
                 report = Report { layers: 2, ..double };
             }
         }
-        d.quality.learn(measured, &report, adaptation, &config.cqi);
-        d.stats.reports += 1;
-        d.stats.cqi_sum += u64::from(report.wideband.index());
         self.work.row = scaled;
+        report
     }
 
     /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every

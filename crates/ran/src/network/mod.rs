@@ -25,11 +25,13 @@ pub mod config;
 mod connect;
 mod downlink;
 mod handover;
+mod ip_buffer;
 mod measure;
 mod mobility;
 mod output;
 mod paths;
 mod persistent;
+mod reading;
 mod reestablish;
 mod state;
 #[cfg(test)]
@@ -144,7 +146,7 @@ impl RadioNetwork {
         for drb in &config.bearers {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
+            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, ip: None, wake: None });
             network.ues[drb.ue].drbs.push(id);
         }
         for ue in network.ues.ids() {
@@ -270,7 +272,8 @@ impl RadioNetwork {
     /// Packets inside that `end` of a bearer has pushed.
     pub fn inside(&self, bearer: BearerId, end: End) -> usize {
         let backhaul = self.mobility.as_ref().map_or(0, |m| m.backhaul.inside(bearer, end.index()));
-        self.bearers[bearer].layers.inside(end) + backhaul
+        let waiting = if end == End::Network { self.ip_buffered(bearer).0 } else { 0 };
+        waiting + self.bearers[bearer].layers.inside(end) + backhaul
     }
 
     /// Counters of the RLC entity at an end of a bearer.
@@ -341,7 +344,8 @@ impl RadioNetwork {
             return;
         }
         let connected = self.ues[ue].rrc.is_connected();
-        if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+        let above = self.bearers[bearer].ip.is_some() && self.ip_buffered(bearer).0 > 0;
+        if above || self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
             match connected {
                 true => self.wake(ue, Direction::Downlink),
                 false => self.want_connection(ue, Direction::Downlink),

@@ -5,6 +5,7 @@ use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
+use super::ip_buffer::IpBuffer;
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
@@ -158,6 +159,8 @@ pub(super) struct Drb {
     pub ue: UeId,
     pub layers: LteBearer,
     pub qos: Qos,
+    /// What waits in the eNB until MAC asks for it.
+    pub ip: Option<Box<IpBuffer>>,
     /// The earliest wake-up that is noted for its timers.
     pub wake: Option<Instant>,
 }

@@ -210,6 +210,22 @@ pub static RADIO: TableDef = TableDef {
     ],
 };
 
+/// Capacity hints, as they are told.
+pub static HINTS: TableDef = TableDef {
+    name: "hints",
+    description: "Reports of `[hint]` tables with `record = true`: what is told, and what is.",
+    columns: &[
+        TIME,
+        col("hint", K::Name, "", "name of the `[hint]` table"),
+        FLOW,
+        col("rate_bps", K::U64, "bit/s", "achievable rate R(t) that is told"),
+        opt("queue_bytes", K::U64, "B", "layer-2 queue Q(t) that is told; empty: it is not"),
+        col("real_queue_bytes", K::U64, "B", "layer-2 queue, bytes in no PDU yet"),
+        col("carrier_bps", K::F64, "bit/s", "rate of the whole carrier that the source knows"),
+        col("users", K::U64, "", "UEs with downlink data in the cell, this one counted"),
+    ],
+};
+
 /// What stations and access points sent, in intervals.
 pub static WIFI: TableDef = TableDef {
     name: "wifi",
@@ -310,8 +326,8 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 11] =
-    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 12] =
+    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
 pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose, math};
+use lasthop_net::QueueConfig;
 use lasthop_radio::Track;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
@@ -70,6 +71,10 @@ pub struct UeSpec {
     pub pdcp: PdcpConfig,
     /// RLC of the default bearer, at both ends.
     pub rlc: RlcConfig,
+    /// An IP buffer in the eNB before the default bearer, from which MAC asks for what it can send: a queue as those of links,
+    /// such as `{ kind = "fq-codel" }` or `"infinite"`. Unset: packets go down to RLC at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ip_buffer: Option<QueueConfig>,
     /// Dedicated bearers by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub dedicated: BTreeMap<String, DedicatedBearerSpec>,
@@ -89,6 +94,7 @@ impl Default for UeSpec {
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
+            ip_buffer: None,
             dedicated: BTreeMap::new(),
         }
     }
@@ -167,6 +173,8 @@ pub struct Cellular {
     pub names: Vec<String>,
     /// Each UE.
     pub ues: Vec<UeNames>,
+    /// IP buffer of each bearer.
+    pub ip_buffers: Vec<Option<QueueConfig>>,
     /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name.
     pub bearers: Vec<String>,
 }
@@ -311,12 +319,14 @@ impl Cellular {
         debug_assert_eq!(ue.index(), self.ues.len());
         let default_bearer = self.bearers.len();
         self.bearers.push(node.clone());
+        self.ip_buffers.push(spec.ip_buffer.clone());
         let layers = LteBearerConfig { pdcp: spec.pdcp.clone(), rlc: spec.rlc.clone() };
         self.config.bearers.push(DrbConfig { ue, layers, qos: spec.qos });
         let mut template = Vec::new();
         for (name, dedicated) in &spec.dedicated {
             template.extend(dedicated.flows.iter().map(|flow| (flow.clone(), self.bearers.len())));
             self.bearers.push(format!("{node}.{name}"));
+            self.ip_buffers.push(None);
             let layers = LteBearerConfig { pdcp: dedicated.pdcp.clone(), rlc: dedicated.rlc.clone() };
             self.config.bearers.push(DrbConfig { ue, layers, qos: dedicated.qos });
         }

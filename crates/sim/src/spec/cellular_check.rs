@@ -97,6 +97,9 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
         _ => {}
     }
     check_place(ue, &path, spec, doc, found);
+    if let Some(Err((key, message))) = ue.ip_buffer.as_ref().map(lasthop_net::QueueConfig::validate) {
+        found.push(doc.error_at(&format!("{path}.ip_buffer.{key}"), message));
+    }
     if let Err(e) = ue.radio.validate() {
         found.push(doc.error_at(&format!("{path}.radio.{}", e.key), e.message));
     }

@@ -66,6 +66,11 @@ impl Radio {
         };
         let owners = all.config.bearers.iter().map(|drb| drb.ue);
         let mut network = RadioNetwork::new(&all.config, seed);
+        for (i, queue) in all.ip_buffers.iter().enumerate() {
+            if let Some(queue) = queue {
+                network.set_ip_buffer(bearer(i), queue, seed, i as u64);
+            }
+        }
         let mut own_policies = false;
         for (cell, config) in all.config.cells.enumerate() {
             for (direction, scheduler) in Direction::BOTH.into_iter().zip(config.schedulers()) {
@@ -95,6 +100,14 @@ impl Radio {
     pub const fn network(&self) -> &RadioNetwork {
         &self.network
     }
+    /// The network itself, to look at what it works out when asked.
+    pub const fn network_mut(&mut self) -> &mut RadioNetwork {
+        &mut self.network
+    }
+    /// The UE at a node.
+    pub fn ue_at(&self, node: NodeId) -> Option<UeId> {
+        self.ues.enumerate().find(|(_, ue)| ue.node == node).map(|(id, _)| id)
+    }
     /// Largest IP packet that a UE's bearers take [B].
     #[inline]
     pub fn mtu(&self, ue: UeId) -> u32 {
@@ -116,7 +129,7 @@ impl Radio {
 
     /// The bearer that carries a flow of `group` to or from `ue` (TS 23.401 clause 4.7.2: traffic flow template).
     #[inline]
-    fn bearer_of(&self, ue: UeId, group: &str) -> BearerId {
+    pub fn bearer_of(&self, ue: UeId, group: &str) -> BearerId {
         let ue = &self.ues[ue];
         ue.template.iter().find(|(flow, _)| **flow == *group).map_or(ue.default_bearer, |(_, b)| *b)
     }
@@ -128,7 +141,7 @@ impl World {
         let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
         let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
         let radio = &mut self.radio;
-        radio.network.push(now, bearer, end, sdu, &mut radio.output);
+        radio.network.push_of(now, bearer, end, sdu, packet.flow, &mut radio.output);
         self.settle_radio(now);
     }
 
@@ -207,6 +220,9 @@ impl World {
     fn note_network_event(&mut self, now: Instant, ue: UeId, event: NetworkEvent) {
         match event {
             NetworkEvent::Rlc(bearer, end, event) => {
+                if matches!(event, lasthop_ran::rlc::lte::RlcEvent::MaxRetransmissions { .. }) {
+                    self.notify_of_link(now, ue, lasthop_tcp::Notice::OutageBegins);
+                }
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
             }
