@@ -18,7 +18,7 @@ mod shadowing;
 
 pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
-pub use fading::{Fading, FadingProfile, FadingShape, SPEED_OF_LIGHT, doppler_hz};
+pub use fading::{Fading, FadingProfile, FadingShape, Knots, Response, SPEED_OF_LIGHT, Taps, doppler_hz};
 pub use mobility::{Mobility, Place};
 pub use noise::{THERMAL_NOISE_DENSITY, dbm, decibels, linear, milliwatts, thermal_noise};
 pub use path_loss::{City, Ends, Environment, PathLoss, Range, Surroundings};

@@ -5,6 +5,7 @@ use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
+use super::measure::ControlBlocks;
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
@@ -23,6 +24,8 @@ pub(super) struct Cell {
     pub downlink: DownlinkCell,
     /// UEs with semi-persistent scheduling in the downlink.
     pub persistent: Vec<UeId>,
+    /// Where its control channels are.
+    pub control: ControlBlocks,
 }
 
 impl Cell {
@@ -33,6 +36,7 @@ impl Cell {
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
+            control: ControlBlocks::new(config.resource_blocks),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }

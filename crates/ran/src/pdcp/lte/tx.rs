@@ -24,6 +24,14 @@ pub struct PdcpTxOutput {
     pub dropped: Vec<Sdu>,
 }
 
+impl PdcpTxOutput {
+    /// True if there is nothing for RLC but what has expired.
+    #[inline]
+    pub(super) const fn is_settled(&self) -> bool {
+        self.pdus.is_empty() && self.confirmed.is_empty()
+    }
+}
+
 /// An SDU that has a COUNT.
 #[derive(Clone, Copy, Debug)]
 struct Held {

@@ -30,6 +30,8 @@ pub struct RadioConfig {
     pub shadowing_between_sites: f64,
     /// Fast fading of every link.
     pub fading: FadingProfile,
+    /// Interfering links of each UE that fade; the rest have their large-scale gain.
+    pub faded_interferers: FadedInterferers,
     /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
     pub refresh: u64,
 }
@@ -45,7 +47,42 @@ impl Default for RadioConfig {
             shadowing_distance: None,
             shadowing_between_sites: 0.5,
             fading: FadingProfile::None,
+            faded_interferers: FadedInterferers::default(),
             refresh: 10,
+        }
+    }
+}
+
+/// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that serves it always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FadedInterferers {
+    /// So many of the strongest.
+    Strongest(u32),
+    /// Every one.
+    All(AllOfThem),
+}
+
+/// The word "all".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllOfThem {
+    /// Every one.
+    All,
+}
+
+impl Default for FadedInterferers {
+    fn default() -> Self {
+        FadedInterferers::Strongest(3)
+    }
+}
+
+impl FadedInterferers {
+    /// As a number.
+    pub const fn count(self) -> usize {
+        match self {
+            FadedInterferers::Strongest(n) => n as usize,
+            FadedInterferers::All(_) => usize::MAX >> 1,
         }
     }
 }
