@@ -201,8 +201,8 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     overview = lasthop_json("describe")
     assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
     assert {"reno", "vegas"} <= set(overview["plugins"]["cc"])
-    assert {"cc", "profile", "queue", "scheduler", "app", "trace-format"} == set(overview["plugins"])
-    assert {"flows", "tcp", "packets", "rlc", "mac", "radio", "queues", "events", "drops"} == set(overview["tables"])
+    assert {"cc", "profile", "cell-profile", "queue", "scheduler", "app", "trace-format"} == set(overview["plugins"])
+    assert {"flows", "tcp", "packets", "rlc", "mac", "radio", "queues", "events", "drops", "geometry"} == set(overview["tables"])
     for kind, names in overview["plugins"].items():
         for name in names:
             assert lasthop_json("describe", kind, name)["plugin"]["name"] == name
@@ -217,6 +217,11 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     assert lasthop_json("describe", "keys", "link") == lasthop_json("describe", "link")
     assert "link.*.rate" in lasthop("describe", "runtime").stdout
     assert re.search(r"^min_rto +200 ms|^mss +512 B", lasthop("describe", "profile", "ns2").stdout, re.MULTILINE)
+    both = lasthop("describe", "profile", "ns3-3.28").stdout
+    assert re.search(r"^key of flow.NAME.tcp", both, re.MULTILINE)
+    assert re.search(r"^downlink.mcs_rule +\"lowest\" +the worst CQI", both, re.MULTILINE), both
+    assert "uplink.request" in lasthop("describe", "profile", "simulte").stdout
+    assert "did you mean 'simulte'?" in lasthop("describe", "profile", "simult").output
     one = lasthop("describe", "flow.ftp.tcp.recovery").stdout
     assert re.search(r"^newreno +Fast recovery", one, re.MULTILINE), one
     schema = json.loads(lasthop("describe", "--schema").stdout)

@@ -117,6 +117,15 @@ pub enum DropCause {
     HfnDesync,
     /// The bearer was released with the SDU inside.
     Released,
+    /// PDCP held as much as it may.
+    PdcpBufferFull,
+    /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one without forwarding all
+    /// that the source has.
+    HandoverDiscard,
+    /// It arrived at a cell that the UE had left and that forwards nothing.
+    NotForwarded,
+    /// A backhaul pipe (S1 or X2) was full.
+    BackhaulFull,
 }
 
 impl DropCause {
@@ -136,6 +145,10 @@ impl DropCause {
             DropCause::ContextLoss => "pdcp-context-loss",
             DropCause::HfnDesync => "pdcp-hfn-desync",
             DropCause::Released => "bearer-released",
+            DropCause::PdcpBufferFull => "pdcp-buffer-full",
+            DropCause::HandoverDiscard => "handover-discard",
+            DropCause::NotForwarded => "handover-not-forwarded",
+            DropCause::BackhaulFull => "backhaul-full",
         }
     }
 }

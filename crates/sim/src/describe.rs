@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::config;
 use crate::probe::tables;
-use crate::spec::{Spec, describe_runtime_keys};
+use crate::spec::{Spec, describe_cell_profiles, describe_runtime_keys};
 
 /// JSON Schema of a scenario file.
 pub fn json_schema() -> Value {
     config::schema::<Spec>()
 }
 
-/// Everything by name: scenario keys, congestion controls, profiles, queues, applications, trace formats, runtime
+/// Everything by name: scenario keys, congestion controls, profiles of stacks and cells, queues, applications, trace formats, runtime
 /// keys, tables.
 pub fn describe() -> Value {
     let tcp = lasthop_tcp::registry();
@@ -22,12 +22,13 @@ pub fn describe() -> Value {
         "keys": config::reference::<Spec>(),
         "cc": tcp.algorithms,
         "profile": tcp.profiles,
+        "cell-profile": describe_cell_profiles(),
         "queue": entries(QUEUES),
         "scheduler": entries(SCHEDULERS),
         "app": entries(APPS),
         "trace-format": entries(FORMATS),
         "runtime": describe_runtime_keys(),
-        "tables": tables::ALL.iter().map(|t| table(t)).collect::<Vec<_>>(),
+        "tables": tables::ALL.iter().chain(&tables::SURVEYS).map(|t| table(t)).collect::<Vec<_>>(),
     })
 }
 

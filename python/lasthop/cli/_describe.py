@@ -28,7 +28,8 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       runtime              the keys that [[at]] may change while a run goes on
       tables [NAME]        the tables that a run leaves, or the columns of one
       KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
-                           the kinds are cc, profile, queue, scheduler, app and trace-format
+                           the kinds are cc, profile, cell-profile, queue, scheduler, app and trace-format;
+                           'profile' shows both, of TCP stacks and of LTE cells
 
     \b
     Examples:
@@ -48,6 +49,8 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
 
 
 Entry = dict[str, Any]
+
+_PROFILES = ("profile", "cell-profile")
 
 
 class _Book:
@@ -84,6 +87,10 @@ class _Book:
                 return {"table": _pick("table", name, self.tables)}
             case ("plugins",):
                 return {"plugins": self.plugins}
+            case ("profile",):
+                return {"plugins": {kind: self.plugins[kind] for kind in _PROFILES}}
+            case ("profile", name):
+                return self._profiles(name)
             case (kind,) if kind in self.plugins:
                 return {"kind": kind, "plugins": self.plugins[kind]}
             case (kind, name) if kind in self.plugins:
@@ -91,6 +98,17 @@ class _Book:
             case (path,) if keys := self._below(path):
                 return {"keys": keys}
         raise self._unknown(what)
+
+    def _profiles(self, name: str) -> dict[str, Any]:
+        """The stack's and the cell's profile of a name; many have one of them."""
+        both = {kind: [e for e in self.plugins[kind] if e["name"] == name] for kind in _PROFILES}
+        match both:
+            case {"profile": [stack], "cell-profile": [cell]}:
+                return {"kind": "profile", "plugin": stack, "cell": cell}
+            case {"profile": [], "cell-profile": [cell]}:
+                return {"kind": "cell-profile", "plugin": cell}
+        every = [e for kind in _PROFILES for e in self.plugins[kind]]
+        return {"kind": "profile", "plugin": _pick("profile", name, every)}
 
     def _below(self, path: str) -> list[Entry]:
         """The keys at and below a path, in which a user's own names stand for `<name>`."""
@@ -159,6 +177,9 @@ def _show(found: dict[str, Any]) -> None:
             _show_table(table)
         case {"kind": kind, "plugin": plugin}:
             _show_plugin(kind, plugin)
+            if "cell" in found:
+                _output.line()
+                _show_plugin("cell-profile", found["cell"])
         case {"kind": kind, "plugins": plugins}:
             _show_summaries(kind, plugins)
             _output.line(f"\nMore: lasthop describe {kind} NAME")
@@ -229,6 +250,7 @@ def _show_summaries(kind: str, entries: list[Entry]) -> None:
 
 
 def _show_plugin(kind: str, plugin: Entry) -> None:
+    place = "cell.NAME" if kind == "cell-profile" else "flow.NAME.tcp"
     _output.line(f"{kind} {plugin['name']}", style="bold")
     for key in ("summary", "source"):
         if plugin.get(key):
@@ -236,7 +258,7 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
     if plugin.get("settings"):
         _output.line()
         rows = [(s["key"], str(s["value"]), s.get("source", "")) for s in plugin["settings"]]
-        _output.table(("key of flow.NAME.tcp", "value", "source"), rows)
+        _output.table((f"key of {place}", "value", "source"), rows)
     if plugin.get("parameters"):
         _output.line()
         rows = [

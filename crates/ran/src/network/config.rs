@@ -3,15 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use lasthop_units::{CellId, IndexVec, UeId};
+use lasthop_radio::layout::WrapAround;
+use lasthop_radio::milliwatts;
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
+use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
-use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
+use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
 use crate::rrc::RrcConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
@@ -25,6 +28,39 @@ pub struct NetworkConfig {
     pub bearers: Vec<DrbConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
+    /// The ground is repeated over the plane.
+    pub wrap: Option<WrapAround>,
+}
+
+impl NetworkConfig {
+    /// Path loss, shadowing, antennas and movement of all links, with the draws of the run `seed`.
+    pub fn propagation(&self, seed: u64) -> Propagation {
+        let (cells, ues) = (self.cells.iter().map(|c| &c.radio), self.ues.iter().map(|u| &u.radio));
+        Propagation::new(&self.radio, cells, ues, seed).wrapped(self.wrap)
+    }
+
+    /// The cell among `cells` whose reference signals `ue` receives best at the start, at large scale; a tie goes to the
+    /// first. `cells` are in the order of their ids.
+    pub fn strongest(
+        &self,
+        propagation: &Propagation,
+        ue: UeId,
+        cells: impl Iterator<Item = CellId>,
+    ) -> Option<CellId> {
+        let place = propagation.place(ue, Tti(0));
+        let mut best = None;
+        let mut cells = cells.peekable();
+        for (cell, gains) in propagation.gains_at(ue, &place) {
+            if cells.next_if_eq(&cell).is_none() {
+                continue;
+            }
+            let rsrp = self.cells[cell].reference_power() * f64::from(gains.downlink);
+            if best.is_none_or(|(most, _)| rsrp > most) {
+                best = Some((rsrp, cell));
+            }
+        }
+        best.map(|(_, cell)| cell)
+    }
 }
 
 /// A cell: one eNB's sector on one pair of carriers.
@@ -35,6 +71,8 @@ pub struct CellConfig {
     /// one eNB are its sectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enb: Option<String>,
+    /// Whose cell it is: what `timing`, `downlink` and `uplink` are where they are not set.
+    pub profile: CellProfile,
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
     pub resource_blocks: u32,
     /// When things happen, in TTIs.
@@ -53,6 +91,7 @@ impl Default for CellConfig {
     fn default() -> Self {
         CellConfig {
             enb: None,
+            profile: CellProfile::Lasthop,
             resource_blocks: 100,
             timing: TimingConfig::default(),
             radio: CellRadioConfig::default(),
@@ -83,6 +122,11 @@ impl Default for TimingConfig {
 }
 
 impl CellConfig {
+    /// Power of a resource block at the antenna, all blocks in use [mW].
+    pub fn reference_power(&self) -> f64 {
+        milliwatts(self.radio.power) / f64::from(self.resource_blocks)
+    }
+
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(
@@ -108,6 +152,7 @@ impl CellConfig {
             "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
         )?;
         let mut warnings = Vec::new();
+        within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
         within("downlink", self.downlink.validate(), &mut warnings)?;
         within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
         within("rrc", self.rrc.validate(), &mut warnings)?;

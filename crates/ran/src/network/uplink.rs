@@ -22,7 +22,7 @@ use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::random_access::Action;
 use crate::mac::lte::sr::SrAction;
-use crate::mac::lte::uplink::RequestConfig;
+use crate::mac::lte::uplink::{RacTimer, RequestConfig};
 use crate::sdu::{Direction, End};
 
 /// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS 36.213 clause 8).
@@ -112,11 +112,11 @@ impl RadioNetwork {
         let cell = &mut self.cells[self.ues[ue].serving];
         let u = &mut self.ues[ue].uplink;
         let heard = match cell.uplink.config.request {
-            RequestConfig::Rac { answer, timer } => {
+            RequestConfig::Rac { answer, timer, counts } => {
                 if tti < u.rac_blocked_until {
                     return;
                 }
-                u.rac_blocked_until = tti.plus(timer);
+                u.rac_blocked_until = tti.plus(counts.first(timer));
                 tti.plus(answer)
             }
             RequestConfig::Sr | RequestConfig::RandomAccess => {
@@ -133,6 +133,18 @@ impl RadioNetwork {
         };
         cell.uplink.counters.requests += 1;
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
+    }
+
+    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
+    #[inline]
+    pub(super) fn pause_rac(&mut self, tti: Tti, ue: UeId) {
+        let request = &self.cells[self.ues[ue].serving].uplink.config.request;
+        let u = &mut self.ues[ue].uplink;
+        if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
+            && tti <= u.rac_blocked_until
+        {
+            u.rac_blocked_until = u.rac_blocked_until.plus(1);
+        }
     }
 
     /// A step of the UE's random access.

@@ -6,7 +6,7 @@ use lasthop_radio::FadingProfile;
 use lasthop_ran::mac::lte::random_access::Collision;
 use lasthop_ran::mac::lte::scheduler::SCHEDULERS;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
-use lasthop_ran::mac::lte::uplink::{RequestConfig, Shares};
+use lasthop_ran::mac::lte::uplink::{RacTimer, RequestConfig, Shares};
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
 use lasthop_ran::rlc::lte::{Mode, OrInfinity};
@@ -39,7 +39,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         1..=2usize,
         1..=6usize,
         0..SCHEDULERS.len(),
-        0..3u8,
+        0..4u8,
         prop::sample::select(vec![1u64, 2, 5, 10, 40]),
         0..3u8,
         1..=5u8,
@@ -89,7 +89,8 @@ impl Plan {
         u.request = match self.request {
             0 => RequestConfig::Sr,
             1 => RequestConfig::RandomAccess,
-            _ => RequestConfig::Rac { answer: 3, timer: 10 },
+            2 => RequestConfig::Rac { answer: 3, timer: 10, counts: RacTimer::Wall },
+            _ => RequestConfig::Rac { answer: 3, timer: 10, counts: RacTimer::Paused },
         };
         u.stealing = self.flag(4);
         u.sr.period = ms(self.sr_period);

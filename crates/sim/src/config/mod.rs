@@ -37,6 +37,7 @@ mod de;
 mod de_enum;
 mod diagnostic;
 mod document;
+mod layer;
 mod load;
 mod mistake;
 mod path;
@@ -50,6 +51,7 @@ mod write;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use document::Document;
+pub use layer::Difference;
 pub use load::load_file;
 pub use path::dotted;
 pub use reference::{KeyDoc, reference};

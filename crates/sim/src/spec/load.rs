@@ -8,7 +8,7 @@ use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
 use super::Spec;
-use super::check;
+use super::{cell_profile, check};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
 use crate::extensions::Extensions;
@@ -94,10 +94,13 @@ impl Scenario {
         for set in sets {
             document.apply_set(set)?;
         }
-        let spec: Spec = document.read()?;
+        // What profiles stand for is filled in anew each time: a later `--set` may name another one.
+        let mut filled = document.clone();
+        cell_profile::fill(&mut filled);
+        let spec: Spec = filled.read()?;
         let mut found = Diagnostics::new();
-        check::check(&spec, &document, &extensions, &mut found);
-        let traces = check::load_traces(&spec, &document, &base, &mut found);
+        check::check(&spec, &filled, &extensions, &mut found);
+        let traces = check::load_traces(&spec, &filled, &base, &mut found);
         if found.has_errors() {
             return Err(Error::Input(found));
         }

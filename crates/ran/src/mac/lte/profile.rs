@@ -7,10 +7,10 @@ use super::adaptation::{McsRule, Subbands};
 use super::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, PiroConfig};
 use super::random_access::RandomAccessConfig;
 use super::scheduler::{NoParameters, SchedulerConfig};
-use super::uplink::{RequestConfig, Shares, UplinkConfig};
-use crate::network::TimingConfig;
+use super::uplink::{RacTimer, RequestConfig, Shares, UplinkConfig};
+use crate::network::{CellConfig, TimingConfig};
 use crate::rlc::lte::OrInfinity;
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Ratio};
 
 /// Whose cell it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,129 +29,126 @@ pub enum CellProfile {
     Simulte,
 }
 
-/// A value of a profile, for the documentation.
+/// Where a value of a profile comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProfileValue {
-    /// Key under `[cell.x.downlink]`.
+pub struct Source {
+    /// Key under `[cell.x]`.
     pub key: &'static str,
-    /// The value, as a scenario writes it.
-    pub value: &'static str,
-    /// Where it comes from.
+    /// Where the value comes from.
     pub source: &'static str,
 }
 
-/// What ns-3's cells have.
-pub const NS3: &[ProfileValue] = &[
-    ProfileValue {
-        key: "window",
-        value: "99.0",
-        source: "PfFfMacScheduler, time window of the average [TTI]",
-    },
-    ProfileValue { key: "exact_shares", value: "true", source: "RrFfMacScheduler: floor(groups / UEs) each" },
-    ProfileValue {
-        key: "whole_groups",
-        value: "true",
-        source: "25 blocks are 12 groups of 2; one block is lost",
-    },
-    ProfileValue {
-        key: "mcs_rule",
-        value: "lowest",
-        source: "the worst CQI over the groups of an allocation",
-    },
-    ProfileValue {
-        key: "amc.bler-target.reference_blocks",
-        value: "2",
-        source: "LteAmc: a block on one group",
-    },
-    ProfileValue {
-        key: "amc.bler-target.strictly_below",
-        value: "true",
-        source: "LteAmc: efficiency < that of the MCS",
-    },
-    ProfileValue { key: "cqi.period", value: "1", source: "LteUePhy: a report a TTI" },
-    ProfileValue {
-        key: "cqi.delay",
-        value: "3",
-        source: "one TTI of report and two from MAC to the channel",
-    },
-    ProfileValue { key: "cqi.subbands", value: "group", source: "A30 reports have a CQI for each group" },
-    ProfileValue { key: "cqi.differential", value: "false", source: "sub-bands have whole CQIs" },
-    ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
+/// What ns-3's cells differ in. Both releases have the same cell.
+const NS3: &[Source] = &[
+    of("downlink.exact_shares", "RrFfMacScheduler: floor(groups / UEs) each"),
+    of("downlink.whole_groups", "25 blocks are 12 groups of 2; one block is lost"),
+    of("downlink.mcs_rule", "the worst CQI over the groups of an allocation"),
+    of("downlink.amc.reference_blocks", "LteAmc: a block on one group"),
+    of("downlink.amc.strictly_below", "LteAmc: efficiency < that of the MCS"),
+    of("downlink.cqi.period", "LteUePhy: a report a TTI"),
+    of("downlink.cqi.delay", "one TTI of report and two from MAC to the channel"),
+    of("downlink.cqi.subbands", "A30 reports have a CQI for each group"),
+    of("downlink.cqi.differential", "sub-bands have whole CQIs"),
+    of("downlink.outer_loop.enabled", "there is none"),
+    of("uplink.scheduler", "every scheduler of LENA does the same in the uplink"),
+    of("uplink.shares", "RrFfMacScheduler: floor(blocks / UEs) each"),
+    of("uplink.min_blocks", "RrFfMacScheduler: at least three, so that no block is too small"),
+    of("uplink.pucch_blocks", "control channels are ideal"),
+    of("uplink.amc", "LteAmc: the uplink's SINR through Piro's formula"),
+    of("uplink.power_aware", "one MCS from the SRS, however many blocks"),
+    of("uplink.srs_period", "every SRS of the reference scenarios is fresh"),
+    of("uplink.outer_loop.enabled", "there is none"),
+    of("uplink.sr.period", "no SR: reports arrive by an ideal channel"),
+    of("uplink.bsr.periodic_timer", "LteUeMac, BsrPeriodicity"),
+    of("uplink.bsr.any_value", "1 ms is none of TS 36.331's values"),
+    of("uplink.random_access.preamble_trans_max", "LteEnbMac, PreambleTransMax"),
+    of("uplink.random_access.response_window", "LteEnbMac, RaResponseWindowSize"),
+    of("uplink.random_access.retry_delay", "an attempt costs 3 + 3 + 1 ms"),
+    of("uplink.random_access.collision", "LteEnbMac: the same preamble twice is no preamble"),
+    of("uplink.random_access.contention_resolution", "there is no Msg4"),
 ];
 
-/// What the uplink of ns-3's cells has; keys under `[cell.x.uplink]`.
-pub const NS3_UPLINK: &[ProfileValue] = &[
-    ProfileValue {
-        key: "scheduler",
-        value: "round-robin",
-        source: "every scheduler of LENA does the same in the uplink",
-    },
-    ProfileValue { key: "shares", value: "fixed", source: "RrFfMacScheduler: floor(blocks / UEs) each" },
-    ProfileValue {
-        key: "min_blocks",
-        value: "3",
-        source: "RrFfMacScheduler: at least three, so that no TB is too small",
-    },
-    ProfileValue { key: "request_blocks", value: "3", source: "as any allocation" },
-    ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
-    ProfileValue {
-        key: "amc.piro.ber",
-        value: "5e-5",
-        source: "LteAmc, the uplink's SINR through Piro's formula",
-    },
-    ProfileValue { key: "power_aware", value: "false", source: "one MCS from the SRS, however many blocks" },
-    ProfileValue {
-        key: "srs_period",
-        value: "1 ms",
-        source: "every SRS of the reference scenarios is fresh",
-    },
-    ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
-    ProfileValue { key: "sr.period", value: "1 ms", source: "no SR: reports arrive by an ideal channel" },
-    ProfileValue { key: "bsr.periodic_timer", value: "1 ms", source: "LteUeMac, BsrPeriodicity" },
-    ProfileValue { key: "random_access", value: "RandomAccessConfig::ns3", source: "LteUeMac, LteEnbMac" },
+/// What SimuLTE's cells differ in.
+const SIMULTE: &[Source] = &[
+    of("timing.grant", "grant at t + 9, data at t + 11 (Nardini and others)"),
+    of("downlink.scheduler", "LteMacEnb, schedulingDisciplineDl MAXCI"),
+    of("downlink.window", "LtePf: pfAlpha 0.95 is the weight of the newest TTI, so a = 1 / 0.95"),
+    of("downlink.amc.target", "targetBler 0.001 of its feedback computation"),
+    of("downlink.cqi.period", "LteDlFeedbackGenerator, fbPeriod"),
+    of("downlink.cqi.delay", "LteDlFeedbackGenerator, fbDelay"),
+    of("downlink.cqi.subbands", "feedbackType ALLBANDS"),
+    of("downlink.cqi.differential", "sub-bands have whole CQIs"),
+    of("downlink.outer_loop.enabled", "there is none"),
+    of("downlink.control_errors", "control messages always arrive"),
+    of("uplink.scheduler", "LteMacEnb, schedulingDisciplineUl MAXCI"),
+    of("uplink.window", "as in the downlink"),
+    of("uplink.amc.target", "as in the downlink"),
+    of(
+        "uplink.request",
+        "RAC at t, report at t + 5 (Nardini and others); 10 TTIs are raResponseWindow of the paper's scenario; \
+         LteMacUe looks at the timer only where it has no grant, and takes one TTI more to forget the last RAC",
+    ),
+    of("uplink.request_blocks", "the grant of a RAC is one block"),
+    of("uplink.pucch_blocks", "control channels are ideal"),
+    of("uplink.stealing", "a switch there as here"),
+    of("uplink.outer_loop.enabled", "there is none"),
+    of("uplink.power_control.enabled", "UEs send with their full power"),
+    of("uplink.power_aware", "one CQI, however many blocks"),
+    of("uplink.bsr.trailing", "a report of what remains, after a RAC"),
+    of("uplink.bsr.retx_timer", "retxBsrTimer 40"),
+    of("uplink.bsr.any_value", "40 ms is none of TS 36.331's values"),
 ];
 
-/// What SimuLTE's cells have in the uplink; keys under `[cell.x.uplink]`, and the timing of the cell.
-pub const SIMULTE_UPLINK: &[ProfileValue] = &[
-    ProfileValue {
-        key: "request.rac.answer",
-        value: "3",
-        source: "RAC at t, report at t + 5 (Nardini and others)",
-    },
-    ProfileValue {
-        key: "request.rac.timer",
-        value: "10",
-        source: "raResponseWindow of the paper's scenario",
-    },
-    ProfileValue { key: "request_blocks", value: "1", source: "the grant of a RAC is one block" },
-    ProfileValue { key: "pucch_blocks", value: "0", source: "control channels are ideal" },
-    ProfileValue { key: "stealing", value: "false", source: "a switch there as here" },
-    ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
-    ProfileValue { key: "power_control.enabled", value: "false", source: "UEs send with their full power" },
-    ProfileValue { key: "power_aware", value: "false", source: "one CQI, however many blocks" },
-    ProfileValue { key: "bsr.trailing", value: "true", source: "a report of what remains, after a RAC" },
-    ProfileValue { key: "bsr.retx_timer", value: "40 ms", source: "retxBsrTimer 40" },
-    ProfileValue { key: "timing.grant", value: "2", source: "grant at t + 9, data at t + 11" },
-];
-
-/// What SimuLTE's cells have, as far as the downlink is concerned.
-pub const SIMULTE: &[ProfileValue] = &[
-    ProfileValue {
-        key: "window",
-        value: "1.0526",
-        source: "LtePf: pfAlpha 0.95 is the weight of the newest TTI, so a = 1 / 0.95",
-    },
-    ProfileValue { key: "outer_loop.enabled", value: "false", source: "there is none" },
-    ProfileValue { key: "harq.transmissions", value: "4", source: "maxHarqRtx 3" },
-];
+const fn of(key: &'static str, source: &'static str) -> Source {
+    Source { key, source }
+}
 
 impl CellProfile {
-    /// What the profile differs in.
-    pub const fn values(self) -> &'static [ProfileValue] {
+    /// All of them.
+    pub const ALL: [CellProfile; 4] =
+        [CellProfile::Lasthop, CellProfile::Ns3Release28, CellProfile::Ns3Release44, CellProfile::Simulte];
+
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CellProfile::Lasthop => "lasthop",
+            CellProfile::Ns3Release28 => "ns3-3.28",
+            CellProfile::Ns3Release44 => "ns3-3.44",
+            CellProfile::Simulte => "simulte",
+        }
+    }
+
+    /// One line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            CellProfile::Lasthop => {
+                "the standard where it says something, a good eNB where it leaves the choice: the defaults of all keys"
+            }
+            CellProfile::Ns3Release28 => "ns-3's LENA, release 3.28",
+            CellProfile::Ns3Release44 => {
+                "ns-3's LENA, release 3.44: as far as these keys reach, the same cell as in 3.28"
+            }
+            CellProfile::Simulte => "SimuLTE",
+        }
+    }
+
+    /// Where each value comes from in which the profile differs from ours.
+    pub const fn sources(self) -> &'static [Source] {
         match self {
             CellProfile::Lasthop => &[],
             CellProfile::Ns3Release28 | CellProfile::Ns3Release44 => NS3,
             CellProfile::Simulte => SIMULTE,
+        }
+    }
+
+    /// A cell with everything that the profile sets.
+    pub fn cell(self) -> CellConfig {
+        CellConfig {
+            profile: self,
+            timing: self.timing(),
+            downlink: self.downlink(),
+            uplink: self.uplink(),
+            ..CellConfig::default()
         }
     }
 
@@ -174,7 +171,10 @@ impl CellProfile {
                 c.random_access = RandomAccessConfig::ns3();
             }
             CellProfile::Simulte => {
-                c.request = RequestConfig::Rac { answer: 3, timer: 10 };
+                c.scheduler = SchedulerConfig::Tdmt(NoParameters {});
+                c.window = SIMULTE_WINDOW;
+                c.amc = simulte_amc();
+                c.request = RequestConfig::Rac { answer: 3, timer: 10, counts: RacTimer::Paused };
                 (c.request_blocks, c.pucch_blocks) = (1, 0);
                 c.stealing = false;
                 c.power_aware = false;
@@ -204,7 +204,6 @@ impl CellProfile {
         match self {
             CellProfile::Lasthop => {}
             CellProfile::Ns3Release28 | CellProfile::Ns3Release44 => {
-                c.window = 99.0;
                 c.exact_shares = true;
                 c.whole_groups = true;
                 c.mcs_rule = McsRule::Lowest;
@@ -218,11 +217,22 @@ impl CellProfile {
                 c.outer_loop.enabled = false;
             }
             CellProfile::Simulte => {
-                c.window = 1.0 / 0.95;
+                c.scheduler = SchedulerConfig::Tdmt(NoParameters {});
+                c.window = SIMULTE_WINDOW;
+                c.amc = simulte_amc();
+                (c.cqi.period, c.cqi.delay) = (6, 1);
+                (c.cqi.subbands, c.cqi.differential) = (Subbands::Group, false);
                 c.outer_loop.enabled = false;
-                c.harq.transmissions = 4;
+                c.control_errors = false;
             }
         }
         c
     }
+}
+
+/// pfAlpha 0.95 is the weight of the newest TTI.
+const SIMULTE_WINDOW: f64 = 1.0 / 0.95;
+
+fn simulte_amc() -> AmcConfig {
+    AmcConfig::BlerTarget(BlerTargetConfig { target: Ratio(0.001), ..BlerTargetConfig::default() })
 }

@@ -7,5 +7,5 @@ mod view;
 
 pub use adaptation::{UplinkAdaptation, UplinkQuality};
 pub use blocks::{fewest_blocks, largest_allocation};
-pub use config::{RequestConfig, Shares, UplinkConfig};
+pub use config::{RacTimer, RequestConfig, Shares, UplinkConfig};
 pub use view::BufferView;

@@ -30,6 +30,7 @@ impl RadioNetwork {
         }
         let granted = std::mem::take(&mut self.cells[cell].uplink.plan.slot(tti).granted);
         for g in &granted {
+            self.pause_rac(tti, g.ue);
             let sends = match g.content {
                 Content::Again => self.repeat_block(tti, g),
                 Content::Msg3 => self.send_msg3(now, tti, cell, g, out),

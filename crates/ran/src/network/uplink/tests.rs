@@ -5,7 +5,7 @@ use lasthop_units::{BearerId, CellId, Db, Duration, Id, Instant, PacketId, UeId}
 
 use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::qci::Qos;
-use crate::mac::lte::uplink::{RequestConfig, UplinkConfig};
+use crate::mac::lte::uplink::{RacTimer, RequestConfig, UplinkConfig};
 use crate::network::{
     CellConfig, DrbConfig, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
 };
@@ -136,6 +136,29 @@ fn the_leg_to_the_enb_takes_fifteen_ttis_and_nine_when_data_ride_with_the_report
         world.run_until(Instant::from_millis(200));
         let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
         assert_eq!(arrived, [Instant::from_millis(20 + ttis)], "{size} B, stealing {stealing}");
+    }
+}
+
+/// A RAC in TTI 20 is answered by a grant for 25 (the report and what fits with it) and that one by a grant for 31 (the
+/// rest). New data come into the empty buffer within TTI 31. The timer of 10 or 20 TTIs counts each TTI: next RAC in 32
+/// (it was free from 30 on), or in 40. Paused, it leaves 25 and 31 out and takes one more: 20 + 10 + 2 + 1 = 33, or 43. Data
+/// that ride with the report are decoded 9 TTIs after their RAC.
+#[test]
+fn the_timer_of_a_rac_counts_every_tti_or_only_those_without_a_grant() {
+    for (counts, timer, rac) in [
+        (RacTimer::Wall, 10, 32),
+        (RacTimer::Wall, 20, 40),
+        (RacTimer::Paused, 10, 33),
+        (RacTimer::Paused, 20, 43),
+    ] {
+        let mut config = simulte(true);
+        config.uplink.request = RequestConfig::Rac { answer: 3, timer, counts };
+        let mut world = World::new(config, 1, Mode::Um);
+        world.push(Instant::from_micros(19_500), 0, End::Ue, 576);
+        world.push(Instant::from_micros(31_500), 0, End::Ue, 46);
+        world.run_until(Instant::from_millis(200));
+        let arrived: Vec<_> = world.delivered.iter().map(|d| d.2).collect();
+        assert_eq!(arrived, [35, rac + 9].map(Instant::from_millis), "{counts:?} {timer}");
     }
 }
 

@@ -89,9 +89,35 @@ pub enum RequestConfig {
     Rac {
         /// [TTI].
         answer: u64,
-        /// No second request for so many TTIs in which the UE has no grant.
+        /// No second request for so many TTIs.
         timer: u64,
+        /// Which TTIs the timer counts.
+        #[serde(default)]
+        counts: RacTimer,
     },
+}
+
+/// Which TTIs the timer of a RAC counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RacTimer {
+    /// Each one.
+    #[default]
+    Wall,
+    /// Only those in which the UE has no grant, and one more afterwards, in which it forgets that it has asked. So does
+    /// SimuLTE's TTI loop, which looks at the timer only where there is no grant.
+    Paused,
+}
+
+impl RacTimer {
+    /// TTIs from a request to the next one when nothing is granted in between; with [`Paused`](Self::Paused) each TTI
+    /// with a grant adds one.
+    pub const fn first(self, timer: u64) -> u64 {
+        match self {
+            RacTimer::Wall => timer,
+            RacTimer::Paused => timer + 1,
+        }
+    }
 }
 
 impl Default for UplinkConfig {
@@ -141,7 +167,7 @@ impl UplinkConfig {
                 ),
             )?;
         }
-        if let RequestConfig::Rac { answer, timer } = self.request {
+        if let RequestConfig::Rac { answer, timer, .. } = self.request {
             check((1..=16).contains(&answer), "request.answer", "1 to 16 TTIs")?;
             check(timer <= 1000, "request.timer", "0 to 1000 TTIs")?;
         }
