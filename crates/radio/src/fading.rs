@@ -176,7 +176,7 @@ impl Fading {
         self.sinusoids.at(cycles, taps);
     }
 
-    /// The taps after `cycles`, between knots of the way: for who looks many times within a sixteenth of a wavelength.
+    /// The taps after `cycles`, between knots of the way: for who looks many times within a sixth of a wavelength.
     /// A function of `cycles` like [`taps_at`](Self::taps_at), from which it differs by less than 1e-4 of a tap's amplitude.
     #[inline]
     pub fn taps_between(&self, knots: &mut Knots, cycles: f64, taps: &mut Taps) {

@@ -269,7 +269,7 @@ fading = "eva"
 faded_interferers = 3
 shadowing = "8 dB"
 shadowing_distance = "50 m"
-path_loss = {{ kind = "log-distance", exponent = 3.76, reference_distance = "1000 m", reference_loss = "128.1 dB" }}
+path_loss = {{ kind = "log-distance", exponent = 3.76, reference_distance = "1 m", reference_loss = "15.3 dB" }}
 [layout.macro]
 sites = {{ kind = "hex", rings = {rings}, isd = "500 m" }}
 wrap_around = true

@@ -69,20 +69,25 @@ impl Sinusoids {
         self.sum(&taps.circle[1], im);
     }
 
-    /// All taps after `cycles`, and what they change by per cycle, into `values` and `slopes`: real parts, then imaginary parts.
-    pub fn with_slopes(&self, cycles: f64, taps: &mut Taps, values: &mut [f32], slopes: &mut [f32]) {
+    /// All taps after `cycles` and their first and second derivative by the way, per `step` cycles, one after the other into
+    /// `to`: each real parts, then imaginary parts.
+    pub fn with_derivatives(&self, cycles: f64, step: f64, taps: &mut Taps, to: &mut [f32]) {
         let n = self.taps();
         self.at(cycles, taps);
+        let (values, rest) = to.split_at_mut(2 * n);
         values.copy_from_slice(&taps.values);
-        // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha) cos.
-        let [c, s] = &mut taps.circle;
-        for ((c, s), cosine) in c.iter_mut().zip(s.iter_mut()).zip(&self.cosines) {
-            let k = (TAU * cosine) as f32;
-            (*c, *s) = (-*s * k, *c * k);
+        let (slopes, curvatures) = rest.split_at_mut(2 * n);
+        for to in [slopes, curvatures] {
+            // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha) cos.
+            let [c, s] = &mut taps.circle;
+            for ((c, s), cosine) in c.iter_mut().zip(s.iter_mut()).zip(&self.cosines) {
+                let k = (TAU * step * cosine) as f32;
+                (*c, *s) = (-*s * k, *c * k);
+            }
+            let (re, im) = to.split_at_mut(n);
+            self.sum(c, re);
+            self.sum(s, im);
         }
-        let (re, im) = slopes.split_at_mut(n);
-        self.sum(c, re);
-        self.sum(s, im);
     }
 
     /// Cosine and sine of every cycles * cosine + phase [turns], without a branch or a table: of the nearest whole number of

@@ -6,8 +6,8 @@ use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 use super::{RbSet, TTI};
 use crate::sdu::Direction;
 
-/// UEs that need at least so many TTIs for a sixteenth of a wavelength (8 km/h at 2 GHz) have their taps between knots.
-const SLOW: f64 = 1.0 / 16.0 / 4.0;
+/// UEs that need at least four TTIs for a sixth of a wavelength (22 km/h at 2 GHz) have their taps between knots.
+const SLOW: f64 = 1.0 / 6.0 / 4.0;
 
 /// The fading of all links.
 #[derive(Debug)]
