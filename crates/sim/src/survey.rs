@@ -79,7 +79,7 @@ pub fn geometry(
         spec.scenario.seed = first.wrapping_add(u64::from(drop));
         let all = spec.cellular();
         let config = &all.config;
-        let air = config.propagation(spec.scenario.seed);
+        let mut air = config.propagation(spec.scenario.seed);
         for ue in config.ues.ids() {
             let place = air.place(ue, Tti(0));
             let Some(r) = Reception::at(config, &air, ue, &place) else { continue };

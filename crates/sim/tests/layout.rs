@@ -90,6 +90,29 @@ fn more_ues_shift_nobody() {
     assert!((1..=3).all(|i| radius(&more[&format!("a-{i}")]) < 250.0));
 }
 
+/// Walkers in a disc and drivers in a square: the run balances, and twice the same seed is twice the same run.
+#[test]
+fn moving_ues_are_served() {
+    let walk = |mobility: &str| {
+        MACRO.replace("[ue.user]\n", &format!("[ue.user]\nradio = {{ mobility = {mobility} }}\n"))
+    };
+    for mobility in [
+        "{ kind = 'levy-walk', area = { kind = 'disc', radius = '250 m' } }",
+        "{ kind = 'random-waypoint', speed = ['1 m/s', '20 m/s'], pause = ['0 s', '10 s'], \
+         area = { kind = 'rectangle', from = ['-400 m', '-400 m'], to = ['400 m', '400 m'] } }",
+    ] {
+        let (a, b) = (run_text(&walk(mobility)), run_text(&walk(mobility)));
+        assert_balanced(&a);
+        assert_eq!(a.digest(), b.digest());
+        assert!(whole(&a, "flows", "rx_packets").iter().all(|n| *n > 0), "{mobility}");
+    }
+    let stands = walk(
+        "{ kind = 'random-waypoint', speed = ['0 m/s', '2 m/s'], area = { kind = 'disc', radius = '50 m' } }",
+    );
+    let told = Scenario::parse(&stands, "t", Path::new(""), &[]).unwrap_err().to_string();
+    assert!(told.contains("mean speed falls to nothing"), "{told}");
+}
+
 #[test]
 fn mistakes_about_layouts_are_told_with_their_remedy() {
     let refused = |text: &str| match Scenario::parse(text, "test.toml", Path::new(""), &[]) {

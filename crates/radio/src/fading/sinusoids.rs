@@ -139,8 +139,8 @@ impl Sinusoids {
 }
 
 /// sin(pi t) / t and cos(pi t) as polynomials in t^2 for |t| <= 1/2: least squares, weighted until the error is even.
-const SIN: [f32; 5] = [3.141_592_6, -5.167_710_3, 2.550_077_7, -0.598_292_2, 0.077_659_41];
-const COS: [f32; 5] = [0.999_999_95, -4.934_792_9, 4.058_411_9, -1.331_880_2, 0.219_696_8];
+const SIN: [f32; 5] = [std::f32::consts::PI, -5.167_710_3, 2.550_077_7, -0.598_292_2, 0.077_659_41];
+const COS: [f32; 5] = [0.999_999_95, -4.934_793, 4.058_412, -1.331_880_2, 0.219_696_8];
 
 #[cfg(test)]
 mod tests {

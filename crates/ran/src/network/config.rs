@@ -1,16 +1,19 @@
 //! How a radio network is set up: cells, UEs and the bearers between them.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use lasthop_radio::layout::WrapAround;
-use lasthop_radio::milliwatts;
-use lasthop_units::{CellId, IndexVec, Tti, UeId};
+use lasthop_radio::{Track, milliwatts};
+use lasthop_units::{CellId, IndexVec, Speed, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::profile::CellProfile;
+use crate::mac::lte::scheduler::SchedulerConfig;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
@@ -36,14 +39,20 @@ impl NetworkConfig {
     /// Path loss, shadowing, antennas and movement of all links, with the draws of the run `seed`.
     pub fn propagation(&self, seed: u64) -> Propagation {
         let (cells, ues) = (self.cells.iter().map(|c| &c.radio), self.ues.iter().map(|u| &u.radio));
-        Propagation::new(&self.radio, cells, ues, seed).wrapped(self.wrap)
+        let mut all = Propagation::new(&self.radio, cells, ues, seed).wrapped(self.wrap);
+        for (ue, config) in self.ues.enumerate() {
+            if let Some(track) = &config.track {
+                all.follow(ue, track.clone());
+            }
+        }
+        all
     }
 
     /// The cell among `cells` whose reference signals `ue` receives best at the start, at large scale; a tie goes to the
     /// first. `cells` are in the order of their ids.
     pub fn strongest(
         &self,
-        propagation: &Propagation,
+        propagation: &mut Propagation,
         ue: UeId,
         cells: impl Iterator<Item = CellId>,
     ) -> Option<CellId> {
@@ -122,6 +131,10 @@ impl Default for TimingConfig {
 }
 
 impl CellConfig {
+    /// The schedulers of both directions, downlink first.
+    pub const fn schedulers(&self) -> [&SchedulerConfig; 2] {
+        [&self.downlink.scheduler, &self.uplink.scheduler]
+    }
     /// Power of a resource block at the antenna, all blocks in use [mW].
     pub fn reference_power(&self) -> f64 {
         milliwatts(self.radio.power) / f64::from(self.resource_blocks)
@@ -167,6 +180,8 @@ pub struct UeConfig {
     pub serving: CellId,
     /// Where it is, and its radio.
     pub radio: UeRadioConfig,
+    /// The recorded way that it goes, instead of `radio.mobility`.
+    pub track: Option<Arc<Track>>,
     /// Below RLC there is always something to send, by direction: padding where the bearers have nothing. A source for
     /// measuring what a cell can carry.
     pub full_buffer: [bool; 2],
@@ -175,9 +190,21 @@ pub struct UeConfig {
 }
 
 impl UeConfig {
+    /// Speed that fading has: that of its movement on average, unless `radio.speed` says otherwise.
+    pub fn fading_speed(&self) -> Speed {
+        let track = self.track.as_ref().map(|t| Speed(t.mean_speed()));
+        self.radio.speed.or(track).unwrap_or_else(|| self.radio.fading_speed())
+    }
+
     /// A UE with the defaults of everything else.
     pub fn served_by(serving: CellId) -> UeConfig {
-        UeConfig { serving, radio: UeRadioConfig::default(), full_buffer: [false; 2], persistent: None }
+        UeConfig {
+            serving,
+            radio: UeRadioConfig::default(),
+            track: None,
+            full_buffer: [false; 2],
+            persistent: None,
+        }
     }
 }
 

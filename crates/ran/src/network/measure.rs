@@ -5,7 +5,7 @@
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
-use super::{NetworkConfig, RadioNetwork};
+use super::{NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::RbSet;
 use crate::phy::lte::air::{Air, CellAir, UeAir};
@@ -30,8 +30,7 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let frequencies = [config.radio.downlink, config.radio.uplink];
     let propagation = config.propagation(seed);
     let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
-    let (blocks, speeds) =
-        (cells.iter().map(|c| c.blocks), config.ues.iter().map(|u| u.radio.fading_speed()));
+    let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(UeConfig::fading_speed));
     let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
     Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back)
 }
@@ -134,7 +133,7 @@ impl ControlBlocks {
         };
         let part = |i: u32| {
             let ring = near(8 * i + 8).without(if i == 0 { RbSet::EMPTY } else { near(8 * i) });
-            let fourth = ring.iter().enumerate().filter(|(_, b)| *b as usize % CONTROL_STEP == 0);
+            let fourth = ring.iter().enumerate().filter(|(_, b)| (*b as usize).is_multiple_of(CONTROL_STEP));
             (ring, fourth.map(|(i, _)| i as u8).collect::<Vec<u8>>())
         };
         let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();

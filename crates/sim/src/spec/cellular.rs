@@ -239,7 +239,7 @@ impl Spec {
 
     /// Every UE that has a choice goes to its strongest cell.
     fn associate(&self, all: &mut Cellular, tables: &BTreeMap<&str, Range<usize>>) {
-        let propagation = all.config.propagation(self.scenario.seed);
+        let mut propagation = all.config.propagation(self.scenario.seed);
         let mut ids = 0..all.config.ues.len();
         for ue in self.ue.values() {
             let cells = self.candidates(ue).flat_map(|c| tables[c].clone()).map(CellId::from_index);
@@ -248,7 +248,7 @@ impl Spec {
                 continue;
             }
             for id in ids.by_ref().take(ue.count as usize).map(UeId::from_index) {
-                if let Some(best) = all.config.strongest(&propagation, id, candidates.iter().copied()) {
+                if let Some(best) = all.config.strongest(&mut propagation, id, candidates.iter().copied()) {
                     all.config.ues[id].serving = best;
                 }
             }

@@ -1,8 +1,12 @@
 //! Where cells and UEs are, and what the way between them costs.
 
+use std::sync::Arc;
+
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::layout::WrapAround;
-use lasthop_radio::{Antenna, Ends, FadingProfile, Mobility, PathLoss, Place, Seen, Shadowing};
+use lasthop_radio::{
+    Antenna, Ends, FadingProfile, Mobility, Motion, PathLoss, Place, Seen, Shadowing, Track,
+};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -208,6 +212,15 @@ impl CellRadioConfig {
 }
 
 impl UeRadioConfig {
+    /// Refuses what cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |(key, message): (&str, &str)| ConfigError {
+            key: format!("mobility.{key}"),
+            message: message.to_owned(),
+        };
+        self.mobility.validate().map_err(wrong)
+    }
+
     /// Speed that fading has.
     pub fn fading_speed(&self) -> Speed {
         self.speed.unwrap_or(Speed(self.mobility.speed()))
@@ -235,8 +248,7 @@ struct Site {
 
 #[derive(Debug)]
 struct Terminal {
-    start: Place,
-    mobility: Mobility,
+    motion: Motion,
     gain: f64,
 }
 
@@ -258,15 +270,14 @@ impl Propagation {
             loss: c.cable_loss.0,
             site: c.site.map_or(named + i, |s| s as usize),
         };
-        let terminal = |u: &UeRadioConfig| Terminal {
-            start: u.position.map(|m| m.0),
-            mobility: u.mobility,
+        let terminal = |(i, u): (usize, &UeRadioConfig)| Terminal {
+            motion: Motion::new(u.mobility, u.position.map(|m| m.0), seed, i as u64),
             gain: u.gain.0 - u.penetration_loss.0,
         };
         Propagation {
             config: *config,
             cells: all.iter().enumerate().map(site).collect(),
-            ues: ues.map(terminal).collect(),
+            ues: ues.enumerate().map(terminal).collect(),
             shadowing: Shadowing::new(
                 seed,
                 named + all.len() * usize::from(unnamed),
@@ -284,17 +295,22 @@ impl Propagation {
         self
     }
 
+    /// `ue` follows a recorded track.
+    pub fn follow(&mut self, ue: UeId, track: Arc<Track>) {
+        let u = &mut self.ues[ue];
+        u.motion = Motion::along(track, u.motion.place(0.0));
+    }
+
     /// Where `ue` is at the start of `tti` [m].
-    pub fn place(&self, ue: UeId, tti: Tti) -> Place {
-        let u = &self.ues[ue];
-        u.mobility.place(u.start, tti.start(TTI).as_secs_f64())
+    pub fn place(&mut self, ue: UeId, tti: Tti) -> Place {
+        self.ues[ue].motion.place(tti.start(TTI).as_secs_f64())
     }
 
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again (`None`: never).
-    pub fn gains(&self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
+    pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
         let place = self.place(ue, tti);
         let mut seen = self.shadowing.seen_from([place[0], place[1]]);
-        let moves = self.ues[ue].mobility != Mobility::Static;
+        let moves = self.ues[ue].motion.moves();
         (self.link(cell, ue, &place, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
     }
 
@@ -374,8 +390,8 @@ mod tests {
             mobility: Mobility::Linear { speed: Speed(10.0), heading: 0.0 },
             ..UeRadioConfig::default()
         };
-        let all = one(RadioConfig::default(), cell, ue);
-        let at = |tti| all.gains(IDS().0, IDS().1, Tti(tti));
+        let mut all = one(RadioConfig::default(), cell, ue);
+        let mut at = |tti| all.gains(IDS().0, IDS().1, Tti(tti));
         assert_eq!(at(0).1, Some(Tti(10)));
         let change = db(f64::from(at(5000).0.downlink)) - db(f64::from(at(0).0.downlink));
         assert!((change + 20.0 * log10(1.5)).abs() < 1e-4, "{change}");
@@ -399,13 +415,13 @@ mod tests {
             })
             .collect();
         let cells = [sector, sector, CellRadioConfig::default()];
-        let all = Propagation::new(&radio, cells.iter(), ues.iter(), 3);
-        let gain = |cell: usize, ue: usize| {
+        let mut all = Propagation::new(&radio, cells.iter(), ues.iter(), 3);
+        let mut gain = |cell: usize, ue: usize| {
             db(f64::from(all.gains(CellId::from_index(cell), UeId::from_index(ue), Tti(0)).0.downlink))
         };
         let n = ues.len();
         assert!((0..n).all(|u| gain(0, u) == gain(1, u)));
-        let of = |cell: usize| (0..n).map(|u| gain(cell, u)).collect::<Vec<f64>>();
+        let mut of = |cell: usize| (0..n).map(|u| gain(cell, u)).collect::<Vec<f64>>();
         let (a, b) = (of(0), of(2));
         let mean = |x: &[f64]| x.iter().sum::<f64>() / n as f64;
         let (ma, mb) = (mean(&a), mean(&b));
