@@ -20,7 +20,7 @@ mod sinusoids;
 
 pub use knots::Knots;
 pub use response::Response;
-pub use sinusoids::Taps;
+pub use sinusoids::{Scratch, Taps};
 
 use std::sync::Arc;
 
@@ -164,7 +164,7 @@ impl Fading {
     /// `gains` has at least as many places as there are blocks; those beyond are left alone.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
         let mut taps = Taps::default();
-        self.taps_at(cycles, &mut taps);
+        self.taps_at(cycles, &mut Scratch::default(), &mut taps);
         for part in 0..self.response.parts() {
             self.response.gains(&taps, part, gains);
         }
@@ -172,15 +172,15 @@ impl Fading {
 
     /// The taps after `cycles`.
     #[inline]
-    pub fn taps_at(&self, cycles: f64, taps: &mut Taps) {
-        self.sinusoids.at(cycles, taps);
+    pub fn taps_at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
+        self.sinusoids.at(cycles, scratch, taps);
     }
 
     /// The taps after `cycles`, between knots of the way: for who looks many times within a sixth of a wavelength.
     /// A function of `cycles` like [`taps_at`](Self::taps_at), from which it differs by less than 1e-4 of a tap's amplitude.
     #[inline]
-    pub fn taps_between(&self, knots: &mut Knots, cycles: f64, taps: &mut Taps) {
-        knots.at(&self.sinusoids, cycles, taps);
+    pub fn taps_between(&self, knots: &mut Knots, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
+        knots.at(&self.sinusoids, cycles, scratch, taps);
     }
 
     /// What the taps do to the blocks.
@@ -192,7 +192,7 @@ impl Fading {
     /// The complex gain of each tap, for tests and plots.
     pub fn taps(&self, cycles: f64) -> Vec<(f32, f32)> {
         let mut taps = Taps::default();
-        self.taps_at(cycles, &mut taps);
+        self.taps_at(cycles, &mut Scratch::default(), &mut taps);
         taps.pairs().collect()
     }
 }

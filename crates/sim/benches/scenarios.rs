@@ -50,13 +50,7 @@ const CASES: &[Case] = &[
         jobs: 1,
         times: 3,
     },
-    Case {
-        name: "sectors57",
-        full: || sectors(19, 10, 10),
-        short: Some(|| sectors(19, 10, 1)),
-        jobs: 1,
-        times: 2,
-    },
+    Case { name: "sectors57", full: || sectors(10), short: Some(|| sectors(1)), jobs: 1, times: 2 },
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
@@ -243,58 +237,12 @@ tcp = {{ cc = "reno" }}
     .map(|s| vec![s])
 }
 
-/// Sites of three sectors 500 m apart, wrapped around, TR 36.814 case 1: 10 MHz, `ues` full-buffer downloads in each sector,
-/// EVA at 3 km/h on the link that serves and the three strongest others. `sites`: 1, 7 or 19.
-fn sectors(sites: u32, ues: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
-    let rings = match sites {
-        1 => 0,
-        7 => 1,
-        _ => 2,
-    };
-    let count = sites * 3 * ues;
-    parse(&format!(
-        r#"
-[scenario]
-name = "sectors{cells}"
-duration = "{seconds} s"
-[link.core]
-between = ["server", "macro"]
-rate = "100 Gbit/s"
-delay = "10 ms"
-overhead = "36 B"
-[radio]
-downlink = "2 GHz"
-uplink = "1.9 GHz"
-fading = "eva"
-faded_interferers = 3
-shadowing = "8 dB"
-shadowing_distance = "50 m"
-path_loss = {{ kind = "log-distance", exponent = 3.76, reference_distance = "1 m", reference_loss = "15.3 dB" }}
-[layout.macro]
-sites = {{ kind = "hex", rings = {rings}, isd = "500 m" }}
-wrap_around = true
-[cell.macro]
-resource_blocks = 50
-[cell.macro.radio]
-position = ["0 m", "0 m", "32 m"]
-antenna = {{ kind = "sector", tilt = 15.0, gain = "14 dB" }}
-[ue.phone]
-count = {count}
-drop = {{ kind = "sector", min_distance = "35 m" }}
-radio = {{ speed = "3 km/h", penetration_loss = "20 dB" }}
-[flow.download]
-from = "server"
-to = "phone"
-app = "bulk"
-tcp = {{ cc = "reno" }}
-[output]
-tcp = "off"
-queues = false
-radio = false
-"#,
-        cells = 3 * sites
-    ))
-    .map(|s| vec![s])
+/// 19 sites of three sectors, 10 full-buffer downloads in each, EVA at 3 km/h on the link that serves and on the three
+/// strongest others.
+fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let duration = format!("scenario.duration=\"{seconds} s\"");
+    Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &[duration])
+        .map(|s| vec![s])
 }
 
 fn parse(text: &str) -> Result<Scenario, Error> {

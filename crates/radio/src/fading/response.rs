@@ -110,7 +110,7 @@ mod tests {
     fn every_block_has_one_part() {
         for blocks in [1usize, 6, 15, 25, 50, 75, 100, 110] {
             let response = Response::new([0.0, 1e-6].into_iter(), blocks);
-            let taps = Taps::of(vec![0.6, 0.3, 0.2, 0.5]);
+            let taps = Taps { values: vec![0.6, 0.3, 0.2, 0.5] };
             for part in 0..response.parts() {
                 let mut gains = vec![-1.0; blocks];
                 response.gains(&taps, part, &mut gains);

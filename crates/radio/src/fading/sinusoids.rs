@@ -11,19 +11,17 @@ use super::SINUSOIDS;
 pub struct Taps {
     /// Real parts, then imaginary parts.
     pub(super) values: Vec<f32>,
-    /// Cosines and sines of all sinusoids: memory for the next time.
-    circle: [Vec<f32>; 2],
 }
+
+/// Cosines and sines of the sinusoids of a link: memory that all links share.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch([Vec<f32>; 2]);
 
 impl Taps {
     /// Real and imaginary part of each.
     pub fn pairs(&self) -> impl Iterator<Item = (f32, f32)> {
         let (re, im) = self.values.split_at(self.values.len() / 2);
         re.iter().copied().zip(im.iter().copied())
-    }
-    #[cfg(test)]
-    pub(super) fn of(values: Vec<f32>) -> Taps {
-        Taps { values, ..Taps::default() }
     }
 }
 
@@ -60,26 +58,29 @@ impl Sinusoids {
 
     /// All taps after `cycles`.
     #[inline]
-    pub fn at(&self, cycles: f64, taps: &mut Taps) {
-        let n = self.taps();
-        taps.values.resize(2 * n, 0.0);
-        self.turn(cycles, &mut taps.circle);
-        let (re, im) = taps.values.split_at_mut(n);
-        self.sum(&taps.circle[0], re);
-        self.sum(&taps.circle[1], im);
+    pub fn at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
+        taps.values.resize(2 * self.taps(), 0.0);
+        self.fill(cycles, scratch, &mut taps.values);
+    }
+
+    #[inline]
+    fn fill(&self, cycles: f64, scratch: &mut Scratch, to: &mut [f32]) {
+        self.turn(cycles, &mut scratch.0);
+        let (re, im) = to.split_at_mut(self.taps());
+        self.sum(&scratch.0[0], re);
+        self.sum(&scratch.0[1], im);
     }
 
     /// All taps after `cycles` and their first and second derivative by the way, per `step` cycles, one after the other into
     /// `to`: each real parts, then imaginary parts.
-    pub fn with_derivatives(&self, cycles: f64, step: f64, taps: &mut Taps, to: &mut [f32]) {
+    pub fn with_derivatives(&self, cycles: f64, step: f64, scratch: &mut Scratch, to: &mut [f32]) {
         let n = self.taps();
-        self.at(cycles, taps);
         let (values, rest) = to.split_at_mut(2 * n);
-        values.copy_from_slice(&taps.values);
+        self.fill(cycles, scratch, values);
         let (slopes, curvatures) = rest.split_at_mut(2 * n);
         for to in [slopes, curvatures] {
             // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha) cos.
-            let [c, s] = &mut taps.circle;
+            let [c, s] = &mut scratch.0;
             for ((c, s), cosine) in c.iter_mut().zip(s.iter_mut()).zip(&self.cosines) {
                 let k = (TAU * step * cosine) as f32;
                 (*c, *s) = (-*s * k, *c * k);
@@ -152,7 +153,7 @@ mod tests {
         let mut taps = Taps::default();
         for i in -5000..5000 {
             let turns = f64::from(i) * 0.123_456_7;
-            one.at(turns - 0.25, &mut taps);
+            one.at(turns - 0.25, &mut Scratch::default(), &mut taps);
             let (c, s) = taps.pairs().next().unwrap();
             assert!((f64::from(c) - math::cos(TAU * turns)).abs() < 1e-6, "{turns}: {c}");
             assert!((f64::from(s) - math::sin(TAU * turns)).abs() < 1e-6, "{turns}: {s}");
@@ -166,7 +167,7 @@ mod tests {
         for each in [1, 6, 16, 19] {
             let sinusoids = Sinusoids::new(draw, 0, each, [0.5, 2.0].into_iter());
             let mut taps = Taps::default();
-            sinusoids.at(12_345.678, &mut taps);
+            sinusoids.at(12_345.678, &mut Scratch::default(), &mut taps);
             for (tap, (re, im)) in taps.pairs().enumerate() {
                 let range = tap * each..(tap + 1) * each;
                 let all = sinusoids.cosines[range.clone()].iter().zip(&sinusoids.phases[range]);

@@ -2,6 +2,8 @@
 //!
 //! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
 
+use std::sync::LazyLock;
+
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
@@ -40,6 +42,25 @@ const CONTROL_STEP: usize = 4;
 /// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the SINR need not be worked
 /// out.
 const CONTROL_SAFE: f32 = 0.5;
+/// Steps of a draw in which [`safe`] knows its bound.
+const LUCKS: usize = 64;
+
+/// Mutual information with which a draw `luck` never means a miss.
+fn safe(luck: f64) -> f32 {
+    static SAFE: LazyLock<[f32; LUCKS]> = LazyLock::new(|| {
+        std::array::from_fn(|i| {
+            let harmless =
+                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / LUCKS as f64;
+            // The error falls with the information: the first of the steps from below that is harmless.
+            (0..100)
+                .map(|step| CONTROL_SAFE * step as f32 / 100.0)
+                .find(|mi| harmless(*mi))
+                .unwrap_or(CONTROL_SAFE)
+        })
+    });
+    SAFE[((luck * LUCKS as f64) as usize).min(LUCKS - 1)]
+}
+
 /// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
 const ROUNDING: f32 = 0.01;
 
@@ -94,14 +115,17 @@ impl RadioNetwork {
     /// other cell interferes.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         let parts = &self.cells[cell].control;
+        // What the draw is compared with falls with the information: with the draw known, some blocks are enough to tell
+        // that it does not matter what the others have.
+        let luck = self.ues[ue].downlink.control_errors.uniform(tti.0);
+        let enough = (safe(luck) + ROUNDING) * parts.blocks;
         let (mut sum, mut n) = (0.0, 0);
         for (rbs, places) in parts.parts.iter().take(if self.air.fades() { usize::MAX } else { 1 }) {
             let row = self.air.reference(tti, cell, ue, *rbs, false);
             sum += mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i)))
                 * places.len() as f32;
             n += places.len();
-            // What is missing cannot make it less.
-            if sum > (CONTROL_SAFE + ROUNDING) * parts.blocks {
+            if sum > enough {
                 return false;
             }
         }
@@ -109,8 +133,7 @@ impl RadioNetwork {
         if mi > CONTROL_SAFE {
             return false;
         }
-        let p = control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
-        p > 0.0 && self.ues[ue].downlink.control_errors.happens(tti.0, p)
+        luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
     }
 }
 
@@ -148,6 +171,21 @@ mod tests {
     #[test]
     fn where_control_channels_are_safe_their_error_is_none() {
         assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
+    }
+
+    /// On a fine grid of draws and information: above the bound no draw means a miss.
+    #[test]
+    fn a_safe_information_never_means_a_miss() {
+        for l in 0..1000 {
+            let luck = f64::from(l) / 1000.0;
+            for m in 0..=500 {
+                let mi = m as f32 / 1000.0;
+                let missed = luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
+                assert!(!missed || mi < safe(luck), "{luck} {mi}");
+            }
+        }
+        assert_eq!(safe(0.0), CONTROL_SAFE);
+        assert!(safe(0.5) < 0.15 && safe(0.5) > 0.05);
     }
 
     #[test]

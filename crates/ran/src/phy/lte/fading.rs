@@ -1,6 +1,6 @@
 //! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody asks about.
 
-use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Taps, doppler_hz};
+use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
 use super::{RbSet, TTI};
@@ -19,6 +19,7 @@ pub struct FastFading {
     cycles: IndexVec<UeId, [f64; 2]>,
     /// By UE, then cell, then direction; made when first asked for.
     links: Vec<[Option<Box<Link>>; 2]>,
+    scratch: Scratch,
 }
 
 /// The fading of a link, and what is known of it in one TTI.
@@ -42,13 +43,13 @@ impl Link {
 
     /// The gains of at least the blocks `rbs` in `tti`, after `cycles`; `parts` are the blocks of each part.
     #[inline]
-    fn row(&mut self, tti: Tti, cycles: f64, parts: &[RbSet], rbs: RbSet) -> &[f32] {
+    fn row(&mut self, tti: Tti, cycles: f64, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) -> &[f32] {
         if self.tti != tti {
             self.tti = tti;
             self.done = 0;
             match &mut self.knots {
-                Some(knots) => self.fading.taps_between(knots, cycles, &mut self.taps),
-                None => self.fading.taps_at(cycles, &mut self.taps),
+                Some(knots) => self.fading.taps_between(knots, cycles, scratch, &mut self.taps),
+                None => self.fading.taps_at(cycles, scratch, &mut self.taps),
             }
         }
         for (i, part) in parts.iter().enumerate() {
@@ -89,7 +90,7 @@ impl FastFading {
         let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * TTI.as_secs_f64());
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
         let links = (0..shapes.len() * cycles.len()).map(|_| [None, None]).collect();
-        Some(FastFading { shapes, seed, cycles, links })
+        Some(FastFading { shapes, seed, cycles, links, scratch: Scratch::default() })
     }
 
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at least those of `rbs` hold. One
@@ -109,7 +110,7 @@ impl FastFading {
                 empty.insert(Box::new(Link::new(fading, cycles <= SLOW)))
             }
         };
-        link.row(tti, cycles * tti.0 as f64, parts, rbs)
+        link.row(tti, cycles * tti.0 as f64, parts, rbs, &mut self.scratch)
     }
 }
 

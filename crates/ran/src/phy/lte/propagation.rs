@@ -321,6 +321,11 @@ impl Propagation {
         self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
     }
 
+    /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out again; None: for ever.
+    pub fn holds(&self, ue: UeId, tti: Tti) -> Option<Tti> {
+        self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
+    }
+
     fn link(&self, cell: CellId, ue: UeId, place: &Place, seen: &mut Seen) -> Gains {
         let (c, u) = (&self.cells[cell], &self.ues[ue]);
         let mut ground = [place[0] - c.place[0], place[1] - c.place[1]];

@@ -2,7 +2,7 @@
 
 use lasthop_units::{CellId, Id, Tti, UeId};
 
-use super::Air;
+use super::{Air, Link};
 
 /// What surrounds a UE, served by one cell.
 #[derive(Debug, Default)]
@@ -53,11 +53,12 @@ impl Air {
         }
         let mut top = std::mem::take(&mut self.ues[ue].around.top);
         top.clear();
-        let mut until = u64::MAX;
+        let until = self.propagation.holds(ue, tti).map_or(u64::MAX, |t| t.0);
+        let place = self.propagation.place(ue, tti);
+        for (cell, gains) in self.propagation.gains_at(ue, &place) {
+            self.links[ue.index() * self.cells.len() + cell.index()] = Link { gains, until };
+        }
         for cell in self.cells.ids() {
-            self.gains(tti, cell, ue);
-            let link = &self.links[ue.index() * self.cells.len() + cell.index()];
-            until = until.min(link.until);
             let power = self.power(cell, ue);
             // Equally strong ones in the order of their ids.
             let place = top.partition_point(|other| self.power(*other, ue) >= power);
