@@ -52,6 +52,7 @@ const CASES: &[Case] = &[
     },
     Case { name: "handover2", full: || handover2(40), short: Some(|| handover2(2)), jobs: 1, times: 3 },
     Case { name: "drive7", full: || drive7(60), short: Some(|| drive7(2)), jobs: 1, times: 1 },
+    Case { name: "sectors57", full: || sectors(10), short: Some(|| sectors(1)), jobs: 1, times: 2 },
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
@@ -323,6 +324,14 @@ tcp = {{ cc = "reno" }}
 "#
     ))
     .map(|s| vec![s])
+}
+
+/// 19 sites of three sectors, 10 full-buffer downloads in each, EVA at 3 km/h on the link that serves and on the three
+/// strongest others.
+fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let duration = format!("scenario.duration=\"{seconds} s\"");
+    Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &[duration])
+        .map(|s| vec![s])
 }
 
 fn parse(text: &str) -> Result<Scenario, Error> {

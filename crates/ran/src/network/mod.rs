@@ -321,16 +321,25 @@ impl RadioNetwork {
         let drb = &mut self.bearers[bearer];
         let ue = drb.ue;
         let said = &mut self.scratch;
-        match &mut self.mobility {
-            Some(m) => m.backhaul.take_up(now, ue, bearer, said, out),
-            None => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
+        if !said.delivered.is_empty() {
+            match &mut self.mobility {
+                Some(m) => m.backhaul.take_up(now, ue, bearer, said, out),
+                None => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+            }
         }
-        out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
-        out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        if !said.dropped.is_empty() {
+            out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+        }
+        if !said.marked.is_empty() {
+            out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        }
         let mut failed = false;
-        for (end, event) in said.events.drain(..) {
-            failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
-            out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+        if !said.events.is_empty() {
+            for (end, event) in said.events.drain(..) {
+                failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
+                out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+            }
         }
         if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
             drb.wake = Some(at);

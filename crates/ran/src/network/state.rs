@@ -6,6 +6,7 @@ use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
 use super::ip_buffer::IpBuffer;
+use super::measure::ControlBlocks;
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
@@ -26,6 +27,8 @@ pub(super) struct Cell {
     pub persistent: Vec<UeId>,
     /// Switched off.
     pub down: bool,
+    /// Where its control channels are.
+    pub control: ControlBlocks,
 }
 
 impl Cell {
@@ -37,6 +40,7 @@ impl Cell {
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
             down: false,
+            control: ControlBlocks::new(config.resource_blocks),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }
