@@ -13,6 +13,7 @@ from lasthop.harness import Data, Run, find_study, judge_claim, run_study
 from lasthop.harness.runner import Record
 from lasthop.harness.stats import Estimate
 from lasthop.studies.lte_vs_11ac import matching
+from lasthop.studies.lte_vs_11ac.figures import comparison, overview
 from lasthop.studies.lte_vs_11ac.model import METRICS, NETWORKS, SIZES, VARIANTS
 from lasthop.studies.lte_vs_11ac.reduce import reduce_cell, reduce_series, start_dip
 from lasthop.studies.lte_vs_11ac.spread import spread
@@ -289,6 +290,28 @@ def test_wifi_runs_make_the_claim_testable() -> None:
     assert judge_claim(STUDY, CLAIMS["W12"], data).verdict == "agrees"
 
 
+def test_a_third_network_is_a_third_pair_of_columns() -> None:
+    data = flat(2)
+    data.records["variants"] += [
+        Record({"cc": cc, "network": "11ac", "size": size}, s, reduced(cc, "11ac", size, s))
+        for cc in VARIANTS
+        for size in SIZES.values()
+        for s in (1, 2)
+    ]
+    columns = overview(data).data["overview-paper"]
+    assert len(columns["mean"]) == 4 * 11 * 3 * 2
+    assert set(columns["network"]) == {"lte-am", "lte-um", "11ac"}
+    assert set(comparison(data, "delay-based").data["fig13-14"]["network"]) == {"lte-am", "lte-um", "11ac"}
+
+
+def test_every_claim_names_ablations_that_exist_and_say_what_they_do() -> None:
+    named = {a.name for c in STUDY.claims for a in c.ablations}
+    assert named == {
+        "far", "far-over", "far-over-10k", "far-over-64k", "near-over-10k", "near-over-64k", "wired",
+    }  # fmt: skip
+    assert all(a.about and a.overrides for c in STUDY.claims for a in c.ablations)
+
+
 def test_contradicted_claims_are_ambiguous_with_our_numbers() -> None:
     finding = judge_claim(STUDY, CLAIMS["W3"], flat())
     assert finding.verdict == "ambiguous"
@@ -403,7 +426,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_figure_of_the_lte_half_is_drawn(made_up: Path) -> None:
     drawn = {p.stem for p in (made_up / "figures").glob("*.svg")}
     singles = {f"fig{number}-{cc}" for cc, (_, number, _) in VARIANTS.items()}
-    assert singles | {"fig8-9", "fig13-14", "fig17-18", "load", "parting"} <= drawn
+    assert singles | {"fig8-9", "fig13-14", "fig17-18", "load", "parting", "beyond", "queues"} <= drawn
     assert {"overview-paper", "overview-calibrated"} <= drawn
 
 

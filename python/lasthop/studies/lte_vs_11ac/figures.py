@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError
-from lasthop.studies.lte_vs_11ac.model import FOUR, GROUPS, METRICS, NETWORKS, SIZES, VARIANTS, variants_of
+from lasthop.studies.lte_vs_11ac.model import FOUR, GROUPS, METRICS, NETWORKS, SIZES, TODAY, VARIANTS, variants_of
 from lasthop.studies.lte_vs_11ac.spread import spread
 from lasthop.studies.lte_vs_11ac.tables import tables
 
@@ -49,9 +49,12 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
             yield variant(data, cc)
     for group in GROUPS:
         yield comparison(data, group)
-    if evidence.study.has_group("load"):
+    with contextlib.suppress(NoRunsError):
         yield load(data)
         yield parting(data)
+    with contextlib.suppress(NoRunsError):
+        yield beyond(data)
+        yield queues(data)
 
 
 def overview(data: Data) -> Figure:
@@ -74,8 +77,7 @@ def overview(data: Data) -> Figure:
                     ci95_low=low, ci95_high=high, n=v.n,
                 )  # fmt: skip
         row[0].set_ylabel(LABEL[key], fontsize=8)
-    for ax, (network, size) in zip(panels[0], conditions, strict=True):
-        ax.set_title(f"{_network(network)}, {size} B", fontsize=8)
+    _titles(panels[0], conditions)
     first = panels[0][0]
     first.set_yticks(range(len(present)), [VARIANTS[cc][0] for cc in present])
     first.set_ylim(len(present) - 0.5, -0.5)
@@ -119,7 +121,7 @@ def variant(data: Data, cc: str) -> Figure:
         lower.set_ylim(bottom=0)
     caption = (
         f"{title}: means over the stations with 95 % confidence intervals (above), and the run with seed 1 in bins of "
-        "1 s (below; solid: 1000 B, dashed: 3000 B). Blue: LTE AM, orange: LTE UM."
+        "1 s (below; solid: 1000 B, dashed: 3000 B). Blue: LTE AM, orange: LTE UM, green: 802.11ac."
     )
     name = f"fig{number}-{cc}"
     return Figure(name, f"Figure {number}: {title}", caption, fig, {name: averages, f"{name}-series": lines})
@@ -157,9 +159,60 @@ def comparison(data: Data, group: str) -> Figure:
 
 def load(data: Data) -> Figure:
     """Where the variants part: every metric against the source rate, a line for each variant and UDP."""
-    rates = [float(r) for r in data.labels("load", "rate")]
-    conditions = [(n, s) for n in data.labels("load", "network") for s in data.labels("load", "size")]
-    transports = data.labels("load", "transport")
+    caption = "Every metric against the source rate of each of the 14 stations; means over stations and seeds."
+    return _against_rate(data, "load", "Load sweep", caption)
+
+
+def beyond(data: Data) -> Figure:
+    """The same for the congestion controls of today."""
+    caption = (
+        "Beyond the paper: CUBIC, BBR and BBRv3 on the study's TCP stack, and the stack of Linux 6 with CUBIC, beside "
+        "NewReno, against the source rate of each station."
+    )
+    return _against_rate(data, "beyond", "Congestion controls of today", caption)
+
+
+def queues(data: Data) -> Figure:
+    """A queue with and without CoDel, at a load that fills it."""
+    shown = ("thr", "dly", "loss")
+    conditions = _grid(data, "queue")
+    kinds, transports = data.labels("queue", "queue"), data.labels("queue", "transport")
+    fig = MplFigure(figsize=(1.2 + 2.0 * len(conditions), 1.7 * len(shown) + 0.6), layout="constrained")
+    panels = fig.subplots(len(shown), len(conditions), sharex="row", sharey=True, squeeze=False)
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("metric", "network", "size", "queue", "transport", "mean", "half_width", "n")
+    }
+    for row, key in zip(panels, shown, strict=True):
+        for ax, (network, size) in zip(row, conditions, strict=True):
+            for shift, colour, kind in zip((-0.14, 0.14), ("#555555", "#009e73"), kinds, strict=True):
+                at = {"network": network, "size": size, "queue": kind}
+                values = [data.estimate("queue", METRICS[key].value, transport=t, **at) for t in transports]
+                ax.errorbar(
+                    [v.mean for v in values], np.arange(len(values)) + shift, fmt="o", color=colour, markersize=4,
+                    xerr=[v.half_width or 0.0 for v in values], capsize=2, linewidth=1, label=kind,
+                )  # fmt: skip
+                for t, v in zip(transports, values, strict=True):
+                    _append(columns, metric=key, transport=t, mean=v.mean, half_width=v.half_width, n=v.n, **at)
+            _dress(ax, LABEL[key].replace("\n", " "), "")
+            ax.set_xlim(left=0)
+            ax.margins(x=0.08)
+            ax.xaxis.set_major_locator(MaxNLocator(4))
+    _titles(panels[0], conditions)
+    panels[0][0].set_yticks(range(len(transports)), [_name(t) for t in transports])
+    panels[0][0].set_ylim(len(transports) - 0.5, -0.5)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=8)
+    caption = (
+        "Beyond the paper: 8 Mbit/s a station, the RLC queue as the study has it (AM without end, UM 10 KiB) and with "
+        "CoDel (target 5 ms, interval 100 ms) and no limit."
+    )
+    return Figure("queues", "CoDel in front of the radio", caption, fig, {"queues": columns})
+
+
+def _against_rate(data: Data, group: str, title: str, caption: str) -> Figure:
+    rates = [float(r) for r in data.labels(group, "rate")]
+    conditions = _grid(data, group)
+    transports = data.labels(group, "transport")
     fig = MplFigure(figsize=(1.2 + 2.2 * len(conditions), 2.0 * len(FOUR) + 0.8), layout="constrained")
     panels = fig.subplots(len(FOUR), len(conditions), sharex=True, sharey="row", squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "transport", "rate", "mean", "n")}
@@ -167,8 +220,9 @@ def load(data: Data) -> Figure:
         for ax, (network, size) in zip(row, conditions, strict=True):
             for transport in transports:
                 at = {"network": network, "size": size, "transport": transport}
-                points = [data.estimate("load", METRICS[key].value, rate=r, **at) for r in data.labels("load", "rate")]
-                ax.plot(rates, [p.mean for p in points], marker=".", markersize=3, **_line(transport))
+                points = [data.estimate(group, METRICS[key].value, rate=r, **at) for r in data.labels(group, "rate")]
+                line = _line(transport) if group == "load" else _today(transport)
+                ax.plot(rates, [p.mean for p in points], marker=".", markersize=3, **line)
                 for rate, p in zip(rates, points, strict=True):
                     _append(columns, metric=key, rate=rate, mean=p.mean, n=p.n, **at)
             ax.set_xscale("log", base=2)
@@ -179,19 +233,17 @@ def load(data: Data) -> Figure:
             _dress(ax, "", LABEL[key].replace("\n", " ") if (network, size) == conditions[0] else "")
             ax.set_xticks(rates, [f"{r:g}" for r in rates])
             ax.xaxis.set_minor_locator(NullLocator())
-    for ax, (network, size) in zip(panels[0], conditions, strict=True):
-        ax.set_title(f"{_network(network)}, {size} B", fontsize=8)
+    _titles(panels[0], conditions)
     fig.supxlabel("source rate of a station [Mbit/s]", fontsize=8)
     handles, labels = panels[0][0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=7)
-    caption = "Every metric against the source rate of each of the 14 stations; means over stations and seeds."
-    return Figure("load", "Load sweep", caption, fig, {"load": columns})
+    return Figure(group, title, caption, fig, {group: columns})
 
 
 def parting(data: Data) -> Figure:
     """How far apart the eleven variants are, against the source rate."""
     rates = data.labels("load", "rate")
-    conditions = [(n, s) for n in data.labels("load", "network") for s in data.labels("load", "size")]
+    conditions = _grid(data, "load")
     present = [t for t in data.labels("load", "transport") if t in VARIANTS]
     fig = MplFigure(figsize=(9.4, 2.6), layout="constrained")
     panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
@@ -239,6 +291,24 @@ def _value(data: Data, key: str, cc: str, network: str, size: int) -> Estimate:
 
 def _conditions(data: Data) -> list[tuple[str, int]]:
     return [(n, s) for n in data.labels("variants", "network") for s in SIZES.values()]
+
+
+def _grid(data: Data, group: str) -> list[tuple[str, int]]:
+    return [(n, s) for n in data.labels(group, "network") for s in data.labels(group, "size")]
+
+
+def _titles(row: Iterable[Axes], conditions: Sequence[tuple[str, int]]) -> None:
+    for ax, (network, size) in zip(row, conditions, strict=True):
+        ax.set_title(f"{_network(network)}, {size} B", fontsize=8)
+
+
+def _name(transport: str) -> str:
+    return TODAY[transport][0] if transport in TODAY else VARIANTS[transport][0]
+
+
+def _today(transport: str) -> dict[str, Any]:
+    title, colour = TODAY[transport]
+    return {"color": colour, "linewidth": 1.2, "label": title}
 
 
 def _network(label: str) -> str:

@@ -18,6 +18,14 @@ VARIANTS: dict[str, tuple[str, str, str]] = {
     "illinois": ("Illinois", "15", "loss-delay-based"),
     "yeah": ("YeAH", "16", "loss-delay-based"),
 }
+#: Beyond the paper: what runs today, with a name and a colour, and NewReno to compare with.
+TODAY: dict[str, tuple[str, str]] = {
+    "newreno": ("NewReno", "#000000"),
+    "cubic": ("CUBIC", "#0072b2"),
+    "bbr": ("BBR", "#d55e00"),
+    "bbr3": ("BBRv3", "#cc79a7"),
+    "linux": ("Linux 6 (CUBIC, RACK)", "#009e73"),
+}
 GROUPS = ("loss-based", "delay-based", "loss-delay-based")
 
 #: Networks by the letter that claims use, with the label of the axis `network` and a reader's name.

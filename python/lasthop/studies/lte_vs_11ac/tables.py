@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
     data = evidence.of(evidence.main_set)
     yield contradictions(data, evidence.study.folder / "contradictions.toml")
     yield causes(data)
-    if evidence.study.has_group("load"):
+    with contextlib.suppress(NoRunsError):
         yield from match(data)
 
 
