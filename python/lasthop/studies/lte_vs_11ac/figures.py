@@ -77,6 +77,7 @@ def overview(data: Data) -> Figure:
                     ci95_low=low, ci95_high=high, n=v.n,
                 )  # fmt: skip
         row[0].set_ylabel(LABEL[key], fontsize=8)
+        _scale(row, key)
     _titles(panels[0], conditions)
     first = panels[0][0]
     first.set_yticks(range(len(present)), [VARIANTS[cc][0] for cc in present])
@@ -84,7 +85,8 @@ def overview(data: Data) -> Figure:
     name = f"overview-{data.parameter_set.name}"
     caption = (
         f"Means over the stations of every variant in every condition, parameter set {data.parameter_set.name}, with "
-        "95 % confidence intervals; the scale is shared along a row. Filled: 1000 B, hollow: 3000 B."
+        "95 % confidence intervals; the scale is shared along a row, and logarithmic for loss (linear below 1e-4) and "
+        "jitter. Filled: 1000 B, hollow: 3000 B."
     )
     return Figure(name, f"Overview ({data.parameter_set.name})", caption, fig, {name: columns})
 
@@ -132,7 +134,7 @@ def comparison(data: Data, group: str) -> Figure:
     present = [cc for cc in variants_of(group) if cc in data.labels("variants", "cc")]
     networks = data.labels("variants", "network")
     fig = MplFigure(figsize=(9.4, 1.6 * len(networks) + 0.6), layout="constrained")
-    panels = fig.subplots(len(networks), len(FOUR), sharex=True, sharey="col", squeeze=False)
+    panels = fig.subplots(len(networks), len(FOUR), sharex=True, squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "cc", "mean", "half_width")}
     for row, network in zip(panels, networks, strict=True):
         for ax, key in zip(row, FOUR, strict=True):
@@ -152,7 +154,10 @@ def comparison(data: Data, group: str) -> Figure:
             ax.set_ylim(bottom=0)
         row[0].set_ylabel(f"{_network(network)}\n{row[0].get_ylabel()}", fontsize=8)
     numbers = " and ".join(GROUP_FIGURES[group])
-    caption = f"The {group} variants. Filled: 1000 B, hollow: 3000 B; 95 % confidence intervals."
+    caption = (
+        f"The {group} variants. Filled: 1000 B, hollow: 3000 B; 95 % confidence intervals. Each panel has its own "
+        "scale, from zero."
+    )
     name = f"fig{'-'.join(GROUP_FIGURES[group])}"
     return Figure(name, f"Figures {numbers}: {group}", caption, fig, {name: columns})
 
@@ -194,9 +199,7 @@ def queues(data: Data) -> Figure:
                 for t, v in zip(transports, values, strict=True):
                     _append(columns, metric=key, transport=t, mean=v.mean, half_width=v.half_width, n=v.n, **at)
             _dress(ax, LABEL[key].replace("\n", " "), "")
-            ax.set_xlim(left=0)
-            ax.margins(x=0.08)
-            ax.xaxis.set_major_locator(MaxNLocator(4))
+        _scale(row, key)
     _titles(panels[0], conditions)
     panels[0][0].set_yticks(range(len(transports)), [_name(t) for t in transports])
     panels[0][0].set_ylim(len(transports) - 0.5, -0.5)
@@ -329,8 +332,23 @@ def _dots(ax: Axes, means: Sequence[float], halves: Sequence[float], network: st
         markersize=4, capsize=2, linewidth=1,
     )  # fmt: skip
     _dress(ax, "", "")
-    ax.margins(x=0.08)
-    ax.set_xlim(left=0)
+
+
+def _scale(row: Sequence[Axes], key: str) -> None:
+    """The scale of a row of dots, once all of them are there: its panels share an axis and its limits."""
+    ax = row[0]
+    if key == "loss":
+        ax.set_xscale("symlog", linthresh=1e-4)
+        ax.set_xlim(left=0)
+        ax.set_xticks([0, 1e-4, 1e-3, 1e-2, 1e-1], ["0", "1e-4", "1e-3", "1e-2", "0.1"])
+        ax.xaxis.set_minor_locator(NullLocator())
+        return
+    if key == "jit":
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        return
+    ax.set_xlim(0, 1.06 * max(a.dataLim.x1 for a in row))
     ax.xaxis.set_major_locator(MaxNLocator(4))
     plain = ScalarFormatter(useOffset=False)
     plain.set_powerlimits((-3, 5))
