@@ -35,8 +35,10 @@ NETWORKS: dict[str, tuple[str, str]] = {
     "X": ("11ac", "802.11ac"),
 }
 LTE = ("A", "U")
-#: What a claim about a network needs that this version does not have.
-MISSING = {"X": "needs 802.11ac, which is not in this version"}
+#: What a claim about a network says when there are no runs of it.
+MISSING = {"X": "needs 802.11ac, which was not run"}
+#: Technologies by the beginning of their labels on the axis `network`, with a reader's name.
+TECHNOLOGIES = {"lte": "LTE", "11ac": "802.11ac"}
 
 #: Packet sizes by the letter that claims use, with the label of the axis `size`.
 SIZES = {"s": 1000, "l": 3000}
