@@ -20,7 +20,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     general(spec, doc, found);
     links(spec, doc, found);
     bearers(spec, doc, found);
-    super::cellular_check::check(spec, doc, found);
+    super::cellular_check::check(spec, doc, extensions, found);
     super::cellular_traps::check(spec, doc, found);
     super::wireless_check::check(spec, doc, found);
     let map = Map::of(spec);

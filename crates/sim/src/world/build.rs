@@ -43,7 +43,7 @@ impl World {
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
-        let radio = builder.add_radio(spec);
+        let radio = builder.add_radio(scenario)?;
         let wlan = builder.add_wlan(spec);
         // Every end of a flow is a node by now: the scenario's check has seen to it.
         let mut routes = routes(builder.nodes.len(), &builder.edges);
@@ -170,8 +170,8 @@ impl Builder {
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }
 
-    fn add_radio(&mut self, spec: &Spec) -> Radio {
-        let all = spec.cellular();
+    fn add_radio(&mut self, scenario: &Scenario) -> Result<Radio, Error> {
+        let all = scenario.spec().cellular();
         let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
         let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
         for (ue, config) in all.config.ues.enumerate() {
@@ -179,7 +179,8 @@ impl Builder {
             self.edges.push(Edge { from: cell, to: node, port: Port::Radio(ue, BearerEnd::Network) });
             self.edges.push(Edge { from: node, to: cell, port: Port::Radio(ue, BearerEnd::Ue) });
         }
-        Radio::new(&all, cells, ues, self.seed)
+        let schedulers = scenario.extensions().schedulers();
+        Radio::new(&all, cells, ues, schedulers, self.seed).map_err(Error::Policy)
     }
 
     fn add_wlan(&mut self, spec: &Spec) -> WlanSeat {

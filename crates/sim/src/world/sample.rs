@@ -24,10 +24,7 @@ fn ca_state_name(state: CaState) -> &'static str {
 }
 
 pub(super) fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Downlink => "downlink",
-        Direction::Uplink => "uplink",
-    }
+    direction.name()
 }
 
 impl World {

@@ -37,7 +37,7 @@ pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
 pub use custom::{
-    Controls, CustomControl, Definition, DefinitionError, Fault, OwnAlgorithmInfo, OwnParameter, Place, Setup,
+    ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter, Place, Setup,
 };
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
