@@ -278,7 +278,7 @@ pub struct ApConfig {
     pub guard_interval: Guard,
     /// Spatial streams, 1 to 4; MCS without a given number of streams use as many.
     pub streams: u8,
-    /// How the rate of data is chosen, by the access point and by its stations.
+    /// How the rates of data are chosen, both ways, for stations that do not say.
     pub rate: RateConfig,
     /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s that is not above the rate with
     /// the modulation and code of the data (clause 10.7.6.5.2; DSSS: of 1 and 2).
@@ -345,7 +345,7 @@ impl Default for ApConfig {
 pub struct StationConfig {
     /// Its access point.
     pub ap: ApId,
-    /// How it chooses rates. None: as its access point.
+    /// How the rates of its link are chosen, both ways. None: as its access point says.
     pub rate: Option<RateConfig>,
     /// Packets that each of its queues holds.
     pub packets: u32,
