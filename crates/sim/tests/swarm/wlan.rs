@@ -53,7 +53,10 @@ fn access_point(w: &mut Words, n: u32, base: &str, nodes: &mut Vec<String>) {
         1 => w.key("buffer", format!("{{ kind = \"per-station\", packets = {packets} }}")),
         2 => {
             let fair = w.flag();
-            w.key("buffer", format!("{{ kind = \"fq-codel\", packets = {packets}, airtime_fairness = {fair} }}"));
+            w.key(
+                "buffer",
+                format!("{{ kind = \"fq-codel\", packets = {packets}, airtime_fairness = {fair} }}"),
+            );
         }
         _ => {}
     }

@@ -18,14 +18,18 @@
 //!
 //! Propagation takes no time.
 
+mod build;
+mod check;
 pub mod config;
 mod exchange;
 mod lane;
 mod manage;
 mod medium;
+mod outcome;
 mod output;
 mod radios;
 mod receive;
+mod turn;
 
 pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, EdcaConfig, InitialState, Standard,

@@ -91,8 +91,11 @@ fn categories_have_their_order() {
     ap.edca.voice = one(3, 7, 2);
     ap.edca.video = one(7, 15, 2);
     let stations = (0..4).map(|i| station(2.0, f64::from(i))).collect();
-    let sources: Vec<Source> =
-        Category::ALL.iter().enumerate().map(|(i, c)| Source { category: *c, ..Source::up(i, 1500) }).collect();
+    let sources: Vec<Source> = Category::ALL
+        .iter()
+        .enumerate()
+        .map(|(i, c)| Source { category: *c, ..Source::up(i, 1500) })
+        .collect();
     let got = saturate(&mut build(ap, stations, 1), &sources, 1.0, 11.0);
     println!("{got:?}");
     assert!(got.windows(2).all(|w| w[1] > 3 * w[0] / 2), "{got:?}");
