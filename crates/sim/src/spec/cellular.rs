@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lasthop_engine::{Draw, Purpose, math};
+use lasthop_ran::mac::lte::downlink::PersistentConfig;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
@@ -37,6 +38,9 @@ pub struct UeSpec {
     /// The same, drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
+    /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<PersistentConfig>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
@@ -57,6 +61,7 @@ impl Default for UeSpec {
             radio: UeRadioConfig::default(),
             drop: None,
             ring: None,
+            persistent: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
@@ -192,6 +197,7 @@ impl Spec {
             let first = CellId::from_index(first);
             for (i, node) in (0..).zip(ue.nodes(name)) {
                 let mut config = UeConfig::served_by(first);
+                config.persistent = ue.persistent;
                 config.radio = ue.radio;
                 let id = UeId::from_index(all.config.ues.len());
                 if let Some(drop) = ue.drop {
