@@ -12,6 +12,8 @@ mod layout;
 mod link;
 mod load;
 mod node;
+mod wireless;
+mod wireless_check;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +24,7 @@ use lasthop_ran::phy::lte::propagation::RadioConfig as LteRadioConfig;
 use lasthop_ran::rlc::RlcConfig;
 use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
 use lasthop_units::Duration;
+use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +36,7 @@ pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use load::Scenario;
 pub use node::{NodeSpec, ProxySpec};
+pub use wireless::{StationNames, StationSpec, Wireless};
 
 /// Everything a scenario file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +62,15 @@ pub struct Spec {
     /// UEs of LTE by name, each a node or a group of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ue: BTreeMap<String, UeSpec>,
+    /// What all wireless LANs share.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wlan: AirConfig,
+    /// Access points of wireless LANs by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ap: BTreeMap<String, ApConfig>,
+    /// Stations of wireless LANs by name, each a node or a group of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub station: BTreeMap<String, StationSpec>,
     /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node: BTreeMap<String, NodeSpec>,
@@ -232,9 +245,9 @@ impl Transport {
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
     /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data. The name of a group
-    /// of UEs stands for each of them.
+    /// of UEs or stations stands for each of them.
     pub from: String,
-    /// Node of the passive end, or a group of UEs.
+    /// Node of the passive end, or a group of UEs or stations.
     pub to: String,
     /// Transport protocol.
     #[serde(default)]
