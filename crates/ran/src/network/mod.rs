@@ -77,6 +77,10 @@ enum Due {
     RequestHeard { ue: UeId, sent: Tti },
     /// A cell answers preambles.
     Responses { cell: CellId },
+    /// Nothing came on an uplink grant: the UE has not heard it.
+    GrantMissed { ue: UeId, target: Tti },
+    /// A power control command takes effect.
+    PowerCommand { ue: UeId, command: u8, blocks: u8 },
     /// Somebody has a grant for this TTI: it must happen.
     Transmit,
     /// A step of the UE's RRC connection.
@@ -236,6 +240,8 @@ impl RadioNetwork {
             Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
+            Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
+            Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::Transmit => {}
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),

@@ -191,7 +191,7 @@ pub static MAC: TableDef = TableDef {
 /// What the air did for each UE of a cell, in intervals.
 pub static RADIO: TableDef = TableDef {
     name: "radio",
-    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any have a row.",
+    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any, or asked for some, have a row.",
     columns: &[
         col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
         col("ue", K::Name, "", "node of the UE"),
@@ -206,7 +206,11 @@ pub static RADIO: TableDef = TableDef {
         col("resource_blocks", K::U64, "", "resource blocks used, over all TTIs"),
         opt("mcs", K::F64, "", "mean I_MCS of the new transport blocks"),
         opt("cqi", K::F64, "", "mean wideband CQI of the reports that were used (downlink)"),
-        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions"),
+        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions, -36 to 42 dB"),
+        opt("requests", K::U64, "", "scheduling requests or RACs sent (uplink)"),
+        opt("preambles", K::U64, "", "preambles of random access sent (uplink)"),
+        opt("padding_bytes", K::U64, "B", "padding in the new transport blocks (uplink)"),
+        opt("power_dbm", K::F64, "dBm", "mean power of the transmissions on PUSCH (uplink)"),
     ],
 };
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_net::QueueConfig;
 use lasthop_radio::Track;
+use lasthop_ran::mac::lte::downlink::PersistentConfig;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
@@ -65,6 +66,9 @@ pub struct UeSpec {
     /// Some of them are indoors, on floors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buildings: Option<Buildings>,
+    /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<PersistentConfig>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
@@ -91,6 +95,7 @@ impl Default for UeSpec {
             ring: None,
             track: None,
             buildings: None,
+            persistent: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
@@ -243,6 +248,7 @@ impl Spec {
             let first = CellId::from_index(first);
             for (i, node) in (0..).zip(ue.nodes(name)) {
                 let mut config = UeConfig::served_by(first);
+                config.persistent = ue.persistent;
                 config.radio = ue.radio;
                 let id = UeId::from_index(all.config.ues.len());
                 if let Some(drop) = ue.drop {

@@ -103,6 +103,9 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     if let Err(e) = ue.radio.validate() {
         found.push(doc.error_at(&format!("{path}.radio.{}", e.key), e.message));
     }
+    if let Some(Err(e)) = ue.persistent.map(|p| p.validate()) {
+        found.push(doc.error_at(&format!("{path}.persistent.{}", e.key), e.message));
+    }
     for verdict in validate_bearers(ue) {
         found.push(match verdict {
             Ok(w) => doc.warning_at(&format!("{path}.{}", w.key), w.message),

@@ -208,7 +208,8 @@ impl World {
             for direction in Direction::BOTH {
                 let stats = network.link_stats(ue, direction);
                 let last = std::mem::replace(&mut sampled[ue][direction.index()], *stats);
-                if stats.ttis > last.ttis {
+                if stats.ttis > last.ttis || stats.requests + stats.preambles > last.requests + last.preambles
+                {
                     let cell = &cells[network.serving(ue)];
                     radio_row(table, now, [&self.nodes[ues[ue].node].name, cell], direction, [&last, stats]);
                 }
@@ -260,6 +261,7 @@ fn radio_row(
 ) {
     let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
     let blocks = b.blocks - a.blocks;
+    let uplink = direction == Direction::Uplink;
     table
         .row()
         .f64(now.as_secs_f64())
@@ -276,5 +278,9 @@ fn radio_row(
         .opt_f64(mean((b.mcs_sum - a.mcs_sum) as f64, blocks))
         .opt_f64(mean((b.cqi_sum - a.cqi_sum) as f64, b.reports - a.reports))
         .opt_f64(mean(b.sinr_db_sum - a.sinr_db_sum, b.sinr_count - a.sinr_count))
+        .opt_u64(uplink.then(|| b.requests - a.requests))
+        .opt_u64(uplink.then(|| b.preambles - a.preambles))
+        .opt_u64(uplink.then(|| b.padding_bytes - a.padding_bytes))
+        .opt_f64(mean(b.power_dbm_sum - a.power_dbm_sum, b.power_count - a.power_count))
         .end();
 }
