@@ -210,6 +210,7 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
         "rlc",
         "mac",
         "radio",
+        "hints",
         "wifi",
         "queues",
         "events",

@@ -145,6 +145,20 @@ impl RadioNetwork {
         }
         luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
     }
+
+    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard: fades of the whole carrier
+    /// that deep are not worth a look at the channel for each grant.
+    #[inline]
+    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
+            let received =
+                self.cells[cell].config.reference_power() * f64::from(self.air.gains(tti, cell, ue).downlink);
+            if received > GRANT_SAFE * self.ues[ue].uplink.noise {
+                return false;
+            }
+        }
+        self.misses_control(tti, cell, ue)
+    }
 }
 
 /// Every fourth block of a carrier in parts that fade together: those whose distance from the middle is 0 to 7, 8 to 15 and
@@ -171,20 +185,6 @@ impl ControlBlocks {
         };
         let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
         ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
-    }
-
-    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard: fades of the whole carrier
-    /// that deep are not worth a look at the channel for each grant.
-    #[inline]
-    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
-            let received =
-                self.cells[cell].config.reference_power() * f64::from(self.air.gains(tti, cell, ue).downlink);
-            if received > GRANT_SAFE * self.ues[ue].uplink.noise {
-                return false;
-            }
-        }
-        self.misses_control(tti, cell, ue)
     }
 }
 
