@@ -83,12 +83,40 @@ class CongestionControl:
         """Loss recovery begins, or a mark asks for less. Default: ssthresh and cwnd become half the flight."""
     def on_timeout(self, loss: Congestion) -> None:
         """The retransmission timer expired. Default: ssthresh becomes half the flight, cwnd 1."""
+    def on_hint(self, _hint: Hint) -> None:
+        """The radio network has told something of the last hop."""
     def on_recovered(self, _now: float) -> None:
         """Fast recovery has ended."""
     def on_undo(self, cwnd: float, ssthresh: float) -> None:
         """The last reduction was for nothing; the values before it. Default: never less than those."""
     def slow_start(self, ack: AckSample) -> float:
         """Grows cwnd by what the ACK delivered, to ssthresh at most; returns the segments that are left over."""
+
+@final
+class Hint:
+    """What the radio network tells of the last hop; None: it does not say."""
+
+    @property
+    def now(self) -> float:
+        """When it reached the sender [s]."""
+    @property
+    def measured(self) -> float | None:
+        """When the readings were taken [s]."""
+    @property
+    def rate(self) -> float | None:
+        """Achievable rate R(t) [bit/s]."""
+    @property
+    def queue(self) -> int | None:
+        """Layer-2 queue Q(t) [octets]."""
+    @property
+    def grant(self) -> float | None:
+        """Rate at which the terminal is served in the uplink [bit/s]."""
+    @property
+    def notice(self) -> str | None:
+        """What is happening to the link: handover-begins, handover-done, outage-begins or outage-over."""
+    @property
+    def period(self) -> float | None:
+        """Time to the next hint [s]."""
 
 @final
 class AckSample:

@@ -44,6 +44,8 @@ pub struct RadioConfig {
     pub line_of_sight_distance: Option<Metres>,
     /// Fast fading of every link.
     pub fading: FadingProfile,
+    /// Interfering links of each UE that fade; the rest have their large-scale gain.
+    pub faded_interferers: FadedInterferers,
     /// No link loses less than this between the antenna connectors, antenna gains included (TR 36.942 clause 4.5.1: 70 dB in
     /// towns, 80 dB in the country). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,8 +66,43 @@ impl Default for RadioConfig {
             shadowing_between_sites: 0.5,
             line_of_sight_distance: None,
             fading: FadingProfile::None,
+            faded_interferers: FadedInterferers::default(),
             minimum_coupling_loss: None,
             refresh: 10,
+        }
+    }
+}
+
+/// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that serves it always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FadedInterferers {
+    /// So many of the strongest.
+    Strongest(u32),
+    /// Every one.
+    All(AllOfThem),
+}
+
+/// The word "all".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllOfThem {
+    /// Every one.
+    All,
+}
+
+impl Default for FadedInterferers {
+    fn default() -> Self {
+        FadedInterferers::Strongest(3)
+    }
+}
+
+impl FadedInterferers {
+    /// As a number.
+    pub const fn count(self) -> usize {
+        match self {
+            FadedInterferers::Strongest(n) => n as usize,
+            FadedInterferers::All(_) => usize::MAX >> 1,
         }
     }
 }
@@ -309,6 +346,11 @@ impl Propagation {
         let mut seen = self.shadowing.seen_from([place[0], place[1]]);
         let place = *place;
         self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
+    }
+
+    /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out again; None: for ever.
+    pub fn holds(&self, ue: UeId, tti: Tti) -> Option<Tti> {
+        self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
     }
 
     fn link(&self, cell: CellId, ue: UeId, place: &Place, seen: &mut Seen) -> Gains {
