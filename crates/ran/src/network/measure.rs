@@ -39,6 +39,9 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
+/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the first grants are missed, with
+/// probability 1 - exp(-10^-2.6) = 0.25 %.
+const GRANT_SAFE: f64 = 316.0;
 /// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the SINR need not be worked
 /// out.
 const CONTROL_SAFE: f32 = 0.5;
@@ -77,6 +80,16 @@ impl RadioNetwork {
     }
 
     fn measure(&mut self, measured: Tti, cell: CellId, ue: UeId) {
+        let report = self.report_of(measured, cell, ue);
+        let c = &self.cells[cell];
+        let d = &mut self.ues[ue].downlink;
+        d.quality.learn(measured, &report, &c.downlink.adaptation, &c.config.downlink.cqi);
+        d.stats.reports += 1;
+        d.stats.cqi_sum += u64::from(report.wideband.index());
+    }
+
+    /// What `ue` finds in `tti`.
+    pub(super) fn report_of(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Report {
         let c = &self.cells[cell];
         let config = &c.config.downlink;
         let (carrier, data) = (self.air.carrier(cell), config.cqi.interference == CqiInterference::Data);
@@ -94,7 +107,6 @@ impl RadioNetwork {
             scaled.extend(row.iter().map(|s| s * gain));
             adaptation.measure(&scaled, &config.cqi)
         };
-        let d = &mut self.ues[ue].downlink;
         let single = under(one);
         let mut report = single;
         if let Some(gain) = two {
@@ -105,10 +117,8 @@ impl RadioNetwork {
                 report = Report { layers: 2, ..double };
             }
         }
-        d.quality.learn(measured, &report, adaptation, &config.cqi);
-        d.stats.reports += 1;
-        d.stats.cqi_sum += u64::from(report.wideband.index());
         self.work.row = scaled;
+        report
     }
 
     /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
@@ -134,6 +144,20 @@ impl RadioNetwork {
             return false;
         }
         luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
+    }
+
+    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard: fades of the whole carrier
+    /// that deep are not worth a look at the channel for each grant.
+    #[inline]
+    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
+            let received =
+                self.cells[cell].config.reference_power() * f64::from(self.air.gains(tti, cell, ue).downlink);
+            if received > GRANT_SAFE * self.ues[ue].uplink.noise {
+                return false;
+            }
+        }
+        self.misses_control(tti, cell, ue)
     }
 }
 

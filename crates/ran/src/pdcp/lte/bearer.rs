@@ -126,7 +126,7 @@ impl LteBearer {
 
     /// Tells PDCP what RLC has not begun to send, if that matters to it.
     #[inline]
-    fn look_at_rlc(&mut self, end: End) {
+    pub(super) fn look_at_rlc(&mut self, end: End) {
         let side = &mut self.sides[end.index()];
         if side.tx.watches_rlc() {
             let untouched = side.rlc.untouched();

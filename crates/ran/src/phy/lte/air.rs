@@ -189,6 +189,24 @@ impl Air {
         self.links[i].gains
     }
 
+    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals too.
+    pub fn set_power(&mut self, cell: CellId, power: f64) {
+        let c = &mut self.cells[cell];
+        c.full.fill((power / f64::from(c.blocks)) as f32);
+        // What surrounds a UE counts powers: everybody looks again.
+        self.ues.iter_mut().for_each(|ue| ue.around.forget());
+    }
+
+    /// Thermal noise of `ue` on a resource element [mW].
+    pub fn noise_on_element(&self, ue: UeId) -> f64 {
+        f64::from(self.ues[ue].noise) / 12.0
+    }
+
+    /// The linear SINR that `ue` is given instead of a physical one.
+    pub fn pinned(&self, ue: UeId) -> Option<f32> {
+        self.ues[ue].pinned
+    }
+
     /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource element [mW].
     #[inline]
     pub fn rsrp(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {

@@ -22,6 +22,13 @@ pub struct Around {
 /// The links to cells that are neither serving nor strong are worked out again so many times more rarely than the others.
 const FAR: u64 = 10;
 
+impl Around {
+    /// A cell's power has changed: nothing that was seen holds.
+    pub(super) fn forget(&mut self) {
+        (self.cell, self.until) = (None, 0);
+    }
+}
+
 impl Air {
     /// Brings what surrounds `ue`, served by `cell`, to `tti`.
     #[inline]
