@@ -117,6 +117,8 @@ pub enum DropCause {
     HfnDesync,
     /// The bearer was released with the SDU inside.
     Released,
+    /// A mode switch between sidelink and infrastructure dropped it.
+    ModeSwitch,
 }
 
 impl DropCause {
@@ -136,6 +138,7 @@ impl DropCause {
             DropCause::ContextLoss => "pdcp-context-loss",
             DropCause::HfnDesync => "pdcp-hfn-desync",
             DropCause::Released => "bearer-released",
+            DropCause::ModeSwitch => "mode-switch",
         }
     }
 }

@@ -26,12 +26,14 @@ mod downlink;
 mod measure;
 mod output;
 mod persistent;
+mod sidelink;
 mod state;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 mod uplink;
 
-pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
+pub use config::{CellConfig, DrbConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use output::{NetworkEvent, NetworkOutput};
 pub use uplink::UplinkCounters;
 
@@ -77,6 +79,14 @@ enum Due {
     ContentionResolved { ue: UeId },
     /// The UE may have been inactive for long enough to be released.
     Inactivity { ue: UeId },
+    /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
+    SidelinkDecoded { lane: u32, process: u8, sent: Tti },
+    /// A persistent grant of a sidelink.
+    SidelinkOccasion { lane: u32 },
+    /// Sidelink or infrastructure?
+    ModeSelection { pair: u32 },
+    /// A receiver of a pair stops waiting for what is missing.
+    Reordering { lane: u32 },
 }
 
 /// Cells, UEs and bearers.
@@ -101,6 +111,12 @@ pub struct RadioNetwork {
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
     scratch: LteBearerOutput,
+    /// None without pairs.
+    sidelink: Option<Box<sidelink::state::Sidelink>>,
+    /// Steps that nobody has taken yet; None: no trace is kept.
+    trace: Option<Vec<trace::TraceRecord>>,
+    /// First TTI that starts at or after the present moment.
+    open: Tti,
 }
 
 impl RadioNetwork {
@@ -125,13 +141,24 @@ impl RadioNetwork {
             pdus: Vec::new(),
             block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
+            sidelink: None,
+            trace: None,
+            open: Tti(0),
         };
         for drb in &config.bearers {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
+            let id =
+                network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None, direct: false });
             network.ues[drb.ue].drbs.push(id);
         }
+        for pair in &config.pairs {
+            let mut layers = LteBearer::new(&pair.layers);
+            layers.seat_aqm(&pair.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
+            let drb = Drb { ue: pair.ues[1], layers, qos: Default::default(), wake: None, direct: true };
+            network.bearers.push(drb);
+        }
+        network.set_up_sidelinks(config, seed);
         for ue in network.ues.ids() {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;
@@ -158,14 +185,17 @@ impl RadioNetwork {
     /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         // A network that slept goes on with the first TTI that starts after now.
-        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        let started = Tti::containing(now, TTI);
+        self.next = self.next.max(started.plus(1));
+        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
         self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, bearer, out);
     }
 
     /// When the next TTI in which something happens starts; None while idle.
     pub fn next_tti(&self) -> Option<Instant> {
-        let scheduling = self.cells.iter().any(Cell::is_active).then_some(self.next);
+        let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
+        let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.next);
         scheduling.into_iter().chain(self.calendar.next()).min().map(|tti| tti.start(TTI))
     }
 
@@ -175,7 +205,7 @@ impl RadioNetwork {
             return;
         }
         let tti = Tti::containing(now, TTI);
-        self.next = tti;
+        (self.next, self.open) = (tti, tti);
         let mut due = std::mem::take(&mut self.due);
         self.calendar.take(tti, &mut due);
         for item in due.drain(..) {
@@ -189,12 +219,21 @@ impl RadioNetwork {
                 self.schedule_uplink(now, tti, cell);
             }
         }
+        if self.sidelink.is_some() {
+            self.sidelink_tti(tti);
+        }
         for cell in self.cells.ids() {
             self.send_uplink(now, tti, cell, out);
+        }
+        if self.sidelink.is_some() {
+            self.send_sidelinks(now, tti, out);
         }
         self.air_downlink(tti);
         for cell in self.cells.ids() {
             self.air_uplink(tti, cell);
+        }
+        if self.sidelink.is_some() {
+            self.air_sidelinks(tti);
         }
         self.next = tti.plus(1);
     }
@@ -215,6 +254,12 @@ impl RadioNetwork {
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
             Due::Inactivity { ue } => self.check_activity(tti, ue, out),
+            Due::SidelinkDecoded { lane, process, sent } => {
+                self.sidelink_decoded(now, lane, process.into(), sent, out);
+            }
+            Due::SidelinkOccasion { lane } => self.sidelink_occasion(tti, lane),
+            Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),
+            Due::Reordering { lane } => self.reordering_due(tti, lane, out),
         }
     }
 
@@ -277,6 +322,7 @@ impl RadioNetwork {
         let drb = &mut self.bearers[bearer];
         let ue = drb.ue;
         let said = &mut self.scratch;
+        let (before, dropped) = (out.delivered.len(), out.dropped.len());
         out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
         out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
         out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
@@ -288,6 +334,12 @@ impl RadioNetwork {
         if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
             drb.wake = Some(at);
             self.timers.push(Reverse((at.max(now), bearer)));
+        }
+        if self.sidelink.is_some() {
+            self.settle_pairs(now, bearer, [before, dropped], out);
+            if self.bearers[bearer].direct {
+                return self.sidelink_data(bearer);
+            }
         }
         if failed {
             self.radio_link_failure(now, ue, out);

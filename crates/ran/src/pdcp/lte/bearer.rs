@@ -16,14 +16,14 @@ use crate::sdu::{DropCause, End, Sdu};
 
 /// The entities at one end.
 #[derive(Debug)]
-struct Side {
-    tx: PdcpTx,
-    rx: PdcpRx,
-    rlc: Rlc,
+pub(super) struct Side {
+    pub(super) tx: PdcpTx,
+    pub(super) rx: PdcpRx,
+    pub(super) rlc: Rlc,
     /// Control PDUs that this end has sent, by serial number.
     controls: BTreeMap<u64, StatusReport>,
     /// SDUs that this end has pushed.
-    ledger: Ledger,
+    pub(super) ledger: Ledger,
 }
 
 /// A data radio bearer between the network and a terminal.
@@ -33,11 +33,11 @@ struct Side {
 /// After any call `buffer_status` says whether an end wants to send.
 #[derive(Debug)]
 pub struct LteBearer {
-    acknowledged: bool,
-    sides: [Side; 2],
+    pub(super) acknowledged: bool,
+    pub(super) sides: [Side; 2],
     /// Packets pushed so far, by end.
     pushed: [u64; 2],
-    rlc_out: RlcOutput,
+    pub(super) rlc_out: RlcOutput,
     tx_out: PdcpTxOutput,
     rx_out: PdcpRxOutput,
     sn_bits: u32,
@@ -204,7 +204,7 @@ impl LteBearer {
     }
 
     /// What the RLC of `end` gives up on re-establishment.
-    fn flush_up(&mut self, end: End, out: &mut LteBearerOutput) {
+    pub(super) fn flush_up(&mut self, end: End, out: &mut LteBearerOutput) {
         // What was dropped below is sent again (AM), or its account is closed with its time (UM).
         self.rlc_out.dropped.clear();
         for i in 0..self.rlc_out.delivered.len() {

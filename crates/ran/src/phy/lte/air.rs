@@ -5,6 +5,8 @@
 //! worked out: the large-scale gain of a link is kept until its UE has moved, fading is a function of time. Nothing here
 //! knows a transport block.
 
+use std::collections::BTreeMap;
+
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
@@ -118,6 +120,8 @@ pub struct Air {
     uplink: (Tti, Vec<UeId>),
     interference: Vec<f32>,
     row: Vec<f32>,
+    /// Gains between UEs that were asked about, and until when they hold.
+    direct: BTreeMap<(UeId, UeId), (f32, u64)>,
 }
 
 impl Air {
@@ -154,6 +158,7 @@ impl Air {
             uplink: (Tti(u64::MAX), Vec::new()),
             interference: vec![0.0; most as usize],
             row: Vec::with_capacity(most as usize),
+            direct: BTreeMap::new(),
         }
     }
 
@@ -189,7 +194,10 @@ impl Air {
             self.uplink.0 = tti;
             self.uplink.1.clear();
         }
-        self.uplink.1.push(ue);
+        // Uplink and sidelink in one TTI are one emission.
+        if self.ues[ue].sent.tti != tti {
+            self.uplink.1.push(ue);
+        }
         self.ues[ue].sent.add(tti, rbs, each);
     }
 
@@ -320,6 +328,59 @@ impl Air {
         row
     }
 
+    /// Large-scale gain between two UEs on the uplink carrier.
+    #[inline]
+    pub fn between(&mut self, tti: Tti, a: UeId, b: UeId) -> f32 {
+        let key = (a.min(b), a.max(b));
+        match self.direct.get(&key) {
+            Some((gain, until)) if *until > tti.0 => *gain,
+            _ => {
+                let (gain, until) = self.propagation.between(key.0, key.1, tti);
+                self.direct.insert(key, (gain, until.map_or(u64::MAX, |t| t.0)));
+                gain
+            }
+        }
+    }
+
+    /// Distance between two UEs [m].
+    pub fn distance_between(&self, tti: Tti, a: UeId, b: UeId) -> f64 {
+        let (a, b) = (self.propagation.place(a, tti), self.propagation.place(b, tti));
+        let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
+        (x * x + y * y + z * z).sqrt()
+    }
+
+    /// Linear signal-to-noise ratio at `rx` of what `tx` sends with `power` over `blocks` blocks.
+    pub fn sidelink_snr(&mut self, tti: Tti, tx: UeId, rx: UeId, power: Dbm, blocks: u32) -> f32 {
+        let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+        each * self.between(tti, tx, rx) / self.ues[rx].noise
+    }
+
+    /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in ascending order. Every UE must
+    /// have said what it transmits.
+    pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet) -> &[f32] {
+        let noise = self.ues[rx].noise;
+        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        let others = std::mem::take(&mut self.uplink.1);
+        for other in others.iter().filter(|o| **o != tx && **o != rx) {
+            let shared = self.ues[*other].sent.used(tti).and(rbs);
+            if !shared.is_empty() {
+                let gain = self.between(tti, *other, rx);
+                let power = &self.ues[*other].sent.power;
+                let interference = &mut self.interference;
+                shared.runs(|first, len| {
+                    for b in first..first + len {
+                        interference[b] += power[b] * gain;
+                    }
+                });
+            }
+        }
+        self.uplink.1 = others;
+        let gain = self.between(tti, tx, rx);
+        let Air { ues, interference, row, .. } = self;
+        fill_row(rbs, &ues[tx].sent.power, gain, &[], interference, row);
+        row
+    }
+
     /// Brings the fading of the link between `cell` and `ue` to `tti`.
     #[inline]
     fn fade(&mut self, direction: Direction, tti: Tti, cell: CellId, ue: UeId) {
@@ -355,7 +416,8 @@ impl Air {
         }
     }
 
-    fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
+    /// `blocks` blocks of the same SINR.
+    pub fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
         self.row.clear();
         self.row.resize(blocks as usize, sinr);
         &self.row

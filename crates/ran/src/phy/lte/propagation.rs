@@ -28,6 +28,9 @@ pub struct RadioConfig {
     pub shadowing_distance: Option<Metres>,
     /// Correlation of the shadowing of two sites at one place, 0 to 1 (TR 36.814 table A.2.1.1-2: 0.5).
     pub shadowing_between_sites: f64,
+    /// What distance costs between two UEs. Unset: free space within sight, as far as UEs with a sidelink are apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sidelink_path_loss: Option<PathLoss>,
     /// Fast fading of every link.
     pub fading: FadingProfile,
     /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
@@ -44,6 +47,7 @@ impl Default for RadioConfig {
             shadowing: None,
             shadowing_distance: None,
             shadowing_between_sites: 0.5,
+            sidelink_path_loss: None,
             fading: FadingProfile::None,
             refresh: 10,
         }
@@ -237,6 +241,23 @@ impl Propagation {
         let gains = Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) };
         let moves = u.mobility != Mobility::Static;
         (gains, moves.then(|| tti.plus(self.config.refresh)))
+    }
+
+    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is worked out again. No shadowing;
+    /// a model with a base station has the higher UE in its place.
+    pub fn between(&self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
+        let (from, to) = (self.place(a, tti), self.place(b, tti));
+        let [x, y] = [0, 1].map(|i| to[i] - from[i]);
+        let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
+        let ends = Ends { distance: (x * x + y * y).sqrt(), bs_height: high, ut_height: low };
+        let model = self.config.sidelink_path_loss.unwrap_or(PathLoss::Friis);
+        let entity = 1 << 62 | (a.index() as u64) << 32 | b.index() as u64;
+        let in_sight = Draw::new(self.seed, Purpose::LineOfSight, entity)
+            .happens(0, model.line_of_sight_probability(ends.distance));
+        let loss = model.loss(self.config.uplink, &ends, in_sight).0;
+        let gain = lasthop_radio::linear(Db(self.ues[a].gain + self.ues[b].gain - loss)) as f32;
+        let moves = [a, b].iter().any(|u| self.ues[*u].mobility != Mobility::Static);
+        (gain, moves.then(|| tti.plus(self.config.refresh)))
     }
 
     /// What shadowing adds to the loss [dB].
