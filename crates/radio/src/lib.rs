@@ -1,5 +1,6 @@
 //! Radio models: what happens between two antennas, and which blocks survive it.
 //!
+//! * [`layout`]: where sites stand, and wrap-around.
 //! * [`PathLoss`], [`Antenna`], [`Shadowing`], [`Mobility`]: the large scale.
 //! * [`Fading`]: small-scale fading of a link, per resource block.
 //! * [`lte`]: tables, link adaptation and error model of the LTE link.
@@ -10,6 +11,7 @@
 mod antenna;
 mod block_error;
 mod fading;
+pub mod layout;
 pub mod lte;
 mod mobility;
 mod noise;
@@ -19,7 +21,7 @@ mod shadowing;
 pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
 pub use fading::{Fading, FadingProfile, FadingShape, SPEED_OF_LIGHT, doppler_hz};
-pub use mobility::{Mobility, Place};
+pub use mobility::{Area, LevyWalk, Mobility, Motion, Place, RandomWaypoint, SpeedLaw, Track};
 pub use noise::{THERMAL_NOISE_DENSITY, dbm, decibels, linear, milliwatts, thermal_noise};
 pub use path_loss::{City, Ends, Environment, PathLoss, Range, Surroundings};
-pub use shadowing::{Field, Shadowing};
+pub use shadowing::{Field, Seen, Shadowing};

@@ -67,9 +67,47 @@ impl Shadowing {
 
     /// What shadowing adds to the loss [in standard deviations] between a site and the place `x`, `y` [m].
     pub fn at(&self, site: usize, x: f64, y: f64, correlation_distance: f64) -> f64 {
-        let own = self.sites.get(site).map_or(0.0, |f| f.at(x, y, correlation_distance));
-        let common = self.common.at(x, y, correlation_distance);
-        self.between_sites.sqrt() * common + (1.0 - self.between_sites).sqrt() * own
+        self.seen_from([x, y]).at(self, site, correlation_distance)
+    }
+
+    /// A look at several sites from the place `x`, `y` [m]: what they share is worked out once.
+    pub const fn seen_from(&self, place: [f64; 2]) -> Seen {
+        Seen { place, common: [None; 2], own: None }
+    }
+}
+
+/// Values of a place that have been worked out, each with its correlation distance.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    place: [f64; 2],
+    /// With and without line of sight, as a rule.
+    common: [Option<(f64, f64)>; 2],
+    /// Of the site that was asked for last.
+    own: Option<(usize, f64, f64)>,
+}
+
+impl Seen {
+    /// As [`Shadowing::at`]; ask for the sectors of a site one after the other.
+    pub fn at(&mut self, of: &Shadowing, site: usize, distance: f64) -> f64 {
+        let [x, y] = self.place;
+        let known = self.common.iter().flatten().find(|(d, _)| *d == distance);
+        let common = match known {
+            Some((_, value)) => *value,
+            None => {
+                let value = of.common.at(x, y, distance);
+                self.common = [Some((distance, value)), self.common[0]];
+                value
+            }
+        };
+        let own = match self.own {
+            Some((s, d, value)) if s == site && d == distance => value,
+            _ => {
+                let value = of.sites.get(site).map_or(0.0, |f| f.at(x, y, distance));
+                self.own = Some((site, distance, value));
+                value
+            }
+        };
+        of.between_sites.sqrt() * common + (1.0 - of.between_sites).sqrt() * own
     }
 }
 

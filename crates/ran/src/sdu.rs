@@ -119,6 +119,15 @@ pub enum DropCause {
     Released,
     /// A mode switch between sidelink and infrastructure dropped it.
     ModeSwitch,
+    /// PDCP held as much as it may.
+    PdcpBufferFull,
+    /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one without forwarding all
+    /// that the source has.
+    HandoverDiscard,
+    /// It arrived at a cell that the UE had left and that forwards nothing.
+    NotForwarded,
+    /// A backhaul pipe (S1 or X2) was full.
+    BackhaulFull,
 }
 
 impl DropCause {
@@ -139,6 +148,10 @@ impl DropCause {
             DropCause::HfnDesync => "pdcp-hfn-desync",
             DropCause::Released => "bearer-released",
             DropCause::ModeSwitch => "mode-switch",
+            DropCause::PdcpBufferFull => "pdcp-buffer-full",
+            DropCause::HandoverDiscard => "handover-discard",
+            DropCause::NotForwarded => "handover-not-forwarded",
+            DropCause::BackhaulFull => "backhaul-full",
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn describe() -> Value {
         "app": entries(APPS),
         "trace-format": entries(FORMATS),
         "runtime": describe_runtime_keys(),
-        "tables": tables::ALL.iter().map(|t| table(t)).collect::<Vec<_>>(),
+        "tables": tables::ALL.iter().chain(&tables::SURVEYS).map(|t| table(t)).collect::<Vec<_>>(),
     })
 }
 

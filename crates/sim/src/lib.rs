@@ -12,6 +12,7 @@ mod results;
 mod run;
 mod simulation;
 mod spec;
+pub mod survey;
 mod trace;
 pub mod world;
 

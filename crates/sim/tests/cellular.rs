@@ -46,7 +46,7 @@ fn a_flow_to_a_group_reaches_every_ue_over_its_bearer() {
 fn mistakes_about_cells_and_ues_are_told_with_their_remedy() {
     for (text, expected) in [
         (CELL.replace("[cell.enb]\n", ""), "a UE needs a cell"),
-        (CELL.replace("[cell.enb]\n", "[cell.enb]\n[cell.other]\n"), "several cells"),
+        (CELL.replace("[cell.enb]\n", "[cell.enb]\n[cell.other]\n"), "may be served by `enb` or `other`"),
         (CELL.replace("count = 3", "count = 3\ncell = 'emb'"), "did you mean `enb`?"),
         (CELL.replace("count = 3", "count = 0"), "no UE at all"),
         (CELL.replace("[ue.phone]", "[ue.server]\n").replace("count = 3", ""), "already"),

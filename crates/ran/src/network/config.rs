@@ -1,9 +1,13 @@
 //! How a radio network is set up: cells, UEs and the bearers between them.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use lasthop_units::{BearerId, CellId, IndexVec, UeId};
+use lasthop_radio::layout::WrapAround;
+use lasthop_radio::{Track, milliwatts};
+use lasthop_units::{BearerId, CellId, IndexVec, Speed, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
@@ -13,7 +17,7 @@ use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkCellConfig, SidelinkConfig};
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
-use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
+use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
 use crate::rrc::RrcConfig;
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
@@ -29,6 +33,45 @@ pub struct NetworkConfig {
     pub pairs: Vec<PairConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
+    /// The ground is repeated over the plane.
+    pub wrap: Option<WrapAround>,
+}
+
+impl NetworkConfig {
+    /// Path loss, shadowing, antennas and movement of all links, with the draws of the run `seed`.
+    pub fn propagation(&self, seed: u64) -> Propagation {
+        let (cells, ues) = (self.cells.iter().map(|c| &c.radio), self.ues.iter().map(|u| &u.radio));
+        let mut all = Propagation::new(&self.radio, cells, ues, seed).wrapped(self.wrap);
+        for (ue, config) in self.ues.enumerate() {
+            if let Some(track) = &config.track {
+                all.follow(ue, track.clone());
+            }
+        }
+        all
+    }
+
+    /// The cell among `cells` whose reference signals `ue` receives best at the start, at large scale; a tie goes to the
+    /// first. `cells` are in the order of their ids.
+    pub fn strongest(
+        &self,
+        propagation: &mut Propagation,
+        ue: UeId,
+        cells: impl Iterator<Item = CellId>,
+    ) -> Option<CellId> {
+        let place = propagation.place(ue, Tti(0));
+        let mut best = None;
+        let mut cells = cells.peekable();
+        for (cell, gains) in propagation.gains_at(ue, &place) {
+            if cells.next_if_eq(&cell).is_none() {
+                continue;
+            }
+            let rsrp = self.cells[cell].reference_power() * f64::from(gains.downlink);
+            if best.is_none_or(|(most, _)| rsrp > most) {
+                best = Some((rsrp, cell));
+            }
+        }
+        best.map(|(_, cell)| cell)
+    }
 }
 
 /// A cell: one eNB's sector on one pair of carriers.
@@ -93,6 +136,11 @@ impl Default for TimingConfig {
 }
 
 impl CellConfig {
+    /// Power of a resource block at the antenna, all blocks in use [mW].
+    pub fn reference_power(&self) -> f64 {
+        milliwatts(self.radio.power) / f64::from(self.resource_blocks)
+    }
+
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(
@@ -118,6 +166,7 @@ impl CellConfig {
             "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
         )?;
         let mut warnings = Vec::new();
+        within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
         within("downlink", self.downlink.validate(), &mut warnings)?;
         within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
         within("rrc", self.rrc.validate(), &mut warnings)?;
@@ -132,6 +181,8 @@ pub struct UeConfig {
     pub serving: CellId,
     /// Where it is, and its radio.
     pub radio: UeRadioConfig,
+    /// The recorded way that it goes, instead of `radio.mobility`.
+    pub track: Option<Arc<Track>>,
     /// Below RLC there is always something to send, by direction: padding where the bearers have nothing. A source for
     /// measuring what a cell can carry.
     pub full_buffer: [bool; 2],
@@ -140,9 +191,21 @@ pub struct UeConfig {
 }
 
 impl UeConfig {
+    /// Speed that fading has: that of its movement on average, unless `radio.speed` says otherwise.
+    pub fn fading_speed(&self) -> Speed {
+        let track = self.track.as_ref().map(|t| Speed(t.mean_speed()));
+        self.radio.speed.or(track).unwrap_or_else(|| self.radio.fading_speed())
+    }
+
     /// A UE with the defaults of everything else.
     pub fn served_by(serving: CellId) -> UeConfig {
-        UeConfig { serving, radio: UeRadioConfig::default(), full_buffer: [false; 2], persistent: None }
+        UeConfig {
+            serving,
+            radio: UeRadioConfig::default(),
+            track: None,
+            full_buffer: [false; 2],
+            persistent: None,
+        }
     }
 }
 

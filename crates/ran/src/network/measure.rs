@@ -5,11 +5,10 @@
 use lasthop_radio::lte::{Modulation, control_error, mean_mi, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
-use super::{NetworkConfig, RadioNetwork};
+use super::{NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::air::{Air, CellAir, UeAir};
 use crate::phy::lte::fading::FastFading;
-use crate::phy::lte::propagation::Propagation;
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -28,15 +27,9 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
         .map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: u.radio.pinned_sinr })
         .collect();
     let frequencies = [config.radio.downlink, config.radio.uplink];
-    let propagation = Propagation::new(
-        &config.radio,
-        config.cells.iter().map(|c| &c.radio),
-        config.ues.iter().map(|u| &u.radio),
-        seed,
-    );
+    let propagation = config.propagation(seed);
     let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
-    let (blocks, speeds) =
-        (cells.iter().map(|c| c.blocks), config.ues.iter().map(|u| u.radio.fading_speed()));
+    let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(UeConfig::fading_speed));
     let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
     Air::new(&cells, &ues, propagation, fading, looks_back)
 }

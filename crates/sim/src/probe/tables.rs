@@ -229,5 +229,37 @@ pub static DROPS: TableDef = TableDef {
     ],
 };
 
-/// All tables, in the order of the documentation.
+/// What UEs receive before anything is sent.
+pub static GEOMETRY: TableDef = TableDef {
+    name: "geometry",
+    description: "A survey's row for each UE and drop: its strongest cell at large scale (no fading) when every cell sends \
+                  at full power. Not written by a run.",
+    columns: &[
+        col("drop", K::U64, "", "number of the drop: the scenario's seed plus this"),
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell with the largest RSRP"),
+        col("x_m", K::F64, "m", "place, along x"),
+        col("y_m", K::F64, "m", "place, along y"),
+        col("z_m", K::F64, "m", "height"),
+        col(
+            "coupling_gain_db",
+            K::F64,
+            "dB",
+            "gain between the antenna connectors: antennas, cable, path loss, shadowing, walls (downlink carrier)",
+        ),
+        col("rsrp_dbm", K::F64, "dBm", "power of a resource element of that cell's reference signals"),
+        opt(
+            "geometry_db",
+            K::F64,
+            "dB",
+            "that cell's power over the sum of all others'; empty: no other cell",
+        ),
+        col("sinr_db", K::F64, "dB", "the same with the noise of the UE's receiver"),
+    ],
+};
+
+/// The tables of a run, in the order of the documentation.
 pub static ALL: [&TableDef; 9] = [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &QUEUES, &EVENTS, &DROPS];
+
+/// The tables of surveys.
+pub static SURVEYS: [&TableDef; 1] = [&GEOMETRY];

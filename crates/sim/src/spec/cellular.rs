@@ -1,10 +1,11 @@
 //! Cells, UEs and their bearers: the LTE last hop.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
-use lasthop_ran::network::{DrbConfig, NetworkConfig, UeConfig};
+use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
 use lasthop_ran::phy::lte::propagation::UeRadioConfig;
 use lasthop_ran::rlc::lte::RlcConfig;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
+use super::layout::{LayoutSpec, UeDrop, draws_of_place};
 
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,14 +23,18 @@ use super::Spec;
 pub struct UeSpec {
     /// How many.
     pub count: u32,
-    /// The cell that serves them at the start. Unset: the only cell there is.
+    /// The cell that serves them at the start; the name of a layout stands for the strongest of its cells. Unset: the
+    /// strongest cell of all (reference signals at large scale).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<String>,
     /// Largest IP packet that their bearers take; larger ones are fragmented.
     pub mtu: Bytes,
     /// Where they are, and their radio.
     pub radio: UeRadioConfig,
-    /// Each at a place of its own, drawn uniformly over a ring around their cell, instead of all at `radio.position`.
+    /// Each at a place of its own, instead of all at `radio.position`; the height stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<UeDrop>,
+    /// The same, drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
     /// What the default bearer promises.
@@ -49,6 +55,7 @@ impl Default for UeSpec {
             cell: None,
             mtu: super::ethernet_mtu(),
             radio: UeRadioConfig::default(),
+            drop: None,
             ring: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
@@ -153,37 +160,99 @@ impl Spec {
         self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name)
     }
 
-    /// The cell that serves a UE at the start, if that is said.
+    /// The cell table that serves a UE at the start, if there is no choice.
     pub fn serving<'a>(&'a self, ue: &'a UeSpec) -> Option<&'a str> {
         let only = (self.cell.len() == 1).then(|| self.cell.keys().next().map(String::as_str)).flatten();
         ue.cell.as_deref().or(only).filter(|c| self.cell.contains_key(*c))
+    }
+
+    /// The cell tables one of whose cells may serve a UE at the start.
+    pub fn candidates<'a>(&'a self, ue: &'a UeSpec) -> impl Iterator<Item = &'a str> {
+        let named = |name: &&str| ue.cell.as_deref().is_none_or(|cell| cell == *name);
+        self.cell.keys().map(String::as_str).filter(named)
+    }
+
+    /// The layout that the places of a UE belong to.
+    pub fn layout_of(&self, ue: &UeSpec) -> Option<&LayoutSpec> {
+        match &ue.cell {
+            Some(cell) => self.layout.get(cell),
+            None if self.layout.len() == 1 => self.layout.values().next(),
+            None => None,
+        }
     }
 
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
     pub fn cellular(&self) -> Cellular {
         let mut all = Cellular::default();
         all.config.radio = self.radio;
-        let mut cells: BTreeMap<&str, CellId> = BTreeMap::new();
-        for (name, cell) in &self.cell {
-            cells.insert(name, all.config.cells.push(cell.clone()));
-            all.cells.push(self.cell_node(name).to_owned());
-            all.names.push(name.clone());
-        }
+        all.config.wrap = self.layout.values().find_map(LayoutSpec::wrap);
+        let tables = self.add_cells(&mut all);
         for (name, ue) in &self.ue {
-            let Some(serving) = self.serving(ue).map(|c| cells[c]) else { continue };
-            for node in ue.nodes(name) {
-                let mut config = UeConfig::served_by(serving);
+            let Some(first) = self.candidates(ue).next().map(|c| tables[c].start) else { continue };
+            let first = CellId::from_index(first);
+            for (i, node) in (0..).zip(ue.nodes(name)) {
+                let mut config = UeConfig::served_by(first);
                 config.radio = ue.radio;
+                let id = UeId::from_index(all.config.ues.len());
+                if let Some(drop) = ue.drop {
+                    let mut draws = draws_of_place(self.scenario.seed, name, i);
+                    let [x, y] = drop.place(self.layout_of(ue), i, &mut draws);
+                    config.radio.position = [Metres(x), Metres(y), ue.radio.position[2]];
+                }
                 if let Some(ring) = ue.ring {
-                    let id = UeId::from_index(all.config.ues.len());
-                    let centre = all.config.cells[serving].radio.position;
+                    let centre = all.config.cells[first].radio.position;
                     config.radio.position = ring.place(self.scenario.seed, id, centre, ue.radio.position);
                 }
-                let id = all.config.ues.push(config);
+                all.config.ues.push(config);
                 all.add_bearers(id, node, ue);
             }
         }
+        self.associate(&mut all, &tables);
         all
+    }
+
+    /// The cells of all tables; returns the numbers of those of each.
+    fn add_cells<'a>(&'a self, all: &mut Cellular) -> BTreeMap<&'a str, Range<usize>> {
+        let named = self.cell.values().filter_map(|c| c.radio.site).max();
+        let mut site = named.map_or(0, |s| s.saturating_add(1));
+        let mut tables = BTreeMap::new();
+        for (name, cell) in &self.cell {
+            let first = all.config.cells.len();
+            let mut add = |name: String, cell: CellConfig| {
+                all.config.cells.push(cell);
+                all.names.push(name);
+            };
+            match self.layout.get(name) {
+                None => add(name.clone(), cell.clone()),
+                Some(layout) => {
+                    for (suffix, cell) in layout.cells(cell, site) {
+                        add(format!("{name}-{suffix}"), cell);
+                    }
+                    site += layout.places().len() as u32;
+                }
+            }
+            all.cells.resize(all.names.len(), self.cell_node(name).to_owned());
+            tables.insert(name.as_str(), first..all.names.len());
+        }
+        tables
+    }
+
+    /// Every UE that has a choice goes to its strongest cell.
+    fn associate(&self, all: &mut Cellular, tables: &BTreeMap<&str, Range<usize>>) {
+        let mut propagation = all.config.propagation(self.scenario.seed);
+        let mut ids = 0..all.config.ues.len();
+        for ue in self.ue.values() {
+            let cells = self.candidates(ue).flat_map(|c| tables[c].clone()).map(CellId::from_index);
+            let candidates: Vec<CellId> = cells.collect();
+            if candidates.is_empty() {
+                continue;
+            }
+            for id in ids.by_ref().take(ue.count as usize).map(UeId::from_index) {
+                if let Some(best) = all.config.strongest(&mut propagation, id, candidates.iter().copied()) {
+                    all.config.ues[id].serving = best;
+                }
+            }
+        }
     }
 }
 

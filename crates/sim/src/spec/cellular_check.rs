@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_radio::Antenna;
+
 use super::Spec;
 use super::cellular::{UeSpec, validate_bearers};
 use super::check::check_mtu;
@@ -9,6 +11,8 @@ use crate::config::{Diagnostics, Document, dotted, suggest};
 
 /// UEs of one scenario, all counts together.
 const MAX_UES: u64 = 20_000;
+/// Cells of one layout.
+const MAX_CELLS: u64 = 1200;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     match spec.radio.validate() {
@@ -30,6 +34,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
         }
     }
+    check_layouts(spec, doc, found);
     let ues: u64 = spec.ue.values().map(|u| u64::from(u.count)).sum();
     if ues > MAX_UES {
         found.push(
@@ -49,9 +54,6 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
         found.push(doc.error_at(&format!("{path}.count"), "no UE at all").help("remove the table instead"));
     }
     check_mtu(ue.mtu, &format!("{path}.mtu"), doc, found);
-    if let Some(Err(e)) = ue.ring.map(|ring| ring.validate()) {
-        found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
-    }
     match &ue.cell {
         Some(cell) if !spec.cell.contains_key(cell) => {
             let near = suggest(cell, spec.cell.keys()).map(|n| format!("did you mean `{n}`?"));
@@ -59,14 +61,14 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
                 doc.error_at(&format!("{path}.cell"), format!("no cell is called `{cell}`")).help_opt(near),
             );
         }
-        None if spec.cell.len() != 1 => {
-            let (what, help) = match spec.cell.is_empty() {
-                true => ("a UE needs a cell", "add a `[cell.<name>]` table"),
-                false => ("there are several cells: which one serves this UE?", "set `cell`"),
-            };
-            found.push(doc.error_at(&path, what).help(help));
+        None if spec.cell.is_empty() => {
+            found.push(doc.error_at(&path, "a UE needs a cell").help("add a `[cell.<name>]` table"));
         }
         _ => {}
+    }
+    check_place(ue, &path, spec, doc, found);
+    if let Err(e) = ue.radio.validate() {
+        found.push(doc.error_at(&format!("{path}.radio.{}", e.key), e.message));
     }
     for verdict in validate_bearers(ue) {
         found.push(match verdict {
@@ -91,6 +93,95 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
                 let message = format!("flow `{flow}` goes over `{other}` already");
                 found.push(doc.error_at(&key, message).help("name it in one bearer only"));
             }
+        }
+    }
+}
+
+fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let mut verdicts = Vec::new();
+    verdicts.extend(ue.ring.map(|ring| ring.validate()));
+    verdicts.extend(ue.drop.map(|drop| drop.validate(spec.layout_of(ue))));
+    for e in verdicts.into_iter().filter_map(Result::err) {
+        found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
+    }
+    let key = format!("{path}.ring");
+    if ue.ring.is_some() && ue.drop.is_some() {
+        found.push(doc.error_at(&key, "`ring` and `drop` both say where the UEs are").help("keep one"));
+    }
+    let one = spec.serving(ue).is_some_and(|cell| !spec.layout.contains_key(cell));
+    if ue.ring.is_some() && !one && !spec.cell.is_empty() {
+        found.push(
+            doc.error_at(&key, "a ring around which cell?")
+                .help("set `cell` to a single one, or use `drop = { kind = \"disc\", radius = ... }`"),
+        );
+    }
+}
+
+fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, layout) in &spec.layout {
+        let path = format!("layout.{}", dotted([name]));
+        if !spec.cell.contains_key(name) {
+            let near = suggest(name, spec.cell.keys()).map(|n| format!("did you mean `{n}`?"));
+            let message =
+                format!("no cell is called `{name}`: a layout multiplies the cell table of its name");
+            found.push(doc.error_at_key(&path, message).help_opt(near));
+        }
+        if let Err(e) = layout.validate() {
+            found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
+            continue;
+        }
+        let antenna = spec.cell.get(name).map(|c| c.radio.antenna);
+        if layout.sectors > 1 && matches!(antenna, Some(Antenna::Omni { .. })) {
+            let told = format!(
+                "{} cells at one place that all look everywhere disturb each other fully",
+                layout.sectors
+            );
+            found.push(doc.warning_at(&format!("{path}.sectors"), told).help(format!(
+                "give `cell.{}.radio` an `antenna = \"sector\"`, or one sector a site",
+                dotted([name])
+            )));
+        }
+        if layout.wrap_around && spec.layout.len() + spec.cell.len() > 2 {
+            let message = "the ground is repeated for all cells: there can be no others";
+            found.push(doc.error_at(&format!("{path}.wrap_around"), message).help("keep one cell table"));
+        }
+        let cells = layout.places().len() as u64 * u64::from(layout.sectors);
+        if cells > MAX_CELLS {
+            found.push(
+                doc.error_at(&path, format!("{cells} cells: at most {MAX_CELLS} fit in a run"))
+                    .help("fewer rings, or fewer sectors"),
+            );
+        } else if let Some(cell) = spec.cell.get(name) {
+            let cells = layout.cells(cell, 0).into_iter();
+            names.extend(cells.map(|(suffix, _)| (format!("{name}-{suffix}"), name.as_str())));
+        }
+    }
+    for cell in spec.cell.keys() {
+        if let Some(layout) = names.get(cell) {
+            let message = format!("a cell of `layout.{layout}` has this name already");
+            found.push(doc.error_at_key(&format!("cell.{}", dotted([cell])), message).help("rename it"));
+        }
+    }
+}
+
+/// A UE that may be served by several cells can reach its flows through each of them.
+pub(super) fn check_choice(
+    spec: &Spec,
+    connected: &dyn Fn(&str, &str) -> bool,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    for (name, ue) in &spec.ue {
+        let mut nodes = spec.candidates(ue).map(|cell| spec.cell_node(cell));
+        let Some(first) = nodes.next() else { continue };
+        if let Some(apart) = nodes.find(|node| !connected(first, node)) {
+            let message =
+                format!("it may be served by `{first}` or `{apart}`, and no way leads from one to the other");
+            found.push(
+                doc.error_at(&format!("ue.{}", dotted([name])), message)
+                    .help("link every eNB to the network, or name the cell that serves (`cell`)"),
+            );
         }
     }
 }

@@ -23,6 +23,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     super::cellular_check::check(spec, doc, found);
     super::cellular_traps::check(spec, doc, found);
     let map = Map::of(spec);
+    super::cellular_check::check_choice(spec, &|a, b| map.connected(a, b), doc, found);
     for (name, node) in &spec.node {
         check_node(name, node, spec, &map, doc, extensions, found);
     }
@@ -187,7 +188,8 @@ impl Map {
         for (name, ue) in &spec.ue {
             for node in ue.nodes(name) {
                 map.add(&node);
-                if let Some(cell) = spec.serving(ue) {
+                // Where several may serve, all are in one part: `cellular_check` sees to it.
+                if let Some(cell) = spec.candidates(ue).next() {
                     edges.push([spec.cell_node(cell).to_owned(), node]);
                 }
             }

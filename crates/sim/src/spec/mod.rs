@@ -8,6 +8,7 @@ mod cellular_check;
 mod cellular_traps;
 mod change;
 mod check;
+mod layout;
 mod link;
 mod load;
 mod node;
@@ -28,6 +29,7 @@ pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
 pub use cellular::{Cellular, UeSpec};
 pub use change::describe_runtime_keys;
+pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use load::Scenario;
 pub use node::{NodeSpec, ProxySpec};
@@ -50,6 +52,9 @@ pub struct Spec {
     /// LTE cells by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cell: BTreeMap<String, CellConfig>,
+    /// Layouts by the name of the cell table that they multiply: many cells of one kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub layout: BTreeMap<String, LayoutSpec>,
     /// UEs of LTE by name, each a node or a group of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ue: BTreeMap<String, UeSpec>,

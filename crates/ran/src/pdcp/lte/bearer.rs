@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_net::Site;
 use lasthop_units::{Bitrate, Id, Instant, PacketId};
 
+use super::config::{Counted, HandoverKind};
 use super::ledger::Ledger;
 use super::pdu::{Kind, Label, StatusReport};
 use super::rx::{PdcpRx, PdcpRxOutput};
@@ -21,7 +22,7 @@ pub(super) struct Side {
     pub(super) rx: PdcpRx,
     pub(super) rlc: Rlc,
     /// Control PDUs that this end has sent, by serial number.
-    controls: BTreeMap<u64, StatusReport>,
+    pub(super) controls: BTreeMap<u64, StatusReport>,
     /// SDUs that this end has pushed.
     pub(super) ledger: Ledger,
 }
@@ -38,15 +39,19 @@ pub struct LteBearer {
     /// Packets pushed so far, by end.
     pushed: [u64; 2],
     pub(super) rlc_out: RlcOutput,
-    tx_out: PdcpTxOutput,
-    rx_out: PdcpRxOutput,
-    sn_bits: u32,
-    status_report: bool,
-    no_reestablishment: bool,
+    pub(super) tx_out: PdcpTxOutput,
+    pub(super) rx_out: PdcpRxOutput,
+    pub(super) sn_bits: u32,
+    pub(super) status_report: bool,
+    pub(super) no_reestablishment: bool,
+    pub(super) handover: HandoverKind,
+    pub(super) counts: Counted,
+    /// Why an SDU is lost that a later one has overtaken.
+    pub(super) overtaken: DropCause,
 }
 
 /// No packet: what a control PDU carries in the place of one.
-fn nobody() -> PacketId {
+pub(super) fn nobody() -> PacketId {
     PacketId::from_index(u32::MAX as usize - 1)
 }
 
@@ -71,6 +76,9 @@ impl LteBearer {
             sn_bits: config.pdcp.sn_bits,
             status_report: config.pdcp.status_report && acknowledged,
             no_reestablishment: config.rlc.shortcuts().no_reestablishment,
+            handover: config.pdcp.handover,
+            counts: config.pdcp.retransmission.counts,
+            overtaken: DropCause::RadioLoss,
         }
     }
 
@@ -99,12 +107,31 @@ impl LteBearer {
 
     /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number of `packet` is not looked at.
     pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
-        let serial = self.pushed[end.index()];
-        self.pushed[end.index()] += 1;
-        self.sides[end.index()].tx.push(now, Sdu { serial, ..packet }, &mut self.tx_out);
+        let sdu = self.stamp(end, packet);
+        let serial = sdu.serial;
+        self.look_at_rlc(end);
+        self.sides[end.index()].tx.push(now, sdu, &mut self.tx_out);
         self.pass_down(now, end, out);
         self.settle(now, end, out);
         serial
+    }
+
+    /// `packet` with its serial number: what enters at `end` while the caller holds it, to come in as a
+    /// [`Parcel`](super::Parcel).
+    pub const fn stamp(&mut self, end: End, packet: Sdu) -> Sdu {
+        let serial = self.pushed[end.index()];
+        self.pushed[end.index()] += 1;
+        Sdu { serial, ..packet }
+    }
+
+    /// Tells PDCP what RLC has not begun to send, if that matters to it.
+    #[inline]
+    fn look_at_rlc(&mut self, end: End) {
+        let side = &mut self.sides[end.index()];
+        if side.tx.watches_rlc() {
+            let untouched = side.rlc.untouched();
+            side.tx.untouched = (untouched.packets as usize, untouched.bytes);
+        }
     }
 
     /// A transmission opportunity of `end`: PDUs are appended to `pdus`; returns the bytes used.
@@ -133,7 +160,7 @@ impl LteBearer {
         for e in &d.elements {
             let label = Label::of(e.payload.sdu.serial);
             let ledger = &mut self.sides[end.index()].ledger;
-            if let Some(sdu) = ledger.drop(Some(label.epoch), label.count) {
+            if let Some(sdu) = ledger.drop(label.epoch, label.count) {
                 out.dropped.push((end, sdu, DropCause::RadioLoss));
             }
         }
@@ -169,47 +196,14 @@ impl LteBearer {
         }
     }
 
-    /// RRC re-establishes PDCP and RLC of both ends, as at a handover (TS 36.331 clause 5.3.5.4). MAC is reset at
-    /// the same time: PDUs still in the air must not be delivered.
-    // TS 36.323 v15.1.0 5.2: RLC flushes upwards first, then the receiving PDCP resets and reports, then the
-    // transmitting one sends what is not confirmed.
-    pub fn re_establish(&mut self, now: Instant, out: &mut LteBearerOutput) {
-        if self.no_reestablishment {
-            return;
-        }
-        for end in [End::Network, End::Ue] {
-            let side = &mut self.sides[end.index()];
-            side.rlc.re_establish(&mut self.rlc_out);
-            side.tx.begin_epoch();
-            self.flush_up(end, out);
-            self.sides[end.index()].rx.re_establish();
-        }
-        for end in [End::Network, End::Ue] {
-            self.close_epoch(end, out);
-        }
-        for end in [End::Network, End::Ue] {
-            let side = &mut self.sides[end.index()];
-            side.controls.clear();
-            if self.status_report {
-                // 5.3.1: "submitting it to lower layers as the first PDCP PDU for the transmission".
-                let report = side.rx.status_report();
-                let size = report.size(self.sn_bits);
-                let serial = side.tx.control(nobody(), size, &mut self.tx_out);
-                side.controls.insert(serial, report);
-            }
-            side.tx.retransmit(&mut self.tx_out);
-            self.pass_down(now, end, out);
-            self.settle(now, end, out);
-        }
-    }
-
     /// What the RLC of `end` gives up on re-establishment.
-    pub(super) fn flush_up(&mut self, end: End, out: &mut LteBearerOutput) {
-        // What was dropped below is sent again (AM), or its account is closed with its time (UM).
+    pub(super) fn flush_up(&mut self, end: End, kind: HandoverKind, out: &mut LteBearerOutput) {
+        // What was dropped below is sent again, or its account is closed with its numbers.
         self.rlc_out.dropped.clear();
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
-            self.pass_up_one(end, pdu, true);
+            // Where numbers start again nothing that is missing will come: nothing waits for it.
+            self.pass_up_one(end, pdu, true, kind == HandoverKind::Lossless);
         }
         self.rlc_out.delivered.clear();
         self.rlc_out.confirmed.clear();
@@ -217,18 +211,8 @@ impl LteBearer {
         self.finish_up(end, out);
     }
 
-    /// UM: what `end` had sent or not sent before the re-establishment is lost.
-    fn close_epoch(&mut self, end: End, out: &mut LteBearerOutput) {
-        if self.acknowledged {
-            return;
-        }
-        let side = &mut self.sides[end.index()];
-        let epoch = side.tx.epoch();
-        side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, DropCause::Reestablishment)));
-    }
-
     /// Hands what the PDCP transmitter of `end` has said to RLC and to the account.
-    fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+    pub(super) fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         let side = &mut self.sides[end.index()];
         for (sdu, _) in self.tx_out.numbered.drain(..) {
             side.ledger.enter(sdu);
@@ -240,27 +224,29 @@ impl LteBearer {
             // What RLC has begun to send it goes on sending: it may still be delivered.
             if side.rlc.discard(serial) {
                 let label = Label::of(serial);
-                let dropped = side.ledger.drop(None, label.count);
+                let dropped = side.ledger.drop(label.epoch, label.count);
                 out.dropped.extend(dropped.map(|sdu| (end, sdu, DropCause::DiscardTimer)));
             }
         }
         for serial in self.tx_out.confirmed.drain(..) {
             side.rlc.discard(serial);
         }
-        let waiting = self.tx_out.dropped.drain(..).map(|sdu| (end, sdu, DropCause::DiscardTimer));
-        out.dropped.extend(waiting);
+        out.dropped.extend(self.tx_out.dropped.drain(..).map(|(sdu, cause)| (end, sdu, cause)));
     }
 
     /// Passes on what the RLC of `end` has said, until nobody has anything to add.
     #[inline]
-    fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+    pub(super) fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
         out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
-            self.pass_up_one(end, pdu, false);
+            self.pass_up_one(end, pdu, false, false);
         }
         self.rlc_out.delivered.clear();
         self.finish_up(end, out);
+        if !self.rlc_out.confirmed.is_empty() {
+            self.look_at_rlc(end);
+        }
         while !(self.rlc_out.confirmed.is_empty()
             && self.rlc_out.dropped.is_empty()
             && self.rlc_out.marked.is_empty()
@@ -275,12 +261,13 @@ impl LteBearer {
                 side.tx.release(sdu.serial, &mut self.tx_out);
                 let label = Label::of(sdu.serial);
                 if !matches!(label.kind, Kind::Control(_)) {
-                    let dropped = side.ledger.drop(None, label.count);
+                    let dropped = side.ledger.drop(label.epoch, label.count);
                     out.dropped.extend(dropped.map(|sdu| (end, sdu, cause)));
                 }
             }
             for sdu in self.rlc_out.marked.drain(..) {
-                let marked = side.ledger.get(Label::of(sdu.serial).count);
+                let label = Label::of(sdu.serial);
+                let marked = side.ledger.get(label.epoch, label.count);
                 out.marked.extend(marked.map(|sdu| (end, sdu)));
             }
             self.pass_down(now, end, out);
@@ -289,7 +276,7 @@ impl LteBearer {
 
     /// A PDCP PDU at `end`.
     #[inline]
-    fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool) {
+    fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool) {
         if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
             // A report that a re-establishment flushes is about to be replaced by a newer one.
             let report = self.sides[end.peer().index()].controls.remove(&pdu.serial);
@@ -298,25 +285,23 @@ impl LteBearer {
             }
             return;
         }
-        self.sides[end.index()].rx.receive(pdu, flushed, &mut self.rx_out);
+        self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out);
     }
 
     /// Closes the account of what PDCP at `end` has delivered or given up.
     #[inline]
-    fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
+    pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
         let peer = end.peer();
         let ledger = &mut self.sides[peer.index()].ledger;
-        let acknowledged = self.acknowledged;
-        let epoch = |label: Label| (!acknowledged).then_some(label.epoch);
         for (pdu, cause) in self.rx_out.dropped.drain(..) {
             let label = Label::of(pdu.serial);
-            let dropped = ledger.drop(epoch(label), label.count);
+            let dropped = ledger.drop(label.epoch, label.count);
             out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
         }
         for pdu in self.rx_out.delivered.drain(..) {
-            let overtaken = |sdu| out.dropped.push((peer, sdu, DropCause::RadioLoss));
+            let overtaken = |sdu| out.dropped.push((peer, sdu, self.overtaken));
             let label = Label::of(pdu.serial);
-            let delivered = ledger.deliver(epoch(label), label.count, overtaken);
+            let delivered = ledger.deliver(label.epoch, label.count, overtaken);
             out.delivered.extend(delivered.map(|sdu| (end, sdu)));
         }
     }
@@ -334,6 +319,13 @@ impl LteBearer {
     pub fn inside(&self, end: End) -> usize {
         let side = &self.sides[end.index()];
         side.ledger.len() + side.tx.waiting()
+    }
+
+    /// Packets and bytes in the retransmission queue of an end.
+    pub fn retransmission_queue(&self, end: End) -> (usize, u64) {
+        let side = &self.sides[end.index()];
+        let untouched = side.rlc.untouched();
+        side.tx.retransmission_queue_beside(untouched.packets as usize, untouched.bytes)
     }
 
     /// Counters of the RLC entity of an end, under the names that all radios share.

@@ -20,6 +20,91 @@ pub struct PdcpConfig {
     pub status_report: bool,
     /// Header compression.
     pub compression: Compression,
+    /// What a handover does to the packets at the source and at the UE. Above RLC UM nothing is lossless.
+    pub handover: HandoverKind,
+    /// The retransmission queue: packets that RLC has and the peer has not confirmed (AM).
+    pub retransmission: RetransmissionQueue,
+    /// Packets that wait because the retransmission queue is full, or half of the sequence numbers are in flight.
+    pub waiting: Limits,
+}
+
+/// What a handover does to packets that are not delivered yet (TS 36.300 clause 10.1.2.3, TS 36.323 clause 5.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HandoverKind {
+    /// Numbers go on: the target gets what is unconfirmed and what is untransmitted, the receiver reports what it has,
+    /// restores the order and drops duplicates.
+    #[default]
+    Lossless,
+    /// Numbers start again: what is untransmitted is forwarded, the retransmission queue is discarded.
+    Seamless,
+    /// Nothing is forwarded: what the source has is discarded, and so is what reaches it later.
+    None,
+}
+
+/// How much a queue holds at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Most bytes.
+    pub bytes: OrInfinity<Bytes>,
+    /// Most packets.
+    pub packets: OrInfinity<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { bytes: OrInfinity::INFINITY, packets: OrInfinity::INFINITY }
+    }
+}
+
+impl Limits {
+    /// True if one more packet of `size` bytes fits beside `packets` of `bytes` together.
+    #[inline]
+    pub fn admit(&self, bytes: u64, packets: usize, size: u32) -> bool {
+        self.bytes.value().is_none_or(|most| bytes + u64::from(size) <= most.0)
+            && self.packets.value().is_none_or(|most| packets < most as usize)
+    }
+}
+
+/// The retransmission queue of a transmitting PDCP entity above RLC AM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetransmissionQueue {
+    /// Most bytes of packets.
+    pub bytes: OrInfinity<Bytes>,
+    /// Most packets.
+    pub packets: OrInfinity<u32>,
+    /// Which packets belong to it.
+    pub counts: Counted,
+}
+
+impl Default for RetransmissionQueue {
+    fn default() -> Self {
+        RetransmissionQueue {
+            bytes: OrInfinity::INFINITY,
+            packets: OrInfinity::INFINITY,
+            counts: Counted::default(),
+        }
+    }
+}
+
+impl RetransmissionQueue {
+    /// The limits.
+    pub const fn limits(&self) -> Limits {
+        Limits { bytes: self.bytes, packets: self.packets }
+    }
+}
+
+/// Which packets belong to the retransmission queue; the others are untransmitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Those of which a byte was in an RLC PDU: RLC's transmission buffer is untransmitted.
+    #[default]
+    OnAir,
+    /// All that were handed to RLC, its transmission buffer included.
+    HandedOver,
 }
 
 impl Default for PdcpConfig {
@@ -29,6 +114,9 @@ impl Default for PdcpConfig {
             discard_timer: OrInfinity::INFINITY,
             status_report: true,
             compression: Compression::default(),
+            handover: HandoverKind::default(),
+            retransmission: RetransmissionQueue::default(),
+            waiting: Limits::default(),
         }
     }
 }
@@ -90,6 +178,17 @@ impl PdcpConfig {
         }
         let ratio = self.compression.ratio;
         check((0.0..=1.0).contains(&ratio), "compression.ratio", "write a number from 0 to 1")?;
+        for (key, limits) in [("retransmission", self.retransmission.limits()), ("waiting", self.waiting)] {
+            let key = format!("{key}.bytes");
+            let large =
+                limits.bytes.value().is_none_or(|b| b.0 >= 9_000 || b.0 == 0 && key == "waiting.bytes");
+            check(large, &key, "at least 9000 B: a packet must fit (`waiting`: or none, \"0 B\")")?;
+        }
+        check(
+            self.retransmission.packets.value().is_none_or(|n| n > 0),
+            "retransmission.packets",
+            "at least one packet",
+        )?;
         Ok(Vec::new())
     }
 

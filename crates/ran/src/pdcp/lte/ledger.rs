@@ -20,7 +20,7 @@ pub(super) struct Ledger {
     entries: VecDeque<Entry>,
     /// Number of `entries[0]`.
     first: u64,
-    /// The current epoch, the number of its COUNT 0.
+    /// The epoch in which COUNT last started again, the number of its COUNT 0.
     epoch: u16,
     epoch_from: u64,
     open: usize,
@@ -39,8 +39,9 @@ impl Ledger {
     }
 
     #[inline]
-    fn at(&self, epoch: Option<u16>, count: u32) -> Option<usize> {
-        if epoch.is_some_and(|e| e != self.epoch) {
+    fn at(&self, epoch: u16, count: u32) -> Option<usize> {
+        // COUNT has started again since.
+        if epoch < self.epoch {
             return None;
         }
         let i = (self.epoch_from + u64::from(count)).checked_sub(self.first)? as usize;
@@ -49,7 +50,7 @@ impl Ledger {
 
     /// The SDU `count` is delivered: it, unless its fate is known already; what it has overtaken goes to `lost`.
     #[inline]
-    pub fn deliver(&mut self, epoch: Option<u16>, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
+    pub fn deliver(&mut self, epoch: u16, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
         for _ in 0..at {
             self.pop().into_iter().for_each(&mut lost);
@@ -65,13 +66,13 @@ impl Ledger {
         e.open.then_some(e.sdu)
     }
 
-    /// The SDU `count`, if it is inside.
-    pub fn get(&self, count: u32) -> Option<Sdu> {
-        self.at(None, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
+    /// The SDU `count` of `epoch`, if it is inside.
+    pub fn get(&self, epoch: u16, count: u32) -> Option<Sdu> {
+        self.at(epoch, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
     }
 
-    /// The SDU `count` of `epoch` (None: of any, where COUNT goes on) is dropped: it, unless its fate is known.
-    pub fn drop(&mut self, epoch: Option<u16>, count: u32) -> Option<Sdu> {
+    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless its fate is known.
+    pub fn drop(&mut self, epoch: u16, count: u32) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
         let e = &mut self.entries[at];
         let was_open = std::mem::replace(&mut e.open, false);
@@ -79,7 +80,14 @@ impl Ledger {
         was_open.then_some(e.sdu)
     }
 
-    /// COUNT starts again with 0; what is inside is lost.
+    /// COUNTs of the SDUs inside, in ascending order.
+    pub fn counts(&self) -> impl Iterator<Item = u32> {
+        let first = (self.first - self.epoch_from) as u32;
+        let open = move |(i, e): (usize, &Entry)| e.open.then_some(first + i as u32);
+        self.entries.iter().enumerate().filter_map(open)
+    }
+
+    /// COUNT starts again with 0 in `epoch`; what is inside is lost.
     pub fn begin_epoch(&mut self, epoch: u16, mut lost: impl FnMut(Sdu)) {
         while !self.entries.is_empty() {
             self.pop().into_iter().for_each(&mut lost);

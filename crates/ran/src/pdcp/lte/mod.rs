@@ -8,12 +8,13 @@
 //! # Simplifications
 //! Ciphering costs nothing, but both sides keep COUNT, and a PDU deciphered with a wrong HFN is dropped by that
 //! name. Header compression is its effect on sizes and losses. The reordering function of split bearers
-//! (t-Reordering of PDCP), LWA and signalling bearers are left out. Re-establishment happens at both ends at the
-//! same moment. Packets are released from PDCP when RLC confirms them.
+//! (t-Reordering of PDCP), LWA and signalling bearers are left out. Both ends leave their lower layers at the
+//! same moment (`handover`). Packets are released from PDCP when RLC confirms them.
 
 mod bearer;
 mod compression;
 pub mod config;
+mod handover;
 mod ledger;
 mod pdu;
 mod rx;
@@ -22,7 +23,10 @@ mod sever;
 mod tx;
 
 pub use bearer::LteBearer;
-pub use config::{Compression, CompressionKind, PdcpConfig};
+pub use config::{
+    Compression, CompressionKind, Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue,
+};
+pub use handover::Parcel;
 pub use pdu::{PdcpDecodeError, PdcpPdu, StatusReport, data_header};
 pub use rx::{PdcpRx, PdcpRxOutput};
 pub use setup::{LteBearerConfig, LteBearerOutput};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::compression::Decompressor;
-use super::config::PdcpConfig;
+use super::config::{HandoverKind, PdcpConfig};
 use super::pdu::{Label, StatusReport};
 use crate::sdu::{DropCause, Sdu};
 
@@ -49,7 +49,8 @@ impl PdcpRx {
         }
     }
 
-    /// A data PDU from RLC. `flushed`: it comes because the lower layer is being re-established.
+    /// A data PDU from RLC. `flushed`: it comes because the lower layer is being re-established, and what is missing may
+    /// be sent again.
     #[inline]
     pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) {
         let label = Label::of(pdu.serial);
@@ -162,11 +163,16 @@ impl PdcpRx {
 
     /// Re-establishment, after the PDUs that RLC has flushed.
     // 5.2.2.1 (AM): "reset the header decompression protocol"; 5.2.2.2 (UM): "set Next_PDCP_RX_SN, and RX_HFN to 0".
-    pub(super) const fn re_establish(&mut self) {
+    pub(super) fn re_establish(&mut self, kind: HandoverKind, out: &mut PdcpRxOutput) {
         self.decompressor.reset();
-        if !self.acknowledged {
+        if kind != HandoverKind::Lossless {
             self.next_sn = 0;
             self.rx_hfn = 0;
+            self.last_submitted = -1;
+            // What an earlier re-establishment left out of sequence: nobody will send what is missing.
+            while let Some((_, pdu)) = self.stored.pop_first() {
+                out.delivered.push(pdu);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! One direction of a bearer ends and begins anew: a mode switch between sidelink and infrastructure.
 
 use super::bearer::LteBearer;
+use super::config::HandoverKind;
 use super::setup::LteBearerOutput;
 use crate::sdu::{DropCause, End};
 
@@ -16,12 +17,13 @@ impl LteBearer {
         let peer = end.peer();
         let side = &mut self.sides[end.index()];
         side.rlc.forget(&mut self.rlc_out);
-        side.tx.begin_epoch();
+        side.tx.begin_epoch(HandoverKind::None);
         // Their account is closed with their numbers.
         self.rlc_out.dropped.clear();
         self.sides[peer.index()].rlc.flush(&mut self.rlc_out);
-        self.flush_up(peer, out);
-        self.sides[peer.index()].rx.re_establish();
+        self.flush_up(peer, HandoverKind::None, out);
+        self.sides[peer.index()].rx.re_establish(HandoverKind::None, &mut self.rx_out);
+        self.finish_up(peer, out);
         let side = &mut self.sides[end.index()];
         let epoch = side.tx.epoch();
         side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, DropCause::ModeSwitch)));

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant, PacketId};
 
 use super::compression::Compressor;
-use super::config::PdcpConfig;
+use super::config::{Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue};
+use super::handover::Parcel;
 use super::pdu::{Kind, Label, StatusReport};
-use crate::sdu::Sdu;
+use crate::sdu::{DropCause, Sdu};
 
 /// What the transmitter tells its caller.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +21,8 @@ pub struct PdcpTxOutput {
     pub expired: Vec<u64>,
     /// Serial numbers of PDUs that RLC is to discard because the peer has their SDU.
     pub confirmed: Vec<u64>,
-    /// SDUs that expired before they were given a COUNT.
-    pub dropped: Vec<Sdu>,
+    /// SDUs that expired before they were given a COUNT, or found no room.
+    pub dropped: Vec<(Sdu, DropCause)>,
 }
 
 /// An SDU that has a COUNT.
@@ -45,11 +46,19 @@ pub struct PdcpTx {
     discard_timer: Option<Duration>,
     compressor: Compressor,
     epoch: u16,
+    /// The epoch in which COUNT last started again.
+    numbering: u16,
     /// TX_HFN and Next_PDCP_TX_SN.
     next_count: u32,
     /// `held[0]` has COUNT `first`.
     first: u32,
     held: VecDeque<Held>,
+    /// SDUs and bytes in `held` that are alive.
+    kept: (usize, u64),
+    queue: RetransmissionQueue,
+    room_waiting: Limits,
+    /// Bytes and packets that RLC has and has not begun to send; looked at where only what was on the air counts.
+    pub(super) untouched: (usize, u64),
     /// COUNT up to which discardTimers have been looked at.
     timers_from: u32,
     /// SDUs that wait for a COUNT.
@@ -68,9 +77,14 @@ impl PdcpTx {
             discard_timer: config.discard_timer.value(),
             compressor: Compressor::new(config.compression),
             epoch: 0,
+            numbering: 0,
             next_count: 0,
             first: 0,
             held: VecDeque::new(),
+            kept: (0, 0),
+            queue: config.retransmission,
+            room_waiting: config.waiting,
+            untouched: (0, 0),
             timers_from: 0,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -84,12 +98,50 @@ impl PdcpTx {
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
         let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
-        if self.is_full() || !self.waiting.is_empty() {
-            self.waiting_bytes += u64::from(sdu.size);
-            self.waiting.push_back((sdu, expires));
-        } else {
+        self.admit(sdu, expires, out);
+    }
+
+    /// Numbers an SDU, or lets it wait, or drops it.
+    #[inline]
+    fn admit(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+        if self.waiting.is_empty() && self.has_room(sdu.size) {
             self.number(sdu, expires, out);
+        } else if self.room_waiting.admit(self.waiting_bytes, self.waiting.len(), sdu.size) {
+            self.wait(sdu, expires);
+        } else {
+            out.dropped.push((sdu, DropCause::PdcpBufferFull));
         }
+    }
+
+    fn wait(&mut self, sdu: Sdu, expires: Instant) {
+        self.waiting_bytes += u64::from(sdu.size);
+        self.waiting.push_back((sdu, expires));
+    }
+
+    /// SDUs and bytes in the retransmission queue, when RLC has not begun to send so many packets and bytes.
+    pub(super) fn retransmission_queue_beside(&self, packets: usize, bytes: u64) -> (usize, u64) {
+        match self.queue.counts {
+            Counted::HandedOver => self.kept,
+            Counted::OnAir => (self.kept.0.saturating_sub(packets), self.kept.1.saturating_sub(bytes)),
+        }
+    }
+
+    /// True if an SDU of `size` bytes may be given a COUNT and be handed to RLC.
+    #[inline]
+    fn has_room(&self, size: u32) -> bool {
+        if !self.acknowledged {
+            return true;
+        }
+        let (packets, bytes) = self.retransmission_queue_beside(self.untouched.0, self.untouched.1);
+        !self.is_full() && self.queue.limits().admit(bytes, packets, size)
+    }
+
+    /// True if its room depends on what RLC has begun to send.
+    #[inline]
+    pub(super) fn watches_rlc(&self) -> bool {
+        let limits = self.queue.limits();
+        self.queue.counts == Counted::OnAir
+            && (limits.bytes.value().is_some() || limits.packets.value().is_some())
     }
 
     /// True if half of the sequence numbers are in flight.
@@ -106,13 +158,34 @@ impl PdcpTx {
     #[inline]
     fn number(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
         let count = self.next_count;
+        if self.held.is_empty() {
+            (self.first, self.timers_from) = (count, self.timers_from.max(count));
+        }
+        self.fill_to(count);
         self.next_count += 1;
         out.numbered.push((sdu, count));
         let serial = self.submit(&sdu, count, out);
         if self.acknowledged || self.discard_timer.is_some() {
-            self.held.push_back(Held { sdu, expires, serial, alive: true });
+            self.keep(sdu, expires, serial);
         } else {
             self.first = self.next_count;
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, sdu: Sdu, expires: Instant, serial: u64) {
+        self.kept.0 += 1;
+        self.kept.1 += u64::from(sdu.size);
+        self.held.push_back(Held { sdu, expires, serial, alive: true });
+    }
+
+    /// `held[i]` need not be sent again.
+    #[inline]
+    fn let_go(&mut self, i: usize) {
+        if let Some(h) = self.held.get_mut(i).filter(|h| h.alive) {
+            h.alive = false;
+            self.kept.0 -= 1;
+            self.kept.1 -= u64::from(h.sdu.size);
         }
     }
 
@@ -141,19 +214,19 @@ impl PdcpTx {
     pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
         while self.timers_from < self.next_count && self.discard_timer.is_some() {
             let i = (self.timers_from - self.first) as usize;
-            let Some(h) = self.held.get_mut(i) else { break };
+            let Some(h) = self.held.get(i) else { break };
             if h.alive && h.expires > now {
                 break;
             }
             if h.alive {
-                h.alive = false;
                 out.expired.push(h.serial);
+                self.let_go(i);
             }
             self.timers_from += 1;
         }
         self.forget_front();
         while self.waiting.front().is_some_and(|w| w.1 <= now) {
-            out.dropped.extend(self.pop_waiting().map(|w| w.0));
+            out.dropped.extend(self.pop_waiting().map(|w| (w.0, DropCause::DiscardTimer)));
         }
         self.number_waiting(out);
     }
@@ -166,9 +239,14 @@ impl PdcpTx {
         self.timers_from = self.timers_from.max(self.first);
     }
 
-    fn number_waiting(&mut self, out: &mut PdcpTxOutput) {
-        while !self.is_full() {
-            let Some((sdu, expires)) = self.pop_waiting() else { break };
+    /// SDUs that waited are numbered, as many as there is room for now.
+    #[inline]
+    pub(super) fn number_waiting(&mut self, out: &mut PdcpTxOutput) {
+        while let Some(&(sdu, expires)) = self.waiting.front() {
+            if !self.has_room(sdu.size) {
+                break;
+            }
+            self.pop_waiting();
             self.number(sdu, expires, out);
         }
     }
@@ -183,14 +261,12 @@ impl PdcpTx {
     #[inline]
     pub fn release(&mut self, serial: u64, out: &mut PdcpTxOutput) {
         let label = Label::of(serial);
-        let stale = !self.acknowledged && label.epoch != self.epoch;
+        let stale = label.epoch < self.numbering;
         if stale || matches!(label.kind, Kind::Control(_)) {
             return;
         }
         let i = label.count.wrapping_sub(self.first) as usize;
-        if let Some(h) = self.held.get_mut(i) {
-            h.alive = false;
-        }
+        self.let_go(i);
         self.forget_front();
         if !self.waiting.is_empty() {
             self.number_waiting(out);
@@ -209,10 +285,11 @@ impl PdcpTx {
     pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
         let mask = (1 << self.sn_bits) - 1;
         let fms = self.next_count.wrapping_sub(self.next_count.wrapping_sub(report.fms) & mask);
-        for (count, h) in (self.first..).zip(&mut self.held) {
+        for i in 0..self.held.len() {
+            let (count, h) = (self.first + i as u32, &self.held[i]);
             if h.alive && (count < fms || (count > fms && report.has(count - fms))) {
-                h.alive = false;
                 out.confirmed.push(h.serial);
+                self.let_go(i);
             }
         }
         self.forget_front();
@@ -228,17 +305,59 @@ impl PdcpTx {
         serial
     }
 
-    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts anew; UM starts
-    /// again with COUNT 0.
+    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts anew; COUNT starts again
+    /// unless nothing may be lost.
     // 5.2.1.1 (AM) and 5.2.1.2 (UM): "reset the header compression protocol"; UM: "set Next_PDCP_TX_SN, and TX_HFN
     // to 0".
-    pub(super) fn begin_epoch(&mut self) {
+    pub(super) fn begin_epoch(&mut self, kind: HandoverKind) {
         self.epoch += 1;
         self.controls = 0;
+        self.untouched = (0, 0);
         self.compressor.reset();
-        if !self.acknowledged {
+        if kind != HandoverKind::Lossless {
+            self.numbering = self.epoch;
             self.held.clear();
+            self.kept = (0, 0);
             (self.next_count, self.first, self.timers_from) = (0, 0, 0);
+        }
+    }
+
+    /// When the SDU `count` expires.
+    pub(super) fn expiry(&self, count: u32) -> Instant {
+        self.held.get(count.wrapping_sub(self.first) as usize).map_or(Instant::MAX, |h| h.expires)
+    }
+
+    /// The entity moves to another node: its SDUs leave it, those with a COUNT first, in ascending order. The COUNT that
+    /// comes next stays: it is what SN STATUS TRANSFER says (TS 36.423 clause 8.2.2).
+    pub(super) fn pack(&mut self, parcels: &mut Vec<Parcel>) {
+        let counted = (self.first..).zip(self.held.drain(..)).filter(|(_, h)| h.alive);
+        parcels.extend(counted.map(|(n, h)| Parcel { count: Some(n), sdu: h.sdu, expires: h.expires }));
+        self.kept = (0, 0);
+        (self.first, self.timers_from) = (self.next_count, self.next_count);
+        let waiting = self.waiting.drain(..);
+        parcels.extend(waiting.map(|(sdu, expires)| Parcel { count: None, sdu, expires }));
+        self.waiting_bytes = 0;
+    }
+
+    /// An SDU that was forwarded to this node: with its COUNT, or to get one. Those with a COUNT come first, in
+    /// ascending order.
+    pub(super) fn unpack(&mut self, parcel: Parcel, out: &mut PdcpTxOutput) {
+        let Parcel { sdu, expires, .. } = parcel;
+        let Some(count) = parcel.count else { return self.admit(sdu, expires, out) };
+        debug_assert!(count < self.next_count, "{count} was not given by this bearer");
+        if self.held.is_empty() {
+            (self.first, self.timers_from) = (count, count);
+        }
+        self.fill_to(count);
+        let serial = self.submit(&sdu, count, out);
+        self.keep(sdu, expires, serial);
+    }
+
+    /// COUNTs below `count` that did not come with the others: confirmed before the handover, or lost on the way.
+    fn fill_to(&mut self, count: u32) {
+        while self.first + (self.held.len() as u32) < count {
+            let sdu = Sdu::anonymous();
+            self.held.push_back(Held { sdu, expires: Instant::MAX, serial: 0, alive: false });
         }
     }
 

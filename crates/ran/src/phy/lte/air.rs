@@ -343,7 +343,7 @@ impl Air {
     }
 
     /// Distance between two UEs [m].
-    pub fn distance_between(&self, tti: Tti, a: UeId, b: UeId) -> f64 {
+    pub fn distance_between(&mut self, tti: Tti, a: UeId, b: UeId) -> f64 {
         let (a, b) = (self.propagation.place(a, tti), self.propagation.place(b, tti));
         let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
         (x * x + y * y + z * z).sqrt()

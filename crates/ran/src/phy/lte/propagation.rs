@@ -1,7 +1,12 @@
 //! Where cells and UEs are, and what the way between them costs.
 
+use std::sync::Arc;
+
 use lasthop_engine::{Draw, Purpose};
-use lasthop_radio::{Antenna, Ends, FadingProfile, Mobility, PathLoss, Place, Shadowing};
+use lasthop_radio::layout::WrapAround;
+use lasthop_radio::{
+    Antenna, Ends, FadingProfile, Mobility, Motion, PathLoss, Place, Seen, Shadowing, Track,
+};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +38,10 @@ pub struct RadioConfig {
     pub sidelink_path_loss: Option<PathLoss>,
     /// Fast fading of every link.
     pub fading: FadingProfile,
+    /// No link loses less than this between the antenna connectors, antenna gains included (TR 36.942 clause 4.5.1: 70 dB in
+    /// towns, 80 dB in the country). Unset: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_coupling_loss: Option<Db>,
     /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
     pub refresh: u64,
 }
@@ -49,6 +58,7 @@ impl Default for RadioConfig {
             shadowing_between_sites: 0.5,
             sidelink_path_loss: None,
             fading: FadingProfile::None,
+            minimum_coupling_loss: None,
             refresh: 10,
         }
     }
@@ -147,12 +157,37 @@ impl RadioConfig {
         )?;
         check(self.shadowing.is_none_or(|s| s.0 >= 0.0), "shadowing", "0 dB or more")?;
         check(self.shadowing_distance.is_none_or(|d| d.0 > 0.0), "shadowing_distance", "above 0 m")?;
+        check(
+            self.minimum_coupling_loss.is_none_or(|l| l.0 >= 0.0),
+            "minimum_coupling_loss",
+            "0 dB or more: an air gap gives nothing",
+        )?;
         check(self.refresh >= 1, "refresh", "at least 1 TTI")?;
         Ok(warnings)
     }
 }
 
+impl CellRadioConfig {
+    /// Refuses what cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |(key, message): (&str, &str)| ConfigError {
+            key: format!("antenna.{key}"),
+            message: message.to_owned(),
+        };
+        self.antenna.validate().map_err(wrong)
+    }
+}
+
 impl UeRadioConfig {
+    /// Refuses what cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |(key, message): (&str, &str)| ConfigError {
+            key: format!("mobility.{key}"),
+            message: message.to_owned(),
+        };
+        self.mobility.validate().map_err(wrong)
+    }
+
     /// Speed that fading has.
     pub fn fading_speed(&self) -> Speed {
         self.speed.unwrap_or(Speed(self.mobility.speed()))
@@ -166,6 +201,7 @@ pub struct Propagation {
     cells: IndexVec<CellId, Site>,
     ues: IndexVec<UeId, Terminal>,
     shadowing: Shadowing,
+    wrap: Option<WrapAround>,
     seed: u64,
 }
 
@@ -179,8 +215,7 @@ struct Site {
 
 #[derive(Debug)]
 struct Terminal {
-    start: Place,
-    mobility: Mobility,
+    motion: Motion,
     gain: f64,
 }
 
@@ -195,37 +230,71 @@ impl Propagation {
         // Sites that are named come first, by number; the others follow.
         let all: Vec<&CellRadioConfig> = cells.collect();
         let named = all.iter().filter_map(|c| c.site).max().map_or(0, |s| s as usize + 1);
+        let unnamed = all.iter().any(|c| c.site.is_none());
         let site = |(i, c): (usize, &&CellRadioConfig)| Site {
             place: c.position.map(|m| m.0),
             antenna: c.antenna,
             loss: c.cable_loss.0,
             site: c.site.map_or(named + i, |s| s as usize),
         };
-        let terminal = |u: &UeRadioConfig| Terminal {
-            start: u.position.map(|m| m.0),
-            mobility: u.mobility,
+        let terminal = |(i, u): (usize, &UeRadioConfig)| Terminal {
+            motion: Motion::new(u.mobility, u.position.map(|m| m.0), seed, i as u64),
             gain: u.gain.0 - u.penetration_loss.0,
         };
         Propagation {
             config: *config,
             cells: all.iter().enumerate().map(site).collect(),
-            ues: ues.map(terminal).collect(),
-            shadowing: Shadowing::new(seed, named + all.len(), config.shadowing_between_sites),
+            ues: ues.enumerate().map(terminal).collect(),
+            shadowing: Shadowing::new(
+                seed,
+                named + all.len() * usize::from(unnamed),
+                config.shadowing_between_sites,
+            ),
+            wrap: None,
             seed,
         }
     }
 
+    /// The same on ground that is repeated over the plane: a UE sees the nearest copy of each site. UEs may walk on for
+    /// ever; their shadowing is that of the place in the plane, so that nothing jumps where a copy ends.
+    pub fn wrapped(mut self, wrap: Option<WrapAround>) -> Propagation {
+        self.wrap = wrap;
+        self
+    }
+
+    /// `ue` follows a recorded track.
+    pub fn follow(&mut self, ue: UeId, track: Arc<Track>) {
+        let u = &mut self.ues[ue];
+        u.motion = Motion::along(track, u.motion.place(0.0));
+    }
+
     /// Where `ue` is at the start of `tti` [m].
-    pub fn place(&self, ue: UeId, tti: Tti) -> Place {
-        let u = &self.ues[ue];
-        u.mobility.place(u.start, tti.start(TTI).as_secs_f64())
+    pub fn place(&mut self, ue: UeId, tti: Tti) -> Place {
+        self.ues[ue].motion.place(tti.start(TTI).as_secs_f64())
     }
 
     /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again (`None`: never).
-    pub fn gains(&self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
-        let (c, u) = (&self.cells[cell], &self.ues[ue]);
+    pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
         let place = self.place(ue, tti);
-        let [x, y, z] = [0, 1, 2].map(|i| place[i] - c.place[i]);
+        let mut seen = self.shadowing.seen_from([place[0], place[1]]);
+        let moves = self.ues[ue].motion.moves();
+        (self.link(cell, ue, &place, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
+    }
+
+    /// Gains between every cell and `ue`, if it stood at `place`; what the cells share is worked out once.
+    pub fn gains_at(&self, ue: UeId, place: &Place) -> impl Iterator<Item = (CellId, Gains)> {
+        let mut seen = self.shadowing.seen_from([place[0], place[1]]);
+        let place = *place;
+        self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
+    }
+
+    fn link(&self, cell: CellId, ue: UeId, place: &Place, seen: &mut Seen) -> Gains {
+        let (c, u) = (&self.cells[cell], &self.ues[ue]);
+        let mut ground = [place[0] - c.place[0], place[1] - c.place[1]];
+        if let Some(wrap) = &self.wrap {
+            ground = wrap.nearest(ground);
+        }
+        let ([x, y], z) = (ground, place[2] - c.place[2]);
         let ends = Ends { distance: (x * x + y * y).sqrt(), bs_height: c.place[2], ut_height: place[2] };
         let model = &self.config.path_loss;
         // One draw a link: the UE comes into sight where the probability rises above it.
@@ -233,19 +302,18 @@ impl Propagation {
         let in_sight = Draw::new(self.seed, Purpose::LineOfSight, entity)
             .happens(0, model.line_of_sight_probability(ends.distance));
         let rest = c.antenna.gain(x, y, z).0 - c.loss + u.gain;
-        let gain = |carrier: Hertz| {
+        let most = self.config.minimum_coupling_loss.map_or(f64::INFINITY, |l| -l.0);
+        let mut gain = |carrier: Hertz| {
             let loss =
-                model.loss(carrier, &ends, in_sight).0 + self.shadow(c, &place, carrier, &ends, in_sight);
-            lasthop_radio::linear(Db(rest - loss)) as f32
+                model.loss(carrier, &ends, in_sight).0 + self.shadow(c, carrier, &ends, in_sight, seen);
+            lasthop_radio::linear(Db((rest - loss).min(most))) as f32
         };
-        let gains = Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) };
-        let moves = u.mobility != Mobility::Static;
-        (gains, moves.then(|| tti.plus(self.config.refresh)))
+        Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
 
     /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is worked out again. No shadowing;
     /// a model with a base station has the higher UE in its place.
-    pub fn between(&self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
+    pub fn between(&mut self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
         let (from, to) = (self.place(a, tti), self.place(b, tti));
         let [x, y] = [0, 1].map(|i| to[i] - from[i]);
         let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
@@ -256,19 +324,19 @@ impl Propagation {
             .happens(0, model.line_of_sight_probability(ends.distance));
         let loss = model.loss(self.config.uplink, &ends, in_sight).0;
         let gain = lasthop_radio::linear(Db(self.ues[a].gain + self.ues[b].gain - loss)) as f32;
-        let moves = [a, b].iter().any(|u| self.ues[*u].mobility != Mobility::Static);
+        let moves = [a, b].iter().any(|u| self.ues[*u].motion.moves());
         (gain, moves.then(|| tti.plus(self.config.refresh)))
     }
 
     /// What shadowing adds to the loss [dB].
-    fn shadow(&self, c: &Site, place: &Place, carrier: Hertz, ends: &Ends, in_sight: bool) -> f64 {
+    fn shadow(&self, c: &Site, carrier: Hertz, ends: &Ends, in_sight: bool, seen: &mut Seen) -> f64 {
         let model = self.config.path_loss.shadowing(carrier, ends, in_sight);
         let deviation = self.config.shadowing.map(|s| s.0).or(model.map(|(sd, _)| sd)).unwrap_or(0.0);
         if deviation == 0.0 {
             return 0.0;
         }
         let distance = self.config.shadowing_distance.map(|d| d.0).or(model.map(|(_, d)| d)).unwrap_or(50.0);
-        deviation * self.shadowing.at(c.site, place[0], place[1], distance)
+        deviation * seen.at(&self.shadowing, c.site, distance)
     }
 }
 
@@ -306,8 +374,8 @@ mod tests {
             mobility: Mobility::Linear { speed: Speed(10.0), heading: 0.0 },
             ..UeRadioConfig::default()
         };
-        let all = one(RadioConfig::default(), cell, ue);
-        let at = |tti| all.gains(IDS().0, IDS().1, Tti(tti));
+        let mut all = one(RadioConfig::default(), cell, ue);
+        let mut at = |tti| all.gains(IDS().0, IDS().1, Tti(tti));
         assert_eq!(at(0).1, Some(Tti(10)));
         let change = db(f64::from(at(5000).0.downlink)) - db(f64::from(at(0).0.downlink));
         assert!((change + 20.0 * log10(1.5)).abs() < 1e-4, "{change}");
@@ -331,13 +399,13 @@ mod tests {
             })
             .collect();
         let cells = [sector, sector, CellRadioConfig::default()];
-        let all = Propagation::new(&radio, cells.iter(), ues.iter(), 3);
-        let gain = |cell: usize, ue: usize| {
+        let mut all = Propagation::new(&radio, cells.iter(), ues.iter(), 3);
+        let mut gain = |cell: usize, ue: usize| {
             db(f64::from(all.gains(CellId::from_index(cell), UeId::from_index(ue), Tti(0)).0.downlink))
         };
         let n = ues.len();
         assert!((0..n).all(|u| gain(0, u) == gain(1, u)));
-        let of = |cell: usize| (0..n).map(|u| gain(cell, u)).collect::<Vec<f64>>();
+        let mut of = |cell: usize| (0..n).map(|u| gain(cell, u)).collect::<Vec<f64>>();
         let (a, b) = (of(0), of(2));
         let mean = |x: &[f64]| x.iter().sum::<f64>() / n as f64;
         let (ma, mb) = (mean(&a), mean(&b));

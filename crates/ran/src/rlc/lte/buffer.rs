@@ -80,6 +80,16 @@ impl TxBuffer {
         self.backlog
     }
 
+    /// What no PDU has begun to carry.
+    pub fn untouched(&self) -> Backlog {
+        let mut all = self.backlog;
+        if let Some(head) = self.sdus.front().filter(|w| w.state == State::Begun) {
+            all.packets -= 1;
+            all.bytes -= u64::from(head.sdu.size - self.mapped);
+        }
+        all
+    }
+
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.backlog.packets == 0

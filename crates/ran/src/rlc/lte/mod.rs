@@ -155,6 +155,14 @@ impl<P: Payload> Rlc<P> {
             e.flush(out);
         }
     }
+    /// As [`re_establish`](Self::re_establish), whatever the shortcuts say: another node serves the bearer.
+    pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        match self {
+            Rlc::Tm(e) => e.re_establish(out),
+            Rlc::Um(e) => e.start_anew(out),
+            Rlc::Am(e) => e.start_anew(out),
+        }
+    }
     /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
     #[inline]
     pub fn buffer_status(&self) -> BufferStatus {
@@ -164,6 +172,14 @@ impl<P: Payload> Rlc<P> {
     #[inline]
     pub const fn backlog(&self) -> Backlog {
         each!(self, e => e.backlog())
+    }
+    /// SDUs of which no byte is in a PDU.
+    pub fn untouched(&self) -> Backlog {
+        match self {
+            Rlc::Tm(e) => e.backlog(),
+            Rlc::Um(e) => e.untouched(),
+            Rlc::Am(e) => e.untouched(),
+        }
     }
     /// When the oldest SDU that is not wholly sent came in.
     pub fn oldest(&self) -> Option<Instant> {

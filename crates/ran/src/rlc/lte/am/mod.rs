@@ -213,9 +213,13 @@ impl<P: Payload> Am<P> {
 
     /// Re-establishment at the wish of upper layers (TS 36.322 clause 5.4).
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
-        if self.no_reestablishment {
-            return;
+        if !self.no_reestablishment {
+            self.start_anew(out);
         }
+    }
+
+    /// Back to the initial state, for another node.
+    pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         let before = out.delivered.len();
         self.rx.re_establish(&mut out.delivered);
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
@@ -242,6 +246,11 @@ impl<P: Payload> Am<P> {
     /// SDUs in no PDU yet.
     pub const fn backlog(&self) -> Backlog {
         self.tx.buffer.backlog()
+    }
+
+    /// SDUs of which no byte is in a PDU.
+    pub fn untouched(&self) -> Backlog {
+        self.tx.buffer.untouched()
     }
 
     /// When the oldest SDU that is not wholly sent came in.

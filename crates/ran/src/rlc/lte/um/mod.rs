@@ -145,9 +145,13 @@ impl<P: Payload> Um<P> {
     // entity: when possible, reassemble RLC SDUs from UMD PDUs with SN < VR(UR), [...] deliver all remaining
     // RLC SDUs [...] in ascending order of the RLC SN, if not delivered before; discard all remaining UMD PDUs".
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
-        if self.shortcuts.no_reestablishment {
-            return;
+        if !self.shortcuts.no_reestablishment {
+            self.start_anew(out);
         }
+    }
+
+    /// Back to the initial state, for another node.
+    pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         self.flush(out);
         self.forget(out);
         self.stats.reestablishments += 1;
@@ -175,6 +179,11 @@ impl<P: Payload> Um<P> {
     /// SDUs in no PDU yet.
     pub const fn backlog(&self) -> Backlog {
         self.buffer.backlog()
+    }
+
+    /// SDUs of which no byte is in a PDU.
+    pub fn untouched(&self) -> Backlog {
+        self.buffer.untouched()
     }
 
     /// When the oldest SDU that is not wholly sent came in.

@@ -1,4 +1,20 @@
-//! Where a terminal is: positions in closed form of time, so that nobody needs to follow it.
+//! Where a terminal is: a function of time, so that nobody needs to follow it.
+//!
+//! [`Mobility`] says how a terminal moves, [`Motion`] is one on its way, [`Track`] a recorded way.
+
+mod area;
+mod levy;
+mod motion;
+#[cfg(test)]
+mod statistics;
+mod track;
+mod waypoint;
+
+pub use area::Area;
+pub use levy::{LevyWalk, SpeedLaw};
+pub use motion::Motion;
+pub use track::Track;
+pub use waypoint::RandomWaypoint;
 
 use lasthop_units::{Metres, Speed};
 use schemars::JsonSchema;
@@ -29,13 +45,34 @@ pub enum Mobility {
         /// x and y of the place where it turns round.
         to: [Metres; 2],
     },
+    /// Straight to uniform places of an area, one after the other, from its steady state on.
+    RandomWaypoint(RandomWaypoint),
+    /// As people walk: many short flights, few long ones, and pauses.
+    LevyWalk(LevyWalk),
 }
 
 impl Mobility {
-    /// Where a terminal that was at `start` in the beginning is after `t` seconds.
+    /// What is wrong with it: the key, and what it may be.
+    pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
+        match self {
+            Mobility::RandomWaypoint(walk) => walk.validate(),
+            Mobility::LevyWalk(walk) => walk.validate(),
+            Mobility::Linear { speed, .. } | Mobility::BackAndForth { speed, .. } => {
+                if speed.0 >= 0.0 {
+                    Ok(())
+                } else {
+                    Err(("speed", "0 m/s or more: `heading` is the direction"))
+                }
+            }
+            Mobility::Static => Ok(()),
+        }
+    }
+
+    /// Where a terminal that was at `start` in the beginning is after `t` seconds; random walks are [`Motion`]'s, here they
+    /// stand.
     pub fn place(&self, start: Place, t: f64) -> Place {
         match *self {
-            Mobility::Static => start,
+            Mobility::Static | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => start,
             Mobility::Linear { speed, heading } => {
                 let angle = heading.to_radians();
                 let way = speed.0 * t;
@@ -55,16 +92,18 @@ impl Mobility {
         }
     }
 
-    /// Speed over the ground [m/s].
-    pub const fn speed(&self) -> f64 {
+    /// Mean speed over the ground while it moves [m/s].
+    pub fn speed(&self) -> f64 {
         match self {
             Mobility::Static => 0.0,
             Mobility::Linear { speed, .. } | Mobility::BackAndForth { speed, .. } => speed.0,
+            Mobility::RandomWaypoint(walk) => walk.mean_speed(),
+            Mobility::LevyWalk(walk) => walk.mean_speed(),
         }
     }
 
     /// Way travelled after `t` seconds [m], for the Doppler shift.
-    pub const fn travelled(&self, t: f64) -> f64 {
+    pub fn travelled(&self, t: f64) -> f64 {
         self.speed() * t
     }
 }

@@ -1,0 +1,348 @@
+//! Layouts: one cell table stands for many cells, and UEs stand somewhere in it.
+
+use lasthop_engine::{Draw, Purpose, Stream, math};
+use lasthop_radio::layout::{Ground, WrapAround, grid, hexagonal, in_sector};
+use lasthop_ran::ConfigError;
+use lasthop_ran::network::CellConfig;
+use lasthop_units::Metres;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Sites of one layout.
+const MOST_SITES: usize = 400;
+/// A place that is too near to a site is drawn again so often.
+const TRIES: usize = 1000;
+
+/// Where the cells of the cell table with the same name stand. They are named `<name>-<site>` with one sector and
+/// `<name>-<site>-<sector>` with three, numbered from 1, and belong to one eNB node: that of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutSpec {
+    /// Where the sites stand.
+    pub sites: Sites,
+    /// Cells of a site, 1 to 6. Their antennas are the table's, turned by equal angles.
+    #[serde(default = "three")]
+    pub sectors: u32,
+    /// Where the first sector looks [degree, counter-clockwise from the x axis]. Only with several sectors.
+    #[serde(default = "thirty")]
+    pub azimuth: f64,
+    /// The ground is repeated around the layout: UEs see the nearest copy of each site, and nobody stands at an edge.
+    /// Hexagonal layouts only.
+    #[serde(default)]
+    pub wrap_around: bool,
+}
+
+const fn three() -> u32 {
+    3
+}
+const fn thirty() -> f64 {
+    30.0
+}
+
+/// Where sites stand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Sites {
+    /// One at the origin and hexagonal rings around it; neighbours lie at 0, 60, ... degrees.
+    Hex {
+        /// Rings: 0, 1, 2 and 3 make 1, 7, 19 and 37 sites.
+        #[serde(default = "two")]
+        rings: u32,
+        /// Inter-site distance.
+        isd: Metres,
+    },
+    /// Rows and columns in the middle of a hall around the origin: an indoor hotspot.
+    Hall {
+        /// Sites in a row, along x.
+        columns: u32,
+        /// Rows.
+        #[serde(default = "one")]
+        rows: u32,
+        /// Distance of neighbours in a row and of rows.
+        isd: Metres,
+        /// Length (x) and width (y) of the hall.
+        size: [Metres; 2],
+    },
+    /// Named places.
+    List {
+        /// x and y of each.
+        at: Vec<[Metres; 2]>,
+    },
+}
+
+const fn one() -> u32 {
+    1
+}
+const fn two() -> u32 {
+    2
+}
+
+/// Where UEs stand, each at a place of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum UeDrop {
+    /// Uniform over the ground of a layout: its hexagons, its hall, or the rectangle around a list of sites.
+    Layout {
+        /// No nearer to a site than this on the ground.
+        #[serde(default)]
+        min_distance: Metres,
+    },
+    /// As many in each sector of a hexagonal layout: the first in the first sector, the second in the second, and so on.
+    Sector {
+        /// No nearer to a site than this on the ground.
+        #[serde(default)]
+        min_distance: Metres,
+    },
+    /// Uniform over a disc.
+    Disc {
+        /// x and y of its middle.
+        #[serde(default)]
+        centre: [Metres; 2],
+        /// Radius.
+        radius: Metres,
+        /// No nearer to the middle than this.
+        #[serde(default)]
+        min_distance: Metres,
+    },
+    /// Uniform over a rectangle.
+    Rectangle {
+        /// x and y of the lower left corner.
+        from: [Metres; 2],
+        /// x and y of the upper right corner.
+        to: [Metres; 2],
+    },
+}
+
+impl LayoutSpec {
+    /// The sites' places [m].
+    pub fn places(&self) -> Vec<Ground> {
+        match &self.sites {
+            Sites::Hex { rings, isd } => hexagonal(*rings, isd.0),
+            Sites::Hall { columns, rows, isd, .. } => grid(*columns, *rows, isd.0),
+            Sites::List { at } => at.iter().map(|place| place.map(|m| m.0)).collect(),
+        }
+    }
+
+    /// The repeated ground, if it is.
+    pub fn wrap(&self) -> Option<WrapAround> {
+        match self.sites {
+            Sites::Hex { rings, isd } if self.wrap_around => Some(WrapAround::hexagonal(rings, isd.0)),
+            _ => None,
+        }
+    }
+
+    /// Where sector number `i` looks [degree].
+    fn angle(&self, i: u32) -> f64 {
+        self.azimuth + 360.0 * f64::from(i) / f64::from(self.sectors)
+    }
+
+    /// The cells that `cell` stands for, with what follows the table's name in theirs; sites are numbered from `site` on.
+    pub fn cells(&self, cell: &CellConfig, site: u32) -> Vec<(String, CellConfig)> {
+        let mut all = Vec::new();
+        for (i, place) in self.places().iter().enumerate() {
+            for sector in 0..self.sectors {
+                let mut cell = cell.clone();
+                let height = cell.radio.position[2];
+                cell.radio.position = [Metres(place[0]), Metres(place[1]), height];
+                cell.radio.site = Some(site + i as u32);
+                let name = if self.sectors > 1 {
+                    cell.radio.antenna = cell.radio.antenna.turned(self.angle(sector));
+                    format!("{}-{}", i + 1, sector + 1)
+                } else {
+                    (i + 1).to_string()
+                };
+                all.push((name, cell));
+            }
+        }
+        all
+    }
+
+    /// Refuses what is no layout; the key is relative to its table.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |key: &str, message: &str| Err(ConfigError { key: key.into(), message: message.into() });
+        let apart = |isd: Metres| isd.0 >= 1.0 && isd.0 <= 1e6;
+        match &self.sites {
+            Sites::Hex { rings, isd } => {
+                if *rings > 10 {
+                    return wrong("sites.rings", "at most 10 rings (331 sites)");
+                }
+                if !apart(*isd) {
+                    return wrong("sites.isd", "an inter-site distance of 1 m to 1000 km");
+                }
+            }
+            Sites::Hall { columns, rows, isd, size } => {
+                let sites = u64::from(*columns) * u64::from(*rows);
+                if sites == 0 || sites > MOST_SITES as u64 {
+                    return wrong("sites.columns", "1 to 400 sites in all");
+                }
+                if !apart(*isd) {
+                    return wrong("sites.isd", "an inter-site distance of 1 m to 1000 km");
+                }
+                let needs = |n: u32| isd.0 * (f64::from(n) - 1.0);
+                if size[0].0 <= 0.0 || size[1].0 <= 0.0 {
+                    return wrong("sites.size", "a hall is longer and wider than 0 m");
+                }
+                if needs(*columns) > size[0].0 || needs(*rows) > size[1].0 {
+                    return wrong(
+                        "sites.size",
+                        "the sites do not fit into the hall: enlarge it, or lower `isd`",
+                    );
+                }
+            }
+            Sites::List { at } => {
+                if at.is_empty() || at.len() > MOST_SITES {
+                    return wrong(
+                        "sites.at",
+                        "1 to 400 places, such as [[\"0 m\", \"0 m\"], [\"500 m\", \"0 m\"]]",
+                    );
+                }
+            }
+        }
+        if !(1..=6).contains(&self.sectors) {
+            return wrong("sectors", "1 to 6 sectors a site");
+        }
+        if self.wrap_around && !matches!(self.sites, Sites::Hex { .. }) {
+            return wrong("wrap_around", "only a hexagonal layout can be repeated over the plane");
+        }
+        Ok(())
+    }
+}
+
+impl UeDrop {
+    /// A drop that is a part of a layout.
+    pub const fn needs_layout(&self) -> bool {
+        matches!(self, UeDrop::Layout { .. } | UeDrop::Sector { .. })
+    }
+
+    /// Refuses what is no place; the key is relative to the UE's table.
+    pub fn validate(&self, layout: Option<&LayoutSpec>) -> Result<(), ConfigError> {
+        let wrong = |key: &str, message: &str| Err(ConfigError { key: key.into(), message: message.into() });
+        let nearest = match *self {
+            UeDrop::Disc { radius, min_distance, .. } => {
+                if !(radius.0 > 0.0 && radius.0 <= 1e6) {
+                    return wrong("drop.radius", "a radius of more than 0 m, at most 1000 km");
+                }
+                if !(0.0..radius.0).contains(&min_distance.0) {
+                    return wrong("drop.min_distance", "less than the radius");
+                }
+                return Ok(());
+            }
+            UeDrop::Rectangle { from, to } => {
+                if !(0..2).all(|i| from[i].0 < to[i].0) {
+                    return wrong("drop.to", "it lies to the right of `from` and above it");
+                }
+                return Ok(());
+            }
+            UeDrop::Layout { min_distance } | UeDrop::Sector { min_distance } => min_distance.0,
+        };
+        let Some(layout) = layout else {
+            return wrong(
+                "drop",
+                "no layout: which ground is meant? Add a `[layout.<cell>]` table, or name it in `cell`",
+            );
+        };
+        let hexagon = match layout.sites {
+            Sites::Hex { isd, .. } => Some(isd.0),
+            Sites::Hall { .. } | Sites::List { .. } => None,
+        };
+        if matches!(self, UeDrop::Sector { .. }) && (hexagon.is_none() || !corners(layout)) {
+            return wrong(
+                "drop",
+                "only a hexagonal layout with 1 sector, or 3 that look to 30 + n 60 degrees, has such sectors: use \
+                 `drop = \"layout\"`",
+            );
+        }
+        if nearest < 0.0 || hexagon.is_some_and(|isd| nearest >= isd / 2.0) {
+            return wrong("drop.min_distance", "0 m or more, and less than half the inter-site distance");
+        }
+        Ok(())
+    }
+
+    /// The place of number `i` of a group, whose draws are `stream`.
+    pub fn place(&self, layout: Option<&LayoutSpec>, i: u32, stream: &mut Stream) -> Ground {
+        let anywhere = |from: Ground, to: Ground, stream: &mut Stream| {
+            [0, 1].map(|i| from[i] + (to[i] - from[i]) * stream.uniform())
+        };
+        match (*self, layout) {
+            (UeDrop::Disc { centre, radius, min_distance }, _) => {
+                let (a, b) = (min_distance.0 * min_distance.0, radius.0 * radius.0);
+                let radius = math::sqrt(a + (b - a) * stream.uniform());
+                let angle = std::f64::consts::TAU * stream.uniform();
+                [centre[0].0 + radius * math::cos(angle), centre[1].0 + radius * math::sin(angle)]
+            }
+            (UeDrop::Rectangle { from, to }, _) => anywhere(from.map(|m| m.0), to.map(|m| m.0), stream),
+            (UeDrop::Layout { min_distance }, Some(layout)) => {
+                let sites = layout.places();
+                far_from(&sites, min_distance.0, || match &layout.sites {
+                    Sites::Hex { isd, .. } => {
+                        let site = sites[stream.below(sites.len() as u64) as usize];
+                        let third = 30.0 + 120.0 * stream.below(3) as f64;
+                        moved(in_sector(third, isd.0, stream), site)
+                    }
+                    Sites::Hall { size, .. } => {
+                        anywhere(size.map(|m| -m.0 / 2.0), size.map(|m| m.0 / 2.0), stream)
+                    }
+                    Sites::List { .. } => {
+                        let (from, to) = around(&sites);
+                        anywhere(from, to, stream)
+                    }
+                })
+            }
+            (UeDrop::Sector { min_distance }, Some(layout)) => {
+                let sites = layout.places();
+                let (Sites::Hex { isd, .. }, sectors) = (&layout.sites, layout.sectors) else {
+                    return [0.0; 2];
+                };
+                let cell = i % (sites.len() as u32 * sectors);
+                let site = sites[(cell / sectors) as usize];
+                far_from(&[site], min_distance.0, || {
+                    let third = if sectors == 3 {
+                        layout.angle(cell % 3)
+                    } else {
+                        30.0 + 120.0 * stream.below(3) as f64
+                    };
+                    moved(in_sector(third, isd.0, stream), site)
+                })
+            }
+            (UeDrop::Layout { .. } | UeDrop::Sector { .. }, None) => [0.0; 2],
+        }
+    }
+}
+
+/// The draws of the place of number `i` of the group `name`: other groups and further UEs shift nobody.
+pub fn draws_of_place(seed: u64, name: &str, i: u32) -> Stream {
+    Draw::new(seed, Purpose::Mobility, crate::world::name_key(&format!("ue/{name}"))).stream(u64::from(i))
+}
+
+/// The sectors of `layout` are its hexagons, or look to their corners.
+fn corners(layout: &LayoutSpec) -> bool {
+    let turned = (layout.azimuth - 30.0) / 60.0;
+    layout.sectors == 1 || (layout.sectors == 3 && turned == turned.round())
+}
+
+/// The first of the places of `draw` that is at least `least` away from all `sites`; the last one after many tries.
+fn far_from(sites: &[Ground], least: f64, mut draw: impl FnMut() -> Ground) -> Ground {
+    let near = |p: &Ground| {
+        sites.iter().any(|s| (s[0] - p[0]) * (s[0] - p[0]) + (s[1] - p[1]) * (s[1] - p[1]) < least * least)
+    };
+    let mut place = draw();
+    for _ in 0..TRIES {
+        if !near(&place) {
+            break;
+        }
+        place = draw();
+    }
+    place
+}
+
+fn moved(place: Ground, by: Ground) -> Ground {
+    [place[0] + by[0], place[1] + by[1]]
+}
+
+/// The rectangle around all `sites`, with as much ground on every side as a tenth of its length, at least 100 m.
+fn around(sites: &[Ground]) -> (Ground, Ground) {
+    let least = |i: usize| sites.iter().map(|s| s[i]).fold(f64::INFINITY, f64::min);
+    let most = |i: usize| sites.iter().map(|s| s[i]).fold(f64::NEG_INFINITY, f64::max);
+    let margin = [0, 1].map(|i| (most(i) - least(i)) / 10.0).into_iter().fold(100.0, f64::max);
+    ([0, 1].map(|i| least(i) - margin), [0, 1].map(|i| most(i) + margin))
+}

@@ -1,0 +1,157 @@
+//! Layouts in a scenario: one table of cells becomes many, and UEs find theirs.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use common::{assert_balanced, run_text, whole};
+use lasthop_sim::{RunOutput, Scenario};
+
+const MACRO: &str = "[scenario]\nname = 'layout'\nduration = '1 s'\n\
+    [radio]\nshadowing = '8 dB'\npath_loss = 'cost231-hata'\n\
+    [link.core]\nbetween = ['server', 'macro']\ndelay = '5 ms'\n\
+    [cell.macro]\nresource_blocks = 25\nradio = { antenna = 'sector' }\n\
+    [layout.macro]\nsites = { kind = 'hex', rings = 1, isd = '500 m' }\nwrap_around = true\n\
+    [ue.user]\ncount = 42\ndrop = { kind = 'sector', min_distance = '35 m' }\n\
+    [flow.f]\nfrom = 'server'\nto = 'user'\ntransport = 'udp'\nstop = '800 ms'\n\
+    app = { kind = 'cbr', rate = '80 kbit/s', size = '500 B' }\n\
+    [output]\ninterval = '1 s'\n";
+
+fn names(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
+    let (batches, _) = output.table(table).unwrap();
+    let column = |b: &arrow::array::RecordBatch| {
+        let column = b.column_by_name(column).unwrap().clone();
+        (0..b.num_rows())
+            .map(move |i| arrow::util::display::array_value_to_string(&column, i).unwrap())
+            .collect::<Vec<_>>()
+    };
+    batches.iter().flat_map(column).collect()
+}
+
+/// 7 sites of 3 sectors, two UEs dropped in each sector. All are served, by cells that the layout has, and many by others
+/// than the one that they stand in: shadowing of 8 dB moves the borders.
+#[test]
+fn ues_of_a_layout_are_served_by_its_cells() {
+    let output = run_text(MACRO);
+    assert_balanced(&output);
+    assert!(whole(&output, "flows", "rx_packets").iter().all(|n| *n > 0));
+    let cells: BTreeSet<String> = names(&output, "radio", "cell").into_iter().collect();
+    assert!(cells.len() > 10, "{cells:?}");
+    let known: BTreeSet<String> =
+        (1..=7).flat_map(|s| (1..=3).map(move |c| format!("macro-{s}-{c}"))).collect();
+    assert!(cells.is_subset(&known), "{cells:?}");
+}
+
+/// A UE between two cells goes to the stronger one. Friis, 100 m and 200 m: 6 dB; a cell that has 10 dB more power wins, one
+/// that has 3 dB more does not.
+#[test]
+fn the_strongest_cell_serves() {
+    let text = |power: &str| {
+        format!(
+            "[scenario]\nname = 'two'\nduration = '300 ms'\n\
+             [link.a]\nbetween = ['server', 'near']\n[link.b]\nbetween = ['server', 'far']\n\
+             [cell.near]\n[cell.near.radio]\nposition = ['0 m', '0 m', '1.5 m']\npower = '30 dBm'\n\
+             [cell.far]\n[cell.far.radio]\nposition = ['300 m', '0 m', '1.5 m']\npower = '{power}'\n\
+             [ue.phone]\nradio = {{ position = ['100 m', '0 m', '1.5 m'] }}\n\
+             [flow.f]\nfrom = 'server'\nto = 'phone'\ntransport = 'udp'\n\
+             app = {{ kind = 'cbr', rate = '80 kbit/s', size = '500 B' }}\n"
+        )
+    };
+    for (power, expected) in [("30 dBm", "near"), ("33 dBm", "near"), ("40 dBm", "far")] {
+        let output = run_text(&text(power));
+        let serving: BTreeSet<String> = names(&output, "radio", "cell").into_iter().collect();
+        assert_eq!(serving, BTreeSet::from([expected.to_owned()]), "{power}");
+    }
+}
+
+/// One more UE, and one more group, move nobody else.
+#[test]
+fn more_ues_shift_nobody() {
+    let place = |text: &str| {
+        let scenario = Scenario::parse(text, "t", Path::new(""), &[]).unwrap();
+        let (batches, _) = lasthop_sim::survey::geometry(&scenario, 1, &mut |_| true).unwrap().into_parts();
+        let text = |name: &str, i: usize| {
+            let column = batches[0].column_by_name(name).unwrap();
+            arrow::util::display::array_value_to_string(column, i).unwrap()
+        };
+        let row = |i| (text("ue", i), [text("x_m", i), text("y_m", i)]);
+        (0..batches[0].num_rows()).map(row).collect::<BTreeMap<_, _>>()
+    };
+    let few = place(MACRO);
+    let more = place(&format!(
+        "{}\n[ue.a]\ncount = 3\ndrop = {{ kind = 'disc', radius = '250 m' }}\n",
+        MACRO.replace("count = 42", "count = 50")
+    ));
+    assert_eq!(few.len() + 11, more.len());
+    assert!(few.iter().all(|(ue, place)| more[ue] == *place));
+    let square = |v: &String| v.parse::<f64>().map(|x| x * x).unwrap();
+    let radius = |p: &[String; 2]| p.iter().map(square).sum::<f64>().sqrt();
+    assert!((1..=3).all(|i| radius(&more[&format!("a-{i}")]) < 250.0));
+}
+
+/// Walkers in a disc and drivers in a square: the run balances, and twice the same seed is twice the same run.
+#[test]
+fn moving_ues_are_served() {
+    let walk = |mobility: &str| {
+        MACRO.replace("[ue.user]\n", &format!("[ue.user]\nradio = {{ mobility = {mobility} }}\n"))
+    };
+    for mobility in [
+        "{ kind = 'levy-walk', area = { kind = 'disc', radius = '250 m' } }",
+        "{ kind = 'random-waypoint', speed = ['1 m/s', '20 m/s'], pause = ['0 s', '10 s'], \
+         area = { kind = 'rectangle', from = ['-400 m', '-400 m'], to = ['400 m', '400 m'] } }",
+    ] {
+        let (a, b) = (run_text(&walk(mobility)), run_text(&walk(mobility)));
+        assert_balanced(&a);
+        assert_eq!(a.digest(), b.digest());
+        assert!(whole(&a, "flows", "rx_packets").iter().all(|n| *n > 0), "{mobility}");
+    }
+    let stands = walk(
+        "{ kind = 'random-waypoint', speed = ['0 m/s', '2 m/s'], area = { kind = 'disc', radius = '50 m' } }",
+    );
+    let told = Scenario::parse(&stands, "t", Path::new(""), &[]).unwrap_err().to_string();
+    assert!(told.contains("mean speed falls to nothing"), "{told}");
+}
+
+#[test]
+fn mistakes_about_layouts_are_told_with_their_remedy() {
+    let refused = |text: &str| match Scenario::parse(text, "test.toml", Path::new(""), &[]) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e.to_string(),
+    };
+    for (from, to, expected) in [
+        ("[layout.macro]", "[layout.marco]", "did you mean `macro`?"),
+        ("rings = 1", "rings = 4000000000", "at most 10 rings"),
+        ("isd = '500 m'", "isd = '0 m'", "inter-site distance of 1 m"),
+        ("'35 m'", "'251 m'", "less than half"),
+        ("{ kind = 'hex', rings = 1, isd = '500 m' }", "{ kind = 'list', at = [] }", "1 to 400 places"),
+        (
+            "{ kind = 'hex', rings = 1, isd = '500 m' }",
+            "{ kind = 'hall', columns = 2, isd = '60 m', size = ['120 m', '50 m'] }",
+            "only a hexagonal layout can be repeated",
+        ),
+        ("wrap_around = true", "wrap_around = true\nsectors = 9", "1 to 6 sectors"),
+        (
+            "[layout.macro]\nsites = { kind = 'hex', rings = 1, isd = '500 m' }\nwrap_around = true",
+            "",
+            "no layout",
+        ),
+        ("[ue.user]", "[cell.other]\n[ue.user]\ncell = 'macro'", "repeated for all cells"),
+        ("[ue.user]", "[cell.macro-1-1]\n[ue.user]\ncell = 'macro'", "has this name already"),
+        ("[ue.user]\n", "[ue.user]\nring = { outer = '100 m' }\n", "both say where"),
+        (
+            "drop = { kind = 'sector', min_distance = '35 m' }",
+            "ring = { outer = '100 m' }",
+            "around which cell",
+        ),
+        ("antenna = 'sector'", "antenna = { kind = 'panel', elements = 0 }", "1 to 64 elements"),
+    ] {
+        let text = MACRO.replace(from, to);
+        assert_ne!(text, MACRO, "{from}");
+        let told = refused(&text);
+        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+    }
+    let all_round = MACRO.replace("radio = { antenna = 'sector' }", "");
+    let scenario = Scenario::parse(&all_round, "t", Path::new(""), &[]).unwrap();
+    assert!(scenario.warnings().to_string().contains("all look everywhere"), "{}", scenario.warnings());
+}
