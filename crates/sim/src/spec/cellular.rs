@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spec;
 use super::layout::{LayoutSpec, UeDrop, draws_of_place};
+use super::sidelink::PairNames;
 
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -132,8 +133,10 @@ pub struct Cellular {
     pub names: Vec<String>,
     /// Each UE.
     pub ues: Vec<UeNames>,
-    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name.
+    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name; of those between UEs the sidelink's.
     pub bearers: Vec<String>,
+    /// Each pair of UEs.
+    pub pairs: Vec<PairNames>,
 }
 
 /// A UE's names.
@@ -208,6 +211,7 @@ impl Spec {
             }
         }
         self.associate(&mut all, &tables);
+        self.add_pairs(&mut all);
         all
     }
 

@@ -46,6 +46,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         check_ue(name, ue, spec, doc, found);
     }
     check_names(spec, doc, found);
+    super::sidelink::check(spec, doc, found);
 }
 
 fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {

@@ -148,7 +148,9 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let dedicated = ue.dedicated.values().find(|b| carries(&b.flows)).map(|b| &b.rlc);
             if dedicated.unwrap_or(&ue.rlc).mode != Mode::Um {
                 let d = doc.error_at(&path, format!("`ue.{end}` has an acknowledged bearer to the eNB"));
-                found.push(d.help("a mode switch needs RLC in unacknowledged mode: `rlc = { mode = \"um\" }`"));
+                found.push(
+                    d.help("a mode switch needs RLC in unacknowledged mode: `rlc = { mode = \"um\" }`"),
+                );
             }
         }
         let verdicts = [

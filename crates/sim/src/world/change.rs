@@ -1,5 +1,6 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
+use lasthop_ran::mac::lte::sidelink::LinkMode;
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -12,6 +13,8 @@ pub enum Action {
     Link(String, Box<LinkSpec>),
     /// A bearer's keys are now these.
     Bearer(String, Box<BearerSpec>),
+    /// The pairs of this sidelink go these ways.
+    Sidelink(String, [LinkMode; 2]),
     /// The flows of this name start.
     StartFlow(String),
     /// The applications of the flows of this name stop.
@@ -39,6 +42,7 @@ impl World {
             match action {
                 Action::Link(name, spec) => self.change_link(now, &name, &spec),
                 Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
+                Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }

@@ -323,6 +323,7 @@ impl World {
             Action::Link(name, _) => self.note_event(now, &format!("link/{name}"), "change", None, ""),
             Action::Bearer(name, _) => self.note_event(now, &format!("bearer/{name}"), "change", None, ""),
             // They note it themselves.
+            Action::Sidelink(..) => {}
             Action::StartFlow(_) | Action::StopFlow(_) | Action::StartNode(_) | Action::StopNode(_) => {}
         }
     }
