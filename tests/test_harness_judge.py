@@ -1,9 +1,11 @@
 import pytest
 
+from lasthop.harness import find_study
 from lasthop.harness import judge as j
 from lasthop.harness.conduct import with_switch
-from lasthop.harness.definition import Variation
+from lasthop.harness.definition import BASE, Variation
 from lasthop.harness.judge import Finding
+from lasthop.harness.result import ClaimResult
 from lasthop.harness.stats import Estimate
 
 
@@ -97,6 +99,21 @@ def test_ours_is_a_number_or_an_object_with_intervals_in_the_same_shape() -> Non
     assert set(two.ours) == set(two.ci95) == {"a", "b"}
     assert two.ci95["b"] is None
     assert two.n == 1
+
+
+def test_a_claim_of_several_comparisons_is_turned_when_each_that_failed_holds_somewhere() -> None:
+    claim = find_study("lte-vs-11ac").claims[0]
+    base = j.Finding("differs", "-", parts={"a": False, "b": True, "c": False})
+    one = j.Finding("differs", "-", parts={"a": True, "b": False, "c": False})
+    other = j.Finding("differs", "-", parts={"a": False, "b": True, "c": True})
+    assert base.failed == ["a", "c"]
+    assert base.turned_by(one) == ["a"]
+    assert ClaimResult(claim, base, ablations=[(BASE, one)]).unturned == ["c"]
+    assert ClaimResult(claim, base, ablations=[(BASE, one), (BASE, other)]).unturned is None
+    whole = j.Finding("differs", "-")
+    assert ClaimResult(claim, whole, ablations=[(BASE, whole)]).unturned == [claim.id]
+    assert ClaimResult(claim, whole, ablations=[(BASE, j.Finding("agrees", "-"))]).unturned is None
+    assert ClaimResult(claim, j.Finding("agrees", "-")).unturned is None
 
 
 def test_a_contradicted_claim_is_ambiguous_and_still_prints_ours() -> None:

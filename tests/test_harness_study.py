@@ -331,6 +331,31 @@ def test_a_claim_that_differs_is_shown_with_the_run_that_turns_it(folder: Path) 
     assert [a["verdict"] for a in turned["ablations"]] == ["agrees"]  # type: ignore[attr-defined]
 
 
+def test_claims_may_share_an_ablation_and_it_is_run_once(folder: Path) -> None:
+    own = """[[claim.ablation]]
+name = "half the loss"
+about = "loss counts twice"
+set = ["link.a.loss=9"]
+where = { loss = [20] }
+"""
+    change(folder, "claims.toml", own, 'ablations = ["half"]\n')
+    shared = '[ablation.half]\nabout = "loss counts twice"\nset = ["link.a.loss=9"]\nwhere = { loss = [20] }\n\n'
+    change(folder, "study.toml", "[[reading]]", shared + "[[reading]]")
+    change(folder, "study.py", "(55, 65)", "(75, 85)")
+    text = (folder / "claims.toml").read_text(encoding="utf-8")
+    first = text[: text.index('[[claim]]\nid = "T2"')]
+    (folder / "claims.toml").write_text(text + first.replace('"T1"', '"T5"'), encoding="utf-8")
+    backend = FakeBackend(simulate)
+    claims = claims_of(run(folder, backend))
+    for claim in ("T1", "T5"):
+        assert [a["ablation"] for a in claims[claim]["ablations"]] == ["half"]  # type: ignore[attr-defined]
+    ran = [s for s in backend.ran if s.get("link.a.loss") == 9 and s.seed == 1 and s.get("link.a.delay") == "20 ms"]
+    assert len(ran) == 1
+    change(folder, "study.toml", "[ablation.half]", "[ablation.third]")
+    with pytest.raises(StudyError, match=r"claim T1: there is no \[ablation.half\]"):
+        run(folder, backend)
+
+
 def test_ablations_of_claims_that_agree_are_not_run(folder: Path) -> None:
     backend = FakeBackend(simulate)
     assert "ablations" not in claims_of(run(folder, backend))["T1"]

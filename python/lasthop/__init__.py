@@ -9,19 +9,30 @@
 Same scenario, same seed, same version: the same bytes, on any machine, with any number of workers.
 """
 
-from lasthop._core import AckSample, Congestion, CongestionControl, Established, LasthopError, __version__
+from lasthop._core import (
+    AckSample,
+    Candidate,
+    Congestion,
+    CongestionControl,
+    Established,
+    LasthopError,
+    Scheduler,
+    __version__,
+)
 from lasthop._results import Results
 from lasthop._scenario import Scenario, run_many
 from lasthop._simulation import Simulation
 
 __all__ = [
     "AckSample",
+    "Candidate",
     "Congestion",
     "CongestionControl",
     "Established",
     "LasthopError",
     "Results",
     "Scenario",
+    "Scheduler",
     "Simulation",
     "__version__",
     "run_many",

@@ -25,13 +25,13 @@ class LasthopError(ValueError):
     diagnostics: list[Diagnostic]
 
 @type_check_only
-class OwnControl(Protocol):
-    """What `lasthop._control` has found out about a class."""
+class OwnPolicy(Protocol):
+    """What `lasthop._own` has found out about a class."""
 
     @property
     def name(self) -> str: ...
     @property
-    def make(self) -> Callable[..., CongestionControl]: ...
+    def make(self) -> Callable[..., object]: ...
     @property
     def summary(self) -> str: ...
     @property
@@ -195,19 +195,86 @@ class Congestion:
     def repeated(self) -> bool:
         """The timer expired once more for the same segment: the window has been cut already."""
 
+@disjoint_base
+class Scheduler:
+    """Derive from this to write a scheduler of LTE cells. In every TTI (1 ms) with somebody to serve it weighs the UEs.
+
+    A run makes one object for each cell and direction that names it. Which resource blocks, MCS and HARQ process a UE
+    gets is the cell's business. Numbers beside the name in the scenario arrive as keyword arguments of `__init__`.
+    """
+
+    domain: str
+    """How weights are spent.
+
+    "rate": each group of resource blocks to the largest weight times the UE's rate there. "weight": each group goes
+    to the largest weight. "filling": the same; the weight is 1 / average, and what a UE has got in this TTI counts.
+    "time": the largest weight takes what it needs, then the next. "equal": the same number of groups each, by
+    descending weight. The uplink tells "time" from the others only: there each UE gets one run of blocks.
+    """
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
+    @property
+    def cell(self) -> str:
+        """Name of the cell; empty while `__init__` runs."""
+    @property
+    def direction(self) -> str:
+        """ "downlink" or "uplink"; empty while `__init__` runs."""
+    @property
+    def blocks(self) -> int:
+        """Resource blocks of the carrier; 0 while `__init__` runs."""
+    @property
+    def seed(self) -> int:
+        """Seed of the run; 0 while `__init__` runs."""
+    def weigh(self, _tti: int, _candidates: list[Candidate]) -> Sequence[float]:
+        """A weight for each candidate, in their order; 0 or less: not in this TTI. Must be defined."""
+
+@final
+class Candidate:
+    """A UE that could be served in this TTI."""
+
+    @property
+    def ue(self) -> int:
+        """Its number, from 0 in the order of the scenario's UEs."""
+    @property
+    def backlog(self) -> int:
+        """Bytes waiting [B]; in the uplink what the eNB believes."""
+    @property
+    def head_delay(self) -> float:
+        """How long the oldest packet has waited [s]; 0 in the uplink."""
+    @property
+    def rate(self) -> float:
+        """What the whole band would carry now [bit per TTI]."""
+    @property
+    def average(self) -> float:
+        """What it was served on the average, by the cell's `window` [bit per TTI]; above 0."""
+    @property
+    def qci(self) -> int:
+        """QoS class of its most urgent bearer with data (TS 23.203 table 6.1.7)."""
+    @property
+    def guaranteed(self) -> float:
+        """Guaranteed rate of its bearers [bit per TTI]; 0 for none."""
+    @property
+    def served(self) -> int | None:
+        """The last TTI in which it was served; None: never."""
+
 @final
 class Scenario:
     """A parsed and checked scenario. Immutable."""
 
     @staticmethod
-    def load(path: str | PathLike[str], set: Sequence[str] = ..., cc: Sequence[OwnControl] = ...) -> Scenario: ...
+    def load(
+        path: str | PathLike[str],
+        set: Sequence[str] = ...,
+        cc: Sequence[OwnPolicy] = ...,
+        schedulers: Sequence[OwnPolicy] = ...,
+    ) -> Scenario: ...
     @staticmethod
     def parse(
         text: str,
         name: str = "<string>",
         base_dir: str | PathLike[str] | None = None,
         set: Sequence[str] = ...,
-        cc: Sequence[OwnControl] = ...,
+        cc: Sequence[OwnPolicy] = ...,
+        schedulers: Sequence[OwnPolicy] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -217,8 +284,8 @@ class Scenario:
     def duration_s(self) -> float: ...
     def with_set(self, set: Sequence[str]) -> Scenario:
         """A copy with `key=value` overrides (values in TOML syntax; a bare word is taken as a string)."""
-    def with_cc(self, cc: Sequence[OwnControl], set: Sequence[str]) -> Scenario:
-        """A copy that knows these congestion controls of one's own, with `key=value` overrides."""
+    def with_own(self, cc: Sequence[OwnPolicy], schedulers: Sequence[OwnPolicy], set: Sequence[str]) -> Scenario:
+        """A copy with these policies of one's own in the place of those that it had, and `key=value` overrides."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
     def warnings(self) -> list[Diagnostic]: ...

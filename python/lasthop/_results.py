@@ -110,6 +110,11 @@ class Results:
         return self.table("radio")
 
     @cached_property
+    def wifi(self) -> pa.Table:
+        """Data of stations on wireless LANs, in intervals: PPDUs, MPDUs, failures, time on the air, rates, queues."""
+        return self.table("wifi")
+
+    @cached_property
     def queues(self) -> pa.Table:
         """Samples of the queues of links, in packets and bytes."""
         return self.table("queues")

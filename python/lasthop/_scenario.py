@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop import _core
-from lasthop._control import Controls, definitions
+from lasthop._own import CONTROL, SCHEDULER, Controls, Definition, Schedulers, definitions
 from lasthop._progress import Progress, share_bar
 from lasthop._results import Results
 from lasthop._simulation import Simulation
@@ -23,25 +23,33 @@ class Scenario:
     results = Scenario.load("umts.toml").with_(seed=3).set("flow.ftp.tcp.cc", "reno").run()
     """
 
-    __slots__ = ("_cc", "_core")
+    __slots__ = ("_cc", "_core", "_schedulers")
 
-    def __init__(self, core: _core.Scenario, cc: Controls | None = None) -> None:
+    def __init__(self, core: _core.Scenario, cc: Controls | None = None, schedulers: Schedulers | None = None) -> None:
         self._core = core
         self._cc = dict(cc or {})
+        self._schedulers = dict(schedulers or {})
 
     @classmethod
-    def load(cls, path: str | PathLike[str], set: Overrides = (), cc: Controls | None = None) -> Scenario:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        set: Overrides = (),
+        cc: Controls | None = None,
+        schedulers: Schedulers | None = None,
+    ) -> Scenario:
         """Reads a scenario file.
 
         Args:
             path: a TOML file.
             set: keys to override, a mapping or texts `key=value`.
             cc: congestion controls of your own by the name that `tcp.cc` uses.
+            schedulers: schedulers of cells of your own by the name that `cell.NAME.downlink.scheduler` uses.
 
         Raises:
             LasthopError: the file has a mistake; the message shows where and what to do.
         """
-        return cls(_core.Scenario.load(path, assignments(set), definitions(cc or {})), cc)
+        return cls(_core.Scenario.load(path, assignments(set), *_own(cc, schedulers)), cc, schedulers)
 
     @classmethod
     def parse(
@@ -51,6 +59,7 @@ class Scenario:
         base_dir: str | PathLike[str] | None = None,
         set: Overrides = (),
         cc: Controls | None = None,
+        schedulers: Schedulers | None = None,
     ) -> Scenario:
         """Reads a scenario from TOML text.
 
@@ -60,9 +69,10 @@ class Scenario:
             base_dir: where relative paths in the scenario start; None: the current folder.
             set: keys to override, a mapping or texts `key=value`.
             cc: congestion controls of your own by the name that `tcp.cc` uses.
+            schedulers: schedulers of cells of your own by the name that `cell.NAME.downlink.scheduler` uses.
         """
-        core = _core.Scenario.parse(text, name, base_dir, assignments(set), definitions(cc or {}))
-        return cls(core, cc)
+        core = _core.Scenario.parse(text, name, base_dir, assignments(set), *_own(cc, schedulers))
+        return cls(core, cc, schedulers)
 
     @property
     def core(self) -> _core.Scenario:
@@ -102,7 +112,7 @@ class Scenario:
             s.with_(seed=2, flow__ftp__tcp__cc="reno")
             s.with_({"link.wired.delay": "50 ms"})
         """
-        return Scenario(self._core.with_set(assignments(overrides, keys)), self._cc)
+        return Scenario(self._core.with_set(assignments(overrides, keys)), self._cc, self._schedulers)
 
     def set(self, key: str, value: Value) -> Scenario:
         """A copy with one key changed: `s.set("flow.ftp.tcp.cc", "reno")`."""
@@ -116,7 +126,19 @@ class Scenario:
         A class derives from `lasthop.CongestionControl`. A run makes an object of it for each end of each flow.
         """
         every = {**self._cc, **cc}
-        return Scenario(self._core.with_cc(definitions(every), assignments(set)), every)
+        core = self._core.with_own(*_own(every, self._schedulers), assignments(set))
+        return Scenario(core, every, self._schedulers)
+
+    def with_schedulers(self, schedulers: Schedulers, set: Overrides = ()) -> Scenario:
+        """A copy that knows further schedulers of your own, with some keys changed.
+
+            s.with_schedulers({"edf": Edf}, {"cell.enb.downlink.scheduler": "edf"})
+
+        A class derives from `lasthop.Scheduler`. A run makes an object of it for each cell and direction that names it.
+        """
+        every = {**self._schedulers, **schedulers}
+        core = self._core.with_own(*_own(self._cc, every), assignments(set))
+        return Scenario(core, self._cc, every)
 
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
@@ -142,6 +164,10 @@ class Scenario:
         return f"<Scenario {self.name}: {self.duration:g} s, seed {self.seed}>"
 
 
+def _own(cc: Controls | None, schedulers: Schedulers | None) -> tuple[list[Definition], list[Definition]]:
+    return definitions(CONTROL, cc or {}), definitions(SCHEDULER, schedulers or {})
+
+
 def run_many(
     scenarios: Sequence[Scenario],
     jobs: int = 0,
@@ -150,7 +176,8 @@ def run_many(
 ) -> list[Results]:
     """Runs scenarios side by side, in one process. The results do not depend on `jobs`.
 
-    Congestion controls written in Python work here too, but take turns: their callbacks share one interpreter.
+    Congestion controls and schedulers written in Python work here too, but take turns: their callbacks share one
+    interpreter.
 
     Args:
         scenarios: what to run.

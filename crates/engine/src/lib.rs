@@ -4,6 +4,7 @@
 //! answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an [`EventQueue`].
 
 pub mod math;
+pub mod own;
 mod queue;
 mod random;
 mod slab;

@@ -35,6 +35,12 @@ pub enum Purpose {
     Mobility = 11,
     /// Preambles and back-off of random access.
     RandomAccess = 16,
+    /// Back-off of stations on a wireless LAN.
+    BackOff = 48,
+    /// Errors of frames on a wireless LAN.
+    FrameError = 49,
+    /// Which rates a rate control tries.
+    RateSampling = 50,
 }
 
 /// A keyed source of draws.

@@ -6,15 +6,14 @@
 
 use std::sync::Arc;
 
-use lasthop_sim::Extensions;
 use lasthop_sim::tcp::cc::{self, CongestionControl as _, Definition, Fault, Round, Setup};
 use lasthop_sim::units::{Bitrate, Instant};
-use pyo3::exceptions::{PyException, PyNotImplementedError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::error::raise;
+use crate::own::{OwnPolicy, describe, fault};
 
 /// What one derives a congestion control from.
 #[pyclass(subclass, module = "lasthop._core")]
@@ -212,31 +211,13 @@ fn seconds(t: Instant) -> f64 {
     t.as_secs_f64()
 }
 
-/// A class (or any callable) that makes congestion controls, as `lasthop._control` has looked it over.
-#[derive(FromPyObject)]
-pub struct OwnControl {
-    name: String,
-    make: Py<PyAny>,
-    summary: String,
-    version: String,
-    /// Keyword parameters that have a number for a default.
-    parameters: Vec<(String, f64)>,
-    any_parameter: bool,
-}
-
-/// The controls as the simulator takes them.
-pub fn extensions(own: Vec<OwnControl>) -> PyResult<Extensions> {
-    own.into_iter().try_fold(Extensions::new(), |all, o| {
-        let make = Arc::new(o.make);
-        let mut d = Definition::new(&o.name, move |setup| {
-            Python::attach(|py| PyControl::make(py, &make, setup)).map(|c| Box::new(c) as Box<_>)
-        });
-        d = d.summary(&o.summary).source("Python").version(&o.version);
-        for (name, default) in &o.parameters {
-            d = d.parameter(name, *default, "", "the class");
-        }
-        all.with_cc(if o.any_parameter { d.any_parameter() } else { d }).map_err(|e| raise(&e))
-    })
+/// The control as the simulator takes it.
+pub fn definition(own: OwnPolicy) -> Definition {
+    let make = Arc::new(own.make);
+    let d = Definition::new(&own.name, move |setup: &Setup<'_>| {
+        Python::attach(|py| PyControl::make(py, &make, setup)).map(|c| Box::new(c) as Box<_>)
+    });
+    describe!(d, own)
 }
 
 /// Which callbacks the derived class has: the others are not called.
@@ -343,42 +324,6 @@ impl Overrides {
         let base = py.get_type::<CongestionControl>();
         let own = |name: &str| PyResult::Ok(!class.getattr(name)?.is(&base.getattr(name)?));
         Ok(Overrides { round: own("on_round")?, recovered: own("on_recovered")? })
-    }
-}
-
-/// An exception in words: what failed, why, and the line.
-fn fault(py: Python<'_>, what: &str, error: PyErr) -> Fault {
-    let why = error.value(py).to_string();
-    let kind = error.get_type(py).qualname().map_or_else(|_| "error".to_owned(), |n| n.to_string());
-    let line = innermost(py, &error).map_or(String::new(), |(file, line)| format!(" ({file}, line {line})"));
-    let why = if why.is_empty() { kind } else { format!("{kind}: {why}") };
-    Fault { message: format!("{what}: {why}{line}"), cause: Some(Arc::new(error)) }
-}
-
-/// File and line that raised.
-fn innermost(py: Python<'_>, error: &PyErr) -> Option<(String, u32)> {
-    let mut frame = error.traceback(py)?.into_any();
-    while let Ok(next) = frame.getattr(intern!(py, "tb_next"))
-        && !next.is_none()
-    {
-        frame = next;
-    }
-    let line = frame.getattr(intern!(py, "tb_lineno")).ok()?.extract().ok()?;
-    let code = frame.getattr(intern!(py, "tb_frame")).ok()?.getattr(intern!(py, "f_code")).ok()?;
-    let file: String = code.getattr(intern!(py, "co_filename")).ok()?.extract().ok()?;
-    let name = std::path::Path::new(&file).file_name().map(|n| n.to_string_lossy().into_owned());
-    Some((name.unwrap_or(file), line))
-}
-
-/// The exception behind a fault; Ctrl-C and `SystemExit` go on as they are, everything else as the cause of ours.
-pub fn exception(py: Python<'_>, fault: &Fault, ours: PyErr) -> PyErr {
-    let theirs = fault.cause.as_deref().and_then(|c| (c as &dyn std::error::Error).downcast_ref::<PyErr>());
-    match theirs {
-        Some(e) if !e.is_instance_of::<PyException>(py) => e.clone_ref(py),
-        theirs => {
-            ours.set_cause(py, theirs.map(|e| e.clone_ref(py)));
-            ours
-        }
     }
 }
 

@@ -16,7 +16,7 @@ pub fn raise(error: &Error) -> PyErr {
             exception.value(py).setattr("diagnostics", list)
         };
         match (attach(), error) {
-            (Ok(()), Error::Policy(fault)) => crate::control::exception(py, fault, exception),
+            (Ok(()), Error::Policy(fault)) => crate::own::exception(py, fault, exception),
             (Ok(()), _) => exception,
             (Err(other), _) => other,
         }

@@ -6,9 +6,11 @@
 
 mod control;
 mod error;
+mod own;
 mod packetdrill;
 mod run;
 mod scenario;
+mod scheduler;
 mod simulation;
 
 use pyo3::prelude::*;
@@ -48,6 +50,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<control::AckSample>()?;
     m.add_class::<control::Established>()?;
     m.add_class::<control::Congestion>()?;
+    m.add_class::<scheduler::Scheduler>()?;
+    m.add_class::<scheduler::Candidate>()?;
     m.add_class::<run::RunOutput>()?;
     m.add_class::<simulation::Simulation>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::control::{OwnControl, extensions};
 use crate::error::{json_to_python, raise};
+use crate::own::{OwnPolicy, extensions};
 
 /// A parsed and checked scenario.
 #[pyclass(frozen, module = "lasthop._core", from_py_object)]
@@ -16,23 +16,31 @@ pub struct Scenario(pub lasthop_sim::Scenario);
 impl Scenario {
     /// Reads a scenario file.
     #[staticmethod]
-    #[pyo3(signature = (path, set=Vec::new(), cc=Vec::new()))]
-    fn load(path: PathBuf, set: Vec<String>, cc: Vec<OwnControl>) -> PyResult<Self> {
-        lasthop_sim::Scenario::load_with(&path, &set, &extensions(cc)?).map(Scenario).map_err(|e| raise(&e))
+    #[pyo3(signature = (path, set=Vec::new(), cc=Vec::new(), schedulers=Vec::new()))]
+    fn load(
+        path: PathBuf,
+        set: Vec<String>,
+        cc: Vec<OwnPolicy>,
+        schedulers: Vec<OwnPolicy>,
+    ) -> PyResult<Self> {
+        lasthop_sim::Scenario::load_with(&path, &set, &extensions(cc, schedulers)?)
+            .map(Scenario)
+            .map_err(|e| raise(&e))
     }
 
     /// Reads a scenario from text; relative paths in it start at `base_dir`.
     #[staticmethod]
-    #[pyo3(signature = (text, name="<string>", base_dir=None, set=Vec::new(), cc=Vec::new()))]
+    #[pyo3(signature = (text, name="<string>", base_dir=None, set=Vec::new(), cc=Vec::new(), schedulers=Vec::new()))]
     fn parse(
         text: &str,
         name: &str,
         base_dir: Option<PathBuf>,
         set: Vec<String>,
-        cc: Vec<OwnControl>,
+        cc: Vec<OwnPolicy>,
+        schedulers: Vec<OwnPolicy>,
     ) -> PyResult<Self> {
         let base = base_dir.unwrap_or_default();
-        lasthop_sim::Scenario::parse_with(text, name, &base, &set, &extensions(cc)?)
+        lasthop_sim::Scenario::parse_with(text, name, &base, &set, &extensions(cc, schedulers)?)
             .map(Scenario)
             .map_err(|e| raise(&e))
     }
@@ -55,9 +63,9 @@ impl Scenario {
         self.0.with_set(&set).map(Scenario).map_err(|e| raise(&e))
     }
 
-    /// A copy that knows further congestion controls of one's own.
-    fn with_cc(&self, cc: Vec<OwnControl>, set: Vec<String>) -> PyResult<Self> {
-        self.0.with_extensions(&extensions(cc)?, &set).map(Scenario).map_err(|e| raise(&e))
+    /// A copy with these policies of one's own in the place of those that it had.
+    fn with_own(&self, cc: Vec<OwnPolicy>, schedulers: Vec<OwnPolicy>, set: Vec<String>) -> PyResult<Self> {
+        self.0.with_extensions(&extensions(cc, schedulers)?, &set).map(Scenario).map_err(|e| raise(&e))
     }
 
     /// The effective scenario, every default spelled out.

@@ -86,6 +86,13 @@ impl Direction {
     }
     /// Both directions, downlink first.
     pub const BOTH: [Direction; 2] = [Direction::Downlink, Direction::Uplink];
+    /// The name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Downlink => "downlink",
+            Direction::Uplink => "uplink",
+        }
+    }
 }
 
 /// Why an SDU left without being delivered.

@@ -11,7 +11,7 @@ use lasthop_ran::mac::lte::scheduler::{Candidate, Domain, Policy, SCHEDULERS, Sc
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
 use lasthop_ran::rlc::lte::Mode;
-use lasthop_ran::{End, Sdu};
+use lasthop_ran::{Direction, End, Sdu};
 use lasthop_units::{BearerId, Bitrate, CellId, Db, Id, Instant, Metres, PacketId, Speed, Tti};
 use proptest::prelude::*;
 
@@ -169,7 +169,7 @@ proptest! {
     fn whatever_goes_in_comes_out_once_and_no_rule_of_the_air_is_broken(plan in plans()) {
         let mut network = RadioNetwork::new(&plan.network(), plan.seed);
         if plan.flag(15) {
-            network.set_scheduler(CellId::from_index(0), Scheduler::Custom(Box::new(Odd)));
+            network.set_scheduler(CellId::from_index(0), Direction::Downlink, Scheduler::Custom(Box::new(Odd)));
         }
         let mut out = NetworkOutput::default();
         let mut gone = vec![0u32; plan.packets.len()];

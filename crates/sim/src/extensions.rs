@@ -2,11 +2,13 @@
 //!
 //! One set of definitions per kind of policy. A definition has a name, documentation, parameters with defaults, a
 //! version that goes into the scenario's hash, and a constructor; a scenario is read with the set, refuses names that
-//! are neither built in nor in it, and carries it to its runs. Congestion controls are the first kind; a scheduler
-//! would be the second, with the same life.
+//! are neither built in nor in it, and carries it to its runs. Congestion controls are one kind, schedulers of cells
+//! another.
 
 use std::sync::Arc;
 
+use lasthop_engine::own;
+use lasthop_ran::mac::lte::scheduler::{self, Schedulers};
 use lasthop_tcp::cc::{Controls, Definition};
 use serde_json::{Value, json};
 
@@ -16,6 +18,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     controls: Arc<Controls>,
+    schedulers: Arc<Schedulers>,
 }
 
 impl Extensions {
@@ -34,20 +37,59 @@ impl Extensions {
         Ok(self)
     }
 
+    /// These and one more scheduler of cells.
+    ///
+    /// # Errors
+    /// A name that cannot be one, or is taken.
+    pub fn with_scheduler(mut self, definition: scheduler::Definition) -> Result<Extensions, Error> {
+        let schedulers = Arc::make_mut(&mut self.schedulers);
+        schedulers.add(definition).map_err(|e| Error::input(e.to_string()))?;
+        Ok(self)
+    }
+
     /// The congestion controls.
     pub fn controls(&self) -> &Controls {
         &self.controls
     }
 
-    /// The same JSON that [`describe`](crate::describe()) has for what is built in.
-    pub fn describe(&self) -> Value {
-        let cc: Vec<_> = self.controls.iter().map(|d| json!(d.info())).collect();
-        json!({ "cc": cc })
+    /// The schedulers of cells.
+    pub fn schedulers(&self) -> &Schedulers {
+        &self.schedulers
     }
 
-    /// Name and version of everything in here that `used` names.
-    pub(crate) fn identity(&self, used: impl Fn(&str) -> bool) -> Vec<(String, String)> {
-        let named = |d: &Definition| (d.name().to_owned(), d.code_version().to_owned());
-        self.controls.iter().filter(|d| used(d.name())).map(named).collect()
+    /// The same JSON that [`describe`](crate::describe()) has for what is built in.
+    pub fn describe(&self) -> Value {
+        json!({
+            "cc": self.controls.iter().map(info).collect::<Vec<_>>(),
+            "scheduler": self.schedulers.iter().map(info).collect::<Vec<_>>(),
+        })
     }
+
+    /// Name and version of everything in here that `cc` or `scheduler` names; schedulers as `scheduler.<name>`, because a
+    /// congestion control may have the same name.
+    pub(crate) fn identity(
+        &self,
+        cc: impl Fn(&str) -> bool,
+        scheduler: impl Fn(&str) -> bool,
+    ) -> Vec<(String, String)> {
+        let mut found: Vec<_> = self.controls.iter().filter(|d| cc(d.name())).map(version).collect();
+        let schedulers = self.schedulers.iter().filter(|d| scheduler(d.name())).map(version);
+        found.extend(schedulers.map(|(name, version)| (format!("scheduler.{name}"), version)));
+        found
+    }
+}
+
+fn version<K: own::Kind>(d: &own::Definition<K>) -> (String, String) {
+    (d.name().to_owned(), d.code_version().to_owned())
+}
+
+fn info<K: own::Kind>(d: &own::Definition<K>) -> Value {
+    let parameter = |p: &own::OwnParameter| json!({"name": p.name, "default": p.default, "unit": p.unit, "source": p.source});
+    json!({
+        "name": d.name(),
+        "summary": d.about(),
+        "source": d.origin(),
+        "version": d.code_version(),
+        "parameters": d.parameters().iter().map(parameter).collect::<Vec<_>>(),
+    })
 }

@@ -19,6 +19,8 @@ pub mod world;
 pub use describe::{describe, json_schema};
 pub use error::Error;
 pub use extensions::Extensions;
+/// What a scheduler of one's own is written with.
+pub use lasthop_ran::mac::lte::scheduler;
 /// What a congestion control of one's own is written with.
 pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.

@@ -172,8 +172,10 @@ pub enum VegasSampleOrder {
 pub enum VegasReading {
     /// ns-2 2.26/2.27.
     Ns2,
-    /// Linux, and ns-3 after it.
+    /// Linux.
     Linux,
+    /// ns-3: Linux' rounds; a loss costs one segment.
+    Ns3,
 }
 
 /// Whose CUBIC it is.
@@ -198,7 +200,7 @@ pub enum HyStartKind {
     Rfc9406,
 }
 
-/// Whose reading of an algorithm without a standard it is (Hybla, LP).
+/// Whose reading of an algorithm without a standard it is (Hybla, LP, Scalable, Veno, YeAH).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CcReading {
@@ -206,6 +208,8 @@ pub enum CcReading {
     Paper,
     /// Linux' module, its arithmetic and its oddities included.
     Linux,
+    /// ns-3 3.28's class, its defects included (Scalable, Veno, YeAH; the others as `paper`).
+    Ns3,
 }
 
 /// What an endpoint does about ECN (RFC 3168).
@@ -231,6 +235,8 @@ pub enum WestwoodReading {
     Paper,
     /// Linux' module: Westwood+ that sets the window at the end of recovery.
     Linux,
+    /// ns-3 3.28: what one ACK acknowledges over a whole round trip, so that a loss leaves two segments.
+    Ns3,
 }
 
 /// What Westwood makes of two ACKs at the same instant.
@@ -398,7 +404,7 @@ pub struct Config {
     pub cubic: CubicConfig,
     /// What ends slow start before a loss does, for the algorithms that ask.
     pub hystart: HyStartKind,
-    /// Whose Hybla and LP.
+    /// Whose Hybla, LP, Scalable, Veno and YeAH.
     pub cc_reading: CcReading,
     /// Whose Westwood.
     pub westwood_reading: WestwoodReading,

@@ -176,9 +176,13 @@ impl Bench {
 fn readings() -> Vec<(String, Config)> {
     let mut out = vec![];
     for a in ALGORITHMS {
-        for (word, linux) in [("", false), (" as Linux", true)] {
+        for word in ["", " as Linux", " as ns-3"] {
             let mut c = Options { cc: Some(a.id), ..Options::default() }.resolve().unwrap();
-            if linux {
+            if word == " as ns-3" {
+                c.vegas.reading = VegasReading::Ns3;
+                c.westwood_reading = WestwoodReading::Ns3;
+                c.cc_reading = CcReading::Ns3;
+            } else if word == " as Linux" {
                 c.vegas.reading = VegasReading::Linux;
                 c.cubic.reading = CubicReading::Linux;
                 c.hystart = HyStartKind::Linux;

@@ -64,6 +64,10 @@ ids! {
     UeId,
     /// A cell.
     CellId,
+    /// An access point of a wireless LAN.
+    ApId,
+    /// A station of a wireless LAN that is no access point.
+    StationId,
 }
 
 /// A vector indexed by one kind of id.

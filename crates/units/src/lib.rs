@@ -12,7 +12,9 @@ mod seq;
 mod time;
 
 pub use ecn::Ecn;
-pub use ids::{AppId, BearerId, CellId, FlowId, HopId, Id, IndexVec, NodeId, PacketId, SocketId, UeId};
+pub use ids::{
+    ApId, AppId, BearerId, CellId, FlowId, HopId, Id, IndexVec, NodeId, PacketId, SocketId, StationId, UeId,
+};
 pub use quantity::{Bytes, Db, Dbm, Hertz, Metres, Ratio, Speed, UnitError};
 pub use rate::Bitrate;
 pub use seq::{Count, Seq, SeqRange, Sn, StreamOffset};

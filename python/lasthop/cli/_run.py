@@ -7,17 +7,15 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from lasthop import CongestionControl, Results, Scenario, _format
+from lasthop import Results, Scenario, _format
 from lasthop._errors import mistake
+from lasthop._own import CONTROL, SCHEDULER, Kind
 from lasthop.cli import _output
 from lasthop.cli._scenarios import bundled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _set_option = click.option(
     "--set",
@@ -33,12 +31,20 @@ _cc_option = click.option(
     metavar="NAME=FILE.py:CLASS",
     help="A congestion control of your own, for tcp.cc to name. May be repeated.",
 )
+_scheduler_option = click.option(
+    "--scheduler",
+    "schedulers",
+    multiple=True,
+    metavar="NAME=FILE.py:CLASS",
+    help="A scheduler of your own, for a cell's downlink.scheduler or uplink.scheduler to name. May be repeated.",
+)
 
 
 @click.command()
 @click.argument("scenario", metavar="SCENARIO")
 @_set_option
 @_cc_option
+@_scheduler_option
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
 @_output.json_option
@@ -48,6 +54,7 @@ def run(
     scenario: str,
     sets: tuple[str, ...],
     own: tuple[str, ...],
+    schedulers: tuple[str, ...],
     seed: int | None,
     out: Path | None,
     as_json: bool,
@@ -66,8 +73,9 @@ def run(
       lasthop run umts-download
       lasthop run my.toml --set flow.ftp.tcp.cc=reno --seed 7 --out results/reno-7
       lasthop run my.toml --cc mine=my_cc.py:Mine --set flow.ftp.tcp.cc=mine
+      lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
     """
-    checked = load(scenario, sets, seed, own)
+    checked = load(scenario, sets, seed, own, schedulers)
     folder = out or Path("results") / f"{checked.name}-{checked.seed}"
     _refuse_occupied(folder, force)
     _output.warnings(checked.warnings)
@@ -95,9 +103,17 @@ def run(
 @click.argument("scenario", metavar="SCENARIO")
 @_set_option
 @_cc_option
+@_scheduler_option
 @click.option("--effective", is_flag=True, help="Print the scenario with every default spelled out, as TOML.")
 @_output.json_option
-def validate(scenario: str, sets: tuple[str, ...], own: tuple[str, ...], effective: bool, as_json: bool) -> None:
+def validate(
+    scenario: str,
+    sets: tuple[str, ...],
+    own: tuple[str, ...],
+    schedulers: tuple[str, ...],
+    effective: bool,
+    as_json: bool,
+) -> None:
     """Check a scenario without running it.
 
     Mistakes are shown with file, line, column and a suggestion; known traps, such as a buffer far below the
@@ -108,7 +124,7 @@ def validate(scenario: str, sets: tuple[str, ...], own: tuple[str, ...], effecti
       lasthop validate my.toml
       lasthop validate my.toml --effective > full.toml
     """
-    checked = load(scenario, sets, own=own)
+    checked = load(scenario, sets, own=own, schedulers=schedulers)
     if as_json:
         found: dict[str, Any] = {
             "ok": True,
@@ -128,7 +144,13 @@ def validate(scenario: str, sets: tuple[str, ...], own: tuple[str, ...], effecti
         _output.line(f"{scenario} is a valid scenario: {checked.name}, {length}, seed {checked.seed}")
 
 
-def load(scenario: str, sets: tuple[str, ...] = (), seed: int | None = None, own: tuple[str, ...] = ()) -> Scenario:
+def load(
+    scenario: str,
+    sets: tuple[str, ...] = (),
+    seed: int | None = None,
+    own: tuple[str, ...] = (),
+    schedulers: tuple[str, ...] = (),
+) -> Scenario:
     """The scenario of a file or of a bundled example."""
     overrides = [*sets, *([] if seed is None else [f"scenario.seed={seed}"])]
     path = Path(scenario)
@@ -141,33 +163,35 @@ def load(scenario: str, sets: tuple[str, ...] = (), seed: int | None = None, own
                 f"there is no file '{scenario}', nor a bundled scenario of this name",
                 f"bundled are: {', '.join(known)}",
             )
-    return Scenario.load(path, overrides, dict(map(_own_control, own)))
+    cc = dict(_own_class("--cc", CONTROL, text) for text in own)
+    return Scenario.load(path, overrides, cc, dict(_own_class("--scheduler", SCHEDULER, text) for text in schedulers))
 
 
-def _own_control(text: str) -> tuple[str, Callable[..., CongestionControl]]:
+def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:
     """The class that `NAME=FILE.py:CLASS` means."""
     name, _, place = text.partition("=")
     file, _, attribute = place.rpartition(":")
     if not (name and file and attribute):
-        raise click.BadParameter(f"'{text}' is not of the form NAME=FILE.py:CLASS", param_hint="--cc")
+        raise click.BadParameter(f"'{text}' is not of the form NAME=FILE.py:CLASS", param_hint=option)
     path = Path(file)
     if not path.is_file():
-        raise mistake(f"--cc {name}: there is no file '{file}'")
+        raise mistake(f"{option} {name}: there is no file '{file}'")
     spec = importlib.util.spec_from_file_location(f"lasthop_own_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise mistake(f"--cc {name}: '{file}' is not a Python file", "its name must end in .py")
+        raise mistake(f"{option} {name}: '{file}' is not a Python file", "its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # the source of a class is found through its module
     try:
         spec.loader.exec_module(module)
     except Exception as err:
-        raise mistake(f"--cc {name}: '{file}' cannot be loaded: {type(err).__name__}: {err}") from err
+        raise mistake(f"{option} {name}: '{file}' cannot be loaded: {type(err).__name__}: {err}") from err
     found = getattr(module, attribute, None)
-    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        classes = [n for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, CongestionControl)]
-        known = ", ".join(c for c in classes if c != "CongestionControl")
-        remedy = f"it has: {known}" if known else "derive one from lasthop.CongestionControl"
-        raise mistake(f"--cc {name}: '{file}' has no congestion control '{attribute}'", remedy)
+    if not (isinstance(found, type) and issubclass(found, kind.base)):
+        classes = [n for n, c in vars(module).items() if isinstance(c, type) and issubclass(c, kind.base)]
+        base = kind.base.__name__
+        known = ", ".join(c for c in classes if c != base)
+        remedy = f"it has: {known}" if known else f"derive one from lasthop.{base}"
+        raise mistake(f"{option} {name}: '{file}' has no {kind.what} '{attribute}'", remedy)
     return name, found
 
 

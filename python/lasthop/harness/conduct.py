@@ -115,7 +115,7 @@ def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evide
     """Makes all runs and judges all claims; writes nothing."""
     scenarios = {s.name: runner.load(s) for s in sets}
     steps = {s.name: list(_sensitivity_steps(s, study.sensitivity, runner)) for s in sets}
-    requests = [Request(s, BASE, g) for s in sets for g in study.groups]
+    requests = [Request(s, BASE, g) for s in sets for g in study.groups if g.under(s)]
     for s in sets:
         requests += _variation_requests(study, s)
         requests += [
@@ -123,6 +123,7 @@ def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evide
             for step in steps[s.name]
             if step.invalid is None
             for group in _sensitivity_groups(study)
+            if group.under(s)
         ]
     data = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "runs")}
     for found in data.values():
@@ -171,7 +172,7 @@ def _variation_requests(study: Study, s: ParameterSet) -> Iterable[Request]:
         concerned = [c for c in study.claims if reading.claims is None or c.id in reading.claims]
         needed = {name for claim in concerned for name in claim.groups}
         for group in study.groups:
-            if group.name in needed:
+            if group.name in needed and group.under(s):
                 yield Request(s, reading, group)
     for claim in study.claims:
         if claim.switch is not None:
@@ -179,7 +180,8 @@ def _variation_requests(study: Study, s: ParameterSet) -> Iterable[Request]:
 
 
 def _requests_for(study: Study, s: ParameterSet, claim: Claim, variation: Variation) -> Iterable[Request]:
-    return (Request(s, variation, study.group(name)) for name in claim.groups if study.has_group(name))
+    groups = (study.group(name) for name in claim.groups if study.has_group(name))
+    return (Request(s, variation, group) for group in groups if group.under(s))
 
 
 def _own(claim: Claim, variation: Variation) -> Variation:
@@ -241,19 +243,23 @@ def _ablate(
 ) -> dict[tuple[str, str], Data]:
     """For each claim that differs, the declared ablations: the runs that turn it."""
     wanted = [
-        (s, result, _own(result.claim, ablation), ablation)
+        (s, result, ablation)
         for s in sets
         for result in claims[s.name]
         if result.finding.verdict == "differs"
         for ablation in result.claim.ablations
     ]
-    requests = [r for s, result, own, _ in wanted for r in _requests_for(study, s, result.claim, own)]
-    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests, "ablations")}
-    for s, result, own, ablation in wanted:
-        data = found.get((s.name, own.name))
-        if data is not None:
-            _note_settings(data, runner)
-            result.ablations.append((ablation, judge_claim(study, result.claim, data)))
+    requests = {
+        (r.parameter_set.name, r.variation.name, r.group.name): r  # an ablation that claims share is run once
+        for s, result, ablation in wanted
+        for r in _requests_for(study, s, result.claim, ablation)
+    }
+    found = {(d.parameter_set.name, d.variation.name): d for d in runner.run(requests.values(), "ablations")}
+    for data in found.values():
+        _note_settings(data, runner)
+    for s, result, ablation in wanted:
+        if (ablated := found.get((s.name, ablation.name))) is not None:
+            result.ablations.append((ablation, judge_claim(study, result.claim, ablated)))
     return found
 
 

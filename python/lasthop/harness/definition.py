@@ -103,6 +103,12 @@ class Group:
     seeds: int
     overrides: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
+    #: The parameter sets that these runs are made under; None: every one.
+    sets: tuple[str, ...] | None = None
+
+    def under(self, parameter_set: ParameterSet) -> bool:
+        """Whether the runs are made under that set."""
+        return self.sets is None or parameter_set.name in self.sets
 
     def points(self) -> list[tuple[dict[str, Any], list[str]]]:
         """Every point of the grid with its overrides, first axis slowest."""
@@ -162,6 +168,8 @@ class EchoRow:
     item: str
     says: str
     keys: tuple[str, ...]
+    #: What it means that the effective scenario does not have a key.
+    absent: str = "off"
 
 
 @dataclass(frozen=True)
@@ -247,7 +255,10 @@ def _load(folder: Path, quick: bool) -> Study:
         if not (quick and body.get("quick") is False)
     )
     all_groups = set(_table(spec, "group", folder))
-    claims = tuple(_claim(body) for body in _read_toml(folder / "claims.toml").get("claim", []))
+    shared_ablations = {
+        name: _variation({"name": name, **body}, "ablation") for name, body in spec.get("ablation", {}).items()
+    }
+    claims = tuple(_claim(body, shared_ablations) for body in _read_toml(folder / "claims.toml").get("claim", []))
     study = Study(
         name=head["name"],
         title=head["title"],
@@ -299,6 +310,8 @@ def _check(study: Study, all_groups: set[str]) -> None:
             raise StudyError(f"{study.name}: reading {reading.name!r} names unknown claims {missing}")
     for group in study.groups:
         study.function(group.reduce)
+        for name in group.sets or ():
+            _named(study.parameter_sets, name, "parameter set")
 
 
 def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
@@ -339,6 +352,7 @@ def _group(name: str, body: Mapping[str, Any], quick: bool, shared: Mapping[str,
         seeds=less.get("seeds", body.get("seeds", 1)),
         overrides=(*body.get("set", ()), *less.get("set", ())),
         axes=tuple(axes),
+        sets=tuple(body["sets"]) if "sets" in body else None,
     )
 
 
@@ -367,8 +381,15 @@ def _options(axis: Mapping[str, Any], where: str, shared: Mapping[str, Any]) -> 
     }
 
 
-def _claim(body: Mapping[str, Any]) -> Claim:
-    known = {"id", "kind", "figure", "says", "paper", "test", "evaluator", "groups", "about", "switch", "ablation"}
+def _claim(body: Mapping[str, Any], shared: Mapping[str, Variation]) -> Claim:
+    """A claim; `ablations` names tables `[ablation.NAME]` of study.toml, `[[claim.ablation]]` are its own."""
+    known = {
+        "id", "kind", "figure", "says", "paper", "test", "evaluator", "groups", "about", "switch", "ablation",
+        "ablations",
+    }  # fmt: skip
+    unknown = [name for name in body.get("ablations", ()) if name not in shared]
+    if unknown:
+        raise StudyError(f"claim {body.get('id')}: there is no [ablation.{unknown[0]}] in study.toml")
     if body.get("kind") not in KINDS:
         raise StudyError(f"claim {body.get('id')}: kind must be one of {', '.join(KINDS)}")
     switch = body.get("switch")
@@ -384,7 +405,10 @@ def _claim(body: Mapping[str, Any]) -> Claim:
         settings={k: v for k, v in body.items() if k not in known},
         about=body.get("about", ""),
         switch=_variation(switch, "switch") if switch else None,
-        ablations=tuple(_variation(a, "ablation") for a in body.get("ablation", [])),
+        ablations=(
+            *(shared[name] for name in body.get("ablations", ())),
+            *(replace(_variation(a, "ablation"), name=f"{body['id']}: {a['name']}") for a in body.get("ablation", [])),
+        ),
     )
 
 
@@ -415,7 +439,7 @@ def _echo(tables: Iterable[Mapping[str, Any]]) -> Iterable[EchoRow]:
     for table in tables:
         for row in table["rows"]:
             keys = row.get("keys", [row["key"]] if "key" in row else [])
-            yield EchoRow(table["title"], row["item"], row["says"], tuple(keys))
+            yield EchoRow(table["title"], row["item"], row["says"], tuple(keys), row.get("absent", "off"))
 
 
 _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")

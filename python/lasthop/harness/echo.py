@@ -46,7 +46,7 @@ def _tables(study: Study, scenarios: Mapping[str, Mapping[str, Any]]) -> dict[st
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in study.echo:
         ours = {
-            name: ", ".join(dict.fromkeys(_text(_lookup(scenario, key)) for key in row.keys))
+            name: ", ".join(dict.fromkeys(_text(_lookup(scenario, key), row.absent) for key in row.keys))
             for name, scenario in scenarios.items()
         }
         tables.setdefault(row.table, []).append(
@@ -64,9 +64,9 @@ def _lookup(scenario: Mapping[str, Any], key: str) -> Any:
     return here
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, absent: str = "off") -> str:
     if value is None:
-        return "off"
+        return absent
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Mapping):

@@ -26,7 +26,8 @@ class Finding:
     """What an evaluator found: a verdict and everything that it rests on.
 
     `values` are the numbers judged, by name, as estimates over replications. `text` is our value as a reader wants
-    it. `evidence` says which run and which plot or table show it.
+    it. `evidence` says which run and which plot or table show it. `parts` are the comparisons of a claim that has
+    several, and whether each held.
     """
 
     verdict: Verdict
@@ -34,6 +35,16 @@ class Finding:
     values: Mapping[str, Estimate] = field(default_factory=dict)
     note: str = ""
     evidence: tuple[str, ...] = ()
+    parts: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[str]:
+        """The comparisons that did not hold."""
+        return [name for name, held in self.parts.items() if not held]
+
+    def turned_by(self, other: Finding) -> list[str]:
+        """The comparisons that fail here and hold there."""
+        return [name for name in self.failed if other.parts.get(name)]
 
     @property
     def ours(self) -> Any:

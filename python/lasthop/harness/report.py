@@ -136,10 +136,10 @@ def _ablations(evidence: Evidence) -> Markup:
     rows = [
         (
             Markup("{}<br><small>{}</small>").format(r.claim.id, name),
-            Markup("{}<br><small>{}</small>").format(ablation.name, ablation.about),
+            ablation.name,
             _ours(r.finding),
             _ours(finding),
-            _verdict(finding),
+            Markup("{}{}").format(_verdict(finding), _turned(r.finding, finding)),
             Markup("<small>runs {}; {}</small>").format(", ".join(r.claim.groups), ", ".join(r.finding.evidence)),
         )
         for name, results in _main_first(evidence)
@@ -147,19 +147,37 @@ def _ablations(evidence: Evidence) -> Markup:
         for ablation, finding in r.ablations
     ]
     unexplained = [
-        f"{r.claim.id} ({name})"
+        f"{r.claim.id} ({name}){': ' + '; '.join(left) if left != [r.claim.id] else ''}"
         for name, results in _main_first(evidence)
         for r in results
-        if r.finding.verdict == "differs" and not any(f.verdict == "agrees" for _, f in r.ablations)
+        if (left := r.unturned) is not None
     ]
+    used = {a.name: a for _, results in _main_first(evidence) for r in results for a, _ in r.ablations}
     if not rows and not unexplained:
         return Markup("")
-    text = _paragraph("For each claim that differs, the change that was declared to turn it, run and judged.")
+    text = _paragraph(
+        "For each claim that differs, the changes that were declared to turn it, run and judged. A claim of several "
+        "comparisons is turned when each that failed holds in one of them."
+    )
+    text += _join(
+        Markup("<p><strong>{}</strong>: {} <small>{}</small></p>").format(a.name, a.about, ", ".join(a.overrides))
+        for a in used.values()
+    )
     if unexplained:
-        text += _paragraph(f"No declared run turns: {', '.join(unexplained)}.")
+        text += _paragraph("No declared run turns:")
+        text += Markup("<ul>{}</ul>").format(_join(Markup("<li>{}</li>").format(u) for u in unexplained))
     headers = ("claim", "ablation", "ours", "with the ablation", "verdict with it", "where")
-    table = _html_table(headers, rows, ["", "half", "half", "half", "", ""]) if rows else ""
+    table = _html_table(headers, rows, ["", "", "half", "half", "", ""]) if rows else ""
     return _section("Ablations", text, table, anchor="ablations")
+
+
+def _turned(base: Finding, ablated: Finding) -> Markup:
+    """How many of the comparisons that failed hold with the ablation."""
+    if len(base.parts) < 2 or ablated.verdict == "agrees":
+        return Markup("")
+    return Markup("<br><small>turns {} of {} that failed</small>").format(
+        len(base.turned_by(ablated)), len(base.failed)
+    )
 
 
 def _sensitivity(study: Study, evidence: Evidence) -> Markup:

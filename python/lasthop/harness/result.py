@@ -62,6 +62,19 @@ class ClaimResult:
     ablations: list[tuple[Variation, Finding]] = field(default_factory=list)
     sensitivity: list[SensitivityCell] = field(default_factory=list)
 
+    @property
+    def unturned(self) -> list[str] | None:
+        """Of a claim that differs, what no ablation turns: failed comparisons, or the claim itself.
+
+        None: every comparison that failed holds in one of the ablations, or the claim agrees in one of them.
+        """
+        if self.finding.verdict != "differs" or any(f.verdict == "agrees" for _, f in self.ablations):
+            return None
+        turned = {name for _, f in self.ablations for name in self.finding.turned_by(f)}
+        if self.finding.failed:
+            return [name for name in self.finding.failed if name not in turned] or None
+        return [self.claim.id]
+
     def brief(self) -> dict[str, Any]:
         """The claim as `lasthop study run --json` prints it."""
         return _clean(
@@ -92,7 +105,10 @@ class ClaimResult:
         if claim.switch is not None:
             extra["switched_off"] = {"switch": claim.switch.name, **(_finding(self.off) if self.off else {})}
         if self.ablations:
-            extra["ablations"] = [{"ablation": v.name, "about": v.about, **_finding(f)} for v, f in self.ablations]
+            extra["ablations"] = [
+                {"ablation": v.name, "about": v.about, "turns": self.finding.turned_by(f), **_finding(f)}
+                for v, f in self.ablations
+            ]
         if self.sensitivity:
             extra["sensitivity"] = [
                 {"value": c.value.name, "at": c.value.text(c.factor), "factor": c.factor, **_finding(c.finding)}

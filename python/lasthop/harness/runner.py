@@ -272,6 +272,7 @@ def narrowed(group: Group, only: Mapping[str, tuple[Any, ...]], seeds: int, over
         seeds=min(group.seeds, seeds),
         overrides=(*group.overrides, *overrides),
         axes=tuple(axes),
+        sets=group.sets,
     )
 
 

@@ -13,6 +13,7 @@ use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::profile::CellProfile;
+use crate::mac::lte::scheduler::SchedulerConfig;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkCellConfig, SidelinkConfig};
 use crate::mac::lte::uplink::UplinkConfig;
@@ -136,6 +137,10 @@ impl Default for TimingConfig {
 }
 
 impl CellConfig {
+    /// The schedulers of both directions, downlink first.
+    pub const fn schedulers(&self) -> [&SchedulerConfig; 2] {
+        [&self.downlink.scheduler, &self.uplink.scheduler]
+    }
     /// Power of a resource block at the antenna, all blocks in use [mW].
     pub fn reference_power(&self) -> f64 {
         milliwatts(self.radio.power) / f64::from(self.resource_blocks)

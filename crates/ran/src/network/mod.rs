@@ -43,8 +43,8 @@ use std::collections::BinaryHeap;
 use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
-use crate::mac::lte::scheduler::Scheduler;
 use crate::mac::lte::scheduler::qci::priority_of;
+use crate::mac::lte::scheduler::{Fault, Policy, Scheduler};
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
 use crate::phy::lte::TTI;
 use crate::phy::lte::air::Air;
@@ -311,9 +311,20 @@ impl RadioNetwork {
         &self.ues[ue].downlink.stats
     }
 
-    /// Another downlink scheduler in `cell` from now on, such as one of the caller's own.
-    pub fn set_scheduler(&mut self, cell: CellId, scheduler: Scheduler) {
-        self.cells[cell].downlink.set_scheduler(scheduler);
+    /// Another scheduler in `cell` from now on, such as one of the caller's own.
+    pub fn set_scheduler(&mut self, cell: CellId, direction: Direction, scheduler: Scheduler) {
+        match direction {
+            Direction::Downlink => self.cells[cell].downlink.set_scheduler(scheduler),
+            Direction::Uplink => self.cells[cell].uplink.scheduler = scheduler,
+        }
+    }
+
+    /// What went wrong in a scheduler of the caller's own since this was asked last.
+    pub fn policy_fault(&mut self) -> Option<Fault> {
+        self.cells.ids().find_map(|cell| {
+            let c = &mut self.cells[cell];
+            c.downlink.scheduler.fault().or_else(|| c.uplink.scheduler.fault())
+        })
     }
 
     /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants to send.

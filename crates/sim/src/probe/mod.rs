@@ -19,6 +19,7 @@ pub struct Probes {
     pub(crate) rlc: Option<Table>,
     pub(crate) mac: Option<Table>,
     pub(crate) radio: Option<Table>,
+    pub(crate) wifi: Option<Table>,
     pub(crate) queues: Option<Table>,
     pub(crate) events: Table,
     pub(crate) drops: Table,
@@ -45,6 +46,7 @@ impl Probes {
             rlc: wanted(radio, &tables::RLC)?,
             mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
             radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
+            wifi: wanted(o.radio && !spec.station.is_empty(), &tables::WIFI)?,
             queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
             events: sink.table(&tables::EVENTS)?,
             drops: sink.table(&tables::DROPS)?,
@@ -56,22 +58,15 @@ impl Probes {
     /// True when something is sampled at fixed times.
     pub fn samples(&self) -> bool {
         let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
-        tcp || self.rlc.is_some() || self.queues.is_some()
+        tcp || self.rlc.is_some() || self.wifi.is_some() || self.queues.is_some()
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        [
-            &mut self.tcp,
-            &mut self.packets,
-            &mut self.steps,
-            &mut self.rlc,
-            &mut self.mac,
-            &mut self.radio,
-            &mut self.queues,
-        ]
-        .into_iter()
-        .flatten()
-        .chain([&mut self.events, &mut self.drops])
+        let Probes { tcp, packets, steps, rlc, mac, radio, wifi, queues, .. } = self;
+        [tcp, packets, steps, rlc, mac, radio, wifi, queues]
+            .into_iter()
+            .flatten()
+            .chain([&mut self.events, &mut self.drops])
     }
 
     /// The first write error, if there was one.
@@ -84,8 +79,8 @@ impl Probes {
     /// # Errors
     /// A table that could not be written.
     pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        let Probes { tcp, packets, steps, rlc, mac, radio, queues, events, drops, .. } = self;
-        [tcp, packets, steps, rlc, mac, radio, queues, Some(events), Some(drops)]
+        let Probes { tcp, packets, steps, rlc, mac, radio, wifi, queues, events, drops, .. } = self;
+        [tcp, packets, steps, rlc, mac, radio, wifi, queues, Some(events), Some(drops)]
             .into_iter()
             .flatten()
             .map(|t| t.finish().map_err(Error::from))

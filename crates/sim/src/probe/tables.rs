@@ -212,6 +212,31 @@ pub static RADIO: TableDef = TableDef {
     ],
 };
 
+/// What stations and access points sent, in intervals.
+pub static WIFI: TableDef = TableDef {
+    name: "wifi",
+    description: "Data of stations on wireless LANs over each `output.interval`; only those that had any, or have data waiting, \
+                  have a row.",
+    columns: &[
+        col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
+        col("station", K::Name, "", "node of the station"),
+        col("ap", K::Name, "", "name of its access point"),
+        col("direction", K::Name, "", "\"downlink\" (to the station) or \"uplink\""),
+        col("ppdus", K::U64, "", "PPDUs with data"),
+        col("mpdus", K::U64, "", "MPDUs in them, repetitions included"),
+        col("failed", K::U64, "", "of those: not acknowledged"),
+        col("unanswered", K::U64, "", "PPDUs with data and RTS that nobody answered (collisions, mostly)"),
+        col("bytes", K::U64, "B", "IP bytes delivered to the other end"),
+        col("airtime_s", K::F64, "s", "time on the air of data, RTS, CTS and acknowledgements"),
+        opt("rate_bps", K::F64, "bit/s", "mean rate of the PPDUs"),
+        opt("mcs", K::F64, "", "mean MCS (802.11a and b: number of the rate) of the PPDUs"),
+        col("snr_db", K::F64, "dB", "SNR at the other end without fading and interference"),
+        col("queue_packets", K::U64, "packets", "packets waiting"),
+        col("queue_bytes", K::U64, "B", "IP bytes waiting"),
+        col("marked", K::U64, "packets", "packets marked with congestion experienced (ECN) since the start"),
+    ],
+};
+
 /// Link queues, sampled.
 pub static QUEUES: TableDef = TableDef {
     name: "queues",
@@ -231,7 +256,12 @@ pub static EVENTS: TableDef = TableDef {
     description: "Things that happened: connections, recoveries, timeouts, RLC resets, changes of the scenario.",
     columns: &[
         TIME,
-        col("source", K::Name, "", "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"link/<name>\""),
+        col(
+            "source",
+            K::Name,
+            "",
+            "\"flow/<name>\", \"bearer/<name>\", \"ue/<name>\", \"station/<name>\", \"link/<name>\"",
+        ),
         col("kind", K::Name, "", "what happened"),
         opt("value", K::F64, "", "a number that belongs to it; `detail` says which"),
         opt("detail", K::Name, "", "more, in words"),
@@ -282,8 +312,8 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 10] =
-    [&FLOWS, &TCP, &PACKETS, &STEPS, &RLC, &MAC, &RADIO, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 11] =
+    [&FLOWS, &TCP, &PACKETS, &STEPS, &RLC, &MAC, &RADIO, &WIFI, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
 pub static SURVEYS: [&TableDef; 1] = [&GEOMETRY];

@@ -88,9 +88,15 @@ impl Ring {
         Err(ConfigError { key: "ring".to_owned(), message })
     }
 
-    /// The place of the UE `ue`, uniform over the area; its height stays `at`'s.
-    fn place(&self, seed: u64, ue: UeId, centre: [Metres; 3], at: [Metres; 3]) -> [Metres; 3] {
-        let draw = Draw::new(seed, Purpose::Mobility, ue.index() as u64);
+    /// The place of terminal number `terminal`, uniform over the area; its height stays `at`'s.
+    pub(super) fn place(
+        &self,
+        seed: u64,
+        terminal: u64,
+        centre: [Metres; 3],
+        at: [Metres; 3],
+    ) -> [Metres; 3] {
+        let draw = Draw::new(seed, Purpose::Mobility, terminal);
         let mut stream = draw.stream(0);
         let (a, b) = (self.inner.0 * self.inner.0, self.outer.0 * self.outer.0);
         let radius = math::sqrt(a + (b - a) * stream.uniform());
@@ -153,9 +159,12 @@ pub struct UeNames {
 }
 
 impl Spec {
-    /// Every node name that a flow's end stands for: the UEs of a group, or the one node.
+    /// Every node name that a flow's end stands for: the UEs or stations of a group, or the one node.
     pub fn members(&self, end: &str) -> Vec<String> {
-        self.ue.get(end).map_or_else(|| vec![end.to_owned()], |ue| ue.nodes(end).collect())
+        if let Some(ue) = self.ue.get(end) {
+            return ue.nodes(end).collect();
+        }
+        self.station.get(end).map_or_else(|| vec![end.to_owned()], |group| group.nodes(end).collect())
     }
 
     /// The node of a cell's eNB.
@@ -204,7 +213,8 @@ impl Spec {
                 }
                 if let Some(ring) = ue.ring {
                     let centre = all.config.cells[first].radio.position;
-                    config.radio.position = ring.place(self.scenario.seed, id, centre, ue.radio.position);
+                    config.radio.position =
+                        ring.place(self.scenario.seed, id.index() as u64, centre, ue.radio.position);
                 }
                 all.config.ues.push(config);
                 all.add_bearers(id, node, ue);

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use lasthop_radio::Antenna;
+use lasthop_ran::mac::lte::scheduler::{SCHEDULERS, SchedulerConfig};
 
 use super::Spec;
 use super::cellular::{UeSpec, validate_bearers};
 use super::check::check_mtu;
-use crate::config::{Diagnostics, Document, dotted, suggest};
+use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
+use crate::extensions::Extensions;
 
 /// UEs of one scenario, all counts together.
 const MAX_UES: u64 = 20_000;
 /// Cells of one layout.
 const MAX_CELLS: u64 = 1200;
 
-pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
     match spec.radio.validate() {
         Ok(warnings) => {
             for w in warnings.into_iter().filter(|_| !spec.ue.is_empty()) {
@@ -33,6 +35,9 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             }
             Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
         }
+        for (direction, scheduler) in ["downlink", "uplink"].into_iter().zip(cell.schedulers()) {
+            check_scheduler(scheduler, &format!("{path}.{direction}.scheduler"), doc, extensions, found);
+        }
     }
     check_layouts(spec, doc, found);
     let ues: u64 = spec.ue.values().map(|u| u64::from(u.count)).sum();
@@ -47,6 +52,30 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
     check_names(spec, doc, found);
     super::sidelink::check(spec, doc, found);
+}
+
+/// A scheduler that is not built in must be one of the caller's own, with the parameters that it has.
+fn check_scheduler(
+    scheduler: &SchedulerConfig,
+    path: &str,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
+    let SchedulerConfig::Own(own) = scheduler else { return };
+    let Some(definition) = extensions.schedulers().get(&own.name) else {
+        let ours = extensions.schedulers().iter().map(|d| d.name());
+        let known: Vec<&str> = SCHEDULERS.iter().map(|e| e.name).chain(ours).collect();
+        let help = near_or_all(&own.name, "names", &known);
+        found.push(doc.error_at(path, format!("unknown name \"{}\"", own.name)).help(help));
+        return;
+    };
+    if let Some(wrong) = definition.unknown_parameter(&own.parameters) {
+        let known: Vec<&str> = definition.parameters().iter().map(|p| p.name.as_str()).collect();
+        let message = format!("`{}` has no parameter `{wrong}`", own.name);
+        let key = format!("{path}.{}", dotted([wrong]));
+        found.push(doc.error_at_key(&key, message).help(near_or_all(wrong, "parameters", &known)));
+    }
 }
 
 fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {

@@ -20,8 +20,9 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     general(spec, doc, found);
     links(spec, doc, found);
     bearers(spec, doc, found);
-    super::cellular_check::check(spec, doc, found);
+    super::cellular_check::check(spec, doc, extensions, found);
     super::cellular_traps::check(spec, doc, found);
+    super::wireless_check::check(spec, doc, found);
     let map = Map::of(spec);
     super::cellular_check::check_choice(spec, &|a, b| map.connected(a, b), doc, found);
     for (name, node) in &spec.node {
@@ -194,6 +195,17 @@ impl Map {
                 }
             }
         }
+        for name in spec.ap.keys() {
+            map.add(spec.ap_node(name));
+        }
+        for (name, group) in &spec.station {
+            for node in group.nodes(name) {
+                map.add(&node);
+                if let Some(ap) = spec.ap_of(group) {
+                    edges.push([spec.ap_node(ap).to_owned(), node]);
+                }
+            }
+        }
         let mut joined = UnionFind(Vec::new());
         for [a, b] in &edges {
             let (a, b) = (map.add(a), map.add(b));
@@ -249,12 +261,12 @@ fn check_flow(
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
         if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
             known = false;
-            let names = map.part.keys().chain(spec.ue.keys());
+            let names = map.part.keys().chain(spec.ue.keys()).chain(spec.station.keys());
             let near = suggest(node, names).map(|n| format!("did you mean `{n}`?"));
             found.push(
                 doc.error_at(
                     &format!("{path}.{key}"),
-                    format!("no link, bearer, cell or UE is or names a node `{node}`"),
+                    format!("no link, bearer, cell, UE, access point or station is or names a node `{node}`"),
                 )
                 .help_opt(near),
             );
@@ -313,7 +325,8 @@ fn check_node(
     let path = format!("node.{}", crate::config::dotted([name]));
     if !map.part.contains_key(name) {
         let near = suggest(name, map.part.keys()).map(|n| format!("did you mean `{n}`?"));
-        let message = format!("no link, bearer, cell or UE is or names a node `{name}`");
+        let message =
+            format!("no link, bearer, cell, UE, access point or station is or names a node `{name}`");
         found.push(doc.error_at_key(&path, message).help_opt(near));
     }
     match node {
@@ -331,7 +344,8 @@ fn check_node(
                 found.push(doc.error_at(&format!("{path}.towards"), message).help(help));
             }
             let radio = spec.bearer.values().any(|b| ends(b.between()));
-            let cell = spec.cell.keys().any(|c| spec.cell_node(c) == name);
+            let cell = spec.cell.keys().any(|c| spec.cell_node(c) == name)
+                || spec.ap.keys().any(|ap| spec.ap_node(ap) == name);
             if snoop.towards.is_none() && !radio && !cell {
                 let message = format!("`{name}` has no radio bearer: which way leads to the mobile?");
                 let help = near_or_all("", "names", &here);

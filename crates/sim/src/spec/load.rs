@@ -158,9 +158,11 @@ impl Scenario {
 
     /// Name and version of the caller's own policies that the scenario uses.
     pub fn own_policies(&self) -> Vec<(String, String)> {
-        let uses = |name: &str| {
+        let cc = |name: &str| {
             self.spec.flow.values().filter_map(|f| f.tcp.cc.as_ref()).any(|cc| cc.name() == name)
         };
-        self.extensions.identity(uses)
+        let scheduler =
+            |name: &str| self.spec.cell.values().any(|c| c.schedulers().iter().any(|s| s.name() == name));
+        self.extensions.identity(cc, scheduler)
     }
 }

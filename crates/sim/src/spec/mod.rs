@@ -13,6 +13,8 @@ mod link;
 mod load;
 mod node;
 mod sidelink;
+mod wireless;
+mod wireless_check;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +25,7 @@ use lasthop_ran::phy::lte::propagation::RadioConfig as LteRadioConfig;
 use lasthop_ran::rlc::RlcConfig;
 use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
 use lasthop_units::Duration;
+use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +38,7 @@ pub use link::LinkSpec;
 pub use load::Scenario;
 pub use node::{NodeSpec, ProxySpec};
 pub use sidelink::SidelinkSpec;
+pub use wireless::{StationNames, StationSpec, Wireless};
 
 /// Everything a scenario file may hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +67,15 @@ pub struct Spec {
     /// Sidelinks between UEs by name: direct communication in the uplink band.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sidelink: BTreeMap<String, SidelinkSpec>,
+    /// What all wireless LANs share.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wlan: AirConfig,
+    /// Access points of wireless LANs by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ap: BTreeMap<String, ApConfig>,
+    /// Stations of wireless LANs by name, each a node or a group of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub station: BTreeMap<String, StationSpec>,
     /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node: BTreeMap<String, NodeSpec>,
@@ -237,9 +250,9 @@ impl Transport {
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
     /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data. The name of a group
-    /// of UEs stands for each of them.
+    /// of UEs or stations stands for each of them.
     pub from: String,
-    /// Node of the passive end, or a group of UEs.
+    /// Node of the passive end, or a group of UEs or stations.
     pub to: String,
     /// Transport protocol.
     #[serde(default)]

@@ -9,6 +9,7 @@ use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
 use lasthop_units::{BearerId, Duration, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
+use lasthop_wifi::network::End as WlanEnd;
 
 use super::bearer::BearerHop;
 use super::event::{End, Event, Wake};
@@ -19,6 +20,7 @@ use super::proxy::Leg;
 use super::radio::Radio;
 use super::route::{Edge, Port, Routes, routes};
 use super::snoop::SnoopNode;
+use super::wlan::WlanSeat;
 use super::{Account, Node, World, name_key};
 use crate::error::Error;
 use crate::probe::Probes;
@@ -41,7 +43,8 @@ impl World {
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
-        let radio = builder.add_radio(spec);
+        let radio = builder.add_radio(scenario)?;
+        let wlan = builder.add_wlan(spec);
         // Every end of a flow is a node by now: the scenario's check has seen to it.
         let mut routes = routes(builder.nodes.len(), &builder.edges);
         for (name, flow) in &spec.flow {
@@ -60,6 +63,7 @@ impl World {
             hops: builder.hops,
             bearers: builder.bearers,
             radio,
+            wlan,
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             snoops,
@@ -75,6 +79,7 @@ impl World {
         world.schedule_flows(spec, &builder.starts);
         world.schedule_changes(scenario);
         world.schedule_samples(spec);
+        world.start_wlan();
         Ok(world)
     }
 
@@ -165,8 +170,8 @@ impl Builder {
         self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
     }
 
-    fn add_radio(&mut self, spec: &Spec) -> Radio {
-        let all = spec.cellular();
+    fn add_radio(&mut self, scenario: &Scenario) -> Result<Radio, Error> {
+        let all = scenario.spec().cellular();
         let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
         let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
         for (ue, config) in all.config.ues.enumerate() {
@@ -174,7 +179,21 @@ impl Builder {
             self.edges.push(Edge { from: cell, to: node, port: Port::Radio(ue, BearerEnd::Network) });
             self.edges.push(Edge { from: node, to: cell, port: Port::Radio(ue, BearerEnd::Ue) });
         }
-        Radio::new(&all, cells, ues, self.seed, spec.output.steps)
+        let schedulers = scenario.extensions().schedulers();
+        Radio::new(&all, cells, ues, schedulers, self.seed, scenario.spec().output.steps)
+            .map_err(Error::Policy)
+    }
+
+    fn add_wlan(&mut self, spec: &Spec) -> WlanSeat {
+        let all = spec.wireless();
+        let aps: Vec<NodeId> = all.aps.iter().map(|node| self.node(node)).collect();
+        let stations: Vec<NodeId> = all.stations.iter().map(|s| self.node(&s.node)).collect();
+        for (station, config) in all.config.stations.enumerate() {
+            let (ap, node) = (aps[config.ap.index()], stations[station.index()]);
+            self.edges.push(Edge { from: ap, to: node, port: Port::Wlan(station, WlanEnd::Ap) });
+            self.edges.push(Edge { from: node, to: ap, port: Port::Wlan(station, WlanEnd::Station) });
+        }
+        WlanSeat::new(&all, &aps, &stations, self.seed)
     }
 
     fn add_flows(
@@ -316,7 +335,7 @@ impl Builder {
         match port {
             Port::Hop(hop) => self.hops[hop].name.rsplit_once('.').map(|(link, _)| link),
             Port::Bearer(bearer, _) => Some(&self.bearers[bearer].name),
-            Port::Radio(..) | Port::Snoop(_) => None,
+            Port::Radio(..) | Port::Wlan(..) | Port::Snoop(_) => None,
         }
     }
 }

@@ -22,6 +22,8 @@ pub enum Event {
     RadioTti,
     /// Timers of the radio network's bearers.
     RadioTimer,
+    /// Something is due on a wireless LAN.
+    Wlan,
     /// A timer of a TCP endpoint.
     Socket(FlowId, End),
     /// An application acts.
@@ -46,7 +48,7 @@ impl Event {
         match self {
             Event::Change(_) => Class::Control,
             Event::BearerTti(..) | Event::RadioTti => Class::Tti,
-            Event::Hop(_) | Event::BearerArrival(..) => Class::Arrival,
+            Event::Hop(_) | Event::BearerArrival(..) | Event::Wlan => Class::Arrival,
             Event::BearerTimer(_)
             | Event::RadioTimer
             | Event::Socket(..)

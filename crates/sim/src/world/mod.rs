@@ -19,6 +19,7 @@ mod route;
 mod sample;
 mod snoop;
 mod socket;
+mod wlan;
 
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::{FlowMonitor, PipeOut};
@@ -40,6 +41,7 @@ use packet::Hop;
 use radio::Radio;
 use route::Routes;
 use snoop::SnoopNode;
+use wlan::WlanSeat;
 
 /// A node: a name, and what it does with fragments.
 struct Node {
@@ -63,6 +65,7 @@ pub struct World {
     hops: IndexVec<HopId, Hop>,
     bearers: IndexVec<BearerId, BearerHop>,
     radio: Radio,
+    wlan: WlanSeat,
     pub(crate) flows: IndexVec<FlowId, Flow>,
     snoops: Vec<SnoopNode>,
     pub(crate) monitor: FlowMonitor,
@@ -164,6 +167,7 @@ impl World {
             Event::BearerTimer(b) => self.on_bearer_timer(now, b),
             Event::RadioTti => self.on_radio_tti(now),
             Event::RadioTimer => self.on_radio_timer(now),
+            Event::Wlan => self.on_wlan(now),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
             Event::Snoop(n) => self.on_snoop_timer(now, n),
@@ -186,7 +190,7 @@ impl World {
         let pipes: usize = self.hops.iter().map(|h| h.packets_inside()).sum();
         let bearers: usize = self.bearers.iter().map(BearerHop::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
-        pipes + bearers + self.radio.packets_inside() + fragmented
+        pipes + bearers + self.radio.packets_inside() + self.wlan.packets_inside() + fragmented
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lasthop_net::{DropCause, Dropped, Link, PipeOut};
 use lasthop_tcp::Segment;
-use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId, PacketId};
+use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId, PacketId, StationId};
 
 use super::World;
 use super::event::{End, Event, Wake};
@@ -50,6 +50,8 @@ pub enum Place {
     Bearer(BearerId),
     /// A bearer of the radio network.
     Radio(BearerId),
+    /// The link of a station of a wireless LAN.
+    Wlan(StationId),
 }
 
 impl World {
@@ -120,6 +122,13 @@ impl World {
                 let mtu = self.radio.mtu(ue);
                 if packet.size <= mtu {
                     return self.enter_radio(now, ue, end, id);
+                }
+                (mtu, packet.size)
+            }
+            Some(Port::Wlan(station, end)) => {
+                let mtu = self.wlan.mtu(station);
+                if packet.size <= mtu {
+                    return self.enter_wlan(now, station, end, id);
                 }
                 (mtu, packet.size)
             }

@@ -1,6 +1,7 @@
 //! The radio network in the world: packets in and out, its one TTI event and its timers.
 
 use lasthop_ran::mac::lte::downlink::LinkStats;
+use lasthop_ran::mac::lte::scheduler::{Fault, Place as Seat, SchedulerConfig, Schedulers};
 use lasthop_ran::mac::lte::sidelink::LinkMode;
 use lasthop_ran::network::trace::TraceRecord;
 use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
@@ -29,6 +30,8 @@ struct UeHop {
 /// Cells and UEs, wired into the world.
 pub(super) struct Radio {
     network: RadioNetwork,
+    /// Some scheduler is the caller's own and may fail.
+    own_policies: bool,
     ues: IndexVec<UeId, UeHop>,
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
     /// Sidelinks; none: empty.
@@ -44,7 +47,17 @@ pub(super) struct Radio {
 
 impl Radio {
     /// The network of a scenario; `cells` and `ues` are the nodes of its eNBs and UEs.
-    pub fn new(all: &Cellular, cells: Vec<NodeId>, ues: Vec<NodeId>, seed: u64, steps: bool) -> Radio {
+    ///
+    /// # Errors
+    /// A scheduler of the caller's own that cannot be made.
+    pub fn new(
+        all: &Cellular,
+        cells: Vec<NodeId>,
+        ues: Vec<NodeId>,
+        schedulers: &Schedulers,
+        seed: u64,
+        steps: bool,
+    ) -> Result<Radio, Fault> {
         let bearer = |i: usize| BearerId::from_index(i);
         let hop = |(ue, config): (UeId, &lasthop_ran::network::UeConfig)| {
             let names = &all.ues[ue.index()];
@@ -61,9 +74,22 @@ impl Radio {
         let owners = owners.chain(all.config.pairs.iter().map(|pair| pair.ues[1]));
         let mut network = RadioNetwork::new(&all.config, seed);
         network.set_tracing(steps);
-        Radio {
+        let mut own_policies = false;
+        for (cell, config) in all.config.cells.enumerate() {
+            for (direction, scheduler) in Direction::BOTH.into_iter().zip(config.schedulers()) {
+                if !matches!(scheduler, SchedulerConfig::Own(_)) {
+                    continue;
+                }
+                let (name, blocks) = (all.names[cell.index()].as_str(), config.resource_blocks);
+                let made = schedulers.build(scheduler, Seat { cell: name, direction, blocks, seed })?;
+                network.set_scheduler(cell, direction, made);
+                own_policies = true;
+            }
+        }
+        Ok(Radio {
             direct: Direct::new(all, &ues, &network),
             network,
+            own_policies,
             ues: all.config.ues.enumerate().map(hop).collect(),
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
             cells: all.names.iter().map(|name| name.as_str().into()).collect(),
@@ -71,7 +97,7 @@ impl Radio {
             timer: Wake::default(),
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
-        }
+        })
     }
 
     /// The network itself, to look at.
@@ -140,6 +166,11 @@ impl World {
         let radio = &mut self.radio;
         if radio.tti.take(now) {
             radio.network.on_tti(now, &mut radio.output);
+            if radio.own_policies
+                && let Some(fault) = radio.network.policy_fault()
+            {
+                self.fault.get_or_insert_with(|| Box::new(fault));
+            }
             self.settle_radio(now);
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use lasthop_ran::End as BearerEnd;
-use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId, UeId};
+use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId, StationId, UeId};
+use lasthop_wifi::network::End as WlanEnd;
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Port {
     Snoop(u32),
     /// Over the air from or to a UE of the radio network, entering at this end.
     Radio(UeId, BearerEnd),
+    /// Over a wireless LAN from or to a station, entering at this end.
+    Wlan(StationId, WlanEnd),
 }
 
 /// A way from node to node, for the search.

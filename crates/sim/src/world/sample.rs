@@ -24,10 +24,7 @@ fn ca_state_name(state: CaState) -> &'static str {
 }
 
 pub(super) fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Downlink => "downlink",
-        Direction::Uplink => "uplink",
-    }
+    direction.name()
 }
 
 impl World {
@@ -41,6 +38,7 @@ impl World {
         self.sample_queues(now);
         self.sample_bearers(now);
         self.sample_ues(now);
+        self.sample_stations(now);
         let next = now + self.probes.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
@@ -213,6 +211,7 @@ impl World {
             Place::Hop(h) => &self.hops[h].name,
             Place::Bearer(b) => &self.bearers[b].name,
             Place::Radio(b) => self.radio.bearer_name(b),
+            Place::Wlan(s) => &self.nodes[self.wlan.node(s)].name,
         }
     }
 

@@ -53,7 +53,7 @@ impl SnoopNode {
     fn leads_to_mobile(&self, port: Option<Port>) -> bool {
         match (port, self.towards) {
             (Some(port), Some(towards)) => port == towards,
-            (Some(Port::Bearer(..) | Port::Radio(..)), None) => true,
+            (Some(Port::Bearer(..) | Port::Radio(..) | Port::Wlan(..)), None) => true,
             _ => false,
         }
     }

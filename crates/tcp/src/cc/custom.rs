@@ -35,11 +35,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-use serde::Serialize;
+use lasthop_engine::own::{self, Kind, Parameters};
+pub use lasthop_engine::own::{DefinitionError, Fault, OwnParameter};
 
-use super::name::{CcName, CustomName};
+use super::name::CcName;
 use super::{Cc, CongestionControl};
 use crate::config::Config;
 
@@ -61,21 +61,6 @@ impl Clone for Box<dyn CustomControl> {
     }
 }
 
-/// What went wrong in the algorithm's code.
-#[derive(Clone, Debug)]
-pub struct Fault {
-    /// In words: whose code, where.
-    pub message: String,
-    /// The error behind it, if there is one.
-    pub cause: Option<Arc<dyn std::error::Error + Send + Sync>>,
-}
-
-impl From<String> for Fault {
-    fn from(message: String) -> Fault {
-        Fault { message, cause: None }
-    }
-}
-
 /// Where an algorithm is put to work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place<'a> {
@@ -92,160 +77,39 @@ pub struct Setup<'a> {
     pub config: &'a Config,
     /// Where.
     pub place: Place<'a>,
-    parameters: &'a BTreeMap<String, f64>,
-    defaults: &'a [OwnParameter],
+    parameters: Parameters<'a>,
 }
 
 impl Setup<'_> {
     /// The value of a parameter: the scenario's, else the default; 0 for one that the definition does not list.
     pub fn parameter(&self, name: &str) -> f64 {
-        let default = || self.defaults.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
-        self.parameters.get(name).copied().unwrap_or_else(default)
+        self.parameters.get(name)
     }
     /// The parameters that the scenario sets.
     pub fn given(&self) -> &BTreeMap<String, f64> {
-        self.parameters
+        self.parameters.given()
     }
 }
 
-/// A parameter of an algorithm of the caller's own.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OwnParameter {
-    /// Key under `[flow.<name>.tcp.cc_parameters]`.
-    pub name: String,
-    /// Default.
-    pub default: f64,
-    /// Unit.
-    pub unit: String,
-    /// Where the default comes from.
-    pub source: String,
-}
+/// Congestion controls as a kind of policy.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlKind;
 
-type Build = dyn Fn(&Setup<'_>) -> Result<Box<dyn CustomControl>, Fault> + Send + Sync;
-
-/// An algorithm of the caller's own: what the registry says of it, and how to make one.
-#[derive(Clone)]
-pub struct Definition {
-    name: String,
-    summary: String,
-    source: String,
-    version: String,
-    parameters: Vec<OwnParameter>,
-    /// Parameters are what the constructor says they are.
-    any_parameter: bool,
-    build: Arc<Build>,
-}
-
-impl Definition {
-    /// An algorithm that a scenario calls `name` and `build` makes, once for each end of each flow.
-    pub fn new(
-        name: &str,
-        build: impl Fn(&Setup<'_>) -> Result<Box<dyn CustomControl>, Fault> + Send + Sync + 'static,
-    ) -> Definition {
-        Definition {
-            name: name.to_owned(),
-            summary: String::new(),
-            source: String::new(),
-            version: String::new(),
-            parameters: Vec::new(),
-            any_parameter: false,
-            build: Arc::new(build),
-        }
-    }
-    /// One line for a list.
-    #[must_use]
-    pub fn summary(mut self, text: &str) -> Definition {
-        text.clone_into(&mut self.summary);
-        self
-    }
-    /// Paper or standard.
-    #[must_use]
-    pub fn source(mut self, text: &str) -> Definition {
-        text.clone_into(&mut self.source);
-        self
-    }
-    /// What changes when the algorithm does: it is part of the scenario's hash.
-    #[must_use]
-    pub fn version(mut self, text: &str) -> Definition {
-        text.clone_into(&mut self.version);
-        self
-    }
-    /// One more parameter.
-    #[must_use]
-    pub fn parameter(mut self, name: &str, default: f64, unit: &str, source: &str) -> Definition {
-        let [name, unit, source] = [name, unit, source].map(str::to_owned);
-        self.parameters.push(OwnParameter { name, default, unit, source });
-        self
-    }
-    /// Takes any parameter; the constructor complains.
-    #[must_use]
-    pub fn any_parameter(mut self) -> Definition {
-        self.any_parameter = true;
-        self
-    }
-
-    /// The name in scenarios.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// What identifies the algorithm's code.
-    pub fn code_version(&self) -> &str {
-        &self.version
-    }
-    /// The parameters.
-    pub fn parameters(&self) -> &[OwnParameter] {
-        &self.parameters
-    }
-    /// What `describe` says of a built-in one, under the same keys.
-    pub fn info(&self) -> OwnAlgorithmInfo<'_> {
-        OwnAlgorithmInfo {
-            name: &self.name,
-            summary: &self.summary,
-            source: &self.source,
-            version: &self.version,
-            parameters: &self.parameters,
-        }
+impl Kind for ControlKind {
+    const WHAT: &'static str = "congestion control";
+    type Setup<'a> = Setup<'a>;
+    type Made = Box<dyn CustomControl>;
+    fn is_built_in(name: &str) -> bool {
+        name.parse::<CcName>().is_ok()
     }
 }
 
-impl fmt::Debug for Definition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.info().fmt(f)
-    }
-}
-
-/// An algorithm of the caller's own, for the documentation.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OwnAlgorithmInfo<'a> {
-    /// The name in scenarios.
-    pub name: &'a str,
-    /// One line.
-    pub summary: &'a str,
-    /// Paper or standard.
-    pub source: &'a str,
-    /// What identifies the code.
-    pub version: &'a str,
-    /// Parameters.
-    pub parameters: &'a [OwnParameter],
-}
-
-/// Why a definition is not taken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DefinitionError {
-    /// Not a name.
-    #[error("`{0}` cannot name a congestion control: 1 to 31 lower-case letters, digits, `-`, `_` and `.`")]
-    Name(String),
-    /// A built-in algorithm has this name.
-    #[error("`{0}` is a built-in congestion control: choose another name")]
-    BuiltIn(String),
-    /// Two definitions of one name.
-    #[error("`{0}` is defined twice")]
-    Twice(String),
-}
+/// An algorithm of the caller's own: what the registry says of it, and how to make one, once for each end of each flow.
+pub type Definition = own::Definition<ControlKind>;
 
 /// The algorithms of the caller's own, by name.
 #[derive(Clone, Debug, Default)]
-pub struct Controls(BTreeMap<String, Definition>);
+pub struct Controls(own::Definitions<ControlKind>);
 
 impl Controls {
     /// One more.
@@ -253,18 +117,7 @@ impl Controls {
     /// # Errors
     /// A name that cannot be one, or is taken.
     pub fn add(&mut self, definition: Definition) -> Result<(), DefinitionError> {
-        let name = definition.name.clone();
-        if name.parse::<CcName>().is_ok() {
-            return Err(DefinitionError::BuiltIn(name));
-        }
-        if CustomName::new(&name).is_none() {
-            return Err(DefinitionError::Name(name));
-        }
-        if self.0.contains_key(&name) {
-            return Err(DefinitionError::Twice(name));
-        }
-        self.0.insert(name, definition);
-        Ok(())
+        self.0.add(definition)
     }
     /// The definition of this name.
     pub fn get(&self, name: &str) -> Option<&Definition> {
@@ -272,7 +125,7 @@ impl Controls {
     }
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Definition> {
-        self.0.values()
+        self.0.iter()
     }
 
     /// The algorithm that `config` names, built in or one of these.
@@ -288,8 +141,8 @@ impl Controls {
         let CcName::Custom(name) = config.cc else { return Ok(Cc::new(config)) };
         let definition = self.get(name.as_str());
         let definition = definition.ok_or_else(|| format!("no congestion control `{}`", name.as_str()))?;
-        let setup = Setup { config, place, parameters, defaults: &definition.parameters };
-        (definition.build)(&setup).map(Cc::Custom)
+        let setup = Setup { config, place, parameters: definition.values(parameters) };
+        definition.build(&setup).map(Cc::Custom)
     }
 
     /// The first parameter that the algorithm `cc` does not have, and those it has.
@@ -302,19 +155,20 @@ impl Controls {
             CcName::Custom(name) => self.get(name.as_str()),
             _ => None,
         };
-        if definition.is_some_and(|d| d.any_parameter) {
-            return None;
-        }
-        let known: Vec<String> =
-            definition.map_or(Vec::new(), |d| d.parameters.iter().map(|p| p.name.clone()).collect());
-        given.keys().find(|k| !known.contains(k)).map(|k| (k.as_str(), known))
+        let unknown = match definition {
+            Some(d) => d.unknown_parameter(given),
+            None => given.keys().next().map(String::as_str),
+        };
+        let known =
+            || definition.map_or(Vec::new(), |d| d.parameters().iter().map(|p| p.name.clone()).collect());
+        unknown.map(|name| (name, known()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Reno;
+    use crate::cc::{CustomName, Reno};
     use crate::{Options, Profile};
 
     fn mine() -> Definition {
@@ -333,14 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_taken_or_no_names_are_refused() {
-        let mut c = controls();
-        assert_eq!(c.add(mine()), Err(DefinitionError::Twice("mine".into())));
+    fn a_built_in_name_is_refused() {
         let named = |n| Definition::new(n, |s| Ok(Box::new(Reno::new(s.config))));
-        assert_eq!(c.add(named("reno")), Err(DefinitionError::BuiltIn("reno".into())));
-        for wrong in ["", "Mine", "a b", &"x".repeat(32)] {
-            assert_eq!(c.add(named(wrong)), Err(DefinitionError::Name(wrong.into())));
-        }
+        let refused = DefinitionError::BuiltIn("congestion control", "reno".into());
+        assert_eq!(controls().add(named("reno")), Err(refused));
     }
 
     #[test]

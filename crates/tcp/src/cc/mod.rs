@@ -37,7 +37,7 @@ pub use bic::Bic;
 pub use cdg::Cdg;
 pub use cubic::{Cubic, cubic_k, cubic_window};
 pub use custom::{
-    Controls, CustomControl, Definition, DefinitionError, Fault, OwnAlgorithmInfo, OwnParameter, Place, Setup,
+    ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter, Place, Setup,
 };
 pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
@@ -332,7 +332,7 @@ pub const ALGORITHMS: &[Algorithm] = &[
         differs: vegas::DIFFERS,
         new: |c| match c.vegas.reading {
             VegasReading::Ns2 => Cc::Vegas(Box::new(Vegas::new(c))),
-            VegasReading::Linux => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
+            VegasReading::Linux | VegasReading::Ns3 => Cc::VegasLinux(Box::new(VegasLinux::new(c))),
         },
     },
     Algorithm {

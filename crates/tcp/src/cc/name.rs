@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lasthop_engine::own;
 use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -95,13 +96,11 @@ pub struct CustomName {
 
 impl CustomName {
     /// Octets of the longest name.
-    pub const LONGEST: usize = 31;
+    pub const LONGEST: usize = own::LONGEST_NAME;
 
     /// `None` if this cannot be a name, or is a built-in algorithm's.
     pub fn new(name: &str) -> Option<CustomName> {
-        let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
-        let fits = (1..=CustomName::LONGEST).contains(&name.len()) && name.bytes().all(good);
-        if !fits || name.parse::<CcName>().is_ok() {
+        if !own::is_name(name) || name.parse::<CcName>().is_ok() {
             return None;
         }
         let mut text = [0; CustomName::LONGEST];

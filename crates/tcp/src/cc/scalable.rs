@@ -2,10 +2,12 @@
 
 use super::window::{Window, has_window};
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
-use crate::config::Config;
+use crate::config::{CcReading, Config};
 
 /// Segments delivered per segment of growth, at most.
 const PER_SEGMENT: f64 = 100.0;
+/// ns-3's, and Linux' before 5.1.
+const PER_SEGMENT_NS3: f64 = 50.0;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -16,19 +18,24 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "b", default: "1/8", unit: "of cwnd", source: "Kelly 2003; TCP_SCALABLE_MD_SCALE 3" },
 ];
-pub(super) const DIFFERS: &str = "Linux 6.1 and this: below 100 segments like Reno; Linux before 5.1 and ns-3 take 50. \
-     INET has none.";
+pub(super) const DIFFERS: &str = "Linux 6.1 and this: below 100 segments like Reno; Linux before 5.1 and ns-3 \
+     (`cc_reading = ns3`, in ns3-3.28) take 50, and ns-3 cuts to 7/8 rounded down. INET has none.";
 
 /// Scalable's window.
 #[derive(Clone, Debug)]
 pub struct Scalable {
     w: Window,
+    ns3: bool,
 }
 
 impl Scalable {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Scalable {
-        Scalable { w: Window::new(config) }
+        Scalable { w: Window::new(config), ns3: config.cc_reading == CcReading::Ns3 }
+    }
+
+    fn after_cut(&self, window: f64) -> f64 {
+        if self.ns3 { (window * 0.875).floor() } else { window - (window / 8.0).floor() }
     }
 }
 
@@ -43,19 +50,16 @@ impl CongestionControl for Scalable {
         }
         let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
         if left > 0.0 {
-            self.w.one_per(self.w.cwnd.min(PER_SEGMENT), left);
+            let most = if self.ns3 { PER_SEGMENT_NS3 } else { PER_SEGMENT };
+            self.w.one_per(self.w.cwnd.min(most), left);
         }
     }
     fn on_congestion(&mut self, c: &Congestion) {
-        self.w.cut(after_cut(c.flight));
+        self.w.cut(self.after_cut(c.flight));
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        self.w.timeout(after_cut(c.flight), c.repeated);
+        self.w.timeout(self.after_cut(c.flight), c.repeated);
     }
-}
-
-fn after_cut(window: f64) -> f64 {
-    window - (window / 8.0).floor()
 }
 
 #[cfg(test)]
@@ -74,6 +78,18 @@ mod tests {
         s.set_cwnd(20.0);
         (0..20).for_each(|_| s.on_ack(&ack(1)));
         assert_eq!(s.cwnd(), 21.0, "below 100: one per window");
+    }
+
+    #[test]
+    fn ns3_takes_fifty_and_rounds_the_cut_down() {
+        let mut s = Scalable::new(&Config { cc_reading: CcReading::Ns3, ..linux_like() });
+        s.w.ssthresh = 2.0;
+        s.set_cwnd(1000.0);
+        (0..100).for_each(|_| s.on_ack(&ack(10)));
+        // 1000 delivered / 50 = 20 segments.
+        assert_eq!(s.cwnd(), 1020.0);
+        s.on_congestion(&congestion(7.0));
+        assert_eq!(s.ssthresh(), 6.0, "floor(6.125)");
     }
 
     #[test]

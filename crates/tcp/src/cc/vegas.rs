@@ -35,7 +35,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 
 pub(super) const DIFFERS: &str = "`vegas_reading = ns2`: each number above as ns-2 2.26/2.27. `vegas_reading = linux` (in linux-6; \
-     Linux 6.1's tcp_vegas.c; ns-3's is the same but for its ssthresh after a loss): alpha 2, beta 4, gamma 1; the round's smallest round trip decides, not the mean; slow start every \
+     Linux 6.1's tcp_vegas.c; `ns3`, in the profiles of ns-3, is the same but that a loss costs one segment): alpha 2, beta 4, gamma 1; the round's smallest round trip decides, not the mean; slow start every \
      round; one segment more or less per round; Reno outside of Open and with fewer than three samples; ssthresh not below \
      three quarters of cwnd; losses halve. INET's is ns-2's.";
 

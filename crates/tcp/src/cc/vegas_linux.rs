@@ -1,8 +1,11 @@
-//! TCP Vegas as Linux has it (and ns-3 after it): once per round, by the round's smallest round trip.
+//! TCP Vegas as Linux has it, and ns-3 after it: once per round, by the round's smallest round trip.
+//!
+//! ns-3 3.28's TcpVegas has one rule for the threshold where Linux has two: min(ssthresh, cwnd - 1) also after a loss,
+//! so that a fast retransmit costs one segment. It counts what is queued as cwnd minus target.
 
 use super::window::{Round, Window, has_window};
 use super::{AckSample, CaState, Congestion, CongestionControl, Established};
-use crate::config::Config;
+use crate::config::{Config, VegasReading};
 
 /// Vegas' window and round. Times in microseconds.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub struct VegasLinux {
     round: Round,
     /// Vegas works in Open only; elsewhere it is Reno.
     working: bool,
+    /// As ns-3 3.28 has it.
+    ns3: bool,
 }
 
 impl VegasLinux {
@@ -32,6 +37,7 @@ impl VegasLinux {
             samples: 0,
             round: Round::default(),
             working: true,
+            ns3: config.vegas.reading == VegasReading::Ns3,
         }
     }
 
@@ -42,22 +48,43 @@ impl VegasLinux {
             return;
         }
         let target = (self.w.cwnd * self.base / self.min).floor();
-        let queued = (self.w.cwnd * (self.min - self.base) / self.base).floor();
+        let queued = if self.ns3 {
+            self.w.cwnd - target
+        } else {
+            (self.w.cwnd * (self.min - self.base) / self.base).floor()
+        };
         if self.w.in_slow_start() {
             if queued > self.gamma {
                 self.w.cwnd = self.w.cwnd.min(target + 1.0);
-                self.w.ssthresh = self.w.ssthresh.min(self.w.cwnd);
+                self.w.ssthresh = self.threshold();
             } else {
                 self.w.slow_start(ack);
             }
         } else if queued > self.beta {
             self.w.add(-1.0);
-            self.w.ssthresh = self.w.ssthresh.min(self.w.cwnd);
+            self.w.ssthresh = self.threshold();
         } else if queued < self.alpha {
             self.w.add(1.0);
         }
+        if self.ns3 {
+            self.w.ssthresh = self.w.ssthresh.max((3.0 * self.w.cwnd / 4.0).floor());
+            return;
+        }
         self.w.cwnd = self.w.cwnd.max(2.0);
         self.w.ssthresh = self.w.ssthresh.max((self.w.cwnd / 2.0).floor() + (self.w.cwnd / 4.0).floor());
+    }
+
+    /// Linux: `tcp_vegas_ssthresh`; ns-3: `TcpVegas::GetSsThresh`, which also losses ask.
+    fn threshold(&self) -> f64 {
+        if self.ns3 {
+            self.w.ssthresh.min(self.w.cwnd - 1.0).max(2.0)
+        } else {
+            self.w.ssthresh.min(self.w.cwnd)
+        }
+    }
+
+    fn after_loss(&self, flight: f64) -> f64 {
+        if self.ns3 { self.threshold() } else { flight / 2.0 }
     }
 
     fn begin(&mut self, nxt: u64) {
@@ -103,10 +130,10 @@ impl CongestionControl for VegasLinux {
         }
     }
     fn on_congestion(&mut self, c: &Congestion) {
-        self.w.cut(c.flight / 2.0);
+        self.w.cut(self.after_loss(c.flight));
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        self.w.timeout(c.flight / 2.0, c.repeated);
+        self.w.timeout(self.after_loss(c.flight), c.repeated);
     }
 }
 
@@ -149,6 +176,23 @@ mod tests {
             v.decide(&ack(1));
             assert_eq!(v.cwnd(), to, "{rtt} us");
         }
+    }
+
+    #[test]
+    fn ns3_counts_the_rest_beside_the_target_and_loses_one_segment() {
+        // 50 - floor(50 * 100/108) = 50 - 46 = 4: between alpha and beta. At 110 ms: 50 - 45 = 5 > 4.
+        for (rtt, to, threshold) in [(108e3, 50.0, 37.0), (110e3, 49.0, 36.0)] {
+            let mut v = vegas(50.0, 2.0, rtt);
+            v.ns3 = true;
+            v.decide(&ack(1));
+            assert_eq!((v.cwnd(), v.ssthresh()), (to, threshold), "{rtt} us: floor(3 cwnd / 4)");
+        }
+        let mut v = vegas(40.0, f64::INFINITY, 110_000.0);
+        v.ns3 = true;
+        v.on_congestion(&congestion(40.0));
+        assert_eq!((v.cwnd(), v.ssthresh()), (39.0, 39.0));
+        v.on_timeout(&congestion(39.0));
+        assert_eq!((v.cwnd(), v.ssthresh()), (1.0, 38.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::window::{Window, has_window};
 use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
-use crate::config::Config;
+use crate::config::{CcReading, Config};
 
 /// Segments in the queue above which the path is congested.
 const BETA: f64 = 3.0;
@@ -14,7 +14,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
     source: "Fu and Liew 2003; Linux beta 3 << 1",
 }];
 pub(super) const DIFFERS: &str = "As Linux: the smallest round trip is that of the latest ACK, the count of samples runs on. \
-     ns-3 resets its samples at every call, so that its usual path is Reno's. Before three samples Reno. INET has none.";
+     Before three samples Reno. ns-3 (`cc_reading = ns3`, in ns3-3.28): the count of samples is reset at every ACK, not once per \
+     round, so that growth is Reno's nearly always and only the cut is Veno's; whole segments. INET has none.";
 
 /// Veno's window and estimate. Times in microseconds.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Veno {
     queued: f64,
     every_other: bool,
     counted: f64,
+    /// As ns-3 3.28 has it.
+    ns3: bool,
 }
 
 impl Veno {
@@ -41,18 +44,39 @@ impl Veno {
             queued: 0.0,
             every_other: true,
             counted: 0.0,
+            ns3: config.cc_reading == CcReading::Ns3,
         }
     }
 
     fn estimate(&mut self) {
-        // In halves of a segment, as Linux keeps it.
-        let target = (2.0 * self.w.cwnd * self.base / self.min).floor() / 2.0;
+        // In halves of a segment, as Linux keeps it; ns-3 in whole ones.
+        let parts = if self.ns3 { 1.0 } else { 2.0 };
+        let target = (parts * self.w.cwnd * self.base / self.min).floor() / parts;
         self.queued = self.w.cwnd - target;
     }
 
     fn after_cut(&self, window: f64) -> f64 {
         // A loss without a queue is taken for random.
         if self.queued < BETA { window * 4.0 / 5.0 } else { window / 2.0 }
+    }
+
+    /// Three samples are there: slow start, then a segment per round, or every other with a queue.
+    fn grow(&mut self, ack: &AckSample) {
+        let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
+        if left > 0.0 && self.queued < BETA {
+            self.w.one_per(self.w.cwnd, left);
+        } else if left > 0.0 {
+            // The available bandwidth is used up: one segment every other round.
+            if self.counted >= self.w.cwnd {
+                if self.every_other {
+                    self.w.add(1.0);
+                }
+                self.every_other = !self.every_other;
+                self.counted = 0.0;
+            } else {
+                self.counted += left;
+            }
+        }
     }
 
     fn pause(&mut self) {
@@ -75,29 +99,22 @@ impl CongestionControl for Veno {
         if !self.w.may_grow(ack) {
             return;
         }
+        if self.ns3 && self.base.is_finite() {
+            // "Always", whatever the state; without a sample since the last call all of the window counts as queued.
+            self.estimate();
+        }
         // Outside of Open it is Reno, and without three samples.
         if self.samples <= 2 || self.min.is_infinite() || !matches!(ack.state, CaState::Open) {
             self.w.reno(ack);
-            self.min = f64::INFINITY;
-            return;
-        }
-        self.estimate();
-        let left = if self.w.in_slow_start() { self.w.slow_start(ack) } else { ack.segments() };
-        if left > 0.0 && self.queued < BETA {
-            self.w.one_per(self.w.cwnd, left);
-        } else if left > 0.0 {
-            // The available bandwidth is used up: one segment every other round.
-            if self.counted >= self.w.cwnd {
-                if self.every_other {
-                    self.w.add(1.0);
-                }
-                self.every_other = !self.every_other;
-                self.counted = 0.0;
-            } else {
-                self.counted += left;
-            }
+        } else {
+            self.estimate();
+            self.grow(ack);
         }
         self.min = f64::INFINITY;
+        if self.ns3 {
+            // TcpVeno::IncreaseWindow resets its count "every RTT", at its end: at each ACK.
+            self.samples = 0;
+        }
     }
     fn on_congestion(&mut self, c: &Congestion) {
         self.w.cut(self.after_cut(c.flight));
@@ -126,6 +143,28 @@ mod tests {
             v.on_congestion(&congestion(100.0));
             assert_eq!(v.cwnd(), to, "queued {}", v.queued);
         }
+    }
+
+    #[test]
+    fn ns3s_count_never_reaches_three_so_a_queue_does_not_slow_growth_but_halves_at_a_loss() {
+        let config = Config { cc_reading: CcReading::Ns3, ..linux_like() };
+        let mut p = Path::new(CcName::Veno, config, 100, 40.0);
+        p.lose();
+        p.cc.set_cwnd(50.0);
+        if let super::super::Cc::Veno(v) = &mut p.cc {
+            v.w.ssthresh = 2.0;
+            v.base = 100e3;
+        }
+        // As in the test below, but a segment each round: 50 + 8.
+        assert_eq!(p.rounds(8)[7], 58.0);
+        // 58 in flight on a path of 40: 145 ms; 58 - floor(58 * 100 / 145) = 18 >= 3.
+        p.lose();
+        assert_eq!(p.cc.cwnd(), 29.0);
+        // 30 in flight queue nothing: four fifths.
+        p.cc.set_cwnd(30.0);
+        p.round();
+        p.lose();
+        assert_eq!(p.cc.cwnd(), 24.0, "four fifths of 31 is 24.8");
     }
 
     #[test]

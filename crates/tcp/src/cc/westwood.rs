@@ -11,7 +11,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         name: "westwood_reading",
         default: "paper",
         unit: "",
-        source: "linux in the profile linux-6",
+        source: "linux in the profile linux-6, ns3 in ns3-3.28",
     },
     Parameter {
         name: "zero_interval",
@@ -43,8 +43,9 @@ pub(super) const PLUS_PARAMETERS: &[Parameter] = &[
 ];
 pub(super) const DIFFERS: &str = "Linux' module `westwood` is a Westwood+: one sample per round trip of at least 50 ms, \
      filtered twice by 7/8, and the estimate is put in place when recovery ends (until then it halves); so with \
-     `westwood_reading = linux` both names are that. ns-3: Tustin filter 0.9, ssthresh at the loss. INET has Westwood \
-     only, and skips samples of zero interval.";
+     `westwood_reading = linux` both names are that. ns-3 (`westwood_reading = ns3`, in ns3-3.28): a sample is what one ACK \
+     acknowledges over a whole round trip, Tustin filter 0.9, so that the threshold after a loss is two segments whatever \
+     the rate; for `westwood-plus` it changes nothing. INET has Westwood only, and skips samples of zero interval.";
 
 /// Westwood's window and estimate. Octets per second.
 #[derive(Clone, Debug)]
@@ -59,6 +60,7 @@ pub struct Westwood {
 enum Kind {
     PerAck(PerAck),
     PerRound(PerRound),
+    Trip(PerTrip),
 }
 
 /// One sample per ACK (Westwood of 2001).
@@ -87,6 +89,15 @@ struct PerRound {
     renew_min_rtt: bool,
 }
 
+/// One sample per ACK, over the round trip that the ACK measures (ns-3 3.28's TcpWestwood::EstimateBW).
+#[derive(Clone, Copy, Debug, Default)]
+struct PerTrip {
+    /// Octets of ACKs that measured no round trip.
+    pending: f64,
+    last_sample: f64,
+    estimate: f64,
+}
+
 /// Linux: a round is at least this long.
 const ROUND_MIN: Duration = Duration::from_millis(50);
 /// Linux: the round trip before the first sample.
@@ -99,6 +110,7 @@ impl Westwood {
         let per_ack = PerAck { zero, last_ack: None, last_sample: 0.0, estimate: 0.0, pending: 0.0, a: 1.0 };
         match config.westwood_reading {
             WestwoodReading::Linux => Westwood::plus(config),
+            WestwoodReading::Ns3 => Westwood::of(config, Kind::Trip(PerTrip::default())),
             WestwoodReading::Paper => Westwood::of(config, Kind::PerAck(per_ack)),
         }
     }
@@ -126,6 +138,7 @@ impl Westwood {
         match &self.kind {
             Kind::PerAck(k) => k.estimate,
             Kind::PerRound(k) => k.estimate,
+            Kind::Trip(k) => k.estimate,
         }
     }
 
@@ -142,6 +155,10 @@ impl Westwood {
                 false
             }
             Kind::PerRound(k) => k.sample(ack),
+            Kind::Trip(k) => {
+                k.sample(ack.rtt, ack.delivered as f64);
+                false
+            }
         };
         if let Some(rtt) = ack.rtt {
             self.min_rtt = Some(self.min_rtt.filter(|_| !renewed).map_or(rtt, |m| m.min(rtt)));
@@ -181,6 +198,17 @@ impl PerAck {
     /// Agile probing: losses in slow start divide by more, up to 4.
     fn note_loss(&mut self, slow_start: bool, step: f64) {
         self.a = if slow_start { (self.a + step).min(4.0) } else { 1.0 };
+    }
+}
+
+impl PerTrip {
+    fn sample(&mut self, rtt: Option<Duration>, octets: f64) {
+        self.pending += octets;
+        let Some(rtt) = rtt.filter(|r| !r.is_zero()) else { return };
+        let sample = std::mem::take(&mut self.pending) / rtt.as_secs_f64();
+        // Tustin's approximation with 0.9: the rest is the mean of two samples.
+        self.estimate = 0.9 * self.estimate + 0.1 * (sample + self.last_sample) / 2.0;
+        self.last_sample = sample;
     }
 }
 
@@ -229,7 +257,7 @@ impl CongestionControl for Westwood {
         let cwnd = self.w.cwnd;
         match &mut self.kind {
             Kind::PerRound(k) if k.linux => self.w.cut(c.flight / 2.0),
-            Kind::PerRound(_) => {
+            Kind::PerRound(_) | Kind::Trip(_) => {
                 self.w.cut(bdp);
                 self.w.set(self.w.ssthresh.min(cwnd));
             }
@@ -251,6 +279,7 @@ impl CongestionControl for Westwood {
                 k.renew_min_rtt = k.linux;
                 self.w.timeout(bdp, c.repeated && !k.linux);
             }
+            Kind::Trip(_) => self.w.timeout(bdp, c.repeated),
             Kind::PerAck(k) => {
                 k.note_loss(slow_start, 1.0);
                 let to = bdp / k.a;
@@ -279,7 +308,7 @@ mod tests {
     fn per_ack(w: &Westwood) -> PerAck {
         match w.kind {
             Kind::PerAck(k) => k,
-            Kind::PerRound(_) => unreachable!("the paper's"),
+            Kind::PerRound(_) | Kind::Trip(_) => unreachable!("the paper's"),
         }
     }
 
@@ -326,6 +355,20 @@ mod tests {
         w.w.ssthresh = 100.0;
         w.on_congestion(&congestion(40.0));
         assert_eq!((per_ack(&w).a, w.ssthresh()), (1.25, 7.0));
+    }
+
+    #[test]
+    fn ns3_divides_one_acks_segments_by_a_whole_round_trip_so_a_loss_leaves_two() {
+        let mut w = westwood(Options { westwood_reading: Some(WestwoodReading::Ns3), ..Options::default() });
+        // Two segments each 10 ms at a round trip of 100 ms are 200000 octets/s; ns-3 sees 2000 in 100 ms.
+        w.measure(&ack_at(2, 0, 100));
+        assert!((w.estimate() - 0.1 * 20_000.0 / 2.0).abs() < 1e-9, "half of the first sample's tenth");
+        (1..400).for_each(|n| w.measure(&ack_at(2, n * 10, 100)));
+        assert!((w.estimate() - 20_000.0).abs() < 1.0);
+        w.set_cwnd(40.0);
+        w.on_congestion(&congestion(40.0));
+        // 20000 * 0.1 / 1000 = 2, a last bit below it, and not below 2.
+        assert_eq!((w.cwnd(), w.ssthresh()), (2.0, 2.0));
     }
 
     #[test]

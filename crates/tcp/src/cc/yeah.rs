@@ -6,7 +6,7 @@
 
 use super::window::{Round, Window, has_window};
 use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
-use crate::config::Config;
+use crate::config::{CcReading, Config};
 
 /// Segments that may queue.
 const ALPHA: f64 = 80.0;
@@ -48,8 +48,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "rho", default: "16", unit: "rounds", source: "Linux TCP_YEAH_RHO" },
     Parameter { name: "zeta", default: "50", unit: "rounds", source: "Linux TCP_YEAH_ZETA" },
 ];
-pub(super) const DIFFERS: &str = "As Linux. In ns-3 up to 3.28 1/phy is an integer division, 0, so that any queueing delay \
-     means slow mode. INET has none.";
+pub(super) const DIFFERS: &str = "As Linux. ns-3 (`cc_reading = ns3`, in ns3-3.28): its 1/phy is a division of integers, 0, so that \
+     any queueing delay means slow mode. INET has none.";
 
 /// YeAH's window and modes. Times in microseconds.
 #[derive(Clone, Debug)]
@@ -66,6 +66,8 @@ pub struct Yeah {
     reno: f64,
     slow_rounds: u32,
     fast_rounds: u32,
+    /// The part of the base that the queueing delay may have: 1/PHY, or ns-3's 0.
+    part: f64,
 }
 
 impl Yeah {
@@ -82,6 +84,7 @@ impl Yeah {
             reno: 2.0,
             slow_rounds: 0,
             fast_rounds: 0,
+            part: if config.cc_reading == CcReading::Ns3 { 0.0 } else { 1.0 / PHY },
         }
     }
 
@@ -89,7 +92,7 @@ impl Yeah {
         if self.samples > 2 {
             let rtt = self.round_min;
             let queue = (self.w.cwnd * (rtt - self.base) / rtt).floor();
-            if queue > ALPHA || rtt - self.base > (self.base / PHY).floor() {
+            if queue > ALPHA || rtt - self.base > (self.base * self.part).floor() {
                 self.slow_round(queue);
             } else {
                 self.fast_rounds += 1;
@@ -207,6 +210,18 @@ mod tests {
         let mut y = yeah(100.0, 100_000.0, 120_000.0);
         y.end_of_round();
         assert_eq!((y.cwnd(), y.reno, y.slow_rounds, y.last_queue), (100.0, 50.0, 1, 16.0));
+    }
+
+    #[test]
+    fn with_ns3s_division_of_integers_any_delay_means_renos_pace() {
+        for (reading, rtt, slow) in
+            [(CcReading::Paper, 101e3, 0), (CcReading::Ns3, 101e3, 1), (CcReading::Ns3, 100e3, 0)]
+        {
+            let mut y = yeah(100.0, 100_000.0, rtt);
+            y.part = Yeah::new(&Config { cc_reading: reading, ..linux_like() }).part;
+            y.end_of_round();
+            assert_eq!(y.slow_rounds, slow, "{reading:?}, {rtt} us");
+        }
     }
 
     #[test]

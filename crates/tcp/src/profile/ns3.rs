@@ -20,7 +20,9 @@ pub(super) const CONFIG_3_28: Config = Config {
     window_validation: false,
     idle_restart: false,
     hybla_rtt0: Duration::from_millis(50),
-    vegas: VegasConfig { reading: VegasReading::Linux, alpha: 2.0, beta: 4.0, ..rfc::CONFIG.vegas },
+    vegas: VegasConfig { reading: VegasReading::Ns3, alpha: 2.0, beta: 4.0, ..rfc::CONFIG.vegas },
+    cc_reading: CcReading::Ns3,
+    westwood_reading: WestwoodReading::Ns3,
     ..rfc::CONFIG
 };
 
@@ -32,6 +34,9 @@ pub(super) const CONFIG_3_44: Config = Config {
     cubic: CubicConfig { reading: CubicReading::Linux, ..rfc::CONFIG.cubic },
     hystart: HyStartKind::Linux,
     reno_abe_beta: 0.7,
+    // What became of 3.28's defects was not read.
+    cc_reading: CcReading::Paper,
+    westwood_reading: WestwoodReading::Paper,
     ..CONFIG_3_28
 };
 
@@ -61,7 +66,13 @@ pub(super) const SOURCES_3_28: &[(&str, &str)] = &[
     ("window_validation", "it grows whether or not the window is used"),
     ("idle_restart", "it has none"),
     ("hybla_rtt0", "TcpHybla::RRTT 50 ms"),
-    ("vegas_reading", "TcpVegas, a port of Linux' module; its ssthresh after a loss is not"),
+    (
+        "cc_reading",
+        "TcpVeno::IncreaseWindow resets its samples at every call; TcpYeah::IncreaseWindow divides 1 by Phy in integers; \
+         TcpScalable::AIFactor 50",
+    ),
+    ("westwood_reading", "TcpWestwood::EstimateBW: one ACK's segments over a whole round trip; Tustin"),
+    ("vegas_reading", "TcpVegas, a port of Linux' module; GetSsThresh is min(ssthresh, cwnd - 1 segment)"),
     ("vegas_alpha", "TcpVegas::Alpha 2"),
     ("vegas_beta", "TcpVegas::Beta 4"),
     ("vegas_gamma", "TcpVegas::Gamma 1"),
@@ -93,7 +104,7 @@ pub(super) const SOURCES_3_44: &[(&str, &str)] = &[
     ("abe_beta", "BetaEcn 0.7 in its tests of ABE"),
     ("hystart", "TcpCubic::HyStart true; its delay threshold may reach 1 s, Linux' 16 ms"),
     ("hybla_rtt0", "TcpHybla::RRTT 50 ms"),
-    ("vegas_reading", "TcpVegas, a port of Linux' module; its ssthresh after a loss is not"),
+    ("vegas_reading", "TcpVegas, a port of Linux' module; GetSsThresh is min(ssthresh, cwnd - 1 segment)"),
     ("vegas_alpha", "TcpVegas::Alpha 2"),
     ("vegas_beta", "TcpVegas::Beta 4"),
 ];

@@ -34,6 +34,7 @@ class Outcome:
     text: str
     passed: bool | None
     check: j.Check | None = None
+    name: str = ""
 
 
 def statement(claim: Claim, data: Data) -> Finding:
@@ -74,7 +75,8 @@ def conjunction(outcomes: Sequence[Outcome]) -> Finding:
     for o in tested:
         values.update(o.check.values if o.check else {})
     verdict: j.Verdict = "differs" if failed else "not-testable" if unknown else "agrees"
-    return Finding(verdict, text, values, "; ".join(notes))
+    parts = {o.name: bool(o.passed) for o in tested}
+    return Finding(verdict, text, values, "; ".join(notes), parts=parts)
 
 
 def outcome(check: Check, data: Data) -> Outcome:
@@ -89,7 +91,7 @@ def outcome(check: Check, data: Data) -> Outcome:
         return Outcome(f"{check.text} {missing}", None)
     found = _compared(check, values)
     numbers = ", ".join(v.text() for v in values.values())
-    return Outcome(f"{check.text} ({numbers})", found.passed, found)
+    return Outcome(f"{check.text} ({numbers})", found.passed, found, check.text)
 
 
 def estimate(cell: Cell, data: Data) -> Estimate:

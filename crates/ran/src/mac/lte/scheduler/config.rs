@@ -1,21 +1,25 @@
 //! How a scenario writes a scheduler, and the table of all.
 
+use std::fmt;
 use std::str::FromStr;
 
+use lasthop_engine::own::is_name;
 use lasthop_net::{Entry, Parameter, UnknownName};
 use lasthop_units::Bitrate;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
-    FrequencyEqualThroughput, FrequencyMaxRate, PrioritySet, ProportionalFair, QosAware, RoundRobin,
-    Scheduler, ThroughputToAverage, TimeEqualThroughput, TimeMaxRate,
+    Absent, FrequencyEqualThroughput, FrequencyMaxRate, OwnScheduler, PrioritySet, ProportionalFair,
+    QosAware, RoundRobin, Scheduler, ThroughputToAverage, TimeEqualThroughput, TimeMaxRate,
 };
 use crate::phy::lte::TTI;
 
 /// Who is served first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
 pub enum SchedulerConfig {
     /// Equal shares of the band by turns, whatever the channel.
     RoundRobin(NoParameters),
@@ -35,6 +39,9 @@ pub enum SchedulerConfig {
     PrioritySet(PrioritySetConfig),
     /// By delay budget and guaranteed rate of the class, proportional fair for the rest.
     QosAware(NoParameters),
+    /// One of the caller's own, by the name it was registered under.
+    #[schemars(skip)]
+    Own(OwnScheduler),
 }
 
 /// No parameters.
@@ -126,7 +133,7 @@ impl FromStr for SchedulerConfig {
 
 impl SchedulerConfig {
     /// The name in [`SCHEDULERS`].
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             SchedulerConfig::RoundRobin(_) => "round-robin",
             SchedulerConfig::ProportionalFair(_) => "proportional-fair",
@@ -137,10 +144,18 @@ impl SchedulerConfig {
             SchedulerConfig::Tta(_) => "tta",
             SchedulerConfig::PrioritySet(_) => "priority-set",
             SchedulerConfig::QosAware(_) => "qos-aware",
+            SchedulerConfig::Own(own) => &own.name,
         }
     }
 
-    /// The policy.
+    /// The scheduler `name` with its default parameters: built in, or else one of the caller's own. None: no name.
+    pub fn named(name: &str) -> Option<SchedulerConfig> {
+        let own = || SchedulerConfig::Own(OwnScheduler { name: name.to_owned(), ..OwnScheduler::default() });
+        name.parse().ok().or_else(|| is_name(name).then(own))
+    }
+
+    /// The policy, if it is built in. One of the caller's own is made by [`Schedulers::build`](super::Schedulers::build);
+    /// until it is put in place, nobody is served.
     pub fn build(&self) -> Scheduler {
         match self {
             SchedulerConfig::RoundRobin(_) => Scheduler::RoundRobin(RoundRobin),
@@ -155,7 +170,81 @@ impl SchedulerConfig {
                 Scheduler::PrioritySet(PrioritySet::new(c.multiplexed as usize, per_tti))
             }
             SchedulerConfig::QosAware(_) => Scheduler::QosAware(QosAware),
+            SchedulerConfig::Own(_) => Scheduler::Custom(Box::new(Absent)),
         }
+    }
+}
+
+/// The built-in names, for the messages of a deserializer.
+const NAMES: &[&str] = &{
+    let mut names = [""; SCHEDULERS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = SCHEDULERS[i].name;
+        i += 1;
+    }
+    names
+};
+
+/// As serde would derive it; one of the caller's own as a table with its `kind`.
+impl Serialize for SchedulerConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const NAME: &str = "SchedulerConfig";
+        let row = SCHEDULERS.iter().position(|e| e.name == self.name()).unwrap_or_default();
+        let (index, name) = (row as u32, SCHEDULERS[row].name);
+        match self {
+            SchedulerConfig::PrioritySet(c) => serializer.serialize_newtype_variant(NAME, index, name, c),
+            SchedulerConfig::Own(own) if own.parameters.is_empty() => serializer.serialize_str(&own.name),
+            SchedulerConfig::Own(own) => {
+                let mut map = serializer.serialize_map(Some(own.parameters.len() + 1))?;
+                map.serialize_entry("kind", &own.name)?;
+                for (name, value) in &own.parameters {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+            _ => serializer.serialize_newtype_variant(NAME, index, name, &NoParameters {}),
+        }
+    }
+}
+
+/// An enum to the deserializer, as every other one; only that a word which is no built-in name is kept, for
+/// [`Schedulers`](super::Schedulers) to look up.
+impl<'de> Deserialize<'de> for SchedulerConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SchedulerConfig, D::Error> {
+        deserializer.deserialize_enum("SchedulerConfig", NAMES, Word)
+    }
+}
+
+struct Word;
+
+impl<'de> DeserializeSeed<'de> for Word {
+    type Value = SchedulerConfig;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<SchedulerConfig, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Word {
+    type Value = SchedulerConfig;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a scheduler")
+    }
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<SchedulerConfig, E> {
+        SchedulerConfig::named(name).ok_or_else(|| E::unknown_variant(name, NAMES))
+    }
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<SchedulerConfig, A::Error> {
+        let (config, rest) = access.variant_seed(Word)?;
+        Ok(match config {
+            SchedulerConfig::PrioritySet(_) => SchedulerConfig::PrioritySet(rest.newtype_variant()?),
+            SchedulerConfig::Own(own) => {
+                SchedulerConfig::Own(OwnScheduler { parameters: rest.newtype_variant()?, ..own })
+            }
+            built_in => {
+                rest.newtype_variant::<NoParameters>()?;
+                built_in
+            }
+        })
     }
 }
 
@@ -171,6 +260,7 @@ mod tests {
             // serde writes an enum of tables as {"name": {...}}.
             let written = serde_json::to_value(&config).unwrap();
             assert_eq!(written.as_object().unwrap().keys().next().unwrap(), entry.name);
+            assert_eq!(serde_json::from_value::<SchedulerConfig>(written).unwrap(), config);
             let _ = config.build();
         }
         let wrong = "pf".parse::<SchedulerConfig>().unwrap_err().to_string();

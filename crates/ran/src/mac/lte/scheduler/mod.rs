@@ -8,11 +8,12 @@
 //! that of the UEs.
 //!
 //! To add one: write a [`Policy`], add a row to [`SCHEDULERS`], a variant to [`SchedulerConfig`] and an arm to
-//! [`Scheduler`]. One of your own from outside goes into [`Scheduler::Custom`].
+//! [`Scheduler`]. One of your own from outside has a [`Definition`] and becomes [`Scheduler::Custom`].
 
 mod channel;
 mod config;
 mod equal_throughput;
+mod own;
 mod priority_set;
 pub mod qci;
 mod qos;
@@ -21,12 +22,14 @@ mod round_robin;
 pub use channel::{FrequencyMaxRate, ProportionalFair, ThroughputToAverage, TimeMaxRate};
 pub use config::{NoParameters, PrioritySetConfig, SCHEDULERS, SchedulerConfig};
 pub use equal_throughput::{FrequencyEqualThroughput, TimeEqualThroughput};
+pub use own::{Definition, OwnScheduler, Place, SchedulerKind, Schedulers, Setup};
 pub use priority_set::PrioritySet;
 pub use qos::QosAware;
 pub use round_robin::RoundRobin;
 
 use std::fmt::Debug;
 
+pub use lasthop_engine::own::Fault;
 use lasthop_units::{Duration, Tti, UeId};
 
 /// What a policy may know of a UE that could be served in this TTI.
@@ -73,6 +76,21 @@ pub trait Policy: Debug + Send {
     fn domain(&self) -> Domain;
     /// One weight per candidate into `weights`, which has as many places.
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]);
+    /// What went wrong since this was asked last, in code that can fail (one of the caller's own): the run ends with it.
+    fn fault(&mut self) -> Option<Fault> {
+        None
+    }
+}
+
+/// In the place of a policy of the caller's own that nobody has made: serves nobody.
+#[derive(Clone, Copy, Debug, Default)]
+struct Absent;
+
+impl Policy for Absent {
+    fn domain(&self) -> Domain {
+        Domain::Time
+    }
+    fn weigh(&mut self, _: Tti, _: &[Candidate], _: &mut [f64]) {}
 }
 
 /// A policy at work.
@@ -126,6 +144,12 @@ impl Policy for Scheduler {
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         debug_assert_eq!(candidates.len(), weights.len());
         each!(self, p => p.weigh(tti, candidates, weights))
+    }
+    fn fault(&mut self) -> Option<Fault> {
+        match self {
+            Scheduler::Custom(policy) => policy.fault(),
+            _ => None,
+        }
     }
 }
 

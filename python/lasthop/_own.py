@@ -1,4 +1,4 @@
-"""Congestion controls of one's own: what there is to say about a class before a run makes objects of it."""
+"""Policies of one's own (congestion controls, schedulers): what a class says before a run makes objects of it."""
 
 from __future__ import annotations
 
@@ -8,44 +8,60 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from lasthop._core import CongestionControl
+from lasthop._core import CongestionControl, Scheduler
 
 Controls: TypeAlias = "Mapping[str, Callable[..., CongestionControl]]"
 """Congestion controls of one's own by the name that `tcp.cc` uses: classes, or functions that make objects."""
+Schedulers: TypeAlias = "Mapping[str, Callable[..., Scheduler]]"
+"""Schedulers of one's own by the name that `cell.NAME.downlink.scheduler` and `.uplink.scheduler` use."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of policy: the class that one derives from, what messages call one, and the method it must have."""
+
+    base: type[CongestionControl] | type[Scheduler]
+    what: str
+    must: str
+
+
+CONTROL = Kind(CongestionControl, "congestion control", "on_ack")
+SCHEDULER = Kind(Scheduler, "scheduler", "weigh")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A congestion control as the core registers it."""
+    """A policy as the core registers it."""
 
     name: str
-    make: Callable[..., CongestionControl]
+    make: Callable[..., object]
     summary: str
     version: str
     parameters: list[tuple[str, float]]
     any_parameter: bool
 
 
-def definitions(controls: Controls) -> list[Definition]:
+def definitions(kind: Kind, policies: Controls | Schedulers) -> list[Definition]:
     """What the core needs to know of each."""
-    return [_definition(name, make) for name, make in controls.items()]
+    return [_definition(kind, name, make) for name, make in policies.items()]
 
 
-def _definition(name: str, make: Any) -> Definition:
+def _definition(kind: Kind, name: str, make: Any) -> Definition:
+    base = f"lasthop.{kind.base.__name__}"
     if not callable(make):
-        raise TypeError(f"the congestion control '{name}' must be a class, not the object {make!r}")
-    if inspect.isclass(make) and not issubclass(make, CongestionControl):
-        raise TypeError(f"the congestion control '{name}' must derive from lasthop.CongestionControl")
-    if make is CongestionControl:
-        raise TypeError("lasthop.CongestionControl has no `on_ack`: derive a class from it")
-    parameters, any_parameter = _parameters(make)
+        raise TypeError(f"the {kind.what} '{name}' must be a class, not the object {make!r}")
+    if inspect.isclass(make) and not issubclass(make, kind.base):
+        raise TypeError(f"the {kind.what} '{name}' must derive from {base}")
+    if make is kind.base:
+        raise TypeError(f"{base} has no `{kind.must}`: derive a class from it")
+    parameters, any_parameter = _parameters(kind, make)
     doc = inspect.getdoc(make) or ""
     return Definition(name, make, doc.partition("\n")[0], _version(make), parameters, any_parameter)
 
 
-def _parameters(make: Any) -> tuple[list[tuple[str, float]], bool]:
+def _parameters(kind: Kind, make: Any) -> tuple[list[tuple[str, float]], bool]:
     """Keyword parameters with a number for a default, and whether there may be others."""
-    own_init = not inspect.isclass(make) or make.__init__ is not CongestionControl.__init__
+    own_init = not inspect.isclass(make) or make.__init__ is not kind.base.__init__
     if not own_init:
         return [], False
     try:

@@ -1,0 +1,324 @@
+//! Policies of the caller's own, whatever their kind (congestion controls, schedulers): how one is defined, and the set of
+//! them that a run knows. The room that asks a policy says what its constructor gets and makes: a [`Kind`].
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A kind of policy that a caller may bring along.
+pub trait Kind: 'static {
+    /// What messages call one: "congestion control".
+    const WHAT: &'static str;
+    /// What a constructor may look at.
+    type Setup<'a>;
+    /// What it makes.
+    type Made;
+    /// True for the names of those that are built in.
+    fn is_built_in(name: &str) -> bool;
+}
+
+/// What went wrong in a policy's code.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// In words: whose code, where.
+    pub message: String,
+    /// The error behind it, if there is one.
+    pub cause: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Fault {
+        Fault { message, cause: None }
+    }
+}
+
+/// A parameter of a policy of the caller's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnParameter {
+    /// Its key in scenarios.
+    pub name: String,
+    /// Default.
+    pub default: f64,
+    /// Unit.
+    pub unit: String,
+    /// Where the default comes from.
+    pub source: String,
+}
+
+/// The parameters of a policy at its construction: the scenario's, and the definition's defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'a> {
+    given: &'a BTreeMap<String, f64>,
+    defaults: &'a [OwnParameter],
+}
+
+impl<'a> Parameters<'a> {
+    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition does not list.
+    pub fn get(&self, name: &str) -> f64 {
+        let default = || self.defaults.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
+        self.given.get(name).copied().unwrap_or_else(default)
+    }
+    /// The parameters that the scenario sets.
+    pub const fn given(&self) -> &'a BTreeMap<String, f64> {
+        self.given
+    }
+}
+
+type Build<K> =
+    dyn for<'a, 'b> Fn(&'b <K as Kind>::Setup<'a>) -> Result<<K as Kind>::Made, Fault> + Send + Sync;
+
+/// A policy of the caller's own: what the registry says of a built-in one, and how to make it.
+pub struct Definition<K: Kind> {
+    name: String,
+    summary: String,
+    source: String,
+    version: String,
+    parameters: Vec<OwnParameter>,
+    /// Parameters are what the constructor says they are.
+    any_parameter: bool,
+    build: Arc<Build<K>>,
+}
+
+impl<K: Kind> Definition<K> {
+    /// A policy that a scenario calls `name` and `build` makes.
+    pub fn new(
+        name: &str,
+        build: impl for<'a, 'b> Fn(&'b K::Setup<'a>) -> Result<K::Made, Fault> + Send + Sync + 'static,
+    ) -> Definition<K> {
+        Definition {
+            name: name.to_owned(),
+            summary: String::new(),
+            source: String::new(),
+            version: String::new(),
+            parameters: Vec::new(),
+            any_parameter: false,
+            build: Arc::new(build),
+        }
+    }
+    /// One line for a list.
+    #[must_use]
+    pub fn summary(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.summary);
+        self
+    }
+    /// Paper or standard.
+    #[must_use]
+    pub fn source(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.source);
+        self
+    }
+    /// What changes when the policy's code does: it is part of the scenario's hash.
+    #[must_use]
+    pub fn version(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.version);
+        self
+    }
+    /// One more parameter.
+    #[must_use]
+    pub fn parameter(mut self, name: &str, default: f64, unit: &str, source: &str) -> Self {
+        let [name, unit, source] = [name, unit, source].map(str::to_owned);
+        self.parameters.push(OwnParameter { name, default, unit, source });
+        self
+    }
+    /// Takes any parameter; the constructor complains.
+    #[must_use]
+    pub fn any_parameter(mut self) -> Self {
+        self.any_parameter = true;
+        self
+    }
+
+    /// The name in scenarios.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// One line.
+    pub fn about(&self) -> &str {
+        &self.summary
+    }
+    /// Paper or standard.
+    pub fn origin(&self) -> &str {
+        &self.source
+    }
+    /// What identifies the code.
+    pub fn code_version(&self) -> &str {
+        &self.version
+    }
+    /// The parameters.
+    pub fn parameters(&self) -> &[OwnParameter] {
+        &self.parameters
+    }
+    /// The values that a constructor sees when the scenario sets `given`.
+    pub fn values<'a>(&'a self, given: &'a BTreeMap<String, f64>) -> Parameters<'a> {
+        Parameters { given, defaults: &self.parameters }
+    }
+    /// Makes one.
+    ///
+    /// # Errors
+    /// What the constructor says.
+    pub fn build(&self, setup: &K::Setup<'_>) -> Result<K::Made, Fault> {
+        (self.build)(setup)
+    }
+    /// The first parameter that it does not have.
+    pub fn unknown_parameter<'a>(&self, given: &'a BTreeMap<String, f64>) -> Option<&'a str> {
+        let known = |name: &String| self.any_parameter || self.parameters.iter().any(|p| p.name == *name);
+        given.keys().find(|name| !known(name)).map(String::as_str)
+    }
+}
+
+impl<K: Kind> Clone for Definition<K> {
+    fn clone(&self) -> Self {
+        Definition {
+            name: self.name.clone(),
+            summary: self.summary.clone(),
+            source: self.source.clone(),
+            version: self.version.clone(),
+            parameters: self.parameters.clone(),
+            any_parameter: self.any_parameter,
+            build: Arc::clone(&self.build),
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for Definition<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(K::WHAT).field("name", &self.name).field("version", &self.version).finish()
+    }
+}
+
+/// Why a definition is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DefinitionError {
+    /// Not a name of this kind of policy.
+    Name(&'static str, String),
+    /// A built-in policy of this kind has this name.
+    BuiltIn(&'static str, String),
+    /// Two definitions of one name.
+    Twice(String),
+}
+
+impl fmt::Display for DefinitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DefinitionError::Name(what, name) => {
+                write!(
+                    f,
+                    "`{name}` cannot name a {what}: 1 to 31 lower-case letters, digits, `-`, `_` and `.`"
+                )
+            }
+            DefinitionError::BuiltIn(what, name) => {
+                write!(f, "`{name}` is a built-in {what}: choose another name")
+            }
+            DefinitionError::Twice(name) => write!(f, "`{name}` is defined twice"),
+        }
+    }
+}
+
+impl std::error::Error for DefinitionError {}
+
+/// Octets of the longest name.
+pub const LONGEST_NAME: usize = 31;
+
+/// True for 1 to 31 lower-case letters, digits, `-`, `_` and `.`: what may name a policy.
+pub fn is_name(name: &str) -> bool {
+    let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
+    (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(good)
+}
+
+/// The caller's own policies of one kind, by name.
+#[derive(Debug)]
+pub struct Definitions<K: Kind>(BTreeMap<String, Definition<K>>);
+
+impl<K: Kind> Default for Definitions<K> {
+    fn default() -> Self {
+        Definitions(BTreeMap::new())
+    }
+}
+
+impl<K: Kind> Clone for Definitions<K> {
+    fn clone(&self) -> Self {
+        Definitions(self.0.clone())
+    }
+}
+
+impl<K: Kind> Definitions<K> {
+    /// One more.
+    ///
+    /// # Errors
+    /// A name that cannot be one, or is taken.
+    pub fn add(&mut self, definition: Definition<K>) -> Result<(), DefinitionError> {
+        let name = definition.name.clone();
+        if K::is_built_in(&name) {
+            return Err(DefinitionError::BuiltIn(K::WHAT, name));
+        }
+        if !is_name(&name) {
+            return Err(DefinitionError::Name(K::WHAT, name));
+        }
+        if self.0.contains_key(&name) {
+            return Err(DefinitionError::Twice(name));
+        }
+        self.0.insert(name, definition);
+        Ok(())
+    }
+    /// The definition of this name.
+    pub fn get(&self, name: &str) -> Option<&Definition<K>> {
+        self.0.get(name)
+    }
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Definition<K>> {
+        self.0.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sums;
+    struct Setup<'a> {
+        add: f64,
+        parameters: Parameters<'a>,
+    }
+    impl Kind for Sums {
+        const WHAT: &'static str = "sum";
+        type Setup<'a> = Setup<'a>;
+        type Made = f64;
+        fn is_built_in(name: &str) -> bool {
+            name == "zero"
+        }
+    }
+
+    fn plus() -> Definition<Sums> {
+        Definition::new("plus", |s: &Setup<'_>| match s.parameters.get("by") {
+            by if by < 0.0 => Err("by must not be negative".to_owned().into()),
+            by => Ok(s.add + by),
+        })
+        .parameter("by", 2.0, "", "this test")
+    }
+
+    #[test]
+    fn names_that_are_taken_or_no_names_are_refused() {
+        let mut sums = Definitions::<Sums>::default();
+        sums.add(plus()).unwrap();
+        assert_eq!(sums.add(plus()), Err(DefinitionError::Twice("plus".into())));
+        let named = |n| Definition::<Sums>::new(n, |s: &Setup<'_>| Ok(s.add));
+        assert_eq!(sums.add(named("zero")), Err(DefinitionError::BuiltIn("sum", "zero".into())));
+        for wrong in ["", "Mine", "a b", &"x".repeat(32)] {
+            let error = sums.add(named(wrong)).unwrap_err();
+            assert_eq!(error, DefinitionError::Name("sum", wrong.into()));
+            assert!(error.to_string().contains("cannot name a sum"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_constructor_sees_the_scenarios_values_before_the_defaults() {
+        let made = |given: &[(&str, f64)]| {
+            let given = given.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
+            let d = plus();
+            assert_eq!(d.unknown_parameter(&given).is_some(), given.contains_key("bye"));
+            d.build(&Setup { add: 1.0, parameters: d.values(&given) }).map_err(|f| f.message)
+        };
+        assert_eq!(made(&[]), Ok(3.0));
+        assert_eq!(made(&[("by", 5.0), ("bye", 1.0)]), Ok(6.0));
+        assert_eq!(made(&[("by", -1.0)]), Err("by must not be negative".to_owned()));
+    }
+}

@@ -1,0 +1,132 @@
+//! Access points and stations: the wireless LAN last hop.
+
+use std::collections::BTreeMap;
+
+use lasthop_units::{ApId, Bytes, Id, StationId};
+use lasthop_wifi::mac::Category;
+use lasthop_wifi::network::{DeviceRadioConfig, StationConfig, WlanConfig};
+use lasthop_wifi::rate::RateConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Spec;
+use super::cellular::Ring;
+
+/// Stations of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StationSpec {
+    /// How many.
+    pub count: u32,
+    /// Their access point. Unset: the only one there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ap: Option<String>,
+    /// Largest IP packet that the wireless link takes; larger ones are fragmented.
+    pub mtu: Bytes,
+    /// Where they are, and their radio.
+    pub radio: DeviceRadioConfig,
+    /// Each at a place of its own, drawn uniformly over a ring around the access point, instead of all at `radio.position`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ring: Option<Ring>,
+    /// How they choose the rate of data. Unset: as their access point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateConfig>,
+    /// Packets that a station's queue holds, for each access category.
+    pub packets: u32,
+    /// Access category of flows by the name of their `[flow.<name>]` table, both ways. Others are best effort.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub category: BTreeMap<String, Category>,
+}
+
+impl Default for StationSpec {
+    fn default() -> Self {
+        StationSpec {
+            count: 1,
+            ap: None,
+            mtu: super::ethernet_mtu(),
+            radio: DeviceRadioConfig::default(),
+            ring: None,
+            rate: None,
+            // Linux' txqueuelen.
+            packets: 1000,
+            category: BTreeMap::new(),
+        }
+    }
+}
+
+impl StationSpec {
+    /// Names of these stations' nodes.
+    pub fn nodes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
+        (1..=self.count).map(move |i| if self.count == 1 { name.to_owned() } else { format!("{name}-{i}") })
+    }
+}
+
+/// The wireless LANs of a scenario with the names that belong to their ids.
+#[derive(Debug, Default)]
+pub struct Wireless {
+    /// What they are built from.
+    pub config: WlanConfig,
+    /// Node of each access point.
+    pub aps: Vec<String>,
+    /// Name of each access point.
+    pub names: Vec<String>,
+    /// Each station.
+    pub stations: Vec<StationNames>,
+}
+
+/// A station's names.
+#[derive(Debug)]
+pub struct StationNames {
+    /// Its node.
+    pub node: String,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Access category by group of flows.
+    pub category: Vec<(String, Category)>,
+}
+
+/// Numbers of stations in draws of places begin here: those of UEs are below.
+const STATIONS: u64 = 1 << 40;
+
+impl Spec {
+    /// The node of an access point.
+    pub fn ap_node<'a>(&'a self, name: &'a str) -> &'a str {
+        self.ap.get(name).and_then(|ap| ap.node.as_deref()).unwrap_or(name)
+    }
+
+    /// The access point of stations, if there is no choice.
+    pub fn ap_of<'a>(&'a self, station: &'a StationSpec) -> Option<&'a str> {
+        let only = (self.ap.len() == 1).then(|| self.ap.keys().next().map(String::as_str)).flatten();
+        station.ap.as_deref().or(only).filter(|ap| self.ap.contains_key(*ap))
+    }
+
+    /// Access points and stations in the order of their names. Stations without an access point are left out: the check has
+    /// refused them.
+    pub fn wireless(&self) -> Wireless {
+        let mut all = Wireless::default();
+        all.config.radio = self.wlan;
+        let mut aps: BTreeMap<&str, ApId> = BTreeMap::new();
+        for (name, ap) in &self.ap {
+            aps.insert(name, all.config.aps.push(ap.clone()));
+            all.aps.push(self.ap_node(name).to_owned());
+            all.names.push(name.clone());
+        }
+        for (name, group) in &self.station {
+            let Some(ap) = self.ap_of(group).map(|ap| aps[ap]) else { continue };
+            for node in group.nodes(name) {
+                let mut radio = group.radio;
+                if let Some(ring) = group.ring {
+                    let centre = all.config.aps[ap].radio.position;
+                    let number = STATIONS + all.config.stations.len() as u64;
+                    radio.position = ring.place(self.scenario.seed, number, centre, radio.position);
+                }
+                let config = StationConfig { ap, rate: group.rate, packets: group.packets, radio };
+                let id: StationId = all.config.stations.push(config);
+                debug_assert_eq!(id.index(), all.stations.len());
+                let category = group.category.iter().map(|(flow, c)| (flow.clone(), *c)).collect();
+                all.stations.push(StationNames { node, mtu: group.mtu, category });
+            }
+        }
+        all
+    }
+}

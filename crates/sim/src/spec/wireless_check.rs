@@ -1,0 +1,199 @@
+//! What the keys of access points and stations mean together, and the traps of wireless LANs.
+
+use std::collections::BTreeMap;
+
+use lasthop_net::app::AppConfig;
+use lasthop_units::Bitrate;
+use lasthop_wifi::rate::RateConfig;
+
+use super::check::check_mtu;
+use super::wireless::StationSpec;
+use super::{FlowSpec, Spec, Transport};
+use crate::config::{Diagnostics, Document, dotted, suggest};
+
+/// Stations of one scenario, all counts together: everybody hears everybody on a channel.
+const MAX_STATIONS: u64 = 2_000;
+
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    if let Err(e) = spec.wlan.validate() {
+        found.push(doc.error_at(&format!("wlan.{}", e.key), e.message));
+    }
+    for (name, ap) in &spec.ap {
+        let path = format!("ap.{}", dotted([name]));
+        match ap.validate() {
+            Ok(warnings) => {
+                for w in warnings {
+                    found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
+                }
+            }
+            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
+        }
+    }
+    check_channels(spec, doc, found);
+    let stations: u64 = spec.station.values().map(|s| u64::from(s.count)).sum();
+    if stations > MAX_STATIONS {
+        let told = format!("{stations} stations: at most {MAX_STATIONS} fit in a run");
+        found.push(doc.error_at("station", told).help("lower `count`"));
+        return;
+    }
+    for (name, group) in &spec.station {
+        check_group(name, group, spec, doc, found);
+    }
+    check_names(spec, doc, found);
+    for (name, flow) in &spec.flow {
+        traps(name, flow, spec, doc, found);
+    }
+    for name in spec.ap.keys() {
+        too_much(name, spec, doc, found);
+    }
+}
+
+/// Who shares a channel shares its width and its slots.
+fn check_channels(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (i, (name, ap)) in spec.ap.iter().enumerate() {
+        let earlier = spec.ap.iter().take(i).find(|(_, other)| other.channel == ap.channel);
+        if let Some((other, first)) = earlier
+            && (first.width != ap.width || first.standard.cw_min() != ap.standard.cw_min())
+        {
+            let message = format!("`{other}` has another width or modulation on channel {}", ap.channel);
+            found.push(
+                doc.error_at(&format!("ap.{}.channel", dotted([name])), message)
+                    .help("networks of one channel have one width, and 802.11b keeps to itself"),
+            );
+        }
+    }
+}
+
+fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let path = format!("station.{}", dotted([name]));
+    if group.count == 0 {
+        let told = doc.error_at(&format!("{path}.count"), "no station at all");
+        found.push(told.help("remove the table instead"));
+    }
+    if group.packets == 0 {
+        found.push(doc.error_at(&format!("{path}.packets"), "room for at least one packet"));
+    }
+    check_mtu(group.mtu, &format!("{path}.mtu"), doc, found);
+    // Table 9-19: an MSDU has up to 2304 B, 8 of them LLC and SNAP.
+    if group.mtu.0 > 2_296 {
+        let told = format!("an 802.11 frame carries IP packets up to 2296 B, not {}", group.mtu);
+        found.push(doc.error_at(&format!("{path}.mtu"), told));
+    }
+    let verdicts = [group.radio.validate().map_err(|e| (format!("radio.{}", e.key), e.message))]
+        .into_iter()
+        .chain(group.ring.map(|r| r.validate().map_err(|e| (e.key, e.message))));
+    for (key, message) in verdicts.filter_map(Result::err) {
+        found.push(doc.error_at(&format!("{path}.{key}"), message));
+    }
+    match &group.ap {
+        Some(ap) if !spec.ap.contains_key(ap) => {
+            let near = suggest(ap, spec.ap.keys()).map(|n| format!("did you mean `{n}`?"));
+            let message = format!("no access point is called `{ap}`");
+            found.push(doc.error_at(&format!("{path}.ap"), message).help_opt(near));
+        }
+        None if spec.ap.len() != 1 => {
+            let (what, help) = match spec.ap.is_empty() {
+                true => ("a station needs an access point", "add an `[ap.<name>]` table"),
+                false => ("there are several access points: which one is this station's?", "set `ap`"),
+            };
+            found.push(doc.error_at(&path, what).help(help));
+        }
+        _ => {}
+    }
+    if let (Some(rate), Some(ap)) = (&group.rate, spec.ap_of(group).and_then(|ap| spec.ap.get(ap))) {
+        let verdict = match *rate {
+            RateConfig::Fixed { mcs, streams } => {
+                ap.mode(mcs, streams).map(|_| ()).map_err(|e| ("mcs".into(), e.0))
+            }
+            _ => rate.validate().map(|_| ()).map_err(|e| (e.key, e.message)),
+        };
+        if let Err((key, message)) = verdict {
+            found.push(doc.error_at(&format!("{path}.rate.{key}"), message));
+        }
+    }
+    for flow in group.category.keys().filter(|flow| !spec.flow.contains_key(*flow)) {
+        let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
+        let key = format!("{path}.category.{}", dotted([flow]));
+        found.push(doc.error_at(&key, format!("no flow is called `{flow}`")).help_opt(near));
+    }
+}
+
+/// A station's node belongs to it alone.
+fn check_names(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let links = spec.link.values().flat_map(|l| l.between.iter());
+    let bearers = spec.bearer.values().flat_map(|b| b.between().iter());
+    let ends = links.chain(bearers).map(|n| (n.clone(), "an end of a link or bearer"));
+    let aps = spec.ap.keys().map(|ap| (spec.ap_node(ap).to_owned(), "an access point"));
+    let cells = spec.cell.keys().map(|cell| (spec.cell_node(cell).to_owned(), "an eNB"));
+    let ues = spec.ue.iter().flat_map(|(name, ue)| ue.nodes(name)).map(|n| (n, "a UE"));
+    let mut taken: BTreeMap<String, &str> = ends.chain(aps).chain(cells).chain(ues).collect();
+    for (name, group) in &spec.station {
+        for node in group.nodes(name) {
+            if let Some(what) = taken.insert(node.clone(), "another station") {
+                let message = format!("the node `{node}` is {what} already");
+                let path = format!("station.{}", dotted([name]));
+                found.push(doc.error_at(&path, message).help("give these stations another name"));
+                break;
+            }
+        }
+    }
+}
+
+/// The group of stations that a flow's end names, as a whole or by one member.
+fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a StationSpec> {
+    let member = || spec.station.iter().find(|(name, s)| s.nodes(name).any(|n| n == end)).map(|(_, s)| s);
+    spec.station.get(end).or_else(member)
+}
+
+fn traps(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let groups: Vec<&StationSpec> =
+        [&flow.from, &flow.to].iter().filter_map(|end| group_of(spec, end)).collect();
+    if groups.is_empty() {
+        return;
+    }
+    let path = format!("flow.{}", dotted([name]));
+    if flow.transport == Transport::Tcp
+        && let Ok(tcp) = flow.tcp.resolve()
+        && tcp.mss <= 536
+    {
+        let told =
+            format!("segments of {} B over a wireless LAN: most of the time on the air is overhead", tcp.mss);
+        let warning = doc.warning_at(&format!("{path}.tcp.mss"), told);
+        found.push(warning.help("an MTU of 1500 B takes `mss = \"1460 B\"`"));
+    }
+    for group in groups {
+        let Some(ap) = spec.ap_of(group).and_then(|ap| spec.ap.get(ap)) else { continue };
+        if group.category.contains_key(name) && !ap.standard.qos() {
+            let told = format!("{} has one access category", ap.standard.name());
+            let key = "station.category has no effect on it: EDCA needs 802.11n or 802.11ac";
+            found.push(doc.warning_at(&path, told).help(key));
+        }
+    }
+}
+
+/// The constant rates that the flows of an access point's stations offer, against the fastest rate.
+fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let here = |end: &str| group_of(spec, end).and_then(|g| spec.ap_of(g)) == Some(name);
+    let rate = |flow: &FlowSpec| match &flow.app {
+        AppConfig::Cbr(c) => c.rate.0,
+        _ => 0,
+    };
+    let pairs = |f: &FlowSpec| spec.members(&f.from).len() as u64 * spec.members(&f.to).len() as u64;
+    let flows = spec.flow.values().filter(|f| here(&f.from) || here(&f.to));
+    let offered: u64 = flows.map(|f| rate(f) * pairs(f) * u64::from(f.count)).sum();
+    let ap = &spec.ap[name];
+    let best = match ap.rate {
+        RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
+        _ => ap.modes().last().copied(),
+    };
+    let Some(best) = best.map(|m| m.rate()) else { return };
+    if offered > best.0 {
+        let message = format!(
+            "the flows of its stations offer {}, the fastest rate is {best} and overhead takes from it",
+            Bitrate(offered)
+        );
+        found.push(doc.warning_at(&format!("ap.{}", dotted([name])), message).help(
+            "what is too much waits in the access point's and the stations' queues and is dropped there",
+        ));
+    }
+}

@@ -1,0 +1,100 @@
+//! Access points and stations in a scenario: packets both ways, who is told what, and the same flow over LTE.
+
+mod common;
+
+use std::path::Path;
+
+use common::{assert_balanced, real, run_text, whole};
+use lasthop_sim::Scenario;
+
+const HOME: &str = "[scenario]\nname = 'home'\nduration = '3 s'\n\
+    [link.wired]\nbetween = ['server', 'gateway']\ndelay = '10 ms'\n\
+    [ap.home]\nnode = 'gateway'\nrate = { kind = 'fixed', mcs = 7 }\n\
+    [station.phone]\ncount = 3\nring = { inner = '2 m', outer = '8 m' }\n";
+
+fn refused(text: &str) -> String {
+    match Scenario::parse(text, "test.toml", Path::new(""), &[]) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e.to_string(),
+    }
+}
+
+/// 80 kbit/s of 200 B: 50 datagrams in a second to each of three stations, 20 of 1000 B from one. On an idle medium each takes 10 ms
+/// on the wire and a PPDU: 200 B of UDP payload are an MPDU of 26 + 8 + 228 + 4 B, 40 + 4 ceil((8 (266 + 4) + 22) / 260) = 76
+/// us; 1000 B the same way 176 us.
+#[test]
+fn datagrams_reach_every_station_and_come_back() {
+    let output = run_text(&format!(
+        "{HOME}[flow.down]\nfrom = 'server'\nto = 'phone'\ntransport = 'udp'\nstart = '1 s'\nstop = '2 s'\n\
+         app = {{ kind = 'cbr', rate = '80 kbit/s', size = '200 B' }}\n\
+         [flow.up]\nfrom = 'phone-2'\nto = 'server'\ntransport = 'udp'\nstart = '1 s'\nstop = '2 s'\n\
+         app = {{ kind = 'cbr', rate = '160 kbit/s', size = '1000 B' }}\n"
+    ));
+    assert_balanced(&output);
+    assert_eq!(whole(&output, "flows", "rx_packets"), [50, 50, 50, 20]);
+    let delays = real(&output, "flows", "delay_min_s");
+    assert!((delays[0] - 0.010_076).abs() < 1e-9, "{delays:?}");
+    assert!((delays[3] - 0.010_176).abs() < 1e-9, "{delays:?}");
+    // The second station's datagrams come at the same moment and wait for the first's: data, SIFS, ACK, AIFS, back-off.
+    assert!(delays[1..3].iter().all(|d| (0.010_076..0.0115).contains(d)), "{delays:?}");
+    assert!(output.table("wifi").unwrap().0[0].num_rows() > 0);
+    let (events, _) = output.table("events").unwrap();
+    let kinds = events[0].column_by_name("kind").unwrap();
+    let kinds: Vec<String> = (0..events[0].num_rows())
+        .map(|i| arrow::util::display::array_value_to_string(kinds, i).unwrap())
+        .collect();
+    assert_eq!(kinds.iter().filter(|k| *k == "associated").count(), 3);
+}
+
+/// TCP over MCS 7: the goodput of UDP is 59.7 Mbit/s; TCP's ACKs take their share of the air. The same file over LTE is one line
+/// away.
+#[test]
+fn a_download_goes_over_wifi_or_lte() {
+    let flow = "[flow.file]\nfrom = 'server'\nto = 'phone-1'\nstart = '0.5 s'\n[cell.enb]\nenb = 'gateway'\n";
+    let wifi = format!("{HOME}{flow}");
+    let lte = wifi.replace("[station.phone]", "[ue.phone]");
+    for (text, low, high) in [(wifi, 40e6, 59.7e6), (lte, 20e6, 75.4e6)] {
+        let output = run_text(&text);
+        assert_balanced(&output);
+        let goodput = real(&output, "flows", "goodput_bps")[0];
+        assert!((low..high).contains(&goodput), "{goodput}");
+    }
+}
+
+#[test]
+fn mistakes_about_stations_are_told_with_their_remedy() {
+    for (text, expected) in [
+        (
+            HOME.replace("[ap.home]\nnode = 'gateway'\nrate = { kind = 'fixed', mcs = 7 }\n", ""),
+            "add an `[ap.<name>]` table",
+        ),
+        (
+            HOME.replace("[station.phone]", "[ap.other]\nchannel = 40\n[station.phone]"),
+            "which one is this station's",
+        ),
+        (HOME.replace("count = 3", "count = 3\nap = 'hom'"), "did you mean `home`?"),
+        (HOME.replace("count = 3", "count = 0"), "no station at all"),
+        (HOME.replace("mcs = 7", "mcs = 9"), "no MCS 9 with 1 streams at 20 MHz"),
+        (HOME.replace("rate =", "channel = 7\nrate ="), "channels 36 to 177"),
+        (HOME.replace("rate =", "width = '40 MHz'\nstandard = '802.11a'\nrate ="), "at most 20 MHz"),
+        (HOME.replace("rate =", "rts_treshold = '500 B'\nrate ="), "rts_threshold"),
+        (HOME.replace("count = 3", "count = 3\ncategory = { calls = 'voice' }"), "no flow is called `calls`"),
+        (HOME.replace("count = 3", "count = 3\nmtu = '4000 B'"), "2296 B"),
+    ] {
+        let told = refused(&text);
+        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+    }
+}
+
+/// The same seed gives the same bytes, and another seed others.
+#[test]
+fn a_run_is_repeatable() {
+    let text = format!(
+        "{HOME}[flow.down]\nfrom = 'server'\nto = 'phone'\nstart = '0.1 s'\n\
+         [flow.up]\nfrom = 'phone'\nto = 'server'\nstart = '0.2 s'\n"
+    );
+    let bytes = |text: &str| whole(&run_text(text), "flows", "app_bytes");
+    let first = bytes(&text);
+    assert_eq!(first, bytes(&text));
+    assert_ne!(first, bytes(&text.replace("duration", "seed = 2\nduration")));
+}

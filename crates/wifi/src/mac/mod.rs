@@ -1,0 +1,13 @@
+//! Medium access: contention, frames, and both sides of a block ack agreement.
+
+mod access;
+mod frame;
+mod originator;
+mod reorder;
+
+pub use access::{Access, Category, Contender, Counting};
+pub use frame::{
+    ACK, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, FCS, LLC, RTS, header, join, mpdu,
+};
+pub use originator::{Agreement, Chain, Mpdu, Originator, Pool};
+pub use reorder::{Reorder, WINDOW};

@@ -1,0 +1,230 @@
+//! The originator's side: MPDUs with sequence numbers from their making to their acknowledgement, and the MSDUs in them.
+
+use std::collections::VecDeque;
+
+use lasthop_net::Item;
+use lasthop_units::Instant;
+
+use super::reorder::{WINDOW, distance, next};
+
+/// The MSDUs of an MPDU: a chain in the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    first: u32,
+    last: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Where chains of MSDUs are kept; links that have become free are used again.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    links: Vec<(Option<Item>, u32)>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// A chain of one.
+    pub fn chain(&mut self, item: Item) -> Chain {
+        let i = self.link(item);
+        Chain { first: i, last: i }
+    }
+    /// Appends to a chain.
+    pub fn append(&mut self, chain: &mut Chain, item: Item) {
+        let i = self.link(item);
+        self.links[chain.last as usize].1 = i;
+        chain.last = i;
+    }
+    /// Takes a chain apart, from its first MSDU on.
+    pub fn take(&mut self, chain: Chain, mut each: impl FnMut(Item)) {
+        let mut i = chain.first;
+        while i != NONE {
+            let (item, next) = std::mem::replace(&mut self.links[i as usize], (None, NONE));
+            self.free.push(i);
+            if let Some(item) = item {
+                each(item);
+            }
+            i = next;
+        }
+    }
+    fn link(&mut self, item: Item) -> u32 {
+        if let Some(i) = self.free.pop() {
+            self.links[i as usize] = (Some(item), NONE);
+            return i;
+        }
+        self.links.push((Some(item), NONE));
+        self.links.len() as u32 - 1
+    }
+    /// MSDUs inside.
+    pub fn len(&self) -> usize {
+        self.links.len() - self.free.len()
+    }
+    /// True without MSDUs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// An MPDU that is not yet done with.
+#[derive(Clone, Copy, Debug)]
+pub struct Mpdu {
+    /// Its MSDUs, until the recipient has them.
+    pub chain: Option<Chain>,
+    /// MSDUs in it.
+    pub msdus: u32,
+    /// Its length with header and FCS [B].
+    pub bytes: u32,
+    /// When its oldest MSDU came to the MAC.
+    pub since: Instant,
+    /// Transmissions that failed.
+    pub retries: u32,
+    /// Acknowledged or given up: it only keeps its place in the window.
+    pub done: bool,
+}
+
+impl Mpdu {
+    /// The recipient has got it, whether the originator knows or not.
+    pub const fn arrived(&self) -> bool {
+        self.chain.is_none()
+    }
+}
+
+/// Where a block ack agreement stands (clause 10.24.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Agreement {
+    /// There is none.
+    #[default]
+    None,
+    /// An ADDBA request is on its way.
+    Asked,
+    /// There is one.
+    Agreed,
+}
+
+/// MPDUs of one recipient and traffic class: at most a window of them, acknowledged ones kept where others before them are
+/// not.
+#[derive(Clone, Debug, Default)]
+pub struct Originator {
+    /// From WinStartO on, without gaps.
+    window: VecDeque<Mpdu>,
+    /// Sequence number of the next new MPDU.
+    next: u16,
+    /// Of them: not done.
+    waiting: usize,
+    /// The agreement.
+    pub agreement: Agreement,
+    /// An MPDU was given up that the recipient may be waiting for: a block ack request is due.
+    pub request: bool,
+}
+
+impl Originator {
+    /// First sequence number of the window (WinStartO).
+    pub fn start(&self) -> u16 {
+        distance(self.window.len() as u16, self.next)
+    }
+    /// MPDUs that are not done.
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+    /// True if one more MPDU fits into the window.
+    pub fn has_room(&self) -> bool {
+        self.window.len() < usize::from(WINDOW)
+    }
+    /// Takes in a new MPDU and numbers it. There must be room.
+    pub fn push(&mut self, mpdu: Mpdu) -> u16 {
+        debug_assert!(self.has_room());
+        let sn = self.next;
+        self.window.push_back(mpdu);
+        self.waiting += 1;
+        self.next = next(sn);
+        sn
+    }
+    /// The MPDU with a number that is in the window.
+    pub fn get(&self, sn: u16) -> Option<&Mpdu> {
+        self.window.get(usize::from(distance(self.start(), sn)))
+    }
+    /// The same, to change it.
+    pub fn get_mut(&mut self, sn: u16) -> Option<&mut Mpdu> {
+        let i = usize::from(distance(self.start(), sn));
+        self.window.get_mut(i)
+    }
+    /// MPDUs that are not done, in order, with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u16, &Mpdu)> {
+        let start = self.start();
+        let numbered = self.window.iter().enumerate();
+        numbered.filter(|(_, m)| !m.done).map(move |(i, m)| (distance(4096 - i as u16, start), m))
+    }
+    /// The newest MPDU.
+    pub fn last(&self) -> Option<(u16, &Mpdu)> {
+        self.window.back().map(|m| (distance(1, self.next), m))
+    }
+    /// All MPDUs, done or not.
+    pub fn all(&self) -> impl Iterator<Item = &Mpdu> {
+        self.window.iter()
+    }
+    /// The MPDU is acknowledged or given up; the window moves on as far as it can.
+    pub fn finish(&mut self, sn: u16) {
+        if let Some(mpdu) = self.get_mut(sn)
+            && !std::mem::replace(&mut mpdu.done, true)
+        {
+            self.waiting -= 1;
+        }
+        while self.window.front().is_some_and(|m| m.done) {
+            self.window.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::{Ecn, FlowId, Id, PacketId};
+
+    fn item(n: usize) -> Item {
+        let (id, flow) = (PacketId::from_index(n), FlowId::from_index(0));
+        Item { id, size: 100, flow, ecn: Ecn::NotEct, enqueued: Instant(0) }
+    }
+
+    fn mpdu() -> Mpdu {
+        Mpdu { chain: None, msdus: 1, bytes: 100, since: Instant(0), retries: 0, done: false }
+    }
+
+    #[test]
+    fn the_window_moves_with_its_first_mpdu() {
+        let mut o = Originator::default();
+        for _ in 0..4090 {
+            let sn = o.push(mpdu());
+            o.finish(sn);
+        }
+        let sns: Vec<u16> = (0..8).map(|_| o.push(mpdu())).collect();
+        assert_eq!(sns, [4090, 4091, 4092, 4093, 4094, 4095, 0, 1]);
+        assert_eq!(o.start(), 4090);
+        assert_eq!(o.iter().map(|(sn, _)| sn).collect::<Vec<_>>(), sns);
+        o.finish(4091);
+        o.finish(0);
+        assert_eq!((o.start(), o.waiting()), (4090, 6));
+        o.finish(4090);
+        assert_eq!((o.start(), o.waiting()), (4092, 5));
+        assert!(o.get(0).unwrap().done && o.get(2).is_none());
+        while o.has_room() {
+            o.push(mpdu());
+        }
+        assert_eq!(o.all().count(), 64);
+    }
+
+    #[test]
+    fn chains_come_apart_in_order_and_their_links_are_used_again() {
+        let mut pool = Pool::default();
+        for _ in 0..3 {
+            let mut a = pool.chain(item(1));
+            let b = pool.chain(item(7));
+            pool.append(&mut a, item(2));
+            pool.append(&mut a, item(3));
+            let mut out = Vec::new();
+            pool.take(a, |i| out.push(i.id.index()));
+            pool.take(b, |i| out.push(i.id.index()));
+            assert_eq!((out, pool.len()), (vec![1, 2, 3, 7], 0));
+        }
+        assert_eq!(pool.links.len(), 4);
+    }
+}

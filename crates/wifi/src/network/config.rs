@@ -1,0 +1,566 @@
+//! How wireless LANs are set up: what all share, access points, stations.
+
+use lasthop_net::aqm::CodelConfig;
+use lasthop_radio::{FadingProfile, Mobility, PathLoss};
+use lasthop_units::{ApId, Bitrate, Bytes, Db, Dbm, Duration, Hertz, IndexVec, Metres, StationId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ConfigError, Warning, check, within};
+use crate::mac::{Access, AggregationConfig, Category};
+use crate::phy::{Compat, Format, Guard, Mode, NoSuchMode, Width};
+use crate::rate::RateConfig;
+
+/// Everything that a [`Wlan`](super::Wlan) is built from.
+#[derive(Clone, Debug, Default)]
+pub struct WlanConfig {
+    /// What all radio links share.
+    pub radio: AirConfig,
+    /// Access points.
+    pub aps: IndexVec<ApId, ApConfig>,
+    /// Stations.
+    pub stations: IndexVec<StationId, StationConfig>,
+}
+
+/// What all wireless LANs of a scenario share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AirConfig {
+    /// What distance costs.
+    pub path_loss: PathLoss,
+    /// Standard deviation of shadowing, drawn once for each pair of devices. Unset: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowing: Option<Db>,
+    /// Fast fading of every link. Across the band it is averaged to an effective SNR.
+    pub fading: FadingProfile,
+    /// Path loss of moving stations is worked out again after this time.
+    pub refresh: Duration,
+    /// A PPDU's preamble is found from this power on, at 20 MHz; 3 dB more for each doubling of the width (clause
+    /// 21.3.18.5.3).
+    pub preamble_detection: Dbm,
+    /// Any signals keep the medium busy from this power on, at 20 MHz.
+    pub energy_detection: Dbm,
+    /// Least SINR at which a receiver locks on to a preamble.
+    pub preamble_sinr: Db,
+    /// A preamble that is so much stronger than the one that a receiver is locked on to takes over within the first 16 us.
+    /// Unset: none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Db>,
+    /// Whose reading of the standard PPDU durations follow.
+    pub compat: Compat,
+}
+
+impl Default for AirConfig {
+    fn default() -> Self {
+        AirConfig {
+            path_loss: PathLoss::Friis,
+            shadowing: None,
+            fading: FadingProfile::None,
+            refresh: Duration::from_millis(10),
+            preamble_detection: Dbm(-82.0),
+            energy_detection: Dbm(-62.0),
+            preamble_sinr: Db(4.0),
+            capture: Some(Db(5.0)),
+            compat: Compat::Standard,
+        }
+    }
+}
+
+/// An amendment of IEEE 802.11: which rates, and how stations contend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Standard {
+    /// DSSS and CCK in 2.4 GHz, DCF.
+    #[serde(rename = "802.11b")]
+    B,
+    /// OFDM in 5 GHz, DCF.
+    #[serde(rename = "802.11a")]
+    A,
+    /// HT with EDCA.
+    #[serde(rename = "802.11n")]
+    N,
+    /// VHT with EDCA.
+    #[default]
+    #[serde(rename = "802.11ac")]
+    Ac,
+}
+
+impl Standard {
+    /// Format of its data PPDUs.
+    pub const fn format(self) -> Format {
+        match self {
+            Standard::B => Format::Dsss,
+            Standard::A => Format::Ofdm,
+            Standard::N => Format::Ht,
+            Standard::Ac => Format::Vht,
+        }
+    }
+    /// True with EDCA and QoS data, false with DCF.
+    pub const fn qos(self) -> bool {
+        matches!(self, Standard::N | Standard::Ac)
+    }
+    /// aCWmin.
+    pub const fn cw_min(self) -> u32 {
+        if matches!(self, Standard::B) { 31 } else { 15 }
+    }
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standard::B => "802.11b",
+            Standard::A => "802.11a",
+            Standard::N => "802.11n",
+            Standard::Ac => "802.11ac",
+        }
+    }
+}
+
+/// Where a device is, and its radio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeviceRadioConfig {
+    /// x, y and height.
+    pub position: [Metres; 3],
+    /// How it moves.
+    pub mobility: Mobility,
+    /// Transmit power over the whole channel.
+    pub power: Dbm,
+    /// Noise figure of the receiver.
+    pub noise_figure: Db,
+}
+
+impl Default for DeviceRadioConfig {
+    fn default() -> Self {
+        DeviceRadioConfig {
+            position: [Metres(10.0), Metres(0.0), Metres(1.5)],
+            mobility: Mobility::Static,
+            power: Dbm(16.0),
+            noise_figure: Db(7.0),
+        }
+    }
+}
+
+/// Beacons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BeaconConfig {
+    /// Time between two; 100 TU of 1.024 ms. Zero: no beacons.
+    pub interval: Duration,
+    /// Length of a beacon frame with header and FCS.
+    pub size: Bytes,
+}
+
+impl Default for BeaconConfig {
+    fn default() -> Self {
+        BeaconConfig { interval: Duration::from_micros(102_400), size: Bytes(250) }
+    }
+}
+
+/// How a station is at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitialState {
+    /// Not associated: authentication, association and block ack agreements take frames on the air. Data waits.
+    #[default]
+    Attach,
+    /// Associated, block ack agreements in place.
+    Associated,
+}
+
+/// How an access point queues packets, for each access category.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum BufferConfig {
+    /// One queue for all stations, first in first out; the station whose packet is the oldest is next.
+    Fifo {
+        /// Packets that fit, of all stations.
+        #[serde(default = "thousand")]
+        packets: u32,
+    },
+    /// A queue for each station, served in turn.
+    PerStation {
+        /// Packets that fit, of one station.
+        #[serde(default = "thousand")]
+        packets: u32,
+    },
+    /// FQ-CoDel for each station, as Linux' mac80211 has it.
+    FqCodel(StationFqCodel),
+}
+
+const fn thousand() -> u32 {
+    1000
+}
+
+/// Flow queues with CoDel for each station, and whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StationFqCodel {
+    /// Packets that fit, of one station. (mac80211's 8192 are for all stations of a radio.)
+    pub packets: u32,
+    /// Flow queues of a station.
+    pub flows: u32,
+    /// Bytes that a flow may send in its turn.
+    pub quantum: Bytes,
+    /// CoDel's target.
+    pub target: Duration,
+    /// CoDel's interval.
+    pub interval: Duration,
+    /// Mark packets that can be marked instead of dropping them.
+    pub ecn: bool,
+    /// Stations share the time on the air; false: they take turns.
+    pub airtime_fairness: bool,
+}
+
+impl Default for StationFqCodel {
+    fn default() -> Self {
+        // Linux 6.1: net/fq.h and ieee80211_txq_setup_flows (limit 8192, 4096 flows, quantum 300), sta_info_alloc (target 20 ms,
+        // interval 100 ms, ECN).
+        StationFqCodel {
+            packets: 8192,
+            flows: 4096,
+            quantum: Bytes(300),
+            target: Duration::from_millis(20),
+            interval: CodelConfig::default().interval,
+            ecn: true,
+            airtime_fairness: true,
+        }
+    }
+}
+
+impl Default for BufferConfig {
+    fn default() -> Self {
+        BufferConfig::FqCodel(StationFqCodel::default())
+    }
+}
+
+/// Other EDCA parameters than the standard's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EdcaConfig {
+    /// Background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<Access>,
+    /// Best effort; with DCF the only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_effort: Option<Access>,
+    /// Video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<Access>,
+    /// Voice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voice: Option<Access>,
+}
+
+impl EdcaConfig {
+    const fn given(&self, category: Category) -> Option<Access> {
+        match category {
+            Category::Background => self.background,
+            Category::BestEffort => self.best_effort,
+            Category::Video => self.video,
+            Category::Voice => self.voice,
+        }
+    }
+}
+
+/// An access point and its basic service set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApConfig {
+    /// Node of the access point, for links. Unset: named as the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Which amendment its stations speak.
+    pub standard: Standard,
+    /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Those who have the same number share a medium; others do not
+    /// hear each other.
+    pub channel: u16,
+    /// Width of the channel.
+    pub width: Width,
+    /// Guard interval of data.
+    pub guard_interval: Guard,
+    /// Spatial streams, 1 to 4; MCS without a given number of streams use as many.
+    pub streams: u8,
+    /// How the rate of data is chosen, by the access point and by its stations.
+    pub rate: RateConfig,
+    /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s that is not above the rate with
+    /// the modulation and code of the data (clause 10.7.6.5.2; DSSS: of 1 and 2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_rate: Option<Bitrate>,
+    /// RTS and CTS go before frames (PSDUs) longer than this. Unset: before none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts_threshold: Option<Bytes>,
+    /// Transmissions of a frame up to the RTS threshold, and of an RTS, before it is given up (dot11ShortRetryLimit).
+    pub short_retry: u32,
+    /// Transmissions of a frame beyond the RTS threshold (dot11LongRetryLimit).
+    pub long_retry: u32,
+    /// A packet that has been in the MAC for longer is discarded. Unset: none is. The standard's 500 TU are 512 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Duration>,
+    /// A-MPDU and A-MSDU.
+    pub aggregation: AggregationConfig,
+    /// How long a receiver waits for a frame that others have overtaken.
+    pub reorder_timeout: Duration,
+    /// Parameters of contention that differ from the standard's.
+    pub edca: EdcaConfig,
+    /// Queues of the access point.
+    pub buffer: BufferConfig,
+    /// Beacons.
+    pub beacon: BeaconConfig,
+    /// How stations begin.
+    pub start: InitialState,
+    /// Where it is, and its radio.
+    pub radio: DeviceRadioConfig,
+}
+
+impl Default for ApConfig {
+    fn default() -> Self {
+        ApConfig {
+            node: None,
+            standard: Standard::Ac,
+            channel: 36,
+            width: Width::W20,
+            guard_interval: Guard::Long,
+            streams: 1,
+            rate: RateConfig::default(),
+            control_rate: None,
+            rts_threshold: None,
+            short_retry: 7,
+            long_retry: 4,
+            lifetime: Some(Duration::from_micros(512_000)),
+            aggregation: AggregationConfig::default(),
+            reorder_timeout: Duration::from_millis(100),
+            edca: EdcaConfig::default(),
+            buffer: BufferConfig::default(),
+            beacon: BeaconConfig::default(),
+            start: InitialState::Attach,
+            radio: DeviceRadioConfig {
+                position: [Metres(0.0), Metres(0.0), Metres(2.5)],
+                power: Dbm(20.0),
+                ..DeviceRadioConfig::default()
+            },
+        }
+    }
+}
+
+/// A station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationConfig {
+    /// Its access point.
+    pub ap: ApId,
+    /// How it chooses rates. None: as its access point.
+    pub rate: Option<RateConfig>,
+    /// Packets that each of its queues holds.
+    pub packets: u32,
+    /// Where it is, and its radio.
+    pub radio: DeviceRadioConfig,
+}
+
+impl ApConfig {
+    /// Centre of the channel (table E-1 and clauses 15.4.4.3, 17.3.8.4.2).
+    pub fn frequency(&self) -> Hertz {
+        let n = f64::from(self.channel);
+        Hertz(match self.channel {
+            14 => 2484e6,
+            1..=13 => 2407e6 + 5e6 * n,
+            _ => 5000e6 + 5e6 * n,
+        })
+    }
+
+    /// The fixed rate `mcs` of this access point: of 802.11a and b the rate with this number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn mode(&self, mcs: u8, streams: Option<u8>) -> Result<Mode, NoSuchMode> {
+        let streams = streams.unwrap_or(self.streams);
+        let of = |table: &[u32]| {
+            table.get(usize::from(mcs)).copied().ok_or_else(|| {
+                NoSuchMode(format!("{} has rates 0 to {}, not {mcs}", self.standard.name(), table.len() - 1))
+            })
+        };
+        match self.standard {
+            Standard::B => Mode::dsss(of(&[10, 20, 55, 110])?),
+            Standard::A => Mode::ofdm(of(&[6, 9, 12, 18, 24, 36, 48, 54])?),
+            Standard::N if mcs < 8 => {
+                Mode::ht(8 * (streams.max(1) - 1) + mcs, self.width, self.guard_interval)
+            }
+            Standard::N => Mode::ht(mcs, self.width, self.guard_interval),
+            Standard::Ac => Mode::vht(mcs, streams, self.width, self.guard_interval),
+        }
+    }
+
+    /// Every rate that is there with at most this number of streams, slowest first.
+    pub fn modes(&self) -> Vec<Mode> {
+        let top = if self.standard == Standard::N { 7 } else { 9 };
+        let streams = if self.standard.qos() { self.streams } else { 1 };
+        let all = (1..=streams).flat_map(|s| (0..=top).map(move |mcs| (mcs, s)));
+        let mut modes: Vec<Mode> = all.filter_map(|(mcs, s)| self.mode(mcs, Some(s)).ok()).collect();
+        modes.sort_by_key(|m| (m.rate(), m.streams()));
+        modes
+    }
+
+    /// The rate of an answer to data at `mode`.
+    pub(crate) fn answer(&self, mode: &Mode) -> Mode {
+        let given = self.control_rate.and_then(|rate| control_mode(self.standard, rate));
+        given.unwrap_or_else(|| {
+            let basic = match self.standard {
+                Standard::B => [10, 20, 20],
+                _ => [6, 12, 24],
+            };
+            let most =
+                if self.standard == Standard::B { mode.data_bits_per_symbol() } else { mode.reference() };
+            let rate = basic.into_iter().rev().find(|r| *r <= most).unwrap_or(basic[0]);
+            self.legacy(rate)
+        })
+    }
+    /// The rate of management frames and beacons: the lowest.
+    pub(crate) fn lowest(&self) -> Mode {
+        self.legacy(if self.standard == Standard::B { 10 } else { 6 })
+    }
+    fn legacy(&self, rate: u32) -> Mode {
+        let mode = if self.standard == Standard::B { Mode::dsss(rate) } else { Mode::ofdm(rate) };
+        mode.unwrap_or_else(|e| unreachable!("a rate of the standard: {e}"))
+    }
+
+    /// How a category contends.
+    pub(crate) fn access(&self, category: Category) -> Access {
+        let cw_min = self.standard.cw_min();
+        let default = if self.standard.qos() { Access::edca(category, cw_min) } else { Access::dcf(cw_min) };
+        self.edca.given(category).unwrap_or(default)
+    }
+
+    /// Refuses what cannot work, naming the key; warns of known traps.
+    ///
+    /// # Errors
+    /// The first key that cannot work.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        let mut warnings = Vec::new();
+        let five = (36..=177).contains(&self.channel);
+        let two = (1..=14).contains(&self.channel);
+        check(five || two, "channel", "1 to 14 (2.4 GHz) or 36 to 177 (5 GHz)")?;
+        match self.standard {
+            Standard::B => check(two, "channel", "802.11b is in 2.4 GHz: channels 1 to 14")?,
+            Standard::A | Standard::Ac => {
+                check(five, "channel", "802.11a and 802.11ac are in 5 GHz: channels 36 to 177")?;
+            }
+            Standard::N => {}
+        }
+        let widest = match self.standard {
+            Standard::A | Standard::B => Width::W20,
+            Standard::N => Width::W40,
+            Standard::Ac => Width::W160,
+        };
+        check(
+            self.width <= widest,
+            "width",
+            &format!("{} has at most {} MHz", self.standard.name(), widest.mhz()),
+        )?;
+        check((1..=4).contains(&self.streams), "streams", "1 to 4 streams")?;
+        check(
+            self.streams == 1 || self.standard.qos(),
+            "streams",
+            "only 802.11n and 802.11ac have several streams",
+        )?;
+        if let RateConfig::Fixed { mcs, streams } = self.rate {
+            let verdict = self.mode(mcs, streams);
+            check(verdict.is_ok(), "rate.mcs", &verdict.err().map(|e| e.0).unwrap_or_default())?;
+        }
+        within("rate", self.rate.validate(), &mut warnings)?;
+        if let Some(rate) = self.control_rate {
+            let message = if self.standard == Standard::B {
+                "1, 2, 5.5 or 11 Mbit/s"
+            } else {
+                "a rate of OFDM: 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s"
+            };
+            check(control_mode(self.standard, rate).is_some(), "control_rate", message)?;
+        }
+        for (key, n) in [("short_retry", self.short_retry), ("long_retry", self.long_retry)] {
+            check((1..=1_000_000).contains(&n), key, "1 to 1000000 transmissions")?;
+        }
+        check(
+            self.lifetime.is_none_or(|t| !t.is_zero()),
+            "lifetime",
+            "above 0 s; leave it out for no limit",
+        )?;
+        check(!self.reorder_timeout.is_zero(), "reorder_timeout", "above 0 s")?;
+        within("aggregation", self.aggregation.validate().map(|()| Vec::new()), &mut warnings)?;
+        for category in Category::ALL {
+            self.check_access(category)?;
+        }
+        let beacon = self.beacon;
+        let enough = beacon.interval.is_zero() || beacon.interval >= Duration::from_millis(1);
+        check(enough, "beacon.interval", "0 s (none) or at least 1 ms")?;
+        check((28..=2_304).contains(&beacon.size.0), "beacon.size", "28 B to 2304 B")?;
+        self.check_buffer()?;
+        within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
+        Ok(warnings)
+    }
+
+    fn check_access(&self, category: Category) -> Result<(), ConfigError> {
+        let Some(a) = self.edca.given(category) else { return Ok(()) };
+        let key = |name: &str| format!("edca.{}.{name}", category.name().replace('-', "_"));
+        check((1..=15).contains(&a.aifsn), &key("aifsn"), "1 to 15")?;
+        let window = |w: u32| w <= 32_767 && (w + 1).is_power_of_two();
+        check(window(a.cw_min), &key("cw_min"), "one less than a power of two, up to 32767")?;
+        check(
+            window(a.cw_max) && a.cw_max >= a.cw_min,
+            &key("cw_max"),
+            "one less than a power of two, not below cw_min",
+        )?;
+        check(a.txop <= Duration::from_micros(2_097_120), &key("txop"), "at most 2.09712 s")
+    }
+
+    fn check_buffer(&self) -> Result<(), ConfigError> {
+        let packets = match self.buffer {
+            BufferConfig::Fifo { packets } | BufferConfig::PerStation { packets } => packets,
+            BufferConfig::FqCodel(q) => {
+                let ok = (1..=65_535).contains(&q.flows) && q.quantum.0 > 0;
+                check(ok, "buffer", "1 to 65535 flows and a quantum above 0 B")?;
+                check(!q.interval.is_zero(), "buffer.interval", "above 0 s")?;
+                q.packets
+            }
+        };
+        check(packets > 0, "buffer", "room for at least one packet")
+    }
+}
+
+impl DeviceRadioConfig {
+    /// Refuses what is no place or no radio.
+    ///
+    /// # Errors
+    /// The first key that cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let place = self.position.iter().all(|m| m.0.is_finite() && m.0.abs() <= 1e6);
+        check(place, "position", "within 1000 km")?;
+        check((-50.0..=60.0).contains(&self.power.0), "power", "-50 dBm to 60 dBm")?;
+        check((0.0..=50.0).contains(&self.noise_figure.0), "noise_figure", "0 dB to 50 dB")?;
+        self.mobility.validate().map_err(|(key, message)| ConfigError {
+            key: format!("mobility.{key}"),
+            message: message.to_owned(),
+        })
+    }
+}
+
+impl AirConfig {
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// The first key that cannot work.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        check(!self.refresh.is_zero(), "refresh", "above 0 s")?;
+        check(self.shadowing.is_none_or(|s| (0.0..=30.0).contains(&s.0)), "shadowing", "0 dB to 30 dB")?;
+        check(self.capture.is_none_or(|c| (0.0..=60.0).contains(&c.0)), "capture", "0 dB to 60 dB")?;
+        check((-20.0..=40.0).contains(&self.preamble_sinr.0), "preamble_sinr", "-20 dB to 40 dB")?;
+        for (key, power) in
+            [("preamble_detection", self.preamble_detection), ("energy_detection", self.energy_detection)]
+        {
+            check((-120.0..=0.0).contains(&power.0), key, "-120 dBm to 0 dBm")?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn control_mode(standard: Standard, rate: Bitrate) -> Option<Mode> {
+    match standard {
+        Standard::B => Mode::dsss(u32::try_from(rate.0 / 100_000).ok()?).ok(),
+        _ => Mode::ofdm(u32::try_from(rate.0 / 1_000_000).ok()?).ok(),
+    }
+    .filter(|m| m.rate() == rate)
+}

@@ -1,0 +1,200 @@
+//! What one end of a link sends in one category: queue, MPDUs under way, and the recipient's reordering.
+
+use lasthop_net::{Dropped, FqCodelConfig, Item, Limit, Queue, Site};
+use lasthop_units::{Duration, Instant};
+
+use super::config::BufferConfig;
+use crate::mac::{AggregationConfig, Chain, Mpdu, Originator, Pool, Reorder, join, mpdu};
+use crate::phy::Mode;
+
+/// Packets of one direction and category between a station and its access point.
+#[derive(Debug)]
+pub struct Lane {
+    queue: Queue,
+    /// Taken from the queue, in no MPDU yet.
+    staged: Option<Item>,
+    /// A queue of packets that are the oldest first shows its head.
+    peeks: bool,
+    /// MPDUs that are not done.
+    pub originator: Originator,
+    /// The other end's buffer.
+    pub reorder: Reorder<Chain>,
+    /// When the reorder buffer will be looked at.
+    pub wake: Option<Instant>,
+    /// On its device's list.
+    pub listed: bool,
+    /// Block ack requests that were not answered.
+    pub requests: u32,
+    /// Time on the air that it may still use in this round [ns].
+    pub deficit: i64,
+    /// Packets inside, at either end.
+    pub inside: usize,
+}
+
+impl Lane {
+    /// With the queue of `buffer`; `entity` names it in draws.
+    pub fn new(buffer: &BufferConfig, site: Site, reorder_timeout: Duration) -> Lane {
+        let queue = match buffer {
+            // What the stations of a FIFO share is counted by the device.
+            BufferConfig::Fifo { .. } => Queue::drop_tail(Limit::default()),
+            BufferConfig::PerStation { packets } => {
+                Queue::drop_tail(Limit { packets: Some(*packets), bytes: None })
+            }
+            BufferConfig::FqCodel(c) => {
+                let config = FqCodelConfig {
+                    packets: Some(c.packets),
+                    bytes: None,
+                    flows: c.flows,
+                    quantum: c.quantum,
+                    target: c.target,
+                    interval: c.interval,
+                    ecn: c.ecn,
+                    ce_threshold: None,
+                };
+                Queue::fq_codel(&config, &site)
+            }
+        };
+        Lane {
+            queue,
+            staged: None,
+            peeks: matches!(buffer, BufferConfig::Fifo { .. }),
+            originator: Originator::default(),
+            reorder: Reorder::new(reorder_timeout),
+            wake: None,
+            listed: false,
+            requests: 0,
+            deficit: 0,
+            inside: 0,
+        }
+    }
+
+    /// Takes a packet in; what does not fit is dropped.
+    #[inline]
+    pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
+        self.inside += 1;
+        let before = drops.len();
+        self.queue.enqueue(now, item, drops);
+        self.inside -= drops.len() - before;
+        self.show(now, drops);
+    }
+
+    /// True with something to send.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.originator.waiting() > 0
+            || self.staged.is_some()
+            || !self.queue.is_empty()
+            || self.originator.request
+    }
+    /// Packets in the queue.
+    pub fn queued(&self) -> usize {
+        self.queue.packets() + usize::from(self.staged.is_some())
+    }
+    /// Bytes in the queue.
+    pub fn queued_bytes(&self) -> u64 {
+        self.queue.bytes() + self.staged.map_or(0, |i| u64::from(i.size))
+    }
+    /// Packets that the queue has marked.
+    pub const fn marked(&self) -> u64 {
+        self.queue.marked()
+    }
+    /// When the oldest of its packets came, where that can be told.
+    pub fn oldest(&self) -> Instant {
+        let under_way = self.originator.iter().next().map(|(_, m)| m.since);
+        under_way.or(self.staged.map(|i| i.enqueued)).unwrap_or(Instant::ZERO)
+    }
+
+    #[inline]
+    fn next(&mut self, now: Instant, drops: &mut Vec<Dropped>) -> Option<Item> {
+        let item = self.staged.take();
+        item.or_else(|| self.queue.dequeue(now, drops))
+    }
+
+    /// A queue that shows its head stages it.
+    #[inline]
+    fn show(&mut self, now: Instant, drops: &mut Vec<Dropped>) {
+        if self.peeks && self.staged.is_none() {
+            self.staged = self.queue.dequeue(now, drops);
+        }
+    }
+
+    /// Makes one more MPDU of what waits. False: nothing does. Packets beyond `lifetime` go to `old`, those that the queue
+    /// gives up to `drops`.
+    pub fn pull(&mut self, now: Instant, rules: &Rules<'_>, pool: &mut Pool, lost: &mut Lost) -> bool {
+        let before = lost.dropped.len();
+        let mut first = None;
+        while let Some(item) = self.next(now, &mut lost.dropped) {
+            if rules.lifetime.is_some_and(|most| now.since(item.enqueued) > most) {
+                lost.old.push(item);
+                self.inside -= 1;
+                continue;
+            }
+            first = Some(item);
+            break;
+        }
+        let made = first.is_some();
+        if let Some(item) = first {
+            let mut whole = Mpdu {
+                chain: None,
+                msdus: 1,
+                bytes: mpdu(item.size, rules.qos),
+                since: item.enqueued,
+                retries: 0,
+                done: false,
+            };
+            let mut chain = pool.chain(item);
+            if rules.aggregation.amsdu && rules.qos {
+                self.fill(now, rules, &mut whole, &mut chain, pool, lost);
+            }
+            whole.chain = Some(chain);
+            self.originator.push(whole);
+        }
+        self.show(now, &mut lost.dropped);
+        self.inside -= lost.dropped.len() - before;
+        made
+    }
+
+    /// More packets into the MPDU, as long as they fit.
+    fn fill(
+        &mut self,
+        now: Instant,
+        rules: &Rules<'_>,
+        whole: &mut Mpdu,
+        chain: &mut Chain,
+        pool: &mut Pool,
+        lost: &mut Lost,
+    ) {
+        let most = rules.aggregation.mpdu_limit(rules.mode);
+        while let Some(item) = self.next(now, &mut lost.dropped) {
+            let bytes = join(whole.bytes, whole.msdus, item.size);
+            if bytes > most {
+                self.staged = Some(item);
+                return;
+            }
+            whole.bytes = bytes;
+            whole.msdus += 1;
+            pool.append(chain, item);
+        }
+    }
+}
+
+/// What bears on how MPDUs are made.
+pub struct Rules<'a> {
+    /// QoS data.
+    pub qos: bool,
+    /// Limits.
+    pub aggregation: &'a AggregationConfig,
+    /// The rate.
+    pub mode: &'a Mode,
+    /// Longest stay.
+    pub lifetime: Option<Duration>,
+}
+
+/// Packets that left by a drop.
+#[derive(Debug, Default)]
+pub struct Lost {
+    /// By the queue.
+    pub dropped: Vec<Dropped>,
+    /// Beyond their lifetime.
+    pub old: Vec<Item>,
+}

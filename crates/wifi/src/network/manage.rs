@@ -1,0 +1,143 @@
+//! Management as far as it costs time on the air: association, block ack agreements.
+
+use lasthop_units::{Instant, StationId};
+
+use super::output::{WlanEvent, WlanOutput};
+use super::{End, Event, Wlan};
+use crate::mac::{Agreement, Category};
+
+/// What a management frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Authentication (open system), both ways.
+    Authentication,
+    /// Association request and response.
+    Association,
+    /// ADDBA request of the sender for what it sends in a category.
+    BlockAckAsked(Category),
+    /// ADDBA response.
+    BlockAckAnswered(Category),
+}
+
+/// A management frame between a station and its access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Management {
+    /// The station at one end.
+    pub station: StationId,
+    /// The end that sends it.
+    pub from: End,
+    /// What it says.
+    pub subject: Subject,
+    /// Transmissions that failed.
+    pub retries: u32,
+    /// The other end has got it.
+    pub arrived: bool,
+}
+
+impl Management {
+    const fn new(station: StationId, from: End, subject: Subject) -> Management {
+        Management { station, from, subject, retries: 0, arrived: false }
+    }
+
+    /// Length with header (24 B) and FCS (4 B).
+    pub const fn bytes(&self) -> u64 {
+        let body = match (self.subject, self.from) {
+            // Algorithm, sequence number, status (clause 9.3.3.12).
+            (Subject::Authentication, _) => 6,
+            // Capabilities 2, listen interval 2, SSID 10, rates 10, HT capabilities 28, VHT capabilities 14.
+            (Subject::Association, End::Station) => 66,
+            // Capabilities 2, status 2, AID 2, rates 10, EDCA parameters 20, HT 28 + 24, VHT 14 + 7.
+            (Subject::Association, End::Ap) => 109,
+            // Clauses 9.6.5.2 and 9.6.5.3.
+            (Subject::BlockAckAsked(_) | Subject::BlockAckAnswered(_), _) => 9,
+        };
+        28 + body
+    }
+}
+
+impl Wlan {
+    pub(super) fn begin_association(&mut self, now: Instant, station: StationId) {
+        let first = Management::new(station, End::Station, Subject::Authentication);
+        self.manage(now, first);
+    }
+
+    /// Asks for a block ack agreement if there is none.
+    pub(super) fn want_agreement(&mut self, now: Instant, station: StationId, from: End, category: Category) {
+        let agreement = &mut self.lane(station, from, category).originator.agreement;
+        if *agreement == Agreement::None {
+            *agreement = Agreement::Asked;
+            self.manage(now, Management::new(station, from, Subject::BlockAckAsked(category)));
+        }
+    }
+
+    /// Queues a management frame for the voice category of its sender (clause 10.2.4.2).
+    fn manage(&mut self, now: Instant, frame: Management) {
+        let device = self.device_of(frame.station, frame.from);
+        self.devices[device].management.push_back(frame);
+        let category = self.management_category(device);
+        self.activate(now, device, category.index());
+    }
+
+    /// A management frame has reached the other end, for the first time.
+    pub(super) fn managed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
+        let Management { station, from, subject, .. } = frame;
+        let answer = |subject| Management::new(station, from.peer(), subject);
+        match (subject, from) {
+            (Subject::Authentication, End::Station) => self.manage(now, answer(Subject::Authentication)),
+            (Subject::Authentication, End::Ap) => self.manage(now, answer(Subject::Association)),
+            (Subject::Association, End::Station) => self.manage(now, answer(Subject::Association)),
+            (Subject::Association, End::Ap) => self.associated(now, station, out),
+            (Subject::BlockAckAsked(category), _) => {
+                // What is not yet acknowledged is what comes first (clause 9.4.1.16: starting sequence number).
+                let lane = self.lane(station, from, category);
+                lane.reorder.restart(lane.originator.start());
+                self.manage(now, answer(Subject::BlockAckAnswered(category)));
+            }
+            (Subject::BlockAckAnswered(category), _) => {
+                let asker = from.peer();
+                let lane = self.lane(station, asker, category);
+                lane.originator.agreement = Agreement::Agreed;
+                // MPDUs may have gone singly since the request.
+                lane.reorder.restart(lane.originator.start());
+                out.events.push((station, WlanEvent::BlockAck(asker, category)));
+            }
+        }
+    }
+
+    /// A management frame was given up.
+    pub(super) fn management_failed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
+        match frame.subject {
+            Subject::Authentication | Subject::Association => {
+                if !self.links[frame.station].associated {
+                    out.events.push((frame.station, WlanEvent::AssociationFailed));
+                    let again = now.saturating_add(RETRY);
+                    self.schedule(again, Event::Associate(frame.station));
+                }
+            }
+            Subject::BlockAckAsked(category) => {
+                self.lane(frame.station, frame.from, category).originator.agreement = Agreement::None;
+            }
+            Subject::BlockAckAnswered(category) => {
+                self.lane(frame.station, frame.from.peer(), category).originator.agreement = Agreement::None;
+            }
+        }
+    }
+
+    fn associated(&mut self, now: Instant, station: StationId, out: &mut WlanOutput) {
+        if std::mem::replace(&mut self.links[station].associated, true) {
+            return;
+        }
+        out.events.push((station, WlanEvent::Associated));
+        for end in [End::Ap, End::Station] {
+            for category in Category::ALL {
+                let waits = self.links[station].lanes[end.index()][category.index()].as_ref();
+                if waits.is_some_and(|lane| lane.waits()) {
+                    self.offer(now, station, end, category);
+                }
+            }
+        }
+    }
+}
+
+/// After this time a station whose association failed begins again.
+const RETRY: lasthop_units::Duration = lasthop_units::Duration::from_millis(100);

@@ -1,0 +1,317 @@
+//! A channel: who hears what, and when it is whose turn.
+
+use lasthop_units::{Bytes, Duration, Instant, StationId};
+
+use super::config::{AirConfig, ApConfig};
+use super::manage::Management;
+use super::radios::Radios;
+use crate::phy::{Mode, Overlap, Segments, Timing};
+use lasthop_radio::{linear, milliwatts};
+
+/// What is on the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Frame {
+    /// Request to send, before the sender's burst.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Acknowledgement.
+    Ack,
+    /// Block acknowledgement.
+    BlockAck,
+    /// The sender's burst of data.
+    Data,
+    /// Block ack request.
+    Request,
+    /// Management.
+    Management(Management),
+    /// A beacon.
+    Beacon,
+}
+
+/// A PPDU on the air, or one that overlapped with what still is.
+#[derive(Clone, Debug)]
+pub struct Transmission {
+    /// Number of the transmission on its medium.
+    pub serial: u64,
+    /// Who sends, as a member of the medium.
+    pub from: usize,
+    /// For whom; None: for all.
+    pub to: Option<usize>,
+    /// Whose link's data it is, if it is data.
+    pub station: Option<StationId>,
+    /// First moment.
+    pub start: Instant,
+    /// Last moment.
+    pub end: Instant,
+    /// Rate.
+    pub mode: Mode,
+    /// Length of the preamble.
+    pub preamble: Duration,
+    /// Bits of its first (or only) MPDU.
+    pub first_bits: u32,
+    /// What it is.
+    pub frame: Frame,
+    /// For how long after its end it reserves the medium.
+    pub nav: Duration,
+    /// Power at each member [mW].
+    pub powers: Vec<f64>,
+    /// It has ended.
+    pub over: bool,
+}
+
+/// What a device hears.
+#[derive(Clone, Debug)]
+pub struct Ear {
+    /// Sum of the powers of all signals [mW].
+    pub power: f64,
+    /// Signals whose preamble it found last until then.
+    pub sensed_until: Instant,
+    /// It sends until then, and is deaf.
+    pub tx_until: Instant,
+    /// Neither sends nor hears: physically idle.
+    pub idle: bool,
+    /// Idle, and slots count from `base` on.
+    pub counting: bool,
+    /// End of the last busy period and SIFS after it, with EIFS and NAV where they apply.
+    pub base: Instant,
+    /// The medium is reserved until then.
+    pub nav: Instant,
+    /// An RTS reserved it until then, if something is heard by `nav` (clause 10.3.2.4).
+    pub nav_full: Instant,
+    /// The transmission that it receives, with its power and start.
+    pub locked: Option<(u64, f64, Instant)>,
+    /// What it heard last was not received: EIFS.
+    pub bad: bool,
+    /// It waits for an answer: its contenders rest.
+    pub waiting: bool,
+}
+
+impl Ear {
+    const fn new() -> Ear {
+        Ear {
+            power: 0.0,
+            sensed_until: Instant::ZERO,
+            tx_until: Instant::ZERO,
+            idle: true,
+            counting: true,
+            base: Instant::ZERO,
+            nav: Instant::ZERO,
+            nav_full: Instant::ZERO,
+            locked: None,
+            bad: false,
+            waiting: false,
+        }
+    }
+}
+
+/// A channel with its devices.
+#[derive(Debug)]
+pub struct Medium {
+    /// Channel number.
+    pub channel: u16,
+    /// Devices, by their number in the network.
+    pub members: Vec<usize>,
+    /// What each hears.
+    pub ears: Vec<Ear>,
+    /// When each one's turn comes; MAX: not while things stay as they are.
+    pub due: Vec<Instant>,
+    /// Transmissions in progress, and those that overlapped with one.
+    pub on_air: Vec<Transmission>,
+    spare: Vec<Vec<f64>>,
+    active: usize,
+    next_serial: u64,
+    /// Links.
+    pub radios: Radios,
+    /// Times of the PHY.
+    pub timing: Timing,
+    /// A preamble is found from this power on [mW].
+    pub detection: f64,
+    /// Energy keeps it busy from this power on [mW].
+    pub energy: f64,
+    sinr: f64,
+    capture: Option<f64>,
+    segments: Segments,
+    overlaps: Vec<Overlap>,
+}
+
+/// A preamble is found within this time.
+const DETECTION: Duration = Duration::from_micros(4);
+/// A stronger preamble takes over only while the first is being received.
+const CAPTURE_WINDOW: Duration = Duration::from_micros(16);
+
+impl Medium {
+    /// An empty channel as the access point `ap`, its first, has it.
+    pub fn new(ap: &ApConfig, air: &AirConfig, seed: u64) -> Medium {
+        let wider = f64::from(ap.width.mhz()) / 20.0;
+        let format = ap.standard.format();
+        let mhz = if format == crate::phy::Format::Dsss { 22.0 } else { 20.0 * wider };
+        Medium {
+            channel: ap.channel,
+            members: Vec::new(),
+            ears: Vec::new(),
+            due: Vec::new(),
+            on_air: Vec::new(),
+            spare: Vec::new(),
+            active: 0,
+            next_serial: 0,
+            radios: Radios::new(air, ap.frequency(), mhz * 1e6, seed),
+            timing: Timing::of(format),
+            detection: milliwatts(air.preamble_detection) * wider,
+            energy: milliwatts(air.energy_detection) * wider,
+            sinr: linear(air.preamble_sinr),
+            capture: air.capture.map(linear),
+            segments: Segments::default(),
+            overlaps: Vec::new(),
+        }
+    }
+
+    /// One more device. Returns its number here.
+    pub fn join(&mut self, device: usize, radio: &super::config::DeviceRadioConfig, key: u64) -> usize {
+        self.members.push(device);
+        self.ears.push(Ear::new());
+        self.due.push(Instant::MAX);
+        self.radios.add(radio, key);
+        self.members.len() - 1
+    }
+
+    /// The earliest turn.
+    pub fn next_turn(&self) -> Instant {
+        self.due.iter().copied().min().unwrap_or(Instant::MAX)
+    }
+
+    /// Puts a transmission on the air and makes everybody hear it. Those whose idle period ends by it are told to `busy`.
+    /// Returns its number.
+    #[allow(clippy::too_many_arguments)] // a PPDU has that many properties
+    pub fn begin(
+        &mut self,
+        now: Instant,
+        from: usize,
+        to: Option<usize>,
+        station: Option<StationId>,
+        mode: Mode,
+        (preamble, length): (Duration, Duration),
+        first: Bytes,
+        frame: Frame,
+        nav: Duration,
+        mut busy: impl FnMut(usize, &mut Ear, &mut Instant),
+    ) -> (u64, Instant) {
+        self.radios.refresh(now);
+        if self.active == 0 {
+            self.sweep();
+        }
+        self.active += 1;
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let end = now + length;
+        let mut powers = self.spare.pop().unwrap_or_default();
+        powers.clear();
+        powers.resize(self.ears.len(), 0.0);
+        for (r, ear) in self.ears.iter_mut().enumerate() {
+            if r == from {
+                ear.tx_until = end;
+                ear.locked = None;
+                busy(r, ear, &mut self.due[r]);
+                ear.idle = false;
+                continue;
+            }
+            let power = self.radios.received(now, from, r);
+            powers[r] = power;
+            ear.power += power;
+            if ear.tx_until > now {
+                continue;
+            }
+            if power >= self.detection {
+                ear.sensed_until = ear.sensed_until.max(end);
+                if now <= ear.nav {
+                    ear.nav = ear.nav.max(ear.nav_full);
+                }
+                let noise = self.radios.noise(r);
+                let found = |power: f64, all: f64| power >= self.sinr * (noise + all - power);
+                match ear.locked {
+                    // Two preambles at once: the receiver finds the one that stands out, if one does.
+                    Some((_, other, since)) if now.since(since) < DETECTION => {
+                        if found(power, ear.power) {
+                            ear.locked = Some((serial, power, now));
+                        } else if !found(other, ear.power) {
+                            ear.locked = None;
+                        }
+                    }
+                    None if found(power, ear.power) => {
+                        ear.locked = Some((serial, power, now));
+                    }
+                    Some((_, other, since))
+                        if self.capture.is_some_and(|c| power >= c * other)
+                            && now.since(since) < CAPTURE_WINDOW =>
+                    {
+                        ear.locked = Some((serial, power, now));
+                    }
+                    _ => {}
+                }
+            }
+            if ear.idle && (power >= self.detection || ear.power >= self.energy) {
+                busy(r, ear, &mut self.due[r]);
+                ear.idle = false;
+            }
+        }
+        self.on_air.push(Transmission {
+            serial,
+            from,
+            to,
+            station,
+            start: now,
+            end,
+            mode,
+            preamble,
+            first_bits: first.bits() as u32,
+            frame,
+            nav,
+            powers,
+            over: false,
+        });
+        (serial, end)
+    }
+
+    /// Takes the signal off the air: powers fall. The transmission stays for those it overlapped with.
+    pub fn end(&mut self, serial: u64) -> usize {
+        let i = self.on_air.iter().position(|t| t.serial == serial);
+        let i = i.unwrap_or_else(|| unreachable!("what ends is on the air"));
+        self.on_air[i].over = true;
+        self.active -= 1;
+        let silent = self.active == 0;
+        for (ear, power) in self.ears.iter_mut().zip(&self.on_air[i].powers) {
+            // Sums of floats do not come back to zero by themselves.
+            ear.power = if silent { 0.0 } else { (ear.power - power).max(0.0) };
+        }
+        i
+    }
+
+    /// Forgets what overlaps with nothing any more.
+    fn sweep(&mut self) {
+        for t in self.on_air.drain(..) {
+            self.spare.push(t.powers);
+        }
+    }
+
+    /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it, at this SINR.
+    pub fn judge(&mut self, i: usize, r: usize) -> Option<f64> {
+        let t = &self.on_air[i];
+        let noise = self.radios.noise(r);
+        self.overlaps.clear();
+        for o in &self.on_air {
+            if o.serial != t.serial && o.start < t.end && o.end > t.start && o.powers[r] > 0.0 {
+                self.overlaps.push(Overlap { start: o.start, end: o.end, power: o.powers[r] });
+            }
+        }
+        if self.overlaps.is_empty() {
+            return Some(t.powers[r] / noise);
+        }
+        self.segments.set(t.start, t.end, t.powers[r], noise, &self.overlaps);
+        None
+    }
+
+    /// The pieces that [`judge`](Self::judge) worked out.
+    pub const fn segments(&self) -> &Segments {
+        &self.segments
+    }
+}

@@ -1,0 +1,512 @@
+//! Wireless LANs: access points, stations and the channels between them, under one clock of medium transitions.
+//!
+//! # Contract
+//! A [`Wlan`] is what the world drives. Packets go in with [`push`](Wlan::push) and leave in exactly one way, delivered or
+//! dropped, through [`WlanOutput`]. The world calls [`on_time`](Wlan::on_time) at the moment that
+//! [`poll_at`](Wlan::poll_at) names, and asks again after every call.
+//!
+//! # Events
+//! Beginnings and ends of PPDUs, and little else. Slots are not counted: while a device finds the medium idle, its turn is a
+//! closed form ([`Contender::turn`](crate::mac::Contender)); the earliest turn of a channel is the next event. A device that
+//! has nothing to send, and one whose channel is busy, cost nothing between two PPDUs.
+//!
+//! # At one moment, in this order
+//! 1. PPDUs end; then everybody who finds the medium idle begins to count.
+//! 2. Answers and continuations of a TXOP begin, SIFS after what they answer; timers act.
+//! 3. Devices whose turn it is begin to send. A device does not notice what began less than the time of clear channel assessment
+//!    before its own turn (4 us with OFDM): they collide.
+//!
+//! Propagation takes no time.
+
+pub mod config;
+mod exchange;
+mod lane;
+mod manage;
+mod medium;
+mod output;
+mod radios;
+mod receive;
+
+pub use config::{
+    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, EdcaConfig, InitialState, Standard,
+    StationConfig, StationFqCodel, WlanConfig,
+};
+pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_net::{Item, Site};
+use lasthop_units::{ApId, Duration, Id, IndexVec, Instant, StationId};
+
+use crate::mac::{Access, Category, Contender, Counting, Pool};
+use crate::phy::Mode;
+use crate::rate::{RateConfig, RateControl};
+use exchange::{Burst, Pending};
+use lane::{Lane, Lost};
+use manage::Management;
+use medium::Medium;
+
+/// Contenders of a device: one for each category, and beacons.
+const CONTENDERS: usize = 5;
+const BEACON: usize = 4;
+
+/// What is due at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A PPDU of a medium ends.
+    End { medium: usize, serial: u64 },
+    /// A device sends the answer that it owes.
+    Answer { device: usize },
+    /// A device goes on with its TXOP.
+    Continue { device: usize },
+    /// No answer has come to a device.
+    Timeout { device: usize },
+    /// An access point has a beacon to send.
+    Beacon { ap: ApId },
+    /// A station begins to associate.
+    Associate(StationId),
+    /// A reorder buffer may have waited long enough.
+    Reorder { station: StationId, end: End, category: Category },
+}
+
+impl Event {
+    const fn class(&self) -> u8 {
+        match self {
+            Event::End { .. } => 0,
+            Event::Answer { .. } | Event::Continue { .. } => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// An access point or a station.
+#[derive(Debug)]
+struct Device {
+    medium: usize,
+    /// Its number on the medium.
+    member: usize,
+    ap: ApId,
+    /// None: it is the access point.
+    station: Option<StationId>,
+    contenders: [Contender; CONTENDERS],
+    counting: Counting,
+    /// Stations with something to send to (of an access point; a station has itself), by category.
+    ring: [VecDeque<StationId>; 4],
+    /// Packets in its queues, by category.
+    queued: [u32; 4],
+    management: VecDeque<Management>,
+    burst: Burst,
+    pending: Pending,
+    answer: Option<exchange::Answer>,
+    /// Until when the TXOP lasts.
+    txop_end: Instant,
+    draw: Draw,
+    drawn: u64,
+}
+
+impl Device {
+    fn end(&self) -> End {
+        if self.station.is_some() { End::Station } else { End::Ap }
+    }
+}
+
+/// A station and its access point.
+#[derive(Debug)]
+struct Link {
+    ap: ApId,
+    /// Devices of the access point and of the station.
+    devices: [usize; 2],
+    associated: bool,
+    /// By the end that sends, then category; made when first used.
+    lanes: [[Option<Box<Lane>>; 4]; 2],
+    control: [RateControl; 2],
+    stats: [LinkStats; 2],
+}
+
+/// Access points, stations, channels.
+#[derive(Debug)]
+pub struct Wlan {
+    aps: IndexVec<ApId, ApConfig>,
+    ap_devices: IndexVec<ApId, usize>,
+    links: IndexVec<StationId, Link>,
+    packets: IndexVec<StationId, u32>,
+    devices: Vec<Device>,
+    media: Vec<Medium>,
+    events: BinaryHeap<Reverse<(Instant, u8, u64, Event)>>,
+    scheduled: u64,
+    air: AirConfig,
+    seed: u64,
+    pool: Pool,
+    errors: Draw,
+    lost: Lost,
+    /// Media on which PPDUs have ended at this moment.
+    settle: Vec<usize>,
+    /// Contenders that have lost against another of their device.
+    internal: Vec<usize>,
+}
+
+impl Wlan {
+    /// The networks of `config`, which must be valid, with the draws of the run `seed`.
+    pub fn new(config: &WlanConfig, seed: u64) -> Wlan {
+        let mut wlan = Wlan {
+            aps: config.aps.clone(),
+            ap_devices: IndexVec::new(),
+            links: IndexVec::new(),
+            packets: config.stations.iter().map(|s| s.packets).collect(),
+            devices: Vec::new(),
+            media: Vec::new(),
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            air: config.radio,
+            seed,
+            pool: Pool::default(),
+            errors: Draw::new(seed, Purpose::FrameError, 0),
+            lost: Lost::default(),
+            settle: Vec::new(),
+            internal: Vec::new(),
+        };
+        for (id, ap) in config.aps.enumerate() {
+            let device = wlan.add_device(id, ap, None, &ap.radio);
+            wlan.ap_devices.push(device);
+            if !ap.beacon.interval.is_zero() {
+                // Access points begin at moments of their own within an interval.
+                let draw = Draw::new(seed, Purpose::BackOff, 0xbeac << 32 | id.index() as u64);
+                let first = (ap.beacon.interval.0 as f64 * draw.uniform(0)) as u64;
+                wlan.schedule(Instant(first), Event::Beacon { ap: id });
+            }
+        }
+        for (id, station) in config.stations.enumerate() {
+            wlan.add_station(id, station);
+        }
+        for id in wlan.links.ids() {
+            let ap = wlan.links[id].ap;
+            match wlan.aps[ap].start {
+                InitialState::Attach => wlan.schedule(Instant::ZERO, Event::Associate(id)),
+                InitialState::Associated => wlan.links[id].associated = true,
+            }
+        }
+        wlan
+    }
+
+    fn add_device(
+        &mut self,
+        id: ApId,
+        ap: &ApConfig,
+        station: Option<StationId>,
+        radio: &DeviceRadioConfig,
+    ) -> usize {
+        let medium = self.media.iter().position(|m| m.channel == ap.channel).unwrap_or_else(|| {
+            self.media.push(Medium::new(ap, &self.air, self.seed));
+            self.media.len() - 1
+        });
+        let key = station.map_or(id.index() as u64, |s| 1 << 20 | s.index() as u64);
+        let device = self.devices.len();
+        let member = self.media[medium].join(device, radio, key);
+        let mut contenders = [Contender::new(Access::BEACON); CONTENDERS];
+        for category in Category::ALL {
+            contenders[category.index()] = Contender::new(ap.access(category));
+        }
+        self.devices.push(Device {
+            medium,
+            member,
+            ap: id,
+            station,
+            contenders,
+            counting: if ap.standard.qos() { Counting::Edca } else { Counting::Dcf },
+            ring: Default::default(),
+            queued: [0; 4],
+            management: VecDeque::new(),
+            burst: Burst::new(ap.lowest()),
+            pending: Pending::Nothing,
+            answer: None,
+            txop_end: Instant::ZERO,
+            draw: Draw::new(self.seed, Purpose::BackOff, key),
+            drawn: 0,
+        });
+        device
+    }
+
+    fn add_station(&mut self, id: StationId, config: &StationConfig) {
+        let ap = self.aps[config.ap].clone();
+        let device = self.add_device(config.ap, &ap, Some(id), &config.radio);
+        let modes = ap.modes();
+        let control = |rate: &RateConfig, end: End| {
+            let fixed = match *rate {
+                RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
+                _ => None,
+            };
+            let key = (id.index() as u64) << 1 | end.index() as u64;
+            RateControl::new(rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
+        };
+        let control = [control(&ap.rate, End::Ap), control(&config.rate.unwrap_or(ap.rate), End::Station)];
+        self.links.push(Link {
+            ap: config.ap,
+            devices: [self.ap_devices[config.ap], device],
+            associated: false,
+            lanes: Default::default(),
+            control,
+            stats: Default::default(),
+        });
+    }
+
+    /// A packet enters at `end` of a station's link, to be delivered at the other. With DCF every category is best effort.
+    pub fn push(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        end: End,
+        item: Item,
+        category: Category,
+        out: &mut WlanOutput,
+    ) {
+        let ap = &self.aps[self.links[station].ap];
+        let category = if ap.standard.qos() { category } else { Category::BestEffort };
+        let buffer = ap.buffer;
+        let device = self.device_of(station, end);
+        let ac = category.index();
+        if end == End::Ap
+            && let BufferConfig::Fifo { packets } = buffer
+            && self.devices[device].queued[ac] >= packets
+        {
+            out.dropped.push((station, end, now, item, DropCause::QueueFull));
+            return;
+        }
+        let mut lost = std::mem::take(&mut self.lost);
+        let lane = self.lane(station, end, category);
+        let before = lane.queued();
+        lane.enqueue(now, item, &mut lost.dropped);
+        let after = lane.queued();
+        let queued = &mut self.devices[device].queued[ac];
+        *queued = *queued + after as u32 - before as u32;
+        self.lost = lost;
+        self.report_lost(now, station, end, out);
+        if self.links[station].associated && after > 0 {
+            self.offer(now, station, end, category);
+        }
+    }
+
+    /// When something happens next; None while nothing is due.
+    pub fn poll_at(&self) -> Option<Instant> {
+        let turns = self.media.iter().map(Medium::next_turn);
+        let event = self.events.peek().map(|Reverse((t, ..))| *t);
+        turns.chain(event).min().filter(|t| *t != Instant::MAX)
+    }
+
+    /// Everything that is due happens.
+    pub fn on_time(&mut self, now: Instant, out: &mut WlanOutput) {
+        loop {
+            let class = match self.events.peek() {
+                Some(Reverse((t, class, ..))) if *t <= now => Some(*class),
+                _ => None,
+            };
+            if class != Some(0) && !self.settle.is_empty() {
+                self.settle_media(now);
+                continue;
+            }
+            if class.is_some() {
+                if let Some(Reverse((_, _, _, event))) = self.events.pop() {
+                    self.happen(now, event, out);
+                }
+                continue;
+            }
+            if !self.take_turns(now, out) {
+                return;
+            }
+        }
+    }
+
+    fn happen(&mut self, now: Instant, event: Event, out: &mut WlanOutput) {
+        match event {
+            Event::End { medium, serial } => {
+                self.transmission_ends(now, medium, serial, out);
+                if !self.settle.contains(&medium) {
+                    self.settle.push(medium);
+                }
+            }
+            Event::Answer { device } => self.send_answer(now, device),
+            Event::Continue { device } => self.send_burst(now, device),
+            Event::Timeout { device } => self.unanswered(now, device, out),
+            Event::Beacon { ap } => {
+                let interval = self.aps[ap].beacon.interval;
+                self.schedule(now.saturating_add(interval), Event::Beacon { ap });
+                self.activate(now, self.ap_devices[ap], BEACON);
+            }
+            Event::Associate(station) => self.begin_association(now, station),
+            Event::Reorder { station, end, category } => self.reorder_timer(now, station, end, category, out),
+        }
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        self.scheduled += 1;
+        self.events.push(Reverse((at, event.class(), self.scheduled, event)));
+    }
+
+    /// Those whose turn it is begin to send. False: nobody did.
+    fn take_turns(&mut self, now: Instant, out: &mut WlanOutput) -> bool {
+        let mut any = false;
+        for m in 0..self.media.len() {
+            for member in 0..self.media[m].members.len() {
+                if self.media[m].due[member] <= now {
+                    self.media[m].due[member] = Instant::MAX;
+                    any = true;
+                    self.turn(now, self.media[m].members[member], out);
+                }
+            }
+        }
+        any
+    }
+
+    /// PPDUs have ended: who finds the medium idle begins to count.
+    fn settle_media(&mut self, now: Instant) {
+        let mut media = std::mem::take(&mut self.settle);
+        for m in media.drain(..) {
+            for member in 0..self.media[m].members.len() {
+                let medium = &mut self.media[m];
+                let ear = &mut medium.ears[member];
+                if !ear.idle && now >= ear.tx_until && now >= ear.sensed_until && ear.power < medium.energy {
+                    ear.idle = true;
+                    let timing = &medium.timing;
+                    let extra = if ear.bad { timing.extra() } else { Duration::ZERO };
+                    ear.base = (now + timing.sifs + extra).max(ear.nav.saturating_add(timing.sifs));
+                    ear.bad = false;
+                    if !ear.waiting {
+                        self.count(now, m, member);
+                    }
+                }
+            }
+        }
+        self.settle = media;
+    }
+
+    /// A device begins to count from its `base` on.
+    fn count(&mut self, now: Instant, m: usize, member: usize) {
+        let medium = &mut self.media[m];
+        medium.ears[member].counting = true;
+        let base = medium.ears[member].base;
+        let slot = medium.timing.slot;
+        let device = &self.devices[medium.members[member]];
+        let turns = device.contenders.iter().filter(|c| c.wants).map(|c| c.turn(base, slot).max(now));
+        medium.due[member] = turns.min().unwrap_or(Instant::MAX);
+    }
+
+    /// A contender has got something to send.
+    fn activate(&mut self, now: Instant, d: usize, contender: usize) {
+        let device = &mut self.devices[d];
+        let medium = &mut self.media[device.medium];
+        let ear = &medium.ears[device.member];
+        let c = &mut device.contenders[contender];
+        if std::mem::replace(&mut c.wants, true) {
+            return;
+        }
+        if ear.counting {
+            // The medium may have been idle for long: then it goes at once (clause 10.22.2.2).
+            let turn = c.turn(ear.base, medium.timing.slot).max(now);
+            let due = &mut medium.due[device.member];
+            // The reservation of the medium is no idleness.
+            if c.slots() > 0 || ear.nav <= now || ear.base <= now {
+                *due = (*due).min(turn);
+                return;
+            }
+        }
+        if c.slots() == 0 {
+            // Clause 10.22.2.2 a: the medium is busy and the back-off counter is zero.
+            let bits = device.draw.bits(device.drawn);
+            device.drawn += 1;
+            c.back_off(bits);
+        }
+        if medium.ears[device.member].counting {
+            self.count(now, self.devices[d].medium, self.devices[d].member);
+        }
+    }
+
+    /// A lane has something to send: its device looks at it.
+    fn offer(&mut self, now: Instant, station: StationId, end: End, category: Category) {
+        let device = self.device_of(station, end);
+        let lane = self.lane(station, end, category);
+        if !std::mem::replace(&mut lane.listed, true) {
+            self.devices[device].ring[category.index()].push_back(station);
+        }
+        self.activate(now, device, category.index());
+    }
+
+    fn device_of(&self, station: StationId, end: End) -> usize {
+        self.links[station].devices[end.index()]
+    }
+
+    /// The category that carries management: voice, with DCF the only one.
+    fn management_category(&self, device: usize) -> Category {
+        if self.aps[self.devices[device].ap].standard.qos() { Category::Voice } else { Category::BestEffort }
+    }
+
+    fn lane(&mut self, station: StationId, end: End, category: Category) -> &mut Lane {
+        let link = &mut self.links[station];
+        let place = &mut link.lanes[end.index()][category.index()];
+        if place.is_none() {
+            let ap = &self.aps[link.ap];
+            let buffer = match end {
+                End::Ap => ap.buffer,
+                End::Station => BufferConfig::PerStation { packets: self.packets[station] },
+            };
+            let entity =
+                1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
+            let site = Site { seed: self.seed, entity, rate: None };
+            let mut lane = Lane::new(&buffer, site, ap.reorder_timeout);
+            if ap.start == InitialState::Associated {
+                lane.originator.agreement = crate::mac::Agreement::Agreed;
+            }
+            return place.insert(Box::new(lane));
+        }
+        place.as_mut().unwrap_or_else(|| unreachable!("made above"))
+    }
+
+    /// Hands out what a lane has lost.
+    fn report_lost(&mut self, now: Instant, station: StationId, end: End, out: &mut WlanOutput) {
+        for d in self.lost.dropped.drain(..) {
+            let cause = match d.cause {
+                lasthop_net::DropCause::Aqm => DropCause::Aqm,
+                _ => DropCause::QueueFull,
+            };
+            out.dropped.push((station, end, d.at, d.item, cause));
+        }
+        for item in self.lost.old.drain(..) {
+            out.dropped.push((station, end, now, item, DropCause::Lifetime));
+        }
+    }
+
+    // Getters.
+
+    /// Packets inside that `end` of a station's link has pushed.
+    pub fn inside(&self, station: StationId, end: End) -> usize {
+        self.links[station].lanes[end.index()].iter().flatten().map(|lane| lane.inside).sum()
+    }
+    /// Packets and bytes that wait in the queues of `end` for a station's link.
+    pub fn queued(&self, station: StationId, end: End) -> (usize, u64) {
+        let lanes = self.links[station].lanes[end.index()].iter().flatten();
+        lanes.fold((0, 0), |(n, b), lane| (n + lane.queued(), b + lane.queued_bytes()))
+    }
+    /// Packets that the queues of `end` have marked.
+    pub fn marked(&self, station: StationId, end: End) -> u64 {
+        self.links[station].lanes[end.index()].iter().flatten().map(|lane| lane.marked()).sum()
+    }
+    /// What `end` of a station's link has counted.
+    pub fn stats(&self, station: StationId, end: End) -> &LinkStats {
+        &self.links[station].stats[end.index()]
+    }
+    /// True once the station is associated.
+    pub fn is_associated(&self, station: StationId) -> bool {
+        self.links[station].associated
+    }
+    /// Mean linear SNR of what `end` sends, without fading.
+    pub fn snr(&self, station: StationId, end: End) -> f64 {
+        let link = &self.links[station];
+        let [from, to] = [link.devices[end.index()], link.devices[end.peer().index()]];
+        let radios = &self.media[self.devices[from].medium].radios;
+        radios.mean_snr(self.devices[from].member, self.devices[to].member)
+    }
+    /// The rate that `end` would choose now.
+    pub fn rate(&self, station: StationId, end: End) -> Mode {
+        self.links[station].control[end.index()].current(self.snr(station, end))
+    }
+}

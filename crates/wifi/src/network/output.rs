@@ -1,0 +1,111 @@
+//! What wireless LANs hand out.
+
+use lasthop_net::Item;
+use lasthop_units::{Instant, StationId};
+
+use crate::mac::Category;
+
+/// An end of the link between a station and its access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// The access point.
+    Ap,
+    /// The station.
+    Station,
+}
+
+impl End {
+    /// 0 for the access point, whose direction is the downlink; 1 for the station.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+    /// The other end.
+    pub const fn peer(self) -> End {
+        match self {
+            End::Ap => End::Station,
+            End::Station => End::Ap,
+        }
+    }
+}
+
+/// Why a packet left without being delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropCause {
+    /// The queue was full.
+    QueueFull,
+    /// Active queue management decided so.
+    Aqm,
+    /// It was in the MAC for longer than the lifetime.
+    Lifetime,
+    /// Its MPDU was sent as often as the retry limit allows.
+    RetryLimit,
+    /// It came when the recipient had stopped waiting for it (`reorder_timeout`).
+    Late,
+}
+
+impl DropCause {
+    /// The name in tables (`drops.cause`).
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropCause::QueueFull => "queue-full",
+            DropCause::Aqm => "aqm",
+            DropCause::Lifetime => "lifetime",
+            DropCause::RetryLimit => "retry-limit",
+            DropCause::Late => "late",
+        }
+    }
+}
+
+/// Something that happened to a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WlanEvent {
+    /// It is associated.
+    Associated,
+    /// A frame of its association was given up; it begins again.
+    AssociationFailed,
+    /// A block ack agreement is in place for what this end sends in this category.
+    BlockAck(End, Category),
+}
+
+impl WlanEvent {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WlanEvent::Associated => "associated",
+            WlanEvent::AssociationFailed => "association-failed",
+            WlanEvent::BlockAck(..) => "block-ack-agreement",
+        }
+    }
+}
+
+/// What happened during a call. The caller drains it and gives it again.
+#[derive(Clone, Debug, Default)]
+pub struct WlanOutput {
+    /// Packets that have arrived at this end. Their ECN codepoint may have been set to congestion experienced.
+    pub delivered: Vec<(StationId, End, Item)>,
+    /// Packets that this end had to send and dropped, when and why.
+    pub dropped: Vec<(StationId, End, Instant, Item, DropCause)>,
+    /// Things that happened.
+    pub events: Vec<(StationId, WlanEvent)>,
+}
+
+/// What an end of a link has counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkStats {
+    /// Data PPDUs sent.
+    pub ppdus: u64,
+    /// MPDUs in them, repetitions included.
+    pub mpdus: u64,
+    /// Of them: not acknowledged.
+    pub failed: u64,
+    /// Data PPDUs and RTS that nobody answered.
+    pub unanswered: u64,
+    /// IP bytes that have arrived at the other end.
+    pub bytes: u64,
+    /// Time on the air of PPDUs with data, their answers, RTS and CTS [ns].
+    pub airtime: u64,
+    /// Sum over data PPDUs of their rate [bit/s].
+    pub rate_sum: f64,
+    /// Sum over data PPDUs of their MCS.
+    pub mcs_sum: u64,
+}

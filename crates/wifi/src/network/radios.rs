@@ -1,0 +1,207 @@
+//! The radio links between the devices of a medium: power received from each by each.
+
+use lasthop_engine::{Draw, Purpose, math};
+use lasthop_radio::{
+    Ends, Fading, FadingProfile, FadingShape, Mobility, Motion, Place, SPEED_OF_LIGHT, linear, milliwatts,
+    thermal_noise,
+};
+use lasthop_units::{Db, Hertz, Instant};
+
+use super::config::{AirConfig, DeviceRadioConfig};
+
+/// Subcarrier groups of 180 kHz over which fading is averaged: 17.6 of 20 MHz carry data.
+const GROUPS: usize = 98;
+/// Fading is worked out anew after this part of a wavelength.
+const GRAIN: f64 = 64.0;
+
+/// A device as its radio sees it.
+#[derive(Clone, Debug)]
+struct Device {
+    motion: Motion,
+    mobility: Mobility,
+    /// Where it was when gains were last worked out.
+    place: Place,
+    /// Transmit power and noise [mW].
+    power: f64,
+    noise: f64,
+    key: u64,
+}
+
+/// The fading of one pair, with the last answer.
+#[derive(Debug)]
+struct Pair {
+    link: Fading,
+    grain: u64,
+    gain: f64,
+}
+
+/// All pairs of devices of a medium.
+#[derive(Debug)]
+pub struct Radios {
+    config: AirConfig,
+    carrier: Hertz,
+    bandwidth: f64,
+    seed: u64,
+    devices: Vec<Device>,
+    /// `[from * n + to]`: what path loss and shadowing leave, linear.
+    gains: Vec<f64>,
+    /// When the gains are worked out again; MAX where nobody moves.
+    refresh_at: Instant,
+    shape: Option<FadingShape>,
+    pairs: Vec<Option<Box<Pair>>>,
+    row: Vec<f32>,
+}
+
+impl Radios {
+    /// For a carrier and a bandwidth [Hz].
+    pub fn new(config: &AirConfig, carrier: Hertz, bandwidth: f64, seed: u64) -> Radios {
+        let shape = match config.fading {
+            FadingProfile::None => None,
+            FadingProfile::Flat => Some(FadingShape::new(FadingProfile::Flat, 1)),
+            profile => Some(FadingShape::new(profile, GROUPS)),
+        };
+        Radios {
+            config: *config,
+            carrier,
+            bandwidth,
+            seed,
+            devices: Vec::new(),
+            gains: Vec::new(),
+            refresh_at: Instant::ZERO,
+            shape,
+            pairs: Vec::new(),
+            row: vec![0.0; GROUPS],
+        }
+    }
+
+    /// One more device; `key` names it in draws.
+    pub fn add(&mut self, radio: &DeviceRadioConfig, key: u64) {
+        let noise = thermal_noise(Hertz(self.bandwidth), radio.noise_figure);
+        let start = radio.position.map(|m| m.0);
+        self.devices.push(Device {
+            motion: Motion::new(radio.mobility, start, self.seed, WIRELESS | key),
+            mobility: radio.mobility,
+            place: start,
+            power: milliwatts(radio.power),
+            noise: milliwatts(noise),
+            key,
+        });
+        let n = self.devices.len();
+        self.gains = vec![0.0; n * n];
+        self.pairs = (0..n * n).map(|_| None).collect();
+        self.refresh_at = Instant::ZERO;
+    }
+
+    /// Noise of a device [mW].
+    #[inline]
+    pub fn noise(&self, device: usize) -> f64 {
+        self.devices[device].noise
+    }
+
+    /// Brings the large-scale gains up to date.
+    #[inline]
+    pub fn refresh(&mut self, now: Instant) {
+        if now >= self.refresh_at {
+            self.work_out(now);
+        }
+    }
+
+    /// Power [mW] of `from` at `to`. [`refresh`](Self::refresh) comes first.
+    #[inline]
+    pub fn received(&mut self, now: Instant, from: usize, to: usize) -> f64 {
+        let power = self.devices[from].power * self.gains[from * self.devices.len() + to];
+        if self.shape.is_none() {
+            return power;
+        }
+        power * self.faded(now, from, to, power / self.devices[to].noise)
+    }
+
+    /// Linear SNR of a transmission from `from` to `to`.
+    pub fn snr(&mut self, now: Instant, from: usize, to: usize) -> f64 {
+        self.refresh(now);
+        self.received(now, from, to) / self.devices[to].noise
+    }
+
+    /// The SNR without fading as it was last worked out, for probes.
+    pub fn mean_snr(&self, from: usize, to: usize) -> f64 {
+        self.devices[from].power * self.gains[from * self.devices.len() + to] / self.devices[to].noise
+    }
+
+    fn work_out(&mut self, now: Instant) {
+        let n = self.devices.len();
+        let first = self.refresh_at == Instant::ZERO;
+        let moves = |d: &Device| d.motion.moves();
+        let t = now.as_secs_f64();
+        for device in &mut self.devices {
+            device.place = device.motion.place(t);
+        }
+        for a in 0..n {
+            for b in a + 1..n {
+                if !first && !moves(&self.devices[a]) && !moves(&self.devices[b]) {
+                    continue;
+                }
+                let gain = self.large_scale(a, b);
+                self.gains[a * n + b] = gain;
+                self.gains[b * n + a] = gain;
+            }
+        }
+        let moving = self.devices.iter().any(moves);
+        self.refresh_at = if moving { now.saturating_add(self.config.refresh) } else { Instant::MAX };
+    }
+
+    /// Path loss and shadowing between two devices where they are, linear.
+    fn large_scale(&self, a: usize, b: usize) -> f64 {
+        let (da, db) = (&self.devices[a], &self.devices[b]);
+        let (pa, pb) = (da.place, db.place);
+        let (dx, dy) = (pa[0] - pb[0], pa[1] - pb[1]);
+        let ends = Ends {
+            distance: math::sqrt(dx * dx + dy * dy),
+            bs_height: pa[2].max(pb[2]),
+            ut_height: pa[2].min(pb[2]),
+        };
+        let key = pair_key(da.key, db.key);
+        let model = &self.config.path_loss;
+        let sight = Draw::new(self.seed, Purpose::LineOfSight, key)
+            .happens(0, model.line_of_sight_probability(ends.distance));
+        let mut loss = model.loss(self.carrier, &ends, sight);
+        if let Some(deviation) = self.config.shadowing {
+            let draw = Draw::new(self.seed, Purpose::Shadowing, key);
+            loss = loss + Db(deviation.0 * draw.stream(0).normal());
+        }
+        linear(-loss).min(1.0)
+    }
+
+    /// Fading of a pair: the gain of a flat channel with the same capacity at this SNR.
+    fn faded(&mut self, now: Instant, from: usize, to: usize, snr: f64) -> f64 {
+        let (a, b) = (from.min(to), from.max(to));
+        let Some(shape) = &self.shape else { return 1.0 };
+        let (da, db) = (&self.devices[a], &self.devices[b]);
+        let t = now.as_secs_f64();
+        let cycles = (da.mobility.travelled(t) + db.mobility.travelled(t)) * self.carrier.0 / SPEED_OF_LIGHT;
+        let grain = (cycles * GRAIN) as u64;
+        let place = &mut self.pairs[a * self.devices.len() + b];
+        let pair = match place {
+            Some(pair) => pair,
+            None => {
+                let Some(link) = shape.link(self.seed, pair_key(da.key, db.key)) else { return 1.0 };
+                place.insert(Box::new(Pair { link, grain: u64::MAX, gain: 1.0 }))
+            }
+        };
+        if pair.grain != grain {
+            pair.grain = grain;
+            let groups = if self.config.fading == FadingProfile::Flat { 1 } else { GROUPS };
+            pair.link.gains(grain as f64 / GRAIN, &mut self.row);
+            let bits: f64 = self.row[..groups].iter().map(|g| math::log2(1.0 + snr * f64::from(*g))).sum();
+            pair.gain = (math::pow(2.0, bits / groups as f64) - 1.0) / snr;
+        }
+        pair.gain
+    }
+}
+
+/// Tells the walks of these devices from those of a cellular network's.
+const WIRELESS: u64 = 1 << 32;
+
+/// One number for two devices, whatever their order.
+fn pair_key(a: u64, b: u64) -> u64 {
+    a.min(b) << 32 | a.max(b)
+}

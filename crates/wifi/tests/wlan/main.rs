@@ -1,0 +1,6 @@
+//! Wireless LANs against closed forms.
+
+mod bianchi;
+mod ladder;
+
+mod support;
