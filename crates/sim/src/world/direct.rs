@@ -11,11 +11,14 @@ use super::World;
 use crate::probe::Table;
 use crate::spec::Cellular;
 
+/// Names of flow groups.
+type Groups = Box<[Box<str>]>;
+
 /// The sidelinks of a scenario, wired into the world.
 #[derive(Default)]
 pub(super) struct Direct {
     /// By sender and the receiver's node: the lane, and the flow groups that it carries (none: all).
-    lanes: BTreeMap<(UeId, NodeId), (u32, Box<[Box<str>]>)>,
+    lanes: BTreeMap<(UeId, NodeId), (u32, Groups)>,
     /// The bearer of the first pair, and for each pair its name and the node at the network's end of its bearer.
     first_bearer: usize,
     pairs: Vec<(Box<str>, NodeId)>,
