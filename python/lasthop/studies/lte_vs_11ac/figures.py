@@ -124,7 +124,7 @@ def variant(data: Data, cc: str) -> Figure:
                     lines, metric=[key] * len(time), network=[network] * len(time), size=[size] * len(time),
                     time_s=trace["time_s"].tolist(), value=known,
                 )  # fmt: skip
-        labels = [f"{network_name(n).replace('LTE ', '')}\n{s}" for n, s in conditions]
+        labels = [f"{network_name(n).removeprefix('LTE ').removeprefix('802.')}\n{s}" for n, s in conditions]
         upper.set_xticks(range(len(conditions)), labels)
         dress(upper, "", LABEL[key].replace("\n", " "))
         dress(lower, "time [s]", LABEL[key].replace("\n", " "))
