@@ -180,7 +180,7 @@ def parting(data: Data) -> Figure:
     rates = data.labels("load", "rate")
     conditions = grid(data, "load")
     present = [t for t in data.labels("load", "transport") if t in VARIANTS]
-    fig = MplFigure(figsize=(9.4, 2.6), layout="constrained")
+    fig = MplFigure(figsize=(9.4, 2.8), layout="constrained")
     panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "rate", "spread_percent", "apart")}
     for ax, key in zip(panels, FOUR, strict=True):
@@ -212,7 +212,8 @@ def parting(data: Data) -> Figure:
         ax.set_title(METRICS[key].name, fontsize=8)
         dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
         ax.set_ylim(bottom=0)
-    panels[0].legend(frameon=False, fontsize=7)
+    handles, labels = panels[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=7)
     caption = (
         "Largest minus smallest mean of the eleven variants, as a share of their mean, against the source rate: where "
         "the curve is flat near zero the choice of the variant does not matter."
