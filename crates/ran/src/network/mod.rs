@@ -215,7 +215,7 @@ impl RadioNetwork {
         let started = Tti::containing(now, TTI);
         self.next = self.next.max(started.plus(1));
         self.open = if started.start(TTI) == now { started } else { started.plus(1) };
-        if end == End::Network && self.mobility.is_some() {
+        if end == End::Network && self.mobility.is_some() && !self.bearers[bearer].direct {
             return self.enter_gateway(now, bearer, packet, out);
         }
         self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
@@ -377,8 +377,8 @@ impl RadioNetwork {
         // Mostly nothing was said, and emptying what is empty costs as much as the rest.
         if !said.delivered.is_empty() {
             match &mut self.mobility {
-                Some(m) => m.backhaul.take_up(now, ue, bearer, said, out),
-                None => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+                Some(m) if !drb.direct => m.backhaul.take_up(now, ue, bearer, said, out),
+                _ => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
             }
         }
         if !said.dropped.is_empty() {
