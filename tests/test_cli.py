@@ -210,11 +210,13 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
         "rlc",
         "mac",
         "radio",
+        "hints",
         "wifi",
         "queues",
         "events",
         "drops",
         "geometry",
+        "radio-map",
     }
     assert tables == set(overview["tables"])
     for kind, names in overview["plugins"].items():

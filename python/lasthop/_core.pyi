@@ -83,12 +83,40 @@ class CongestionControl:
         """Loss recovery begins, or a mark asks for less. Default: ssthresh and cwnd become half the flight."""
     def on_timeout(self, loss: Congestion) -> None:
         """The retransmission timer expired. Default: ssthresh becomes half the flight, cwnd 1."""
+    def on_hint(self, _hint: Hint) -> None:
+        """The radio network has told something of the last hop."""
     def on_recovered(self, _now: float) -> None:
         """Fast recovery has ended."""
     def on_undo(self, cwnd: float, ssthresh: float) -> None:
         """The last reduction was for nothing; the values before it. Default: never less than those."""
     def slow_start(self, ack: AckSample) -> float:
         """Grows cwnd by what the ACK delivered, to ssthresh at most; returns the segments that are left over."""
+
+@final
+class Hint:
+    """What the radio network tells of the last hop; None: it does not say."""
+
+    @property
+    def now(self) -> float:
+        """When it reached the sender [s]."""
+    @property
+    def measured(self) -> float | None:
+        """When the readings were taken [s]."""
+    @property
+    def rate(self) -> float | None:
+        """Achievable rate R(t) [bit/s]."""
+    @property
+    def queue(self) -> int | None:
+        """Layer-2 queue Q(t) [octets]."""
+    @property
+    def grant(self) -> float | None:
+        """Rate at which the terminal is served in the uplink [bit/s]."""
+    @property
+    def notice(self) -> str | None:
+        """What is happening to the link: handover-begins, handover-done, outage-begins or outage-over."""
+    @property
+    def period(self) -> float | None:
+        """Time to the next hint [s]."""
 
 @final
 class AckSample:
@@ -288,6 +316,17 @@ class Scenario:
         """A copy with these policies of one's own in the place of those that it had, and `key=value` overrides."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
+    def geometry(self, drops: int = 1, progress: Callable[[float], None] | None = None) -> pa.Table:
+        """Strongest cell, coupling gain and geometry of every UE over drops: the seed and those that follow it."""
+    def radio_map(
+        self,
+        step: float,
+        area: Sequence[float] | None = None,
+        height: float | None = None,
+        ue: str | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> pa.Table:
+        """Best cell, its RSRP and the SINR at full load over a grid; lengths in metres."""
     def warnings(self) -> list[Diagnostic]: ...
     def hash(self) -> str:
         """BLAKE3 of the effective scenario and of every file that it reads, as hex."""

@@ -35,6 +35,8 @@ pub enum Purpose {
     Mobility = 11,
     /// Preambles and back-off of random access.
     RandomAccess = 16,
+    /// Errors and losses of capacity hints.
+    Hint = 24,
     /// Back-off of stations on a wireless LAN.
     BackOff = 48,
     /// Errors of frames on a wireless LAN.

@@ -104,6 +104,8 @@ impl CongestionControl {
         }
         self.cwnd = 1.0;
     }
+    /// A capacity hint of the radio network's.
+    fn on_hint(&self, _hint: &Hint) {}
     /// The end of loss recovery.
     fn on_recovered(&self, _now: f64) {}
     /// The last reduction was for nothing.
@@ -188,6 +190,32 @@ pub struct Established {
     seed: u64,
 }
 
+/// What the radio network tells.
+#[pyclass(frozen, get_all, module = "lasthop._core")]
+pub struct Hint {
+    now: f64,
+    measured: Option<f64>,
+    rate: Option<f64>,
+    queue: Option<u64>,
+    grant: Option<f64>,
+    notice: Option<&'static str>,
+    period: Option<f64>,
+}
+
+impl From<&cc::Hint> for Hint {
+    fn from(h: &cc::Hint) -> Hint {
+        Hint {
+            now: seconds(h.now),
+            measured: h.measured.map(seconds),
+            rate: h.rate.map(Bitrate::as_f64),
+            queue: h.queue,
+            grant: h.grant.map(Bitrate::as_f64),
+            notice: h.notice.map(cc::Notice::name),
+            period: h.period.map(|d| d.as_secs_f64()),
+        }
+    }
+}
+
 /// A reason to slow down.
 #[pyclass(frozen, get_all, module = "lasthop._core")]
 pub struct Congestion {
@@ -225,6 +253,7 @@ pub fn definition(own: OwnPolicy) -> Definition {
 struct Overrides {
     round: bool,
     recovered: bool,
+    hint: bool,
 }
 
 /// An object of the derived class, at work.
@@ -323,7 +352,7 @@ impl Overrides {
     fn of(py: Python<'_>, class: &Bound<'_, PyType>) -> PyResult<Overrides> {
         let base = py.get_type::<CongestionControl>();
         let own = |name: &str| PyResult::Ok(!class.getattr(name)?.is(&base.getattr(name)?));
-        Ok(Overrides { round: own("on_round")?, recovered: own("on_recovered")? })
+        Ok(Overrides { round: own("on_round")?, recovered: own("on_recovered")?, hint: own("on_hint")? })
     }
 }
 
@@ -380,6 +409,15 @@ impl cc::CongestionControl for PyControl {
     }
     fn set_cwnd(&mut self, segments: f64) {
         self.cwnd = segments.clamp(1.0, self.ceiling);
+    }
+    fn on_hint(&mut self, hint: &cc::Hint) {
+        if self.overrides.hint {
+            let told = Hint::from(hint);
+            self.call(Some(hint.now), |py, o, method| {
+                *method = "on_hint";
+                o.call_method1(intern!(py, "on_hint"), (Py::new(py, told)?,)).map(drop)
+            });
+        }
     }
     fn on_recovered(&mut self, now: Instant) {
         if self.overrides.recovered {

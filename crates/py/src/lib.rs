@@ -48,6 +48,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<control::CongestionControl>()?;
     m.add_class::<control::AckSample>()?;
+    m.add_class::<control::Hint>()?;
     m.add_class::<control::Established>()?;
     m.add_class::<control::Congestion>()?;
     m.add_class::<scheduler::Scheduler>()?;

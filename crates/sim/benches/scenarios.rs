@@ -52,6 +52,10 @@ const CASES: &[Case] = &[
     },
     Case { name: "handover2", full: || handover2(40), short: Some(|| handover2(2)), jobs: 1, times: 3 },
     Case { name: "drive7", full: || drive7(60), short: Some(|| drive7(2)), jobs: 1, times: 1 },
+    Case { name: "sectors57", full: || sectors(10), short: Some(|| sectors(1)), jobs: 1, times: 2 },
+    Case { name: "wifi1", full: || wifi_bulk(60), short: Some(|| wifi_bulk(2)), jobs: 1, times: 3 },
+    Case { name: "wifi14", full: || wifi14(60), short: Some(|| wifi14(3)), jobs: 1, times: 3 },
+    Case { name: "wifi50", full: || wifi_up(60), short: Some(|| wifi_up(2)), jobs: 1, times: 3 },
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
@@ -319,6 +323,63 @@ radio = {{ speed = "60 km/h" }}
 from = "phone"
 to = "server"
 app = "bulk"
+tcp = {{ cc = "reno" }}
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// 19 sites of three sectors, 10 full-buffer downloads in each, EVA at 3 km/h on the link that serves and on the three
+/// strongest others.
+fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let duration = format!("scenario.duration=\"{seconds} s\"");
+    Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &[duration])
+        .map(|s| vec![s])
+}
+
+/// What the wireless cases share: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms, Linux' queues, and only the tables that
+/// are always written.
+const WIFI: &str = r#"
+[link.core]
+between = ["server", "ap"]
+rate = "10 Gbit/s"
+delay = "10 ms"
+[ap.ap]
+rate = { kind = "fixed", mcs = 7 }
+[output]
+tcp = "off"
+queues = false
+radio = false
+"#;
+
+/// One station, a download as fast as it goes.
+fn wifi_bulk(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    wifi("wifi1", seconds, 1, "from = 'server'\nto = 'station'\napp = 'bulk'")
+}
+
+/// The other cell of the study `lte-vs-11ac`: 14 stations, 1 Mbit/s over TCP to each.
+fn wifi14(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let app = "app = { kind = 'cbr', rate = '1 Mbit/s', size = '1000 B' }";
+    wifi("wifi14", seconds, 14, &format!("from = 'server'\nto = 'station'\n{app}"))
+}
+
+/// 50 stations, an upload from each as fast as it goes.
+fn wifi_up(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    wifi("wifi50", seconds, 50, "from = 'station'\nto = 'server'\napp = 'bulk'")
+}
+
+fn wifi(name: &str, seconds: u32, count: u32, flow: &str) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "{name}"
+duration = "{seconds} s"
+{WIFI}
+[station.station]
+count = {count}
+ring = {{ inner = "5 m", outer = "20 m" }}
+[flow.data]
+{flow}
 tcp = {{ cc = "reno" }}
 "#
     ))

@@ -270,6 +270,35 @@ pub struct CubicConfig {
     pub abe_beta: f64,
 }
 
+/// The round trip in the window of `radio-aware`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HintRtt {
+    /// The smallest of the last 10 s.
+    Min,
+    /// The smoothed one.
+    Srtt,
+    /// The smoothed one without the time that the reported queue takes at the reported rate, not below the smallest.
+    Predicted,
+}
+
+/// Parameters of `radio-aware`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HintConfig {
+    /// What takes over without hints: a built-in algorithm other than `radio-aware`.
+    pub base: CcName,
+    /// The round trip in the formula.
+    pub rtt: HintRtt,
+    /// The window has the queue term.
+    pub queue_term: bool,
+    /// Q_th \[octets\].
+    pub queue_threshold: u64,
+    /// Gain of the queue term.
+    pub gain: f64,
+    /// How old a reading may be; `None`: a smoothed round trip, at least 2.5 periods of the hints.
+    pub timeout: Option<Duration>,
+}
+
 /// Vegas' parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VegasConfig {
@@ -412,6 +441,8 @@ pub struct Config {
     pub zero_interval: ZeroInterval,
     /// The round trip whose growth Hybla imitates.
     pub hybla_rtt0: Duration,
+    /// Parameters of `radio-aware`.
+    pub hint: HintConfig,
     /// What the host around the connection does.
     pub host: Host,
 }
@@ -427,6 +458,11 @@ impl Config {
                 ((10 * mss).min((2 * mss).max(14_600)) as f64) / mss as f64
             }
         }
+    }
+
+    /// The algorithm, or the one behind it where hints rule.
+    pub fn control_at_work(&self) -> CcName {
+        if self.cc == CcName::RadioAware { self.hint.base } else { self.cc }
     }
 
     /// L of RFC 3465 \[segments\]; infinite: no limit.

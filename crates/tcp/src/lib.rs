@@ -16,6 +16,7 @@ pub mod cc;
 mod config;
 mod endpoint;
 mod flight;
+pub mod hint;
 mod host;
 mod options;
 pub mod profile;
@@ -32,12 +33,13 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HyStartKind, LossDetection,
-    RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout, SsthreshBasis,
-    TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
+    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig, HintRtt,
+    HyStartKind, LossDetection, RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout,
+    SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
     WestwoodReading, WindowReduction, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
+pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, WindowRule};
 pub use options::{OptionError, Options};
 pub use profile::Profile;

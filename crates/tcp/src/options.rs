@@ -130,7 +130,7 @@ pub struct Options {
     /// Fall back to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: Option<bool>,
     /// Space data out at the window per round trip, twice that early in slow start, 120 % after (Linux under the fq
-    /// scheduler). BBR paces without it.
+    /// scheduler). BBR paces without it; `prague` and `radio-aware` have it on unless it is `false`.
     pub pacing: Option<bool>,
     /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE. Unset: not paced.
     pub max_pacing_rate: Option<Bitrate>,
@@ -168,7 +168,7 @@ pub struct Options {
     /// accept only) or `accurate` (3: ask for AccECN, RFC 9768). `cc = "dctcp"` asks for it by itself.
     pub ecn: Option<EcnMode>,
     /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0). It wants a congestion
-    /// control that answers to the share of marks: `dctcp`.
+    /// control that answers to the share of marks: `dctcp`, or `prague`, which asks for it by itself.
     pub l4s: Option<bool>,
     /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
@@ -179,6 +179,20 @@ pub struct Options {
     pub westwood_reading: Option<WestwoodReading>,
     /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or `merge` it with the next.
     pub zero_interval: Option<ZeroInterval>,
+    /// `radio-aware`: the algorithm that takes over without hints, any built-in one but itself.
+    pub hint_base: Option<CcName>,
+    /// `radio-aware`: the round trip in its window, `min` (of the last 10 s), `srtt` (smoothed) or `predicted` (smoothed, less
+    /// the time that the reported queue takes at the reported rate).
+    pub hint_rtt: Option<HintRtt>,
+    /// `radio-aware`: the window has the queue term gain * (threshold - queue).
+    pub hint_queue_term: Option<bool>,
+    /// `radio-aware`: the layer-2 queue aimed at, up to 1 GiB.
+    pub hint_queue_threshold: Option<Bytes>,
+    /// `radio-aware`: gain of the queue term, above 0 and at most 10.
+    pub hint_gain: Option<f64>,
+    /// `radio-aware`: how old a reading may be before the base algorithm takes over, above 0 s. Unset: a smoothed round trip,
+    /// at least 2.5 periods of the hints.
+    pub hint_timeout: Option<Duration>,
     /// Hybla: the round trip whose growth is imitated, above 0 s (Linux 25 ms, ns-3 50 ms).
     pub hybla_rtt0: Option<Duration>,
 }
@@ -269,6 +283,13 @@ impl Options {
         if c.cc == CcName::Dctcp && !matches!(c.ecn, EcnMode::Accurate) {
             // Linux: TCP_CONG_NEEDS_ECN, whatever tcp_ecn says.
             c.ecn = EcnMode::On;
+        }
+        if c.cc == CcName::Prague {
+            // RFC 9331 section 4: ECT(1), accurate feedback.
+            (c.ecn, c.l4s) = (EcnMode::Accurate, true);
+        }
+        if matches!(c.cc, CcName::Prague | CcName::RadioAware) {
+            c.pacing = self.pacing.unwrap_or(true);
         }
         set(&mut c.ecn, self.ecn);
         set(&mut c.l4s, self.l4s);
@@ -420,6 +441,27 @@ impl Options {
             }
             c.hybla_rtt0 = d;
         }
+        if let Some(n) = self.hint_queue_threshold {
+            c.hint.queue_threshold = within("hint_queue_threshold", n.0, 0, 1 << 30, " B")?;
+        }
+        if let Some(gain) = self.hint_gain {
+            if !(gain > 0.0 && gain <= 10.0) {
+                return refuse("hint_gain", format!("{gain} is not above 0 and at most 10"));
+            }
+            c.hint.gain = gain;
+        }
+        if let Some(d) = self.hint_timeout {
+            if d.is_zero() {
+                return refuse("hint_timeout", "no reading is younger than 0 s");
+            }
+            c.hint.timeout = Some(d);
+        }
+        c.hint.base = self.hint_base.unwrap_or(c.hint.base);
+        if matches!(c.hint.base, CcName::RadioAware | CcName::Custom(_)) {
+            return refuse("hint_base", "name a built-in algorithm that needs no hints, such as `cubic`");
+        }
+        c.hint.rtt = self.hint_rtt.unwrap_or(c.hint.rtt);
+        c.hint.queue_term = self.hint_queue_term.unwrap_or(c.hint.queue_term);
         cubic.reading = self.cubic_reading.unwrap_or(cubic.reading);
         cubic.fast_convergence = self.cubic_fast_convergence.unwrap_or(cubic.fast_convergence);
         cubic.friendliness = self.cubic_friendliness.unwrap_or(cubic.friendliness);
@@ -456,7 +498,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.vegas.alpha > c.vegas.beta {
         return refuse("vegas_alpha", format!("{} is above vegas_beta, {}", c.vegas.alpha, c.vegas.beta));
     }
-    if matches!(c.cc, CcName::Bbr | CcName::Bbr3) && c.recovery != RecoveryFlavour::Rack {
+    if matches!(c.control_at_work(), CcName::Bbr | CcName::Bbr3) && c.recovery != RecoveryFlavour::Rack {
         return refuse("cc", "`bbr` needs `recovery = \"rack\"`, which estimates the delivery rate");
     }
     if c.recovery == RecoveryFlavour::Sack && !c.sack && c.profile != Profile::Rfc {

@@ -95,6 +95,7 @@ impl Connection {
             len: p.len,
             mss: p.mss,
             window_scale: p.window_scale,
+            guidance: None,
             sack_permitted: p.sack_permitted,
             timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
             sack,

@@ -102,6 +102,12 @@ impl RadioNetwork {
                 let packets = u64::from(rlc.backlog().packets);
                 backlog += waits + HEADERS + HEADERS_PER_PACKET * packets;
             }
+            // While RLC's window is full nothing from above could be sent either.
+            if let Some(ip) = self.bearers[*b].ip.as_deref().filter(|_| waits == rlc.buffer_status().total())
+            {
+                // PDCP and RLC fields of each packet that is not numbered yet.
+                backlog += ip.bytes() + HEADERS * ip.packets() as u64;
+            }
         }
         if backlog > 0 {
             work.backlogs.push((ue, backlog));
@@ -162,7 +168,8 @@ impl RadioNetwork {
         for b in &self.ues[candidate.ue].drbs {
             let drb = &self.bearers[*b];
             candidate.guaranteed += drb.qos.downlink.0 as f64 * 1e-3;
-            if drb.layers.rlc(End::Network).sendable() > 0 && priority_of(drb.qos.qci) < best {
+            let waits = drb.layers.rlc(End::Network).sendable() > 0 || self.ip_buffered(*b).0 > 0;
+            if waits && priority_of(drb.qos.qci) < best {
                 best = priority_of(drb.qos.qci);
                 candidate.qci = drb.qos.qci;
                 let since = drb.layers.rlc(End::Network).oldest();

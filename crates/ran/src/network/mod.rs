@@ -25,11 +25,13 @@ pub mod config;
 mod connect;
 mod downlink;
 mod handover;
+mod ip_buffer;
 mod measure;
 mod mobility;
 mod output;
 mod paths;
 mod persistent;
+mod reading;
 mod reestablish;
 mod state;
 #[cfg(test)]
@@ -75,6 +77,10 @@ enum Due {
     RequestHeard { ue: UeId, sent: Tti },
     /// A cell answers preambles.
     Responses { cell: CellId },
+    /// Nothing came on an uplink grant: the UE has not heard it.
+    GrantMissed { ue: UeId, target: Tti },
+    /// A power control command takes effect.
+    PowerCommand { ue: UeId, command: u8, blocks: u8 },
     /// Somebody has a grant for this TTI: it must happen.
     Transmit,
     /// A step of the UE's RRC connection.
@@ -144,7 +150,7 @@ impl RadioNetwork {
         for drb in &config.bearers {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, wake: None });
+            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, ip: None, wake: None });
             network.ues[drb.ue].drbs.push(id);
         }
         for ue in network.ues.ids() {
@@ -234,6 +240,8 @@ impl RadioNetwork {
             Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
+            Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
+            Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::Transmit => {}
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
@@ -270,7 +278,8 @@ impl RadioNetwork {
     /// Packets inside that `end` of a bearer has pushed.
     pub fn inside(&self, bearer: BearerId, end: End) -> usize {
         let backhaul = self.mobility.as_ref().map_or(0, |m| m.backhaul.inside(bearer, end.index()));
-        self.bearers[bearer].layers.inside(end) + backhaul
+        let waiting = if end == End::Network { self.ip_buffered(bearer).0 } else { 0 };
+        waiting + self.bearers[bearer].layers.inside(end) + backhaul
     }
 
     /// Counters of the RLC entity at an end of a bearer.
@@ -318,16 +327,25 @@ impl RadioNetwork {
         let drb = &mut self.bearers[bearer];
         let ue = drb.ue;
         let said = &mut self.scratch;
-        match &mut self.mobility {
-            Some(m) => m.backhaul.take_up(now, ue, bearer, said, out),
-            None => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
+        if !said.delivered.is_empty() {
+            match &mut self.mobility {
+                Some(m) => m.backhaul.take_up(now, ue, bearer, said, out),
+                None => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+            }
         }
-        out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
-        out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        if !said.dropped.is_empty() {
+            out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+        }
+        if !said.marked.is_empty() {
+            out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        }
         let mut failed = false;
-        for (end, event) in said.events.drain(..) {
-            failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
-            out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+        if !said.events.is_empty() {
+            for (end, event) in said.events.drain(..) {
+                failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
+                out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+            }
         }
         if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
             drb.wake = Some(at);
@@ -341,7 +359,8 @@ impl RadioNetwork {
             return;
         }
         let connected = self.ues[ue].rrc.is_connected();
-        if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+        let above = self.bearers[bearer].ip.is_some() && self.ip_buffered(bearer).0 > 0;
+        if above || self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
             match connected {
                 true => self.wake(ue, Direction::Downlink),
                 false => self.want_connection(ue, Direction::Downlink),

@@ -5,6 +5,8 @@ use lasthop_radio::lte::Bandwidth;
 use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
+use super::ip_buffer::IpBuffer;
+use super::measure::ControlBlocks;
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
@@ -25,6 +27,8 @@ pub(super) struct Cell {
     pub persistent: Vec<UeId>,
     /// Switched off.
     pub down: bool,
+    /// Where its control channels are.
+    pub control: ControlBlocks,
 }
 
 impl Cell {
@@ -36,6 +40,7 @@ impl Cell {
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
             down: false,
+            control: ControlBlocks::new(config.resource_blocks),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }
@@ -158,6 +163,8 @@ pub(super) struct Drb {
     pub ue: UeId,
     pub layers: LteBearer,
     pub qos: Qos,
+    /// What waits in the eNB until MAC asks for it.
+    pub ip: Option<Box<IpBuffer>>,
     /// The earliest wake-up that is noted for its timers.
     pub wake: Option<Instant>,
 }

@@ -132,6 +132,7 @@ impl RadioNetwork {
             }
         };
         cell.uplink.counters.requests += 1;
+        u.stats.requests += 1;
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
     }
 
@@ -155,8 +156,11 @@ impl RadioNetwork {
             None => {}
             Some(Action::Preamble(preamble)) => {
                 c.counters.preambles += 1;
-                c.responder.preamble(ue, preamble);
-                self.preambles.push(cell);
+                self.ues[ue].uplink.stats.preambles += 1;
+                if self.hears_preamble(tti, cell, ue) {
+                    self.cells[cell].uplink.responder.preamble(ue, preamble);
+                    self.preambles.push(cell);
+                }
             }
             Some(Action::Failed) => self.random_access_problem(tti, ue, out),
         }

@@ -18,6 +18,7 @@ pub struct Probes {
     pub(crate) rlc: Option<Table>,
     pub(crate) mac: Option<Table>,
     pub(crate) radio: Option<Table>,
+    pub(crate) hints: Option<Table>,
     pub(crate) wifi: Option<Table>,
     pub(crate) queues: Option<Table>,
     pub(crate) events: Table,
@@ -44,6 +45,7 @@ impl Probes {
             rlc: wanted(radio, &tables::RLC)?,
             mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
             radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
+            hints: wanted(spec.hint.values().any(|h| h.record), &tables::HINTS)?,
             wifi: wanted(o.radio && !spec.station.is_empty(), &tables::WIFI)?,
             queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
             events: sink.table(&tables::EVENTS)?,
@@ -60,8 +62,8 @@ impl Probes {
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        let Probes { tcp, packets, rlc, mac, radio, wifi, queues, .. } = self;
-        [tcp, packets, rlc, mac, radio, wifi, queues]
+        let Probes { tcp, packets, rlc, mac, radio, hints, wifi, queues, .. } = self;
+        [tcp, packets, rlc, mac, radio, hints, wifi, queues]
             .into_iter()
             .flatten()
             .chain([&mut self.events, &mut self.drops])
@@ -77,8 +79,8 @@ impl Probes {
     /// # Errors
     /// A table that could not be written.
     pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        let Probes { tcp, packets, rlc, mac, radio, wifi, queues, events, drops, .. } = self;
-        [tcp, packets, rlc, mac, radio, wifi, queues, Some(events), Some(drops)]
+        let Probes { tcp, packets, rlc, mac, radio, hints, wifi, queues, events, drops, .. } = self;
+        [tcp, packets, rlc, mac, radio, hints, wifi, queues, Some(events), Some(drops)]
             .into_iter()
             .flatten()
             .map(|t| t.finish().map_err(Error::from))

@@ -191,7 +191,7 @@ pub static MAC: TableDef = TableDef {
 /// What the air did for each UE of a cell, in intervals.
 pub static RADIO: TableDef = TableDef {
     name: "radio",
-    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any have a row.",
+    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any, or asked for some, have a row.",
     columns: &[
         col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
         col("ue", K::Name, "", "node of the UE"),
@@ -206,7 +206,27 @@ pub static RADIO: TableDef = TableDef {
         col("resource_blocks", K::U64, "", "resource blocks used, over all TTIs"),
         opt("mcs", K::F64, "", "mean I_MCS of the new transport blocks"),
         opt("cqi", K::F64, "", "mean wideband CQI of the reports that were used (downlink)"),
-        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions"),
+        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions, -36 to 42 dB"),
+        opt("requests", K::U64, "", "scheduling requests or RACs sent (uplink)"),
+        opt("preambles", K::U64, "", "preambles of random access sent (uplink)"),
+        opt("padding_bytes", K::U64, "B", "padding in the new transport blocks (uplink)"),
+        opt("power_dbm", K::F64, "dBm", "mean power of the transmissions on PUSCH (uplink)"),
+    ],
+};
+
+/// Capacity hints, as they are told.
+pub static HINTS: TableDef = TableDef {
+    name: "hints",
+    description: "Reports of `[hint]` tables with `record = true`: what is told, and what is.",
+    columns: &[
+        TIME,
+        col("hint", K::Name, "", "name of the `[hint]` table"),
+        FLOW,
+        col("rate_bps", K::U64, "bit/s", "achievable rate R(t) that is told"),
+        opt("queue_bytes", K::U64, "B", "layer-2 queue Q(t) that is told; empty: it is not"),
+        col("real_queue_bytes", K::U64, "B", "layer-2 queue, bytes in no PDU yet"),
+        col("carrier_bps", K::F64, "bit/s", "rate of the whole carrier that the source knows"),
+        col("users", K::U64, "", "UEs with downlink data in the cell, this one counted"),
     ],
 };
 
@@ -310,8 +330,22 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 11] =
-    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 12] =
+    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
-pub static SURVEYS: [&TableDef; 1] = [&GEOMETRY];
+pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];
+
+/// A radio environment map.
+pub static RADIO_MAP: TableDef = TableDef {
+    name: "radio-map",
+    description: "A radio environment map's row for each place of its grid, at large scale (no fading), when every cell \
+                  sends at full power. Not written by a run.",
+    columns: &[
+        col("x_m", K::F64, "m", "place, along x"),
+        col("y_m", K::F64, "m", "place, along y"),
+        col("cell", K::Name, "", "name of the cell with the largest RSRP"),
+        col("rsrp_dbm", K::F64, "dBm", "power of a resource element of that cell's reference signals"),
+        col("sinr_db", K::F64, "dB", "that cell's power over all others' and the receiver's noise"),
+    ],
+};

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose, math};
+use lasthop_net::QueueConfig;
+use lasthop_radio::Track;
+use lasthop_ran::mac::lte::downlink::PersistentConfig;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
@@ -15,7 +19,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
-use super::layout::{LayoutSpec, UeDrop, draws_of_place};
+use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
+use crate::track::TrackSpec;
+
+/// The recorded ways that groups of UEs follow, by the name of the group; one a UE.
+pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
 
 /// The core network of a scenario with handover.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,12 +60,25 @@ pub struct UeSpec {
     /// The same, drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
+    /// They follow recorded ways instead of `radio.mobility`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track: Option<TrackSpec>,
+    /// Some of them are indoors, on floors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buildings: Option<Buildings>,
+    /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<PersistentConfig>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
     pub pdcp: PdcpConfig,
     /// RLC of the default bearer, at both ends.
     pub rlc: RlcConfig,
+    /// An IP buffer in the eNB before the default bearer, from which MAC asks for what it can send: a queue as those of links,
+    /// such as `{ kind = "fq-codel" }` or `"infinite"`. Unset: packets go down to RLC at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ip_buffer: Option<QueueConfig>,
     /// Dedicated bearers by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub dedicated: BTreeMap<String, DedicatedBearerSpec>,
@@ -72,9 +93,13 @@ impl Default for UeSpec {
             radio: UeRadioConfig::default(),
             drop: None,
             ring: None,
+            track: None,
+            buildings: None,
+            persistent: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
+            ip_buffer: None,
             dedicated: BTreeMap::new(),
         }
     }
@@ -153,6 +178,8 @@ pub struct Cellular {
     pub names: Vec<String>,
     /// Each UE.
     pub ues: Vec<UeNames>,
+    /// IP buffer of each bearer.
+    pub ip_buffers: Vec<Option<QueueConfig>>,
     /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name.
     pub bearers: Vec<String>,
 }
@@ -209,7 +236,8 @@ impl Spec {
     }
 
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
-    pub fn cellular(&self) -> Cellular {
+    /// `tracks`: the ways that groups of UEs follow, by name.
+    pub fn cellular(&self, tracks: &Tracks) -> Cellular {
         let mut all = Cellular::default();
         all.config.handover = self.handover;
         all.config.radio = self.radio;
@@ -220,6 +248,7 @@ impl Spec {
             let first = CellId::from_index(first);
             for (i, node) in (0..).zip(ue.nodes(name)) {
                 let mut config = UeConfig::served_by(first);
+                config.persistent = ue.persistent;
                 config.radio = ue.radio;
                 let id = UeId::from_index(all.config.ues.len());
                 if let Some(drop) = ue.drop {
@@ -232,6 +261,12 @@ impl Spec {
                     config.radio.position =
                         ring.place(self.scenario.seed, id.index() as u64, centre, ue.radio.position);
                 }
+                if let Some((indoor, height)) = ue.buildings.and_then(|b| b.draw(self.scenario.seed, name, i))
+                {
+                    config.radio.indoor = Some(indoor);
+                    config.radio.position[2] = height;
+                }
+                config.track = tracks.get(name).and_then(|t| t.get(i as usize)).cloned();
                 all.config.ues.push(config);
                 all.add_bearers(id, node, ue);
             }
@@ -290,12 +325,14 @@ impl Cellular {
         debug_assert_eq!(ue.index(), self.ues.len());
         let default_bearer = self.bearers.len();
         self.bearers.push(node.clone());
+        self.ip_buffers.push(spec.ip_buffer.clone());
         let layers = LteBearerConfig { pdcp: spec.pdcp.clone(), rlc: spec.rlc.clone() };
         self.config.bearers.push(DrbConfig { ue, layers, qos: spec.qos });
         let mut template = Vec::new();
         for (name, dedicated) in &spec.dedicated {
             template.extend(dedicated.flows.iter().map(|flow| (flow.clone(), self.bearers.len())));
             self.bearers.push(format!("{node}.{name}"));
+            self.ip_buffers.push(None);
             let layers = LteBearerConfig { pdcp: dedicated.pdcp.clone(), rlc: dedicated.rlc.clone() };
             self.config.bearers.push(DrbConfig { ue, layers, qos: dedicated.qos });
         }

@@ -97,8 +97,14 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
         _ => {}
     }
     check_place(ue, &path, spec, doc, found);
+    if let Some(Err((key, message))) = ue.ip_buffer.as_ref().map(lasthop_net::QueueConfig::validate) {
+        found.push(doc.error_at(&format!("{path}.ip_buffer.{key}"), message));
+    }
     if let Err(e) = ue.radio.validate() {
         found.push(doc.error_at(&format!("{path}.radio.{}", e.key), e.message));
+    }
+    if let Some(Err(e)) = ue.persistent.map(|p| p.validate()) {
+        found.push(doc.error_at(&format!("{path}.persistent.{}", e.key), e.message));
     }
     for verdict in validate_bearers(ue) {
         found.push(match verdict {
@@ -130,6 +136,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
 fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut verdicts = Vec::new();
     verdicts.extend(ue.ring.map(|ring| ring.validate()));
+    verdicts.extend(ue.buildings.map(|b| b.validate()));
     verdicts.extend(ue.drop.map(|drop| drop.validate(spec.layout_of(ue))));
     for e in verdicts.into_iter().filter_map(Result::err) {
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));

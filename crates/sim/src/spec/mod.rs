@@ -9,6 +9,7 @@ mod cellular_traps;
 mod change;
 mod check;
 mod handover_check;
+mod hint;
 mod layout;
 mod link;
 mod load;
@@ -32,8 +33,9 @@ use serde::{Deserialize, Serialize};
 
 pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
-pub use cellular::{Cellular, CoreSpec, UeSpec};
+pub use cellular::{Cellular, CoreSpec, Tracks, UeSpec};
 pub use change::describe_runtime_keys;
+pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use load::Scenario;
@@ -82,6 +84,9 @@ pub struct Spec {
     /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node: BTreeMap<String, NodeSpec>,
+    /// Capacity hints from LTE cells to senders, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hint: BTreeMap<String, HintSpec>,
     /// Flows by name: who talks to whom, with which application and transport.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow: BTreeMap<String, FlowSpec>,

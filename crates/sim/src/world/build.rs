@@ -15,6 +15,7 @@ use super::bearer::BearerHop;
 use super::event::{End, Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
+use super::hint::Hinter;
 use super::packet::Hop;
 use super::proxy::Leg;
 use super::radio::Radio;
@@ -51,6 +52,7 @@ impl World {
             builder.add_flows(scenario, &routes, name, flow)?;
         }
         let snoops = builder.snoops(spec, &mut routes);
+        let hinters = builder.hinters(spec, &radio);
         let end = Instant::ZERO + spec.scenario.duration;
         let mut world = World {
             queue: EventQueue::new(),
@@ -67,6 +69,7 @@ impl World {
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             snoops,
+            hinters,
             changes: Vec::new(),
             progress: None,
             fault: None,
@@ -78,6 +81,7 @@ impl World {
         };
         world.schedule_flows(spec, &builder.starts);
         world.schedule_changes(scenario);
+        world.schedule_hints();
         world.schedule_samples(spec);
         // UEs that attach or measure do so without a packet.
         world.settle_radio(Instant::ZERO);
@@ -173,7 +177,7 @@ impl Builder {
     }
 
     fn add_radio(&mut self, scenario: &Scenario) -> Result<Radio, Error> {
-        let all = scenario.spec().cellular();
+        let all = scenario.cellular(scenario.spec());
         let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
         let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
         for (ue, config) in all.config.ues.enumerate() {
@@ -304,6 +308,22 @@ impl Builder {
             }
         }
         found
+    }
+
+    /// Who is told of which UE's link: senders of the connections whose data ends at a UE.
+    fn hinters(&self, spec: &Spec, radio: &Radio) -> Vec<Hinter> {
+        let told = |hint: &crate::spec::HintSpec| {
+            let mut told = Vec::new();
+            for (id, flow) in self.flows.enumerate() {
+                let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
+                let ue = radio.ue_at(flow.node(flow.data_end.other()));
+                if let Some(ue) = ue.filter(|_| named && matches!(flow.transport, Transport::Tcp(_))) {
+                    told.push((id, ue, radio.bearer_of(ue, &flow.group)));
+                }
+            }
+            told
+        };
+        spec.hint.iter().map(|(name, hint)| Hinter::new(name, hint, self.seed, told(hint))).collect()
     }
 
     /// The snoop agents, which take over the routes of their nodes.

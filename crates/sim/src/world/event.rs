@@ -30,6 +30,10 @@ pub enum Event {
     App(FlowId),
     /// A timer of a snoop agent.
     Snoop(u32),
+    /// The sources of a hint table report.
+    HintReport(u32),
+    /// A hint of that table reaches its sender.
+    HintArrival(u32),
     /// Reassembly at a node gives up on a packet.
     Reassembly(NodeId),
     /// A flow begins.
@@ -53,6 +57,8 @@ impl Event {
             | Event::RadioTimer
             | Event::Socket(..)
             | Event::Reassembly(_)
+            | Event::HintReport(_)
+            | Event::HintArrival(_)
             | Event::Snoop(_) => Class::Timer,
             Event::App(_) | Event::Start(_) | Event::Stop(_) => Class::App,
             Event::Sample => Class::Probe,

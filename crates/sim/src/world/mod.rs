@@ -11,6 +11,7 @@ mod change;
 mod event;
 mod flow;
 mod fragment;
+mod hint;
 mod packet;
 mod proxy;
 mod radio;
@@ -67,6 +68,7 @@ pub struct World {
     wlan: WlanSeat,
     pub(crate) flows: IndexVec<FlowId, Flow>,
     snoops: Vec<SnoopNode>,
+    hinters: Vec<hint::Hinter>,
     pub(crate) monitor: FlowMonitor,
     changes: Vec<Vec<Action>>,
     /// Where time was when it was last looked whether it moves.
@@ -169,6 +171,8 @@ impl World {
             Event::Wlan => self.on_wlan(now),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
+            Event::HintReport(n) => self.on_hint_report(now, n),
+            Event::HintArrival(n) => self.on_hint_arrival(now, n),
             Event::Snoop(n) => self.on_snoop_timer(now, n),
             Event::Reassembly(node) => self.on_reassembly_timer(now, node),
             Event::Start(flow) => self.start_flow(now, flow),

@@ -66,6 +66,11 @@ impl Radio {
         };
         let owners = all.config.bearers.iter().map(|drb| drb.ue);
         let mut network = RadioNetwork::new(&all.config, seed);
+        for (i, queue) in all.ip_buffers.iter().enumerate() {
+            if let Some(queue) = queue {
+                network.set_ip_buffer(bearer(i), queue, seed, i as u64);
+            }
+        }
         let mut own_policies = false;
         for (cell, config) in all.config.cells.enumerate() {
             for (direction, scheduler) in Direction::BOTH.into_iter().zip(config.schedulers()) {
@@ -95,6 +100,14 @@ impl Radio {
     pub const fn network(&self) -> &RadioNetwork {
         &self.network
     }
+    /// The network itself, to look at what it works out when asked.
+    pub const fn network_mut(&mut self) -> &mut RadioNetwork {
+        &mut self.network
+    }
+    /// The UE at a node.
+    pub fn ue_at(&self, node: NodeId) -> Option<UeId> {
+        self.ues.enumerate().find(|(_, ue)| ue.node == node).map(|(id, _)| id)
+    }
     /// Largest IP packet that a UE's bearers take [B].
     #[inline]
     pub fn mtu(&self, ue: UeId) -> u32 {
@@ -116,7 +129,7 @@ impl Radio {
 
     /// The bearer that carries a flow of `group` to or from `ue` (TS 23.401 clause 4.7.2: traffic flow template).
     #[inline]
-    fn bearer_of(&self, ue: UeId, group: &str) -> BearerId {
+    pub fn bearer_of(&self, ue: UeId, group: &str) -> BearerId {
         let ue = &self.ues[ue];
         ue.template.iter().find(|(flow, _)| **flow == *group).map_or(ue.default_bearer, |(_, b)| *b)
     }
@@ -128,7 +141,7 @@ impl World {
         let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
         let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
         let radio = &mut self.radio;
-        radio.network.push(now, bearer, end, sdu, &mut radio.output);
+        radio.network.push_of(now, bearer, end, sdu, packet.flow, &mut radio.output);
         self.settle_radio(now);
     }
 
@@ -195,7 +208,8 @@ impl World {
             for direction in Direction::BOTH {
                 let stats = network.link_stats(ue, direction);
                 let last = std::mem::replace(&mut sampled[ue][direction.index()], *stats);
-                if stats.ttis > last.ttis {
+                if stats.ttis > last.ttis || stats.requests + stats.preambles > last.requests + last.preambles
+                {
                     let cell = &cells[network.serving(ue)];
                     radio_row(table, now, [&self.nodes[ues[ue].node].name, cell], direction, [&last, stats]);
                 }
@@ -207,6 +221,9 @@ impl World {
     fn note_network_event(&mut self, now: Instant, ue: UeId, event: NetworkEvent) {
         match event {
             NetworkEvent::Rlc(bearer, end, event) => {
+                if matches!(event, lasthop_ran::rlc::lte::RlcEvent::MaxRetransmissions { .. }) {
+                    self.notify_of_link(now, ue, lasthop_tcp::Notice::OutageBegins);
+                }
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
             }
@@ -244,6 +261,7 @@ fn radio_row(
 ) {
     let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
     let blocks = b.blocks - a.blocks;
+    let uplink = direction == Direction::Uplink;
     table
         .row()
         .f64(now.as_secs_f64())
@@ -260,5 +278,9 @@ fn radio_row(
         .opt_f64(mean((b.mcs_sum - a.mcs_sum) as f64, blocks))
         .opt_f64(mean((b.cqi_sum - a.cqi_sum) as f64, b.reports - a.reports))
         .opt_f64(mean(b.sinr_db_sum - a.sinr_db_sum, b.sinr_count - a.sinr_count))
+        .opt_u64(uplink.then(|| b.requests - a.requests))
+        .opt_u64(uplink.then(|| b.preambles - a.preambles))
+        .opt_u64(uplink.then(|| b.padding_bytes - a.padding_bytes))
+        .opt_f64(mean(b.power_dbm_sum - a.power_dbm_sum, b.power_count - a.power_count))
         .end();
 }

@@ -20,11 +20,14 @@ mod ledbat;
 mod lp;
 mod name;
 mod nv;
+mod prague;
+mod radio_aware;
 mod random;
 mod reno;
 mod scalable;
 #[cfg(test)]
 mod testing;
+mod unlimited;
 mod vegas;
 mod vegas_linux;
 mod veno;
@@ -49,8 +52,11 @@ pub use ledbat::Ledbat;
 pub use lp::Lp;
 pub use name::{CcName, CustomName};
 pub use nv::Nv;
+pub use prague::Prague;
+pub use radio_aware::RadioAware;
 pub use reno::Reno;
 pub use scalable::Scalable;
+pub use unlimited::Unlimited;
 pub use vegas::{Vegas, vegas_extra_segments};
 pub use vegas_linux::VegasLinux;
 pub use veno::Veno;
@@ -61,6 +67,7 @@ pub use yeah::Yeah;
 use lasthop_units::{Bitrate, Duration, Instant};
 
 use crate::config::{Config, VegasReading};
+pub use crate::hint::{Hint, Notice};
 use crate::recovery::CaState;
 use crate::segment::Timestamps;
 
@@ -249,6 +256,12 @@ pub trait CongestionControl {
     fn on_timeout(&mut self, c: &Congestion);
     /// Recovery sets the window: Tahoe's one segment, NewReno's at the end, the restart after idleness, and PRR's.
     fn set_cwnd(&mut self, segments: f64);
+    /// A capacity hint of the radio network's has come.
+    fn on_hint(&mut self, _hint: &Hint) {}
+    /// New data after more than a timeout of idleness: the window restarts from `segments` (RFC 5681 section 4.1).
+    fn on_idle_restart(&mut self, _now: Instant, segments: f64) {
+        self.set_cwnd(segments);
+    }
     /// Fast recovery has ended and the window is about to be ssthresh.
     fn on_recovered(&mut self, _now: Instant) {}
     /// The last reduction was for nothing: the window and threshold before it.
@@ -453,6 +466,33 @@ pub const ALGORITHMS: &[Algorithm] = &[
         new: |c| Cc::Nv(Box::new(Nv::new(c))),
     },
     Algorithm {
+        name: "none",
+        id: CcName::None,
+        summary: "no congestion control: the peer's window is the limit",
+        source: "for a sender beside the only queue (TR 36.933: close coupling in the eNB)",
+        parameters: unlimited::PARAMETERS,
+        differs: unlimited::DIFFERS,
+        new: |c| Cc::Unlimited(Unlimited::new(c)),
+    },
+    Algorithm {
+        name: "prague",
+        id: CcName::Prague,
+        summary: "L4S: cuts by the share of marks, grows independently of short round trips",
+        source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331 section 4",
+        parameters: prague::PARAMETERS,
+        differs: prague::DIFFERS,
+        new: |c| Cc::Prague(Box::new(Prague::new(c))),
+    },
+    Algorithm {
+        name: "radio-aware",
+        id: CcName::RadioAware,
+        summary: "the window that the radio network's hints give, a base algorithm without them",
+        source: "contribution to 3GPP RAN3 for TR 36.933 (Release 14), reconstructed; WO 2017/193274",
+        parameters: radio_aware::PARAMETERS,
+        differs: radio_aware::DIFFERS,
+        new: |c| Cc::RadioAware(Box::new(RadioAware::new(c))),
+    },
+    Algorithm {
         name: "scalable",
         id: CcName::Scalable,
         summary: "a fixed number of ACKs per segment of growth",
@@ -528,10 +568,16 @@ pub enum Cc {
     Lp(Box<Lp>),
     /// See [`Nv`].
     Nv(Box<Nv>),
+    /// See [`Prague`].
+    Prague(Box<Prague>),
+    /// See [`RadioAware`].
+    RadioAware(Box<RadioAware>),
     /// See [`Reno`].
     Reno(Reno),
     /// See [`Scalable`].
     Scalable(Scalable),
+    /// See [`Unlimited`].
+    Unlimited(Unlimited),
     /// See [`Vegas`].
     Vegas(Box<Vegas>),
     /// See [`VegasLinux`].
@@ -582,8 +628,11 @@ macro_rules! each {
             Cc::Ledbat($cc) => $call,
             Cc::Lp($cc) => $call,
             Cc::Nv($cc) => $call,
+            Cc::Prague($cc) => $call,
+            Cc::RadioAware($cc) => $call,
             Cc::Reno($cc) => $call,
             Cc::Scalable($cc) => $call,
+            Cc::Unlimited($cc) => $call,
             Cc::Vegas($cc) => $call,
             Cc::VegasLinux($cc) => $call,
             Cc::Veno($cc) => $call,
@@ -640,6 +689,16 @@ impl CongestionControl for Cc {
     fn set_cwnd(&mut self, segments: f64) {
         each!(self, cc => cc.set_cwnd(segments))
     }
+    fn on_hint(&mut self, hint: &Hint) {
+        match self {
+            Cc::RadioAware(cc) => cc.on_hint(hint),
+            Cc::Custom(cc) => cc.on_hint(hint),
+            _ => {}
+        }
+    }
+    fn on_idle_restart(&mut self, now: Instant, segments: f64) {
+        each!(self, cc => cc.on_idle_restart(now, segments))
+    }
     fn on_recovered(&mut self, now: Instant) {
         each!(self, cc => cc.on_recovered(now))
     }
@@ -654,6 +713,8 @@ impl CongestionControl for Cc {
     fn rules_recovery(&self) -> bool {
         match self {
             Cc::Custom(cc) => cc.rules_recovery(),
+            Cc::RadioAware(cc) => cc.rules_recovery(),
+            Cc::Unlimited(cc) => cc.rules_recovery(),
             cc => matches!(cc, Cc::Bbr(_) | Cc::Bbr3(_)),
         }
     }

@@ -40,6 +40,12 @@ pub enum CcName {
     Lp,
     /// Vegas for data centres (Brakmo 2010).
     Nv,
+    /// No congestion control: the peer's window is the limit.
+    None,
+    /// Cut by the share of marked octets, for L4S (draft-briscoe-iccrg-prague-congestion-control).
+    Prague,
+    /// The window that the radio network's hints give (TR 36.933).
+    RadioAware,
     /// Additive increase, multiplicative decrease (RFC 5681).
     #[default]
     Reno,

@@ -39,6 +39,9 @@ impl Endpoint {
             self.in_window_syn(start);
             return;
         }
+        if let Some(guidance) = &seg.guidance {
+            self.handle_hint(&guidance.hint(now));
+        }
         // Fifth, the ACK field.
         if !seg.flags.has(Flags::ACK) || !self.take_ack_by_state(now, seg, start) {
             return;

@@ -27,9 +27,10 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 
 use crate::ack_policy::AckPolicy;
-use crate::cc::Cc;
+use crate::cc::{Cc, CongestionControl};
 use crate::config::Config;
 use crate::flight::Flight;
+use crate::hint::{Guidance, Hint};
 use crate::host::AckRule;
 use crate::reassembly::Reassembly;
 use crate::recovery::{Rack, Recovery, Sender};
@@ -200,6 +201,8 @@ pub struct Endpoint {
     counters: Counters,
     events: VecDeque<Event>,
     report_rtt: bool,
+    /// What our bare ACKs tell the peer about our last hop.
+    guidance: Option<Guidance>,
 }
 
 fn ack_policy(config: &Config) -> AckPolicy {
@@ -290,6 +293,7 @@ impl Endpoint {
             counters: Counters::default(),
             events: VecDeque::new(),
             report_rtt: false,
+            guidance: None,
             config,
         }
     }
@@ -298,6 +302,18 @@ impl Endpoint {
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// A hint about the last hop has reached this end by another way than an ACK's option.
+    pub fn handle_hint(&mut self, hint: &Hint) {
+        if self.state.may_send() {
+            self.cc.on_hint(hint);
+        }
+    }
+
+    /// From now on bare ACKs carry this hint to the peer, until it is set anew; `None`: none.
+    pub fn set_guidance(&mut self, guidance: Option<Guidance>) {
+        self.guidance = guidance;
     }
 
     /// When to call [`on_time`](Self::on_time); `None` when nothing will happen without input.

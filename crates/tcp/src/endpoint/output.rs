@@ -346,6 +346,10 @@ impl Endpoint {
     pub(super) fn bare_ack(&mut self, now: Instant) -> Segment {
         let mut segment = self.header(now);
         segment.seq = self.seq_of(self.max);
+        // What lies beyond a hole is more urgent than a hint: together they have no room beside timestamps.
+        if self.guidance.is_some() && segment.sack.len() <= 1 {
+            segment.guidance = self.guidance;
+        }
         segment
     }
 

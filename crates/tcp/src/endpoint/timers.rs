@@ -183,7 +183,7 @@ impl Endpoint {
             && now.since(self.last_sent) > self.rto.current()
         {
             let restart = self.config.initial_window_segments(self.mss).min(self.cc.cwnd());
-            self.cc.set_cwnd(restart);
+            self.cc.on_idle_restart(now, restart);
         }
     }
 }

@@ -76,6 +76,14 @@ pub(super) const CONFIG: Config = Config {
     westwood_reading: WestwoodReading::Paper,
     zero_interval: ZeroInterval::Zero,
     hybla_rtt0: Duration::from_millis(25),
+    hint: HintConfig {
+        base: CcName::Reno,
+        rtt: HintRtt::Min,
+        queue_term: true,
+        queue_threshold: 30_000,
+        gain: 1.0,
+        timeout: None,
+    },
     host: Host::PLAIN,
     vegas: VegasConfig {
         reading: VegasReading::Ns2,

@@ -148,5 +148,19 @@ pub const SETTINGS: &[Setting] = &[
     row("cc_reading", |c| word(c.cc_reading), "the papers: no RFC"),
     row("westwood_reading", |c| word(c.westwood_reading), "the papers: no RFC"),
     row("zero_interval", |c| word(c.zero_interval), "D2D study section 1.4"),
+    row("hint_base", |c| word(c.hint.base), "the contribution's \"normal\" TCP; no RFC"),
+    row("hint_rtt", |c| word(c.hint.rtt), "no RFC: a round trip with queueing would count the queue twice"),
+    row("hint_queue_term", |c| on_off(c.hint.queue_term), "no RFC: TR 36.933's contribution"),
+    row(
+        "hint_queue_threshold",
+        |c| format!("{} B", c.hint.queue_threshold),
+        "no RFC: half a buffer of 60 kB",
+    ),
+    row("hint_gain", |c| c.hint.gain.to_string(), "no RFC: TR 36.933's contribution, reconstructed"),
+    row(
+        "hint_timeout",
+        |c| or(c.hint.timeout, "a smoothed round trip, at least 2.5 periods"),
+        "no RFC value",
+    ),
     row("hybla_rtt0", |c| c.hybla_rtt0.to_string(), "Caini and Firrincieli 2004"),
 ];

@@ -11,6 +11,8 @@ use lasthop_units::{Ecn, Seq, SeqRange};
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
+use crate::hint::Guidance;
+
 /// The control bits of RFC 9293 section 3.1, low bit first: FIN, SYN, RST, PSH, ACK, URG, ECE, CWR.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u8);
@@ -157,6 +159,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks.
     pub sack: SackBlocks,
+    /// A capacity hint of the receiver's, as an experimental option.
+    pub guidance: Option<Guidance>,
     /// The AE bit of RFC 9768, beside CWR and ECE in [`flags`](Self::flags).
     pub accurate: bool,
     /// The ECN codepoint of the IP header that carries the segment: no part of its bytes.
@@ -201,7 +205,8 @@ impl Segment {
             (true, false) => 4,
             (false, false) => 0,
         };
-        mss + scale + sack_and_time
+        let guidance = if self.guidance.is_some() { u32::from(Guidance::LEN) } else { 0 };
+        mss + scale + sack_and_time + guidance
     }
 
     #[inline]
@@ -234,6 +239,9 @@ mod tests {
         // A fourth block does not fit beside timestamps (RFC 2018 section 3: "a maximum of 3 SACK blocks").
         s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
         assert_eq!(s.header_len(), 60);
+        s.sack.truncate(1);
+        s.guidance = Some(Guidance::new(None, None, None));
+        assert_eq!(s.header_len(), 56, "20 + 12 + 12 + NOP NOP 2 + 8");
         let syn = Segment {
             flags: Flags::SYN,
             mss: Some(1460),

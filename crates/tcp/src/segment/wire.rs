@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use lasthop_units::{Seq, SeqRange};
 
 use super::{Flags, SackBlocks, Segment, Timestamps};
+use crate::hint::Guidance;
 
 /// Why bytes are not a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,6 +88,9 @@ impl Segment {
         if let Some(shift) = self.window_scale {
             out.extend_from_slice(&[1, 3, 3, shift]);
         }
+        if let Some(guidance) = &self.guidance {
+            guidance.encode(out);
+        }
         let n = self.sack_blocks_that_fit();
         if n > 0 {
             out.extend_from_slice(&[1, 1, 5, 2 + 8 * n as u8]);
@@ -143,6 +147,7 @@ fn decode_options(mut rest: &[u8], segment: &mut Segment) -> Result<(), DecodeEr
             (8, 8) => {
                 segment.timestamps = Some(Timestamps { value: be32(&body[..4]), echo: be32(&body[4..]) })
             }
+            (Guidance::KIND, _) => segment.guidance = Guidance::decode(body).or(segment.guidance),
             // A known option with a wrong length is a malformed one; an unknown option is skipped.
             (2 | 3 | 4 | 5 | 8, _) => return Err(DecodeError::OptionLength { kind }),
             _ => {}
@@ -198,6 +203,7 @@ fn be32(b: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::Bitrate;
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -211,6 +217,7 @@ mod tests {
             (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), any::<bool>()),
             proptest::option::of((any::<u32>(), any::<u32>())),
             proptest::collection::vec(block, 0..5),
+            proptest::option::of((any::<u32>(), any::<u32>())),
         )
             .prop_map(
                 |(
@@ -218,6 +225,7 @@ mod tests {
                     (mss, window_scale, sack_permitted, accurate),
                     ts,
                     blocks,
+                    hint,
                 )| {
                     let mut s = Segment {
                         seq: Seq(seq),
@@ -230,6 +238,9 @@ mod tests {
                         sack_permitted,
                         timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
                         sack: SackBlocks::NONE,
+                        guidance: hint.map(|(rate, queue)| {
+                            Guidance::new(Some(Bitrate(rate.into())), Some(queue.into()), None)
+                        }),
                         accurate,
                         ecn: lasthop_units::Ecn::NotEct,
                     };

@@ -250,6 +250,12 @@ impl Adaptation {
         self.amc.mcs(cqi).map_or(0.0, |m| self.rate[usize::from(m.index())])
     }
 
+    /// Bits of a transport block on `blocks` resource blocks at `cqi`; 0 out of range.
+    pub fn block_bits(&self, cqi: Cqi, blocks: usize) -> u32 {
+        let mcs = self.amc.mcs(cqi);
+        mcs.and_then(|m| m.i_tbs(self.mcs_table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0)
+    }
+
     /// The MCS for a transport block on the groups `given`; None if one of them is out of range.
     pub fn mcs(&self, quality: &mut Quality, band: &Band, given: Groups) -> Option<Mcs> {
         if quality.stale {

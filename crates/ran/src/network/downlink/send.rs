@@ -150,6 +150,9 @@ impl RadioNetwork {
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
             let grant = Grant { bytes: left, per_pdu: 3 };
+            if self.bearers[bearer].ip.is_some() {
+                self.request_from_ip(now, bearer, left.into(), out);
+            }
             let drb = &mut self.bearers[bearer];
             left -= drb.layers.pull(now, End::Network, grant, &mut self.pdus, &mut self.scratch);
             if let Some(p) = self.ues[ue].downlink.process(process) {

@@ -1,0 +1,66 @@
+//! What a UE or its eNB knows of the downlink, for capacity hints. Looking changes nothing.
+
+use lasthop_radio::lte::{Cqi, tbs_bits};
+use lasthop_units::{BearerId, Bitrate, CellId, Instant, Tti, UeId};
+
+use super::RadioNetwork;
+use crate::phy::lte::TTI;
+use crate::sdu::{Direction, End};
+
+impl RadioNetwork {
+    /// What the whole carrier would carry for `ue` at the wideband CQI that it measures now: TBS(CQI, N_RB) per TTI on every
+    /// layer (TS 36.213 table 7.1.7.2.1-1).
+    pub fn measured_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
+        let cell = self.ues[ue].serving;
+        let report = self.report_of(Tti::containing(now, TTI), cell, ue);
+        self.carrier_rate(cell, report.wideband, report.layers.into())
+    }
+
+    /// The same at the newest report that the eNB has, corrected by its outer loop.
+    pub fn known_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
+        let cell = self.ues[ue].serving;
+        self.learn_quality(Tti::containing(now, TTI), cell, ue);
+        let c = &self.cells[cell];
+        let all = c.downlink.band.all();
+        let quality = &mut self.ues[ue].downlink.quality;
+        let mcs = c.downlink.adaptation.mcs(quality, &c.downlink.band, all);
+        let layers = quality.layers();
+        let table = c.downlink.adaptation.mcs_table();
+        let blocks = c.config.resource_blocks as usize;
+        let bits = mcs.and_then(|m| m.i_tbs(table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0);
+        per_tti(bits, layers)
+    }
+
+    fn carrier_rate(&self, cell: CellId, cqi: Cqi, layers: usize) -> Bitrate {
+        let c = &self.cells[cell];
+        per_tti(c.downlink.adaptation.block_bits(cqi, c.config.resource_blocks as usize), layers)
+    }
+
+    /// UEs that `cell` has downlink data for, `ue` counted in any case: the load that the cell may broadcast.
+    pub fn downlink_users(&self, ue: UeId) -> u32 {
+        let active = &self.cells[self.ues[ue].serving].active[Direction::Downlink.index()];
+        (active.len() + usize::from(!active.contains(&ue))) as u32
+    }
+
+    /// Bytes in the network's layer-2 queue of a bearer that are in no PDU yet.
+    pub fn downlink_queue(&self, bearer: BearerId) -> u64 {
+        self.bearers[bearer].layers.rlc_stats(End::Network).queue_bytes
+    }
+
+    /// What `ue` was served in the uplink, averaged by the scheduler.
+    pub fn uplink_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
+        let tti = Tti::containing(now, TTI);
+        let window = self.cells[self.ues[ue].serving].config.downlink.window;
+        Bitrate((self.ues[ue].uplink.average.at(tti, window) * 1000.0) as u64)
+    }
+
+    /// Resource blocks of a UE's cell.
+    pub fn carrier_blocks(&self, ue: UeId) -> u32 {
+        self.cells[self.ues[ue].serving].config.resource_blocks
+    }
+}
+
+/// Bits of a transport block on each layer, every TTI of 1 ms.
+fn per_tti(bits: u32, layers: usize) -> Bitrate {
+    Bitrate(u64::from(bits) * layers as u64 * 1000)
+}

@@ -1,0 +1,157 @@
+//! Capacity hints: what the radio network tells the senders of flows to its UEs, and how it gets there.
+
+use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Spec, Transport};
+use crate::config::{Diagnostics, Document, dotted, near_or_all};
+
+/// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen (`radio-aware`, or one of
+/// your own) follow them; others do not care.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HintSpec {
+    /// Flows whose senders are told; empty: every TCP flow with data to a UE.
+    pub flows: Vec<String>,
+    /// Who measures.
+    pub source: HintSource,
+    /// How it travels.
+    pub carrier: HintCarrier,
+    /// Time between reports, 1 ms to 10 s.
+    pub period: Duration,
+    /// With `carrier = "direct"`: time from the reading to the sender.
+    pub delay: Duration,
+    /// What a UE knows of the others in its cell.
+    pub load: HintLoad,
+    /// Time between the cell's broadcasts of its load.
+    pub broadcast_period: Duration,
+    /// Time constant of the average over rates, and over the load that is broadcast; 0 s: no average.
+    pub average: Duration,
+    /// With `load = "own"`: time constant of the share of resource blocks that the UE has seen itself get.
+    pub memory: Duration,
+    /// The layer-2 queue is told too (a UE must be told it by its eNB).
+    pub queue: bool,
+    /// Rates are told in steps of this; 0 bit/s: exactly.
+    pub rate_step: Bitrate,
+    /// Queues are told in steps of this; 0 B: exactly.
+    pub queue_step: Bytes,
+    /// Standard deviation of the natural logarithm of the factor by which a rate that is told is wrong, 0 to 3.
+    pub error: f64,
+    /// Every rate that is told is this times what was measured: above 1 a source that boasts, 0 to 100.
+    pub bias: f64,
+    /// Share of the reports that get lost on their way.
+    pub loss: Ratio,
+    /// First report.
+    pub start: Duration,
+    /// No report from here on. Unset: to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    /// Write every report into the table `hints`.
+    pub record: bool,
+}
+
+/// Who measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HintSource {
+    /// The UE: the rate of its own wideband CQI at this moment, times its share of the cell.
+    #[default]
+    Ue,
+    /// The eNB: the rate of the report it has, corrected by its outer loop, times the UE's share of the cell.
+    Enb,
+}
+
+/// How hints travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HintCarrier {
+    /// Beside the connection, `delay` after they were measured.
+    #[default]
+    Direct,
+    /// In a TCP option of the UE's ACKs (12 octets each), as late and as seldom as those.
+    Option,
+}
+
+/// What a UE knows of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HintLoad {
+    /// The cell broadcasts its number of active UEs: the share is one part of them.
+    #[default]
+    Broadcast,
+    /// Nothing: it takes the share that it has seen itself get.
+    Own,
+    /// Nothing, and it believes to be alone.
+    None,
+}
+
+impl Default for HintSpec {
+    fn default() -> Self {
+        HintSpec {
+            flows: Vec::new(),
+            source: HintSource::Ue,
+            carrier: HintCarrier::Direct,
+            period: Duration::from_millis(10),
+            delay: Duration::from_millis(5),
+            load: HintLoad::Broadcast,
+            broadcast_period: Duration::from_millis(40),
+            average: Duration::from_millis(50),
+            memory: Duration::from_secs(1),
+            queue: true,
+            rate_step: Bitrate(1000),
+            queue_step: Bytes(64),
+            error: 0.0,
+            bias: 1.0,
+            loss: Ratio(0.0),
+            start: Duration::ZERO,
+            stop: None,
+            record: false,
+        }
+    }
+}
+
+/// What is wrong with the hints of a scenario.
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, hint) in &spec.hint {
+        let path = format!("hint.{}", dotted([name]));
+        let mut range = |ok: bool, key: &str, message: &str| {
+            if !ok {
+                found.push(doc.error_at(&format!("{path}.{key}"), message));
+            }
+        };
+        let (ms, s10) = (Duration::from_millis(1), Duration::from_secs(10));
+        range((ms..=s10).contains(&hint.period), "period", "1 ms to 10 s");
+        range((ms..=s10).contains(&hint.broadcast_period), "broadcast_period", "1 ms to 10 s");
+        range(hint.delay <= s10, "delay", "at most 10 s");
+        range(hint.memory >= ms, "memory", "at least 1 ms");
+        range((0.0..=3.0).contains(&hint.error), "error", "0 to 3");
+        range((0.0..=100.0).contains(&hint.bias), "bias", "0 to 100");
+        for (i, flow) in hint.flows.iter().enumerate() {
+            let told = |f: &super::FlowSpec| {
+                f.transport == Transport::Tcp && (at_ue(spec, &f.to) || at_ue(spec, &f.from))
+            };
+            if !spec.flow.get(flow).is_some_and(told) {
+                let names: Vec<&String> = spec.flow.iter().filter(|(_, f)| told(f)).map(|(n, _)| n).collect();
+                let help = near_or_all(flow, "TCP flows of UEs", &names);
+                found.push(
+                    doc.error_at(
+                        &format!("{path}.flows.{i}"),
+                        format!("no TCP flow `{flow}` with a UE of an LTE cell"),
+                    )
+                    .help(help),
+                );
+            }
+        }
+        if spec.ue.is_empty() {
+            found.push(
+                doc.error_at_key(&path, "there is no LTE cell to tell of")
+                    .help("add `[cell.<name>]` and `[ue.<name>]`"),
+            );
+        }
+    }
+}
+
+fn at_ue(spec: &Spec, end: &str) -> bool {
+    spec.ue.iter().any(|(name, ue)| name == end || ue.nodes(name).any(|n| n == end))
+}

@@ -1,0 +1,257 @@
+//! Capacity hints on their way: readings of the radio network to the senders of flows. `ran` and `tcp` know nothing of each
+//! other.
+
+use std::collections::VecDeque;
+
+use lasthop_engine::{Draw, Purpose, math};
+use lasthop_ran::Direction;
+use lasthop_tcp::{Guidance, Hint, Notice};
+use lasthop_units::{BearerId, Bitrate, Duration, FlowId, Instant, UeId};
+
+use super::World;
+use super::event::{End, Event};
+use super::flow::Transport;
+use crate::spec::{HintCarrier, HintLoad, HintSource, HintSpec};
+
+/// A `[hint]` table at work.
+pub(super) struct Hinter {
+    name: Box<str>,
+    spec: HintSpec,
+    told: Vec<Told>,
+    /// Direct hints under way, oldest first: when they arrive, for whom, what.
+    under_way: VecDeque<(Instant, usize, Hint)>,
+    draw: Draw,
+    reports: u64,
+}
+
+/// A flow whose sender is told.
+struct Told {
+    flow: FlowId,
+    ue: UeId,
+    bearer: BearerId,
+    rate: Smooth,
+    /// Active UEs of the cell, averaged, and as last broadcast.
+    load: Smooth,
+    broadcast: Option<(Instant, f64)>,
+    /// Share of the resource blocks that the UE got, and the count and moment of the last look.
+    share: Smooth,
+    counted: (u64, Instant),
+}
+
+/// An exponential average over time.
+#[derive(Clone, Copy, Default)]
+struct Smooth(Option<f64>);
+
+impl Smooth {
+    fn add(&mut self, value: f64, after: Duration, constant: Duration) -> f64 {
+        let weight = match constant.is_zero() {
+            true => 1.0,
+            false => 1.0 - math::exp(-after.as_secs_f64() / constant.as_secs_f64()),
+        };
+        let value = self.0.map_or(value, |old| old + weight * (value - old));
+        self.0 = Some(value);
+        value
+    }
+}
+
+impl Hinter {
+    pub fn new(name: &str, spec: &HintSpec, seed: u64, told: Vec<(FlowId, UeId, BearerId)>) -> Hinter {
+        let told = told.into_iter().map(|(flow, ue, bearer)| Told {
+            flow,
+            ue,
+            bearer,
+            rate: Smooth::default(),
+            load: Smooth::default(),
+            broadcast: None,
+            share: Smooth::default(),
+            counted: (0, Instant::ZERO),
+        });
+        Hinter {
+            name: name.into(),
+            spec: spec.clone(),
+            told: told.collect(),
+            under_way: VecDeque::new(),
+            draw: Draw::new(seed, Purpose::Hint, super::name_key(&format!("hint/{name}"))),
+            reports: 0,
+        }
+    }
+}
+
+impl World {
+    pub(super) fn schedule_hints(&mut self) {
+        for n in 0..self.hinters.len() {
+            let h = &self.hinters[n];
+            let first = Instant::ZERO + h.spec.start;
+            let event = Event::HintReport(n as u32);
+            if !h.told.is_empty() && first <= self.end && h.spec.stop.is_none_or(|stop| stop > h.spec.start) {
+                self.queue.schedule(first, event.class(), event);
+            }
+        }
+    }
+
+    /// The UEs or eNBs of a `[hint]` table look at their links.
+    pub(super) fn on_hint_report(&mut self, now: Instant, n: u32) {
+        let n = n as usize;
+        let next = now + self.hinters[n].spec.period;
+        let stop = self.hinters[n].spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
+        for i in 0..self.hinters[n].told.len() {
+            let lost = {
+                let h = &mut self.hinters[n];
+                h.reports += 1;
+                h.draw.happens(2 * h.reports, h.spec.loss.0)
+            };
+            let Some(hint) = self.read_link(now, n, i) else { continue };
+            if !lost {
+                self.send_hint(now, n, i, hint);
+            }
+        }
+        if next < stop {
+            if next <= self.end {
+                let event = Event::HintReport(n as u32);
+                self.queue.schedule(next, event.class(), event);
+            }
+        } else if self.hinters[n].spec.carrier == HintCarrier::Option {
+            for i in 0..self.hinters[n].told.len() {
+                self.set_guidance(n, i, None);
+            }
+        }
+    }
+
+    /// What is told of flow `i`; `None`: the flow is not established.
+    fn read_link(&mut self, now: Instant, n: usize, i: usize) -> Option<Hint> {
+        let network = self.radio.network_mut();
+        let h = &mut self.hinters[n];
+        let (spec, told) = (&h.spec, &mut h.told[i]);
+        let users = network.downlink_users(told.ue);
+        let load = told.load.add(users.into(), spec.period, spec.average);
+        let heard = match told.broadcast {
+            Some((at, load)) if now.since(at) < spec.broadcast_period => load,
+            _ => {
+                told.broadcast = Some((now, load));
+                load
+            }
+        };
+        let stats = network.link_stats(told.ue, Direction::Downlink).resource_blocks;
+        let (before, since) = std::mem::replace(&mut told.counted, (stats, now));
+        let ttis = (now.since(since).as_secs_f64() * 1e3).max(1.0);
+        let got = ((stats - before) as f64 / (ttis * f64::from(network.carrier_blocks(told.ue)))).min(1.0);
+        let own = told.share.add(got, spec.period, spec.memory);
+        let (full, share) = match (spec.source, spec.load) {
+            (HintSource::Enb, _) => (network.known_rate(now, told.ue), 1.0 / load),
+            (HintSource::Ue, HintLoad::Broadcast) => (network.measured_rate(now, told.ue), 1.0 / heard),
+            (HintSource::Ue, HintLoad::Own) => (network.measured_rate(now, told.ue), own),
+            (HintSource::Ue, HintLoad::None) => (network.measured_rate(now, told.ue), 1.0),
+        };
+        let rate = told.rate.add(full.as_f64() * share, spec.period, spec.average);
+        let factor = match spec.error > 0.0 {
+            true => math::exp(spec.error * h.draw.stream(2 * h.reports + 1).normal()),
+            false => 1.0,
+        };
+        let rate = in_steps((rate * spec.bias * factor).clamp(0.0, 1e12) as u64, spec.rate_step.0);
+        let queue = network.downlink_queue(told.bearer);
+        let hint = Hint {
+            measured: Some(now),
+            rate: Some(Bitrate(rate)),
+            queue: spec.queue.then(|| in_steps(queue, spec.queue_step.0)),
+            grant: Some(network.uplink_rate(now, told.ue)),
+            period: Some(spec.period),
+            ..Hint::at(now)
+        };
+        if spec.record
+            && let Some(table) = &mut self.probes.hints
+        {
+            table
+                .row()
+                .f64(now.as_secs_f64())
+                .name(&h.name)
+                .name(&self.flows[told.flow].name)
+                .u64(rate)
+                .opt_u64(hint.queue)
+                .u64(queue)
+                .f64(full.as_f64())
+                .u64(users.into())
+                .end();
+        }
+        Some(hint)
+    }
+
+    fn send_hint(&mut self, now: Instant, n: usize, i: usize, hint: Hint) {
+        let h = &mut self.hinters[n];
+        match h.spec.carrier {
+            HintCarrier::Option => {
+                let guidance = Guidance::new(hint.rate, hint.queue, hint.notice);
+                self.set_guidance(n, i, Some(guidance));
+            }
+            HintCarrier::Direct => {
+                let at = now + h.spec.delay;
+                h.under_way.push_back((at, i, hint));
+                let event = Event::HintArrival(n as u32);
+                self.queue.schedule(at, event.class(), event);
+            }
+        }
+    }
+
+    fn set_guidance(&mut self, n: usize, i: usize, guidance: Option<Guidance>) {
+        let flow = &mut self.flows[self.hinters[n].told[i].flow];
+        let receiver = flow.data_end.other();
+        if let Transport::Tcp(sockets) = &mut flow.transport {
+            sockets[receiver as usize].endpoint.set_guidance(guidance);
+        }
+    }
+
+    /// A direct hint reaches its sender.
+    pub(super) fn on_hint_arrival(&mut self, now: Instant, n: u32) {
+        let h = &mut self.hinters[n as usize];
+        let Some((_, i, hint)) = h.under_way.pop_front() else { return };
+        let flow = h.told[i].flow;
+        let end: End = self.flows[flow].data_end;
+        let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
+        sockets[end as usize].endpoint.handle_hint(&Hint { now, ..hint });
+        self.service(now, flow, end);
+    }
+
+    /// Something happens to the link of `ue`: everybody who is told of it hears so with the next reading.
+    pub(super) fn notify_of_link(&mut self, now: Instant, ue: UeId, notice: Notice) {
+        for n in 0..self.hinters.len() {
+            for i in 0..self.hinters[n].told.len() {
+                if self.hinters[n].told[i].ue == ue {
+                    self.send_hint(
+                        now,
+                        n,
+                        i,
+                        Hint { notice: Some(notice), measured: Some(now), ..Hint::at(now) },
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// `value` rounded to a multiple of `step`; 0: as it is.
+fn in_steps(value: u64, step: u64) -> u64 {
+    (value + step / 2).checked_div(step).map_or(value, |n| n * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_forget_by_their_time_constant() {
+        let mut s = Smooth::default();
+        let (ms, constant) = (Duration::from_millis, Duration::from_millis(50));
+        assert_eq!(s.add(10.0, ms(10), constant), 10.0);
+        // After one time constant 1 - 1/e of a step is there.
+        let value = (0..5).map(|_| s.add(20.0, ms(10), constant)).last().unwrap();
+        assert!((value - (20.0 - 10.0 / std::f64::consts::E)).abs() < 1e-9, "{value}");
+        assert_eq!(s.add(7.0, ms(10), Duration::ZERO), 7.0);
+    }
+
+    #[test]
+    fn steps_round_to_nearest() {
+        assert_eq!(
+            [in_steps(19_499, 1000), in_steps(19_500, 1000), in_steps(31, 64), in_steps(5, 0)],
+            [19_000, 20_000, 0, 5]
+        );
+    }
+}

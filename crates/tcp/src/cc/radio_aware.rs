@@ -1,0 +1,515 @@
+//! A window from what the radio network says: the loosely coupled radio-aware TCP of the RAN3 study on context-aware
+//! service delivery (TR 36.933), as far as its algorithm can be reconstructed.
+//!
+//! ```text
+//! cwnd(t) = R(t) * RTT + gain * (Q_th - Q(t))
+//! ```
+//!
+//! R(t) is the achievable data rate and Q(t) the layer-2 queue of the newest [`Hint`]; without the queue term the window
+//! is the bandwidth-delay product alone. Slow start is skipped: the first hint after the handshake sets the window. A
+//! loss is repaired but does not move the window, because the queue is known. It is paced unless `pacing = false`: without
+//! slow start nothing else keeps a whole window from leaving at once.
+//!
+//! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one) takes the window over
+//! when no reading is younger than `hint_timeout` (at most a round trip, unless set), when the timer expires, when a mark
+//! arrives, and for a time that doubles when a quarter of a round was lost: whoever said that this window fits was wrong, and
+//! from then on may at most double what the path has carried in a round trip.
+
+use lasthop_units::{Duration, Instant};
+
+use super::window::Round;
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Parameter, Signal};
+use crate::config::{Config, HintConfig, HintRtt};
+use crate::hint::Hint;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "hint_base", default: "reno", unit: "", source: "the study's \"normal\" TCP" },
+    Parameter {
+        name: "hint_rtt",
+        default: "min",
+        unit: "",
+        source: "recommended: a round trip with queueing would count Q twice",
+    },
+    Parameter {
+        name: "hint_queue_term",
+        default: "true",
+        unit: "",
+        source: "the contribution's second column",
+    },
+    Parameter {
+        name: "hint_queue_threshold",
+        default: "30000",
+        unit: "B",
+        source: "recommended: half of the layer-2 buffer of 60 kB",
+    },
+    Parameter { name: "hint_gain", default: "1", unit: "", source: "the contribution, reconstructed" },
+    Parameter {
+        name: "hint_timeout",
+        default: "one smoothed round trip, at least 2.5 periods of the hints",
+        unit: "s",
+        source: "safety: an older reading is none",
+    },
+    Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" },
+];
+
+pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. Without hints it is its base algorithm \
+     exactly.";
+
+/// The smallest window under guidance [segments].
+const FLOOR: f64 = 2.0;
+/// The smallest round trip is forgotten after this time.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+/// A round of which this share was lost was no round that fitted.
+const LOST_SHARE: f64 = 0.25;
+/// Fewer segments than this lost in a round prove nothing.
+const LOST_SEGMENTS: f64 = 8.0;
+/// How long hints are not believed after the first such round, and at most.
+const DISTRUST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)];
+/// A link that is interrupted for longer has no readings.
+const INTERRUPTION: Duration = Duration::from_secs(2);
+
+/// The newest readings.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    /// R(t) [octets/s].
+    rate: f64,
+    /// Q(t) [octets].
+    queue: f64,
+}
+
+/// The window by hints, and the algorithm that takes over without them.
+#[derive(Clone, Debug)]
+pub struct RadioAware {
+    base: Cc,
+    config: HintConfig,
+    ceiling: f64,
+    mss: f64,
+    /// The window of the newest readings [segments]; `None`: the base algorithm's is in force.
+    guided: Option<f64>,
+    reading: Option<Reading>,
+    heard: Instant,
+    /// Time between hints, smoothed.
+    period: Duration,
+    /// Hints are not believed before this moment, and for how long the next time.
+    believe_at: Instant,
+    distrust: Duration,
+    /// A timeout is not over until new data is acknowledged.
+    timed_out: bool,
+    /// The link is interrupted since then: the window stands still.
+    interrupted: Option<Instant>,
+    smallest: SmallestRtt,
+    srtt: Duration,
+    round: Round,
+    delivered: f64,
+    lost: f64,
+    /// Most segments that came through in a round trip; a round that brings less takes an eighth of the difference off.
+    proven: f64,
+}
+
+impl RadioAware {
+    /// The base algorithm's window until the first hint.
+    pub fn new(config: &Config) -> RadioAware {
+        RadioAware {
+            base: Cc::new(&Config { cc: config.hint.base, ..*config }),
+            config: config.hint,
+            ceiling: config.window_ceiling().max(FLOOR),
+            mss: f64::from(config.mss),
+            guided: None,
+            reading: None,
+            heard: Instant::ZERO,
+            period: Duration::ZERO,
+            believe_at: Instant::ZERO,
+            distrust: DISTRUST[0],
+            timed_out: false,
+            interrupted: None,
+            smallest: SmallestRtt::default(),
+            srtt: Duration::ZERO,
+            round: Round::default(),
+            delivered: 0.0,
+            lost: 0.0,
+            proven: 0.0,
+        }
+    }
+
+    /// Hints set the window.
+    pub fn is_guided(&self) -> bool {
+        self.guided.is_some()
+    }
+
+    /// How old a reading may be.
+    fn timeout(&self) -> Duration {
+        let several = Duration(self.period.0.saturating_mul(5) / 2);
+        self.config.timeout.unwrap_or(self.srtt.max(several))
+    }
+
+    /// The round trip of the formula, if there is one yet.
+    fn round_trip(&self, now: Instant, r: &Reading) -> Option<f64> {
+        let smallest = self.smallest.get(now)?.as_secs_f64();
+        Some(match self.config.rtt {
+            HintRtt::Min => smallest,
+            HintRtt::Srtt => self.srtt.as_secs_f64(),
+            // What the queue that was reported does not explain: scheduling, HARQ, the wait for uplink grants.
+            HintRtt::Predicted => {
+                let queueing = if r.rate > 0.0 { r.queue / r.rate } else { 0.0 };
+                (self.srtt.as_secs_f64() - queueing).max(smallest)
+            }
+        })
+    }
+
+    fn follow(&mut self, now: Instant) {
+        let Some(reading) = self.reading.filter(|_| self.interrupted.is_none()) else { return };
+        if now < self.believe_at || self.timed_out {
+            return;
+        }
+        let Some(rtt) = self.round_trip(now, &reading) else { return };
+        let mut octets = reading.rate * rtt;
+        if self.config.queue_term {
+            octets += self.config.gain * (self.config.queue_threshold as f64 - reading.queue);
+        }
+        // Who was caught once may double what the path has carried in a round trip, no more.
+        let ceiling = match self.distrust > DISTRUST[0] {
+            true => self.ceiling.min(2.0 * self.proven.max(FLOOR)),
+            false => self.ceiling,
+        };
+        self.guided = Some((octets / self.mss).clamp(FLOOR, ceiling));
+    }
+
+    /// The base algorithm goes on from the window in force, in congestion avoidance.
+    fn fall_back(&mut self, now: Instant) {
+        if let Some(window) = self.guided.take() {
+            self.base.on_congestion(&Congestion {
+                now,
+                signal: Signal::Loss,
+                flight: window,
+                repeated: false,
+            });
+            self.base.set_cwnd(window);
+        }
+        self.reading = None;
+        self.interrupted = None;
+    }
+
+    /// The readings in force are too old.
+    fn check_age(&mut self, now: Instant) {
+        let patience = match self.interrupted {
+            Some(_) => INTERRUPTION,
+            None => self.timeout(),
+        };
+        if self.reading.is_some() && now.since(self.heard) > patience {
+            self.fall_back(now);
+        }
+    }
+
+    /// At the end of a round: did the window fit?
+    fn check_losses(&mut self, now: Instant) {
+        let (delivered, lost) = (self.delivered, self.lost);
+        (self.delivered, self.lost) = (0.0, 0.0);
+        let came = delivered / self.mss;
+        self.proven = if came > self.proven { came } else { self.proven + (came - self.proven) / 8.0 };
+        if self.guided.is_none() || lost < LOST_SEGMENTS * self.mss || lost < LOST_SHARE * (delivered + lost)
+        {
+            return;
+        }
+        // The path has shown what it holds: what came through, not what the window was.
+        let flight = self.guided.take().unwrap_or(FLOOR).min(delivered / self.mss).max(FLOOR);
+        self.base.on_congestion(&Congestion { now, signal: Signal::Loss, flight, repeated: false });
+        self.believe_at = now + self.distrust;
+        self.distrust = Duration(self.distrust.0 * 2).min(DISTRUST[1]);
+    }
+}
+
+impl CongestionControl for RadioAware {
+    fn cwnd(&self) -> f64 {
+        self.guided.unwrap_or_else(|| self.base.cwnd())
+    }
+    fn ssthresh(&self) -> f64 {
+        self.guided.unwrap_or_else(|| self.base.ssthresh())
+    }
+    fn on_established(&mut self, e: &Established) {
+        self.mss = f64::from(e.mss.max(1));
+        self.base.on_established(e);
+        self.round.begin(e.nxt);
+        if let Some(rtt) = e.rtt {
+            self.smallest.add(e.now, rtt);
+            self.srtt = rtt;
+        }
+        self.follow(e.now);
+    }
+    fn on_hint(&mut self, hint: &Hint) {
+        match hint.notice {
+            Some(n) if n.interrupts() => self.interrupted = Some(hint.now),
+            // Behind the new cell the round trip may be another.
+            Some(_) => (self.interrupted, self.smallest) = (None, SmallestRtt::default()),
+            None => {}
+        }
+        if let Some(rate) = hint.rate {
+            // A reading that is old when it comes is none.
+            if hint.measured.is_some_and(|t| hint.now.since(t) > self.timeout()) {
+                return;
+            }
+            let gap = hint.now.since(self.heard);
+            if let Some(period) = hint.period {
+                self.period = period;
+            } else if self.reading.is_some() {
+                self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
+            }
+            self.heard = hint.now;
+            let queue = hint.queue.unwrap_or(0) as f64;
+            self.reading = Some(Reading { rate: rate.0 as f64 / 8.0, queue });
+        } else if hint.notice.is_some() {
+            self.heard = hint.now;
+        }
+        if self.smallest.get(hint.now).is_none() && self.srtt > Duration::ZERO {
+            self.smallest.add(hint.now, self.srtt);
+        }
+        self.follow(hint.now);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.timed_out &= ack.acked == 0;
+        self.srtt = ack.srtt.unwrap_or(self.srtt);
+        if let Some(rtt) = ack.rtt.filter(|_| self.interrupted.is_none()) {
+            self.smallest.add(ack.now, rtt);
+        }
+        self.delivered += ack.delivered as f64;
+        self.lost += ack.lost as f64;
+        self.check_age(ack.now);
+        // A window of which a quarter is gone need not wait for the end of its round.
+        let gone = self.guided.is_some_and(|w| self.lost > LOST_SHARE * w * self.mss);
+        if self.round.ended(ack) || gone {
+            self.check_losses(ack.now);
+        }
+        if self.guided.is_none() {
+            self.base.on_ack(ack);
+        }
+        self.follow(ack.now);
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        match c.signal {
+            // Repaired, not feared.
+            Signal::Loss if self.guided.is_some() => {}
+            // RFC 3168 section 6.1.2: a mark is answered as a loss would be; for a round trip hints have no say.
+            Signal::Ecn if self.guided.take().is_some() => {
+                self.base.on_congestion(c);
+                self.believe_at = c.now + self.srtt;
+            }
+            _ => self.base.on_congestion(c),
+        }
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.check_losses(c.now);
+        self.guided = None;
+        self.timed_out = true;
+        self.base.on_timeout(c);
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        if self.guided.is_none() {
+            self.base.set_cwnd(segments);
+        }
+    }
+    fn on_idle_restart(&mut self, now: Instant, segments: f64) {
+        self.check_age(now);
+        self.set_cwnd(segments);
+    }
+    fn on_recovered(&mut self, now: Instant) {
+        if self.guided.is_none() {
+            self.base.on_recovered(now);
+        }
+    }
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        if self.guided.is_none() {
+            self.base.on_undo(cwnd, ssthresh);
+        }
+    }
+    fn rules_recovery(&self) -> bool {
+        self.guided.is_some() || self.base.rules_recovery()
+    }
+}
+
+/// The smallest round trip of the last ten seconds, from two halves.
+#[derive(Clone, Copy, Debug, Default)]
+struct SmallestRtt {
+    halves: [Option<(Instant, Duration)>; 2],
+}
+
+impl SmallestRtt {
+    fn add(&mut self, now: Instant, rtt: Duration) {
+        match &mut self.halves[0] {
+            Some((since, least)) if now.since(*since) < MIN_RTT_WINDOW / 2 => *least = rtt.min(*least),
+            newer => {
+                self.halves[1] = *newer;
+                self.halves[0] = Some((now, rtt));
+            }
+        }
+    }
+    fn get(&self, now: Instant) -> Option<Duration> {
+        let fresh = |h: &&(Instant, Duration)| now.since(h.0) < MIN_RTT_WINDOW;
+        let [newer, older] = &self.halves;
+        // A connection that was idle keeps what it knew last.
+        older.iter().filter(fresh).chain(newer).map(|h| h.1).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::CcName;
+    use lasthop_units::Bitrate;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+    fn hint(ms: u64, mbps: u64, queue: u64) -> Hint {
+        let rate = Some(Bitrate(mbps * 1_000_000));
+        Hint { rate, queue: Some(queue), measured: Some(at(ms)), ..Hint::at(at(ms)) }
+    }
+    /// Established at 100 ms with a round trip of 20 ms.
+    fn aware(change: impl FnOnce(&mut HintConfig)) -> RadioAware {
+        let mut config = linux_like();
+        config.hint.queue_threshold = 20_000;
+        change(&mut config.hint);
+        let mut cc = RadioAware::new(&Config { mss: MSS as u16, ..config });
+        let rtt = Some(Duration::from_millis(20));
+        let (now, mss) = (at(100), MSS as u32);
+        cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss });
+        cc
+    }
+
+    /// 16 Mbit/s * 20 ms = 40000 octets; (20000 - 5000) more: 55 segments of 1000.
+    #[test]
+    fn the_first_hint_sets_the_window_by_the_formula() {
+        let mut cc = aware(|_| {});
+        assert_eq!(cc.cwnd(), 10.0);
+        cc.on_hint(&hint(101, 16, 5_000));
+        assert_eq!((cc.cwnd(), cc.is_guided(), cc.rules_recovery()), (55.0, true, true));
+        let mut alone = aware(|c| c.queue_term = false);
+        alone.on_hint(&hint(101, 16, 5_000));
+        assert_eq!(alone.cwnd(), 40.0);
+        let mut half = aware(|c| c.gain = 0.5);
+        half.on_hint(&hint(101, 16, 5_000));
+        assert_eq!(half.cwnd(), 47.5);
+        cc.on_hint(&hint(102, 0, 100_000));
+        assert_eq!(cc.cwnd(), 2.0, "the floor");
+    }
+
+    /// srtt 30 ms with 20000 octets queued at 2 octets/us (10 ms of queueing): 30 ms, 20 ms or the smallest, 20 ms.
+    #[test]
+    fn the_round_trip_of_the_formula_is_chosen() {
+        for (kind, segments) in [(HintRtt::Min, 40.0), (HintRtt::Srtt, 60.0), (HintRtt::Predicted, 40.0)] {
+            let mut cc = aware(|c| (c.rtt, c.queue_threshold) = (kind, 20_000));
+            cc.on_ack(&ack_at(1, 130, 30));
+            cc.on_hint(&hint(131, 16, 20_000));
+            assert!((cc.cwnd() - segments).abs() < 1e-9, "{kind:?}: {}", cc.cwnd());
+        }
+    }
+
+    #[test]
+    fn a_loss_is_repaired_but_not_feared_and_a_mark_is_answered() {
+        let mut cc = aware(|_| {});
+        cc.on_hint(&hint(101, 16, 5_000));
+        cc.on_congestion(&congestion(55.0));
+        assert_eq!(cc.cwnd(), 55.0);
+        cc.set_cwnd(3.0);
+        assert_eq!(cc.cwnd(), 55.0, "recovery does not set it");
+        cc.on_congestion(&Congestion { signal: Signal::Ecn, now: at(102), ..congestion(55.0) });
+        assert_eq!((cc.cwnd(), cc.is_guided()), (27.5, false));
+        cc.on_hint(&hint(110, 16, 5_000));
+        assert!(!cc.is_guided(), "within the round trip of the mark");
+        cc.on_hint(&hint(123, 16, 5_000));
+        assert!(cc.is_guided());
+    }
+
+    /// The last hint at 120 ms; srtt is 20 ms, the hints come every 1 ms: at 141 ms the base goes on from the window in
+    /// force, one segment a round trip, and never in slow start.
+    #[test]
+    fn when_hints_stop_the_base_takes_over_within_a_round_trip() {
+        let mut cc = aware(|_| {});
+        (101..=120).for_each(|ms| cc.on_hint(&hint(ms, 16, 5_000)));
+        cc.on_ack(&ack_at(1, 140, 20));
+        assert!(cc.is_guided());
+        cc.on_ack(&ack_at(1, 141, 20));
+        assert!(!cc.is_guided());
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (55.0, 27.5), "congestion avoidance: cwnd above ssthresh");
+        (0..55).for_each(|_| cc.on_ack(&ack_at(1, 142, 20)));
+        assert_eq!(cc.cwnd(), 56.0);
+        cc.on_hint(&hint(150, 16, 5_000));
+        assert_eq!((cc.cwnd(), cc.is_guided()), (55.0, true), "and back");
+    }
+
+    #[test]
+    fn readings_that_come_late_are_none() {
+        let mut cc = aware(|_| {});
+        let late = Hint { measured: Some(at(60)), ..hint(101, 1000, 0) };
+        cc.on_hint(&late);
+        assert!(!cc.is_guided(), "41 ms old, the round trip is 20 ms");
+        let mut patient = aware(|c| c.timeout = Some(Duration::from_millis(50)));
+        patient.on_hint(&late);
+        assert!(patient.is_guided());
+    }
+
+    /// A hint of ten times the capacity: a round of 100 segments of which 50 are lost. The base goes on with half of the window,
+    /// the same hint is not believed for 1 s, then for 2 s.
+    #[test]
+    fn hints_that_lie_are_not_believed_for_a_time_that_doubles() {
+        let mut cc = aware(|c| c.queue_term = false);
+        let lie = |ms| hint(ms, 400, 0);
+        cc.on_hint(&lie(101));
+        let window = cc.cwnd();
+        assert_eq!(window, 1000.0);
+        let round = |cc: &mut RadioAware, ms: u64, una: u64| {
+            cc.on_ack(&AckSample { lost: 50 * MSS, una: 0, nxt: 1, ..ack_at(50, ms, 20) });
+            cc.on_ack(&AckSample { una, nxt: una + 1, ..ack_at(1, ms + 1, 20) });
+        };
+        round(&mut cc, 118, 2);
+        assert_eq!((cc.is_guided(), cc.cwnd() < window), (false, true), "within the first round trip");
+        assert_eq!(cc.ssthresh(), 25.5, "half of the 51 that came through");
+        cc.on_hint(&lie(1_000));
+        assert!(!cc.is_guided());
+        cc.on_hint(&lie(1_120));
+        assert_eq!((cc.is_guided(), cc.cwnd()), (true, 102.0), "twice the 51 that came through, not 1000");
+        round(&mut cc, 1_130, 10);
+        cc.on_hint(&lie(3_000));
+        assert!(!cc.is_guided());
+        cc.on_hint(&lie(3_132));
+        assert!(cc.is_guided());
+    }
+
+    #[test]
+    fn after_a_timeout_hints_wait_for_new_data() {
+        let mut cc = aware(|_| {});
+        cc.on_hint(&hint(101, 16, 5_000));
+        cc.on_timeout(&congestion(55.0));
+        assert_eq!(cc.cwnd(), 1.0);
+        cc.on_hint(&hint(102, 16, 5_000));
+        assert_eq!(cc.cwnd(), 1.0);
+        cc.on_ack(&ack_at(1, 110, 20));
+        assert!(cc.is_guided());
+    }
+
+    #[test]
+    fn during_a_handover_the_window_stands_still() {
+        let mut cc = aware(|_| {});
+        cc.on_hint(&hint(101, 16, 5_000));
+        cc.on_hint(&Hint { notice: Some(crate::Notice::HandoverBegins), ..hint(102, 1, 50_000) });
+        assert_eq!(cc.cwnd(), 55.0);
+        cc.on_ack(&ack_at(1, 300, 190));
+        assert!(cc.is_guided(), "the silence is explained");
+        cc.on_hint(&Hint { notice: Some(crate::Notice::HandoverDone), ..hint(301, 8, 20_000) });
+        assert!(cc.is_guided());
+        cc.on_ack(&ack_at(1, 330, 40));
+        assert_eq!(cc.cwnd(), 40.0, "8 Mbit/s and the new round trip of 40 ms");
+    }
+
+    #[test]
+    fn without_hints_it_is_its_base() {
+        for base in [CcName::Reno, CcName::Cubic] {
+            let config = Config { hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
+            let mut a = Path::new(CcName::RadioAware, config, 50, 40.0);
+            let mut b = Path::new(base, config, 50, 40.0);
+            assert_eq!(a.rounds(4), b.rounds(4));
+            a.lose();
+            b.lose();
+            assert_eq!(a.rounds(30), b.rounds(30));
+        }
+    }
+}
