@@ -202,7 +202,22 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
     assert {"reno", "vegas"} <= set(overview["plugins"]["cc"])
     assert {"cc", "profile", "cell-profile", "queue", "scheduler", "app", "trace-format"} == set(overview["plugins"])
-    tables = {"flows", "tcp", "packets", "rlc", "mac", "radio", "wifi", "queues", "events", "drops", "geometry"}
+    tables = {
+        "flows",
+        "quality",
+        "tcp",
+        "packets",
+        "rlc",
+        "mac",
+        "radio",
+        "hints",
+        "wifi",
+        "queues",
+        "events",
+        "drops",
+        "geometry",
+        "radio-map",
+    }
     assert tables == set(overview["tables"])
     for kind, names in overview["plugins"].items():
         for name in names:

@@ -13,6 +13,7 @@ from lasthop.harness import Data, Run, find_study, judge_claim, run_study
 from lasthop.harness.runner import Record
 from lasthop.harness.stats import Estimate
 from lasthop.studies.lte_vs_11ac import matching
+from lasthop.studies.lte_vs_11ac.figures import comparison, overview
 from lasthop.studies.lte_vs_11ac.model import METRICS, NETWORKS, SIZES, VARIANTS
 from lasthop.studies.lte_vs_11ac.reduce import reduce_cell, reduce_series, start_dip
 from lasthop.studies.lte_vs_11ac.spread import spread
@@ -119,16 +120,16 @@ def test_every_value_has_a_source_and_at_most_five_are_calibrated() -> None:
     assert all(v.tag in "RX" for v in STUDY.parameter_set("calibrated").calibrated)
 
 
-def test_the_grid_is_eleven_variants_two_modes_two_sizes_ten_seeds() -> None:
+def test_the_grid_is_eleven_variants_three_networks_two_sizes_ten_seeds() -> None:
     variants = STUDY.group("variants")
-    assert len(variants.points()) == 44
+    assert len(variants.points()) == 66
     assert variants.seeds == 10
-    assert [p["cc"] for p, _ in variants.points()][::4] == list(VARIANTS)
+    assert [p["cc"] for p, _ in variants.points()][::6] == list(VARIANTS)
 
 
 def test_the_load_sweep_is_the_papers_factorial_with_every_variant() -> None:
     points = [p for p, _ in STUDY.group("load").points()]
-    assert len(points) == 6 * 12 * 2 * 2
+    assert len(points) == 6 * 12 * 3 * 2
     assert {p["rate"] for p in points} == {0.25, 0.5, 1, 2, 4, 8}
 
 
@@ -269,7 +270,7 @@ def test_what_needs_wifi_says_so_and_shows_what_lte_says() -> None:
     data = flat()
     finding = judge_claim(STUDY, CLAIMS["W62"], data)
     assert finding.verdict == "not-testable"
-    assert "needs 802.11ac, which is not in this version" in finding.note
+    assert "needs 802.11ac, which was not run" in finding.note
     half = judge_claim(STUDY, CLAIMS["W12"], data)
     assert half.verdict == "not-testable"
     assert "thr newreno s: A > U" in half.text
@@ -287,6 +288,28 @@ def test_wifi_runs_make_the_claim_testable() -> None:
     ]
     data.records["variants"] += records
     assert judge_claim(STUDY, CLAIMS["W12"], data).verdict == "agrees"
+
+
+def test_a_third_network_is_a_third_pair_of_columns() -> None:
+    data = flat(2)
+    data.records["variants"] += [
+        Record({"cc": cc, "network": "11ac", "size": size}, s, reduced(cc, "11ac", size, s))
+        for cc in VARIANTS
+        for size in SIZES.values()
+        for s in (1, 2)
+    ]
+    columns = overview(data).data["overview-paper"]
+    assert len(columns["mean"]) == 4 * 11 * 3 * 2
+    assert set(columns["network"]) == {"lte-am", "lte-um", "11ac"}
+    assert set(comparison(data, "delay-based").data["fig13-14"]["network"]) == {"lte-am", "lte-um", "11ac"}
+
+
+def test_every_claim_names_ablations_that_exist_and_say_what_they_do() -> None:
+    named = {a.name for c in STUDY.claims for a in c.ablations}
+    assert named == {
+        "far", "far-over", "far-over-10k", "far-over-64k", "near-over-10k", "near-over-64k", "wired",
+    }  # fmt: skip
+    assert all(a.about and a.overrides for c in STUDY.claims for a in c.ablations)
 
 
 def test_contradicted_claims_are_ambiguous_with_our_numbers() -> None:
@@ -400,16 +423,17 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_every_figure_of_the_lte_half_is_drawn(made_up: Path) -> None:
+def test_every_figure_is_drawn(made_up: Path) -> None:
     drawn = {p.stem for p in (made_up / "figures").glob("*.svg")}
     singles = {f"fig{number}-{cc}" for cc, (_, number, _) in VARIANTS.items()}
     assert singles | {"fig8-9", "fig13-14", "fig17-18", "load", "parting"} <= drawn
+    assert {"beyond", "queues", "airtime", "side-by-side"} <= drawn
     assert {"overview-paper", "overview-calibrated"} <= drawn
 
 
 def test_the_matching_parameters_are_left_as_json(made_up: Path) -> None:
     content = json.loads((made_up / "data" / "matching-parameters.json").read_text(encoding="utf-8"))
-    assert {row["technology"] for row in content["rows"]} == {"lte"}
+    assert {row["technology"] for row in content["rows"]} == {"lte", "11ac"}
     assert {row["metric"] for row in content["rows"]} == {"throughput", "loss", "delay", "jitter"}
     assert all(row["best"]["network"] in [n for n, _ in NETWORKS.values()] for row in content["rows"])
     assert json.loads((made_up / "data" / "matching-parameters-udp.json").read_text(encoding="utf-8"))["rows"]
@@ -417,7 +441,7 @@ def test_the_matching_parameters_are_left_as_json(made_up: Path) -> None:
 
 def test_the_report_holds_contradictions_and_what_counts(made_up: Path) -> None:
     report = (made_up / "report.html").read_text(encoding="utf-8")
-    for text in ("W69", "Contradictions in the paper", "Claims that count", "needs 802.11ac", "size_model = write"):
+    for text in ("W69", "Contradictions in the paper", "Claims that count", "802.11ac, 3000 B", "size_model = write"):
         assert text in report
 
 

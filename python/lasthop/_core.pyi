@@ -316,6 +316,17 @@ class Scenario:
         """A copy with these policies of one's own in the place of those that it had, and `key=value` overrides."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
+    def geometry(self, drops: int = 1, progress: Callable[[float], None] | None = None) -> pa.Table:
+        """Strongest cell, coupling gain and geometry of every UE over drops: the seed and those that follow it."""
+    def radio_map(
+        self,
+        step: float,
+        area: Sequence[float] | None = None,
+        height: float | None = None,
+        ue: str | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> pa.Table:
+        """Best cell, its RSRP and the SINR at full load over a grid; lengths in metres."""
     def warnings(self) -> list[Diagnostic]: ...
     def hash(self) -> str:
         """BLAKE3 of the effective scenario and of every file that it reads, as hex."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
+    import pyarrow as pa
+
 
 class Scenario:
     """A scenario, parsed and checked. Immutable: `with_` and `set` return changed copies.
@@ -155,6 +157,38 @@ class Scenario:
         with share_bar(self.name, progress) as report:
             output = _core.run(self._core, out, report)
         return Results(output, None if out is None else Path(out))
+
+    def geometry(self, drops: int = 1, progress: Progress = False) -> pa.Table:
+        """What every UE receives before anything is sent: a row for each UE and drop (table `geometry`).
+
+        Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power; no fading.
+
+        Args:
+            drops: how often places, shadowing and lines of sight are drawn; each drop has the next seed.
+            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+        """
+        with share_bar(self.name, progress) as report:
+            return self._core.geometry(drops, report)
+
+    def radio_map(
+        self,
+        step: float,
+        area: Sequence[float] | None = None,
+        height: float | None = None,
+        ue: str | None = None,
+        progress: Progress = False,
+    ) -> pa.Table:
+        """The radio environment over a grid: a row for each place (table `radio-map`). Large scale, no fading.
+
+        Args:
+            step: distance of neighbouring places [m].
+            area: x and y of the lower left and the upper right corner [m]; None: all sites and the ground around them.
+            height: of the receiver [m]; None: the UE's.
+            ue: the UE table whose receiver is carried around; None: the first.
+            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+        """
+        with share_bar(self.name, progress) as report:
+            return self._core.radio_map(step, area, height, ue, report)
 
     def simulate(self, out: str | PathLike[str] | None = None) -> Simulation:
         """Starts a run that you drive step by step."""

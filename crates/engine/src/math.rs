@@ -47,6 +47,10 @@ pub fn erfc(x: f64) -> f64 {
 pub fn sqrt(x: f64) -> f64 {
     x.sqrt()
 }
+/// The largest whole number not above `x`.
+pub fn floor(x: f64) -> f64 {
+    libm::floor(x)
+}
 /// The least whole number not below `x`.
 pub fn ceil(x: f64) -> f64 {
     libm::ceil(x)

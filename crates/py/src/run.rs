@@ -81,7 +81,7 @@ pub fn run_many(
 }
 
 /// A Python exception from the progress callback (Ctrl-C included) goes before the run's own error.
-fn finish<T>(interrupted: Option<PyErr>, result: Result<T, lasthop_sim::Error>) -> PyResult<T> {
+pub(crate) fn finish<T>(interrupted: Option<PyErr>, result: Result<T, lasthop_sim::Error>) -> PyResult<T> {
     match (interrupted, result) {
         (Some(e), _) => Err(e),
         (None, Err(e)) => Err(raise(&e)),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lasthop_sim::survey::{MapRequest, Survey};
 use pyo3::prelude::*;
 
 use crate::error::{json_to_python, raise};
@@ -73,6 +74,32 @@ impl Scenario {
         self.0.to_toml()
     }
 
+    /// Strongest cell, coupling gain and geometry of every UE over `drops` drops, as `pyarrow.Table`.
+    #[pyo3(signature = (drops=1, progress=None))]
+    fn geometry<'py>(
+        &self,
+        py: Python<'py>,
+        drops: u32,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        survey_table(py, progress, |tell| lasthop_sim::survey::geometry(&self.0, drops, tell))
+    }
+
+    /// A radio environment map, as `pyarrow.Table`.
+    #[pyo3(signature = (step, area=None, height=None, ue=None, progress=None))]
+    fn radio_map<'py>(
+        &self,
+        py: Python<'py>,
+        step: f64,
+        area: Option<[f64; 4]>,
+        height: Option<f64>,
+        ue: Option<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = MapRequest { step, area, height, ue };
+        survey_table(py, progress, |tell| lasthop_sim::survey::radio_map(&self.0, &request, tell))
+    }
+
     /// Traps that the linter sees.
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json_to_python(py, &self.0.warnings_json().to_string())
@@ -86,4 +113,24 @@ impl Scenario {
     fn __repr__(&self) -> String {
         format!("Scenario({:?}, duration={} s, seed={})", self.name(), self.duration_s(), self.seed())
     }
+}
+
+/// Makes a survey without the interpreter lock; `progress` gets the share done.
+fn survey_table<'py>(
+    py: Python<'py>,
+    progress: Option<Py<PyAny>>,
+    make: impl FnOnce(&mut dyn FnMut(f64) -> bool) -> Result<Survey, lasthop_sim::Error> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut interrupted = None;
+    let result = py.detach(|| {
+        make(&mut |share| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop))
+            });
+            told.map_err(|e| interrupted = Some(e)).is_ok()
+        })
+    });
+    let (batches, schema) = crate::run::finish(interrupted, result)?.into_parts();
+    pyo3_arrow::PyTable::try_new(batches, schema)?.into_pyarrow(py)
 }

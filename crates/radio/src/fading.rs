@@ -14,13 +14,22 @@
 //! Simplifications: one antenna at each end; N = 16 sinusoids a tap, so a tap never exceeds its mean by more than 12 dB
 //! and E|h|^4 is 2 - 1/N; the response is that of the middle of each resource block.
 
-use std::f64::consts::TAU;
-use std::sync::{Arc, OnceLock};
+mod knots;
+mod response;
+mod sinusoids;
+
+pub use knots::Knots;
+pub use response::Response;
+pub use sinusoids::{Scratch, Taps};
+
+use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_units::{Duration, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use sinusoids::Sinusoids;
 
 /// Bandwidth of a resource block [Hz] (TS 36.211 clause 6.2.3).
 const RESOURCE_BLOCK: f64 = 180e3;
@@ -108,47 +117,21 @@ pub fn doppler_hz(speed: Speed, carrier_hz: f64) -> f64 {
     speed.0 * carrier_hz / SPEED_OF_LIGHT
 }
 
-/// The part of a link's channel that does not change: rotation of each tap from the middle of the carrier to the blocks
-/// above it. Those below are their mirror images.
-#[derive(Debug)]
-struct Rotations {
-    /// `[tap][pair]`: cosine and sine of 2 pi f tau, f the distance of the pair from the middle.
-    cosines: Vec<f32>,
-    sines: Vec<f32>,
-}
-
-impl Rotations {
-    fn new(delays: impl Iterator<Item = f64>, blocks: usize) -> Rotations {
-        let mut r = Rotations { cosines: Vec::new(), sines: Vec::new() };
-        // With an odd number there is a block in the middle; with an even one the nearest are half a block away.
-        let first = if blocks % 2 == 1 { 1.0 } else { 0.5 };
-        for delay in delays {
-            for pair in 0..blocks / 2 {
-                let turn = TAU * RESOURCE_BLOCK * (first + pair as f64) * delay;
-                r.cosines.push(math::cos(turn) as f32);
-                r.sines.push(math::sin(turn) as f32);
-            }
-        }
-        r
-    }
-}
-
 /// What links of one profile share; built once per profile and number of blocks.
 #[derive(Clone, Debug)]
 pub struct FadingShape {
     profile: FadingProfile,
     blocks: usize,
     taps: Arc<[(f64, f64)]>,
-    rotations: Option<Arc<Rotations>>,
+    response: Option<Arc<Response>>,
 }
 
 impl FadingShape {
     /// Links of `profile` over `blocks` resource blocks.
     pub fn new(profile: FadingProfile, blocks: usize) -> FadingShape {
         let taps: Arc<[(f64, f64)]> = profile.taps().into();
-        let rotations =
-            (!taps.is_empty()).then(|| Arc::new(Rotations::new(taps.iter().map(|t| t.0), blocks)));
-        FadingShape { profile, blocks, taps, rotations }
+        let response = (!taps.is_empty()).then(|| Arc::new(Response::new(taps.iter().map(|t| t.0), blocks)));
+        FadingShape { profile, blocks, taps, response }
     }
 
     /// The channel of link `entity` in the run `seed`; None without fading.
@@ -158,141 +141,66 @@ impl FadingShape {
             let paths = paths as usize;
             let mut delays = draw.stream(0);
             let delays = (0..paths).map(|_| delays.exponential(delay_spread.as_secs_f64()));
-            let rotations = Arc::new(Rotations::new(delays, self.blocks));
+            let response = Arc::new(Response::new(delays, self.blocks));
             let amplitude = 1.0 / (paths as f64).sqrt();
-            let taps = (0..paths).map(|i| Tap::new(draw, i as u64 + 1, 1, amplitude)).collect();
-            return Some(Fading { blocks: self.blocks, taps, rotations });
+            let sinusoids = Sinusoids::new(draw, 1, 1, (0..paths).map(|_| amplitude));
+            return Some(Fading { sinusoids, response });
         }
-        let rotations = self.rotations.clone()?;
-        let tap = |(i, (_, power)): (usize, &(f64, f64))| {
-            Tap::new(draw, i as u64, SINUSOIDS, (power / SINUSOIDS as f64).sqrt())
-        };
-        Some(Fading { blocks: self.blocks, taps: self.taps.iter().enumerate().map(tap).collect(), rotations })
-    }
-}
-
-/// A tap: sinusoids by the cosine of their angle of arrival and their phase [turns].
-#[derive(Clone, Debug)]
-struct Tap {
-    sinusoids: Box<[(f64, f64)]>,
-    amplitude: f32,
-}
-
-impl Tap {
-    fn new(draw: Draw, index: u64, sinusoids: usize, amplitude: f64) -> Tap {
-        let mut stream = draw.stream(index);
-        let sinusoid = |n: usize| {
-            // One angle in each of n equal sectors.
-            let angle = TAU * (n as f64 + stream.uniform()) / sinusoids as f64;
-            (math::cos(angle), stream.uniform())
-        };
-        Tap { sinusoids: (0..sinusoids).map(sinusoid).collect(), amplitude: amplitude as f32 }
-    }
-
-    /// Real and imaginary part after `cycles`.
-    #[inline]
-    fn at(&self, cycles: f64, circle: &Circle) -> (f32, f32) {
-        let (mut re, mut im) = (0.0_f32, 0.0_f32);
-        for (cosine, phase) in &self.sinusoids {
-            let (c, s) = circle.at(cycles * cosine + phase);
-            re += c;
-            im += s;
-        }
-        (re * self.amplitude, im * self.amplitude)
+        let response = self.response.clone()?;
+        let amplitudes = self.taps.iter().map(|(_, power)| (power / SINUSOIDS as f64).sqrt());
+        Some(Fading { sinusoids: Sinusoids::new(draw, 0, SINUSOIDS, amplitudes), response })
     }
 }
 
 /// The fading channel of one link.
 #[derive(Clone, Debug)]
 pub struct Fading {
-    blocks: usize,
-    taps: Box<[Tap]>,
-    rotations: Arc<Rotations>,
+    sinusoids: Sinusoids,
+    response: Arc<Response>,
 }
 
 impl Fading {
     /// Power gain of every resource block, linear with mean 1, when the terminal has travelled `cycles` wavelengths.
     /// `gains` has at least as many places as there are blocks; those beyond are left alone.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
-        // A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) +
-        // j(yc + xs) below. The four products are summed over the taps once for both blocks.
-        let pairs = self.blocks / 2;
-        let (mut xc, mut ys) = ([0.0_f32; MAX_PAIRS], [0.0_f32; MAX_PAIRS]);
-        let (mut yc, mut xs) = ([0.0_f32; MAX_PAIRS], [0.0_f32; MAX_PAIRS]);
-        let (xc, ys) = (&mut xc[..pairs], &mut ys[..pairs]);
-        let (yc, xs) = (&mut yc[..pairs], &mut xs[..pairs]);
-        let (mut middle_re, mut middle_im) = (0.0, 0.0);
-        let circle = Circle::get();
-        for (i, tap) in self.taps.iter().enumerate() {
-            let (x, y) = tap.at(cycles, circle);
-            (middle_re, middle_im) = (middle_re + x, middle_im + y);
-            let cosines = &self.rotations.cosines[i * pairs..][..pairs];
-            let sines = &self.rotations.sines[i * pairs..][..pairs];
-            for k in 0..pairs {
-                xc[k] += x * cosines[k];
-                ys[k] += y * sines[k];
-                yc[k] += y * cosines[k];
-                xs[k] += x * sines[k];
-            }
+        let mut taps = Taps::default();
+        self.taps_at(cycles, &mut Scratch::default(), &mut taps);
+        for part in 0..self.response.parts() {
+            self.response.gains(&taps, part, gains);
         }
-        let (below, above) = gains[..self.blocks].split_at_mut(pairs);
-        let above = match self.blocks % 2 {
-            1 => {
-                above[0] = middle_re * middle_re + middle_im * middle_im;
-                &mut above[1..]
-            }
-            _ => above,
-        };
-        for k in 0..pairs {
-            let (re, im) = (xc[k] + ys[k], yc[k] - xs[k]);
-            above[k] = re * re + im * im;
-            let (re, im) = (xc[k] - ys[k], yc[k] + xs[k]);
-            below[pairs - 1 - k] = re * re + im * im;
-        }
+    }
+
+    /// The taps after `cycles`.
+    #[inline]
+    pub fn taps_at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
+        self.sinusoids.at(cycles, scratch, taps);
+    }
+
+    /// The taps after `cycles`, between knots of the way: for who looks many times within a sixth of a wavelength.
+    /// A function of `cycles` like [`taps_at`](Self::taps_at), from which it differs by less than 1e-4 of a tap's amplitude.
+    #[inline]
+    pub fn taps_between(&self, knots: &mut Knots, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
+        knots.at(&self.sinusoids, cycles, scratch, taps);
+    }
+
+    /// What the taps do to the blocks.
+    #[inline]
+    pub fn response(&self) -> &Response {
+        &self.response
     }
 
     /// The complex gain of each tap, for tests and plots.
     pub fn taps(&self, cycles: f64) -> Vec<(f32, f32)> {
-        self.taps.iter().map(|t| t.at(cycles, Circle::get())).collect()
-    }
-}
-
-/// Most resource blocks of a carrier (TS 36.213 table 7.1.7.2.1-1).
-const MAX_BLOCKS: usize = 110;
-const MAX_PAIRS: usize = MAX_BLOCKS / 2;
-
-/// Cosine and sine by table: 4096 steps a turn with linear interpolation, wrong by 3e-7 at most: (2 pi / 4096)^2 / 8.
-struct Circle(Box<[(f32, f32); Circle::STEPS + 1]>);
-
-impl Circle {
-    const STEPS: usize = 4096;
-
-    fn get() -> &'static Circle {
-        static CIRCLE: OnceLock<Circle> = OnceLock::new();
-        CIRCLE.get_or_init(|| {
-            let point = |i| {
-                let turn = TAU * i as f64 / Circle::STEPS as f64;
-                (math::cos(turn) as f32, math::sin(turn) as f32)
-            };
-            Circle(Box::new(std::array::from_fn(point)))
-        })
-    }
-
-    /// At an angle in turns, below 2^31 of them.
-    #[inline]
-    fn at(&self, turns: f64) -> (f32, f32) {
-        // Turns as fixed point: the low 32 bits are the fraction, whatever the sign. Needs no call for `floor`.
-        let fraction = (turns * 4_294_967_296.0) as i64 as u32;
-        let i = (fraction >> 20) as usize;
-        let t = (fraction & 0xf_ffff) as f32 * (1.0 / 1_048_576.0);
-        let ((c0, s0), (c1, s1)) = (self.0[i], self.0[i + 1]);
-        (c0 + t * (c1 - c0), s0 + t * (s1 - s0))
+        let mut taps = Taps::default();
+        self.taps_at(cycles, &mut Scratch::default(), &mut taps);
+        taps.pairs().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::TAU;
 
     fn spread_ns(profile: FadingProfile) -> (f64, f64) {
         let taps = profile.taps();
@@ -311,17 +219,6 @@ mod tests {
         ] {
             let (m, r) = spread_ns(profile);
             assert!((m - mean).abs() < 0.05 && (r - rms).abs() < 0.05, "{profile:?}: {m} {r}");
-        }
-    }
-
-    #[test]
-    fn the_circle_is_round() {
-        let circle = Circle::get();
-        for i in -5000..5000 {
-            let turns = f64::from(i) * 0.123_456_7;
-            let (c, s) = circle.at(turns);
-            assert!((f64::from(c) - math::cos(TAU * turns)).abs() < 5e-7);
-            assert!((f64::from(s) - math::sin(TAU * turns)).abs() < 5e-7);
         }
     }
 

@@ -11,6 +11,7 @@
 mod antenna;
 mod block_error;
 mod fading;
+mod indoor;
 pub mod layout;
 pub mod lte;
 mod mobility;
@@ -20,8 +21,11 @@ mod shadowing;
 
 pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
-pub use fading::{Fading, FadingProfile, FadingShape, SPEED_OF_LIGHT, doppler_hz};
+pub use fading::{
+    Fading, FadingProfile, FadingShape, Knots, Response, SPEED_OF_LIGHT, Scratch, Taps, doppler_hz,
+};
+pub use indoor::{Indoor, Wall};
 pub use mobility::{Area, LevyWalk, Mobility, Motion, Place, RandomWaypoint, SpeedLaw, Track};
 pub use noise::{THERMAL_NOISE_DENSITY, dbm, decibels, linear, milliwatts, thermal_noise};
-pub use path_loss::{City, Ends, Environment, PathLoss, Range, Surroundings};
+pub use path_loss::{City, Ends, Environment, PathLoss, Premises, Range, Rooftops, Surroundings};
 pub use shadowing::{Field, Seen, Shadowing};

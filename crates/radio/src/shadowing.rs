@@ -90,6 +90,10 @@ impl Seen {
     /// As [`Shadowing::at`]; ask for the sectors of a site one after the other.
     pub fn at(&mut self, of: &Shadowing, site: usize, distance: f64) -> f64 {
         let [x, y] = self.place;
+        // The sums of waves cost: none that has no weight.
+        if of.between_sites == 0.0 {
+            return self.own(of, site, distance);
+        }
         let known = self.common.iter().flatten().find(|(d, _)| *d == distance);
         let common = match known {
             Some((_, value)) => *value,
@@ -99,15 +103,20 @@ impl Seen {
                 value
             }
         };
-        let own = match self.own {
+        let own = self.own(of, site, distance);
+        of.between_sites.sqrt() * common + (1.0 - of.between_sites).sqrt() * own
+    }
+
+    fn own(&mut self, of: &Shadowing, site: usize, distance: f64) -> f64 {
+        let [x, y] = self.place;
+        match self.own {
             Some((s, d, value)) if s == site && d == distance => value,
             _ => {
                 let value = of.sites.get(site).map_or(0.0, |f| f.at(x, y, distance));
                 self.own = Some((site, distance, value));
                 value
             }
-        };
-        of.between_sites.sqrt() * common + (1.0 - of.between_sites).sqrt() * own
+        }
     }
 }
 

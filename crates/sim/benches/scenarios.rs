@@ -50,6 +50,12 @@ const CASES: &[Case] = &[
         jobs: 1,
         times: 3,
     },
+    Case { name: "handover2", full: || handover2(40), short: Some(|| handover2(2)), jobs: 1, times: 3 },
+    Case { name: "drive7", full: || drive7(60), short: Some(|| drive7(2)), jobs: 1, times: 1 },
+    Case { name: "sectors57", full: || sectors(10), short: Some(|| sectors(1)), jobs: 1, times: 2 },
+    Case { name: "wifi1", full: || wifi_bulk(60), short: Some(|| wifi_bulk(2)), jobs: 1, times: 3 },
+    Case { name: "wifi14", full: || wifi14(60), short: Some(|| wifi14(3)), jobs: 1, times: 3 },
+    Case { name: "wifi50", full: || wifi_up(60), short: Some(|| wifi_up(2)), jobs: 1, times: 3 },
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
@@ -183,6 +189,93 @@ tcp = {{ cc = "reno" }}
     .map(|s| vec![s])
 }
 
+/// The drive of the study `lte-handover`: two cells, one download, one handover.
+fn handover2(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "handover2"
+duration = "{seconds} s"
+[link.internet]
+between = ["server", "gateway"]
+rate = "10 Gbit/s"
+delay = "10 ms"
+[radio]
+path_loss = {{ kind = "log-distance", exponent = 3.0 }}
+[handover]
+x2 = {{ delay = "6 ms" }}
+[cell.west]
+resource_blocks = 50
+[cell.west.radio]
+position = ["0 m", "0 m", "30 m"]
+[cell.east]
+resource_blocks = 50
+[cell.east.radio]
+position = ["750 m", "0 m", "30 m"]
+[ue.car]
+cell = "west"
+[ue.car.radio]
+position = ["200 m", "10 m", "1.5 m"]
+mobility = {{ kind = "linear", speed = "40 km/h" }}
+[flow.ftp]
+from = "server"
+to = "car"
+app = "bulk"
+tcp = {{ profile = "linux-2.6.26", cc = "cubic" }}
+[output]
+tcp = "off"
+radio = false
+queues = false
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// A hundred UEs between seven cells 500 m apart, to and fro at 30 m/s, 200 kbit/s to each: hundreds of handovers.
+fn drive7(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let hexagon: [(isize, isize); 7] =
+        [(0, 0), (500, 0), (250, 433), (-250, 433), (-500, 0), (-250, -433), (250, -433)];
+    let mut text = format!(
+        r#"
+[scenario]
+name = "drive7"
+duration = "{seconds} s"
+[link.internet]
+between = ["server", "gateway"]
+rate = "10 Gbit/s"
+delay = "10 ms"
+[radio]
+path_loss = {{ kind = "log-distance", exponent = 3.0 }}
+[handover]
+[output]
+tcp = "off"
+radio = false
+queues = false
+"#
+    );
+    for (i, (x, y)) in hexagon.iter().enumerate() {
+        text += &format!(
+            "[cell.c{i}]\nresource_blocks = 50\nradio = {{ position = ['{x} m', '{y} m', '30 m'] }}\n"
+        );
+    }
+    for i in 0..100 {
+        // From one cell's neighbourhood to another's, each pair of cells in turn.
+        let (from, to) = (i % 7, (i % 7 + 1 + i / 7 % 6) % 7);
+        let (a, b, off) = (hexagon[from], hexagon[to], i as isize - 50);
+        text += &format!(
+            "[ue.car{i}]\ncell = 'c{from}'\n[ue.car{i}.radio]\nposition = ['{} m', '{} m', '1.5 m']\n\
+             mobility = {{ kind = 'back-and-forth', speed = '30 m/s', to = ['{} m', '{} m'] }}\n\
+             [flow.down{i}]\nfrom = 'server'\nto = 'car{i}'\ntransport = 'udp'\n\
+             app = {{ kind = 'cbr', rate = '200 kbit/s', size = '1000 B' }}\n",
+            a.0 + off,
+            a.1 + 20,
+            b.0 + off,
+            b.1 - 20,
+        );
+    }
+    parse(&text).map(|s| vec![s])
+}
+
 /// Full-buffer downloads to `ues` UEs at 60 km/h on an EVA channel, beside `idle` UEs that are connected and silent.
 fn bulk(ues: u32, idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     let silent = match idle {
@@ -230,6 +323,63 @@ radio = {{ speed = "60 km/h" }}
 from = "phone"
 to = "server"
 app = "bulk"
+tcp = {{ cc = "reno" }}
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// 19 sites of three sectors, 10 full-buffer downloads in each, EVA at 3 km/h on the link that serves and on the three
+/// strongest others.
+fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let duration = format!("scenario.duration=\"{seconds} s\"");
+    Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &[duration])
+        .map(|s| vec![s])
+}
+
+/// What the wireless cases share: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms, Linux' queues, and only the tables that
+/// are always written.
+const WIFI: &str = r#"
+[link.core]
+between = ["server", "ap"]
+rate = "10 Gbit/s"
+delay = "10 ms"
+[ap.ap]
+rate = { kind = "fixed", mcs = 7 }
+[output]
+tcp = "off"
+queues = false
+radio = false
+"#;
+
+/// One station, a download as fast as it goes.
+fn wifi_bulk(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    wifi("wifi1", seconds, 1, "from = 'server'\nto = 'station'\napp = 'bulk'")
+}
+
+/// The other cell of the study `lte-vs-11ac`: 14 stations, 1 Mbit/s over TCP to each.
+fn wifi14(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let app = "app = { kind = 'cbr', rate = '1 Mbit/s', size = '1000 B' }";
+    wifi("wifi14", seconds, 14, &format!("from = 'server'\nto = 'station'\n{app}"))
+}
+
+/// 50 stations, an upload from each as fast as it goes.
+fn wifi_up(seconds: u32) -> Result<Vec<Scenario>, Error> {
+    wifi("wifi50", seconds, 50, "from = 'station'\nto = 'server'\napp = 'bulk'")
+}
+
+fn wifi(name: &str, seconds: u32, count: u32, flow: &str) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "{name}"
+duration = "{seconds} s"
+{WIFI}
+[station.station]
+count = {count}
+ring = {{ inner = "5 m", outer = "20 m" }}
+[flow.data]
+{flow}
 tcp = {{ cc = "reno" }}
 "#
     ))

@@ -14,6 +14,7 @@ mod simulation;
 mod spec;
 pub mod survey;
 mod trace;
+mod track;
 pub mod world;
 
 pub use describe::{describe, json_schema};

@@ -52,6 +52,11 @@ impl Sink {
         world.write_flows(&mut flows);
         let summary = world.summary(scenario);
         let mut tables = vec![flows.finish()?];
+        if world.judges_quality() {
+            let mut quality = self.table(&crate::probe::tables::QUALITY)?;
+            world.write_quality(&mut quality);
+            tables.push(quality.finish()?);
+        }
         tables.extend(world.into_probes().finish()?);
         let manifest = manifest(scenario, &tables);
         let mut output = RunOutput { manifest, summary, tables };

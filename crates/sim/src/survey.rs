@@ -1,8 +1,10 @@
 //! Surveys: what the radio of a scenario looks like before anything is sent. At large scale: path loss, antennas,
 //! shadowing and walls, no fading; every cell sends at full power.
 
+use std::cmp::Ordering;
+
 use lasthop_capture::{FinishedTable, TableData};
-use lasthop_radio::{Place, dbm, decibels, milliwatts, thermal_noise};
+use lasthop_radio::{Mobility, Place, dbm, decibels, milliwatts, thermal_noise};
 use lasthop_ran::network::NetworkConfig;
 use lasthop_ran::phy::lte::propagation::Propagation;
 use lasthop_units::{CellId, Hertz, Id, Tti, UeId};
@@ -12,7 +14,7 @@ use arrow::datatypes::SchemaRef;
 
 use crate::error::Error;
 use crate::probe::{Table, tables};
-use crate::spec::Scenario;
+use crate::spec::{Scenario, UeSpec};
 
 /// Width of a resource block.
 const BLOCK: Hertz = Hertz(180e3);
@@ -77,7 +79,7 @@ pub fn geometry(
     let first = spec.scenario.seed;
     for drop in 0..drops {
         spec.scenario.seed = first.wrapping_add(u64::from(drop));
-        let all = spec.cellular();
+        let all = scenario.cellular(&spec);
         let config = &all.config;
         let mut air = config.propagation(spec.scenario.seed);
         for ue in config.ues.ids() {
@@ -102,6 +104,95 @@ pub fn geometry(
         }
     }
     Survey::of(table)
+}
+
+/// Where a radio map is drawn, and for whom.
+#[derive(Clone, Debug)]
+pub struct MapRequest {
+    /// Distance of neighbouring places [m].
+    pub step: f64,
+    /// x and y of the lower left and the upper right corner [m]. None: all sites and as much ground around them as their
+    /// cells need.
+    pub area: Option<[f64; 4]>,
+    /// Height of the receiver [m]. None: the UE's.
+    pub height: Option<f64>,
+    /// The UE table whose receiver is carried around, outdoors as it is written there. None: the first.
+    pub ue: Option<String>,
+}
+
+/// Places of one map.
+const MOST_PLACES: f64 = 4e6;
+
+/// One row a place of a grid: the strongest cell, its RSRP, and the SINR when every cell sends at full power. Rows run
+/// along x, then y.
+///
+/// # Errors
+/// A scenario without cells, a UE table that is not there, a grid that is too fine.
+pub fn radio_map(
+    scenario: &Scenario,
+    request: &MapRequest,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<Survey, Error> {
+    let mut spec = scenario.spec().clone();
+    if spec.cell.is_empty() {
+        return Err(Error::input("a radio map needs cells: this scenario has none"));
+    }
+    let receiver = match &request.ue {
+        None => spec.ue.values().next().cloned().unwrap_or_default(),
+        Some(name) => spec.ue.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = spec.ue.keys().map(String::as_str).collect();
+            Error::input(format!("no UE table is called `{name}`; there are: {}", known.join(", ")))
+        })?,
+    };
+    // One UE that is where it is put: no drop, no building, no movement.
+    let mut receiver = UeSpec { radio: receiver.radio, ..UeSpec::default() };
+    receiver.radio.mobility = Mobility::Static;
+    spec.ue = [("receiver".to_owned(), receiver)].into();
+    let all = scenario.cellular(&spec);
+    let (config, air) = (&all.config, all.config.propagation(spec.scenario.seed));
+    let ue = UeId::from_index(0);
+    let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);
+    let [x0, y0, x1, y1] = request.area.unwrap_or_else(|| surroundings(config));
+    let step = request.step;
+    if !(step.is_finite() && step > 0.0)
+        || x1.partial_cmp(&x0) != Some(Ordering::Greater)
+        || y1.partial_cmp(&y0) != Some(Ordering::Greater)
+    {
+        return Err(Error::input(
+            "a map has a step above 0 m, and its upper right corner lies above and to the right",
+        ));
+    }
+    let [columns, rows] = [(x1 - x0) / step, (y1 - y0) / step].map(|n| n.floor() + 1.0);
+    if columns * rows > MOST_PLACES {
+        return Err(Error::input(format!(
+            "{:.0} places are too many for a map: at most 4 million; a step of {:.0} m would do",
+            columns * rows,
+            (step * (columns * rows / MOST_PLACES).sqrt()).ceil()
+        )));
+    }
+    let mut table = Table::new(&tables::RADIO_MAP, lasthop_capture::Sink::Memory)?;
+    for row in 0..rows as u64 {
+        for column in 0..columns as u64 {
+            let place = [x0 + step * column as f64, y0 + step * row as f64, height];
+            let Some(r) = Reception::at(config, &air, ue, &place) else { continue };
+            let line = table.row().f64(place[0]).f64(place[1]).name(&all.names[r.best.index()]);
+            line.f64(r.rsrp()).f64(r.sinr()).end();
+        }
+        if !progress((row + 1) as f64 / rows) {
+            return Err(Error::Stopped);
+        }
+    }
+    Survey::of(table)
+}
+
+/// The rectangle around all sites, with half the mean distance of neighbours, at least 100 m, around it.
+fn surroundings(config: &NetworkConfig) -> [f64; 4] {
+    let place = |i: usize| config.cells.iter().map(move |c| c.radio.position[i].0);
+    let least = |i| place(i).fold(f64::INFINITY, f64::min);
+    let most = |i| place(i).fold(f64::NEG_INFINITY, f64::max);
+    let (width, depth) = (most(0) - least(0), most(1) - least(1));
+    let margin = (width.max(depth) / (config.cells.len() as f64).sqrt()).max(100.0);
+    [least(0) - margin, least(1) - margin, most(0) + margin, most(1) + margin]
 }
 
 /// A table that a survey made.

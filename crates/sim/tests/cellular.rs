@@ -96,3 +96,60 @@ fn bulk_tcp_fills_the_cell_in_either_direction() {
         assert!(goodput < most && goodput > 0.9 * most, "{from} to {to}: {goodput} of {most}, {rtt} s");
     }
 }
+
+const PHONE: &str = "[scenario]\nname = 'cell'\nduration = '2 s'\n\
+    [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
+    [cell.enb]\n[ue.phone]\n";
+
+/// Friis at 1930 MHz over 1 km: 98.15 dB. P0 -80 dBm and 10 log10 of the blocks ask for 18 dBm and more: 23 dBm is the most. An
+/// ACK's request goes out every few milliseconds; the downlink knows nothing of it.
+#[test]
+fn the_radio_table_tells_of_the_uplink() {
+    let text = format!(
+        "{PHONE}radio.position = ['1 km', '0 m', '1.5 m']\n[flow.file]\nfrom = 'server'\nto = 'phone'\n\
+         app = {{ kind = 'cbr', rate = '100 kbit/s', size = '1000 B' }}\n"
+    );
+    let output = run_text(&text);
+    let (batches, _) = output.table("radio").unwrap();
+    let direction = |b: &arrow::array::RecordBatch, i: usize| {
+        arrow::util::display::array_value_to_string(b.column_by_name("direction").unwrap(), i).unwrap()
+    };
+    let rows = batches.iter().flat_map(|b| (0..b.num_rows()).map(move |i| direction(b, i) == "uplink"));
+    let [ttis, requests] = ["ttis", "requests"].map(|c| whole(&output, "radio", c));
+    let [power, sinr] = ["power_dbm", "sinr_db"].map(|c| real(&output, "radio", c));
+    let mut seen = 0;
+    for (i, uplink) in rows.enumerate() {
+        // A row without a transmission: a request that was not answered yet.
+        let sent = uplink && ttis[i] > 0;
+        assert_eq!((power[i].is_nan(), sinr[i] > 0.0), (!sent, ttis[i] > 0), "row {i}");
+        assert!(!sent || (17.0..=23.0).contains(&power[i]), "{} dBm", power[i]);
+        seen += if uplink { requests[i] } else { 0 };
+    }
+    // 12.5 datagrams a second, each acknowledged by itself: at least one request each.
+    assert!(seen >= 20, "{seen} requests");
+}
+
+/// A datagram of 160 B every 20 ms, to a UE that hears one assignment in ten less than it should: on persistent grants none
+/// is missed. What RRC cannot say is refused.
+#[test]
+fn semi_persistent_scheduling_is_a_key_of_the_ue() {
+    let text = |keys: &str| {
+        format!(
+            "{PHONE}radio.pinned_sinr = '-5 dB'\nrlc = {{ mode = 'um' }}\n{keys}\n\
+         [flow.call]\nfrom = 'server'\nto = 'phone'\ntransport = 'udp'\n\
+         app = {{ kind = 'cbr', rate = '16 kbit/s', size = '40 B' }}\n"
+        )
+    };
+    let errors = |keys: &str| {
+        let output = run_text(&text(keys));
+        whole(&output, "radio", "errors").into_iter().sum::<u64>()
+    };
+    let dynamic = errors("");
+    let persistent = errors("persistent = { interval = 20, bytes = 80 }");
+    assert!(
+        persistent < dynamic,
+        "{persistent} of 100 transmissions failed, and {dynamic} with an assignment each"
+    );
+    let told = refused(&text("persistent = { interval = 30 }"));
+    assert!(told.contains("persistent.interval") || told.contains("10, 20, 32, 40"), "{told}");
+}

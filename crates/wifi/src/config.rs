@@ -26,14 +26,6 @@ pub(crate) fn check(ok: bool, key: &str, message: &str) -> Result<(), ConfigErro
     if ok { Ok(()) } else { Err(ConfigError { key: key.into(), message: message.into() }) }
 }
 
-/// Appends a warning when `trap`.
-#[allow(dead_code)]
-pub(crate) fn warn(trap: bool, key: &str, message: &str, warnings: &mut Vec<Warning>) {
-    if trap {
-        warnings.push(Warning { key: key.into(), message: message.into() });
-    }
-}
-
 /// Puts `prefix.` before the keys of a sub-table's verdict.
 pub(crate) fn within(
     prefix: &str,

@@ -19,6 +19,7 @@ from lasthop.cli._report import report
 from lasthop.cli._run import run, validate
 from lasthop.cli._scenarios import scenarios
 from lasthop.cli._study import study
+from lasthop.cli._survey import rem, survey
 from lasthop.cli._trace import import_trace
 
 OK, INPUT, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -109,5 +110,5 @@ def main() -> None:
     """
 
 
-for _verb in (run, validate, describe, report, study, scenarios, import_trace, packetdrill):
+for _verb in (run, validate, describe, report, study, scenarios, import_trace, packetdrill, survey, rem):
     main.add_command(_verb)

@@ -168,7 +168,7 @@ def _sensitivity_groups(study: Study) -> list[Group]:
 
 def _variation_requests(study: Study, s: ParameterSet) -> Iterable[Request]:
     """Readings and mechanism switches, each over the groups of the claims that it concerns."""
-    for reading in study.readings:
+    for reading in (r for r in study.readings if r.under(s)):
         concerned = [c for c in study.claims if reading.claims is None or c.id in reading.claims]
         needed = {name for claim in concerned for name in claim.groups}
         for group in study.groups:
@@ -199,7 +199,7 @@ def _judge_fully(
     base = judge_claim(study, claim, data[s.name, BASE.name])
     result = ClaimResult(claim, base)
     for reading in study.readings:
-        if reading.claims is None or claim.id in reading.claims:
+        if reading.under(s) and (reading.claims is None or claim.id in reading.claims):
             result.readings[reading.name] = judge_claim(study, claim, data[s.name, reading.name])
     if claim.switch is not None and (s.name, _own(claim, claim.switch).name) in data:
         result.off = judge_claim(study, claim, data[s.name, _own(claim, claim.switch).name])
@@ -248,6 +248,7 @@ def _ablate(
         for result in claims[s.name]
         if result.finding.verdict == "differs"
         for ablation in result.claim.ablations
+        if ablation.under(s)
     ]
     requests = {
         (r.parameter_set.name, r.variation.name, r.group.name): r  # an ablation that claims share is run once

@@ -133,10 +133,16 @@ class Variation:
     where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     claims: tuple[str, ...] | None = None
     about: str = ""
+    #: The parameter sets that it is run under; None: every one.
+    sets: tuple[str, ...] | None = None
 
     def applies(self, point: Point) -> bool:
         """Whether the overrides hold at this point of a grid."""
         return all(point.get(axis) in labels for axis, labels in self.where.items() if axis in point)
+
+    def under(self, parameter_set: ParameterSet) -> bool:
+        """Whether it is run under that set."""
+        return self.sets is None or parameter_set.name in self.sets
 
 
 BASE = Variation("base")
@@ -420,6 +426,7 @@ def _variation(body: Mapping[str, Any], role: Literal["reading", "switch", "abla
         where={axis: tuple(labels) for axis, labels in body.get("where", {}).items()},
         claims=tuple(body["claims"]) if "claims" in body else None,
         about=body.get("about", ""),
+        sets=tuple(body["sets"]) if "sets" in body else None,
     )
 
 

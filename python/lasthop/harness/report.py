@@ -37,7 +37,7 @@ def study_report(
         *(_claims(f"Claims, parameter set {name}", name, results) for name, results in others),
         _readings(study, evidence),
         _switches(evidence),
-        _ablations(evidence),
+        _ablations(study, evidence),
         _sensitivity(study, evidence),
         _parameters(study, evidence),
         _echo(config),
@@ -132,7 +132,7 @@ def _switches(evidence: Evidence) -> Markup:
     return _section("Mechanisms on and off", text, _html_table(headers, rows, classes), anchor="mechanisms")
 
 
-def _ablations(evidence: Evidence) -> Markup:
+def _ablations(study: Study, evidence: Evidence) -> Markup:
     rows = [
         (
             Markup("{}<br><small>{}</small>").format(r.claim.id, name),
@@ -150,6 +150,7 @@ def _ablations(evidence: Evidence) -> Markup:
         f"{r.claim.id} ({name}){': ' + '; '.join(left) if left != [r.claim.id] else ''}"
         for name, results in _main_first(evidence)
         for r in results
+        if any(a.under(study.parameter_set(name)) for a in r.claim.ablations) or not r.claim.ablations
         if (left := r.unturned) is not None
     ]
     used = {a.name: a for _, results in _main_first(evidence) for r in results for a, _ in r.ablations}

@@ -2,5 +2,6 @@
 
 from lasthop.plot._plots import Plots
 from lasthop.plot._style import OKABE_ITO, Figure, new_figure
+from lasthop.plot._survey import distribution, radio_map
 
-__all__ = ["OKABE_ITO", "Figure", "Plots", "new_figure"]
+__all__ = ["OKABE_ITO", "Figure", "Plots", "distribution", "new_figure", "radio_map"]

@@ -224,8 +224,8 @@ class Plots:
         """The radio of UEs in LTE cells over time, a line per UE, a point per `output.interval`.
 
         Args:
-            quantity: "sinr" (effective, dB), "cqi", "mcs", "rate" (new transport blocks, Mbit/s), "blocks" (resource
-                blocks in a TTI with a transmission) or "errors" (transmissions not decoded, percent).
+            quantity: "sinr" (effective, dB), "cqi", "mcs", "power" (PUSCH, dBm), "rate" (new transport blocks, Mbit/s),
+                "blocks" (resource blocks in a TTI with a transmission) or "errors" (transmissions not decoded, percent).
             ue: which UEs, by node name or pattern; None: all.
             direction: "downlink" or "uplink".
             t: time range [s].

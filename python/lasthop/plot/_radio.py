@@ -25,6 +25,7 @@ QUANTITIES = {
     "mcs": ("MCS", "mcs"),
     "rate": ("Transport blocks (Mbit/s)", "bytes"),
     "blocks": ("Resource blocks in a TTI", "resource_blocks"),
+    "power": ("PUSCH power (dBm)", "power_dbm"),
     "errors": ("Transmissions not decoded (%)", "errors"),
 }
 
@@ -55,7 +56,7 @@ def radio_figure(
     for i, name in enumerate(wanted):
         x, y = _curve(rows.filter(pc.equal(rows["ue"], name)), column, interval)
         axes.plot(*_thin.line(x, y), label=name, **line_style(i))
-    if quantity != "sinr":
+    if quantity not in ("sinr", "power"):
         axes.set_ylim(bottom=0)
     start, end = t or (None, None)
     axes.set_xlim(left=0 if start is None else start, right=end)

@@ -35,7 +35,50 @@ pub enum AppConfig {
     OnOff(OnOffConfig),
     /// Packets at a constant rate.
     Cbr(CbrConfig),
+    /// One direction of a call: a packet of speech every 20 ms, of no use when it is late (UDP only).
+    Voip(VoipConfig),
+    /// The state of a game, at every tick, of no use when it is late (UDP only).
+    Game(GameConfig),
 }
+
+/// Parameters of `voip`: G.711 in packets of 20 ms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VoipConfig {
+    /// RTP payload and header of a packet: 160 B of G.711 and 12 B.
+    pub size: Bytes,
+    /// Playout: a packet that is older than this is late. ITU-T G.114 wants 150 ms from mouth to ear, 20 of which are in
+    /// the packet.
+    pub deadline: Duration,
+}
+
+impl Default for VoipConfig {
+    fn default() -> Self {
+        VoipConfig { size: Bytes(172), deadline: Duration::from_millis(130) }
+    }
+}
+
+/// Parameters of `game`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GameConfig {
+    /// Between two updates of the state.
+    pub tick: Duration,
+    /// Size of an update.
+    pub size: Bytes,
+    /// An update that is older than this is late. First-person shooters suffer from 100 ms on (M. Claypool, K. Claypool,
+    /// Latency and player actions in online games, CACM 49(11), 2006).
+    pub deadline: Duration,
+}
+
+impl Default for GameConfig {
+    fn default() -> Self {
+        GameConfig { tick: Duration::from_millis(50), size: Bytes(200), deadline: Duration::from_millis(100) }
+    }
+}
+
+/// Between two packets of a call.
+pub(super) const SPEECH: Duration = Duration::from_millis(20);
 
 /// Parameters of `bulk`: none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -203,6 +246,25 @@ pub const APPS: &[Entry] = &[
             parameter("size", "1000 B", "payload of a packet"),
         ],
     },
+    Entry {
+        name: "voip",
+        summary: "one direction of a call, judged by the E-model (UDP)",
+        source: "ITU-T G.711, G.107, G.113, G.114",
+        parameters: &[
+            parameter("size", "172 B", "payload of a packet of 20 ms"),
+            parameter("deadline", "130 ms", "a packet that is older is late"),
+        ],
+    },
+    Entry {
+        name: "game",
+        summary: "the state of a game at every tick, judged by what is late or lost (UDP)",
+        source: "M. Claypool, K. Claypool, CACM 49(11), 2006",
+        parameters: &[
+            parameter("tick", "50 ms", "between two updates"),
+            parameter("size", "200 B", "payload of an update"),
+            parameter("deadline", "100 ms", "an update that is older is late"),
+        ],
+    },
 ];
 
 /// The kind `name` of [`APPS`] with its default parameters.
@@ -214,6 +276,8 @@ impl FromStr for AppConfig {
             "request-response" => AppConfig::RequestResponse(RequestResponseConfig::default()),
             "on-off" => AppConfig::OnOff(OnOffConfig::default()),
             "cbr" => AppConfig::Cbr(CbrConfig::default()),
+            "voip" => AppConfig::Voip(VoipConfig::default()),
+            "game" => AppConfig::Game(GameConfig::default()),
             _ => AppConfig::default(),
         })
     }
@@ -228,6 +292,8 @@ impl AppConfig {
             AppConfig::RequestResponse(_) => "request-response",
             AppConfig::OnOff(_) => "on-off",
             AppConfig::Cbr(_) => "cbr",
+            AppConfig::Voip(_) => "voip",
+            AppConfig::Game(_) => "game",
         }
     }
 
@@ -239,7 +305,16 @@ impl AppConfig {
             let why = "needs a byte stream: use transport \"tcp\", or the app \"cbr\" or \"on-off\" over UDP";
             return Err(("kind", format!("{} {why}", self.name())));
         }
+        if matches!(self, AppConfig::Voip(_) | AppConfig::Game(_)) && transport == Transport::Tcp {
+            let why = "is made of datagrams: use transport \"udp\"";
+            return Err(("kind", format!("{} {why}", self.name())));
+        }
         match self {
+            AppConfig::Voip(c) => packets(SPEECH_RATE, c.size, transport),
+            AppConfig::Game(c) => {
+                above_zero("tick", c.tick.0)?;
+                packets(SPEECH_RATE, c.size, transport)
+            }
             AppConfig::Bulk(_) => Ok(()),
             AppConfig::File(c) => above_zero("size", c.size.0),
             AppConfig::RequestResponse(c) => {
@@ -265,6 +340,9 @@ impl AppConfig {
         }
     }
 }
+
+/// Any rate above zero: what is checked is the size.
+const SPEECH_RATE: Bitrate = Bitrate(1);
 
 fn packets(rate: Bitrate, size: Bytes, transport: Transport) -> Result<(), (&'static str, String)> {
     above_zero("rate", rate.0)?;
@@ -307,7 +385,9 @@ mod tests {
         for entry in APPS {
             let config: AppConfig = entry.name.parse().unwrap();
             assert_eq!(config.name(), entry.name);
-            assert_eq!(config.validate(Transport::Tcp), Ok(()));
+            let datagrams = matches!(config, AppConfig::Voip(_) | AppConfig::Game(_));
+            let transport = if datagrams { Transport::Udp } else { Transport::Tcp };
+            assert_eq!(config.validate(transport), Ok(()));
         }
         assert!("ftp".parse::<AppConfig>().unwrap_err().to_string().contains("known: bulk, file"));
     }

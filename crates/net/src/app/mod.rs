@@ -10,13 +10,15 @@
 //! number.
 
 mod config;
+mod quality;
 mod source;
 mod stats;
 
 pub use config::{
-    APPS, AppConfig, BulkConfig, CbrConfig, Distribution, FileConfig, OnOffConfig, RequestResponseConfig,
-    Transport,
+    APPS, AppConfig, BulkConfig, CbrConfig, Distribution, FileConfig, GameConfig, OnOffConfig,
+    RequestResponseConfig, Transport, VoipConfig,
 };
+pub use quality::Quality;
 pub use stats::{AppStats, Completions};
 
 use lasthop_engine::{Draw, Purpose};
@@ -74,6 +76,7 @@ pub struct App {
     kind: Kind,
     transport: Transport,
     draw: Draw,
+    call: bool,
     running: bool,
     established: bool,
     sides: [Side; 2],
@@ -114,15 +117,23 @@ impl App {
             }
             AppConfig::OnOff(c) => Kind::Source { source: Source::on_off(c.clone()), size: c.size.0 },
             AppConfig::Cbr(c) => Kind::Source { source: Source::cbr(c.rate, c.size), size: c.size.0 },
+            AppConfig::Voip(c) => Kind::Source { source: Source::ticks(config::SPEECH), size: c.size.0 },
+            AppConfig::Game(c) => Kind::Source { source: Source::ticks(c.tick), size: c.size.0 },
+        };
+        let quality = match config {
+            AppConfig::Voip(c) => Some(Box::new(Quality::new(c.deadline))),
+            AppConfig::Game(c) => Some(Box::new(Quality::new(c.deadline))),
+            _ => None,
         };
         App {
             kind,
             transport,
             draw,
+            call: matches!(config, AppConfig::Voip(_)),
             running: false,
             established: false,
             sides: Default::default(),
-            stats: AppStats::default(),
+            stats: AppStats { quality, ..AppStats::default() },
         }
     }
 
@@ -264,8 +275,11 @@ impl App {
         }
     }
 
-    /// A datagram of `size` bytes of payload arrived at `end`.
-    pub fn on_datagram(&mut self, _now: Instant, end: End, size: u32, _out: &mut Vec<Action>) {
+    /// A datagram of `size` bytes of payload, sent at `sent`, arrived at `end`.
+    pub fn on_datagram(&mut self, now: Instant, end: End, size: u32, sent: Instant, _out: &mut Vec<Action>) {
+        if let Some(quality) = &mut self.stats.quality {
+            quality.arrived(now, sent);
+        }
         self.stats.datagrams_delivered += 1;
         self.stats.delivered[end as usize] += u64::from(size);
     }
@@ -286,6 +300,10 @@ impl App {
     /// What it has done so far.
     pub fn stats(&self) -> &AppStats {
         &self.stats
+    }
+    /// True for a direction of a call.
+    pub const fn is_call(&self) -> bool {
+        self.call
     }
     /// True between start and stop.
     pub fn is_running(&self) -> bool {

@@ -22,6 +22,10 @@ enum Pattern {
         start: Instant,
         sent: u64,
     },
+    /// One every `period`.
+    Ticks {
+        period: Duration,
+    },
     OnOff {
         config: OnOffConfig,
         gap: Duration,
@@ -48,6 +52,10 @@ impl Source {
         Source { pattern: Pattern::Cbr { rate, size, start: Instant::ZERO, sent: 0 }, next: None }
     }
 
+    pub const fn ticks(period: Duration) -> Source {
+        Source { pattern: Pattern::Ticks { period }, next: None }
+    }
+
     pub fn on_off(config: OnOffConfig) -> Source {
         let gap = config.rate.time_for(config.size);
         let phase = Phase::Off { until: Instant::ZERO, rest: Duration::ZERO };
@@ -57,6 +65,7 @@ impl Source {
     pub fn start(&mut self, now: Instant, draw: Draw) {
         match &mut self.pattern {
             Pattern::Cbr { start, sent, .. } => (*start, *sent) = (now, 0),
+            Pattern::Ticks { .. } => {}
             Pattern::OnOff { config, period, phase, .. } => {
                 *phase = on(config, period, now, Duration::ZERO, draw);
             }
@@ -81,6 +90,10 @@ impl Source {
                     packets += 1;
                     *sent += 1;
                     start.saturating_add(rate.time_for(Bytes(sent.saturating_mul(size.0))))
+                }
+                Pattern::Ticks { period } => {
+                    packets += 1;
+                    at.saturating_add(*period)
                 }
                 Pattern::OnOff { config, gap, period, phase } => match *phase {
                     Phase::On { until, packet } if packet < until => {

@@ -2,6 +2,8 @@
 
 use lasthop_units::{Duration, Instant};
 
+use super::Quality;
+
 /// Counters of one application. Index 0 is end A, index 1 end B.
 #[derive(Clone, Debug, Default)]
 pub struct AppStats {
@@ -23,6 +25,8 @@ pub struct AppStats {
     pub requests_answered: u64,
     /// Times from a request to its whole response.
     pub completions: Completions,
+    /// What its user has of late packets, where that is judged.
+    pub quality: Option<Box<Quality>>,
 }
 
 impl AppStats {

@@ -174,6 +174,6 @@ fn a_udp_source_stops_and_starts_again() {
     assert_eq!((a.poll_at(), out.len()), (None, 1));
     a.start(ms(50), &mut out);
     assert_eq!((a.poll_at(), out.len()), (Some(ms(58)), 2));
-    a.on_datagram(ms(60), End::B, 1000, &mut out);
+    a.on_datagram(ms(60), End::B, 1000, ms(50), &mut out);
     assert_eq!((a.stats().datagrams_delivered, a.stats().delivered[1]), (1, 1000));
 }

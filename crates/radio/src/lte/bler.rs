@@ -26,7 +26,12 @@ impl BlerCurve {
     /// The probability that the block fails at `snr_db`.
     #[inline]
     pub fn bler(&self, snr_db: f64) -> f64 {
-        0.5 * erfc((snr_db - self.snr50_db) / (std::f64::consts::SQRT_2 * self.sigma_db))
+        let x = (snr_db - self.snr50_db) / (std::f64::consts::SQRT_2 * self.sigma_db);
+        // erfc(5.9) / 2 = 3.6e-17: beyond, 1 - p is 1 to the last digit.
+        if x.abs() > 5.9 {
+            return if x > 0.0 { 0.0 } else { 1.0 };
+        }
+        0.5 * erfc(x)
     }
 }
 

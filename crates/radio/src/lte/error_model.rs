@@ -102,7 +102,10 @@ fn block_error(code: CurveId, blocks: &CodeBlocks, snr_db: f64) -> f64 {
     let all_right = |bits: u32, count: u32| match count {
         0 => 1.0,
         1 => 1.0 - code.curve(bits).bler(snr_db),
-        n => pow(1.0 - code.curve(bits).bler(snr_db), f64::from(n)),
+        n => match 1.0 - code.curve(bits).bler(snr_db) {
+            certain if certain == 0.0 || certain == 1.0 => certain,
+            q => pow(q, f64::from(n)),
+        },
     };
     1.0 - all_right(blocks.large_bits, blocks.large) * all_right(blocks.small_bits, blocks.small)
 }
@@ -121,7 +124,9 @@ impl SoftBuffer {
         self.transmissions = self.transmissions.saturating_add(1);
         self.coded_bits += coded_bits;
         self.information += coded_bits * f64::from(mi);
-        self.sinr += from_db(sinr_db_of_mi(block.modulation(), mi));
+        if self.combining == HarqCombining::Chase {
+            self.sinr += from_db(sinr_db_of_mi(block.modulation(), mi));
+        }
     }
     /// Transmissions received so far.
     pub const fn transmissions(&self) -> u8 {

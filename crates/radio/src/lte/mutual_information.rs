@@ -80,7 +80,12 @@ struct Lookup {
     lines: Box<[(f32, f32)]>,
     /// SINR and value at the ends of the pieces, for the inverse.
     knots: Box<[(f64, f64)]>,
+    /// By value in steps of 1/STEPS: the first knot above it.
+    above: Box<[u16]>,
 }
+
+/// Steps of the value in which the inverse begins to search.
+const STEPS: usize = 1024;
 
 static LOOKUP: LazyLock<[Lookup; 4]> = LazyLock::new(|| {
     [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256].map(Lookup::new)
@@ -104,7 +109,10 @@ impl Lookup {
                 ((k[0].1 - slope * k[0].0) as f32, slope as f32)
             })
             .collect();
-        Lookup { lines, knots }
+        let above =
+            |step: usize| knots.partition_point(|(_, value)| *value <= step as f64 / STEPS as f64) as u16;
+        let above = (0..=STEPS).map(above).collect();
+        Lookup { lines, knots, above }
     }
 
     /// The value at `g`; the first piece also serves what lies below, the last value what lies above.
@@ -119,7 +127,11 @@ impl Lookup {
 
     fn inverse(&self, mi: f32) -> f64 {
         let mi = f64::from(mi);
-        let after = self.knots.partition_point(|(_, value)| *value <= mi).clamp(1, PIECES);
+        let step = ((mi * STEPS as f64) as usize).min(STEPS - 1);
+        let from = if step == 0 { 0 } else { usize::from(self.above[step]) };
+        let to = usize::from(self.above[step + 1]);
+        let among = if mi < 1.0 { &self.knots[from..to] } else { &self.knots[from..] };
+        let after = (from + among.partition_point(|(_, value)| *value <= mi)).clamp(1, PIECES);
         let ((g0, v0), (g1, v1)) = (self.knots[after - 1], self.knots[after]);
         if v1 > v0 { g0 + (g1 - g0) * ((mi - v0) / (v1 - v0)).clamp(0.0, 1.0) } else { g0 }
     }
@@ -198,6 +210,21 @@ mod tests {
                 if (0.01..0.99).contains(&mi) {
                     assert!((sinr_db_of_mi(m, mi) - db).abs() < 0.01, "{m:?} {db}: {}", sinr_db_of_mi(m, mi));
                 }
+            }
+        }
+    }
+
+    /// The search begins in the right step: the same knot as among all of them.
+    #[test]
+    fn the_inverse_finds_the_piece() {
+        for m in ALL {
+            for i in -20..=2200 {
+                let mi = i as f32 / 2100.0;
+                let l = &LOOKUP[m as usize];
+                let after = l.knots.partition_point(|(_, value)| *value <= f64::from(mi)).clamp(1, PIECES);
+                let ((g0, v0), (g1, v1)) = (l.knots[after - 1], l.knots[after]);
+                let t = ((f64::from(mi) - v0) / (v1 - v0)).clamp(0.0, 1.0);
+                assert_eq!(l.inverse(mi), if v1 > v0 { g0 + (g1 - g0) * t } else { g0 }, "{m:?} {mi}");
             }
         }
     }

@@ -53,6 +53,10 @@ pub const MIN_POWER: Dbm = Dbm(-40.0);
 /// A transmit power control command, 0 to 3.
 pub type TpcCommand = u8;
 
+/// What the commands mean [dB], TS 36.213 table 5.1.1.1-2.
+const ABSOLUTE: [f64; 4] = [-4.0, -1.0, 1.0, 4.0];
+const ACCUMULATED: [f64; 4] = [-1.0, 0.0, 1.0, 3.0];
+
 /// The state of a UE's power control: f(i).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PowerControl {
@@ -68,15 +72,27 @@ impl PowerControl {
         let i = usize::from(command.min(3));
         match config.closed_loop {
             ClosedLoop::Off => {}
-            ClosedLoop::Absolute => self.f = [-4.0, -1.0, 1.0, 4.0][i],
+            ClosedLoop::Absolute => self.f = ABSOLUTE[i],
             ClosedLoop::Accumulated => {
-                let step = [-1.0, 0.0, 1.0, 3.0][i];
+                let step = ACCUMULATED[i];
                 let stuck = (step > 0.0 && pusch.0 >= largest.0) || (step < 0.0 && pusch.0 <= MIN_POWER.0);
                 if !stuck {
                     self.f += step;
                 }
             }
         }
+    }
+
+    /// The command that brings the power nearest to `error` above what it is; None if none brings it nearer.
+    pub fn towards(&self, config: &PowerControlConfig, error: Db) -> Option<TpcCommand> {
+        let (steps, wanted, now) = match config.closed_loop {
+            ClosedLoop::Off => return None,
+            ClosedLoop::Absolute => (ABSOLUTE, self.f + error.0, self.f),
+            ClosedLoop::Accumulated => (ACCUMULATED, error.0, 0.0),
+        };
+        let miss = |i: &usize| (steps[*i] - wanted).abs();
+        let best = (0..4).min_by(|a, b| miss(a).total_cmp(&miss(b)))?;
+        (miss(&best) < (now - wanted).abs()).then_some(best as TpcCommand)
     }
 
     /// PUSCH power before the limits: 10 log10(M) + P_0 + alpha PL + f for M resource blocks (Delta_TF is 0).
@@ -117,13 +133,32 @@ mod tests {
     use crate::{Ends, PathLoss};
     use lasthop_units::Hertz;
 
+    /// Steps of -1, 0, 1 and 3 dB, or -4, -1, 1 and 4 dB from the open loop: the nearest, and none when it is near enough.
+    #[test]
+    fn commands_go_towards_the_wanted_power() {
+        let config = |closed_loop| PowerControlConfig { closed_loop, ..PowerControlConfig::default() };
+        let of =
+            |closed_loop, f: f64, error: f64| PowerControl { f }.towards(&config(closed_loop), Db(error));
+        let accumulated = |error| of(ClosedLoop::Accumulated, 7.0, error);
+        assert_eq!(
+            [9.0, 2.1, 1.9, 0.6, 0.4, -0.4, -0.6, -9.0].map(accumulated),
+            [Some(3), Some(3), Some(2), Some(2), None, None, Some(0), Some(0),]
+        );
+        let absolute = |(f, error)| of(ClosedLoop::Absolute, f, error);
+        assert_eq!(
+            [(0.0, 9.0), (4.0, 5.0), (4.0, -3.5), (1.0, -6.0), (0.0, 0.3)].map(absolute),
+            [Some(3), None, Some(2), Some(0), None,]
+        );
+        assert_eq!(of(ClosedLoop::Off, 0.0, 9.0), None);
+    }
+
     /// The setting of ns-3's test: P0 -90, alpha 1, offset 9 (+3 dB), 25 blocks, Friis at 2120 MHz.
     fn setting(closed_loop: ClosedLoop) -> PowerControlConfig {
         PowerControlConfig { p0: Dbm(-90.0), alpha: 1.0, srs_offset: 9, closed_loop, enabled: true }
     }
 
     fn path_loss(d: f64) -> Db {
-        PathLoss::Friis.loss(Hertz(2120e6), &Ends { distance: d, bs_height: 0.0, ut_height: 0.0 }, true)
+        PathLoss::Friis.loss(Hertz(2120e6), &Ends::new(d, 0.0, 0.0), true)
     }
 
     const MAX: Dbm = Dbm(23.0);

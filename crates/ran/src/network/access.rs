@@ -1,13 +1,15 @@
 //! Random access in the network: answers to preambles, Msg3, and what follows.
 
-use lasthop_units::{CellId, Tti, UeId};
+use lasthop_units::{CellId, Instant, Tti, UeId};
 
+use super::mobility::{Mobility, Phase};
 use super::uplink::state::{Content, Granted};
 use super::uplink::tbs_bytes;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
-use crate::mac::lte::random_access::{MSG3_DELAY, WINDOW_START};
+use crate::mac::lte::random_access::{MSG3_DELAY, Response, WINDOW_START};
 use crate::mac::lte::uplink::largest_allocation;
 use crate::phy::lte::TTI;
+use crate::rrc::RrcTiming;
 
 /// Resource blocks of Msg3: 56 bits, the least that a response may grant (TS 36.321 clause 5.1.4), need three with MCS 0.
 const MSG3_BLOCKS: u32 = 3;
@@ -27,6 +29,9 @@ impl RadioNetwork {
     pub(super) fn respond(&mut self, tti: Tti, cell: CellId) {
         let msg3 = tti.plus(MSG3_DELAY);
         let most = self.cells[cell].uplink.config.random_access.responses_per_tti;
+        if self.cells[cell].down {
+            return;
+        }
         for _ in 0..most {
             let c = &mut self.cells[cell].uplink;
             let Some(rbs) = ({
@@ -42,6 +47,14 @@ impl RadioNetwork {
             c.plan.slot(msg3).used |= rbs;
             let bytes = tbs_bytes(MSG3_MCS, MSG3_BLOCKS);
             for ue in &answer.ues {
+                // Its sender may be in another cell meanwhile; one on its way there must hear this one well enough.
+                if !self.hears_response(tti, cell, *ue) {
+                    continue;
+                }
+                if self.lands(tti, *ue, &answer) {
+                    continue;
+                }
+                let c = &mut self.cells[cell].uplink;
                 let access = &mut self.ues[*ue].uplink.access;
                 access.on_backoff(answer.to, backoff);
                 if access.on_response(answer.to, answer.preamble, msg3) {
@@ -57,9 +70,33 @@ impl RadioNetwork {
         }
     }
 
+    /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one well enough.
+    fn hears_response(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        self.ues[ue].serving == cell && !(self.is_away(ue) && self.misses_control(tti, cell, ue))
+    }
+
+    /// Where messages take no time, a handover is complete with the random access response.
+    fn lands(&mut self, tti: Tti, ue: UeId, answer: &Response) -> bool {
+        let ideal = self.cells[self.ues[ue].serving].config.rrc.timing == RrcTiming::Ideal;
+        let accessing = |m: &Mobility| matches!(m.ues[ue].phase, Phase::Accessing { .. });
+        if !ideal || !self.mobility.as_deref().is_some_and(accessing) {
+            return false;
+        }
+        let heard = self.ues[ue].uplink.access.on_response(answer.to, answer.preamble, tti);
+        if heard {
+            self.ues[ue].uplink.access.stop();
+            let at = tti.plus(1);
+            self.set_phase(ue, Phase::Landing { at }, at);
+        }
+        heard
+    }
+
     /// Msg3 is at the eNB: of a UE that is connected, which is granted something to say so, or an RRCConnectionRequest.
-    pub(super) fn msg3_received(&mut self, tti: Tti, ue: UeId, known: bool) {
-        if known {
+    pub(super) fn msg3_received(&mut self, now: Instant, ue: UeId, known: bool, out: &mut NetworkOutput) {
+        let tti = Tti::containing(now, TTI);
+        if self.is_away(ue) {
+            self.arrived(now, tti, ue, out);
+        } else if known {
             self.ues[ue].uplink.view.request();
         } else {
             self.connection_requested(tti, ue);
@@ -70,7 +107,9 @@ impl RadioNetwork {
     /// waits for T300 instead.
     pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         out.events.push((ue, NetworkEvent::RandomAccessProblem(self.ues[ue].serving)));
-        if self.ues[ue].rrc.is_connected() {
+        if self.is_away(ue) {
+            self.access_in_vain(tti, ue, out);
+        } else if self.ues[ue].rrc.is_connected() {
             self.radio_link_failure(tti.start(TTI), ue, out);
         }
     }

@@ -18,7 +18,7 @@ use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
 use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
-use crate::rrc::RrcConfig;
+use crate::rrc::{HandoverConfig, RrcConfig};
 
 /// Everything that a [`RadioNetwork`](super::RadioNetwork) is built from.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,9 @@ pub struct NetworkConfig {
     pub bearers: Vec<DrbConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
+    /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their cells, and packets enter
+    /// at their eNB.
+    pub handover: Option<HandoverConfig>,
     /// The ground is repeated over the plane.
     pub wrap: Option<WrapAround>,
 }
@@ -84,6 +87,9 @@ pub struct CellConfig {
     pub profile: CellProfile,
     /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
     pub resource_blocks: u32,
+    /// It is switched off: silent, and deaf. It may change during a run: a cell that fails, or returns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub down: bool,
     /// When things happen, in TTIs.
     pub timing: TimingConfig,
     /// Where it stands and what it sends.
@@ -100,6 +106,7 @@ impl Default for CellConfig {
     fn default() -> Self {
         CellConfig {
             enb: None,
+            down: false,
             profile: CellProfile::Lasthop,
             resource_blocks: 100,
             timing: TimingConfig::default(),

@@ -1,6 +1,6 @@
 //! RRC connections in the network: attach, data for an idle UE, release.
 
-use lasthop_units::{Id, Instant, Tti, UeId};
+use lasthop_units::{CellId, Id, Instant, Tti, UeId};
 
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::rrc::{Command, InitialState};
@@ -16,7 +16,10 @@ impl RadioNetwork {
                     self.ues[ue].rrc.establish(&config, Tti(0));
                     self.arm_connection(ue);
                 }
-                InitialState::Connected => self.watch_activity(ue, Tti(0)),
+                InitialState::Connected => {
+                    self.watch_activity(ue, Tti(0));
+                    self.begin_looking(ue);
+                }
                 InitialState::Idle => {}
             }
         }
@@ -55,6 +58,7 @@ impl RadioNetwork {
         let Some(command) = self.ues[ue].rrc.on_tti(&config, tti) else { return };
         match command {
             Command::Access => {
+                let cell = self.reselect(now, tti, ue, out);
                 let access = &self.cells[cell].uplink.config.random_access;
                 self.ues[ue].uplink.access.start(access, tti.plus(1), None);
                 self.arm_uplink(ue);
@@ -71,13 +75,29 @@ impl RadioNetwork {
                     self.settle(now, bearer, out);
                 }
                 self.watch_activity(ue, tti);
+                self.begin_looking(ue);
             }
         }
         self.arm_connection(ue);
     }
 
-    /// RRCConnectionRequest is at the eNB.
+    /// A UE that is about to connect does so in the strongest cell, where cells can be changed.
+    fn reselect(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) -> CellId {
+        let here = self.ues[ue].serving;
+        let Some(cell) = self.strongest_cell(tti, ue).filter(|cell| *cell != here) else { return here };
+        self.camp(now, ue, cell);
+        if let Some(m) = &mut self.mobility {
+            m.ues[ue].away = false;
+        }
+        self.settle_at(now, ue, cell, out);
+        cell
+    }
+
+    /// RRCConnectionRequest is at the eNB. One without room does not answer: T300 will expire.
     pub(super) fn connection_requested(&mut self, tti: Tti, ue: UeId) {
+        if !self.admits(self.ues[ue].serving) {
+            return;
+        }
         let cell = &self.cells[self.ues[ue].serving].config;
         let exchange = cell.rrc.exchange(cell.timing.decode, cell.timing.grant);
         self.ues[ue].rrc.on_request_heard(tti, exchange);
@@ -99,9 +119,12 @@ impl RadioNetwork {
     pub(super) fn check_activity(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         let cell = self.ues[ue].serving;
         let Some(timer) = self.cells[cell].config.rrc.inactivity.value() else { return };
-        let u = &self.ues[ue];
-        if !u.rrc.is_connected() {
+        if !self.ues[ue].rrc.is_connected() {
             return;
+        }
+        let u = &self.ues[ue];
+        if self.is_away(ue) {
+            return self.watch_activity(ue, tti);
         }
         let waits = |b: &lasthop_units::BearerId| {
             let layers = &self.bearers[*b].layers;

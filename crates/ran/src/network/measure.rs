@@ -2,11 +2,14 @@
 //!
 //! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
 
-use lasthop_radio::lte::{Modulation, control_error, mean_mi, sinr_db_of_mi};
+use std::sync::LazyLock;
+
+use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
 use super::{NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
+use crate::phy::lte::RbSet;
 use crate::phy::lte::air::{Air, CellAir, UeAir};
 use crate::phy::lte::fading::FastFading;
 
@@ -31,14 +34,38 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
     let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(UeConfig::fading_speed));
     let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
-    Air::new(&cells, &ues, propagation, fading, looks_back)
+    Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back)
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
+/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the first grants are missed, with
+/// probability 1 - exp(-10^-2.6) = 0.25 %.
+const GRANT_SAFE: f64 = 316.0;
 /// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the SINR need not be worked
 /// out.
 const CONTROL_SAFE: f32 = 0.5;
+/// Steps of a draw in which [`safe`] knows its bound.
+const LUCKS: usize = 64;
+
+/// Mutual information with which a draw `luck` never means a miss.
+fn safe(luck: f64) -> f32 {
+    static SAFE: LazyLock<[f32; LUCKS]> = LazyLock::new(|| {
+        std::array::from_fn(|i| {
+            let harmless =
+                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / LUCKS as f64;
+            // The error falls with the information: the first of the steps from below that is harmless.
+            (0..100)
+                .map(|step| CONTROL_SAFE * step as f32 / 100.0)
+                .find(|mi| harmless(*mi))
+                .unwrap_or(CONTROL_SAFE)
+        })
+    });
+    SAFE[((luck * LUCKS as f64) as usize).min(LUCKS - 1)]
+}
+
+/// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
+const ROUNDING: f32 = 0.01;
 
 impl RadioNetwork {
     /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
@@ -65,7 +92,8 @@ impl RadioNetwork {
     pub(super) fn report_of(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Report {
         let c = &self.cells[cell];
         let config = &c.config.downlink;
-        let row = self.air.reference(measured, cell, ue, config.cqi.interference == CqiInterference::Data);
+        let (carrier, data) = (self.air.carrier(cell), config.cqi.interference == CqiInterference::Data);
+        let row = self.air.reference(measured, cell, ue, carrier, data);
         let adaptation = &c.downlink.adaptation;
         // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
         let boost = self.ues[ue].downlink.boost;
@@ -96,12 +124,67 @@ impl RadioNetwork {
     /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
     /// other cell interferes.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        let mi = mean_mi(Modulation::Qpsk, self.air.control(tti, cell, ue, CONTROL_STEP));
+        let parts = &self.cells[cell].control;
+        // What the draw is compared with falls with the information: with the draw known, some blocks are enough to tell
+        // that it does not matter what the others have.
+        let luck = self.ues[ue].downlink.control_errors.uniform(tti.0);
+        let enough = (safe(luck) + ROUNDING) * parts.blocks;
+        let (mut sum, mut n) = (0.0, 0);
+        for (rbs, places) in parts.parts.iter().take(if self.air.fades() { usize::MAX } else { 1 }) {
+            let row = self.air.reference(tti, cell, ue, *rbs, false);
+            sum += mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i)))
+                * places.len() as f32;
+            n += places.len();
+            if sum > enough {
+                return false;
+            }
+        }
+        let mi = sum / n as f32;
         if mi > CONTROL_SAFE {
             return false;
         }
-        let p = control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
-        p > 0.0 && self.ues[ue].downlink.control_errors.happens(tti.0, p)
+        luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
+    }
+
+    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard: fades of the whole carrier
+    /// that deep are not worth a look at the channel for each grant.
+    #[inline]
+    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
+            let received =
+                self.cells[cell].config.reference_power() * f64::from(self.air.gains(tti, cell, ue).downlink);
+            if received > GRANT_SAFE * self.ues[ue].uplink.noise {
+                return false;
+            }
+        }
+        self.misses_control(tti, cell, ue)
+    }
+}
+
+/// Every fourth block of a carrier in parts that fade together: those whose distance from the middle is 0 to 7, 8 to 15 and
+/// so on.
+#[derive(Debug)]
+pub(super) struct ControlBlocks {
+    /// The blocks of a part, and which of them are those of the control channels.
+    parts: Vec<(RbSet, Vec<u8>)>,
+    /// How many those are.
+    blocks: f32,
+}
+
+impl ControlBlocks {
+    /// Of a carrier of `blocks` resource blocks.
+    pub fn new(blocks: u32) -> ControlBlocks {
+        let near = |count: u32| {
+            let low = (blocks / 2).saturating_sub(count);
+            RbSet::range(low, blocks - 2 * low)
+        };
+        let part = |i: u32| {
+            let ring = near(8 * i + 8).without(if i == 0 { RbSet::EMPTY } else { near(8 * i) });
+            let fourth = ring.iter().enumerate().filter(|(_, b)| (*b as usize).is_multiple_of(CONTROL_STEP));
+            (ring, fourth.map(|(i, _)| i as u8).collect::<Vec<u8>>())
+        };
+        let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
+        ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
     }
 }
 
@@ -112,5 +195,34 @@ mod tests {
     #[test]
     fn where_control_channels_are_safe_their_error_is_none() {
         assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
+    }
+
+    /// On a fine grid of draws and information: above the bound no draw means a miss.
+    #[test]
+    fn a_safe_information_never_means_a_miss() {
+        for l in 0..1000 {
+            let luck = f64::from(l) / 1000.0;
+            for m in 0..=500 {
+                let mi = m as f32 / 1000.0;
+                let missed = luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
+                assert!(!missed || mi < safe(luck), "{luck} {mi}");
+            }
+        }
+        assert!(safe(0.0) <= CONTROL_SAFE && safe(0.0) > 0.4);
+        assert!(safe(0.5) < 0.15 && safe(0.5) > 0.05);
+    }
+
+    #[test]
+    fn the_parts_of_the_control_channels_are_every_fourth_block_once() {
+        for blocks in [6, 15, 25, 50, 75, 100, 110] {
+            let mut seen = Vec::new();
+            for (rbs, places) in &ControlBlocks::new(blocks).parts {
+                let all: Vec<u32> = rbs.iter().collect();
+                seen.extend(places.iter().map(|i| all[usize::from(*i)]));
+            }
+            seen.sort_unstable();
+            let expected: Vec<u32> = (0..blocks).step_by(CONTROL_STEP).collect();
+            assert_eq!(seen, expected, "{blocks}");
+        }
     }
 }

@@ -19,22 +19,28 @@
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
 mod access;
+mod backhaul;
 mod calendar;
 pub mod config;
 mod connect;
 mod downlink;
+mod handover;
 mod ip_buffer;
 mod measure;
+mod mobility;
 mod output;
+mod paths;
 mod persistent;
 mod reading;
+mod reestablish;
 mod state;
 #[cfg(test)]
 mod tests;
 mod uplink;
 
 pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
-pub use output::{NetworkEvent, NetworkOutput};
+pub use mobility::MobilityCounters;
+pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
 pub use uplink::UplinkCounters;
 
 use std::cmp::Reverse;
@@ -71,6 +77,10 @@ enum Due {
     RequestHeard { ue: UeId, sent: Tti },
     /// A cell answers preambles.
     Responses { cell: CellId },
+    /// Nothing came on an uplink grant: the UE has not heard it.
+    GrantMissed { ue: UeId, target: Tti },
+    /// A power control command takes effect.
+    PowerCommand { ue: UeId, command: u8, blocks: u8 },
     /// Somebody has a grant for this TTI: it must happen.
     Transmit,
     /// A step of the UE's RRC connection.
@@ -79,6 +89,12 @@ enum Due {
     ContentionResolved { ue: UeId },
     /// The UE may have been inactive for long enough to be released.
     Inactivity { ue: UeId },
+    /// The UE measures the cells around it.
+    Look { ue: UeId },
+    /// A step of a handover or a re-establishment, or a report.
+    Mobility { ue: UeId },
+    /// The gateway hears that the UE is at home elsewhere.
+    PathSwitch { ue: UeId },
 }
 
 /// Cells, UEs and bearers.
@@ -103,6 +119,8 @@ pub struct RadioNetwork {
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
     scratch: LteBearerOutput,
+    /// Handover between cells, and the network behind them.
+    mobility: Option<Box<mobility::Mobility>>,
 }
 
 impl RadioNetwork {
@@ -127,6 +145,7 @@ impl RadioNetwork {
             pdus: Vec::new(),
             block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
+            mobility: config.handover.as_ref().map(|h| Box::new(mobility::Mobility::new(config, h))),
         };
         for drb in &config.bearers {
             let mut layers = LteBearer::new(&drb.layers);
@@ -154,6 +173,11 @@ impl RadioNetwork {
             }
         }
         network.begin_connections();
+        for cell in network.cells.ids() {
+            if network.cells[cell].config.down {
+                network.set_cell_down(Instant::ZERO, cell, true);
+            }
+        }
         network
     }
 
@@ -161,6 +185,9 @@ impl RadioNetwork {
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         // A network that slept goes on with the first TTI that starts after now.
         self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        if end == End::Network && self.mobility.is_some() {
+            return self.enter_gateway(now, bearer, packet, out);
+        }
         self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, bearer, out);
     }
@@ -213,21 +240,29 @@ impl RadioNetwork {
             Due::Proactive { ue } => self.grant_proactively(tti, ue),
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
+            Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
+            Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::Transmit => {}
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
             Due::Inactivity { ue } => self.check_activity(tti, ue, out),
+            Due::Look { ue } => self.look(now, tti, ue, out),
+            Due::Mobility { ue } => self.mobility_step(now, tti, ue, out),
+            Due::PathSwitch { ue } => self.switch_path(now, ue),
         }
     }
 
     /// When a timer of PDCP or RLC may expire next.
     pub fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((t, _))| *t)
+        let timers = self.timers.peek().map(|Reverse((t, _))| *t);
+        let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
+        timers.into_iter().chain(backhaul).min()
     }
 
     /// Timers of PDCP and RLC that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
         self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        self.backhaul_arrivals(now, out);
         while let Some(Reverse((at, bearer))) =
             self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
         {
@@ -242,8 +277,9 @@ impl RadioNetwork {
 
     /// Packets inside that `end` of a bearer has pushed.
     pub fn inside(&self, bearer: BearerId, end: End) -> usize {
+        let backhaul = self.mobility.as_ref().map_or(0, |m| m.backhaul.inside(bearer, end.index()));
         let waiting = if end == End::Network { self.ip_buffered(bearer).0 } else { 0 };
-        waiting + self.bearers[bearer].layers.inside(end)
+        waiting + self.bearers[bearer].layers.inside(end) + backhaul
     }
 
     /// Counters of the RLC entity at an end of a bearer.
@@ -291,13 +327,25 @@ impl RadioNetwork {
         let drb = &mut self.bearers[bearer];
         let ue = drb.ue;
         let said = &mut self.scratch;
-        out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
-        out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
-        out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
+        if !said.delivered.is_empty() {
+            match &mut self.mobility {
+                Some(m) => m.backhaul.take_up(now, ue, bearer, said, out),
+                None => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+            }
+        }
+        if !said.dropped.is_empty() {
+            out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+        }
+        if !said.marked.is_empty() {
+            out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        }
         let mut failed = false;
-        for (end, event) in said.events.drain(..) {
-            failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
-            out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+        if !said.events.is_empty() {
+            for (end, event) in said.events.drain(..) {
+                failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
+                out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+            }
         }
         if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
             drb.wake = Some(at);
@@ -307,6 +355,9 @@ impl RadioNetwork {
             self.radio_link_failure(now, ue, out);
         }
         self.ues[ue].activity = self.next;
+        if self.is_away(ue) {
+            return;
+        }
         let connected = self.ues[ue].rrc.is_connected();
         let above = self.bearers[bearer].ip.is_some() && self.ip_buffered(bearer).0 > 0;
         if above || self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
@@ -325,6 +376,9 @@ impl RadioNetwork {
     /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
     #[inline]
     fn wake(&mut self, ue: UeId, direction: Direction) {
+        if self.is_away(ue) {
+            return;
+        }
         let i = direction.index();
         if !std::mem::replace(&mut self.ues[ue].active[i], true) {
             let active = &mut self.cells[self.ues[ue].serving].active[i];
@@ -336,6 +390,9 @@ impl RadioNetwork {
     /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's bearers are
     /// re-established; what was on the air is gone.
     fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
+        if self.mobility.is_some() {
+            return self.link_lost(ue, out);
+        }
         self.reset_downlink(ue);
         self.reset_uplink(ue);
         for i in 0..self.ues[ue].drbs.len() {

@@ -1,6 +1,6 @@
 //! What the radio network tells the world.
 
-use lasthop_units::{BearerId, CellId, UeId};
+use lasthop_units::{BearerId, CellId, Duration, UeId};
 
 use crate::rlc::lte::RlcEvent;
 use crate::sdu::{DropCause, End, Sdu};
@@ -31,6 +31,74 @@ pub enum NetworkEvent {
     ConnectionFailed(CellId),
     /// The UE was inactive and is idle now.
     Released(CellId),
+    /// N310 out-of-sync indications in a row: T310 runs.
+    RadioProblem(CellId),
+    /// The serving cell is in sync again in time.
+    RadioRecovered(CellId),
+    /// A bearer's data leaves a node: what its retransmission queue held, and what is forwarded.
+    Moved {
+        /// The bearer.
+        bearer: BearerId,
+        /// Bytes in the retransmission queue.
+        queue: u64,
+        /// Packets that are forwarded at once.
+        forwarded: u32,
+    },
+    /// A step of a handover or a re-establishment.
+    Mobility {
+        /// Which.
+        event: MobilityEvent,
+        /// The target, or the cell that is concerned.
+        cell: CellId,
+        /// For how long nobody served the UE, where that has ended.
+        seconds: Option<Duration>,
+    },
+}
+
+/// A step of a handover or a re-establishment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MobilityEvent {
+    /// The source has a report and asks the target.
+    PreparationStarted,
+    /// The target has refused.
+    PreparationRefused,
+    /// The target is prepared, in case that the UE will come (conditional handover).
+    Prepared,
+    /// The UE leaves for the target.
+    Started,
+    /// The target serves the UE.
+    Complete,
+    /// It has come back to the cell that it had left shortly before.
+    PingPong,
+    /// T304 has expired, or random access at the target failed.
+    Failed,
+    /// The radio link has failed.
+    RadioLinkFailure,
+    /// The connection is re-established in the cell.
+    Reestablished,
+    /// The re-establishment was in a cell that the UE should have been handed over to.
+    TooLate,
+    /// The cell refuses a re-establishment, or none was found: the connection is gone.
+    Rejected,
+}
+
+impl MobilityEvent {
+    /// The name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MobilityEvent::PreparationStarted => "handover-preparation",
+            MobilityEvent::PreparationRefused => "handover-refused",
+            MobilityEvent::Prepared => "handover-prepared",
+            MobilityEvent::Started => "handover-start",
+            MobilityEvent::Complete => "handover-complete",
+            MobilityEvent::PingPong => "handover-ping-pong",
+            MobilityEvent::Failed => "handover-failure",
+            MobilityEvent::RadioLinkFailure => "radio-link-failure",
+            MobilityEvent::Reestablished => "rrc-reestablished",
+            MobilityEvent::TooLate => "handover-too-late",
+            MobilityEvent::Rejected => "rrc-reestablishment-rejected",
+        }
+    }
 }
 
 impl NetworkEvent {
@@ -42,6 +110,10 @@ impl NetworkEvent {
             NetworkEvent::ConnectionFailed(_) => "rrc-connection-failed",
             NetworkEvent::Released(_) => "rrc-released",
             NetworkEvent::RandomAccessProblem(_) => "random-access-problem",
+            NetworkEvent::RadioProblem(_) => "radio-problem",
+            NetworkEvent::RadioRecovered(_) => "radio-recovered",
+            NetworkEvent::Mobility { event, .. } => event.name(),
+            NetworkEvent::Moved { .. } => "handover-data",
         }
     }
 }

@@ -6,6 +6,7 @@ use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
 use super::ip_buffer::IpBuffer;
+use super::measure::ControlBlocks;
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
@@ -24,6 +25,10 @@ pub(super) struct Cell {
     pub downlink: DownlinkCell,
     /// UEs with semi-persistent scheduling in the downlink.
     pub persistent: Vec<UeId>,
+    /// Switched off.
+    pub down: bool,
+    /// Where its control channels are.
+    pub control: ControlBlocks,
 }
 
 impl Cell {
@@ -34,12 +39,14 @@ impl Cell {
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
+            down: false,
+            control: ControlBlocks::new(config.resource_blocks),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks),
         }
     }
     /// True while the cell has something to schedule.
     pub fn is_active(&self) -> bool {
-        self.active.iter().any(|ues| !ues.is_empty())
+        !self.down && self.active.iter().any(|ues| !ues.is_empty())
     }
 }
 

@@ -132,6 +132,7 @@ impl RadioNetwork {
             }
         };
         cell.uplink.counters.requests += 1;
+        u.stats.requests += 1;
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
     }
 
@@ -155,8 +156,11 @@ impl RadioNetwork {
             None => {}
             Some(Action::Preamble(preamble)) => {
                 c.counters.preambles += 1;
-                c.responder.preamble(ue, preamble);
-                self.preambles.push(cell);
+                self.ues[ue].uplink.stats.preambles += 1;
+                if self.hears_preamble(tti, cell, ue) {
+                    self.cells[cell].uplink.responder.preamble(ue, preamble);
+                    self.preambles.push(cell);
+                }
             }
             Some(Action::Failed) => self.random_access_problem(tti, ue, out),
         }
@@ -176,7 +180,8 @@ impl RadioNetwork {
         let u = &mut self.ues[ue];
         u.uplink.proactive = false;
         let recent = u.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
-        if recent && u.rrc.is_connected() {
+        if recent && self.is_served(ue) {
+            let u = &mut self.ues[ue];
             u.uplink.view.request();
             self.wake(ue, Direction::Uplink);
             self.note_downlink(tti, ue);
@@ -185,6 +190,9 @@ impl RadioNetwork {
 
     /// A scheduling request that was sent in `sent` reaches the eNB.
     pub(super) fn request_heard(&mut self, ue: UeId, sent: Tti) {
+        if self.is_away(ue) {
+            return;
+        }
         self.ues[ue].uplink.view.on_request(sent);
         self.wake(ue, Direction::Uplink);
     }

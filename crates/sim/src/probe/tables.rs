@@ -18,6 +18,27 @@ const FLOW: ColumnDef = col("flow", K::Name, "", "name of the flow");
 const BEARER: ColumnDef = col("bearer", K::Name, "", "name of the bearer");
 const DIRECTION: ColumnDef = col("direction", K::Name, "", "\"downlink\" (to the UE) or \"uplink\"");
 
+/// One row per flow whose user minds late packets, written at the end.
+pub static QUALITY: TableDef = TableDef {
+    name: "quality",
+    description: "Calls and games: what their users have of packets that come late or not at all.",
+    columns: &[
+        FLOW,
+        col("app", K::Name, "", "\"voip\" or \"game\""),
+        col("sent", K::U64, "packets", "packets sent"),
+        col("received", K::U64, "packets", "packets received"),
+        col("late", K::U64, "packets", "of these, older than the deadline"),
+        col("deadline_s", K::F64, "s", "age at which a packet is late"),
+        opt("unusable", K::F64, "1", "share of the sent packets that were lost or late"),
+        opt("delay_mean_s", K::F64, "s", "mean delay"),
+        opt("delay_p95_s", K::F64, "s", "delay that 95 % do not exceed"),
+        opt("delay_p99_s", K::F64, "s", "delay that 99 % do not exceed"),
+        col("longest_gap_s", K::F64, "s", "longest time between two arrivals"),
+        opt("r_factor", K::F64, "1", "transmission rating of a call (ITU-T G.107)"),
+        opt("mos", K::F64, "1", "mean opinion score of a call, 1 to 4.5"),
+    ],
+};
+
 /// One row per flow, written at the end.
 pub static FLOWS: TableDef = TableDef {
     name: "flows",
@@ -170,7 +191,7 @@ pub static MAC: TableDef = TableDef {
 /// What the air did for each UE of a cell, in intervals.
 pub static RADIO: TableDef = TableDef {
     name: "radio",
-    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any have a row.",
+    description: "Transport blocks of UEs in LTE cells over each `output.interval`; only those that had any, or asked for some, have a row.",
     columns: &[
         col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
         col("ue", K::Name, "", "node of the UE"),
@@ -185,7 +206,11 @@ pub static RADIO: TableDef = TableDef {
         col("resource_blocks", K::U64, "", "resource blocks used, over all TTIs"),
         opt("mcs", K::F64, "", "mean I_MCS of the new transport blocks"),
         opt("cqi", K::F64, "", "mean wideband CQI of the reports that were used (downlink)"),
-        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions"),
+        opt("sinr_db", K::F64, "dB", "mean effective SINR of the transmissions, -36 to 42 dB"),
+        opt("requests", K::U64, "", "scheduling requests or RACs sent (uplink)"),
+        opt("preambles", K::U64, "", "preambles of random access sent (uplink)"),
+        opt("padding_bytes", K::U64, "B", "padding in the new transport blocks (uplink)"),
+        opt("power_dbm", K::F64, "dBm", "mean power of the transmissions on PUSCH (uplink)"),
     ],
 };
 
@@ -305,8 +330,22 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 11] =
-    [&FLOWS, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 12] =
+    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
-pub static SURVEYS: [&TableDef; 1] = [&GEOMETRY];
+pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];
+
+/// A radio environment map.
+pub static RADIO_MAP: TableDef = TableDef {
+    name: "radio-map",
+    description: "A radio environment map's row for each place of its grid, at large scale (no fading), when every cell \
+                  sends at full power. Not written by a run.",
+    columns: &[
+        col("x_m", K::F64, "m", "place, along x"),
+        col("y_m", K::F64, "m", "place, along y"),
+        col("cell", K::Name, "", "name of the cell with the largest RSRP"),
+        col("rsrp_dbm", K::F64, "dBm", "power of a resource element of that cell's reference signals"),
+        col("sinr_db", K::F64, "dB", "that cell's power over all others' and the receiver's noise"),
+    ],
+};

@@ -89,6 +89,36 @@ impl World {
         }
     }
 
+    /// True if a flow's user minds late packets.
+    pub(super) fn judges_quality(&self) -> bool {
+        self.flows.iter().any(|f| f.app.stats().quality.is_some())
+    }
+
+    pub(super) fn write_quality(&self, table: &mut Table) {
+        for f in self.flows.iter() {
+            let app = f.app.stats();
+            let Some(q) = &app.quality else { continue };
+            let sent = app.datagrams_sent;
+            let call = f.app.is_call();
+            table
+                .row()
+                .name(&f.name)
+                .name(if call { "voip" } else { "game" })
+                .u64(sent)
+                .u64(q.received())
+                .u64(q.late())
+                .f64(q.deadline().as_secs_f64())
+                .opt_f64(q.unusable(sent))
+                .opt_f64(q.delay_mean_s())
+                .opt_f64(q.delay_quantile_s(0.95))
+                .opt_f64(q.delay_quantile_s(0.99))
+                .f64(q.longest_gap().as_secs_f64())
+                .opt_f64(q.rating(sent).filter(|_| call))
+                .opt_f64(q.opinion(sent).filter(|_| call))
+                .end();
+        }
+    }
+
     /// The summary: flows in short, the books, the events.
     pub(super) fn summary(&self, scenario: &Scenario) -> Value {
         let end = self.now();

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_net::QueueConfig;
+use lasthop_radio::Track;
+use lasthop_ran::mac::lte::downlink::PersistentConfig;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
@@ -16,7 +19,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
-use super::layout::{LayoutSpec, UeDrop, draws_of_place};
+use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
+use crate::track::TrackSpec;
+
+/// The recorded ways that groups of UEs follow, by the name of the group; one a UE.
+pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
+
+/// The core network of a scenario with handover.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CoreSpec {
+    /// The node to which links lead: the gateway, behind which S1, X2 and the eNBs are. With `[handover]` it takes the place
+    /// of the eNBs' nodes.
+    pub gateway: String,
+}
+
+impl Default for CoreSpec {
+    fn default() -> Self {
+        CoreSpec { gateway: "gateway".to_owned() }
+    }
+}
 
 /// UEs of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +60,15 @@ pub struct UeSpec {
     /// The same, drawn uniformly over a ring around the cell that `cell` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
+    /// They follow recorded ways instead of `radio.mobility`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track: Option<TrackSpec>,
+    /// Some of them are indoors, on floors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buildings: Option<Buildings>,
+    /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<PersistentConfig>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
@@ -62,6 +93,9 @@ impl Default for UeSpec {
             radio: UeRadioConfig::default(),
             drop: None,
             ring: None,
+            track: None,
+            buildings: None,
+            persistent: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
@@ -172,9 +206,12 @@ impl Spec {
         self.station.get(end).map_or_else(|| vec![end.to_owned()], |group| group.nodes(end).collect())
     }
 
-    /// The node of a cell's eNB.
+    /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their cells.
     pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
-        self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name)
+        match self.handover {
+            Some(_) => &self.core.gateway,
+            None => self.cell.get(name).and_then(|c| c.enb.as_deref()).unwrap_or(name),
+        }
     }
 
     /// The cell table that serves a UE at the start, if there is no choice.
@@ -199,8 +236,10 @@ impl Spec {
     }
 
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
-    pub fn cellular(&self) -> Cellular {
+    /// `tracks`: the ways that groups of UEs follow, by name.
+    pub fn cellular(&self, tracks: &Tracks) -> Cellular {
         let mut all = Cellular::default();
+        all.config.handover = self.handover;
         all.config.radio = self.radio;
         all.config.wrap = self.layout.values().find_map(LayoutSpec::wrap);
         let tables = self.add_cells(&mut all);
@@ -209,6 +248,7 @@ impl Spec {
             let first = CellId::from_index(first);
             for (i, node) in (0..).zip(ue.nodes(name)) {
                 let mut config = UeConfig::served_by(first);
+                config.persistent = ue.persistent;
                 config.radio = ue.radio;
                 let id = UeId::from_index(all.config.ues.len());
                 if let Some(drop) = ue.drop {
@@ -221,6 +261,12 @@ impl Spec {
                     config.radio.position =
                         ring.place(self.scenario.seed, id.index() as u64, centre, ue.radio.position);
                 }
+                if let Some((indoor, height)) = ue.buildings.and_then(|b| b.draw(self.scenario.seed, name, i))
+                {
+                    config.radio.indoor = Some(indoor);
+                    config.radio.position[2] = height;
+                }
+                config.track = tracks.get(name).and_then(|t| t.get(i as usize)).cloned();
                 all.config.ues.push(config);
                 all.add_bearers(id, node, ue);
             }

@@ -25,6 +25,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
         }
         Err(e) => found.push(doc.error_at(&format!("radio.{}", e.key), e.message)),
     }
+    super::handover_check::check(spec, doc, found);
     for (name, cell) in &spec.cell {
         let path = format!("cell.{}", dotted([name]));
         match cell.validate() {
@@ -102,6 +103,9 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     if let Err(e) = ue.radio.validate() {
         found.push(doc.error_at(&format!("{path}.radio.{}", e.key), e.message));
     }
+    if let Some(Err(e)) = ue.persistent.map(|p| p.validate()) {
+        found.push(doc.error_at(&format!("{path}.persistent.{}", e.key), e.message));
+    }
     for verdict in validate_bearers(ue) {
         found.push(match verdict {
             Ok(w) => doc.warning_at(&format!("{path}.{}", w.key), w.message),
@@ -132,6 +136,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
 fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut verdicts = Vec::new();
     verdicts.extend(ue.ring.map(|ring| ring.validate()));
+    verdicts.extend(ue.buildings.map(|b| b.validate()));
     verdicts.extend(ue.drop.map(|drop| drop.validate(spec.layout_of(ue))));
     for e in verdicts.into_iter().filter_map(Result::err) {
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));

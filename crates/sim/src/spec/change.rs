@@ -31,6 +31,7 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
     ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
     ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
+    ("cell.*.down", "a cell is switched off (true) or on again"),
     ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
     ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
 ];
@@ -179,7 +180,7 @@ fn rate_over_trace<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'a str)> {
     })
 }
 
-/// Links and bearers whose keys differ.
+/// Links, bearers and cells whose keys differ.
 fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     let mut actions = Vec::new();
     for (name, link) in &new.link {
@@ -190,6 +191,11 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     for (name, bearer) in &new.bearer {
         if old.bearer.get(name) != Some(bearer) {
             actions.push(Action::Bearer(name.clone(), Box::new(bearer.clone())));
+        }
+    }
+    for (name, cell) in &new.cell {
+        if old.cell.get(name).is_some_and(|before| before.down != cell.down) {
+            actions.push(Action::Cell(name.clone(), cell.down));
         }
     }
     actions

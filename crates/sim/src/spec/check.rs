@@ -8,12 +8,40 @@ use std::sync::Arc;
 use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration};
 
-use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Transport};
+use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Tracks, Transport};
 use crate::config::{Diagnostics, Document, near_or_all, suggest};
 use crate::extensions::Extensions;
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
+
+/// The recorded ways of every group of UEs.
+pub fn load_tracks(spec: &Spec, doc: &Document, base: &Path, found: &mut Diagnostics) -> Tracks {
+    let mut tracks = Tracks::new();
+    for (name, ue) in &spec.ue {
+        let Some(track) = &ue.track else { continue };
+        let path = format!("ue.{}", crate::config::dotted([name]));
+        if ue.drop.is_some() || ue.ring.is_some() || ue.radio.mobility != lasthop_radio::Mobility::Static {
+            let told = "a track says where the UEs are: `drop`, `ring` and `radio.mobility` cannot";
+            found.push(doc.error_at(&format!("{path}.track"), told).help("keep one"));
+        }
+        let key = format!("{path}.track.file");
+        match crate::track::load(track, base, ue.count as usize) {
+            Ok((ways, warnings)) => {
+                tracks.insert(name.clone(), ways);
+                for warning in warnings {
+                    found.push(doc.warning_at(&key, warning).help("or raise `longest_gap`"));
+                }
+            }
+            Err(e) if e.line == 0 => found.push(doc.error_at(&key, e.message).help(e.help)),
+            Err(e) => {
+                let told = format!("{}, line {}: {}", track.file, e.line, e.message);
+                found.push(doc.error_at(&key, told).help(e.help));
+            }
+        }
+    }
+    tracks
+}
 
 /// Everything that can be said without running, into `found`.
 pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {

@@ -2,9 +2,10 @@
 
 use lasthop_engine::{Draw, Purpose, Stream, math};
 use lasthop_radio::layout::{Ground, WrapAround, grid, hexagonal, in_sector};
+use lasthop_radio::{Indoor, Wall};
 use lasthop_ran::ConfigError;
 use lasthop_ran::network::CellConfig;
-use lasthop_units::Metres;
+use lasthop_units::{Metres, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -306,6 +307,89 @@ impl UeDrop {
             }
             (UeDrop::Layout { .. } | UeDrop::Sector { .. }, None) => [0.0; 2],
         }
+    }
+}
+
+/// Buildings that some of the UEs of a group are in, each on a floor of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Buildings {
+    /// Share of the UEs that are indoors (TR 36.873 table 6-1: 80 %).
+    pub share: Ratio,
+    /// Fewest and most floors of a building, uniform; the floor of a UE is uniform over those of its building. Its height is 3
+    /// m a floor and 1.5 m.
+    pub floors: [u32; 2],
+    /// Largest depth indoors.
+    pub depth: Metres,
+    /// Whose walls: TR 36.873's, with a uniform depth, or TR 38.901's, with the smaller of two uniform depths.
+    pub walls: Walls,
+    /// Share of TR 38.901's buildings with high loss.
+    pub high_loss: Ratio,
+}
+
+impl Default for Buildings {
+    fn default() -> Self {
+        Buildings {
+            share: Ratio(0.8),
+            floors: [4, 8],
+            depth: Metres(25.0),
+            walls: Walls::default(),
+            high_loss: Ratio(0.5),
+        }
+    }
+}
+
+/// Whose walls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Walls {
+    /// 20 dB.
+    #[default]
+    #[serde(rename = "tr36873")]
+    Tr36873,
+    /// Low and high loss by frequency.
+    #[serde(rename = "tr38901")]
+    Tr38901,
+}
+
+impl Buildings {
+    /// Refuses what is no building.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |key: &str, message: &str| {
+            Err(ConfigError { key: format!("buildings.{key}"), message: message.into() })
+        };
+        if self.floors[0] == 0 || self.floors[1] < self.floors[0] || self.floors[1] > 200 {
+            return wrong("floors", "1 <= fewest <= most <= 200");
+        }
+        if !(0.0..=1000.0).contains(&self.depth.0) {
+            return wrong("depth", "0 m to 1 km");
+        }
+        Ok(())
+    }
+
+    /// Where number `i` of the group `name` is indoors, and its height; None: it is outdoors.
+    pub fn draw(&self, seed: u64, name: &str, i: u32) -> Option<(Indoor, Metres)> {
+        let entity = crate::world::name_key(&format!("building/{name}"));
+        let mut stream = Draw::new(seed, Purpose::Mobility, entity).stream(u64::from(i));
+        if stream.uniform() >= self.share.0 {
+            return None;
+        }
+        let [least, most] = self.floors.map(u64::from);
+        let floors = least + stream.below(most - least + 1);
+        let floor = stream.below(floors);
+        let depth = self.depth.0 * stream.uniform();
+        let (depth, wall) = match self.walls {
+            Walls::Tr36873 => (depth, Wall::Plain),
+            Walls::Tr38901 => {
+                let high = stream.uniform() < self.high_loss.0;
+                (
+                    depth.min(self.depth.0 * stream.uniform()),
+                    if high { Wall::HighLoss } else { Wall::LowLoss },
+                )
+            }
+        };
+        let indoor = Indoor { depth: Metres(depth), wall, deviation: stream.normal() };
+        Some((indoor, Metres(3.0 * floor as f64 + 1.5)))
     }
 }
 

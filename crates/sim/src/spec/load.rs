@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
-use super::Spec;
+use super::{Cellular, Spec, Tracks};
 use super::{cell_profile, check};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
@@ -22,6 +22,8 @@ pub struct Scenario {
     pub(super) base: PathBuf,
     /// Traces by the path that the scenario writes.
     pub(super) traces: BTreeMap<String, Arc<Trace>>,
+    /// Recorded ways by group of UEs.
+    pub(super) tracks: Tracks,
     /// What the `[[at]]` tables do, in order of time.
     pub(super) changes: Vec<(Instant, Vec<Action>)>,
     pub(super) extensions: Extensions,
@@ -101,11 +103,13 @@ impl Scenario {
         let mut found = Diagnostics::new();
         check::check(&spec, &filled, &extensions, &mut found);
         let traces = check::load_traces(&spec, &filled, &base, &mut found);
+        let tracks = check::load_tracks(&spec, &document, &base, &mut found);
         if found.has_errors() {
             return Err(Error::Input(found));
         }
         let changes = Vec::new();
-        let mut scenario = Scenario { document, spec, base, traces, changes, extensions, warnings: found };
+        let mut scenario =
+            Scenario { document, spec, base, traces, tracks, changes, extensions, warnings: found };
         scenario.changes = scenario.plan_changes()?;
         Ok(scenario)
     }
@@ -117,6 +121,10 @@ impl Scenario {
     /// The traces that links use, by the path that the scenario writes.
     pub fn trace(&self, path: &str) -> Option<&Arc<Trace>> {
         self.traces.get(path)
+    }
+    /// Cells, UEs and bearers; `spec` is this scenario's, perhaps with other values.
+    pub(crate) fn cellular(&self, spec: &Spec) -> Cellular {
+        spec.cellular(&self.tracks)
     }
     /// The caller's own policies.
     pub fn extensions(&self) -> &Extensions {
@@ -147,6 +155,14 @@ impl Scenario {
             hasher.update(path.as_bytes());
             for ms in trace.iter_ms() {
                 hasher.update(&ms.to_le_bytes());
+            }
+        }
+        for (name, tracks) in &self.tracks {
+            hasher.update(name.as_bytes());
+            for (t, [x, y]) in tracks.iter().flat_map(|track| track.points()) {
+                for value in [t, x, y] {
+                    hasher.update(&value.to_le_bytes());
+                }
             }
         }
         for (name, version) in self.own_policies() {

@@ -8,6 +8,7 @@ mod cellular_check;
 mod cellular_traps;
 mod change;
 mod check;
+mod handover_check;
 mod hint;
 mod layout;
 mod link;
@@ -23,6 +24,7 @@ use lasthop_ran::network::CellConfig;
 use lasthop_ran::pdcp::PdcpConfig;
 use lasthop_ran::phy::lte::propagation::RadioConfig as LteRadioConfig;
 use lasthop_ran::rlc::RlcConfig;
+use lasthop_ran::rrc::HandoverConfig;
 use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
 use lasthop_units::Duration;
 use lasthop_wifi::network::{AirConfig, ApConfig};
@@ -31,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
-pub use cellular::{Cellular, UeSpec};
+pub use cellular::{Cellular, CoreSpec, Tracks, UeSpec};
 pub use change::describe_runtime_keys;
 pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use layout::LayoutSpec;
@@ -55,6 +57,12 @@ pub struct Spec {
     /// What all radio links of LTE share.
     #[serde(default, skip_serializing_if = "is_default")]
     pub radio: LteRadioConfig,
+    /// Handover between LTE cells: measurements, timers and the backhaul. Without this table UEs stay in their cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverConfig>,
+    /// The core network behind cells between which UEs are handed over.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub core: CoreSpec,
     /// LTE cells by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cell: BTreeMap<String, CellConfig>,

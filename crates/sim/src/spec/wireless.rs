@@ -28,7 +28,7 @@ pub struct StationSpec {
     /// Each at a place of its own, drawn uniformly over a ring around the access point, instead of all at `radio.position`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
-    /// How they choose the rate of data. Unset: as their access point.
+    /// How the rates of data from and to them are chosen. Unset: as their access point says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateConfig>,
     /// Packets that a station's queue holds, for each access category.

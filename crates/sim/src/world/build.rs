@@ -83,6 +83,8 @@ impl World {
         world.schedule_changes(scenario);
         world.schedule_hints();
         world.schedule_samples(spec);
+        // UEs that attach or measure do so without a packet.
+        world.settle_radio(Instant::ZERO);
         world.start_wlan();
         Ok(world)
     }
@@ -175,7 +177,7 @@ impl Builder {
     }
 
     fn add_radio(&mut self, scenario: &Scenario) -> Result<Radio, Error> {
-        let all = scenario.spec().cellular();
+        let all = scenario.cellular(scenario.spec());
         let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
         let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
         for (ue, config) in all.config.ues.enumerate() {

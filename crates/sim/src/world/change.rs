@@ -12,6 +12,8 @@ pub enum Action {
     Link(String, Box<LinkSpec>),
     /// A bearer's keys are now these.
     Bearer(String, Box<BearerSpec>),
+    /// A cell is off or on.
+    Cell(String, bool),
     /// The flows of this name start.
     StartFlow(String),
     /// The applications of the flows of this name stop.
@@ -39,6 +41,7 @@ impl World {
             match action {
                 Action::Link(name, spec) => self.change_link(now, &name, &spec),
                 Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
+                Action::Cell(name, down) => self.switch_cell(now, &name, down),
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }

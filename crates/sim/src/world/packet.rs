@@ -222,7 +222,7 @@ impl World {
                 segment.ecn = packet.ecn;
                 self.on_segment(now, packet.flow, *end, segment);
             }
-            Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, *end, *bytes),
+            Payload::Udp(end, bytes) => self.on_datagram(now, packet.flow, *end, *bytes, packet.sent),
         }
     }
 

@@ -166,8 +166,18 @@ impl World {
         }
     }
 
+    /// A cell is switched off or on.
+    pub(super) fn switch_cell(&mut self, now: Instant, name: &str, down: bool) {
+        let radio = &mut self.radio;
+        let found = radio.cells.enumerate().find(|(_, n)| &***n == name).map(|(cell, _)| cell);
+        if let Some(cell) = found {
+            radio.network.set_cell_down(now, cell, down);
+            self.settle_radio(now);
+        }
+    }
+
     /// Passes on what the network produced and notes when it wants to be called again.
-    fn settle_radio(&mut self, now: Instant) {
+    pub(super) fn settle_radio(&mut self, now: Instant) {
         let radio = &mut self.radio;
         radio.tti.ensure(&mut self.queue, radio.network.next_tti(), Event::RadioTti);
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
@@ -198,7 +208,8 @@ impl World {
             for direction in Direction::BOTH {
                 let stats = network.link_stats(ue, direction);
                 let last = std::mem::replace(&mut sampled[ue][direction.index()], *stats);
-                if stats.ttis > last.ttis {
+                if stats.ttis > last.ttis || stats.requests + stats.preambles > last.requests + last.preambles
+                {
                     let cell = &cells[network.serving(ue)];
                     radio_row(table, now, [&self.nodes[ues[ue].node].name, cell], direction, [&last, stats]);
                 }
@@ -216,12 +227,25 @@ impl World {
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
             }
-            NetworkEvent::Connected(_)
-            | NetworkEvent::ConnectionFailed(_)
-            | NetworkEvent::Released(_)
-            | NetworkEvent::RandomAccessProblem(_) => {
+            NetworkEvent::Moved { bearer, queue, forwarded } => {
+                let source = format!("bearer/{}", self.radio.bearer_name(bearer));
+                let detail = format!("{forwarded} packets forwarded");
+                self.note_event(now, &source, event.name(), Some(queue as f64), &detail);
+            }
+            NetworkEvent::Connected(cell)
+            | NetworkEvent::ConnectionFailed(cell)
+            | NetworkEvent::Released(cell)
+            | NetworkEvent::RadioProblem(cell)
+            | NetworkEvent::RadioRecovered(cell)
+            | NetworkEvent::RandomAccessProblem(cell)
+            | NetworkEvent::Mobility { cell, .. } => {
                 let source = format!("ue/{}", self.nodes[self.radio.ues[ue].node].name);
-                self.note_event(now, &source, event.name(), None, "");
+                let detail = format!("cell/{}", self.radio.cells[cell]);
+                let value = match event {
+                    NetworkEvent::Mobility { seconds, .. } => seconds.map(|t| t.as_secs_f64()),
+                    _ => None,
+                };
+                self.note_event(now, &source, event.name(), value, &detail);
             }
         }
     }
@@ -237,6 +261,7 @@ fn radio_row(
 ) {
     let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
     let blocks = b.blocks - a.blocks;
+    let uplink = direction == Direction::Uplink;
     table
         .row()
         .f64(now.as_secs_f64())
@@ -253,5 +278,9 @@ fn radio_row(
         .opt_f64(mean((b.mcs_sum - a.mcs_sum) as f64, blocks))
         .opt_f64(mean((b.cqi_sum - a.cqi_sum) as f64, b.reports - a.reports))
         .opt_f64(mean(b.sinr_db_sum - a.sinr_db_sum, b.sinr_count - a.sinr_count))
+        .opt_u64(uplink.then(|| b.requests - a.requests))
+        .opt_u64(uplink.then(|| b.preambles - a.preambles))
+        .opt_u64(uplink.then(|| b.padding_bytes - a.padding_bytes))
+        .opt_f64(mean(b.power_dbm_sum - a.power_dbm_sum, b.power_count - a.power_count))
         .end();
 }

@@ -321,6 +321,10 @@ impl World {
         match action {
             Action::Link(name, _) => self.note_event(now, &format!("link/{name}"), "change", None, ""),
             Action::Bearer(name, _) => self.note_event(now, &format!("bearer/{name}"), "change", None, ""),
+            Action::Cell(name, down) => {
+                let kind = if *down { "cell-down" } else { "cell-up" };
+                self.note_event(now, &format!("cell/{name}"), kind, None, "");
+            }
             // They note it themselves.
             Action::StartFlow(_) | Action::StopFlow(_) | Action::StartNode(_) | Action::StopNode(_) => {}
         }

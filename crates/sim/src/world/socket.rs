@@ -82,8 +82,8 @@ impl World {
         }
     }
 
-    pub(super) fn on_datagram(&mut self, now: Instant, flow: FlowId, end: End, bytes: u32) {
-        self.flows[flow].app.on_datagram(now, end, bytes, &mut self.app_actions);
+    pub(super) fn on_datagram(&mut self, now: Instant, flow: FlowId, end: End, bytes: u32, sent: Instant) {
+        self.flows[flow].app.on_datagram(now, end, bytes, sent, &mut self.app_actions);
         self.do_app_actions(now, flow);
     }
 

@@ -5,4 +5,5 @@ pub mod check;
 mod lte;
 pub mod scenario;
 mod tcp;
+mod wlan;
 mod words;

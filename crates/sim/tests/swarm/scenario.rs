@@ -4,12 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use super::words::Words;
-use super::{lte, tcp};
+use super::{lte, tcp, wlan};
 
 /// Seeds below draw what there was when they were first run, so that those which failed then keep their scenario.
 const LTE_BEARERS_FROM: u64 = 10_000;
 /// Likewise for cells.
 const CELLS_FROM: u64 = 20_000;
+/// Likewise for wireless LANs.
+const WLANS_FROM: u64 = 30_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -39,6 +41,10 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     if seed >= CELLS_FROM && w.chance(0.4) {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
         lte::cell(&mut w, &base, &mut nodes);
+    }
+    if seed >= WLANS_FROM && w.chance(0.4) {
+        let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
+        wlan::network(&mut w, &base, &mut nodes);
     }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);

@@ -6,7 +6,6 @@ use lasthop_units::{ApId, Bitrate, Bytes, Db, Dbm, Duration, Hertz, IndexVec, Me
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::{Access, AggregationConfig, Category};
 use crate::phy::{Compat, Format, Guard, Mode, NoSuchMode, Width};
 use crate::rate::RateConfig;
@@ -250,7 +249,7 @@ pub struct EdcaConfig {
 }
 
 impl EdcaConfig {
-    const fn given(&self, category: Category) -> Option<Access> {
+    pub(super) const fn given(&self, category: Category) -> Option<Access> {
         match category {
             Category::Background => self.background,
             Category::BestEffort => self.best_effort,
@@ -278,7 +277,7 @@ pub struct ApConfig {
     pub guard_interval: Guard,
     /// Spatial streams, 1 to 4; MCS without a given number of streams use as many.
     pub streams: u8,
-    /// How the rate of data is chosen, by the access point and by its stations.
+    /// How the rates of data are chosen, both ways, for stations that do not say.
     pub rate: RateConfig,
     /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s that is not above the rate with
     /// the modulation and code of the data (clause 10.7.6.5.2; DSSS: of 1 and 2).
@@ -345,7 +344,7 @@ impl Default for ApConfig {
 pub struct StationConfig {
     /// Its access point.
     pub ap: ApId,
-    /// How it chooses rates. None: as its access point.
+    /// How the rates of its link are chosen, both ways. None: as its access point says.
     pub rate: Option<RateConfig>,
     /// Packets that each of its queues holds.
     pub packets: u32,
@@ -425,139 +424,10 @@ impl ApConfig {
         let default = if self.standard.qos() { Access::edca(category, cw_min) } else { Access::dcf(cw_min) };
         self.edca.given(category).unwrap_or(default)
     }
-
-    /// Refuses what cannot work, naming the key; warns of known traps.
-    ///
-    /// # Errors
-    /// The first key that cannot work.
-    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        let mut warnings = Vec::new();
-        let five = (36..=177).contains(&self.channel);
-        let two = (1..=14).contains(&self.channel);
-        check(five || two, "channel", "1 to 14 (2.4 GHz) or 36 to 177 (5 GHz)")?;
-        match self.standard {
-            Standard::B => check(two, "channel", "802.11b is in 2.4 GHz: channels 1 to 14")?,
-            Standard::A | Standard::Ac => {
-                check(five, "channel", "802.11a and 802.11ac are in 5 GHz: channels 36 to 177")?;
-            }
-            Standard::N => {}
-        }
-        let widest = match self.standard {
-            Standard::A | Standard::B => Width::W20,
-            Standard::N => Width::W40,
-            Standard::Ac => Width::W160,
-        };
-        check(
-            self.width <= widest,
-            "width",
-            &format!("{} has at most {} MHz", self.standard.name(), widest.mhz()),
-        )?;
-        check((1..=4).contains(&self.streams), "streams", "1 to 4 streams")?;
-        check(
-            self.streams == 1 || self.standard.qos(),
-            "streams",
-            "only 802.11n and 802.11ac have several streams",
-        )?;
-        if let RateConfig::Fixed { mcs, streams } = self.rate {
-            let verdict = self.mode(mcs, streams);
-            check(verdict.is_ok(), "rate.mcs", &verdict.err().map(|e| e.0).unwrap_or_default())?;
-        }
-        within("rate", self.rate.validate(), &mut warnings)?;
-        if let Some(rate) = self.control_rate {
-            let message = if self.standard == Standard::B {
-                "1, 2, 5.5 or 11 Mbit/s"
-            } else {
-                "a rate of OFDM: 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s"
-            };
-            check(control_mode(self.standard, rate).is_some(), "control_rate", message)?;
-        }
-        for (key, n) in [("short_retry", self.short_retry), ("long_retry", self.long_retry)] {
-            check((1..=1_000_000).contains(&n), key, "1 to 1000000 transmissions")?;
-        }
-        check(
-            self.lifetime.is_none_or(|t| !t.is_zero()),
-            "lifetime",
-            "above 0 s; leave it out for no limit",
-        )?;
-        check(!self.reorder_timeout.is_zero(), "reorder_timeout", "above 0 s")?;
-        within("aggregation", self.aggregation.validate().map(|()| Vec::new()), &mut warnings)?;
-        for category in Category::ALL {
-            self.check_access(category)?;
-        }
-        let beacon = self.beacon;
-        let enough = beacon.interval.is_zero() || beacon.interval >= Duration::from_millis(1);
-        check(enough, "beacon.interval", "0 s (none) or at least 1 ms")?;
-        check((28..=2_304).contains(&beacon.size.0), "beacon.size", "28 B to 2304 B")?;
-        self.check_buffer()?;
-        within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
-        Ok(warnings)
-    }
-
-    fn check_access(&self, category: Category) -> Result<(), ConfigError> {
-        let Some(a) = self.edca.given(category) else { return Ok(()) };
-        let key = |name: &str| format!("edca.{}.{name}", category.name().replace('-', "_"));
-        check((1..=15).contains(&a.aifsn), &key("aifsn"), "1 to 15")?;
-        let window = |w: u32| w <= 32_767 && (w + 1).is_power_of_two();
-        check(window(a.cw_min), &key("cw_min"), "one less than a power of two, up to 32767")?;
-        check(
-            window(a.cw_max) && a.cw_max >= a.cw_min,
-            &key("cw_max"),
-            "one less than a power of two, not below cw_min",
-        )?;
-        check(a.txop <= Duration::from_micros(2_097_120), &key("txop"), "at most 2.09712 s")
-    }
-
-    fn check_buffer(&self) -> Result<(), ConfigError> {
-        let packets = match self.buffer {
-            BufferConfig::Fifo { packets } | BufferConfig::PerStation { packets } => packets,
-            BufferConfig::FqCodel(q) => {
-                let ok = (1..=65_535).contains(&q.flows) && q.quantum.0 > 0;
-                check(ok, "buffer", "1 to 65535 flows and a quantum above 0 B")?;
-                check(!q.interval.is_zero(), "buffer.interval", "above 0 s")?;
-                q.packets
-            }
-        };
-        check(packets > 0, "buffer", "room for at least one packet")
-    }
 }
 
-impl DeviceRadioConfig {
-    /// Refuses what is no place or no radio.
-    ///
-    /// # Errors
-    /// The first key that cannot work.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let place = self.position.iter().all(|m| m.0.is_finite() && m.0.abs() <= 1e6);
-        check(place, "position", "within 1000 km")?;
-        check((-50.0..=60.0).contains(&self.power.0), "power", "-50 dBm to 60 dBm")?;
-        check((0.0..=50.0).contains(&self.noise_figure.0), "noise_figure", "0 dB to 50 dB")?;
-        self.mobility.validate().map_err(|(key, message)| ConfigError {
-            key: format!("mobility.{key}"),
-            message: message.to_owned(),
-        })
-    }
-}
-
-impl AirConfig {
-    /// Refuses what cannot work.
-    ///
-    /// # Errors
-    /// The first key that cannot work.
-    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        check(!self.refresh.is_zero(), "refresh", "above 0 s")?;
-        check(self.shadowing.is_none_or(|s| (0.0..=30.0).contains(&s.0)), "shadowing", "0 dB to 30 dB")?;
-        check(self.capture.is_none_or(|c| (0.0..=60.0).contains(&c.0)), "capture", "0 dB to 60 dB")?;
-        check((-20.0..=40.0).contains(&self.preamble_sinr.0), "preamble_sinr", "-20 dB to 40 dB")?;
-        for (key, power) in
-            [("preamble_detection", self.preamble_detection), ("energy_detection", self.energy_detection)]
-        {
-            check((-120.0..=0.0).contains(&power.0), key, "-120 dBm to 0 dBm")?;
-        }
-        Ok(Vec::new())
-    }
-}
-
-fn control_mode(standard: Standard, rate: Bitrate) -> Option<Mode> {
+/// The rate of answers that is given, if it exists.
+pub(super) fn control_mode(standard: Standard, rate: Bitrate) -> Option<Mode> {
     match standard {
         Standard::B => Mode::dsss(u32::try_from(rate.0 / 100_000).ok()?).ok(),
         _ => Mode::ofdm(u32::try_from(rate.0 / 1_000_000).ok()?).ok(),

@@ -18,14 +18,18 @@
 //!
 //! Propagation takes no time.
 
+mod build;
+mod check;
 pub mod config;
 mod exchange;
 mod lane;
 mod manage;
 mod medium;
+mod outcome;
 mod output;
 mod radios;
 mod receive;
+mod turn;
 
 pub use config::{
     AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, EdcaConfig, InitialState, Standard,
@@ -240,7 +244,7 @@ impl Wlan {
             let key = (id.index() as u64) << 1 | end.index() as u64;
             RateControl::new(rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
         };
-        let control = [control(&ap.rate, End::Ap), control(&config.rate.unwrap_or(ap.rate), End::Station)];
+        let control = [End::Ap, End::Station].map(|end| control(&config.rate.unwrap_or(ap.rate), end));
         self.links.push(Link {
             ap: config.ap,
             devices: [self.ap_devices[config.ap], device],

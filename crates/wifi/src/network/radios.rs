@@ -154,15 +154,11 @@ impl Radios {
         let (da, db) = (&self.devices[a], &self.devices[b]);
         let (pa, pb) = (da.place, db.place);
         let (dx, dy) = (pa[0] - pb[0], pa[1] - pb[1]);
-        let ends = Ends {
-            distance: math::sqrt(dx * dx + dy * dy),
-            bs_height: pa[2].max(pb[2]),
-            ut_height: pa[2].min(pb[2]),
-        };
+        let ends = Ends::new(math::sqrt(dx * dx + dy * dy), pa[2].max(pb[2]), pa[2].min(pb[2]));
         let key = pair_key(da.key, db.key);
         let model = &self.config.path_loss;
         let sight = Draw::new(self.seed, Purpose::LineOfSight, key)
-            .happens(0, model.line_of_sight_probability(ends.distance));
+            .happens(0, model.line_of_sight_probability(&ends));
         let mut loss = model.loss(self.carrier, &ends, sight);
         if let Some(deviation) = self.config.shadowing {
             let draw = Draw::new(self.seed, Purpose::Shadowing, key);

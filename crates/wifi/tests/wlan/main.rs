@@ -2,5 +2,6 @@
 
 mod bianchi;
 mod ladder;
+mod scenes;
 
 mod support;

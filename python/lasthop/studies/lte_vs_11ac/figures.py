@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure as MplFigure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import NullLocator
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError
-from lasthop.studies.lte_vs_11ac.model import FOUR, GROUPS, METRICS, NETWORKS, SIZES, VARIANTS, variants_of
+from lasthop.studies.lte_vs_11ac.beyond import airtime, beyond, queues, side
+from lasthop.studies.lte_vs_11ac.draw import (
+    COLOURS,
+    FILLS,
+    LABEL,
+    against_rate,
+    append,
+    dress,
+    grid,
+    network_name,
+    scale,
+    titles,
+)
+from lasthop.studies.lte_vs_11ac.model import FOUR, GROUPS, METRICS, SIZES, VARIANTS, variants_of
 from lasthop.studies.lte_vs_11ac.spread import spread
 from lasthop.studies.lte_vs_11ac.tables import tables
 
@@ -22,21 +35,14 @@ if TYPE_CHECKING:
 
     from lasthop.harness.stats import Estimate
 
-__all__ = ["figures", "tables"]
+__all__ = ["comparison", "figures", "overview", "tables", "variant"]
 
-#: Colour by network and filled or hollow by size: the same in every figure.
-COLOURS = {"lte-am": "#0072b2", "lte-um": "#d55e00", "11ac": "#009e73"}
-FILLS = {1000: "full", 3000: "none"}
-#: Lines of variants: colour by group, dashes within it.
-GROUP_COLOURS = {"loss-based": "#0072b2", "delay-based": "#d55e00", "loss-delay-based": "#009e73"}
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 #: The paper's figures that compare a group, per network.
 GROUP_FIGURES = {
     "loss-based": ("8", "9"),
     "delay-based": ("13", "14"),
     "loss-delay-based": ("17", "18"),
 }
-LABEL = {"thr": "throughput\n[Mbit/s]", "loss": "loss", "dly": "delay [ms]", "jit": "jitter [ms]"}
 
 
 def figures(evidence: Evidence) -> Iterable[Figure]:
@@ -49,9 +55,15 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
             yield variant(data, cc)
     for group in GROUPS:
         yield comparison(data, group)
-    if evidence.study.has_group("load"):
+    with contextlib.suppress(NoRunsError):
         yield load(data)
         yield parting(data)
+    with contextlib.suppress(NoRunsError):
+        yield beyond(data)
+        yield queues(data)
+    with contextlib.suppress(NoRunsError):
+        yield side(data)
+        yield airtime(data)
 
 
 def overview(data: Data) -> Figure:
@@ -69,20 +81,21 @@ def overview(data: Data) -> Figure:
             _dots(ax, [v.mean for v in values], [v.half_width or 0.0 for v in values], network, size)
             for cc, v in zip(present, values, strict=True):
                 low, high = v.ci95 or (v.mean, v.mean)
-                _append(
+                append(
                     columns, metric=key, network=network, size=size, cc=cc, mean=v.mean,
                     ci95_low=low, ci95_high=high, n=v.n,
                 )  # fmt: skip
         row[0].set_ylabel(LABEL[key], fontsize=8)
-    for ax, (network, size) in zip(panels[0], conditions, strict=True):
-        ax.set_title(f"{_network(network)}, {size} B", fontsize=8)
+        scale(row, key)
+    titles(panels[0], conditions)
     first = panels[0][0]
     first.set_yticks(range(len(present)), [VARIANTS[cc][0] for cc in present])
     first.set_ylim(len(present) - 0.5, -0.5)
     name = f"overview-{data.parameter_set.name}"
     caption = (
         f"Means over the stations of every variant in every condition, parameter set {data.parameter_set.name}, with "
-        "95 % confidence intervals; the scale is shared along a row. Filled: 1000 B, hollow: 3000 B."
+        "95 % confidence intervals; the scale is shared along a row, and logarithmic for loss (linear below 1e-4) and "
+        "jitter. Filled: 1000 B, hollow: 3000 B."
     )
     return Figure(name, f"Overview ({data.parameter_set.name})", caption, fig, {name: columns})
 
@@ -100,26 +113,26 @@ def variant(data: Data, cc: str) -> Figure:
             v = _value(data, key, cc, network, size)
             fill = COLOURS[network] if FILLS[size] == "full" else "white"
             upper.bar(x, v.mean, 0.7, color=fill, edgecolor=COLOURS[network], yerr=v.half_width or 0.0, capsize=2)
-            _append(averages, metric=key, network=network, size=size, mean=v.mean, half_width=v.half_width, n=v.n)
+            append(averages, metric=key, network=network, size=size, mean=v.mean, half_width=v.half_width, n=v.n)
             with contextlib.suppress(NoRunsError):
                 trace = data.shown("series", cc=cc, network=network, size=size).values["series"]
                 style = "-" if FILLS[size] == "full" else "--"
                 time = trace["time_s"] + 0.5
                 lower.plot(time, trace[key], style, color=COLOURS[network], linewidth=1)
                 known = [None if math.isnan(y) else float(y) for y in trace[key]]
-                _append(
+                append(
                     lines, metric=[key] * len(time), network=[network] * len(time), size=[size] * len(time),
                     time_s=trace["time_s"].tolist(), value=known,
                 )  # fmt: skip
-        labels = [f"{_network(n).replace('LTE ', '')}\n{s}" for n, s in conditions]
+        labels = [f"{network_name(n).replace('LTE ', '')}\n{s}" for n, s in conditions]
         upper.set_xticks(range(len(conditions)), labels)
-        _dress(upper, "", LABEL[key].replace("\n", " "))
-        _dress(lower, "time [s]", LABEL[key].replace("\n", " "))
+        dress(upper, "", LABEL[key].replace("\n", " "))
+        dress(lower, "time [s]", LABEL[key].replace("\n", " "))
         upper.set_ylim(bottom=0)
         lower.set_ylim(bottom=0)
     caption = (
         f"{title}: means over the stations with 95 % confidence intervals (above), and the run with seed 1 in bins of "
-        "1 s (below; solid: 1000 B, dashed: 3000 B). Blue: LTE AM, orange: LTE UM."
+        "1 s (below; solid: 1000 B, dashed: 3000 B). Blue: LTE AM, orange: LTE UM, green: 802.11ac."
     )
     name = f"fig{number}-{cc}"
     return Figure(name, f"Figure {number}: {title}", caption, fig, {name: averages, f"{name}-series": lines})
@@ -130,7 +143,7 @@ def comparison(data: Data, group: str) -> Figure:
     present = [cc for cc in variants_of(group) if cc in data.labels("variants", "cc")]
     networks = data.labels("variants", "network")
     fig = MplFigure(figsize=(9.4, 1.6 * len(networks) + 0.6), layout="constrained")
-    panels = fig.subplots(len(networks), len(FOUR), sharex=True, sharey="col", squeeze=False)
+    panels = fig.subplots(len(networks), len(FOUR), sharex=True, squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "cc", "mean", "half_width")}
     for row, network in zip(panels, networks, strict=True):
         for ax, key in zip(row, FOUR, strict=True):
@@ -142,56 +155,30 @@ def comparison(data: Data, group: str) -> Figure:
                     edgecolor=COLOURS[network], yerr=[v.half_width or 0.0 for v in values], capsize=2, linewidth=0.8,
                 )  # fmt: skip
                 for cc, v in zip(present, values, strict=True):
-                    _append(
-                        columns, metric=key, network=network, size=size, cc=cc, mean=v.mean, half_width=v.half_width
-                    )
-            _dress(ax, "", LABEL[key].replace("\n", " ") if network == networks[0] else "")
+                    append(columns, metric=key, network=network, size=size, cc=cc, mean=v.mean, half_width=v.half_width)
+            dress(ax, "", LABEL[key].replace("\n", " ") if network == networks[0] else "")
             ax.set_xticks(range(len(present)), [VARIANTS[cc][0] for cc in present], rotation=45, ha="right")
             ax.set_ylim(bottom=0)
-        row[0].set_ylabel(f"{_network(network)}\n{row[0].get_ylabel()}", fontsize=8)
+        row[0].set_ylabel(f"{network_name(network)}\n{row[0].get_ylabel()}", fontsize=8)
     numbers = " and ".join(GROUP_FIGURES[group])
-    caption = f"The {group} variants. Filled: 1000 B, hollow: 3000 B; 95 % confidence intervals."
+    caption = (
+        f"The {group} variants. Filled: 1000 B, hollow: 3000 B; 95 % confidence intervals. Each panel has its own "
+        "scale, from zero."
+    )
     name = f"fig{'-'.join(GROUP_FIGURES[group])}"
     return Figure(name, f"Figures {numbers}: {group}", caption, fig, {name: columns})
 
 
 def load(data: Data) -> Figure:
     """Where the variants part: every metric against the source rate, a line for each variant and UDP."""
-    rates = [float(r) for r in data.labels("load", "rate")]
-    conditions = [(n, s) for n in data.labels("load", "network") for s in data.labels("load", "size")]
-    transports = data.labels("load", "transport")
-    fig = MplFigure(figsize=(1.2 + 2.2 * len(conditions), 2.0 * len(FOUR) + 0.8), layout="constrained")
-    panels = fig.subplots(len(FOUR), len(conditions), sharex=True, sharey="row", squeeze=False)
-    columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "transport", "rate", "mean", "n")}
-    for row, key in zip(panels, FOUR, strict=True):
-        for ax, (network, size) in zip(row, conditions, strict=True):
-            for transport in transports:
-                at = {"network": network, "size": size, "transport": transport}
-                points = [data.estimate("load", METRICS[key].value, rate=r, **at) for r in data.labels("load", "rate")]
-                ax.plot(rates, [p.mean for p in points], marker=".", markersize=3, **_line(transport))
-                for rate, p in zip(rates, points, strict=True):
-                    _append(columns, metric=key, rate=rate, mean=p.mean, n=p.n, **at)
-            ax.set_xscale("log", base=2)
-            if key in ("dly", "jit"):
-                ax.set_yscale("log")
-                ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-                ax.yaxis.set_minor_formatter(NullFormatter())
-            _dress(ax, "", LABEL[key].replace("\n", " ") if (network, size) == conditions[0] else "")
-            ax.set_xticks(rates, [f"{r:g}" for r in rates])
-            ax.xaxis.set_minor_locator(NullLocator())
-    for ax, (network, size) in zip(panels[0], conditions, strict=True):
-        ax.set_title(f"{_network(network)}, {size} B", fontsize=8)
-    fig.supxlabel("source rate of a station [Mbit/s]", fontsize=8)
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=7)
     caption = "Every metric against the source rate of each of the 14 stations; means over stations and seeds."
-    return Figure("load", "Load sweep", caption, fig, {"load": columns})
+    return against_rate(data, "load", "Load sweep", caption)
 
 
 def parting(data: Data) -> Figure:
     """How far apart the eleven variants are, against the source rate."""
     rates = data.labels("load", "rate")
-    conditions = [(n, s) for n in data.labels("load", "network") for s in data.labels("load", "size")]
+    conditions = grid(data, "load")
     present = [t for t in data.labels("load", "transport") if t in VARIANTS]
     fig = MplFigure(figsize=(9.4, 2.6), layout="constrained")
     panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
@@ -212,10 +199,10 @@ def parting(data: Data) -> Figure:
             ]  # fmt: skip
             ax.plot(
                 [float(r) for r in rates], [s.percent for s in found], marker="o", markersize=4, linewidth=1,
-                color=COLOURS[network], fillstyle=FILLS[size], label=f"{_network(network)}, {size} B",
+                color=COLOURS[network], fillstyle=FILLS[size], label=f"{network_name(network)}, {size} B",
             )  # fmt: skip
             for r, s in zip(rates, found, strict=True):
-                _append(
+                append(
                     columns, metric=key, network=network, size=size, rate=float(r), spread_percent=s.percent,
                     apart=s.apart,
                 )  # fmt: skip
@@ -223,7 +210,7 @@ def parting(data: Data) -> Figure:
         ax.set_xticks([float(r) for r in rates], [f"{float(r):g}" for r in rates])
         ax.xaxis.set_minor_locator(NullLocator())
         ax.set_title(METRICS[key].name, fontsize=8)
-        _dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
+        dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
         ax.set_ylim(bottom=0)
     panels[0].legend(frameon=False, fontsize=7)
     caption = (
@@ -241,49 +228,12 @@ def _conditions(data: Data) -> list[tuple[str, int]]:
     return [(n, s) for n in data.labels("variants", "network") for s in SIZES.values()]
 
 
-def _network(label: str) -> str:
-    return next(name for n, name in NETWORKS.values() if n == label)
-
-
-def _line(transport: str) -> dict[str, Any]:
-    if transport not in VARIANTS:
-        return {"color": "#000000", "linewidth": 1.4, "label": transport.upper()}
-    title, _, group = VARIANTS[transport]
-    dashes = DASHES[variants_of(group).index(transport)]
-    return {"color": GROUP_COLOURS[group], "linestyle": dashes, "linewidth": 1, "label": title}
-
-
 def _dots(ax: Axes, means: Sequence[float], halves: Sequence[float], network: str, size: int) -> None:
     ax.errorbar(
         means, range(len(means)), xerr=halves, fmt="o", color=COLOURS[network], fillstyle=FILLS[size],  # type: ignore[arg-type]
         markersize=4, capsize=2, linewidth=1,
     )  # fmt: skip
-    _dress(ax, "", "")
-    ax.margins(x=0.08)
-    ax.set_xlim(left=0)
-    ax.xaxis.set_major_locator(MaxNLocator(4))
-    plain = ScalarFormatter(useOffset=False)
-    plain.set_powerlimits((-3, 5))
-    ax.xaxis.set_major_formatter(plain)
-
-
-def _dress(ax: Axes, x: str, y: str) -> None:
-    ax.set_xlabel(x, fontsize=8)
-    ax.set_ylabel(y, fontsize=8)
-    ax.tick_params(labelsize=7, which="both")
-    ax.xaxis.get_offset_text().set_fontsize(7)
-    ax.yaxis.get_offset_text().set_fontsize(7)
-    ax.grid(True, color="#e0e0e0", linewidth=0.5)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _append(columns: dict[str, list[Any]], **more: Any) -> None:
-    for name, value in more.items():
-        if isinstance(value, list):
-            columns[name] += value
-        else:
-            columns[name].append(value)
+    dress(ax, "", "")
 
 
 def _main_first(evidence: Evidence) -> list[str]:

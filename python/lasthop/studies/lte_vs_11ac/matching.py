@@ -78,6 +78,8 @@ class Match:
 def matches(data: Data, transports: Sequence[str], technology: str = "lte") -> Iterator[Match]:
     """For every load and metric of the load sweep, the best of the given transports."""
     networks = [n for n in data.labels("load", "network") if n.startswith(technology)]
+    if not networks:
+        return
     for rate in data.labels("load", "rate"):
         for key in FOUR:
             found = [

@@ -18,6 +18,14 @@ VARIANTS: dict[str, tuple[str, str, str]] = {
     "illinois": ("Illinois", "15", "loss-delay-based"),
     "yeah": ("YeAH", "16", "loss-delay-based"),
 }
+#: Beyond the paper: what runs today, with a name and a colour, and NewReno to compare with.
+TODAY: dict[str, tuple[str, str]] = {
+    "newreno": ("NewReno", "#000000"),
+    "cubic": ("CUBIC", "#0072b2"),
+    "bbr": ("BBR", "#d55e00"),
+    "bbr3": ("BBRv3", "#cc79a7"),
+    "linux": ("Linux 6 (CUBIC, RACK)", "#009e73"),
+}
 GROUPS = ("loss-based", "delay-based", "loss-delay-based")
 
 #: Networks by the letter that claims use, with the label of the axis `network` and a reader's name.
@@ -27,8 +35,10 @@ NETWORKS: dict[str, tuple[str, str]] = {
     "X": ("11ac", "802.11ac"),
 }
 LTE = ("A", "U")
-#: What a claim about a network needs that this version does not have.
-MISSING = {"X": "needs 802.11ac, which is not in this version"}
+#: What a claim about a network says when there are no runs of it.
+MISSING = {"X": "needs 802.11ac, which was not run"}
+#: Technologies by the beginning of their labels on the axis `network`, with a reader's name.
+TECHNOLOGIES = {"lte": "LTE", "11ac": "802.11ac"}
 
 #: Packet sizes by the letter that claims use, with the label of the axis `size`.
 SIZES = {"s": 1000, "l": 3000}

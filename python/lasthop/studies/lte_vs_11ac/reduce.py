@@ -36,7 +36,7 @@ def reduce_cell(run: Run) -> dict[str, Any]:
         "timeouts": float(np.nansum(column(flows, "timeouts"))),
         "fast_retransmits": float(np.nansum(column(flows, "fast_retransmits"))),
         "cwnd_mean": mean(column(flows, "cwnd_mean")),
-        **radio(run),
+        **radio(run, over_wifi(flows)),
     }
     if run.has_table("tcp") and run.table("tcp").num_rows:
         values["start_dip"] = start_dip(acknowledged(run.table("tcp")))
@@ -44,7 +44,7 @@ def reduce_cell(run: Run) -> dict[str, Any]:
         values["causes"] = dict(
             zip(*(c.to_pylist() for c in pc.value_counts(run.table("drops")["cause"]).flatten()), strict=True)
         )
-        values["stations"] = {"goodput_mbps": (goodput / 1e6).tolist()}
+        values["stations"] = {"goodput_mbps": (goodput / 1e6).tolist(), **rates(run, flows)}
     return values
 
 
@@ -115,15 +115,32 @@ def start_dip(acked: FloatArray) -> float:
     return float(rate[:first].min()) / later if later > 0 else float("nan")
 
 
-def radio(run: Run) -> dict[str, float]:
-    """Means over the stations' downlinks of what the radio tables count at the end, where the run has them."""
-    if not run.has_table("radio") or not run.table("radio").num_rows:
+def over_wifi(flows: pa.Table) -> bool:
+    """Whether the flows end at stations of the access point."""
+    return "dst" in flows.column_names and str(flows["dst"][0].as_py()).startswith("laptop")
+
+
+def rates(run: Run, flows: pa.Table) -> dict[str, list[float]]:
+    """The mean rate of the PPDUs to each station, in the order of the flows; nothing over LTE."""
+    if not over_wifi(flows) or not run.has_table("wifi"):
         return {}
-    table = run.table("radio")
+    table = run.table("wifi")
+    down = table.filter(pc.equal(table["direction"], "downlink")).select(["station", "rate_bps"])
+    found = down.group_by("station").aggregate([("rate_bps", "mean")])
+    by_station = dict(zip(found["station"].to_pylist(), found["rate_bps_mean"].to_pylist(), strict=True))
+    return {"rate_mbps": [(by_station.get(s) or float("nan")) / 1e6 for s in flows["dst"].to_pylist()]}
+
+
+def radio(run: Run, wifi: bool) -> dict[str, float]:
+    """Means over the stations' downlinks of what the radio tables count at the end, where the run has them."""
+    name = "wifi" if wifi else "radio"
+    if not run.has_table(name) or not run.table(name).num_rows:
+        return {}
+    table = run.table(name)
     down = table.filter(pc.equal(table["direction"], "downlink")) if "direction" in table.column_names else table
     return {
         name: mean(column(down, source))
-        for name, source in (("sinr_db", "sinr_db"), ("cqi", "cqi"), ("mcs", "mcs"))
+        for name, source in (("sinr_db", "snr_db" if wifi else "sinr_db"), ("cqi", "cqi"), ("mcs", "mcs"))
         if source in down.column_names
     }
 

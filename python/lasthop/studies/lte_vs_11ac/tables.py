@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lasthop.harness import Data, Evidence, NoRunsError, TableView
 from lasthop.studies.lte_vs_11ac import matching
 from lasthop.studies.lte_vs_11ac.evaluate import conjunction, counted, outcome
-from lasthop.studies.lte_vs_11ac.model import FOUR, LOSSES, METRICS, SIZES, VARIANTS
+from lasthop.studies.lte_vs_11ac.model import FOUR, LOSSES, METRICS, SIZES, TECHNOLOGIES, VARIANTS
 from lasthop.studies.lte_vs_11ac.spread import spread
 from lasthop.studies.lte_vs_11ac.statement import parse
 
@@ -35,7 +36,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
     data = evidence.of(evidence.main_set)
     yield contradictions(data, evidence.study.folder / "contradictions.toml")
     yield causes(data)
-    if evidence.study.has_group("load"):
+    with contextlib.suppress(NoRunsError):
         yield from match(data)
 
 
@@ -175,10 +176,10 @@ def match(data: Data) -> Iterable[TableView]:
 
 
 def _matching(data: Data, transports: list[str], name: str, title: str) -> TableView:
-    found = list(matching.matches(data, transports))
+    found = [m for technology in TECHNOLOGIES for m in matching.matches(data, transports, technology)]
     rows = tuple(
         (
-            m.technology.upper(),
+            TECHNOLOGIES[m.technology],
             f"{m.rate:g}",
             METRICS[m.metric].name,
             m.best.name,

@@ -510,6 +510,16 @@ pub struct LinkStats {
     pub sinr_count: u64,
     /// See `sinr_count` [dB].
     pub sinr_db_sum: f64,
+    /// Uplink: requests sent (scheduling requests on PUCCH, or RACs).
+    pub requests: u64,
+    /// Uplink: preambles of random access sent.
+    pub preambles: u64,
+    /// Uplink: bytes of padding in new transport blocks.
+    pub padding_bytes: u64,
+    /// Uplink: transmissions on PUSCH, and the sum of their power [dBm].
+    pub power_count: u64,
+    /// See `power_count` [dBm].
+    pub power_dbm_sum: f64,
 }
 
 #[cfg(test)]

@@ -90,6 +90,7 @@ const SIMULTE: &[Source] = &[
     ),
     of("uplink.request_blocks", "the grant of a RAC is one block"),
     of("uplink.pucch_blocks", "control channels are ideal"),
+    of("uplink.control_errors", "control messages always arrive"),
     of("uplink.stealing", "a switch there as here"),
     of("uplink.outer_loop.enabled", "there is none"),
     of("uplink.power_control.enabled", "UEs send with their full power"),
@@ -178,6 +179,7 @@ impl CellProfile {
                 (c.request_blocks, c.pucch_blocks) = (1, 0);
                 c.stealing = false;
                 c.power_aware = false;
+                c.control_errors = false;
                 c.power_control.enabled = false;
                 c.outer_loop.enabled = false;
                 c.bsr.trailing = true;

@@ -4,8 +4,8 @@
 //! for Msg3; what the eNB sends next resolves the contention between UEs that had drawn the same preamble.
 //!
 //! # Simplifications
-//! A preamble that only one UE sends is detected: power ramping is computed and nothing depends on it. Two UEs with one
-//! preamble are either not detected at all or share one answer and collide in Msg3 ([`Collision`]).
+//! A preamble that only one UE sends is detected from a certain SNR on. Two UEs with one preamble are either not detected at
+//! all or share one answer and collide in Msg3 ([`Collision`]).
 
 mod config;
 mod responder;

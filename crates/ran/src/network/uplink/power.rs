@@ -4,16 +4,21 @@ use std::sync::LazyLock;
 
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{Modulation, PRB_MAX, mean_mi, sinr_db_of_mi};
-use lasthop_radio::milliwatts;
-use lasthop_units::{CellId, Db, Dbm, Tti, UeId};
+use lasthop_radio::{milliwatts, thermal_noise};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
-use super::super::RadioNetwork;
+use super::super::{Due, RadioNetwork};
 use super::state::{Granted, UeUplink};
 use crate::mac::lte::phr;
 
 /// 10 log10 of the numbers of resource blocks (of 0: 0).
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
     LazyLock::new(|| std::array::from_fn(|n| db((n as f64).max(1.0)) as f32));
+
+/// From a power control command to its effect [TTI].
+const K_PUSCH: u64 = 4;
+/// 839 subcarriers of 1.25 kHz (TS 36.211 table 5.7.2-1 and clause 5.7.3).
+const PRACH_BANDWIDTH: Hertz = Hertz(1_048_750.0);
 
 impl UeUplink {
     /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond the UE's headroom its power
@@ -65,6 +70,43 @@ impl RadioNetwork {
         u.loss
     }
 
+    /// Whether the preamble that `ue` sends in `tti` is loud enough for `cell` (TS 36.213 clause 6.1: PPRACH = min(PCMAX,
+    /// PREAMBLE_RECEIVED_TARGET_POWER + PL)). A threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is taken for all.
+    pub(in crate::network) fn hears_preamble(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        if self.ues[ue].uplink.pinned {
+            return true;
+        }
+        let loss = self.path_loss(tti, ue);
+        let up = db(f64::from(self.air.gains(tti, cell, ue).uplink));
+        let config = &self.cells[cell].config;
+        let u = &self.ues[ue].uplink;
+        let access = &config.uplink.random_access;
+        let sent = (u.access.target_power(access).0 + loss.0).min(u.largest_power.0);
+        let noise = thermal_noise(PRACH_BANDWIDTH, config.radio.noise_figure);
+        sent + up - noise.0 >= access.detection.0
+    }
+
+    /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later (TS 36.213 clause 5.1.1.1),
+    /// and no other is sent before the channel has been measured with it.
+    #[inline]
+    pub(in crate::network) fn command_power_with_grant(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        blocks: u32,
+    ) {
+        let config = &self.cells[cell].uplink.config;
+        let Some(target) = config.power_target else { return };
+        let period = self.cells[cell].uplink.srs_period;
+        let u = &mut self.ues[ue].uplink;
+        let (true, Some(level)) = (tti >= u.commanded_until, u.quality.measured()) else { return };
+        let error = Db(target.0 - f64::from(level));
+        let Some(command) = u.power.towards(&config.power_control, error) else { return };
+        u.commanded_until = tti.plus(K_PUSCH + period);
+        self.calendar.note(tti.plus(K_PUSCH), Due::PowerCommand { ue, command, blocks: blocks as u8 });
+    }
+
     /// The level of a power headroom report that goes with a block on `blocks` resource blocks.
     pub(in crate::network) fn headroom_level(&self, ue: UeId, blocks: u32, loss: Db) -> u8 {
         let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
@@ -100,10 +142,14 @@ impl RadioNetwork {
         let u = &self.ues[ue].uplink;
         if u.sent_with.0 != (blocks, loss, u.power) {
             let key = (blocks, loss, u.power);
-            let each = milliwatts(self.pusch_power(tti, ue, blocks)) / f64::from(blocks.max(1));
-            self.ues[ue].uplink.sent_with = (key, each as f32);
+            let power = self.pusch_power(tti, ue, blocks);
+            let each = milliwatts(power) / f64::from(blocks.max(1));
+            self.ues[ue].uplink.sent_with = (key, each as f32, power);
         }
-        let each = self.ues[ue].uplink.sent_with.1;
+        let u = &mut self.ues[ue].uplink;
+        let (_, each, power) = u.sent_with;
+        u.stats.power_count += 1;
+        u.stats.power_dbm_sum += power.0;
         self.air.ue_transmits_each(tti, ue, granted.rbs, each);
     }
 

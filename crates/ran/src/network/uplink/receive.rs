@@ -6,7 +6,6 @@ use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Content, Granted};
 use crate::mac::lte::harq::State;
-use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
 
 impl RadioNetwork {
@@ -56,7 +55,7 @@ impl RadioNetwork {
             self.learn_headroom(ue, level, blocks);
         }
         if content == Content::Msg3 {
-            self.msg3_received(Tti::containing(now, TTI), ue, known);
+            self.msg3_received(now, ue, known, out);
         }
         for (bearer, pdu) in parts.drain(..) {
             let layers = &mut self.bearers[bearer].layers;

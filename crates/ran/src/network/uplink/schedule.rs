@@ -156,7 +156,14 @@ impl RadioNetwork {
         u.view.on_grant(target, data);
         u.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
         u.served = Some(tti);
+        self.calendar.note(target, Due::Transmit);
+        if self.cells[cell].uplink.config.control_errors && self.misses_grant(tti, cell, granted.ue) {
+            self.grant_missed(target, cell, granted.ue);
+            return;
+        }
+        self.command_power_with_grant(tti, cell, granted.ue, granted.rbs.len());
         // The UE's side.
+        let u = &mut self.ues[granted.ue].uplink;
         u.bsr.on_grant(tti);
         u.granted_until = u.granted_until.max(Some(target));
         if u.access.is_resolving() {
@@ -164,7 +171,22 @@ impl RadioNetwork {
             // transmission; consider this Contention Resolution successful".
             u.access.stop();
         }
-        self.calendar.note(target, Due::Transmit);
+    }
+
+    /// The UE has not heard its grant and will send nothing. The eNB finds no energy where it looks for the block, and
+    /// takes the grant for not given.
+    #[cold]
+    fn grant_missed(&mut self, target: Tti, cell: CellId, ue: UeId) {
+        let decode = self.cells[cell].config.timing.decode;
+        self.cells[cell].uplink.plan.slot(target).missed.push(ue);
+        self.ues[ue].uplink.stats.missed += 1;
+        self.calendar.note(target.plus(decode), Due::GrantMissed { ue, target });
+    }
+
+    /// Nothing came on the grant for `target`.
+    pub(in crate::network) fn grant_unused(&mut self, ue: UeId, target: Tti) {
+        self.ues[ue].uplink.view.on_nothing(target);
+        self.wake(ue, Direction::Uplink);
     }
 }
 

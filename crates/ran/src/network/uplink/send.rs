@@ -1,6 +1,7 @@
 //! The UE's side of a TTI of PUSCH: filling transport blocks.
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
+use smallvec::SmallVec;
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
@@ -9,7 +10,7 @@ use crate::mac::lte::harq::State;
 use crate::mac::lte::pdu::{self, SHORT_SUBHEADER};
 use crate::phy::lte::TTI;
 use crate::sdu::End;
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
 
 /// C-RNTI control element with its subheader [B].
 const C_RNTI: u32 = 3;
@@ -28,8 +29,10 @@ impl RadioNetwork {
         if !self.cells[cell].uplink.plan.is_busy(tti) {
             return;
         }
-        let granted = std::mem::take(&mut self.cells[cell].uplink.plan.slot(tti).granted);
-        for g in &granted {
+        let slot = self.cells[cell].uplink.plan.slot(tti);
+        let granted = std::mem::take(&mut slot.granted);
+        let missed = std::mem::take(&mut slot.missed);
+        for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
             self.pause_rac(tti, g.ue);
             let sends = match g.content {
                 Content::Again => self.repeat_block(tti, g),
@@ -43,7 +46,8 @@ impl RadioNetwork {
                 self.ue_transmits(tti, g);
             }
         }
-        self.cells[cell].uplink.plan.slot(tti).granted = granted;
+        let slot = self.cells[cell].uplink.plan.slot(tti);
+        (slot.granted, slot.missed) = (granted, missed);
     }
 
     fn repeat_block(&mut self, tti: Tti, g: &Granted) -> bool {
@@ -116,8 +120,8 @@ impl RadioNetwork {
         let has = self.ues[ue].uplink.had.contains(&true);
         let mut controls = 0;
         if g.content == Content::Msg3 {
-            if !self.ues[ue].rrc.is_connected() {
-                // An RRCConnectionRequest: 48 bits and a subheader are all there is room for.
+            if !self.ues[ue].rrc.is_connected() || self.asks_for_its_connection(ue) {
+                // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a subheader are all there is room for.
                 return;
             }
             block.c_rnti = true;
@@ -165,7 +169,9 @@ impl RadioNetwork {
         }
         block.full = block.report.is_none();
         let cell = self.ues[ue].serving;
-        self.cells[cell].uplink.counters.padding_bytes += u64::from(padding.unwrap_or(0));
+        let padding = u64::from(padding.unwrap_or(0));
+        self.cells[cell].uplink.counters.padding_bytes += padding;
+        self.ues[ue].uplink.stats.padding_bytes += padding;
     }
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
@@ -214,7 +220,7 @@ impl RadioNetwork {
                 // Its MAC was reset, or it has given up, or Msg3 has taken the process.
                 continue;
             }
-            let collided = g.content == Content::Msg3 && self.collides(tti, cell, i);
+            let collided = g.content == Content::Msg3 && self.is_drowned(tti, cell, i);
             let decoded = !collided && self.judge_uplink(tti, cell, &g);
             self.ues[g.ue].uplink.blocks[process].collided |= collided;
             let p = self.ues[g.ue].uplink.harq.get_mut(process);
@@ -232,13 +238,26 @@ impl RadioNetwork {
         p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
     }
 
-    /// True if another UE sends its Msg3 on the same blocks: both had the same preamble. Their demodulation reference
-    /// signals are the same too, so neither is decoded.
-    fn collides(&self, tti: Tti, cell: CellId, i: usize) -> bool {
+    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their demodulation reference signals are
+    /// the same too, so none is decoded, unless one is louder than the others together by the capture ratio.
+    fn is_drowned(&mut self, tti: Tti, cell: CellId, i: usize) -> bool {
         let all = self.cells[cell].uplink.plan.granted(tti);
         let mine = all[i];
-        let other = |j: usize| j != i && !all[j].rbs.and(mine.rbs).is_empty() && self.sends(tti, &all[j]);
-        (0..all.len()).any(other)
+        let others: SmallVec<[UeId; 4]> = (0..all.len())
+            .filter(|j| *j != i && !all[*j].rbs.and(mine.rbs).is_empty() && self.sends(tti, &all[*j]))
+            .map(|j| all[j].ue)
+            .collect();
+        if others.is_empty() {
+            return false;
+        }
+        let Some(ratio) = self.cells[cell].uplink.config.random_access.capture else { return true };
+        let rest: f64 = others.iter().map(|ue| self.received_power(tti, cell, *ue)).sum();
+        self.received_power(tti, cell, mine.ue) < rest * lasthop_radio::linear(ratio)
+    }
+
+    /// What arrives at `cell` of each block that `ue` sends [mW].
+    fn received_power(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f64 {
+        f64::from(self.air.gains(tti, cell, ue).uplink) * f64::from(self.ues[ue].uplink.sent_with.1)
     }
 
     /// One draw for a block, compared with its error probability after each of its transmissions.
@@ -249,6 +268,8 @@ impl RadioNetwork {
         let Some(block) = p.block else { return false };
         let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
         p.soft.add(&block, mi);
+        u.stats.sinr_count += 1;
+        u.stats.sinr_db_sum += sinr_db_of_mi(block.modulation(), mi);
         u.stats.ttis += 1;
         u.stats.resource_blocks += u64::from(g.rbs.len());
         let decoded = !errors || p.luck >= block.combined_error(&p.soft);

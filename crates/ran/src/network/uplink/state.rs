@@ -2,7 +2,8 @@
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::PowerControl;
-use lasthop_units::{Db, Dbm, Id, Tti, UeId};
+use lasthop_radio::{milliwatts, thermal_noise};
+use lasthop_units::{Db, Dbm, Hertz, Id, Tti, UeId};
 
 use super::super::state::draws;
 use crate::mac::lte::bsr::{Report, Reporting};
@@ -49,6 +50,8 @@ pub struct Slot {
     /// Blocks that are given away.
     pub used: RbSet,
     pub granted: Vec<Granted>,
+    /// UEs that have not heard their grant.
+    pub missed: Vec<UeId>,
 }
 
 /// TTIs that are planned at once, and remembered.
@@ -72,6 +75,7 @@ impl Plan {
             slot.tti = tti;
             slot.used = RbSet::EMPTY;
             slot.granted.clear();
+            slot.missed.clear();
         }
         slot
     }
@@ -196,13 +200,19 @@ pub struct UeUplink {
     /// When it is woken next.
     pub wake: Option<Tti>,
     pub power: PowerControl,
+    /// A power control command is on its way or not measured yet before this TTI.
+    pub commanded_until: Tti,
+    /// A link of a given SINR has no path loss and no power that matters.
+    pub pinned: bool,
+    /// Noise of its receiver in a resource block [mW].
+    pub noise: f64,
     /// P_CMAX.
     pub largest_power: Dbm,
     /// Downlink gain of the serving cell, and the path loss that it is.
     pub gain: f32,
     pub loss: Db,
-    /// Power on each block [mW], and the blocks, path loss and closed loop that it was worked out for.
-    pub sent_with: ((u32, Db, PowerControl), f32),
+    /// Power on each block [mW] and on all, and the blocks, path loss and closed loop that it was worked out for.
+    pub sent_with: ((u32, Db, PowerControl), f32, Dbm),
     // The eNB's side.
     pub blocks: [Block; PROCESSES],
     pub view: BufferView,
@@ -242,10 +252,13 @@ impl UeUplink {
             rac_blocked_until: Tti(0),
             wake: None,
             power: PowerControl::default(),
+            commanded_until: Tti(0),
+            pinned: radio.pinned_sinr.is_some(),
+            noise: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
             largest_power: radio.power,
             gain: 0.0,
             loss: Db(0.0),
-            sent_with: ((0, Db(0.0), PowerControl::default()), 0.0),
+            sent_with: ((0, Db(0.0), PowerControl::default()), 0.0, Dbm(0.0)),
             blocks: std::array::from_fn(|_| Block::new()),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),

@@ -1,7 +1,7 @@
 //! The uplink from end to end: one UE and a clock of TTIs, times against published budgets.
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{BearerId, CellId, Db, Duration, Id, Instant, PacketId, UeId};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Tti, UeId};
 
 use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::qci::Qos;
@@ -26,12 +26,16 @@ pub struct World {
 
 impl World {
     pub fn new(cell: CellConfig, ues: usize, mode: Mode) -> World {
+        World::pinned(cell, ues, mode, Db(30.0))
+    }
+
+    pub fn pinned(cell: CellConfig, ues: usize, mode: Mode, sinr: Db) -> World {
         cell.validate().unwrap();
         let mut config = NetworkConfig::default();
         let serving = config.cells.push(cell);
         for _ in 0..ues {
             let mut ue = UeConfig::served_by(serving);
-            ue.radio.pinned_sinr = Some(Db(30.0));
+            ue.radio.pinned_sinr = Some(sinr);
             let ue = config.ues.push(ue);
             let mut layers = LteBearerConfig::default();
             layers.rlc.mode = mode;
@@ -302,4 +306,149 @@ fn no_packet_is_forgotten_until_a_timer_expires() {
         let worst = world.delivered.iter().map(|(_, n, t)| t.since(pushed[*n as usize])).max().unwrap();
         assert!(worst <= Duration::from_millis(45), "{mode:?}: {worst}");
     }
+}
+
+/// A cell that is alone under Friis with UEs at `distances` that attach at the start, or have endless data.
+fn in_the_open(
+    change: impl Fn(&mut CellConfig),
+    distances: &[f64],
+    full_buffer: bool,
+    seed: u64,
+) -> RadioNetwork {
+    let mut config = NetworkConfig::default();
+    let mut cell = cell(UplinkConfig::default());
+    cell.rrc.start = if full_buffer { InitialState::Connected } else { InitialState::Attach };
+    change(&mut cell);
+    cell.validate().unwrap();
+    let serving = config.cells.push(cell);
+    for d in distances {
+        let mut ue = UeConfig::served_by(serving);
+        ue.radio.position = [Metres(*d), Metres(0.0), Metres(1.5)];
+        ue.full_buffer = [false, full_buffer];
+        let ue = config.ues.push(ue);
+        config.bearers.push(DrbConfig { ue, layers: LteBearerConfig::default(), qos: Qos::default() });
+    }
+    RadioNetwork::new(&config, seed)
+}
+
+fn run_to(network: &mut RadioNetwork, until: Instant) -> Vec<(UeId, NetworkEvent)> {
+    let mut out = NetworkOutput::default();
+    while let Some(now) = network.next_tti().filter(|t| *t < until) {
+        network.on_tti(now, &mut out);
+    }
+    out.events
+}
+
+/// At -5 dB PCFICH and PDCCH fail with probability 0.1091 (R4-081920, Qout). Every TTI has a grant; of 4000 the number that is
+/// missed lies within 3.1 standard deviations, 0.0153, in 998 of 1000 cases. At 0 dB none is missed.
+#[test]
+fn grants_are_missed_as_often_as_the_control_channels_fail() {
+    for (sinr, expected) in [(-5.0, 0.1091), (0.0, 0.0)] {
+        let mut config = NetworkConfig::default();
+        let mut uplink = UplinkConfig { data_errors: false, ..UplinkConfig::default() };
+        uplink.outer_loop.enabled = false;
+        let serving = config.cells.push(cell(uplink));
+        let mut ue = UeConfig::served_by(serving);
+        (ue.radio.pinned_sinr, ue.full_buffer) = (Some(Db(sinr)), [false, true]);
+        let ue = config.ues.push(ue);
+        let mut network = RadioNetwork::new(&config, 1);
+        run_to(&mut network, Instant::from_millis(4010));
+        let stats = *network.uplink_stats(ue);
+        let grants = (stats.missed + stats.blocks) as f64;
+        assert!((3990.0..=4010.0).contains(&grants), "{grants} grants");
+        let share = stats.missed as f64 / grants;
+        assert!((share - expected).abs() <= 0.0153, "{share} of the grants are missed at {sinr} dB");
+        assert_eq!(expected == 0.0, stats.missed == 0);
+    }
+}
+
+/// What a grant that was not heard was for comes all the same: the eNB grants again when nothing has come.
+#[test]
+fn nothing_is_lost_with_a_grant_that_was_not_heard() {
+    let mut config = cell(UplinkConfig { data_errors: false, ..UplinkConfig::default() });
+    config.uplink.outer_loop.enabled = false;
+    let mut world = World::pinned(config, 1, Mode::Um, Db(-5.0));
+    for i in 0..200 {
+        world.push(Instant::from_millis(20 + 150 * i), 0, End::Ue, 100);
+    }
+    world.run_until(Instant::from_secs(31));
+    assert!(world.network.uplink_stats(UeId::from_index(0)).missed > 10);
+    assert_eq!(world.delivered.len(), 200);
+    let late =
+        world.delivered.iter().map(|(_, n, t)| t.since(Instant::from_millis(20 + 150 * n))).max().unwrap();
+    // The request is sent again 10 ms later; data wait for no timer of reports (320 ms).
+    assert!(late < Duration::from_millis(150), "{late}");
+}
+
+/// P0 -100 dBm with alpha 1 makes up for the downlink's path loss; at 1930 instead of 2120 MHz 0.82 dB less are lost: 17.27 dB
+/// above the noise of a block, -174 + 52.55 + 5 = -116.45 dBm. Commands of up to 3 dB bring it to 25 or 8 dB and keep it within
+/// half of the smallest step; without a target the open loop stays.
+#[test]
+fn the_closed_loop_steers_to_its_target() {
+    for (target, expected) in [(None, 17.27), (Some(Db(25.0)), 25.0), (Some(Db(8.0)), 8.0)] {
+        let mut network = in_the_open(
+            |c| {
+                c.uplink.power_control.p0 = Dbm(-100.0);
+                c.uplink.power_target = target;
+            },
+            &[300.0],
+            true,
+            1,
+        );
+        run_to(&mut network, Instant::from_secs(1));
+        let ue = UeId::from_index(0);
+        let sinr: Vec<f32> = network.uplink_sinr(Tti(999), ue).to_vec();
+        let db = lasthop_engine::math::db(f64::from(sinr[0]));
+        let off = if target.is_some() { 0.5 } else { 0.01 };
+        assert!((db - expected).abs() <= off, "target {target:?}: {db} dB");
+    }
+}
+
+/// Noise in 1.04875 MHz is -174 + 60.21 + 5 = -108.79 dBm; a preamble must arrive with -114.79 dBm to be 6 dB below it. The first
+/// aims at -120 dBm, each further one at 2 dB more: the fourth is heard. Without ramping none is.
+#[test]
+fn preambles_are_sent_louder_until_they_are_heard() {
+    for (step, preambles, connected) in [(2.0, 4, true), (6.0, 2, true), (0.0, 10, false)] {
+        let mut network = in_the_open(
+            |c| {
+                let access = &mut c.uplink.random_access;
+                (access.target_power, access.ramping_step) = (Dbm(-120.0), Db(step));
+                (access.detection, access.preamble_trans_max) = (Db(-6.0), 10);
+            },
+            &[400.0],
+            false,
+            1,
+        );
+        let events = run_to(&mut network, Instant::from_secs(1));
+        assert_eq!(network.uplink_counters(CellId::from_index(0)).preambles, preambles, "{step} dB");
+        assert_eq!(events.iter().any(|e| matches!(e.1, NetworkEvent::Connected(_))), connected);
+    }
+}
+
+/// Two UEs with full power at 30 m and 3 km: 40 dB apart (Friis). With four preambles a quarter of their first attempts have
+/// the same one. Both are lost without capture; with a ratio of 6 dB the near one always gets through.
+#[test]
+fn the_louder_of_two_msg3_is_captured() {
+    let near_at_once = |capture: Option<Db>| {
+        let at_once = |seed: &u64| {
+            let mut network = in_the_open(
+                |c| {
+                    c.uplink.random_access.preambles = 4;
+                    c.uplink.random_access.capture = capture;
+                    c.uplink.power_control.enabled = false;
+                },
+                &[30.0, 3000.0],
+                false,
+                *seed,
+            );
+            // SIB2 in TTI 80, Msg3 decoded in 94, connected 76 later.
+            let events = run_to(&mut network, Instant::from_millis(171));
+            events.iter().any(|(ue, e)| *ue == UeId::from_index(0) && matches!(e, NetworkEvent::Connected(_)))
+        };
+        (0..60).filter(at_once).count()
+    };
+    // 60 * 3 / 4 = 45, standard deviation 3.4.
+    let without = near_at_once(None);
+    assert!((35..=55).contains(&without), "{without}");
+    assert_eq!(near_at_once(Some(Db(6.0))), 60);
 }

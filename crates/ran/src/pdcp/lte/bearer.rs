@@ -126,7 +126,7 @@ impl LteBearer {
 
     /// Tells PDCP what RLC has not begun to send, if that matters to it.
     #[inline]
-    fn look_at_rlc(&mut self, end: End) {
+    pub(super) fn look_at_rlc(&mut self, end: End) {
         let side = &mut self.sides[end.index()];
         if side.tx.watches_rlc() {
             let untouched = side.rlc.untouched();
@@ -237,6 +237,10 @@ impl LteBearer {
     /// Passes on what the RLC of `end` has said, until nobody has anything to add.
     #[inline]
     pub(super) fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+        let (rlc, rx) = (&self.rlc_out, &self.rx_out);
+        if rlc.is_empty() && self.tx_out.is_settled() && rx.delivered.is_empty() && rx.dropped.is_empty() {
+            return;
+        }
         out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
@@ -250,8 +254,7 @@ impl LteBearer {
         while !(self.rlc_out.confirmed.is_empty()
             && self.rlc_out.dropped.is_empty()
             && self.rlc_out.marked.is_empty()
-            && self.tx_out.pdus.is_empty()
-            && self.tx_out.confirmed.is_empty())
+            && self.tx_out.is_settled())
         {
             let side = &mut self.sides[end.index()];
             for sdu in self.rlc_out.confirmed.drain(..) {

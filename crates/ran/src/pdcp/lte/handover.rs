@@ -49,18 +49,30 @@ impl LteBearer {
         if self.no_reestablishment {
             return;
         }
-        self.restart(now, DropCause::Reestablishment, None, out);
+        self.restart(now, self.handover_kind(), DropCause::Reestablishment, None, out);
     }
 
     /// The terminal leaves for another node. What the network has not delivered and does not discard is appended to
     /// `parcels`, in the order in which the target wants it.
     pub fn hand_over(&mut self, now: Instant, parcels: &mut Vec<Parcel>, out: &mut LteBearerOutput) {
-        self.restart(now, DropCause::HandoverDiscard, Some(parcels), out);
+        self.restart(now, self.handover_kind(), DropCause::HandoverDiscard, Some(parcels), out);
+    }
+
+    /// The network loses all that it holds, and numbers start again; the terminal keeps what it has not handed to RLC.
+    pub fn abandon(&mut self, now: Instant, cause: DropCause, out: &mut LteBearerOutput) {
+        self.restart(now, HandoverKind::None, cause, Some(&mut Vec::new()), out);
     }
 
     /// A parcel has come to the node that serves the terminal.
     pub fn accept(&mut self, now: Instant, parcel: Parcel, out: &mut LteBearerOutput) {
-        self.sides[End::Network.index()].tx.unpack(parcel, &mut self.tx_out);
+        self.look_at_rlc(End::Network);
+        let tx = &mut self.sides[End::Network.index()].tx;
+        if parcel == Parcel::fresh(parcel.sdu) {
+            // It comes from the gateway: its discardTimer starts here.
+            tx.push(now, parcel.sdu, &mut self.tx_out);
+        } else {
+            tx.unpack(parcel, &mut self.tx_out);
+        }
         self.pass_down(now, End::Network, out);
         self.settle(now, End::Network, out);
     }
@@ -80,11 +92,11 @@ impl LteBearer {
     fn restart(
         &mut self,
         now: Instant,
+        kind: HandoverKind,
         cause: DropCause,
         parcels: Option<&mut Vec<Parcel>>,
         out: &mut LteBearerOutput,
     ) {
-        let kind = self.handover_kind();
         let mut rescued: [Vec<Parcel>; 2] = Default::default();
         if self.acknowledged {
             self.overtaken = cause;

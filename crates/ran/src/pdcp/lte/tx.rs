@@ -25,6 +25,14 @@ pub struct PdcpTxOutput {
     pub dropped: Vec<(Sdu, DropCause)>,
 }
 
+impl PdcpTxOutput {
+    /// True if there is nothing for RLC but what has expired.
+    #[inline]
+    pub(super) const fn is_settled(&self) -> bool {
+        self.pdus.is_empty() && self.confirmed.is_empty()
+    }
+}
+
 /// An SDU that has a COUNT.
 #[derive(Clone, Copy, Debug)]
 struct Held {

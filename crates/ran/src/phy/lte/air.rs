@@ -4,6 +4,14 @@
 //! SINR of each transmission is asked for ([`Air::downlink`], [`Air::uplink`]). Only links that are asked about are ever
 //! worked out: the large-scale gain of a link is kept until its UE has moved, fading is a function of time. Nothing here
 //! knows a transport block.
+//!
+//! Interference is that of exactly the blocks that others use. The link on which somebody is served fades, and so do a UE's
+//! links to the strongest other cells; those to the rest have their large-scale gain, whose sum hardly moves.
+
+mod around;
+mod emissions;
+#[cfg(test)]
+mod tests;
 
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
@@ -12,9 +20,13 @@ use super::RbSet;
 use super::fading::FastFading;
 use super::propagation::Propagation;
 use crate::sdu::Direction;
+use around::Around;
+use emissions::Emissions;
 
 /// Width of a resource block.
 const BLOCK: Hertz = Hertz(180e3);
+/// Subcarriers of a resource block.
+const SUBCARRIERS: f32 = 12.0;
 
 /// TTIs for which the transmissions of a cell are remembered: a report may look back this far.
 pub const LOOK_BACK: u64 = 128;
@@ -56,18 +68,15 @@ struct Link {
     until: u64,
 }
 
-/// Power by resource block [mW] that a transmitter puts on the air in one TTI.
+/// Power by resource block [mW] that a UE puts on the air in one TTI.
 #[derive(Clone, Debug)]
-struct Emission {
+struct Sent {
     tti: Tti,
     used: RbSet,
     power: Box<[f32]>,
 }
 
-impl Emission {
-    fn new(blocks: u32) -> Emission {
-        Emission { tti: Tti(u64::MAX), used: RbSet::EMPTY, power: vec![0.0; blocks as usize].into() }
-    }
+impl Sent {
     #[inline]
     fn add(&mut self, tti: Tti, rbs: RbSet, power: f32) {
         if self.tti != tti {
@@ -77,32 +86,32 @@ impl Emission {
         self.used |= rbs;
         rbs.runs(|first, len| self.power[first..first + len].fill(power));
     }
-    /// Blocks used in `tti`.
-    #[inline]
-    fn used(&self, tti: Tti) -> RbSet {
-        if self.tti == tti { self.used } else { RbSet::EMPTY }
-    }
 }
 
 #[derive(Debug)]
 struct Cell {
     blocks: u32,
-    /// Power of a block at full power [mW].
-    block_power: f32,
+    /// Power of each block at full power [mW].
+    full: Box<[f32]>,
     /// Noise in a block [mW].
     noise: f32,
-    /// What it sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
-    sent: Box<[Emission]>,
 }
 
 #[derive(Debug)]
 struct Ue {
     noise: f32,
     pinned: Option<f32>,
-    sent: Emission,
-    /// Fading by resource block, by direction, and for which cell and TTI it holds; no blocks without fading.
-    faded: [Option<(CellId, Tti)>; 2],
-    fading: [Box<[f32]>; 2],
+    sent: Sent,
+    around: Around,
+}
+
+/// A UE's transmission in the newest uplink TTI.
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    ue: UeId,
+    rbs: RbSet,
+    /// Power of each block [mW].
+    each: f32,
 }
 
 /// The air.
@@ -112,48 +121,60 @@ pub struct Air {
     ues: IndexVec<UeId, Ue>,
     /// By UE, then cell.
     links: Vec<Link>,
+    /// By UE, then cell: downlink gains of cells that interfere without fading, 0 for the others.
+    rest: Vec<f32>,
     propagation: Propagation,
     fading: Option<FastFading>,
-    /// UEs that transmit in the newest uplink TTI.
-    uplink: (Tti, Vec<UeId>),
+    /// Interfering links of a UE that fade.
+    faded: usize,
+    /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
+    sent: Box<[Emissions]>,
+    uplink: (Tti, Vec<Sender>),
     interference: Vec<f32>,
     row: Vec<f32>,
 }
 
 impl Air {
-    /// The air between `cells` and `ues`. `looks_back`: reports contain the data of earlier TTIs.
+    /// The air between `cells` and `ues`; `faded` interfering links of each UE fade. `looks_back`: reports contain the data
+    /// of earlier TTIs.
     pub fn new(
         cells: &[CellAir],
         ues: &[UeAir],
         propagation: Propagation,
         fading: Option<FastFading>,
+        faded: usize,
         looks_back: bool,
     ) -> Air {
-        let most = cells.iter().map(|c| c.blocks).max().unwrap_or(0);
+        let most = cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
         let noise = |figure: Db| milliwatts(thermal_noise(BLOCK, figure)) as f32;
-        let cell = |c: &CellAir| Cell {
-            blocks: c.blocks,
-            block_power: (milliwatts(c.power) / f64::from(c.blocks)) as f32,
-            noise: noise(c.noise_figure),
-            sent: vec![Emission::new(c.blocks); if looks_back { LOOK_BACK as usize } else { 1 }].into(),
+        let cell = |c: &CellAir| {
+            let each = (milliwatts(c.power) / f64::from(c.blocks)) as f32;
+            Cell {
+                blocks: c.blocks,
+                full: vec![each; c.blocks as usize].into(),
+                noise: noise(c.noise_figure),
+            }
         };
         let ue = |u: &UeAir| Ue {
             noise: noise(u.noise_figure),
             pinned: u.pinned_sinr.map(|db| lasthop_radio::linear(db) as f32),
-            sent: Emission::new(most),
-            faded: [None; 2],
-            fading: [(); 2].map(|()| vec![1.0; if fading.is_some() { most as usize } else { 0 }].into()),
+            sent: Sent { tti: Tti(u64::MAX), used: RbSet::EMPTY, power: vec![0.0; most].into() },
+            around: Around::default(),
         };
         let unknown = Link { gains: Gains::default(), until: 0 };
+        let remembered = if looks_back { LOOK_BACK } else { 1 };
         Air {
             links: vec![unknown; cells.len() * ues.len()],
+            rest: vec![0.0; cells.len() * ues.len()],
             ues: ues.iter().map(ue).collect(),
             cells: cells.iter().map(cell).collect(),
             propagation,
+            faded: if fading.is_some() { faded } else { 0 },
             fading,
+            sent: (0..remembered).map(|_| Emissions::new(cells.len(), most)).collect(),
             uplink: (Tti(u64::MAX), Vec::new()),
-            interference: vec![0.0; most as usize],
-            row: Vec::with_capacity(most as usize),
+            interference: vec![0.0; most],
+            row: Vec::with_capacity(most),
         }
     }
 
@@ -168,12 +189,50 @@ impl Air {
         self.links[i].gains
     }
 
+    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals too.
+    pub fn set_power(&mut self, cell: CellId, power: f64) {
+        let c = &mut self.cells[cell];
+        c.full.fill((power / f64::from(c.blocks)) as f32);
+        // What surrounds a UE counts powers: everybody looks again.
+        self.ues.iter_mut().for_each(|ue| ue.around.forget());
+    }
+
+    /// Thermal noise of `ue` on a resource element [mW].
+    pub fn noise_on_element(&self, ue: UeId) -> f64 {
+        f64::from(self.ues[ue].noise) / 12.0
+    }
+
+    /// The linear SINR that `ue` is given instead of a physical one.
+    pub fn pinned(&self, ue: UeId) -> Option<f32> {
+        self.ues[ue].pinned
+    }
+
+    /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource element [mW].
+    #[inline]
+    pub fn rsrp(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        self.cells[cell].full[0] / SUBCARRIERS * self.gains(tti, cell, ue).downlink
+    }
+
+    /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the geometry of the place, noise
+    /// included.
+    pub fn geometry(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return pinned;
+        }
+        self.look_around(tti, cell, ue);
+        let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
+        for i in 0..self.ues[ue].around.strong.len() {
+            let other = self.ues[ue].around.strong[i];
+            sum += self.cells[other].full[0] * self.gains(tti, other, ue).downlink;
+        }
+        self.cells[cell].full[0] * self.gains(tti, cell, ue).downlink / sum
+    }
+
     /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power (P_A).
     #[inline]
     pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32) {
-        let c = &mut self.cells[cell];
-        let slot = tti.0 as usize % c.sent.len();
-        c.sent[slot].add(tti, rbs, c.block_power * boost);
+        let slot = tti.0 as usize % self.sent.len();
+        self.sent[slot].add(tti, cell, rbs, self.cells[cell].full[0] * boost);
     }
 
     /// `ue` sends on `rbs` in `tti`, `power` over all of them.
@@ -189,7 +248,7 @@ impl Air {
             self.uplink.0 = tti;
             self.uplink.1.clear();
         }
-        self.uplink.1.push(ue);
+        self.uplink.1.push(Sender { ue, rbs, each });
         self.ues[ue].sent.add(tti, rbs, each);
     }
 
@@ -199,74 +258,76 @@ impl Air {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
+        self.gather_data(tti, cell, ue, rbs);
         let gain = self.gains(tti, cell, ue).downlink;
-        self.fade(Direction::Downlink, tti, cell, ue);
-        self.gather_downlink(tti, cell, ue, rbs);
-        let Air { cells, ues, interference, row, .. } = self;
-        let sent = &cells[cell].sent;
-        let emission = &sent[tti.0 as usize % sent.len()];
-        debug_assert!(rbs.without(emission.used(tti)).is_empty(), "the cell has said that it transmits");
-        fill_row(rbs, &emission.power, gain, &ues[ue].fading[Direction::Downlink.index()], interference, row);
+        let Air { fading, sent, interference, row, .. } = self;
+        let sent = &sent[tti.0 as usize % sent.len()];
+        debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
+        let fading = fading_on(fading, Direction::Downlink, cell, ue, tti, rbs);
+        fill_row(rbs, sent.power(cell), gain, fading, interference, row);
         row
     }
 
-    /// Linear SINR of the reference signals of `cell` at `ue`, every block of the carrier: noise and, with `data`, what
-    /// the other cells sent in `tti`, otherwise all of them at full power.
-    pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, data: bool) -> &[f32] {
-        let blocks = self.cells[cell].blocks;
+    /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with `data`, what the other
+    /// cells sent in `tti`, otherwise all of them at full power, as control channels meet them, which never fall silent.
+    pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
-            return self.flat(blocks, pinned);
+            return self.flat(rbs.len(), pinned);
         }
-        self.fade(Direction::Downlink, tti, cell, ue);
-        if !data {
-            let flat = self.full_load(tti, cell, ue);
-            return self.faded(cell, ue, flat, 1);
+        if data {
+            self.gather_data(tti, cell, ue, rbs);
+        } else {
+            self.gather_full(tti, cell, ue, rbs);
         }
         let gain = self.gains(tti, cell, ue).downlink;
-        self.gather_downlink(tti, cell, ue, RbSet::range(0, blocks));
-        let Air { cells, ues, interference, row, .. } = self;
-        let received = cells[cell].block_power * gain;
-        let fading = &ues[ue].fading[Direction::Downlink.index()];
-        row.clear();
-        match fading.is_empty() {
-            true => row.extend(interference[..blocks as usize].iter().map(|i| received / i)),
-            false => {
-                row.extend(interference[..blocks as usize].iter().zip(fading).map(|(i, f)| received * f / i))
+        let Air { fading, cells, interference, row, .. } = self;
+        let fading = fading_on(fading, Direction::Downlink, cell, ue, tti, rbs);
+        fill_row(rbs, &cells[cell].full, gain, fading, interference, row);
+        row
+    }
+
+    /// True if links fade: blocks differ.
+    pub const fn fades(&self) -> bool {
+        self.fading.is_some()
+    }
+
+    /// All resource blocks of `cell`.
+    pub fn carrier(&self, cell: CellId) -> RbSet {
+        RbSet::range(0, self.cells[cell].blocks)
+    }
+
+    /// Noise and what the other cells send on `rbs`, into `interference`.
+    #[inline]
+    fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+        self.look_around(tti, cell, ue);
+        let n = self.cells.len();
+        let slot = tti.0 as usize % self.sent.len();
+        let rest = &self.rest[ue.index() * n..][..n];
+        self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
+        for i in 0..self.ues[ue].around.strong.len() {
+            let other = self.ues[ue].around.strong[i];
+            let shared = self.sent[slot].used(tti, other).and(rbs);
+            if !shared.is_empty() {
+                let gain = self.gains(tti, other, ue).downlink;
+                let fading = fading_on(&mut self.fading, Direction::Downlink, other, ue, tti, shared);
+                add_faded(shared, self.sent[slot].power(other), gain, fading, &mut self.interference);
             }
         }
-        row
     }
 
-    /// Linear SINR of the control channels of `cell` at `ue` in `tti` on every `step`-th block, all other cells at full
-    /// power: control channels never fall silent.
-    pub fn control(&mut self, tti: Tti, cell: CellId, ue: UeId, step: usize) -> &[f32] {
-        if let Some(pinned) = self.ues[ue].pinned {
-            return self.flat(1, pinned);
+    /// The same with all cells at full power.
+    #[inline]
+    fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+        self.look_around(tti, cell, ue);
+        let flat = self.ues[ue].noise + self.ues[ue].around.rest;
+        rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
+        for i in 0..self.ues[ue].around.strong.len() {
+            let other = self.ues[ue].around.strong[i];
+            let gain = self.gains(tti, other, ue).downlink;
+            let shared = self.carrier(other).and(rbs);
+            let fading = fading_on(&mut self.fading, Direction::Downlink, other, ue, tti, shared);
+            add_faded(shared, &self.cells[other].full, gain, fading, &mut self.interference);
         }
-        self.fade(Direction::Downlink, tti, cell, ue);
-        let flat = self.full_load(tti, cell, ue);
-        self.faded(cell, ue, flat, step)
-    }
-
-    /// SINR without fading when every cell sends at full power.
-    fn full_load(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
-        let mut sum = self.ues[ue].noise;
-        for other in (0..self.cells.len()).map(CellId::from_index).filter(|o| *o != cell) {
-            sum += self.cells[other].block_power * self.gains(tti, other, ue).downlink;
-        }
-        self.cells[cell].block_power * self.gains(tti, cell, ue).downlink / sum
-    }
-
-    /// `flat` with the fading of every `step`-th block.
-    fn faded(&mut self, cell: CellId, ue: UeId, flat: f32, step: usize) -> &[f32] {
-        let blocks = self.cells[cell].blocks as usize;
-        let Air { ues, row, .. } = self;
-        row.clear();
-        match ues[ue].fading[Direction::Downlink.index()].get(..blocks) {
-            Some(fading) => row.extend(fading.iter().step_by(step).map(|f| flat * f)),
-            None => row.resize(blocks.div_ceil(step), flat),
-        }
-        row
     }
 
     /// Linear SINR of what `ue` sends to `cell` on `rbs` in `tti`, by block in ascending order. Every UE must have said
@@ -277,27 +338,29 @@ impl Air {
         }
         let noise = self.cells[cell].noise;
         rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
-        let others = std::mem::take(&mut self.uplink.1);
-        for other in others.iter().filter(|o| **o != ue) {
-            let shared = self.ues[*other].sent.used(tti).and(rbs);
-            if !shared.is_empty() {
-                let gain = self.gains(tti, cell, *other).uplink;
-                let power = &self.ues[*other].sent.power;
-                let interference = &mut self.interference;
-                shared.runs(|first, len| {
-                    for b in first..first + len {
-                        interference[b] += power[b] * gain;
-                    }
-                });
+        for i in 0..self.uplink.1.len() {
+            let other = self.uplink.1[i];
+            let shared = other.rbs.and(rbs);
+            if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
+                continue;
             }
+            let power = other.each * self.gains(tti, cell, other.ue).uplink;
+            let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
+            let fading = match fades {
+                true => fading_on(&mut self.fading, Direction::Uplink, cell, other.ue, tti, shared),
+                false => &[],
+            };
+            add_even(shared, power, fading, &mut self.interference);
         }
-        self.uplink.1 = others;
         let gain = self.gains(tti, cell, ue).uplink;
-        self.fade(Direction::Uplink, tti, cell, ue);
-        let Air { ues, interference, row, .. } = self;
-        let Ue { sent, fading, .. } = &ues[ue];
-        debug_assert!(rbs.without(sent.used(tti)).is_empty(), "the UE has said that it transmits");
-        fill_row(rbs, &sent.power, gain, &fading[Direction::Uplink.index()], interference, row);
+        let Air { ues, fading, interference, row, .. } = self;
+        let sent = &ues[ue].sent;
+        debug_assert!(
+            sent.tti == tti && rbs.without(sent.used).is_empty(),
+            "the UE has said that it transmits"
+        );
+        let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
+        fill_row(rbs, &sent.power, gain, fading, interference, row);
         row
     }
 
@@ -309,9 +372,8 @@ impl Air {
         }
         let gain = self.gains(tti, cell, ue).uplink;
         let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain / self.cells[cell].noise;
-        self.fade(Direction::Uplink, tti, cell, ue);
-        let Air { ues, row, .. } = self;
-        let fading = &ues[ue].fading[Direction::Uplink.index()];
+        let Air { fading, row, .. } = self;
+        let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
         row.clear();
         rbs.runs(|first, len| match fading.get(first..first + len) {
             Some(fading) => row.extend(fading.iter().map(|f| each * f)),
@@ -320,46 +382,24 @@ impl Air {
         row
     }
 
-    /// Brings the fading of the link between `cell` and `ue` to `tti`.
-    #[inline]
-    fn fade(&mut self, direction: Direction, tti: Tti, cell: CellId, ue: UeId) {
-        let Some(fading) = &mut self.fading else { return };
-        let u = &mut self.ues[ue];
-        let i = direction.index();
-        if u.faded[i] != Some((cell, tti)) {
-            let blocks = self.cells[cell].blocks as usize;
-            fading.row(direction, cell, ue, tti, &mut u.fading[i][..blocks]);
-            u.faded[i] = Some((cell, tti));
-        }
-    }
-
-    /// Noise and what the other cells send on `rbs`, into `interference`.
-    #[inline]
-    fn gather_downlink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
-        let noise = self.ues[ue].noise;
-        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
-        for other in (0..self.cells.len()).map(CellId::from_index).filter(|o| *o != cell) {
-            let slot = tti.0 as usize % self.cells[other].sent.len();
-            let shared = self.cells[other].sent[slot].used(tti).and(rbs);
-            if !shared.is_empty() {
-                let gain = self.gains(tti, other, ue).downlink;
-                let power = &self.cells[other].sent[slot].power;
-                let interference = &mut self.interference;
-                shared.runs(|first, len| {
-                    for (i, p) in interference[first..first + len].iter_mut().zip(&power[first..first + len])
-                    {
-                        *i += p * gain;
-                    }
-                });
-            }
-        }
-    }
-
     fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
         self.row.clear();
         self.row.resize(blocks as usize, sinr);
         &self.row
     }
+}
+
+/// Fading of a link on at least the blocks `rbs`; empty without fading.
+#[inline]
+fn fading_on(
+    fading: &mut Option<FastFading>,
+    direction: Direction,
+    cell: CellId,
+    ue: UeId,
+    tti: Tti,
+    rbs: RbSet,
+) -> &[f32] {
+    fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
 }
 
 /// power * gain * fading / interference of the blocks `rbs` into `row`; without fading, 1.
@@ -376,108 +416,27 @@ fn fill_row(rbs: RbSet, power: &[f32], gain: f32, fading: &[f32], interference: 
     });
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::phy::lte::propagation::{CellRadioConfig, RadioConfig, UeRadioConfig};
-    use lasthop_engine::math::db;
-    use lasthop_units::Metres;
-
-    /// (299 792 458 / 3e8)^2 is 0.9986.
-    const C: f64 = 1.5e-3;
-
-    /// Two cells, each with a UE at distance `d1`, `d2` from the other one, all on the ground in free space.
-    fn two_cells(d1: f64, d2: f64) -> Air {
-        let cell = CellAir { power: Dbm(30.0), noise_figure: Db(5.0), blocks: 25 };
-        let ue = UeAir { noise_figure: Db(9.0), pinned_sinr: None };
-        // Cells `apart` on the x axis, the UEs aside of them.
-        let apart = (d2 * d2 - d1 * d1).sqrt();
-        let at = |x: f64, y: f64| [Metres(x), Metres(y), Metres(0.0)];
-        let cells = [at(0.0, 0.0), at(apart, 0.0)]
-            .map(|position| CellRadioConfig { position, ..CellRadioConfig::default() });
-        let ues = [at(0.0, d1), at(apart, d1)]
-            .map(|position| UeRadioConfig { position, ..UeRadioConfig::default() });
-        let propagation = Propagation::new(&RadioConfig::default(), cells.iter(), ues.iter(), 1);
-        Air::new(&[cell.clone(), cell], &[ue.clone(), ue], propagation, None, true)
-    }
-
-    /// Rows of ns-3's two-cell test: each of two cells serves one UE at d1, the other cell is at d2; 30 dBm and
-    /// 10 dBm over 25 blocks, noise figures 9 and 5 dB. The formula is g(d1) / (g(d2) + N). ns-3 has c = 3e8 m/s, and we
-    /// 299 792 458: where noise counts that is 0.14 %, elsewhere nothing; single precision leaves 1e-5.
-    #[test]
-    fn two_cells_interfere_as_the_reference_says() {
-        let rows = [
-            (50.0, 50.0, 0.999_997, 0.999_907),
-            (50.0, 100.0, 3.999_955, 3.998_520),
-            (50.0, 200.0, 15.999_282, 15.976_339),
-            (50.0, 1000.0, 399.551_632, 385.718_468),
-            (50.0, 1e4, 35_964.181_431, 8_505.970_614),
-            (50.0, 1e5, 327_284.773_828, 10_774.181_090),
-            (50.0, 1e6, 356_132.574_152, 10_802.988_445),
-        ];
-        let (cells, ues) = ([0, 1].map(CellId::from_index), [0, 1].map(UeId::from_index));
-        let all = RbSet::range(0, 25);
-        for (d1, d2, down, up) in rows {
-            let mut air = two_cells(d1, d2);
-            for i in [0, 1] {
-                air.cell_transmits(Tti(7), cells[i], all, 1.0);
-                air.ue_transmits(Tti(7), ues[i], all, Dbm(10.0));
-            }
-            for i in [0, 1] {
-                let row = air.downlink(Tti(7), cells[i], ues[i], all).to_vec();
-                assert!(
-                    row.len() == 25 && row.iter().all(|s| (f64::from(*s) / down - 1.0).abs() < C),
-                    "{row:?}"
-                );
-                assert_eq!(air.reference(Tti(7), cells[i], ues[i], false)[3], row[3]);
-                assert_eq!(air.reference(Tti(7), cells[i], ues[i], true)[3], row[3]);
-                let row = air.uplink(Tti(7), cells[i], ues[i], all);
-                assert!(
-                    row.len() == 25 && row.iter().all(|s| (f64::from(*s) / up - 1.0).abs() < C),
-                    "{row:?}"
-                );
-            }
+/// Adds power * gain * fading of the blocks `rbs` to `to`; without fading, 1.
+#[inline]
+fn add_faded(rbs: RbSet, power: &[f32], gain: f32, fading: &[f32], to: &mut [f32]) {
+    rbs.runs(|first, len| {
+        let end = first + len;
+        let each = to[first..end].iter_mut().zip(&power[first..end]);
+        match fading.get(first..end) {
+            Some(fading) => each.zip(fading).for_each(|((to, p), f)| *to += p * gain * f),
+            None => each.for_each(|(to, p)| *to += p * gain),
         }
-    }
+    });
+}
 
-    /// Hard frequency reuse: whatever the distance of the other cell, its blocks are not ours. 356449.932732 and
-    /// 10803.280215, the row without interference.
-    #[test]
-    fn only_the_blocks_that_are_used_interfere() {
-        let (cells, ues) = ([0, 1].map(CellId::from_index), [0, 1].map(UeId::from_index));
-        let mut air = two_cells(50.0, 50.0);
-        let halves = [RbSet::range(0, 12), RbSet::range(12, 13)];
-        for i in [0, 1] {
-            air.cell_transmits(Tti(1), cells[i], halves[i], 1.0);
-            // All of the UE's power over the blocks that it has, so that a block has what it has in the reference.
-            let power = Dbm(10.0 + db(f64::from(halves[i].len()) / 25.0));
-            air.ue_transmits(Tti(1), ues[i], halves[i], power);
+/// The same where every block has one power.
+#[inline]
+fn add_even(rbs: RbSet, power: f32, fading: &[f32], to: &mut [f32]) {
+    rbs.runs(|first, len| {
+        let each = to[first..first + len].iter_mut();
+        match fading.get(first..first + len) {
+            Some(fading) => each.zip(fading).for_each(|(to, f)| *to += power * f),
+            None => each.for_each(|to| *to += power),
         }
-        for i in [0, 1] {
-            let down = f64::from(air.downlink(Tti(1), cells[i], ues[i], halves[i])[0]);
-            let up = f64::from(air.uplink(Tti(1), cells[i], ues[i], halves[i])[0]);
-            assert!(
-                (down / 356_449.932_732 - 1.0).abs() < C && (up / 10_803.280_215 - 1.0).abs() < C,
-                "{down} {up}"
-            );
-        }
-        // In the next TTI nobody sends: data of the other cell is silent, reference signals never are.
-        let silent = f64::from(air.reference(Tti(2), cells[0], ues[0], true)[0]);
-        let full = f64::from(air.reference(Tti(2), cells[0], ues[0], false)[0]);
-        assert!((silent / 356_449.932_732 - 1.0).abs() < C && (full - 0.999_997).abs() < 1e-5);
-        // And the TTI before can still be looked at: the upper half is free of interference, the lower is not used by it.
-        assert!(air.reference(Tti(1), cells[0], ues[0], true)[20] < 1.1);
-    }
-
-    #[test]
-    fn a_pinned_link_has_the_sinr_that_it_is_given() {
-        let cell = CellAir { power: Dbm(30.0), noise_figure: Db(5.0), blocks: 25 };
-        let ue = UeAir { noise_figure: Db(9.0), pinned_sinr: Some(Db(10.0)) };
-        let (cells, ues) = ([CellRadioConfig::default()], [UeRadioConfig::default()]);
-        let propagation = Propagation::new(&RadioConfig::default(), cells.iter(), ues.iter(), 1);
-        let mut air = Air::new(&[cell], &[ue], propagation, None, false);
-        let (cell, ue) = (CellId::from_index(0), UeId::from_index(0));
-        assert_eq!(air.downlink(Tti(0), cell, ue, RbSet::range(3, 4)), [10.0; 4]);
-        assert_eq!(air.reference(Tti(0), cell, ue, false), [10.0; 25]);
-    }
+    });
 }

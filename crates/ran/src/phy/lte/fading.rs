@@ -1,21 +1,65 @@
 //! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody asks about.
 
-use lasthop_radio::{Fading, FadingProfile, FadingShape, doppler_hz};
+use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
-use super::TTI;
+use super::{RbSet, TTI};
 use crate::sdu::Direction;
+
+/// UEs that need at least four TTIs for a sixth of a wavelength (22 km/h at 2 GHz) have their taps between knots.
+const SLOW: f64 = 1.0 / 6.0 / 4.0;
 
 /// The fading of all links.
 #[derive(Debug)]
 pub struct FastFading {
-    /// By cell: cells of one width share a shape.
-    shapes: IndexVec<CellId, FadingShape>,
+    /// By cell: cells of one width share a shape, and the blocks of its parts.
+    shapes: IndexVec<CellId, (FadingShape, Vec<RbSet>)>,
     seed: u64,
     /// Wavelengths that a UE travels in a TTI, by direction.
     cycles: IndexVec<UeId, [f64; 2]>,
     /// By UE, then cell, then direction; made when first asked for.
-    links: Vec<[Option<Box<Fading>>; 2]>,
+    links: Vec<[Option<Box<Link>>; 2]>,
+    scratch: Scratch,
+}
+
+/// The fading of a link, and what is known of it in one TTI.
+#[derive(Debug)]
+struct Link {
+    fading: Fading,
+    knots: Option<Knots>,
+    tti: Tti,
+    taps: Taps,
+    /// Bit `i`: the gains of part `i` are those of `tti`.
+    done: u32,
+    gains: Box<[f32]>,
+}
+
+impl Link {
+    fn new(fading: Fading, slow: bool) -> Link {
+        let gains = vec![1.0; fading.response().blocks()].into();
+        let knots = slow.then(Knots::default);
+        Link { fading, knots, tti: Tti(u64::MAX), taps: Taps::default(), done: 0, gains }
+    }
+
+    /// The gains of at least the blocks `rbs` in `tti`, after `cycles`; `parts` are the blocks of each part.
+    #[inline]
+    fn row(&mut self, tti: Tti, cycles: f64, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) -> &[f32] {
+        if self.tti != tti {
+            self.tti = tti;
+            self.done = 0;
+            match &mut self.knots {
+                Some(knots) => self.fading.taps_between(knots, cycles, scratch, &mut self.taps),
+                None => self.fading.taps_at(cycles, scratch, &mut self.taps),
+            }
+        }
+        for (i, part) in parts.iter().enumerate() {
+            if self.done >> i & 1 == 0 && !part.and(rbs).is_empty() {
+                self.fading.response().gains(&self.taps, i, &mut self.gains);
+                self.done |= 1 << i;
+            }
+        }
+        &self.gains
+    }
 }
 
 impl FastFading {
@@ -31,37 +75,53 @@ impl FastFading {
         if profile == FadingProfile::None {
             return None;
         }
-        let mut known: Vec<(u32, FadingShape)> = Vec::new();
+        let mut known: Vec<(u32, (FadingShape, Vec<RbSet>))> = Vec::new();
         let mut shape = |blocks: u32| {
             if let Some((_, shape)) = known.iter().find(|(b, _)| *b == blocks) {
                 return shape.clone();
             }
-            known.push((blocks, FadingShape::new(profile, blocks as usize)));
+            let shape = FadingShape::new(profile, blocks as usize);
+            // Links of a profile differ in their taps, not in their parts.
+            let parts = shape.link(seed, 0).map_or(Vec::new(), |link| parts(&link));
+            known.push((blocks, (shape, parts)));
             known[known.len() - 1].1.clone()
         };
-        let shapes: IndexVec<CellId, FadingShape> = blocks.map(&mut shape).collect();
+        let shapes: IndexVec<CellId, (FadingShape, Vec<RbSet>)> = blocks.map(&mut shape).collect();
         let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * TTI.as_secs_f64());
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
         let links = (0..shapes.len() * cycles.len()).map(|_| [None, None]).collect();
-        Some(FastFading { shapes, seed, cycles, links })
+        Some(FastFading { shapes, seed, cycles, links, scratch: Scratch::default() })
     }
 
-    /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`.
+    /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at least those of `rbs` hold. One
+    /// for each block of the cell's carrier.
     #[inline]
-    pub fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, gains: &mut [f32]) {
+    pub fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
         let d = direction.index();
         let i = ue.index() * self.shapes.len() + cell.index();
+        let (shape, parts) = &self.shapes[cell];
+        let cycles = self.cycles[ue][d];
         let link = match &mut self.links[i][d] {
             Some(link) => link,
             empty => {
                 // The key of a link names its ends, not its place in a list: more UEs shift nobody's fading.
                 let entity = (ue.index() as u64) << 20 | (cell.index() as u64) << 1 | d as u64;
-                let Some(link) = self.shapes[cell].link(self.seed, entity) else { return gains.fill(1.0) };
-                empty.insert(Box::new(link))
+                let Some(fading) = shape.link(self.seed, entity) else { return &[] };
+                empty.insert(Box::new(Link::new(fading, cycles <= SLOW)))
             }
         };
-        link.gains(self.cycles[ue][d] * tti.0 as f64, gains);
+        link.row(tti, cycles * tti.0 as f64, parts, rbs, &mut self.scratch)
     }
+}
+
+/// The blocks of each part of a link's response.
+fn parts(link: &Fading) -> Vec<RbSet> {
+    let response = link.response();
+    let mut parts = vec![RbSet::EMPTY; response.parts()];
+    for b in 0..response.blocks() {
+        parts[response.part_of(b)] |= RbSet::range(b as u32, 1);
+    }
+    parts
 }
 
 #[cfg(test)]
@@ -79,15 +139,15 @@ mod tests {
     fn a_link_fades_by_itself() {
         let (mut few, mut many) = (fading(1), fading(9));
         let (cell, ue) = (CellId::from_index(1), UeId::from_index(0));
-        let (mut a, mut b) = (vec![0.0; 50], vec![0.0; 50]);
+        let all = RbSet::range(0, 50);
         for t in 0..100 {
-            many.row(Direction::Downlink, cell, UeId::from_index(t % 9), Tti(t as u64), &mut b);
+            many.row(Direction::Downlink, cell, UeId::from_index(t % 9), Tti(t as u64), all);
         }
-        few.row(Direction::Downlink, cell, ue, Tti(1000), &mut a);
-        many.row(Direction::Downlink, cell, ue, Tti(1000), &mut b);
-        assert_eq!(a, b);
-        many.row(Direction::Uplink, cell, ue, Tti(1000), &mut b);
-        assert_ne!(a, b);
+        let a = few.row(Direction::Downlink, cell, ue, Tti(1000), all).to_vec();
+        // Some blocks first, others later.
+        many.row(Direction::Downlink, cell, ue, Tti(1000), RbSet::range(30, 2));
+        assert_eq!(a, many.row(Direction::Downlink, cell, ue, Tti(1000), all));
+        assert_ne!(a, many.row(Direction::Uplink, cell, ue, Tti(1000), all));
         assert!(
             FastFading::new(FadingProfile::None, [25].into_iter(), [].into_iter(), [Hertz(1.0); 2], 0)
                 .is_none()
@@ -100,17 +160,11 @@ mod tests {
     #[test]
     fn a_tenth_of_the_time_is_deep() {
         let mut all = fading(40);
-        let mut row = vec![0.0; 25];
         let (mut deep, mut sum, mut n) = (0, 0.0, 0);
         for ue in 0..40 {
             for t in 0..1000 {
-                all.row(
-                    Direction::Downlink,
-                    CellId::from_index(0),
-                    UeId::from_index(ue),
-                    Tti(25 * t),
-                    &mut row,
-                );
+                let (cell, ue) = (CellId::from_index(0), UeId::from_index(ue));
+                let row = all.row(Direction::Downlink, cell, ue, Tti(25 * t), RbSet::range(12, 1));
                 deep += usize::from(row[12] < 0.1);
                 sum += f64::from(row[12]);
                 n += 1;

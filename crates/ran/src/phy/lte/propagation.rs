@@ -1,11 +1,13 @@
 //! Where cells and UEs are, and what the way between them costs.
 
+use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
+use lasthop_engine::math::erfc;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::{
-    Antenna, Ends, FadingProfile, Mobility, Motion, PathLoss, Place, Seen, Shadowing, Track,
+    Antenna, Ends, FadingProfile, Field, Indoor, Mobility, Motion, PathLoss, Place, Seen, Shadowing, Track,
 };
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Metres, Speed, Tti, UeId};
 use schemars::JsonSchema;
@@ -14,6 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::TTI;
 use super::air::Gains;
 use crate::config::{ConfigError, Warning, check, warn};
+
+/// Tells the fields of line of sight from those of shadowing.
+const SIGHT: u64 = 1 << 32;
 
 /// What all links share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +38,14 @@ pub struct RadioConfig {
     pub shadowing_distance: Option<Metres>,
     /// Correlation of the shadowing of two sites at one place, 0 to 1 (TR 36.814 table A.2.1.1-2: 0.5).
     pub shadowing_between_sites: f64,
+    /// Correlation distance of line of sight: UEs near each other see the same sites, and a moving one comes into sight and
+    /// out of it (TR 38.901 table 7.6.3.1-2: 50 m in towns, 60 m in the country, 10 m in offices). Unset: one draw a link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_of_sight_distance: Option<Metres>,
     /// Fast fading of every link.
     pub fading: FadingProfile,
+    /// Interfering links of each UE that fade; the rest have their large-scale gain.
+    pub faded_interferers: FadedInterferers,
     /// No link loses less than this between the antenna connectors, antenna gains included (TR 36.942 clause 4.5.1: 70 dB in
     /// towns, 80 dB in the country). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,9 +64,45 @@ impl Default for RadioConfig {
             shadowing: None,
             shadowing_distance: None,
             shadowing_between_sites: 0.5,
+            line_of_sight_distance: None,
             fading: FadingProfile::None,
+            faded_interferers: FadedInterferers::default(),
             minimum_coupling_loss: None,
             refresh: 10,
+        }
+    }
+}
+
+/// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that serves it always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FadedInterferers {
+    /// So many of the strongest.
+    Strongest(u32),
+    /// Every one.
+    All(AllOfThem),
+}
+
+/// The word "all".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllOfThem {
+    /// Every one.
+    All,
+}
+
+impl Default for FadedInterferers {
+    fn default() -> Self {
+        FadedInterferers::Strongest(3)
+    }
+}
+
+impl FadedInterferers {
+    /// As a number.
+    pub const fn count(self) -> usize {
+        match self {
+            FadedInterferers::Strongest(n) => n as usize,
+            FadedInterferers::All(_) => usize::MAX >> 1,
         }
     }
 }
@@ -107,6 +154,9 @@ pub struct UeRadioConfig {
     pub gain: Db,
     /// What walls cost, both ways: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB indoors).
     pub penetration_loss: Db,
+    /// It is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels instead.)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indoor: Option<Indoor>,
     /// How it moves from its position.
     pub mobility: Mobility,
     /// Speed that fading has, if not that of the movement: things around it move.
@@ -128,6 +178,7 @@ impl Default for UeRadioConfig {
             noise_figure: Db(9.0),
             gain: Db(0.0),
             penetration_loss: Db(0.0),
+            indoor: None,
             mobility: Mobility::Static,
             speed: None,
             p_a: Db(0.0),
@@ -153,6 +204,7 @@ impl RadioConfig {
         )?;
         check(self.shadowing.is_none_or(|s| s.0 >= 0.0), "shadowing", "0 dB or more")?;
         check(self.shadowing_distance.is_none_or(|d| d.0 > 0.0), "shadowing_distance", "above 0 m")?;
+        check(self.line_of_sight_distance.is_none_or(|d| d.0 > 0.0), "line_of_sight_distance", "above 0 m")?;
         check(
             self.minimum_coupling_loss.is_none_or(|l| l.0 >= 0.0),
             "minimum_coupling_loss",
@@ -181,6 +233,11 @@ impl UeRadioConfig {
             key: format!("mobility.{key}"),
             message: message.to_owned(),
         };
+        check(
+            self.indoor.is_none_or(|i| i.depth.0 >= 0.0 && i.deviation.abs() <= 10.0),
+            "indoor",
+            "a depth of 0 m or more, and a deviation of -10 to 10",
+        )?;
         self.mobility.validate().map_err(wrong)
     }
 
@@ -197,6 +254,8 @@ pub struct Propagation {
     cells: IndexVec<CellId, Site>,
     ues: IndexVec<UeId, Terminal>,
     shadowing: Shadowing,
+    /// What decides on line of sight, by site, where it is a function of the place.
+    sights: Vec<Field>,
     wrap: Option<WrapAround>,
     seed: u64,
 }
@@ -213,6 +272,7 @@ struct Site {
 struct Terminal {
     motion: Motion,
     gain: f64,
+    indoor: Option<Indoor>,
 }
 
 impl Propagation {
@@ -236,7 +296,10 @@ impl Propagation {
         let terminal = |(i, u): (usize, &UeRadioConfig)| Terminal {
             motion: Motion::new(u.mobility, u.position.map(|m| m.0), seed, i as u64),
             gain: u.gain.0 - u.penetration_loss.0,
+            indoor: u.indoor,
         };
+        let sites = named + all.len() * usize::from(unnamed);
+        let sights = if config.line_of_sight_distance.is_some() { sites } else { 0 };
         Propagation {
             config: *config,
             cells: all.iter().enumerate().map(site).collect(),
@@ -246,6 +309,7 @@ impl Propagation {
                 named + all.len() * usize::from(unnamed),
                 config.shadowing_between_sites,
             ),
+            sights: (0..sights as u64).map(|site| Field::new(seed, SIGHT | site)).collect(),
             wrap: None,
             seed,
         }
@@ -284,6 +348,11 @@ impl Propagation {
         self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
     }
 
+    /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out again; None: for ever.
+    pub fn holds(&self, ue: UeId, tti: Tti) -> Option<Tti> {
+        self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
+    }
+
     fn link(&self, cell: CellId, ue: UeId, place: &Place, seen: &mut Seen) -> Gains {
         let (c, u) = (&self.cells[cell], &self.ues[ue]);
         let mut ground = [place[0] - c.place[0], place[1] - c.place[1]];
@@ -291,17 +360,27 @@ impl Propagation {
             ground = wrap.nearest(ground);
         }
         let ([x, y], z) = (ground, place[2] - c.place[2]);
-        let ends = Ends { distance: (x * x + y * y).sqrt(), bs_height: c.place[2], ut_height: place[2] };
-        let model = &self.config.path_loss;
         // One draw a link: the UE comes into sight where the probability rises above it.
         let entity = (c.site as u64) << 32 | ue.index() as u64;
-        let in_sight = Draw::new(self.seed, Purpose::LineOfSight, entity)
-            .happens(0, model.line_of_sight_probability(ends.distance));
+        let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
+        let ends = Ends {
+            indoors: u.indoor.map_or(0.0, |i| i.depth.0.max(1e-3)),
+            draw: draw.uniform(1),
+            ..Ends::new((x * x + y * y).sqrt(), c.place[2], place[2])
+        };
+        let model = &self.config.path_loss;
+        let sight = match (self.sights.get(c.site), self.config.line_of_sight_distance) {
+            // The normal distribution of a field's value is uniform.
+            (Some(field), Some(d)) => 0.5 * erfc(-field.at(place[0], place[1], d.0) / SQRT_2),
+            _ => draw.uniform(0),
+        };
+        let in_sight = sight < model.line_of_sight_probability(&ends);
         let rest = c.antenna.gain(x, y, z).0 - c.loss + u.gain;
         let most = self.config.minimum_coupling_loss.map_or(f64::INFINITY, |l| -l.0);
         let mut gain = |carrier: Hertz| {
-            let loss =
-                model.loss(carrier, &ends, in_sight).0 + self.shadow(c, carrier, &ends, in_sight, seen);
+            let wall = u.indoor.map_or(0.0, |i| i.loss(carrier).0);
+            let shadow = self.shadow(c, carrier, &ends, in_sight, seen);
+            let loss = model.loss(carrier, &ends, in_sight).0 + shadow + wall;
             lasthop_radio::linear(Db((rest - loss).min(most))) as f32
         };
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }

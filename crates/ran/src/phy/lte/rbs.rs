@@ -62,7 +62,8 @@ impl RbSet {
             let first = rest.trailing_zeros();
             let len = (rest >> first).trailing_ones();
             each(first as usize, len as usize);
-            rest &= !RbSet::range(first, len).0;
+            // One more than the lowest member carries through its run.
+            rest &= rest.wrapping_add(rest & rest.wrapping_neg());
         }
     }
     /// The first run of `count` blocks within the set, if there is one.

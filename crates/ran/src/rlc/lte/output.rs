@@ -54,6 +54,15 @@ impl<S> Default for RlcOutput<S> {
 }
 
 impl<S> RlcOutput<S> {
+    /// True if nothing is in it.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.delivered.is_empty()
+            && self.confirmed.is_empty()
+            && self.dropped.is_empty()
+            && self.marked.is_empty()
+            && self.events.is_empty()
+    }
     /// Empties it, keeping the memory.
     pub fn clear(&mut self) {
         self.delivered.clear();

@@ -31,6 +31,13 @@ pub struct RandomAccessConfig {
     pub retry_delay: u64,
     /// What becomes of two UEs with the same preamble in the same subframe.
     pub collision: Collision,
+    /// With `collision = "msg3"`: an Msg3 that is louder than the others on its blocks together by so much is decoded. Unset:
+    /// none is (TR 37.868 clause 6.1 counts both as lost).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Db>,
+    /// The eNB hears a preamble from this SNR on, in the 1.05 MHz of PRACH; below, the UE tries again louder
+    /// (`ramping_step`).
+    pub detection: Db,
     /// False: access is complete when Msg3 is sent, as in simulators without Msg4.
     pub contention_resolution: bool,
     /// preambleInitialReceivedTargetPower: -120 to -90 dBm by 2.
@@ -52,7 +59,7 @@ pub enum Collision {
 
 impl Default for RandomAccessConfig {
     /// TS 36.508 clause 4.4.3.3 (SIB2) where it has a value: 52 preambles, preambleTransMax 6, window 10 ms, contention
-    /// resolution 48 ms, -104 dBm, 2 dB; an opportunity in every subframe and 4 responses a TTI as in ns-3.
+    /// resolution 48 ms, -104 dBm, 2 dB; -14.2 dB are TS 36.104 table 8.4.2.1-1 (format 0, two antennas, AWGN); an opportunity in every subframe and 4 responses a TTI as in ns-3.
     fn default() -> Self {
         RandomAccessConfig {
             preambles: 52,
@@ -64,6 +71,8 @@ impl Default for RandomAccessConfig {
             responses_per_tti: 4,
             retry_delay: 4,
             collision: Collision::Msg3,
+            capture: None,
+            detection: Db(-14.2),
             contention_resolution: true,
             target_power: Dbm(-104.0),
             ramping_step: Db(2.0),
@@ -134,6 +143,8 @@ impl RandomAccessConfig {
             "responses_per_tti",
             "without an answer nobody gets in: at least 1",
         )?;
+        check(self.capture.is_none_or(|c| (0.0..=30.0).contains(&c.0)), "capture", "0 to 30 dB")?;
+        check((-30.0..=20.0).contains(&self.detection.0), "detection", "-30 to 20 dB")?;
         check((1..=4).contains(&self.retry_delay), "retry_delay", "1 to 4 subframes")?;
         require(
             (-120.0..=-90.0).contains(&self.target_power.0),

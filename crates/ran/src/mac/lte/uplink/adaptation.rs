@@ -107,6 +107,10 @@ impl UplinkQuality {
         let offset = self.olla.as_ref().map_or(0.0, |o| o.offset().0 as f32);
         self.sinr_db.map(|s| s + offset)
     }
+    /// The SINR that was measured last [dB], without the outer loop.
+    pub const fn measured(&self) -> Option<f32> {
+        self.sinr_db
+    }
     /// The channel is forgotten: another cell.
     pub fn reset(&mut self, olla: Option<OllaConfig>) {
         *self = UplinkQuality::new(olla);

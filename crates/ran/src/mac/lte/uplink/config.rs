@@ -1,7 +1,7 @@
 //! The uplink of a cell.
 
-use lasthop_radio::lte::PowerControlConfig;
-use lasthop_units::Duration;
+use lasthop_radio::lte::{ClosedLoop, PowerControlConfig};
+use lasthop_units::{Db, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +49,14 @@ pub struct UplinkConfig {
     pub harq: HarqConfig,
     /// Transport blocks may fail.
     pub data_errors: bool,
+    /// UEs may miss their grants (errors of PCFICH and PDCCH).
+    pub control_errors: bool,
     /// How loud UEs are.
     pub power_control: PowerControlConfig,
+    /// The SINR on a resource block of PUSCH to which the eNB steers each UE by power control commands in its grants; unset:
+    /// it sends none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_target: Option<Db>,
     /// The eNB reckons with the power that a UE has for each of more or fewer blocks; otherwise an MCS is the same for any
     /// number of blocks (ns-3).
     pub power_aware: bool,
@@ -138,6 +144,8 @@ impl Default for UplinkConfig {
             amc: AmcConfig::default(),
             harq: HarqConfig::default(),
             data_errors: true,
+            control_errors: true,
+            power_target: None,
             power_control: PowerControlConfig::default(),
             power_aware: true,
             max_mcs: 28,
@@ -185,6 +193,11 @@ impl UplinkConfig {
             "-126 to 24 dBm (TS 36.331, p0-NominalPUSCH)",
         )?;
         check(self.power_control.srs_offset <= 15, "power_control.srs_offset", "0 to 15")?;
+        check(
+            self.power_target.is_none_or(|t| (-10.0..=40.0).contains(&t.0)),
+            "power_target",
+            "-10 to 40 dB",
+        )?;
         let ms = Duration::from_millis;
         check(
             [1, 2, 5, 10, 20, 40, 80, 160, 320].iter().any(|p| ms(*p) == self.srs_period),
@@ -203,6 +216,13 @@ impl UplinkConfig {
         within("bsr", self.bsr.validate(), &mut warnings)?;
         within("phr", self.phr.validate(), &mut warnings)?;
         within("random_access", self.random_access.validate(), &mut warnings)?;
+        warn(
+            self.power_target.is_some()
+                && (!self.power_control.enabled || self.power_control.closed_loop == ClosedLoop::Off),
+            "power_target",
+            "without closed loop power control (`power_control`) the commands do nothing",
+            &mut warnings,
+        );
         warn(
             self.sr.period >= ms(40) && self.request == RequestConfig::Sr,
             "sr.period",

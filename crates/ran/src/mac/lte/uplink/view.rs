@@ -64,6 +64,14 @@ impl BufferView {
         self.granted_until = Some(tti);
     }
 
+    /// Nothing came on the grant for `tti`: what was to go with it still waits, and the UE still wants a grant.
+    pub fn on_nothing(&mut self, tti: Tti) {
+        if let Some((_, bytes)) = self.grants.iter_mut().find(|(t, bytes)| *t == tti && *bytes > 0) {
+            self.granted = self.granted.saturating_sub(u64::from(std::mem::take(bytes)));
+        }
+        self.requested |= self.waiting() == 0;
+    }
+
     /// Bytes believed to wait without a grant [B].
     pub fn waiting(&self) -> u64 {
         let reported: u64 = self.reported.iter().map(|b| u64::from(*b)).sum();
@@ -115,6 +123,25 @@ mod tests {
         assert_eq!(view.waiting(), 0, "padding");
         view.on_report(Tti(19), short(0));
         assert_eq!(view.waiting(), 0);
+    }
+
+    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody heard is no grant, also for a later report.
+    #[test]
+    fn a_grant_without_a_block_is_taken_back() {
+        let mut view = BufferView::default();
+        view.on_report(Tti(10), short(5000));
+        view.on_grant(Tti(14), 1000);
+        view.on_grant(Tti(15), 1000);
+        view.on_nothing(Tti(14));
+        assert_eq!((view.waiting(), view.is_requested()), (4476, false));
+        view.on_report(Tti(13), short(5000));
+        assert_eq!(view.waiting(), 4476);
+        // The answer to a request: nothing is known to wait, and it is asked for again.
+        let mut view = BufferView::default();
+        view.on_request(Tti(3));
+        view.on_grant(Tti(11), 28);
+        view.on_nothing(Tti(11));
+        assert!(view.is_requested());
     }
 
     #[test]

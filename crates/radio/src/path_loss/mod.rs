@@ -1,9 +1,14 @@
 //! Path loss: what distance costs, before shadowing and fading.
 //!
-//! Distances are three-dimensional for the free-space models and horizontal for the statistical ones, as their sources
-//! have them. A statistical model's distance is at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise
+//! Distances are horizontal for Hata's and TR 36.814's models and for macro cells, and three-dimensional for the others, as
+//! their sources have them. A horizontal model's distance is at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise
 //! the formula goes on below the shortest distance and beyond the longest. [`PathLoss::range`] tells what a model was made
 //! for.
+
+mod short;
+mod three_d;
+
+pub use short::{Premises, Rooftops};
 
 use lasthop_engine::math::{exp, log10};
 use lasthop_units::{Db, Hertz, Metres};
@@ -54,6 +59,56 @@ pub enum PathLoss {
     Rma(Surroundings),
     /// Indoor hotspot.
     Inh(Surroundings),
+    /// Macro cells in towns: 128.1 + 37.6 log10(R / km) at 2 GHz with antennas 15 m above the roofs, the model of case 1 and 3
+    /// (TR 36.942 clause 4.5.2).
+    Macro {
+        /// Height of the antenna over the roofs.
+        #[serde(default = "fifteen_metres")]
+        above_roofs: Metres,
+    },
+    /// A direct ray and one from flat ground.
+    TwoRay,
+    /// A street with line of sight (Recommendation ITU-R P.1411 section 4.1).
+    #[serde(rename = "p1411-street")]
+    P1411Street,
+    /// From above the roofs down into a street (Recommendation ITU-R P.1411 section 4.2.1).
+    #[serde(rename = "p1411-rooftop")]
+    P1411Rooftop(Rooftops),
+    /// Within a building (Recommendation ITU-R P.1238).
+    #[serde(rename = "p1238")]
+    P1238 {
+        /// What the building is used for.
+        #[serde(default)]
+        premises: Premises,
+        /// Floors between the two ends.
+        #[serde(default)]
+        floors: u32,
+    },
+    /// 36 + 26 log10 d, measured at 2.6 GHz (S. Kun, W. Ping, L. Yingze, ICNC 2008).
+    #[serde(rename = "kun-2600")]
+    Kun2600,
+    /// Urban macro in three dimensions, users on floors (TR 36.873 table 7.2-1).
+    #[serde(rename = "uma-3d")]
+    Uma3d(Surroundings),
+    /// Urban micro in three dimensions.
+    #[serde(rename = "umi-3d")]
+    Umi3d(Surroundings),
+    /// Urban macro, 0.5 to 100 GHz (TR 38.901 table 7.4.1-1).
+    NrUma(Surroundings),
+    /// Urban micro, street canyon.
+    NrUmi(Surroundings),
+    /// Rural macro.
+    NrRma(Surroundings),
+    /// Open office.
+    NrInh(Surroundings),
+    /// Between vehicles in a town (TR 37.885 table 6.2.1-1).
+    V2vUrban(Surroundings),
+    /// Between vehicles on a motorway.
+    V2vHighway,
+}
+
+const fn fifteen_metres() -> Metres {
+    Metres(15.0)
 }
 
 const fn three() -> f64 {
@@ -111,9 +166,21 @@ pub struct Ends {
     pub bs_height: f64,
     /// Antenna height of the terminal [m].
     pub ut_height: f64,
+    /// How much of the distance lies within the terminal's building [m]; 0 outdoors.
+    pub indoors: f64,
+    /// A uniform draw of the link, 0 to 1, for what the models draw by link.
+    pub draw: f64,
 }
 
 impl Ends {
+    /// A link outdoors.
+    pub const fn new(distance: f64, bs_height: f64, ut_height: f64) -> Ends {
+        Ends { distance, bs_height, ut_height, indoors: 0.0, draw: 0.0 }
+    }
+    /// Horizontal distance outside the terminal's building [m].
+    pub fn outdoors(&self) -> f64 {
+        (self.distance - self.indoors).max(0.0)
+    }
     /// Distance through the air [m].
     pub fn distance_3d(&self) -> f64 {
         let rise = self.bs_height - self.ut_height;
@@ -150,26 +217,51 @@ impl PathLoss {
             PathLoss::Rma(s) => rural(f / 1e9, d, ends, s),
             PathLoss::Inh(_) if line_of_sight => 16.9 * log10(d) + 32.8 + 20.0 * log10(f / 1e9),
             PathLoss::Inh(_) => 43.3 * log10(d) + 11.5 + 20.0 * log10(f / 1e9),
+            PathLoss::Macro { above_roofs } => {
+                40.0 * (1.0 - 4e-3 * above_roofs.0) * log10(d / 1e3) - 18.0 * log10(above_roofs.0)
+                    + 21.0 * log10(f / 1e6)
+                    + 80.0
+            }
+            PathLoss::TwoRay => short::two_ray(f, ends),
+            PathLoss::P1411Street => short::canyon(f, ends),
+            PathLoss::P1411Rooftop(roofs) => roofs.loss(f, ends),
+            PathLoss::P1238 { premises, floors } => short::indoors(f, ends, *premises, *floors),
+            PathLoss::Kun2600 => 36.0 + 26.0 * log10(ends.distance_3d().max(1.0)),
+            PathLoss::Uma3d(s) => three_d::uma_3d(f, ends, s, line_of_sight),
+            PathLoss::Umi3d(_) => three_d::umi_3d(f, ends, line_of_sight),
+            PathLoss::NrUma(_) => three_d::nr_uma(f, ends, line_of_sight),
+            PathLoss::NrUmi(_) => three_d::nr_umi(f, ends, line_of_sight),
+            PathLoss::NrRma(s) => three_d::nr_rma(f, ends, s, line_of_sight),
+            PathLoss::NrInh(_) => three_d::nr_inh(f, ends, line_of_sight),
+            PathLoss::V2vUrban(_) => {
+                let (d, f) = (log10(ends.distance_3d().max(1.0)), log10(f / 1e9));
+                if line_of_sight { 38.77 + 16.7 * d + 18.2 * f } else { 36.85 + 30.0 * d + 18.9 * f }
+            }
+            PathLoss::V2vHighway => 32.4 + 20.0 * log10(ends.distance_3d().max(1.0)) + 20.0 * log10(f / 1e9),
         })
     }
 
-    /// Probability of line of sight at a horizontal distance [m]; 1 for models that know no other case.
-    pub fn line_of_sight_probability(&self, d: f64) -> f64 {
+    /// Probability of line of sight; 1 for models that know no other case.
+    pub fn line_of_sight_probability(&self, ends: &Ends) -> f64 {
+        let d = ends.outdoors();
         let urban = |reach: f64| {
             let near = (18.0 / d).min(1.0);
             near * (1.0 - exp(-d / reach)) + exp(-d / reach)
         };
-        match self.surroundings().and_then(|s| s.line_of_sight) {
-            Some(given) => f64::from(u8::from(given)),
-            None => match self {
-                PathLoss::Umi(_) => urban(36.0),
-                // 36 m is urban micro's: Report ITU-R M.2135 table A1-3 has 63 m for urban macro.
-                PathLoss::Uma(_) => urban(63.0),
-                PathLoss::Rma(_) if d > 10.0 => exp(-(d - 10.0) / 1000.0),
-                PathLoss::Inh(_) if d >= 37.0 => 0.5,
-                PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
-                _ => 1.0,
-            },
+        if let Some(given) = self.surroundings().and_then(|s| s.line_of_sight) {
+            return f64::from(u8::from(given));
+        }
+        match self {
+            PathLoss::Umi(_) | PathLoss::Umi3d(_) | PathLoss::NrUmi(_) => urban(36.0),
+            // 36 m is urban micro's: Report ITU-R M.2135 table A1-3 has 63 m for urban macro.
+            PathLoss::Uma(_) => urban(63.0),
+            PathLoss::Uma3d(_) | PathLoss::NrUma(_) => three_d::macro_probability(d, ends.ut_height),
+            PathLoss::Rma(_) | PathLoss::NrRma(_) if d > 10.0 => exp(-(d - 10.0) / 1000.0),
+            PathLoss::Inh(_) if d >= 37.0 => 0.5,
+            PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
+            PathLoss::NrInh(_) => three_d::office_probability(d),
+            // TR 37.885 table 6.2-1: buildings block where streets cross; along a street there is line of sight.
+            _ => 1.0,
         }
     }
 
@@ -178,9 +270,20 @@ impl PathLoss {
     pub fn shadowing(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Option<(f64, f64)> {
         let of = |los: (f64, f64), nlos: (f64, f64)| Some(if line_of_sight { los } else { nlos });
         match self {
-            PathLoss::Uma(_) => of((4.0, 37.0), (6.0, 50.0)),
-            PathLoss::Umi(_) => of((3.0, 10.0), (4.0, 13.0)),
-            PathLoss::Rma(_) => {
+            // From outdoors to indoors (TR 36.873 and TR 38.901): 7 dB whatever the sight outside, 7 m.
+            PathLoss::Uma3d(_) | PathLoss::Umi3d(_) | PathLoss::NrUma(_) | PathLoss::NrUmi(_)
+                if ends.indoors > 0.0 =>
+            {
+                Some((7.0, 7.0))
+            }
+            PathLoss::Uma(_) | PathLoss::Uma3d(_) | PathLoss::NrUma(_) => of((4.0, 37.0), (6.0, 50.0)),
+            PathLoss::Umi(_) | PathLoss::Umi3d(_) => of((3.0, 10.0), (4.0, 13.0)),
+            PathLoss::NrUmi(_) => of((4.0, 10.0), (7.82, 13.0)),
+            PathLoss::NrInh(_) => of((3.0, 10.0), (8.03, 6.0)),
+            // TR 37.885 table 6.2.1-2.
+            PathLoss::V2vUrban(_) => of((3.0, 10.0), (4.0, 13.0)),
+            PathLoss::V2vHighway => Some((3.0, 25.0)),
+            PathLoss::Rma(_) | PathLoss::NrRma(_) => {
                 let beyond = ends.distance > rural_break_point(carrier.0, ends);
                 of((if beyond { 6.0 } else { 4.0 }, 37.0), (8.0, 120.0))
             }
@@ -192,7 +295,7 @@ impl PathLoss {
     /// What the model was made for. Nothing is refused outside; who configures a link may want to know.
     pub const fn range(&self) -> Range {
         match self {
-            PathLoss::Friis | PathLoss::LogDistance { .. } => {
+            PathLoss::Friis | PathLoss::LogDistance { .. } | PathLoss::TwoRay => {
                 Range { frequency: (0.0, f64::INFINITY), distance: (0.0, f64::INFINITY) }
             }
             PathLoss::OkumuraHata { .. } => Range { frequency: (150e6, 1500e6), distance: (1e3, 20e3) },
@@ -200,12 +303,28 @@ impl PathLoss {
             PathLoss::Uma(_) | PathLoss::Umi(_) => Range { frequency: (2e9, 6e9), distance: (10.0, 5e3) },
             PathLoss::Rma(_) => Range { frequency: (450e6, 6e9), distance: (10.0, 10e3) },
             PathLoss::Inh(_) => Range { frequency: (2e9, 6e9), distance: (3.0, 150.0) },
+            PathLoss::Macro { .. } => Range { frequency: (800e6, 2600e6), distance: (20.0, 20e3) },
+            PathLoss::P1411Street => Range { frequency: (300e6, 15e9), distance: (1.0, 1e3) },
+            PathLoss::P1411Rooftop(_) => Range { frequency: (800e6, 5e9), distance: (20.0, 5e3) },
+            PathLoss::P1238 { .. } => Range { frequency: (300e6, 100e9), distance: (1.0, 1e3) },
+            PathLoss::Kun2600 => Range { frequency: (2.5e9, 2.7e9), distance: (1.0, 20e3) },
+            PathLoss::Uma3d(_) | PathLoss::Umi3d(_) => Range { frequency: (2e9, 6e9), distance: (10.0, 5e3) },
+            PathLoss::NrUma(_) | PathLoss::NrUmi(_) => {
+                Range { frequency: (500e6, 100e9), distance: (10.0, 5e3) }
+            }
+            PathLoss::NrRma(_) => Range { frequency: (500e6, 30e9), distance: (10.0, 10e3) },
+            PathLoss::NrInh(_) => Range { frequency: (500e6, 100e9), distance: (1.0, 150.0) },
+            PathLoss::V2vUrban(_) | PathLoss::V2vHighway => {
+                Range { frequency: (500e6, 100e9), distance: (1.0, 5e3) }
+            }
         }
     }
 
     const fn surroundings(&self) -> Option<&Surroundings> {
         match self {
             PathLoss::Uma(s) | PathLoss::Umi(s) | PathLoss::Rma(s) | PathLoss::Inh(s) => Some(s),
+            PathLoss::Uma3d(s) | PathLoss::Umi3d(s) | PathLoss::V2vUrban(s) => Some(s),
+            PathLoss::NrUma(s) | PathLoss::NrUmi(s) | PathLoss::NrRma(s) | PathLoss::NrInh(s) => Some(s),
             _ => None,
         }
     }
@@ -298,7 +417,7 @@ mod tests {
     use super::*;
 
     fn ends(distance: f64, bs_height: f64, ut_height: f64) -> Ends {
-        Ends { distance, bs_height, ut_height }
+        Ends::new(distance, bs_height, ut_height)
     }
 
     fn loss(model: PathLoss, mhz: f64, e: Ends, los: bool) -> f64 {
@@ -326,8 +445,8 @@ mod tests {
                 (loss(micro, 2000.0, ends(d, 10.0, 1.5), false), umi),
                 (loss(macro_, 2000.0, ends(d, 25.0, 1.5), true), uma_los),
                 (loss(macro_, 2000.0, ends(d, 25.0, 1.5), false), uma),
-                (micro.line_of_sight_probability(d), p_umi),
-                (macro_.line_of_sight_probability(d), p_uma),
+                (micro.line_of_sight_probability(&ends(d, 25.0, 1.5)), p_umi),
+                (macro_.line_of_sight_probability(&ends(d, 25.0, 1.5)), p_uma),
                 (loss(cost231, 2000.0, ends(d, 30.0, 1.5), true), cost),
             ] {
                 assert!((found - expected).abs() < 6e-4, "{d} m: {found} and {expected}");
@@ -396,11 +515,11 @@ mod tests {
         let two = 20.0 * log10(2.0);
         assert!((loss(inh, 2000.0, ends(10.0, 6.0, 1.5), true) - (16.9 + 32.8 + two)).abs() < 1e-9);
         assert!((loss(inh, 2000.0, ends(100.0, 6.0, 1.5), false) - (86.6 + 11.5 + two)).abs() < 1e-9);
-        assert_eq!(inh.line_of_sight_probability(18.0), 1.0);
-        assert!((inh.line_of_sight_probability(30.0) - exp(-12.0 / 27.0)).abs() < 1e-12);
-        assert_eq!(inh.line_of_sight_probability(37.0), 0.5);
+        assert_eq!(inh.line_of_sight_probability(&ends(18.0, 25.0, 1.5)), 1.0);
+        assert!((inh.line_of_sight_probability(&ends(30.0, 25.0, 1.5)) - exp(-12.0 / 27.0)).abs() < 1e-12);
+        assert_eq!(inh.line_of_sight_probability(&ends(37.0, 25.0, 1.5)), 0.5);
         let always = PathLoss::Inh(Surroundings { line_of_sight: Some(true), ..Surroundings::default() });
-        assert_eq!(always.line_of_sight_probability(1000.0), 1.0);
+        assert_eq!(always.line_of_sight_probability(&ends(1000.0, 25.0, 1.5)), 1.0);
     }
 
     #[test]

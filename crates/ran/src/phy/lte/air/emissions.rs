@@ -1,0 +1,116 @@
+//! What cells put on the air.
+
+use lasthop_units::{CellId, Id, Tti};
+
+use super::super::RbSet;
+
+/// What all cells send in one TTI, side by side: a sum over cells reads a few lines of memory.
+#[derive(Debug)]
+pub struct Emissions {
+    tti: Tti,
+    /// Resource blocks of the widest carrier.
+    width: usize,
+    /// By cell: the blocks that it uses.
+    used: Vec<RbSet>,
+    /// By cell: the power of every block that it uses [mW]; negative where they differ.
+    level: Vec<f32>,
+    /// By cell, then block: power [mW] where it is used.
+    power: Vec<f32>,
+}
+
+impl Emissions {
+    /// Of `cells` cells, the widest of them with `width` resource blocks.
+    pub fn new(cells: usize, width: usize) -> Emissions {
+        Emissions {
+            tti: Tti(u64::MAX),
+            width,
+            used: vec![RbSet::EMPTY; cells],
+            level: vec![0.0; cells],
+            power: vec![0.0; cells * width],
+        }
+    }
+
+    /// `cell` sends on `rbs` in `tti`, `each` [mW] on every block.
+    #[inline]
+    pub fn add(&mut self, tti: Tti, cell: CellId, rbs: RbSet, each: f32) {
+        if self.tti != tti {
+            self.tti = tti;
+            self.used.fill(RbSet::EMPTY);
+        }
+        let i = cell.index();
+        debug_assert!(self.used[i].and(rbs).is_empty(), "{tti:?}: a block of {cell:?} twice");
+        debug_assert!(rbs.without(RbSet::range(0, self.width as u32)).is_empty());
+        self.level[i] = if self.used[i].is_empty() || self.level[i] == each { each } else { -1.0 };
+        self.used[i] |= rbs;
+        let power = &mut self.power[i * self.width..][..self.width];
+        rbs.runs(|first, len| power[first..first + len].fill(each));
+    }
+
+    /// The blocks that `cell` uses in `tti`.
+    #[inline]
+    pub fn used(&self, tti: Tti, cell: CellId) -> RbSet {
+        if self.tti == tti { self.used[cell.index()] } else { RbSet::EMPTY }
+    }
+
+    /// The power of the blocks that `cell` uses [mW].
+    #[inline]
+    pub fn power(&self, cell: CellId) -> &[f32] {
+        &self.power[cell.index() * self.width..][..self.width]
+    }
+
+    /// `noise` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the places of `rbs` in `to`.
+    #[inline]
+    pub fn gather(&self, tti: Tti, gains: &[f32], rbs: RbSet, noise: f32, to: &mut [f32]) {
+        let mut all = noise;
+        let silent = self.tti != tti;
+        let mut uneven = 0;
+        if !silent {
+            for ((used, level), gain) in self.used.iter().zip(&self.level).zip(gains) {
+                // A cell that sends with one power on all of `rbs` adds the same to each.
+                let even = rbs.without(*used).is_empty() && *level >= 0.0;
+                all += if even { level * gain } else { 0.0 };
+                uneven += usize::from(!even);
+            }
+        }
+        rbs.runs(|first, len| to[first..first + len].fill(all));
+        if silent || uneven == 0 {
+            return;
+        }
+        for (i, gain) in gains.iter().enumerate() {
+            let shared = self.used[i].and(rbs);
+            if *gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level[i] >= 0.0 {
+                continue;
+            }
+            let power = &self.power[i * self.width..][..self.width];
+            shared.runs(|first, len| {
+                for (to, power) in to[first..first + len].iter_mut().zip(&power[first..first + len]) {
+                    *to += power * gain;
+                }
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cell 0 evenly on all blocks, cell 1 on the lower half, cell 2 with two powers, cell 3 silent; block by block by hand.
+    #[test]
+    fn what_is_gathered_is_the_sum_by_block() {
+        let mut e = Emissions::new(4, 10);
+        let id = CellId::from_index;
+        e.add(Tti(5), id(0), RbSet::range(0, 10), 2.0);
+        e.add(Tti(5), id(1), RbSet::range(0, 5), 3.0);
+        e.add(Tti(5), id(2), RbSet::range(0, 2), 1.0);
+        e.add(Tti(5), id(2), RbSet::range(2, 8), 4.0);
+        let gains = [0.5, 0.1, 0.25, 1.0];
+        let mut to = [0.0; 10];
+        let rbs = RbSet::range(1, 8);
+        e.gather(Tti(5), &gains, rbs, 1.0, &mut to);
+        let expected = [0.0, 2.55, 3.3, 3.3, 3.3, 3.0, 3.0, 3.0, 3.0, 0.0];
+        assert!(to.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{to:?}");
+        e.gather(Tti(6), &gains, rbs, 1.0, &mut to);
+        assert_eq!(to[1..9], [1.0; 8]);
+    }
+}

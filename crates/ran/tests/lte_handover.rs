@@ -1,0 +1,422 @@
+//! Handover in the radio network: reference delays, where a UE that drives by is served, failures as events, and an account
+//! of every packet whatever happens.
+
+use lasthop_engine::{Draw, Purpose, Stream};
+use lasthop_ran::mac::lte::profile::CellProfile;
+use lasthop_ran::network::{
+    CellConfig, DrbConfig, MobilityEvent, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
+};
+use lasthop_ran::pdcp::lte::{HandoverKind, LteBearerConfig};
+use lasthop_ran::rlc::lte::{Mode, OrInfinity};
+use lasthop_ran::rrc::{HandoverConfig, RrcTiming, Trigger};
+use lasthop_ran::{DropCause, End, Sdu};
+use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Speed, UeId};
+use proptest::prelude::*;
+
+const UE: fn(usize) -> UeId = UeId::from_index;
+const CELL: fn(usize) -> CellId = CellId::from_index;
+
+fn ms(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+/// ns-3's cells of 25 resource blocks on the ground at these places, with a backhaul that takes no time.
+fn cells(places: &[[f64; 2]]) -> NetworkConfig {
+    let mut config = NetworkConfig::default();
+    for [x, y] in places {
+        let profile = CellProfile::Ns3Release44;
+        let mut cell = CellConfig { resource_blocks: 25, ..CellConfig::default() };
+        cell.downlink = profile.downlink();
+        cell.radio.position = [Metres(*x), Metres(*y), Metres(0.0)];
+        (cell.radio.power, cell.radio.noise_figure) = (Dbm(30.0), Db(5.0));
+        config.cells.push(cell);
+    }
+    let mut handover = HandoverConfig {
+        trigger: Trigger::None,
+        processing: Duration::ZERO,
+        interruption: Duration::ZERO,
+        ..HandoverConfig::default()
+    };
+    handover.s1.delay = Duration::ZERO;
+    handover.x2.delay = Duration::ZERO;
+    config.handover = Some(handover);
+    config
+}
+
+fn add_ue(config: &mut NetworkConfig, serving: usize, [x, y]: [f64; 2], bearers: &[LteBearerConfig]) {
+    let mut ue = UeConfig::served_by(CELL(serving));
+    ue.radio.position = [Metres(x), Metres(y), Metres(0.0)];
+    let ue = config.ues.push(ue);
+    for layers in bearers {
+        config.bearers.push(DrbConfig { ue, layers: layers.clone(), qos: Default::default() });
+    }
+}
+
+fn bearer(kind: HandoverKind, mode: Mode) -> LteBearerConfig {
+    let mut c = LteBearerConfig::default();
+    (c.pdcp.handover, c.rlc.mode) = (kind, mode);
+    c
+}
+
+type Fate = Option<Result<Instant, DropCause>>;
+
+struct World {
+    network: RadioNetwork,
+    out: NetworkOutput,
+    events: Vec<(Instant, UeId, NetworkEvent)>,
+    /// By bearer and end that pushed.
+    fates: Vec<[Vec<Fate>; 2]>,
+    now: Instant,
+}
+
+impl World {
+    fn new(config: &NetworkConfig, seed: u64) -> World {
+        config.cells.iter().for_each(|c| assert!(c.validate().is_ok()));
+        config.handover.unwrap().validate().unwrap();
+        World {
+            network: RadioNetwork::new(config, seed),
+            out: NetworkOutput::default(),
+            events: Vec::new(),
+            fates: config.bearers.iter().map(|_| Default::default()).collect(),
+            now: Instant::ZERO,
+        }
+    }
+
+    fn push(&mut self, bearer: usize, end: End, size: u32) {
+        let fates = &mut self.fates[bearer][end.index()];
+        let sdu = Sdu::new(PacketId::from_index(fates.len()), size);
+        fates.push(None);
+        self.network.push(self.now, BearerId::from_index(bearer), end, sdu, &mut self.out);
+        self.note();
+    }
+
+    fn until(&mut self, end: Instant) {
+        loop {
+            let (tti, timer) = (self.network.next_tti(), self.network.next_timer());
+            let Some(now) = tti.into_iter().chain(timer).min().filter(|t| *t < end) else { break };
+            assert!(now >= self.now, "time goes back");
+            self.now = now;
+            // Class Tti comes before class Timer.
+            if tti == Some(now) {
+                self.network.on_tti(now, &mut self.out);
+            } else {
+                self.network.on_timer(now, &mut self.out);
+            }
+            self.note();
+        }
+        self.now = end;
+    }
+
+    fn note(&mut self) {
+        for (b, at, sdu) in self.out.delivered.drain(..) {
+            let fates = &mut self.fates[b.index()][at.peer().index()];
+            let n = sdu.id.index();
+            assert_eq!(fates[n], None, "packet {n} of {b:?} is delivered and had a fate");
+            assert!(!fates[n + 1..].iter().any(|f| matches!(f, Some(Ok(_)))), "packet {n} of {b:?} is late");
+            fates[n] = Some(Ok(self.now));
+        }
+        for (b, by, sdu, cause) in self.out.dropped.drain(..) {
+            let fate = &mut self.fates[b.index()][by.index()][sdu.id.index()];
+            assert_eq!(
+                *fate,
+                None,
+                "packet {} of {b:?} is dropped ({cause:?}) and had a fate",
+                sdu.id.index()
+            );
+            *fate = Some(Err(cause));
+        }
+        for (b, both) in self.fates.iter().enumerate() {
+            for end in [End::Network, End::Ue] {
+                let open = both[end.index()].iter().filter(|f| f.is_none()).count();
+                assert_eq!(self.network.inside(BearerId::from_index(b), end), open, "inside {b} {end:?}");
+            }
+        }
+        self.events.extend(self.out.events.drain(..).map(|(ue, e)| (self.now, ue, e)));
+    }
+
+    fn first(&self, what: MobilityEvent) -> Option<(Instant, CellId)> {
+        self.events.iter().find_map(|(t, _, e)| match e {
+            NetworkEvent::Mobility { event, cell, .. } if *event == what => Some((*t, *cell)),
+            _ => None,
+        })
+    }
+    fn delivered(&self, bearer: usize, end: End) -> usize {
+        self.fates[bearer][end.index()].iter().filter(|f| matches!(f, Some(Ok(_)))).count()
+    }
+}
+
+/// radio.md 1.12, ns-3's test of the handover delay: from the start to the end at the UE 5 ms at most with ideal messages
+/// and 20 ms with real ones, in every phase of a frame.
+#[test]
+fn a_handover_takes_no_longer_than_the_reference() {
+    for (timing, most) in [(RrcTiming::Ideal, 5), (RrcTiming::Real, 20)] {
+        for start in 100..110 {
+            let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+            config.cells.iter_mut().for_each(|c| c.rrc.timing = timing);
+            add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+            let mut w = World::new(&config, 1);
+            w.until(ms(start));
+            w.network.order_handover(ms(start), UE(0), CELL(1));
+            w.until(ms(400));
+            let began = w.first(MobilityEvent::Started).unwrap().0;
+            let (done, cell) = w.first(MobilityEvent::Complete).unwrap();
+            assert!(began >= ms(start) && began < ms(start + 8), "{began}");
+            assert!(
+                done.since(began) <= Duration::from_millis(most),
+                "{timing:?} {start}: {}",
+                done.since(began)
+            );
+            assert_eq!((cell, w.network.serving(UE(0))), (CELL(1), CELL(1)));
+        }
+    }
+}
+
+/// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every bearer's sinks have half of
+/// what was sent or more; cells 100 m apart, a packet every 10 ms each way.
+#[test]
+fn traffic_goes_on_at_the_target() {
+    for kind in [HandoverKind::Lossless, HandoverKind::Seamless] {
+        let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+        add_ue(&mut config, 0, [0.0, 0.0], &[bearer(kind, Mode::Am), bearer(kind, Mode::Um)]);
+        let mut w = World::new(&config, 1);
+        w.until(ms(300));
+        w.network.order_handover(ms(300), UE(0), CELL(1));
+        w.until(ms(400));
+        assert_eq!(w.network.serving(UE(0)), CELL(1));
+        for i in 0..60 {
+            for b in 0..2 {
+                w.push(b, End::Network, 1000);
+                w.push(b, End::Ue, 1000);
+            }
+            w.until(ms(410 + 10 * i));
+        }
+        for b in 0..2 {
+            for end in [End::Network, End::Ue] {
+                assert!(w.delivered(b, end) >= 30, "{kind:?} {b} {end:?}: {}", w.delivered(b, end));
+            }
+        }
+    }
+}
+
+/// ns-3's automatic handover: a UE passes cells on a line at 150 m/s; it must be in cell 0 from 1 to 10 s, in cell 1 from 11
+/// to 17 s, in cell 2 from 18 to 24 s, in cell 3 from 25 to 37 s. The places are ours: seven seconds a cell are cells 1050 m
+/// apart, and borders 1525, 2575 and 3625 m from the start are reached after 10.2, 17.2 and 24.2 s.
+#[test]
+fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
+    let a2_a4 = Trigger::A2A4 { serving: Db(-4.5), neighbour: Db(0.5), time_to_trigger: Duration::ZERO };
+    let a3 =
+        Trigger::A3 { offset: Db(0.0), hysteresis: Db(1.0), time_to_trigger: Duration::from_millis(128) };
+    for trigger in [a2_a4, a3] {
+        let places: Vec<[f64; 2]> = (0..4).map(|i| [1000.0 + 1050.0 * f64::from(i), 0.0]).collect();
+        let mut config = cells(&places);
+        config.cells.iter_mut().for_each(|c| c.radio.power = Dbm(46.0));
+        config.handover.as_mut().unwrap().trigger = trigger;
+        add_ue(&mut config, 0, [0.0, 50.0], &[LteBearerConfig::default()]);
+        config.ues[UE(0)].radio.mobility =
+            lasthop_radio::Mobility::Linear { speed: Speed(150.0), heading: 0.0 };
+        let mut w = World::new(&config, 1);
+        for s in 1..=37u64 {
+            w.until(ms(1000 * s));
+            let cell = match s {
+                1..=10 => 0,
+                11..=17 => 1,
+                18..=24 => 2,
+                _ => 3,
+            };
+            assert_eq!(w.network.serving(UE(0)), CELL(cell), "{trigger:?} at {s} s");
+        }
+    }
+}
+
+/// A UE is handed over to the best neighbour, not to the next one by number.
+#[test]
+fn the_best_neighbour_is_the_target() {
+    for trigger in [
+        Trigger::default(),
+        Trigger::A2A4 { serving: Db(-4.5), neighbour: Db(0.5), time_to_trigger: Duration::ZERO },
+    ] {
+        // Cell 0 is 447 m away, cells 1 to 3 are 825, 283 and 721 m: cell 2 leads by 4 dB.
+        let mut config = cells(&[[0.0, 0.0], [1000.0, 200.0], [0.0, 600.0], [600.0, 1000.0]]);
+        config.handover.as_mut().unwrap().trigger = trigger;
+        add_ue(&mut config, 0, [200.0, 400.0], &[LteBearerConfig::default()]);
+        let mut w = World::new(&config, 1);
+        w.until(ms(2000));
+        assert_eq!(w.network.serving(UE(0)), CELL(2));
+        assert_eq!(w.network.mobility_counters().completed, 1);
+    }
+}
+
+/// The target is out of reach: T304 expires, the UE re-establishes its connection where it came from, which has kept
+/// everything that it forwarded.
+#[test]
+fn a_failed_handover_falls_back_without_loss() {
+    let mut config = cells(&[[0.0, 0.0], [5_000_000.0, 0.0]]);
+    config.handover.as_mut().unwrap().t304 = Duration::from_millis(100);
+    config.handover.as_mut().unwrap().x2.delay = Duration::from_millis(30);
+    add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    for i in 0..200 {
+        if i == 40 {
+            w.network.order_handover(w.now, UE(0), CELL(1));
+        }
+        w.push(0, End::Network, 1200);
+        w.push(0, End::Ue, 200);
+        w.until(ms(10 * (i + 1)));
+    }
+    w.until(ms(4000));
+    assert!(w.first(MobilityEvent::Failed).is_some());
+    assert_eq!(w.first(MobilityEvent::Reestablished).map(|(_, cell)| cell), Some(CELL(0)));
+    assert_eq!([End::Network, End::Ue].map(|end| w.delivered(0, end)), [200, 200]);
+}
+
+/// A full target refuses: an event, and the UE stays and is served.
+#[test]
+fn admission_may_refuse() {
+    let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+    config.handover.as_mut().unwrap().users = OrInfinity::Value(1);
+    add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+    add_ue(&mut config, 1, [90.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    w.network.order_handover(ms(0), UE(0), CELL(1));
+    w.until(ms(100));
+    w.push(0, End::Network, 1000);
+    w.until(ms(200));
+    assert!(w.first(MobilityEvent::PreparationRefused).is_some());
+    assert_eq!((w.network.serving(UE(0)), w.delivered(0, End::Network)), (CELL(0), 1));
+}
+
+/// Without a trigger a UE drives out of its cell: the link fails and is re-established in the next cell, too late; with the
+/// context that it fetches nothing is lost.
+#[test]
+fn a_handover_that_comes_too_late_is_a_radio_link_failure() {
+    let mut config = cells(&[[0.0, 0.0], [1000.0, 0.0]]);
+    add_ue(&mut config, 0, [400.0, 10.0], &[LteBearerConfig::default()]);
+    config.ues[UE(0)].radio.mobility = lasthop_radio::Mobility::Linear { speed: Speed(60.0), heading: 0.0 };
+    let mut w = World::new(&config, 1);
+    for i in 0..1000 {
+        w.push(0, End::Network, 500);
+        w.until(ms(10 * (i + 1)));
+    }
+    w.until(ms(12_000));
+    assert!(w.first(MobilityEvent::RadioLinkFailure).is_some());
+    assert_eq!(w.first(MobilityEvent::TooLate).map(|(_, cell)| cell), Some(CELL(1)));
+    assert_eq!(w.delivered(0, End::Network), 1000);
+}
+
+/// A cell that fails takes the contexts of its UEs along: they connect anew in the other one, and what the dead eNB held is
+/// reported lost.
+#[test]
+fn users_of_a_dead_cell_connect_where_they_can() {
+    let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
+    config.cells.iter_mut().for_each(|c| c.rrc.retry = Duration::from_secs(1));
+    for i in 0..8 {
+        add_ue(&mut config, 0, [100.0 + 5.0 * f64::from(i), 0.0], &[LteBearerConfig::default()]);
+    }
+    let mut w = World::new(&config, 1);
+    for i in 0..1500 {
+        if i == 200 {
+            w.network.set_cell_down(w.now, CELL(0), true);
+        }
+        for b in 0..8 {
+            w.push(b, End::Network, 500);
+        }
+        w.until(ms(10 * (i + 1)));
+    }
+    w.until(ms(20_000));
+    for b in 0..8 {
+        assert_eq!(w.network.serving(UE(b)), CELL(1));
+        let gone = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
+        let lost = w.fates[b][0].iter().filter(gone).count();
+        assert!(lost > 0, "the dead cell held packets");
+        assert_eq!(w.delivered(b, End::Network) + lost, 1500);
+    }
+}
+
+/// The seeds' handovers, failures and dead cells over bearers of every kind.
+fn any_drive(seed: u64, kind: HandoverKind, mode: Mode, ideal: bool) -> World {
+    let mut rng: Stream = Draw::new(seed, Purpose::Test, 4).stream(0);
+    let mut config = cells(&[[0.0, 0.0], [400.0, 0.0], [200.0, 300.0]]);
+    let h = config.handover.as_mut().unwrap();
+    h.x2.delay = Duration::from_micros(rng.below(20_000));
+    h.s1.delay = Duration::from_micros(rng.below(10_000));
+    h.t304 = Duration::from_millis([50, 100, 1000][rng.below(3) as usize]);
+    h.fetch_context = rng.below(2) == 0;
+    h.search = Duration::from_millis(10 + rng.below(40));
+    h.interruption = Duration::from_millis(rng.below(30));
+    if rng.below(2) == 0 {
+        h.trigger = Trigger::default();
+    }
+    if rng.below(3) == 0 {
+        config.cells[CELL(1)].enb = Some("a".into());
+        config.cells[CELL(2)].enb = Some("a".into());
+    }
+    let timing = if ideal { RrcTiming::Ideal } else { RrcTiming::Real };
+    for c in config.cells.iter_mut() {
+        (c.rrc.timing, c.rrc.retry) = (timing, Duration::from_millis(200));
+    }
+    for i in 0..3 {
+        let place = [rng.below(500) as f64 - 50.0, rng.below(300) as f64];
+        add_ue(&mut config, i, place, &[bearer(kind, mode)]);
+        config.ues[UE(i)].radio.mobility =
+            lasthop_radio::Mobility::Linear { speed: Speed(30.0), heading: rng.below(360) as f64 };
+    }
+    let mut w = World::new(&config, seed);
+    for t in 0..3000u64 {
+        w.until(Instant(1_000_000 * t + rng.below(1_000_000)));
+        for b in 0..3 {
+            if rng.below(4) == 0 {
+                w.push(b, End::Network, 40 + rng.below(1400) as u32);
+            }
+            if rng.below(8) == 0 {
+                w.push(b, End::Ue, 40 + rng.below(1400) as u32);
+            }
+        }
+        if rng.below(60) == 0 {
+            w.network.order_handover(w.now, UE(rng.below(3) as usize), CELL(rng.below(3) as usize));
+        }
+        if rng.below(700) == 0 {
+            w.network.set_cell_down(w.now, CELL(rng.below(3) as usize), rng.below(2) == 0);
+        }
+    }
+    for c in 0..3 {
+        w.network.set_cell_down(w.now, CELL(c), false);
+    }
+    w.until(ms(60_000));
+    w
+}
+
+fn cases() -> ProptestConfig {
+    let n = std::env::var("LASTHOP_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(16);
+    ProptestConfig { cases: n, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Lossless: each packet once and in order across any sequence of handovers, failures and re-establishments; what a
+    /// connection that could not be re-established took along is named.
+    #[test]
+    fn lossless_bearers_lose_nothing_but_with_their_connection(seed: u64, ideal: bool) {
+        let w = any_drive(seed, HandoverKind::Lossless, Mode::Am, ideal);
+        let rejected = w.network.mobility_counters().rejected;
+        for fate in w.fates.iter().flatten().flatten() {
+            let fine = matches!(fate, Some(Ok(_)))
+                || rejected > 0
+                    && matches!(fate, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
+            prop_assert!(fine, "{fate:?} after {rejected} rejected");
+        }
+    }
+
+    /// Seamless and without forwarding: every packet has one fate with a name.
+    #[test]
+    fn other_bearers_say_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
+        let kind = if none { HandoverKind::None } else { HandoverKind::Seamless };
+        let w = any_drive(seed, kind, if um { Mode::Um } else { Mode::Am }, ideal);
+        for both in &w.fates {
+            for fates in both {
+                let last = fates.iter().rposition(|f| matches!(f, Some(Ok(_)))).unwrap_or(0);
+                prop_assert!(fates[..last].iter().all(Option::is_some));
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What `[handover]` means together with the rest of a scenario, and its known traps.
+
+use lasthop_radio::Mobility;
+use lasthop_ran::rrc::Trigger;
+use lasthop_units::Duration;
+
+use super::Spec;
+use crate::config::{Diagnostics, Document};
+
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let cells: usize = spec.cell.len();
+    let Some(handover) = &spec.handover else {
+        let moving = spec.ue.iter().find(|(_, u)| u.radio.mobility != Mobility::Static);
+        if let Some((name, _)) = moving.filter(|_| cells > 1 && spec.layout.is_empty()) {
+            let message = "this UE moves and keeps its cell: there is no `[handover]`";
+            found.push(doc.warning_at(&format!("ue.{name}"), message).help("add the table `[handover]`"));
+        }
+        return;
+    };
+    match handover.validate() {
+        Ok(warnings) => {
+            for w in warnings {
+                found.push(doc.warning_at(&format!("handover.{}", w.key), w.message));
+            }
+        }
+        Err(e) => found.push(doc.error_at(&format!("handover.{}", e.key), e.message)),
+    }
+    if cells < 2 && spec.layout.is_empty() {
+        found.push(doc.warning_at("handover", "there is one cell: nobody can be handed over"));
+    }
+    let leads = spec.link.values().any(|l| l.between.contains(&spec.core.gateway));
+    if !leads && !spec.ue.is_empty() {
+        let message = format!("no link leads to the gateway `{}`", spec.core.gateway);
+        let help = "links end at the gateway where there is a `[handover]`, not at an eNB: name one of their nodes in `core.gateway`";
+        found.push(doc.error_at("handover", message).help(help));
+    }
+    // Synchronisation, two preambles and Msg3.
+    let needs = handover.processing + handover.interruption + Duration::from_millis(30);
+    if handover.t304 < needs {
+        let message = format!("a handover takes about {needs}: every one will fail");
+        found.push(doc.warning_at("handover.t304", message).help("raise `t304` or shorten `interruption`"));
+    }
+    let pinned = spec.ue.iter().find(|(_, u)| u.radio.pinned_sinr.is_some());
+    if let (Some((name, _)), true) = (pinned, handover.trigger != Trigger::None) {
+        let message = "a pinned SINR does not change with the cell: measurements still follow the distance";
+        found.push(doc.warning_at(&format!("ue.{name}.radio.pinned_sinr"), message));
+    }
+}

@@ -1,0 +1,194 @@
+//! What goes to (or from) whom: stations in turn, MPDUs into an A-MPDU, packets that are too old.
+
+use lasthop_units::{Bytes, Duration, Instant, StationId};
+
+use super::config::BufferConfig;
+use super::lane::Rules;
+use super::medium::Frame;
+use super::{DropCause, End, Wlan, WlanOutput};
+use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, Category};
+use crate::phy::MAX_PPDU;
+
+/// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
+const ROUND: i64 = 256_000;
+
+impl Wlan {
+    /// Whose data is next.
+    pub(super) fn choose(&mut self, d: usize, category: Category) -> Option<StationId> {
+        let ac = category.index();
+        let end = self.devices[d].end();
+        let buffer = match end {
+            End::Ap => self.aps[self.devices[d].ap].buffer,
+            End::Station => return self.devices[d].ring[ac].front().copied(),
+        };
+        match buffer {
+            BufferConfig::FqCodel(c) if c.airtime_fairness => loop {
+                // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in turn.
+                let station = *self.devices[d].ring[ac].front()?;
+                let lane = self.lane(station, end, category);
+                if lane.deficit >= 0 {
+                    return Some(station);
+                }
+                lane.deficit += ROUND;
+                self.devices[d].ring[ac].rotate_left(1);
+            },
+            BufferConfig::Fifo { .. } => {
+                let links = &self.links;
+                let age = |s: &&StationId| {
+                    let lane = links[**s].lanes[end.index()][ac].as_ref();
+                    lane.map_or(Instant::MAX, |lane| lane.oldest())
+                };
+                self.devices[d].ring[ac].iter().min_by_key(age).copied()
+            }
+            _ => {
+                let ring = &mut self.devices[d].ring[ac];
+                let station = ring.front().copied();
+                if station.is_some() {
+                    ring.rotate_left(1);
+                }
+                station
+            }
+        }
+    }
+
+    pub(super) fn unlist(&mut self, d: usize, station: StationId, category: Category) {
+        let end = self.devices[d].end();
+        self.lane(station, end, category).listed = false;
+        self.devices[d].ring[category.index()].retain(|s| *s != station);
+    }
+
+    /// Puts together what goes to (or from) a station. False: nothing is left to send, or no more is allowed.
+    pub(super) fn build(
+        &mut self,
+        now: Instant,
+        d: usize,
+        station: StationId,
+        category: Category,
+        left: Duration,
+        out: &mut WlanOutput,
+    ) -> bool {
+        let end = self.devices[d].end();
+        self.discard_old(now, station, end, category, out);
+        let link = &mut self.links[station];
+        let ap = &self.aps[link.ap];
+        let Some(lane) = &mut link.lanes[end.index()][category.index()] else { return false };
+        let device = &mut self.devices[d];
+        let burst = &mut device.burst;
+        burst.station = Some(station);
+        let agreed = lane.originator.agreement == Agreement::Agreed;
+        if lane.originator.request && agreed {
+            burst.frame = Frame::Request;
+            burst.mode = ap.answer(&self.links[station].control[end.index()].current(1.0));
+            burst.psdu = Bytes(BLOCK_ACK_REQUEST);
+            return true;
+        }
+        lane.originator.request = false;
+        let medium = &mut self.media[device.medium];
+        let from = device.member;
+        let to = self.devices[link.devices[end.peer().index()]].member;
+        let retries = lane.originator.iter().next().map_or(0, |(_, m)| m.retries);
+        let snr = medium.radios.snr(now, from, to);
+        let mode = link.control[end.index()].choose(now, retries, snr);
+        let qos = ap.standard.qos();
+        let rules = Rules { qos, aggregation: &ap.aggregation, mode: &mode, lifetime: ap.lifetime };
+        let aggregates = agreed && mode.aggregates() && ap.aggregation.ampdu;
+        let answer = ap.answer(&mode).duration(Bytes(BLOCK_ACK), self.air.compat);
+        let time = MAX_PPDU.min(left.saturating_sub(medium.timing.sifs + answer));
+        let limit = mode.largest(time, self.air.compat).0.min(ap.aggregation.ampdu_limit(&mode));
+        let most = if aggregates { ap.aggregation.max_mpdus as usize } else { 1 };
+        let burst = &mut self.devices[d].burst;
+        let before = lane.queued();
+        let (mut total, mut psdu) = (0u64, 0u64);
+        let mut full = false;
+        for (sn, m) in lane.originator.iter() {
+            let with = total + u64::from(ap.aggregation.last_subframe(m.bytes));
+            if burst.sns.len() >= most || (!burst.sns.is_empty() && with > limit) {
+                full = true;
+                break;
+            }
+            burst.sns.push(sn);
+            psdu = with;
+            total += u64::from(ap.aggregation.subframe(m.bytes, &mode));
+        }
+        while !full && burst.sns.len() < most && lane.originator.has_room() {
+            if !lane.pull(now, &rules, &mut self.pool, &mut self.lost) {
+                break;
+            }
+            let Some((sn, m)) = lane.originator.last() else { break };
+            let with = total + u64::from(ap.aggregation.last_subframe(m.bytes));
+            if !burst.sns.is_empty() && with > limit {
+                break;
+            }
+            burst.sns.push(sn);
+            psdu = with;
+            total += u64::from(ap.aggregation.subframe(m.bytes, &mode));
+        }
+        let pulled = before - lane.queued();
+        self.devices[d].queued[category.index()] -= pulled as u32;
+        let burst = &mut self.devices[d].burst;
+        burst.frame = Frame::Data;
+        burst.mode = mode;
+        burst.ampdu = burst.sns.len() > 1;
+        if burst.sns.len() == 1 {
+            // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7); others carry it bare.
+            let bytes = lane.originator.get(burst.sns[0]).map_or(0, |m| u64::from(m.bytes));
+            let vht = mode.format() == crate::phy::Format::Vht;
+            psdu = if vht { psdu } else { bytes };
+        }
+        burst.psdu = Bytes(psdu);
+        burst.long = ap.rts_threshold.is_some_and(|t| psdu > t.0);
+        burst.cleared = !burst.long;
+        let some = !burst.sns.is_empty();
+        let ask =
+            some && mode.aggregates() && ap.aggregation.ampdu && lane.originator.agreement == Agreement::None;
+        self.report_lost(now, station, end, out);
+        if ask {
+            self.want_agreement(now, station, end, category);
+        }
+        some
+    }
+
+    /// Gives up MPDUs whose packets are beyond their lifetime.
+    fn discard_old(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        end: End,
+        category: Category,
+        out: &mut WlanOutput,
+    ) {
+        let Some(lifetime) = self.aps[self.links[station].ap].lifetime else { return };
+        loop {
+            let lane = self.lane(station, end, category);
+            let old = lane.originator.iter().find(|(_, m)| now.since(m.since) > lifetime);
+            let Some((sn, _)) = old else { return };
+            self.give_up(now, station, end, category, sn, DropCause::Lifetime, out);
+        }
+    }
+
+    /// An MPDU is given up. The recipient may have it all the same; if not, it is told not to wait for it.
+    #[allow(clippy::too_many_arguments)] // where, which and why
+    pub(super) fn give_up(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        end: End,
+        category: Category,
+        sn: u16,
+        cause: DropCause,
+        out: &mut WlanOutput,
+    ) {
+        let lane = self.links[station].lanes[end.index()][category.index()].as_mut();
+        let lane = lane.unwrap_or_else(|| unreachable!("it has an MPDU"));
+        let Some(mpdu) = lane.originator.get_mut(sn) else { return };
+        if let Some(chain) = mpdu.chain.take() {
+            let inside = &mut lane.inside;
+            self.pool.take(chain, |item| {
+                *inside -= 1;
+                out.dropped.push((station, end, now, item, cause));
+            });
+            lane.originator.request |= lane.originator.agreement == Agreement::Agreed;
+        }
+        lane.originator.finish(sn);
+    }
+}

@@ -1,0 +1,197 @@
+//! What becomes of an exchange: acknowledged or not, and how the device goes on.
+
+use lasthop_units::{Bytes, Duration, Instant};
+
+use super::exchange::Pending;
+use super::medium::Frame;
+use super::{BEACON, DropCause, End, Event, Wlan, WlanOutput};
+use crate::mac::{ACK, BLOCK_ACK, CTS, Category, RTS};
+
+impl Wlan {
+    /// The clear to send has come: the burst follows.
+    pub(super) fn cleared(&mut self, now: Instant, d: usize) {
+        let device = &mut self.devices[d];
+        device.burst.cleared = true;
+        let sifs = self.media[device.medium].timing.sifs;
+        self.schedule(now + sifs, Event::Continue { device: d });
+    }
+
+    /// The burst was acknowledged, in whole or in part.
+    pub(super) fn acknowledged(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
+        let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
+        match frame {
+            Frame::Management(_) => {
+                self.devices[d].management.pop_front();
+            }
+            Frame::Request => {
+                if let Some(station) = self.devices[d].burst.station {
+                    let end = self.devices[d].end();
+                    let lane = self.lane(station, end, Category::ALL[contender]);
+                    (lane.requests, lane.originator.request) = (0, false);
+                }
+            }
+            _ => self.account(now, d, true, out),
+        }
+        self.devices[d].contenders[contender].reset();
+        self.proceed(now, d, out);
+    }
+
+    /// No answer has come, or none that could be read.
+    pub(super) fn unanswered(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
+        let (contender, frame) = (self.devices[d].burst.contender, self.devices[d].burst.frame);
+        self.devices[d].contenders[contender].widen();
+        let limit = self.retry_limit(d);
+        match frame {
+            Frame::Management(_) => {
+                let device = &mut self.devices[d];
+                let over = device.management.front_mut().is_some_and(|f| {
+                    f.retries += 1;
+                    f.retries >= limit
+                });
+                if over && let Some(frame) = device.management.pop_front() {
+                    device.contenders[contender].reset();
+                    self.management_failed(now, frame, out);
+                }
+            }
+            Frame::Request => {
+                if let Some(station) = self.devices[d].burst.station {
+                    let end = self.devices[d].end();
+                    let lane = self.lane(station, end, Category::ALL[contender]);
+                    lane.requests += 1;
+                    if lane.requests >= limit {
+                        // The recipient will stop waiting by itself.
+                        (lane.requests, lane.originator.request) = (0, false);
+                    }
+                }
+            }
+            _ => self.account(now, d, false, out),
+        }
+        self.end_turn(now, d);
+    }
+
+    fn retry_limit(&self, d: usize) -> u32 {
+        let ap = &self.aps[self.devices[d].ap];
+        let burst = &self.devices[d].burst;
+        // An RTS that is not answered counts as a short frame (clause 10.22.2.12).
+        if burst.long && burst.cleared { ap.long_retry } else { ap.short_retry }
+    }
+
+    /// Books what has become of the data of a burst.
+    fn account(&mut self, now: Instant, d: usize, answered: bool, out: &mut WlanOutput) {
+        let Some(station) = self.devices[d].burst.station else { return };
+        let (end, category) = (self.devices[d].end(), Category::ALL[self.devices[d].burst.contender]);
+        let limit = self.retry_limit(d);
+        let sns = std::mem::take(&mut self.devices[d].burst.sns);
+        let heard = std::mem::take(&mut self.devices[d].burst.heard);
+        let (mode, airtime) = (self.devices[d].burst.mode, self.devices[d].burst.airtime);
+        let sent = self.devices[d].burst.cleared;
+        let mut acked = 0;
+        for (i, sn) in sns.iter().enumerate() {
+            let ok = answered && heard.get(i).copied().unwrap_or(false);
+            let lane = self.links[station].lanes[end.index()][category.index()].as_mut();
+            let lane = lane.unwrap_or_else(|| unreachable!("it has MPDUs"));
+            if ok {
+                acked += 1;
+                lane.originator.finish(*sn);
+            } else if !sent && i > 0 {
+                // An RTS that is not answered counts for the first alone.
+            } else if let Some(m) = lane.originator.get_mut(*sn) {
+                m.retries += 1;
+                if m.retries >= limit {
+                    self.give_up(now, station, end, category, *sn, DropCause::RetryLimit, out);
+                    if i == 0 {
+                        let contender = self.devices[d].burst.contender;
+                        self.devices[d].contenders[contender].reset();
+                    }
+                }
+            }
+        }
+        let link = &mut self.links[station];
+        let stats = &mut link.stats[end.index()];
+        stats.airtime += airtime.0;
+        stats.unanswered += u64::from(!answered);
+        if sent {
+            stats.ppdus += 1;
+            stats.mpdus += sns.len() as u64;
+            stats.failed += sns.len() as u64 - acked;
+            stats.rate_sum += mode.rate().as_f64();
+            stats.mcs_sum += u64::from(mode.mcs());
+            link.control[end.index()].report(now, &mode, sns.len() as u32, acked as u32);
+        }
+        if end == End::Station {
+            // Linux charges the station for what it sends as well (AIRTIME_USE_RX).
+            if let Some(lane) = &mut link.lanes[End::Ap.index()][category.index()] {
+                lane.deficit -= airtime.0 as i64;
+            }
+        } else if let Some(lane) = &mut link.lanes[end.index()][category.index()] {
+            lane.deficit -= airtime.0 as i64;
+        }
+        let burst = &mut self.devices[d].burst;
+        (burst.sns, burst.heard) = (sns, heard);
+    }
+
+    /// Goes on within the TXOP if there is time and data, or ends the turn.
+    fn proceed(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
+        let contender = self.devices[d].burst.contender;
+        let limited = contender != BEACON && !self.devices[d].contenders[contender].access().txop.is_zero();
+        let sifs = self.media[self.devices[d].medium].timing.sifs;
+        let left = self.devices[d].txop_end.since(now + sifs);
+        // What was put together and does not fit waits for the next turn.
+        let fits = limited
+            && !left.is_zero()
+            && self.prepare(now, d, contender, left, out)
+            && self.exchange_time(d) <= left;
+        if fits {
+            return self.schedule(now + sifs, Event::Continue { device: d });
+        }
+        self.end_turn(now, d);
+    }
+
+    /// How long the burst of a device takes with everything around it.
+    fn exchange_time(&self, d: usize) -> Duration {
+        let device = &self.devices[d];
+        let burst = &device.burst;
+        let (compat, sifs) = (self.air.compat, self.media[device.medium].timing.sifs);
+        let control = self.aps[device.ap].answer(&burst.mode);
+        let answer = if burst.ampdu || burst.frame == Frame::Request { BLOCK_ACK } else { ACK };
+        let mut time =
+            burst.mode.duration(burst.psdu, compat) + sifs + control.duration(Bytes(answer), compat);
+        if !burst.cleared {
+            time += control.duration(Bytes(RTS), compat) + control.duration(Bytes(CTS), compat) + sifs * 2;
+        }
+        time
+    }
+
+    /// The device contends anew.
+    pub(super) fn end_turn(&mut self, now: Instant, d: usize) {
+        let contender = self.devices[d].burst.contender;
+        self.devices[d].pending = Pending::Nothing;
+        if contender == BEACON {
+            self.devices[d].contenders[BEACON].wants = false;
+        } else {
+            self.back_off(d, contender);
+            let category = Category::ALL[contender];
+            if let Some(station) = self.devices[d].burst.station {
+                let end = self.devices[d].end();
+                let listed =
+                    self.links[station].lanes[end.index()][contender].as_ref().map(|l| (l.listed, l.waits()));
+                if listed == Some((true, false)) {
+                    self.unlist(d, station, category);
+                }
+            }
+            let managing = self.management_category(d) == category && !self.devices[d].management.is_empty();
+            let device = &mut self.devices[d];
+            device.contenders[contender].wants = managing || !device.ring[contender].is_empty();
+        }
+        let (m, member) = (self.devices[d].medium, self.devices[d].member);
+        let medium = &mut self.media[m];
+        let ear = &mut medium.ears[member];
+        ear.waiting = false;
+        if ear.idle {
+            // Clause 10.22.2.4 c: AIFS and SIFS after the end of ACKTimeout.
+            let sifs = medium.timing.sifs;
+            ear.base = (now + sifs).max(ear.nav.saturating_add(sifs));
+            self.count(now, m, member);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Whose turn it is within a device, and what it sends then.
+
+use lasthop_units::{Bytes, Duration, Instant};
+
+use super::medium::Frame;
+use super::{BEACON, Wlan, WlanOutput};
+use crate::mac::Category;
+
+impl Wlan {
+    /// The turn of a device has come.
+    pub(super) fn turn(&mut self, now: Instant, d: usize, out: &mut WlanOutput) {
+        let (m, member) = (self.devices[d].medium, self.devices[d].member);
+        let ear = &self.media[m].ears[member];
+        if !ear.counting || ear.waiting || ear.tx_until > now {
+            return;
+        }
+        let (base, slot) = (ear.base, self.media[m].timing.slot);
+        // Beacons first, then the higher category (clause 10.22.2.4: internal collision).
+        let mut winner = None;
+        for c in (0..super::CONTENDERS).rev() {
+            let contender = &self.devices[d].contenders[c];
+            if !contender.wants || contender.turn(base, slot) > now {
+                continue;
+            }
+            if winner.is_some() {
+                // Clause 10.22.2.2 d: as after a collision on the air.
+                self.devices[d].contenders[c].widen();
+                self.internal.push(c);
+            } else if self.prepare(now, d, c, self.whole_txop(d, c), out) {
+                winner = Some(c);
+            } else {
+                self.devices[d].contenders[c].wants = false;
+            }
+        }
+        let Some(c) = winner else {
+            // What waited has left the queue by a drop.
+            let busy = !self.media[m].ears[member].idle;
+            if busy {
+                self.stop_counting(now, m, member);
+            } else {
+                self.count(now, m, member);
+            }
+            return;
+        };
+        self.stop_counting(now, m, member);
+        while let Some(loser) = self.internal.pop() {
+            self.back_off(d, loser);
+        }
+        let txop = self.devices[d].contenders[c].access().txop;
+        self.devices[d].txop_end = now.saturating_add(txop);
+        self.send_burst(now, d);
+    }
+
+    /// What a contender may use in its turn.
+    fn whole_txop(&self, d: usize, contender: usize) -> Duration {
+        let txop = self.devices[d].contenders[contender].access().txop;
+        if txop.is_zero() { Duration::MAX } else { txop }
+    }
+
+    /// An idle period ends for a device.
+    pub(super) fn stop_counting(&mut self, now: Instant, m: usize, member: usize) {
+        let medium = &mut self.media[m];
+        medium.due[member] = Instant::MAX;
+        let ear = &mut medium.ears[member];
+        if std::mem::take(&mut ear.counting) {
+            let device = &mut self.devices[medium.members[member]];
+            for c in &mut device.contenders {
+                c.interrupt(ear.base, now, medium.timing.slot, device.counting);
+            }
+        }
+    }
+
+    pub(super) fn back_off(&mut self, d: usize, contender: usize) {
+        let device = &mut self.devices[d];
+        let bits = device.draw.bits(device.drawn);
+        device.drawn += 1;
+        device.contenders[contender].back_off(bits);
+    }
+
+    /// Fills the burst of a device for a contender, within what is left of the TXOP. False: there is nothing.
+    pub(super) fn prepare(
+        &mut self,
+        now: Instant,
+        d: usize,
+        contender: usize,
+        left: Duration,
+        out: &mut WlanOutput,
+    ) -> bool {
+        let device = &mut self.devices[d];
+        let ap = &self.aps[device.ap];
+        let burst = &mut device.burst;
+        burst.contender = contender;
+        burst.sns.clear();
+        burst.heard.clear();
+        burst.ampdu = false;
+        burst.cleared = true;
+        burst.long = false;
+        burst.airtime = Duration::ZERO;
+        if contender == BEACON {
+            (burst.frame, burst.station) = (Frame::Beacon, None);
+            (burst.mode, burst.psdu) = (ap.lowest(), ap.beacon.size);
+            return true;
+        }
+        let managing = if ap.standard.qos() { Category::Voice } else { Category::BestEffort };
+        if contender == managing.index()
+            && let Some(frame) = device.management.front()
+        {
+            (burst.frame, burst.station) = (Frame::Management(*frame), Some(frame.station));
+            (burst.mode, burst.psdu) = (ap.lowest(), Bytes(frame.bytes()));
+            return true;
+        }
+        let category = Category::ALL[contender];
+        while let Some(station) = self.choose(d, category) {
+            if self.build(now, d, station, category, left, out) {
+                return true;
+            }
+            if !self.lane(station, self.devices[d].end(), category).waits() {
+                self.unlist(d, station, category);
+            } else {
+                return false;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,35 @@
+"""Handover and sudden load over LTE: what `lasthop.harness` looks up by name."""
+
+from lasthop.studies.lte_handover.evaluate import (
+    citations,
+    delay_order,
+    delay_rises,
+    discards_or_forwards,
+    goodput_falls,
+    goodput_order,
+    load_step,
+    trade_off,
+    window_cut,
+    window_kept,
+)
+from lasthop.studies.lte_handover.figures import figures, tables
+from lasthop.studies.lte_handover.reduce import reduce_drive, reduce_load, reduce_outage, reduce_users
+
+__all__ = [
+    "citations",
+    "delay_order",
+    "delay_rises",
+    "discards_or_forwards",
+    "figures",
+    "goodput_falls",
+    "goodput_order",
+    "load_step",
+    "reduce_drive",
+    "reduce_load",
+    "reduce_outage",
+    "reduce_users",
+    "tables",
+    "trade_off",
+    "window_cut",
+    "window_kept",
+]

@@ -1,0 +1,145 @@
+"""Figures beyond the paper: congestion controls of today, CoDel, airtime fairness, LTE and Wi-Fi side by side."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as MplFigure
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+from lasthop.harness import Data, Figure
+from lasthop.studies.lte_vs_11ac.draw import (
+    COLOURS,
+    DASHES,
+    LABEL,
+    against_rate,
+    append,
+    dress,
+    grid,
+    network_name,
+    scale,
+    titles,
+    transport_name,
+)
+from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS
+
+
+def beyond(data: Data) -> Figure:
+    """The same for the congestion controls of today."""
+    caption = (
+        "Beyond the paper: CUBIC, BBR and BBRv3 on the study's TCP stack, and the stack of Linux 6 with CUBIC, beside "
+        "NewReno, against the source rate of each station."
+    )
+    return against_rate(data, "beyond", "Congestion controls of today", caption)
+
+
+def queues(data: Data) -> Figure:
+    """A queue with and without CoDel, at a load that fills it."""
+    shown = ("thr", "dly", "loss")
+    conditions = grid(data, "queue")
+    kinds, transports = data.labels("queue", "queue"), data.labels("queue", "transport")
+    fig = MplFigure(figsize=(1.2 + 2.0 * len(conditions), 1.7 * len(shown) + 0.6), layout="constrained")
+    panels = fig.subplots(len(shown), len(conditions), sharex="row", sharey=True, squeeze=False)
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("metric", "network", "size", "queue", "transport", "mean", "half_width", "n")
+    }
+    for row, key in zip(panels, shown, strict=True):
+        for ax, (network, size) in zip(row, conditions, strict=True):
+            for shift, colour, kind in zip((-0.14, 0.14), ("#555555", "#009e73"), kinds, strict=True):
+                at = {"network": network, "size": size, "queue": kind}
+                values = [data.estimate("queue", METRICS[key].value, transport=t, **at) for t in transports]
+                ax.errorbar(
+                    [v.mean for v in values], np.arange(len(values)) + shift, fmt="o", color=colour, markersize=4,
+                    xerr=[v.half_width or 0.0 for v in values], capsize=2, linewidth=1, label=kind,
+                )  # fmt: skip
+                for t, v in zip(transports, values, strict=True):
+                    append(columns, metric=key, transport=t, mean=v.mean, half_width=v.half_width, n=v.n, **at)
+            dress(ax, LABEL[key].replace("\n", " "), "")
+        scale(row, key)
+    titles(panels[0], conditions)
+    panels[0][0].set_yticks(range(len(transports)), [transport_name(t) for t in transports])
+    panels[0][0].set_ylim(len(transports) - 0.5, -0.5)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=8)
+    caption = (
+        "Beyond the paper: 8 Mbit/s a station, the RLC queue as the study has it (AM without end, UM 10 KiB) and with "
+        "CoDel (target 5 ms, interval 100 ms) and no limit."
+    )
+    return Figure("queues", "CoDel in front of the radio", caption, fig, {"queues": columns})
+
+
+def side(data: Data) -> Figure:
+    """LTE and Wi-Fi with stations at the same distances: a line for each network and congestion control."""
+    rates, transports = data.labels("side", "rate"), data.labels("side", "transport")
+    fig = MplFigure(figsize=(9.4, 2.9), layout="constrained")
+    panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
+    columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "transport", "rate", "mean", "half_width")}
+    for ax, key in zip(panels, FOUR, strict=True):
+        for network in data.labels("side", "network"):
+            for dash, transport in zip(DASHES, transports, strict=False):
+                at = {"network": network, "transport": transport}
+                points = [data.estimate("side", METRICS[key].value, rate=r, **at) for r in rates]
+                ax.errorbar(
+                    [float(r) for r in rates], [p.mean for p in points], [p.half_width or 0.0 for p in points],
+                    color=COLOURS[network], linestyle=dash, linewidth=1, marker=".", markersize=4, capsize=2,
+                    label=f"{network_name(network)}, {transport_name(transport)}",
+                )  # fmt: skip
+                for r, p in zip(rates, points, strict=True):
+                    append(columns, metric=key, rate=float(r), mean=p.mean, half_width=p.half_width, **at)
+        if key in ("dly", "jit"):
+            ax.set_yscale("log")
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            ax.set_ylim(bottom=0)
+        dress(ax, "source rate [Mbit/s]", LABEL[key].replace("\n", " "))
+        ax.set_xscale("log", base=2)
+        ax.set_xticks([float(r) for r in rates], [f"{float(r):g}" for r in rates])
+        ax.xaxis.set_minor_locator(NullLocator())
+    handles, labels = panels[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=7)
+    caption = (
+        "Beyond the paper: fourteen stations 1 to 20 m from eNB and access point, packets of 1000 B, against the "
+        "source rate of each station; 95 % confidence intervals."
+    )
+    return Figure("side-by-side", "LTE and Wi-Fi side by side", caption, fig, {"side-by-side": columns})
+
+
+def airtime(data: Data) -> Figure:
+    """What airtime fairness does: throughput of the cell, Jain's index, and each station's share in one run."""
+    kinds, transports = data.labels("airtime", "queue"), data.labels("airtime", "transport")
+    colours = ("#555555", "#009e73", "#cc79a7")
+    fig = MplFigure(figsize=(9.4, 2.8), layout="constrained")
+    panels = fig.subplots(1, 3, squeeze=False)[0]
+    columns: dict[str, list[Any]] = {k: [] for k in ("metric", "queue", "transport", "mean", "half_width", "n")}
+    places = np.arange(len(transports))
+    shown = (("cell_mbps", "all stations together [Mbit/s]"), ("jain", "Jain's index of throughput"))
+    for ax, (key, label) in zip(panels, shown, strict=False):
+        for i, (kind, colour) in enumerate(zip(kinds, colours, strict=True)):
+            values = [data.estimate("airtime", key, queue=kind, transport=t) for t in transports]
+            ax.bar(
+                places + 0.27 * (i - 1), [v.mean for v in values], 0.25, color=colour, capsize=2, label=kind,
+                yerr=[v.half_width or 0.0 for v in values], error_kw={"linewidth": 0.8},
+            )  # fmt: skip
+            for t, v in zip(transports, values, strict=True):
+                append(columns, metric=key, queue=kind, transport=t, mean=v.mean, half_width=v.half_width, n=v.n)
+        ax.set_xticks(places, [transport_name(t) for t in transports])
+        dress(ax, "", label)
+    stations: dict[str, list[Any]] = {k: [] for k in ("queue", "rate_mbps", "goodput_mbps")}
+    for kind, colour, mark in zip(kinds, colours, ("o", "^", "s"), strict=True):
+        each = data.shown("airtime", queue=kind, transport=transports[0]).values["stations"]
+        rate = each.get("rate_mbps", [math.nan] * len(each["goodput_mbps"]))
+        panels[2].plot(rate, each["goodput_mbps"], mark, color=colour, markersize=4, fillstyle="none", label=kind)
+        append(stations, queue=[kind] * len(rate), rate_mbps=rate, goodput_mbps=each["goodput_mbps"])
+    dress(panels[2], "rate of a station's PPDUs [Mbit/s]", f"its throughput [Mbit/s], {transport_name(transports[0])}")
+    panels[2].set_ylim(bottom=0)
+    handles, labels = panels[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    caption = (
+        "Beyond the paper: fourteen stations 1 to 60 m from the access point, each at the rate that its distance "
+        "allows, 8 Mbit/s offered to each. Airtime fairness gives stations the same time on the air, the others the "
+        "same turns. Left and middle: 95 % confidence intervals; right: the run with seed 1."
+    )
+    return Figure("airtime", "Airtime fairness", caption, fig, {"airtime": columns, "airtime-stations": stations})
