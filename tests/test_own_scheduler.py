@@ -80,7 +80,7 @@ class Recorder(Fair):
 
 
 def own(cls: Any, both: bool = True, **parameters: float) -> lh.Scenario:
-    scheduler = {"kind": "mine", **parameters} if parameters else "mine"
+    scheduler: Any = {"kind": "mine", **parameters} if parameters else "mine"
     keys = [f"cell.enb.{d}.scheduler" for d in (["downlink", "uplink"] if both else ["downlink"])]
     text = TEXT if both else TEXT.replace("[flow.up]", "[flow.up]\nautostart = false")
     return lh.Scenario.parse(text, schedulers={"mine": cls}, set=dict.fromkeys(keys, scheduler))

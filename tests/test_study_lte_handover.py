@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lasthop.harness import Data, find_study
+from lasthop.harness import Claim, Data, find_study
 from lasthop.harness.runner import Record
 from lasthop.studies.lte_handover import evaluate, reduce
 
@@ -13,7 +13,7 @@ STUDY = find_study("lte-handover")
 QUEUES = (64, 256, 1024)
 
 
-def claim(name: str):
+def claim(name: str) -> Claim:
     return next(c for c in STUDY.claims if c.id == name)
 
 

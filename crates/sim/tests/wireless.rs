@@ -98,3 +98,17 @@ fn a_run_is_repeatable() {
     assert_eq!(first, bytes(&text));
     assert_ne!(first, bytes(&text.replace("duration", "seed = 2\nduration")));
 }
+
+/// The bundled scenario is valid without warnings, and Minstrel finds a rate that carries most of what MCS 8 would: at 10 m free
+/// space leaves an SNR above 45 dB.
+#[test]
+fn the_bundled_download_runs_near_the_fastest_rate() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/lasthop/scenarios/wifi-download.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let scenario = Scenario::parse(&text, path, Path::new(""), &[]).unwrap();
+    assert_eq!(scenario.warnings().len(), 0);
+    let output = run_text(&text);
+    assert_balanced(&output);
+    let goodput = real(&output, "flows", "goodput_bps")[0];
+    assert!((40e6..71.7e6).contains(&goodput), "{goodput}");
+}

@@ -225,7 +225,7 @@ class Plots:
 
         Args:
             quantity: "sinr" (effective, dB), "cqi", "mcs", "power" (PUSCH, dBm), "rate" (new transport blocks, Mbit/s),
-                "blocks" (resource blocks in a TTI with a transmission) or "errors" (transmissions not decoded, percent).
+                "blocks" (resource blocks in a TTI with a transmission) or "errors" (not decoded, percent).
             ue: which UEs, by node name or pattern; None: all.
             direction: "downlink" or "uplink".
             t: time range [s].

@@ -38,7 +38,9 @@ def against_rate(data: Data, group: str, title: str, caption: str) -> Figure:
                 at = {"network": network, "size": size, "transport": transport}
                 points = [data.estimate(group, METRICS[key].value, rate=r, **at) for r in data.labels(group, "rate")]
                 line = line_of_variant(transport) if group == "load" else line_of_today(transport)
-                ax.plot(rates, [p.mean for p in points], marker=".", markersize=3, **line)
+                # A jitter of 0 has no place on a logarithmic scale.
+                means = [p.mean if p.mean > 0 or key not in ("dly", "jit") else float("nan") for p in points]
+                ax.plot(rates, means, marker=".", markersize=3, **line)
                 for rate, p in zip(rates, points, strict=True):
                     append(columns, metric=key, rate=rate, mean=p.mean, n=p.n, **at)
             ax.set_xscale("log", base=2)

@@ -124,7 +124,7 @@ def variant(data: Data, cc: str) -> Figure:
                     lines, metric=[key] * len(time), network=[network] * len(time), size=[size] * len(time),
                     time_s=trace["time_s"].tolist(), value=known,
                 )  # fmt: skip
-        labels = [f"{network_name(n).replace('LTE ', '')}\n{s}" for n, s in conditions]
+        labels = [f"{network_name(n).removeprefix('LTE ').removeprefix('802.')}\n{s}" for n, s in conditions]
         upper.set_xticks(range(len(conditions)), labels)
         dress(upper, "", LABEL[key].replace("\n", " "))
         dress(lower, "time [s]", LABEL[key].replace("\n", " "))
@@ -180,7 +180,7 @@ def parting(data: Data) -> Figure:
     rates = data.labels("load", "rate")
     conditions = grid(data, "load")
     present = [t for t in data.labels("load", "transport") if t in VARIANTS]
-    fig = MplFigure(figsize=(9.4, 2.6), layout="constrained")
+    fig = MplFigure(figsize=(9.4, 2.8), layout="constrained")
     panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "rate", "spread_percent", "apart")}
     for ax, key in zip(panels, FOUR, strict=True):
@@ -212,7 +212,8 @@ def parting(data: Data) -> Figure:
         ax.set_title(METRICS[key].name, fontsize=8)
         dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
         ax.set_ylim(bottom=0)
-    panels[0].legend(frameon=False, fontsize=7)
+    handles, labels = panels[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=7)
     caption = (
         "Largest minus smallest mean of the eleven variants, as a share of their mean, against the source rate: where "
         "the curve is flat near zero the choice of the variant does not matter."
