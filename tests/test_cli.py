@@ -207,6 +207,7 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
         "quality",
         "tcp",
         "packets",
+        "steps",
         "rlc",
         "mac",
         "radio",

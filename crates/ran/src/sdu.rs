@@ -124,6 +124,8 @@ pub enum DropCause {
     HfnDesync,
     /// The bearer was released with the SDU inside.
     Released,
+    /// A mode switch between sidelink and infrastructure dropped it.
+    ModeSwitch,
     /// PDCP held as much as it may.
     PdcpBufferFull,
     /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one without forwarding all
@@ -152,6 +154,7 @@ impl DropCause {
             DropCause::ContextLoss => "pdcp-context-loss",
             DropCause::HfnDesync => "pdcp-hfn-desync",
             DropCause::Released => "bearer-released",
+            DropCause::ModeSwitch => "mode-switch",
             DropCause::PdcpBufferFull => "pdcp-buffer-full",
             DropCause::HandoverDiscard => "handover-discard",
             DropCause::NotForwarded => "handover-not-forwarded",

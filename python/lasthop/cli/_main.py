@@ -20,6 +20,7 @@ from lasthop.cli._run import run, validate
 from lasthop.cli._scenarios import scenarios
 from lasthop.cli._study import study
 from lasthop.cli._survey import rem, survey
+from lasthop.cli._timeline import timeline
 from lasthop.cli._trace import import_trace
 
 OK, INPUT, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -110,5 +111,5 @@ def main() -> None:
     """
 
 
-for _verb in (run, validate, describe, report, study, scenarios, import_trace, packetdrill, survey, rem):
+for _verb in (run, validate, describe, report, timeline, study, scenarios, import_trace, packetdrill, survey, rem):
     main.add_command(_verb)

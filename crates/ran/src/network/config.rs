@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::{Track, milliwatts};
-use lasthop_units::{CellId, IndexVec, Speed, Tti, UeId};
+use lasthop_units::{BearerId, CellId, IndexVec, Speed, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
@@ -15,6 +15,7 @@ use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::SchedulerConfig;
 use crate::mac::lte::scheduler::qci::Qos;
+use crate::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkCellConfig, SidelinkConfig};
 use crate::mac::lte::uplink::UplinkConfig;
 use crate::pdcp::lte::LteBearerConfig;
 use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
@@ -29,6 +30,8 @@ pub struct NetworkConfig {
     pub ues: IndexVec<UeId, UeConfig>,
     /// The data radio bearers; a bearer's id is its place here.
     pub bearers: Vec<DrbConfig>,
+    /// Pairs of UEs with a sidelink; their bearers' ids follow those of `bearers`.
+    pub pairs: Vec<PairConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
     /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their cells, and packets enter
@@ -98,6 +101,8 @@ pub struct CellConfig {
     pub downlink: DownlinkConfig,
     /// How UEs ask for the uplink, and how it is given.
     pub uplink: UplinkConfig,
+    /// Sidelinks.
+    pub sidelink: SidelinkCellConfig,
     /// Connections.
     pub rrc: RrcConfig,
 }
@@ -113,6 +118,7 @@ impl Default for CellConfig {
             radio: CellRadioConfig::default(),
             downlink: DownlinkConfig::default(),
             uplink: UplinkConfig::default(),
+            sidelink: SidelinkCellConfig::default(),
             rrc: RrcConfig::default(),
         }
     }
@@ -224,4 +230,23 @@ pub struct DrbConfig {
     pub layers: LteBearerConfig,
     /// What it promises.
     pub qos: Qos,
+}
+
+/// Two UEs of one cell with a sidelink between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairConfig {
+    /// The two.
+    pub ues: [UeId; 2],
+    /// PDCP and RLC at both ends of the sidelink.
+    pub layers: LteBearerConfig,
+    /// The link.
+    pub link: SidelinkConfig,
+    /// Which way packets go at the start: from the first to the second, and back.
+    pub mode: [LinkMode; 2],
+    /// Who decides later; None: the scenario.
+    pub selection: Option<SelectionConfig>,
+    /// PDCP keeps what a mode switch would lose, and delivers in order.
+    pub lossless: bool,
+    /// The bearer of each UE that carries its packets to the eNB in infrastructure mode.
+    pub infrastructure: [BearerId; 2],
 }

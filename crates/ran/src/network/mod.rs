@@ -33,12 +33,14 @@ mod paths;
 mod persistent;
 mod reading;
 mod reestablish;
+mod sidelink;
 mod state;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 mod uplink;
 
-pub use config::{CellConfig, DrbConfig, NetworkConfig, TimingConfig, UeConfig};
+pub use config::{CellConfig, DrbConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use mobility::MobilityCounters;
 pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
 pub use uplink::UplinkCounters;
@@ -95,6 +97,14 @@ enum Due {
     Mobility { ue: UeId },
     /// The gateway hears that the UE is at home elsewhere.
     PathSwitch { ue: UeId },
+    /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
+    SidelinkDecoded { lane: u32, process: u8, sent: Tti },
+    /// A persistent grant of a sidelink.
+    SidelinkOccasion { lane: u32 },
+    /// Sidelink or infrastructure?
+    ModeSelection { pair: u32 },
+    /// A receiver of a pair stops waiting for what is missing.
+    Reordering { lane: u32 },
 }
 
 /// Cells, UEs and bearers.
@@ -121,6 +131,12 @@ pub struct RadioNetwork {
     scratch: LteBearerOutput,
     /// Handover between cells, and the network behind them.
     mobility: Option<Box<mobility::Mobility>>,
+    /// None without pairs.
+    sidelink: Option<Box<sidelink::state::Sidelink>>,
+    /// Steps that nobody has taken yet; None: no trace is kept.
+    trace: Option<Vec<trace::TraceRecord>>,
+    /// First TTI that starts at or after the present moment.
+    open: Tti,
 }
 
 impl RadioNetwork {
@@ -146,13 +162,25 @@ impl RadioNetwork {
             block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
             mobility: config.handover.as_ref().map(|h| Box::new(mobility::Mobility::new(config, h))),
+            sidelink: None,
+            trace: None,
+            open: Tti(0),
         };
         for drb in &config.bearers {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let id = network.bearers.push(Drb { ue: drb.ue, layers, qos: drb.qos, ip: None, wake: None });
-            network.ues[drb.ue].drbs.push(id);
+            let (ue, qos) = (drb.ue, drb.qos);
+            let id = network.bearers.push(Drb { ue, layers, qos, ip: None, wake: None, direct: false });
+            network.ues[ue].drbs.push(id);
         }
+        for pair in &config.pairs {
+            let mut layers = LteBearer::new(&pair.layers);
+            layers.seat_aqm(&pair.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
+            let drb =
+                Drb { ue: pair.ues[1], layers, qos: Default::default(), ip: None, wake: None, direct: true };
+            network.bearers.push(drb);
+        }
+        network.set_up_sidelinks(config, seed);
         for ue in network.ues.ids() {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;
@@ -184,7 +212,9 @@ impl RadioNetwork {
     /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         // A network that slept goes on with the first TTI that starts after now.
-        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        let started = Tti::containing(now, TTI);
+        self.next = self.next.max(started.plus(1));
+        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
         if end == End::Network && self.mobility.is_some() {
             return self.enter_gateway(now, bearer, packet, out);
         }
@@ -194,7 +224,8 @@ impl RadioNetwork {
 
     /// When the next TTI in which something happens starts; None while idle.
     pub fn next_tti(&self) -> Option<Instant> {
-        let scheduling = self.cells.iter().any(Cell::is_active).then_some(self.next);
+        let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
+        let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.next);
         scheduling.into_iter().chain(self.calendar.next()).min().map(|tti| tti.start(TTI))
     }
 
@@ -204,7 +235,7 @@ impl RadioNetwork {
             return;
         }
         let tti = Tti::containing(now, TTI);
-        self.next = tti;
+        (self.next, self.open) = (tti, tti);
         let mut due = std::mem::take(&mut self.due);
         self.calendar.take(tti, &mut due);
         for item in due.drain(..) {
@@ -218,12 +249,21 @@ impl RadioNetwork {
                 self.schedule_uplink(now, tti, cell);
             }
         }
+        if self.sidelink.is_some() {
+            self.sidelink_tti(tti);
+        }
         for cell in self.cells.ids() {
             self.send_uplink(now, tti, cell, out);
+        }
+        if self.sidelink.is_some() {
+            self.send_sidelinks(now, tti, out);
         }
         self.air_downlink(tti);
         for cell in self.cells.ids() {
             self.air_uplink(tti, cell);
+        }
+        if self.sidelink.is_some() {
+            self.air_sidelinks(tti);
         }
         self.next = tti.plus(1);
     }
@@ -249,6 +289,12 @@ impl RadioNetwork {
             Due::Look { ue } => self.look(now, tti, ue, out),
             Due::Mobility { ue } => self.mobility_step(now, tti, ue, out),
             Due::PathSwitch { ue } => self.switch_path(now, ue),
+            Due::SidelinkDecoded { lane, process, sent } => {
+                self.sidelink_decoded(now, lane, process.into(), sent, out);
+            }
+            Due::SidelinkOccasion { lane } => self.sidelink_occasion(tti, lane),
+            Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),
+            Due::Reordering { lane } => self.reordering_due(tti, lane, out),
         }
     }
 
@@ -327,6 +373,7 @@ impl RadioNetwork {
         let drb = &mut self.bearers[bearer];
         let ue = drb.ue;
         let said = &mut self.scratch;
+        let (before, dropped) = (out.delivered.len(), out.dropped.len());
         // Mostly nothing was said, and emptying what is empty costs as much as the rest.
         if !said.delivered.is_empty() {
             match &mut self.mobility {
@@ -350,6 +397,12 @@ impl RadioNetwork {
         if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
             drb.wake = Some(at);
             self.timers.push(Reverse((at.max(now), bearer)));
+        }
+        if self.sidelink.is_some() {
+            self.settle_pairs(now, bearer, [before, dropped], out);
+            if self.bearers[bearer].direct {
+                return self.sidelink_data(bearer);
+            }
         }
         if failed {
             self.radio_link_failure(now, ue, out);

@@ -2,6 +2,7 @@
 
 use lasthop_units::{BearerId, CellId, Duration, UeId};
 
+use crate::mac::lte::sidelink::LinkMode;
 use crate::rlc::lte::RlcEvent;
 use crate::sdu::{DropCause, End, Sdu};
 
@@ -52,6 +53,17 @@ pub enum NetworkEvent {
         cell: CellId,
         /// For how long nobody served the UE, where that has ended.
         seconds: Option<Duration>,
+    },
+    /// What the UE sends to another goes another way from now on.
+    ModeSwitch {
+        /// The UE that receives.
+        to: UeId,
+        /// The way.
+        mode: LinkMode,
+        /// Packets that the switch dropped, and their bytes.
+        packets: u64,
+        /// See `packets` [B].
+        bytes: u64,
     },
 }
 
@@ -109,6 +121,7 @@ impl NetworkEvent {
             NetworkEvent::Connected(_) => "rrc-connected",
             NetworkEvent::ConnectionFailed(_) => "rrc-connection-failed",
             NetworkEvent::Released(_) => "rrc-released",
+            NetworkEvent::ModeSwitch { .. } => "mode-switch",
             NetworkEvent::RandomAccessProblem(_) => "random-access-problem",
             NetworkEvent::RadioProblem(_) => "radio-problem",
             NetworkEvent::RadioRecovered(_) => "radio-recovered",

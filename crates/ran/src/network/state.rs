@@ -167,4 +167,6 @@ pub(super) struct Drb {
     pub ip: Option<Box<IpBuffer>>,
     /// The earliest wake-up that is noted for its timers.
     pub wake: Option<Instant>,
+    /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
+    pub direct: bool,
 }

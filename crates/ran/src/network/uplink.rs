@@ -18,6 +18,7 @@ use lasthop_units::{BearerId, CellId, Tti, UeId};
 
 pub(super) use self::schedule::tbs_bytes;
 pub use self::state::UplinkCounters;
+use super::trace::Step;
 use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::random_access::Action;
@@ -69,12 +70,21 @@ impl RadioNetwork {
     /// Notes when the UE must act next, if it must.
     pub(super) fn arm_uplink(&mut self, ue: UeId) {
         let from = self.first_open();
-        let config = &self.cells[self.ues[ue].serving].uplink.config;
+        let request = self.cells[self.ues[ue].serving].uplink.config.request;
         let u = &mut self.ues[ue].uplink;
         let mut at = u.access.poll_at();
-        if u.bsr.wants_request() && !u.access.is_running() && !u.is_granted(from) {
-            let asks = match config.request {
-                RequestConfig::Rac { .. } => Some(from.max(u.rac_blocked_until)),
+        if u.wants_request() && !u.access.is_running() && !u.is_granted(from) {
+            let asks = match request {
+                RequestConfig::Rac { .. } => {
+                    // A RAC is no transport block: what comes at the start of a TTI can still ask in it.
+                    let free = u.granted_until.map_or(Tti(0), |t| t.plus(1));
+                    let first = self.open.max(u.rac_blocked_until).max(free);
+                    if first < from {
+                        self.ask(first, ue);
+                    }
+                    let u = &self.ues[ue].uplink;
+                    Some(first.max(from).max(u.rac_blocked_until))
+                }
                 RequestConfig::Sr | RequestConfig::RandomAccess => {
                     u.sr.trigger();
                     u.sr.poll(from)
@@ -82,6 +92,7 @@ impl RadioNetwork {
             };
             at = at.into_iter().chain(asks).min();
         }
+        let u = &mut self.ues[ue].uplink;
         if u.had.contains(&true) {
             at = at.into_iter().chain(u.bsr.poll_at()).min();
         }
@@ -100,7 +111,7 @@ impl RadioNetwork {
         }
         u.wake = None;
         u.bsr.on_tti(tti, u.had.contains(&true));
-        if u.bsr.wants_request() && !u.is_granted(tti) && !u.access.is_running() {
+        if u.wants_request() && !u.is_granted(tti) && !u.access.is_running() {
             self.ask(tti, ue);
         }
         self.random_access(tti, ue, out);
@@ -133,6 +144,7 @@ impl RadioNetwork {
         };
         cell.uplink.counters.requests += 1;
         u.stats.requests += 1;
+        self.trace_step(tti, Step::Request, ue, tti, 0, 0);
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
     }
 

@@ -15,6 +15,7 @@ pub use table::Table;
 pub struct Probes {
     pub(crate) tcp: Option<Table>,
     pub(crate) packets: Option<Table>,
+    pub(crate) steps: Option<Table>,
     pub(crate) rlc: Option<Table>,
     pub(crate) mac: Option<Table>,
     pub(crate) radio: Option<Table>,
@@ -42,6 +43,7 @@ impl Probes {
         Ok(Probes {
             tcp: wanted(o.tcp != TcpSampling::Off, &tables::TCP)?,
             packets: wanted(o.packets, &tables::PACKETS)?,
+            steps: wanted(o.steps && !spec.ue.is_empty(), &tables::STEPS)?,
             rlc: wanted(radio, &tables::RLC)?,
             mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
             radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
@@ -62,8 +64,8 @@ impl Probes {
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        let Probes { tcp, packets, rlc, mac, radio, hints, wifi, queues, .. } = self;
-        [tcp, packets, rlc, mac, radio, hints, wifi, queues]
+        let Probes { tcp, packets, steps, rlc, mac, radio, hints, wifi, queues, .. } = self;
+        [tcp, packets, steps, rlc, mac, radio, hints, wifi, queues]
             .into_iter()
             .flatten()
             .chain([&mut self.events, &mut self.drops])
@@ -79,8 +81,8 @@ impl Probes {
     /// # Errors
     /// A table that could not be written.
     pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        let Probes { tcp, packets, rlc, mac, radio, hints, wifi, queues, events, drops, .. } = self;
-        [tcp, packets, rlc, mac, radio, hints, wifi, queues, Some(events), Some(drops)]
+        let Probes { tcp, packets, steps, rlc, mac, radio, hints, wifi, queues, events, drops, .. } = self;
+        [tcp, packets, steps, rlc, mac, radio, hints, wifi, queues, Some(events), Some(drops)]
             .into_iter()
             .flatten()
             .map(|t| t.finish().map_err(Error::from))

@@ -151,6 +151,29 @@ pub static PACKETS: TableDef = TableDef {
     ],
 };
 
+/// What LTE's MAC does, step by step.
+pub static STEPS: TableDef = TableDef {
+    name: "steps",
+    description: "Requests, grants, reports and transport blocks of LTE with their fates. Written with `output.steps = true`.",
+    columns: &[
+        TIME,
+        col("node", K::Name, "", "who acts: a UE or an eNB"),
+        col("to", K::Name, "", "towards whom"),
+        col(
+            "step",
+            K::Name,
+            "",
+            "\"request\", \"grant\", \"report\", \"report-heard\", \"data\", \"retransmission\", \"ack\" or \"nack\"",
+        ),
+        col("link", K::Name, "", "\"downlink\", \"uplink\" or \"sidelink\""),
+        opt("about_s", K::F64, "s", "start of the TTI that is meant: granted, or sent before"),
+        opt("blocks", K::U64, "blocks", "resource blocks"),
+        opt("bytes", K::U64, "B", "size of the transport block, or what is reported"),
+        opt("mcs", K::U64, "", "I_MCS"),
+        opt("packet", K::U64, "", "number of a packet in the block, wholly or in part; a row for each"),
+    ],
+};
+
 /// RLC of a bearer's direction, sampled; counters since the start.
 pub static RLC: TableDef = TableDef {
     name: "rlc",
@@ -330,8 +353,8 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 12] =
-    [&FLOWS, &QUALITY, &TCP, &PACKETS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 13] =
+    [&FLOWS, &QUALITY, &TCP, &PACKETS, &STEPS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
 
 /// The tables of surveys.
 pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spec;
 use super::layout::{Buildings, LayoutSpec, UeDrop, draws_of_place};
+use super::sidelink::PairNames;
 use crate::track::TrackSpec;
 
 /// The recorded ways that groups of UEs follow, by the name of the group; one a UE.
@@ -180,8 +181,10 @@ pub struct Cellular {
     pub ues: Vec<UeNames>,
     /// IP buffer of each bearer.
     pub ip_buffers: Vec<Option<QueueConfig>>,
-    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name.
+    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name; of those between UEs the sidelink's.
     pub bearers: Vec<String>,
+    /// Each pair of UEs.
+    pub pairs: Vec<PairNames>,
 }
 
 /// A UE's names.
@@ -272,6 +275,7 @@ impl Spec {
             }
         }
         self.associate(&mut all, &tables);
+        self.add_pairs(&mut all);
         all
     }
 

@@ -52,6 +52,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
         check_ue(name, ue, spec, doc, found);
     }
     check_names(spec, doc, found);
+    super::sidelink::check(spec, doc, found);
 }
 
 /// A scheduler that is not built in must be one of the caller's own, with the parameters that it has.

@@ -27,6 +27,8 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("link.*.reverse.delay", "delay of the direction back"),
     ("link.*.reverse.loss", "loss probability of the direction back"),
     ("link.*.reverse.jitter", "jitter of the direction back"),
+    ("sidelink.*.forward", "which way a pair's packets go from first to second"),
+    ("sidelink.*.reverse", "which way a pair's packets go back"),
     ("bearer.*.downlink.bler", "block error rate of a bearer's downlink"),
     ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
     ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
@@ -196,6 +198,11 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     for (name, cell) in &new.cell {
         if old.cell.get(name).is_some_and(|before| before.down != cell.down) {
             actions.push(Action::Cell(name.clone(), cell.down));
+        }
+    }
+    for (name, pair) in &new.sidelink {
+        if old.sidelink.get(name).is_some_and(|o| o.modes() != pair.modes()) {
+            actions.push(Action::Sidelink(name.clone(), pair.modes()));
         }
     }
     actions

@@ -14,6 +14,7 @@ mod layout;
 mod link;
 mod load;
 mod node;
+mod sidelink;
 mod wireless;
 mod wireless_check;
 
@@ -40,6 +41,7 @@ pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use load::Scenario;
 pub use node::{NodeSpec, ProxySpec};
+pub use sidelink::SidelinkSpec;
 pub use wireless::{StationNames, StationSpec, Wireless};
 
 /// Everything a scenario file may hold.
@@ -72,6 +74,9 @@ pub struct Spec {
     /// UEs of LTE by name, each a node or a group of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ue: BTreeMap<String, UeSpec>,
+    /// Sidelinks between UEs by name: direct communication in the uplink band.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sidelink: BTreeMap<String, SidelinkSpec>,
     /// What all wireless LANs share.
     #[serde(default, skip_serializing_if = "is_default")]
     pub wlan: AirConfig,
@@ -268,6 +273,9 @@ pub struct FlowSpec {
     /// When the flow starts.
     #[serde(default)]
     pub start: Duration,
+    /// The start is later by a random time, uniform up to this.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub start_spread: Duration,
     /// False: the flow waits for an `[[at]]` (or the caller) to start it.
     #[serde(default = "yes")]
     pub autostart: bool,
@@ -326,6 +334,10 @@ pub struct Output {
     pub radio: bool,
     /// Write a row for every packet sent, received and dropped (table `packets`). Grows with the run.
     pub packets: bool,
+    /// Write a row for every request, grant, report and transport block of LTE (table `steps`), for `lasthop timeline`.
+    /// Grows with the run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub steps: bool,
 }
 
 impl Default for Output {
@@ -336,6 +348,7 @@ impl Default for Output {
             queues: true,
             radio: true,
             packets: false,
+            steps: false,
         }
     }
 }

@@ -8,7 +8,7 @@ use lasthop_net::{FlowMonitor, PipeOut};
 use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
-use lasthop_units::{BearerId, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
+use lasthop_units::{BearerId, Duration, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
 use lasthop_wifi::network::End as WlanEnd;
 
 use super::bearer::BearerHop;
@@ -186,7 +186,8 @@ impl Builder {
             self.edges.push(Edge { from: node, to: cell, port: Port::Radio(ue, BearerEnd::Ue) });
         }
         let schedulers = scenario.extensions().schedulers();
-        Radio::new(&all, cells, ues, schedulers, self.seed).map_err(Error::Policy)
+        Radio::new(&all, cells, ues, schedulers, self.seed, scenario.spec().output.steps)
+            .map_err(Error::Policy)
     }
 
     fn add_wlan(&mut self, spec: &Spec) -> WlanSeat {
@@ -216,7 +217,14 @@ impl Builder {
             for _ in 0..spec.count {
                 i += 1;
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };
-                let start = Instant::ZERO + spec.start + spec.stagger.saturating_mul(i - 1);
+                let spread = match spec.start_spread.is_zero() {
+                    true => Duration::ZERO,
+                    false => {
+                        let draw = Draw::new(self.seed, Purpose::Traffic, name_key(&format!("start/{name}")));
+                        Duration((draw.uniform(0) * spec.start_spread.0 as f64) as u64)
+                    }
+                };
+                let start = Instant::ZERO + spec.start + spread + spec.stagger.saturating_mul(i - 1);
                 let first = self.add_flow(scenario, routes, &name, group, spec, [a, b])?;
                 self.starts.push((first, group.to_owned(), start));
             }

@@ -1,5 +1,6 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
+use lasthop_ran::mac::lte::sidelink::LinkMode;
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -14,6 +15,8 @@ pub enum Action {
     Bearer(String, Box<BearerSpec>),
     /// A cell is off or on.
     Cell(String, bool),
+    /// The pairs of this sidelink go these ways.
+    Sidelink(String, [LinkMode; 2]),
     /// The flows of this name start.
     StartFlow(String),
     /// The applications of the flows of this name stop.
@@ -42,6 +45,7 @@ impl World {
                 Action::Link(name, spec) => self.change_link(now, &name, &spec),
                 Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
                 Action::Cell(name, down) => self.switch_cell(now, &name, down),
+                Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }

@@ -8,6 +8,7 @@ mod audit;
 mod bearer;
 mod build;
 mod change;
+mod direct;
 mod event;
 mod flow;
 mod fragment;

@@ -2,11 +2,14 @@
 
 use lasthop_ran::mac::lte::downlink::LinkStats;
 use lasthop_ran::mac::lte::scheduler::{Fault, Place as Seat, SchedulerConfig, Schedulers};
+use lasthop_ran::mac::lte::sidelink::LinkMode;
+use lasthop_ran::network::trace::TraceRecord;
 use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
 use lasthop_ran::{Direction, End as BearerEnd, Sdu};
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
 
 use super::World;
+use super::direct::Direct;
 use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
@@ -31,6 +34,8 @@ pub(super) struct Radio {
     own_policies: bool,
     ues: IndexVec<UeId, UeHop>,
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
+    /// Sidelinks; none: empty.
+    direct: Direct,
     /// Names of the cells.
     cells: IndexVec<CellId, Box<str>>,
     tti: Wake,
@@ -51,6 +56,7 @@ impl Radio {
         ues: Vec<NodeId>,
         schedulers: &Schedulers,
         seed: u64,
+        steps: bool,
     ) -> Result<Radio, Fault> {
         let bearer = |i: usize| BearerId::from_index(i);
         let hop = |(ue, config): (UeId, &lasthop_ran::network::UeConfig)| {
@@ -65,12 +71,14 @@ impl Radio {
             }
         };
         let owners = all.config.bearers.iter().map(|drb| drb.ue);
+        let owners = owners.chain(all.config.pairs.iter().map(|pair| pair.ues[1]));
         let mut network = RadioNetwork::new(&all.config, seed);
         for (i, queue) in all.ip_buffers.iter().enumerate() {
             if let Some(queue) = queue {
                 network.set_ip_buffer(bearer(i), queue, seed, i as u64);
             }
         }
+        network.set_tracing(steps);
         let mut own_policies = false;
         for (cell, config) in all.config.cells.enumerate() {
             for (direction, scheduler) in Direction::BOTH.into_iter().zip(config.schedulers()) {
@@ -84,6 +92,7 @@ impl Radio {
             }
         }
         Ok(Radio {
+            direct: Direct::new(all, &ues, &network),
             network,
             own_policies,
             ues: all.config.ues.enumerate().map(hop).collect(),
@@ -124,7 +133,20 @@ impl Radio {
     /// Packets that the network holds.
     pub fn packets_inside(&self) -> usize {
         let both = |b| self.network.inside(b, BearerEnd::Network) + self.network.inside(b, BearerEnd::Ue);
-        self.bearers.ids().map(both).sum()
+        self.bearers.ids().map(both).sum::<usize>() + self.network.reordering()
+    }
+
+    /// The node of each UE.
+    pub fn ue_nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.ues.iter().map(|u| u.node)
+    }
+    /// The node of each UE's eNB.
+    pub fn ue_enbs(&self) -> impl Iterator<Item = NodeId> {
+        self.ues.iter().map(|u| u.enb)
+    }
+    /// What the radio has done since the last call, if a trace is kept.
+    pub fn drain_steps(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
+        self.network.drain_trace()
     }
 
     /// The bearer that carries a flow of `group` to or from `ue` (TS 23.401 clause 4.7.2: traffic flow template).
@@ -139,6 +161,14 @@ impl World {
     pub(super) fn enter_radio(&mut self, now: Instant, ue: UeId, end: BearerEnd, id: PacketId) {
         let packet = &self.packets[id];
         let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
+        if end == BearerEnd::Ue && !self.radio.direct.is_empty() {
+            let group = &*self.flows[packet.flow].group;
+            if let Some(lane) = self.radio.direct.lane(ue, packet.dst, group) {
+                let radio = &mut self.radio;
+                radio.network.push_lane(now, lane, sdu, &mut radio.output);
+                return self.settle_radio(now);
+            }
+        }
         let bearer = self.radio.bearer_of(ue, &self.flows[packet.flow].group);
         let radio = &mut self.radio;
         radio.network.push_of(now, bearer, end, sdu, packet.flow, &mut radio.output);
@@ -183,6 +213,9 @@ impl World {
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
         // What is delivered may be answered at once, and the answer comes back here: the lists are taken out.
         let mut output = std::mem::take(&mut radio.output);
+        if self.probes.steps.is_some() {
+            self.note_steps();
+        }
         for (ue, event) in output.events.drain(..) {
             self.note_network_event(now, ue, event);
         }
@@ -194,10 +227,22 @@ impl World {
         }
         for (bearer, end, sdu) in output.delivered.drain(..) {
             let ue = &self.radio.ues[self.radio.bearers[bearer].1];
-            let node = if end == BearerEnd::Ue { ue.node } else { ue.enb };
+            let node = match end {
+                BearerEnd::Ue => ue.node,
+                BearerEnd::Network => self.radio.direct.peer(bearer).unwrap_or(ue.enb),
+            };
             self.forward(now, node, sdu.id);
         }
         self.radio.output = output;
+    }
+
+    /// The pairs of the sidelink `name` go the ways of `modes` from now on.
+    pub(super) fn change_sidelink(&mut self, now: Instant, name: &str, modes: [LinkMode; 2]) {
+        for pair in self.radio.direct.pairs_of(name) {
+            let radio = &mut self.radio;
+            radio.network.set_modes(now, pair, modes, &mut radio.output);
+            self.settle_radio(now);
+        }
     }
 
     /// Rows of the `radio` table for the UEs that had transport blocks since the last sample.
@@ -246,6 +291,12 @@ impl World {
                     _ => None,
                 };
                 self.note_event(now, &source, event.name(), value, &detail);
+            }
+            NetworkEvent::ModeSwitch { to, mode, packets, bytes } => {
+                let source = format!("ue/{}", self.nodes[self.radio.ues[ue].node].name);
+                let to = &self.nodes[self.radio.ues[to].node].name;
+                let detail = format!("to {to}: {}, {packets} packets dropped", mode.name());
+                self.note_event(now, &source, event.name(), Some(bytes as f64), &detail);
             }
         }
     }

@@ -326,6 +326,7 @@ impl World {
                 self.note_event(now, &format!("cell/{name}"), kind, None, "");
             }
             // They note it themselves.
+            Action::Sidelink(..) => {}
             Action::StartFlow(_) | Action::StopFlow(_) | Action::StartNode(_) | Action::StopNode(_) => {}
         }
     }

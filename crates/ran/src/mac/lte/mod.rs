@@ -11,5 +11,6 @@ pub mod phr;
 pub mod profile;
 pub mod random_access;
 pub mod scheduler;
+pub mod sidelink;
 pub mod sr;
 pub mod uplink;

@@ -3,6 +3,7 @@
 use lasthop_units::{Instant, UeId};
 
 use crate::mac::lte::harq::State;
+use crate::network::trace::{Step, TraceLink};
 use crate::network::{NetworkOutput, RadioNetwork};
 use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
@@ -17,6 +18,9 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let decode = self.cells[self.ues[ue].serving].config.timing.decode;
+        if self.trace.is_some() {
+            self.trace_downlink_decoded(now, ue, process, decode);
+        }
         let Some(p) = self.ues[ue].downlink.process(process) else { return };
         // A MAC reset may have given the process to another block since.
         if p.state != (State::Awaiting { decoded: true }) || p.sent.plus(decode).start(TTI) != now {
@@ -32,6 +36,16 @@ impl RadioNetwork {
         // The memory goes back to the process.
         if let Some(p) = self.ues[ue].downlink.process(process) {
             p.parts = parts;
+        }
+    }
+
+    #[cold]
+    fn trace_downlink_decoded(&mut self, now: Instant, ue: UeId, process: u8, decode: u64) {
+        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        let State::Awaiting { decoded } = p.state else { return };
+        if p.sent.plus(decode).start(TTI) == now {
+            let (tti, step) = (p.sent.plus(decode), if decoded { Step::Decoded } else { Step::Failed });
+            self.trace_block(tti, step, TraceLink::Downlink, ue, process.into());
         }
     }
 

@@ -6,6 +6,7 @@ use lasthop_units::{CellId, Instant, Tti, UeId};
 use super::{OnAir, Work};
 use crate::mac::lte::allocation::{self, Band, Groups};
 use crate::mac::lte::harq::{PROCESSES, State};
+use crate::network::trace::{Step, TraceLink};
 use crate::network::{NetworkOutput, RadioNetwork};
 use crate::phy::lte::RbSet;
 use crate::rlc::lte::Grant;
@@ -172,6 +173,7 @@ impl RadioNetwork {
         (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
         (p.sent, p.transmissions, p.missed) = (tti, 1, false);
         (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
+        self.trace_block(tti, Step::Data, TraceLink::Downlink, ue, process.into());
         self.on_air.push(OnAir { cell, ue, process, layers, persistent: false });
     }
 
@@ -191,6 +193,7 @@ impl RadioNetwork {
         p.state = State::Awaiting { decoded: false };
         (p.rbs, p.sent, p.missed) = (rbs, tti, false);
         p.transmissions += 1;
+        self.trace_block(tti, Step::Again, TraceLink::Downlink, ue, process.into());
         self.on_air.push(OnAir { cell, ue, process, layers, persistent: false });
     }
 }

@@ -2,10 +2,12 @@
 
 use lasthop_units::{Instant, Tti, UeId};
 
+use super::super::trace::{Step, TraceLink};
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Content, Granted};
 use crate::mac::lte::harq::State;
+use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
 
 impl RadioNetwork {
@@ -26,6 +28,8 @@ impl RadioNetwork {
         if p.transmissions == 1 {
             self.ues[ue].uplink.quality.first_transmission(decoded);
         }
+        let step = if decoded { Step::Decoded } else { Step::Failed };
+        self.trace_block(Tti::containing(now, TTI), step, TraceLink::Uplink, ue, process);
         if decoded {
             self.uplink_received(now, ue, process, out);
         } else {
@@ -50,6 +54,14 @@ impl RadioNetwork {
         {
             // A full block that says nothing about what remains: there may be more.
             u.view.request();
+        }
+        let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
+        if !direct.is_empty() {
+            self.sidelink_reported(first, &direct);
+        }
+        if self.trace.is_some() && (report.is_some() || !direct.is_empty()) {
+            let now = Tti::containing(now, TTI);
+            self.trace_step(now, Step::ReportHeard, ue, first, 0, 0);
         }
         if let Some(level) = headroom {
             self.learn_headroom(ue, level, blocks);
@@ -110,5 +122,9 @@ impl RadioNetwork {
             self.settle(now, bearer, out);
         }
         self.ues[ue].uplink.harq.get_mut(process).parts = parts;
+        let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
+        if !direct.is_empty() {
+            self.sidelink_report_lost(&direct);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
 
+use super::super::trace::Step;
 use super::super::{Due, RadioNetwork};
 use super::state::{Content, Granted};
 use crate::mac::lte::harq::PROCESSES;
@@ -21,6 +22,9 @@ impl RadioNetwork {
     /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of `cell`.
     pub(in crate::network) fn schedule_uplink(&mut self, now: Instant, tti: Tti, cell: CellId) {
         let target = tti.plus(self.cells[cell].config.timing.grant);
+        if let Some(s) = &self.sidelink {
+            self.cells[cell].uplink.plan.slot(target).used |= s.reserved(target);
+        }
         let mut active = std::mem::take(&mut self.cells[cell].active[Direction::Uplink.index()]);
         active.retain(|ue| {
             let u = &mut self.ues[*ue];
@@ -157,6 +161,7 @@ impl RadioNetwork {
         u.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
         u.served = Some(tti);
         self.calendar.note(target, Due::Transmit);
+        self.trace_step(tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs.len());
         if self.cells[cell].uplink.config.control_errors && self.misses_grant(tti, cell, granted.ue) {
             self.grant_missed(target, cell, granted.ue);
             return;

@@ -3,6 +3,7 @@
 use lasthop_units::{CellId, Instant, Tti, UeId};
 use smallvec::SmallVec;
 
+use super::super::trace::{Step, TraceLink};
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Block, Content, Granted};
@@ -60,6 +61,7 @@ impl RadioNetwork {
         p.transmissions += 1;
         p.sent = tti;
         u.stats.retransmissions += 1;
+        self.trace_block(tti, Step::Again, TraceLink::Uplink, g.ue, process_of(tti));
         true
     }
 
@@ -104,6 +106,7 @@ impl RadioNetwork {
         u.stats.blocks += 1;
         u.stats.bytes += u64::from(g.bytes);
         u.stats.mcs_sum += u64::from(g.mcs);
+        self.trace_block(tti, Step::Data, TraceLink::Uplink, g.ue, process);
         self.arm_uplink(g.ue);
     }
 
@@ -146,6 +149,13 @@ impl RadioNetwork {
             u.phr.sent(tti, path_loss);
             block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
         }
+        let mut direct = false;
+        if self.ues[ue].uplink.direct_wants {
+            let (report, size) = self.sidelink_report(tti, ue, g.bytes.saturating_sub(controls));
+            direct = !report.is_empty();
+            block.sidelink = report;
+            controls += size;
+        }
         self.block_sdus.clear();
         // Msg3 may be lost to another UE's: data does not risk that.
         if g.content == Content::New {
@@ -167,7 +177,10 @@ impl RadioNetwork {
         if block.report.is_some() {
             u.sr.cancel();
         }
-        block.full = block.report.is_none();
+        if let (Some(report), true) = (block.report, self.trace.is_some()) {
+            self.trace_step(tti, Step::Report, ue, tti, report.bytes(), 0);
+        }
+        block.full = block.report.is_none() && !direct;
         let cell = self.ues[ue].serving;
         let padding = u64::from(padding.unwrap_or(0));
         self.cells[cell].uplink.counters.padding_bytes += padding;

@@ -5,6 +5,7 @@ use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{Db, Dbm, Hertz, Id, Tti, UeId};
 
+use super::super::sidelink::SidelinkReport;
 use super::super::state::draws;
 use crate::mac::lte::bsr::{Report, Reporting};
 use crate::mac::lte::downlink::{Average, LinkStats};
@@ -159,6 +160,8 @@ pub struct Block {
     pub first: Tti,
     pub report: Option<Report>,
     pub headroom: Option<u8>,
+    /// What waits for sidelinks.
+    pub sidelink: SidelinkReport,
     /// C-RNTI: Msg3 of a UE that the cell knows.
     pub c_rnti: bool,
     /// Msg3 that another UE's has destroyed.
@@ -174,6 +177,7 @@ impl Block {
             first: Tti(0),
             report: None,
             headroom: None,
+            sidelink: Vec::new(),
             c_rnti: false,
             collided: false,
             full: false,
@@ -195,6 +199,8 @@ pub struct UeUplink {
     pub had: Vec<bool>,
     /// The last TTI for which it has a grant for new data.
     pub granted_until: Option<Tti>,
+    /// Data for a sidelink wait for a grant.
+    pub direct_wants: bool,
     /// No second RAC before this TTI.
     pub rac_blocked_until: Tti,
     /// When it is woken next.
@@ -249,6 +255,7 @@ impl UeUplink {
             access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
             had: Vec::new(),
             granted_until: None,
+            direct_wants: false,
             rac_blocked_until: Tti(0),
             wake: None,
             power: PowerControl::default(),
@@ -281,6 +288,12 @@ impl UeUplink {
         self.guaranteed += qos.uplink.0 as f64 * 1e-3;
         self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
         self.had.push(false);
+    }
+
+    /// True if something waits for which it has to ask.
+    #[inline]
+    pub const fn wants_request(&self) -> bool {
+        self.bsr.wants_request() || self.direct_wants
     }
 
     /// True if it holds a grant for new data in `tti` or later.

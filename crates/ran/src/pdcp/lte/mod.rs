@@ -19,6 +19,7 @@ mod ledger;
 mod pdu;
 mod rx;
 mod setup;
+mod sever;
 mod tx;
 
 pub use bearer::LteBearer;

@@ -13,6 +13,8 @@ mod emissions;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
@@ -132,6 +134,8 @@ pub struct Air {
     uplink: (Tti, Vec<Sender>),
     interference: Vec<f32>,
     row: Vec<f32>,
+    /// Gains between UEs that were asked about, and until when they hold.
+    direct: BTreeMap<(UeId, UeId), (f32, u64)>,
 }
 
 impl Air {
@@ -175,6 +179,7 @@ impl Air {
             uplink: (Tti(u64::MAX), Vec::new()),
             interference: vec![0.0; most],
             row: Vec::with_capacity(most),
+            direct: BTreeMap::new(),
         }
     }
 
@@ -382,7 +387,55 @@ impl Air {
         row
     }
 
-    fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
+    /// Large-scale gain between two UEs on the uplink carrier.
+    #[inline]
+    pub fn between(&mut self, tti: Tti, a: UeId, b: UeId) -> f32 {
+        let key = (a.min(b), a.max(b));
+        match self.direct.get(&key) {
+            Some((gain, until)) if *until > tti.0 => *gain,
+            _ => {
+                let (gain, until) = self.propagation.between(key.0, key.1, tti);
+                self.direct.insert(key, (gain, until.map_or(u64::MAX, |t| t.0)));
+                gain
+            }
+        }
+    }
+
+    /// Distance between two UEs [m].
+    pub fn distance_between(&mut self, tti: Tti, a: UeId, b: UeId) -> f64 {
+        let (a, b) = (self.propagation.place(a, tti), self.propagation.place(b, tti));
+        let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
+        (x * x + y * y + z * z).sqrt()
+    }
+
+    /// Linear signal-to-noise ratio at `rx` of what `tx` sends with `power` over `blocks` blocks.
+    pub fn sidelink_snr(&mut self, tti: Tti, tx: UeId, rx: UeId, power: Dbm, blocks: u32) -> f32 {
+        let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+        each * self.between(tti, tx, rx) / self.ues[rx].noise
+    }
+
+    /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in ascending order. Every UE must
+    /// have said what it transmits.
+    pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet) -> &[f32] {
+        let noise = self.ues[rx].noise;
+        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        for i in 0..self.uplink.1.len() {
+            let other = self.uplink.1[i];
+            let shared = other.rbs.and(rbs);
+            if shared.is_empty() || other.ue == tx || other.ue == rx || self.uplink.0 != tti {
+                continue;
+            }
+            let power = other.each * self.between(tti, other.ue, rx);
+            add_even(shared, power, &[], &mut self.interference);
+        }
+        let gain = self.between(tti, tx, rx);
+        let Air { ues, interference, row, .. } = self;
+        fill_row(rbs, &ues[tx].sent.power, gain, &[], interference, row);
+        row
+    }
+
+    /// `blocks` blocks of the same SINR.
+    pub fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
         self.row.clear();
         self.row.resize(blocks as usize, sinr);
         &self.row

@@ -42,6 +42,9 @@ pub struct RadioConfig {
     /// out of it (TR 38.901 table 7.6.3.1-2: 50 m in towns, 60 m in the country, 10 m in offices). Unset: one draw a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_of_sight_distance: Option<Metres>,
+    /// What distance costs between two UEs. Unset: free space within sight, as far as UEs with a sidelink are apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sidelink_path_loss: Option<PathLoss>,
     /// Fast fading of every link.
     pub fading: FadingProfile,
     /// Interfering links of each UE that fade; the rest have their large-scale gain.
@@ -65,6 +68,7 @@ impl Default for RadioConfig {
             shadowing_distance: None,
             shadowing_between_sites: 0.5,
             line_of_sight_distance: None,
+            sidelink_path_loss: None,
             fading: FadingProfile::None,
             faded_interferers: FadedInterferers::default(),
             minimum_coupling_loss: None,
@@ -384,6 +388,23 @@ impl Propagation {
             lasthop_radio::linear(Db((rest - loss).min(most))) as f32
         };
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
+    }
+
+    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is worked out again. No shadowing;
+    /// a model with a base station has the higher UE in its place.
+    pub fn between(&mut self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
+        let (from, to) = (self.place(a, tti), self.place(b, tti));
+        let [x, y] = [0, 1].map(|i| to[i] - from[i]);
+        let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
+        let model = self.config.sidelink_path_loss.unwrap_or(PathLoss::Friis);
+        let entity = 1 << 62 | (a.index() as u64) << 32 | b.index() as u64;
+        let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
+        let ends = Ends { draw: draw.uniform(1), ..Ends::new((x * x + y * y).sqrt(), high, low) };
+        let in_sight = draw.happens(0, model.line_of_sight_probability(&ends));
+        let loss = model.loss(self.config.uplink, &ends, in_sight).0;
+        let gain = lasthop_radio::linear(Db(self.ues[a].gain + self.ues[b].gain - loss)) as f32;
+        let moves = [a, b].iter().any(|u| self.ues[*u].motion.moves());
+        (gain, moves.then(|| tti.plus(self.config.refresh)))
     }
 
     /// What shadowing adds to the loss [dB].

@@ -142,6 +142,19 @@ impl<P: Payload> Rlc<P> {
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         each!(self, e => e.re_establish(out));
     }
+    /// The transmitting half goes back to its initial state; what waits is reported as dropped. UM only: the halves of the
+    /// other modes cannot be parted.
+    pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if let Rlc::Um(e) = self {
+            e.forget(out);
+        }
+    }
+    /// The receiving half delivers what it can and goes back to its initial state. UM only.
+    pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if let Rlc::Um(e) = self {
+            e.flush(out);
+        }
+    }
     /// As [`re_establish`](Self::re_establish), whatever the shortcuts say: another node serves the bearer.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         match self {

@@ -92,6 +92,14 @@ pub enum Report {
 }
 
 impl Report {
+    /// What the eNB takes it for [B].
+    pub fn bytes(self) -> u64 {
+        match self {
+            Report::Short { level, .. } | Report::Truncated { level, .. } => u64::from(super::bytes(level)),
+            Report::Long(levels) => levels.iter().map(|l| u64::from(super::bytes(*l))).sum(),
+        }
+    }
+
     /// The control element without its subheader [B] (TS 36.321 clause 6.1.3.1).
     pub const fn size(self) -> u32 {
         match self {

@@ -57,6 +57,12 @@ impl UplinkAdaptation {
         allowed.checked_sub(1).map(|i| self.needed[i].1)
     }
 
+    /// The SINR [dB] that suffices for `mcs`, or for the next larger one that is ever chosen.
+    pub fn needed(&self, mcs: u8) -> f32 {
+        let at = self.needed.partition_point(|(_, m)| *m < mcs);
+        self.needed.get(at).or(self.needed.last()).map_or(0.0, |(needed, _)| *needed)
+    }
+
     /// The lowest MCS that there is.
     pub fn lowest(&self) -> u8 {
         self.needed.first().map_or(0, |(_, mcs)| *mcs)

@@ -152,13 +152,23 @@ impl<P: Payload> Um<P> {
 
     /// Back to the initial state, for another node.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        self.flush(out);
+        self.forget(out);
+        self.stats.reestablishments += 1;
+        out.events.push(RlcEvent::Reestablished);
+    }
+
+    /// The receiving half of a re-establishment.
+    pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
         let before = out.delivered.len();
         self.rx.re_establish(&mut out.delivered);
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
+    }
+
+    /// The transmitting half of a re-establishment.
+    pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
         out.dropped.extend(self.buffer.drain().map(|(sdu, _)| (sdu, DropCause::Reestablishment)));
         self.vt_us = 0;
-        self.stats.reestablishments += 1;
-        out.events.push(RlcEvent::Reestablished);
     }
 
     /// What MAC would report as available for transmission (TS 36.322 clause 4.5).

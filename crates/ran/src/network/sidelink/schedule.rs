@@ -1,0 +1,228 @@
+//! Who sends on which sidelink and on which blocks in a coming TTI.
+
+use lasthop_units::{CellId, Tti};
+
+use super::super::uplink::tbs_bytes;
+use super::super::{Due, RadioNetwork};
+use super::state::LaneGrant;
+use crate::mac::lte::harq::{PROCESSES, State};
+use crate::mac::lte::sidelink::{LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
+use crate::mac::lte::uplink::fewest_blocks;
+use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::phy::lte::RbSet;
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{Mcs, McsTable};
+
+/// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
+const OVERHEAD: u64 = 8;
+
+/// How long the table of conflicts holds [TTI]: UEs move little in that time.
+const CONFLICTS_HOLD: u64 = 100;
+
+impl RadioNetwork {
+    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the one that was served longest
+    /// ago first, each an equal share.
+    pub(super) fn schedule_sidelinks(&mut self, tti: Tti, cell: CellId) {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let process = (target.0 % PROCESSES as u64) as usize;
+        let Some(s) = &mut self.sidelink else { return };
+        if s.active.is_empty() {
+            return;
+        }
+        let mut active = std::mem::take(&mut s.active);
+        let mut order = std::mem::take(&mut s.order);
+        order.clear();
+        active.retain(|lane| {
+            let l = &mut s.lanes[*lane as usize];
+            l.active = l.view.waiting() > 0;
+            if l.active && self.ues[l.tx].serving == cell {
+                order.push((l.served, *lane));
+            }
+            l.active
+        });
+        s.active = active;
+        order.sort_unstable();
+        self.find_conflicts(tti, cell);
+        let Some(s) = &self.sidelink else { return };
+        let reserved = s.reserved(target);
+        let c = &mut self.cells[cell].uplink;
+        // What the uplink has, without what other lanes have: those may be shared.
+        let mut lanes = RbSet::EMPTY;
+        s.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
+        let used = c.plan.slot(target).used;
+        let uplink = used.without(lanes);
+        let exclusive = c.band.without(used | reserved);
+        let alone = self.cells[cell].config.sidelink.reuse == Reuse::None;
+        let mut waiting = order.len() as u32;
+        for (_, lane) in &order {
+            self.learn_lane(tti, cell, *lane);
+            let mcs = self.lane_mcs(tti, cell, *lane);
+            let Some(s) = &self.sidelink else { return };
+            let l = &s.lanes[*lane as usize];
+            let sends = |g: &LaneGrant| s.lanes[g.lane as usize].tx == l.tx;
+            let granted = s.plan.granted(target);
+            let busy = l.harq.get(process).state != State::Idle
+                || l.granted_until == Some(target)
+                || granted.iter().any(sends);
+            let Some(mcs) = mcs.filter(|_| !busy) else {
+                waiting -= 1;
+                continue;
+            };
+            let free = match alone {
+                true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
+                false => {
+                    let band = self.cells[cell].uplink.band.without(uplink | reserved);
+                    let n = s.lanes.len();
+                    let clash = |g: &&LaneGrant| s.conflicts[*lane as usize * n + g.lane as usize];
+                    granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
+                }
+            };
+            // With shared blocks everybody may have everything that its neighbours leave.
+            let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
+            waiting -= 1;
+            let most = share.min(free.longest_run().len());
+            let bytes = l.view.waiting() + OVERHEAD + u64::from(s.pair(*lane).link.header);
+            let sized = Mcs::new(mcs).i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
+            let Some((blocks, bytes)) = sized else { continue };
+            let Some(rbs) = free.run(blocks) else { continue };
+            self.grant_lane(tti, target, cell, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
+        }
+        if let Some(s) = &mut self.sidelink {
+            s.order = order;
+        }
+    }
+
+    fn grant_lane(&mut self, tti: Tti, target: Tti, cell: CellId, grant: LaneGrant) {
+        let Some(s) = &mut self.sidelink else { return };
+        s.plan.slot(target).push(grant);
+        let header = s.pair(grant.lane).link.header;
+        let l = &mut s.lanes[grant.lane as usize];
+        l.view.on_grant(target, grant.bytes.saturating_sub(header));
+        (l.served, l.granted_until) = (tti, Some(target));
+        let (tx, rx) = (l.tx, l.rx);
+        self.cells[cell].uplink.plan.slot(target).used |= grant.rbs;
+        self.calendar.note(target, Due::Transmit);
+        self.pause_rac(target, tx);
+        if let Some(trace) = &mut self.trace {
+            let record = TraceRecord::new(tti, Step::Grant, TraceLink::Sidelink, tx);
+            let (blocks, bytes) = (grant.rbs.len(), u64::from(grant.bytes));
+            trace.push(TraceRecord {
+                peer: Some(rx),
+                about: target,
+                blocks,
+                bytes,
+                mcs: Some(grant.mcs),
+                ..record
+            });
+        }
+    }
+
+    /// A persistent occasion of `lane`: its blocks, with the MCS of the activation.
+    pub(in crate::network) fn sidelink_occasion(&mut self, tti: Tti, lane: u32) {
+        let process = (tti.0 % PROCESSES as u64) as usize;
+        let Some(s) = &mut self.sidelink else { return };
+        s.lanes[lane as usize].occasion = None;
+        let l = &s.lanes[lane as usize];
+        let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
+        let Some(p) = l.persistent.filter(|_| l.mode == LinkMode::Direct && backlog > 0) else { return };
+        let (busy, cell) = (l.harq.get(process).state != State::Idle, self.ues[l.tx].serving);
+        let (tx, bearer) = (l.tx, l.bearer);
+        let mcs = match p.mcs {
+            Some(mcs) => Some(mcs),
+            None => {
+                self.learn_lane(tti, cell, lane);
+                self.lane_mcs(tti, cell, lane)
+            }
+        };
+        let Some(s) = &mut self.sidelink else { return };
+        if let (Some(mcs), false) = (mcs, busy) {
+            if let Some(p) = &mut s.lanes[lane as usize].persistent {
+                p.mcs = Some(mcs);
+            }
+            let bytes = tbs_bytes(mcs, p.rbs.len());
+            s.plan.slot(tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
+            self.cells[cell].uplink.plan.slot(tti).used |= p.rbs;
+            self.pause_rac(tti, tx);
+        }
+        // The next one, if something is left.
+        self.sidelink_data(bearer);
+    }
+
+    /// The eNB learns of the quality of `lane` if what it knows is old.
+    pub(super) fn learn_lane(&mut self, tti: Tti, cell: CellId, lane: u32) {
+        let Some(s) = &mut self.sidelink else { return };
+        let period = s.pair(lane).link.report_period.as_millis();
+        if !s.lanes[lane as usize].quality.is_stale(tti, period) {
+            return;
+        }
+        let power = s.pair(lane).link.power;
+        let l = &mut s.lanes[lane as usize];
+        let level = match &s.pairs[lane as usize / 2].config.link.quality {
+            LinkQuality::Pinned { steps } => {
+                let cqi = cqi_at(steps, self.air.distance_between(tti, l.tx, l.rx));
+                l.stats.reports += 1;
+                l.stats.cqi_sum += u64::from(cqi);
+                self.cells[cell].uplink.adaptation.needed(mcs_of_cqi(cqi))
+            }
+            LinkQuality::Physical => {
+                // Over the whole band, without interference: what that costs the outer loop finds out.
+                let blocks = self.cells[cell].uplink.band.len();
+                db(f64::from(self.air.sidelink_snr(tti, l.tx, l.rx, power, blocks)).max(1e-9)) as f32
+            }
+        };
+        l.quality.learn(tti, level);
+    }
+
+    /// The MCS of a new block of `lane`.
+    pub(super) fn lane_mcs(&mut self, tti: Tti, cell: CellId, lane: u32) -> Option<u8> {
+        let s = self.sidelink.as_ref()?;
+        let l = &s.lanes[lane as usize];
+        match &s.pair(lane).link.quality {
+            LinkQuality::Pinned { steps } => {
+                let distance = self.air.distance_between(tti, l.tx, l.rx);
+                Some(mcs_of_cqi(cqi_at(steps, distance)))
+            }
+            LinkQuality::Physical => self.cells[cell].uplink.adaptation.mcs(l.quality.level()?),
+        }
+    }
+
+    /// Which lanes of `cell` must not share a block.
+    fn find_conflicts(&mut self, tti: Tti, cell: CellId) {
+        let reuse = self.cells[cell].config.sidelink.reuse;
+        let Some(s) = &mut self.sidelink else { return };
+        if reuse == Reuse::None || (tti < s.conflicts_until && !s.conflicts.is_empty()) {
+            return;
+        }
+        let n = s.lanes.len();
+        let mut conflicts = std::mem::take(&mut s.conflicts);
+        conflicts.clear();
+        conflicts.resize(n * n, false);
+        s.conflicts_until = tti.plus(CONFLICTS_HOLD);
+        let ends: Vec<_> = s.lanes.iter().map(|l| (l.tx, l.rx)).collect();
+        let powers: Vec<f64> = (0..n).map(|i| s.pair(i as u32).link.power.0).collect();
+        for a in 0..n {
+            for b in 0..a {
+                let ((ta, ra), (tb, rb)) = (ends[a], ends[b]);
+                // Nobody hears anything while it sends on the same blocks.
+                let own = ta == tb || ta == rb || tb == ra || ra == rb;
+                let clash = match reuse {
+                    Reuse::All => own,
+                    Reuse::None => true,
+                    Reuse::Above { min_sir } => {
+                        let mut sir = |(t, r), p, (o, _), q| {
+                            let (wanted, other) = (self.air.between(tti, t, r), self.air.between(tti, o, r));
+                            p - q + db(f64::from(wanted.max(1e-30)) / f64::from(other.max(1e-30)))
+                        };
+                        own || sir((ta, ra), powers[a], (tb, rb), powers[b]) < min_sir.0
+                            || sir((tb, rb), powers[b], (ta, ra), powers[a]) < min_sir.0
+                    }
+                };
+                (conflicts[a * n + b], conflicts[b * n + a]) = (clash, clash);
+            }
+            conflicts[a * n + a] = true;
+        }
+        if let Some(s) = &mut self.sidelink {
+            s.conflicts = conflicts;
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Transport blocks of the sidelink: filled, sent, decoded by the peer, sent again 8 TTIs later.
+
+use lasthop_units::{Instant, Tti};
+
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::state::LaneGrant;
+use crate::mac::lte::harq::State;
+use crate::mac::lte::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::network::uplink::HARQ_PERIOD;
+use crate::phy::lte::TTI;
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
+use lasthop_radio::{linear, milliwatts};
+use lasthop_units::Db;
+
+impl RadioNetwork {
+    /// UEs whose sidelink grant is for `tti` put their blocks on the air.
+    pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
+        let mut i = 0;
+        while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
+            i += 1;
+            let sends = if g.again { self.repeat_lane(tti, &g) } else { self.fill_lane(now, tti, &g, out) };
+            let Some(s) = self.sidelink.as_ref().filter(|_| sends) else { continue };
+            let l = &s.lanes[g.lane as usize];
+            let each = (milliwatts(s.pair(g.lane).link.power) / f64::from(g.rbs.len().max(1))) as f32;
+            let tx = l.tx;
+            self.air.ue_transmits_each(tti, tx, g.rbs, each);
+            self.trace_lane(tti, if g.again { Step::Again } else { Step::Data }, g.lane);
+        }
+    }
+
+    fn repeat_lane(&mut self, tti: Tti, g: &LaneGrant) -> bool {
+        let Some(s) = &mut self.sidelink else { return false };
+        let l = &mut s.lanes[g.lane as usize];
+        let p = l.harq.get_mut(process_of(tti));
+        // A mode switch has flushed it.
+        if p.state != State::Failed {
+            return false;
+        }
+        p.transmissions += 1;
+        p.sent = tti;
+        l.stats.retransmissions += 1;
+        true
+    }
+
+    fn fill_lane(&mut self, now: Instant, tti: Tti, g: &LaneGrant, out: &mut NetworkOutput) -> bool {
+        let RadioNetwork { sidelink, bearers, pdus, scratch, block_sdus, cells, ues, .. } = self;
+        let Some(s) = sidelink else { return false };
+        let header = s.pair(g.lane).link.header;
+        let l = &mut s.lanes[g.lane as usize];
+        let (bearer, end) = (l.bearer, l.end);
+        let layers = std::cell::RefCell::new(&mut bearers[bearer].layers);
+        let before = layers.borrow().buffer_status(end).total();
+        let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
+        debug_assert!(parts.is_empty());
+        block_sdus.clear();
+        let backlog = |_| layers.borrow().buffer_status(end).total();
+        l.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
+            let mut layers = layers.borrow_mut();
+            let used = layers.pull(now, end, grant, pdus, scratch);
+            parts.extend(pdus.drain(..).map(|pdu| (bearer, pdu)));
+            used
+        });
+        let after = backlog(0);
+        l.covered = l.covered.saturating_sub(before.saturating_sub(after));
+        if l.granted_until.is_none_or(|t| t <= tti) {
+            // No further grant: whatever is left must be asked for. Nobody but the peer hears this block, so no report
+            // can go with it.
+            l.covered = 0;
+        }
+        let sends = !parts.is_empty();
+        let p = l.harq.get_mut(process_of(tti));
+        p.parts = parts;
+        if sends {
+            (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+            p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+            p.luck = l.errors.uniform(tti.0);
+            p.soft = SoftBuffer::new(cells[ues[l.tx].serving].uplink.config.harq.combining.into());
+            p.state = State::Awaiting { decoded: false };
+            l.stats.blocks += 1;
+            l.stats.bytes += u64::from(g.bytes);
+            l.stats.mcs_sum += u64::from(g.mcs);
+        }
+        self.settle(now, bearer, out);
+        sends
+    }
+
+    /// With all transmissions of this TTI known: what arrives at the peers.
+    pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
+        let process = process_of(tti);
+        let mut i = 0;
+        while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
+            i += 1;
+            let Some(s) = &mut self.sidelink else { return };
+            let l = &mut s.lanes[g.lane as usize];
+            let (tx, rx) = (l.tx, l.rx);
+            let p = l.harq.get_mut(process);
+            if p.sent != tti || p.transmissions == 0 {
+                continue;
+            }
+            let Some(block) = p.block else { continue };
+            let cell = &self.cells[self.ues[tx].serving];
+            let sinr = match &s.pairs[g.lane as usize / 2].config.link.quality {
+                LinkQuality::Physical => self.air.sidelink(tti, tx, rx, g.rbs),
+                LinkQuality::Pinned { steps } => {
+                    let cqi = cqi_at(steps, self.air.distance_between(tti, tx, rx));
+                    let level = cell.uplink.adaptation.needed(mcs_of_cqi(cqi));
+                    self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
+                }
+            };
+            let mi = mean_mi(block.modulation(), sinr);
+            p.soft.add(&block, mi);
+            let decoded = !cell.uplink.config.data_errors || p.luck >= block.combined_error(&p.soft);
+            p.state = State::Awaiting { decoded };
+            l.stats.ttis += 1;
+            l.stats.resource_blocks += u64::from(g.rbs.len());
+            l.stats.errors += u64::from(!decoded);
+            let due = tti.plus(cell.config.timing.decode);
+            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
+            self.calendar.note(due, due_item);
+        }
+    }
+
+    /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
+    pub(in crate::network) fn sidelink_decoded(
+        &mut self,
+        now: Instant,
+        lane: u32,
+        process: usize,
+        sent: Tti,
+        out: &mut NetworkOutput,
+    ) {
+        let tti = Tti::containing(now, TTI);
+        let Some(s) = &mut self.sidelink else { return };
+        let most = s.pair(lane).link.transmissions;
+        let l = &mut s.lanes[lane as usize];
+        let (bearer, end) = (l.bearer, l.end);
+        let p = l.harq.get_mut(process);
+        let State::Awaiting { decoded } = p.state else { return };
+        if p.sent != sent {
+            return;
+        }
+        if p.transmissions == 1 {
+            l.quality.first_transmission(decoded);
+        }
+        self.trace_lane(tti, if decoded { Step::Decoded } else { Step::Failed }, lane);
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        if !decoded && p.transmissions < most {
+            p.state = State::Failed;
+            let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
+            let again = sent.plus(HARQ_PERIOD);
+            let tx = l.tx;
+            s.plan.slot(again).push(g);
+            let cell = self.ues[tx].serving;
+            self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
+            self.calendar.note(again, Due::Transmit);
+            return;
+        }
+        if decoded {
+            l.stats.decoded_bytes += u64::from(p.bytes);
+        } else {
+            l.stats.lost += 1;
+        }
+        let mut parts = std::mem::take(&mut p.parts);
+        p.free(|_| ());
+        for (_, pdu) in parts.drain(..) {
+            let layers = &mut self.bearers[bearer].layers;
+            match decoded {
+                true => layers.receive(now, end.peer(), &pdu, &mut self.scratch),
+                false => layers.lost(end, &pdu, &mut self.scratch),
+            }
+            layers.recycle(end, pdu);
+            self.settle(now, bearer, out);
+        }
+        // The memory goes back to the process.
+        if let Some(s) = &mut self.sidelink {
+            s.lanes[lane as usize].harq.get_mut(process).parts = parts;
+        }
+    }
+
+    fn trace_lane(&mut self, tti: Tti, step: Step, lane: u32) {
+        let (Some(trace), Some(s)) = (&mut self.trace, &self.sidelink) else { return };
+        let l = &s.lanes[lane as usize];
+        // What is decoded now was sent `decode` TTIs ago: the process is that of the transmission.
+        let sent = match step {
+            Step::Decoded | Step::Failed => tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode,
+            _ => tti.0,
+        };
+        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
+        trace.push(TraceRecord { peer: Some(l.rx), ..record.with(l.harq.get(process_of(Tti(sent)))) });
+    }
+}
+
+/// The process of a TTI.
+const fn process_of(tti: Tti) -> usize {
+    (tti.0 % HARQ_PERIOD) as usize
+}

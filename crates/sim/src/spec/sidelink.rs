@@ -1,0 +1,172 @@
+//! Pairs of UEs with a sidelink: `[sidelink.<name>]`.
+
+use lasthop_ran::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkConfig};
+use lasthop_ran::network::PairConfig;
+use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
+use lasthop_ran::rlc::lte::{Mode, RlcConfig};
+use lasthop_units::{BearerId, Id, UeId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Cellular, Spec};
+use crate::config::{Diagnostics, Document, dotted, suggest};
+
+/// A sidelink between two UEs, or between the UEs of two groups, the first with the first and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SidelinkSpec {
+    /// The two ends: `[ue.<name>]` tables of the same count in the same cell.
+    pub between: [String; 2],
+    /// Names of the `[flow.<name>]` tables whose packets it carries; empty: all between the two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    /// Which way packets go from first to second.
+    #[serde(default)]
+    pub forward: LinkMode,
+    /// Which way packets go back.
+    #[serde(default)]
+    pub reverse: LinkMode,
+    /// Let the eNB choose between the ways, both directions together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<SelectionConfig>,
+    /// At a change of the way PDCP keeps what the sender still has, sends it again over the other one, and delivers in order;
+    /// otherwise RLC, MAC and HARQ drop it.
+    #[serde(default)]
+    pub lossless: bool,
+    /// The link.
+    #[serde(default)]
+    pub link: SidelinkConfig,
+    /// PDCP of the sidelink's bearer, at both ends.
+    #[serde(default)]
+    pub pdcp: PdcpConfig,
+    /// RLC of the sidelink's bearer, at both ends; unacknowledged mode.
+    #[serde(default = "unacknowledged")]
+    pub rlc: RlcConfig,
+}
+
+fn unacknowledged() -> RlcConfig {
+    RlcConfig { mode: Mode::Um, ..RlcConfig::default() }
+}
+
+impl SidelinkSpec {
+    /// The ways, from first to second and back.
+    pub const fn modes(&self) -> [LinkMode; 2] {
+        [self.forward, self.reverse]
+    }
+
+    fn layers(&self) -> LteBearerConfig {
+        LteBearerConfig { pdcp: self.pdcp.clone(), rlc: self.rlc.clone() }
+    }
+}
+
+/// A pair's names.
+#[derive(Debug)]
+pub struct PairNames {
+    /// The table.
+    pub name: String,
+    /// Flow groups that it carries; empty: all.
+    pub flows: Vec<String>,
+}
+
+impl Spec {
+    /// The pairs of all sidelink tables; UEs and their bearers are there already.
+    pub(super) fn add_pairs(&self, all: &mut Cellular) {
+        for (name, spec) in &self.sidelink {
+            let ids = |end: usize| {
+                let nodes = self.ue.get(&spec.between[end]).map(|ue| ue.nodes(&spec.between[end]));
+                let find = |node: String| all.ues.iter().position(|u| u.node == node);
+                nodes.into_iter().flatten().filter_map(find).map(UeId::from_index).collect::<Vec<_>>()
+            };
+            let (first, second) = (ids(0), ids(1));
+            let several = first.len() > 1;
+            for (i, ues) in first.into_iter().zip(second).map(|(a, b)| [a, b]).enumerate() {
+                let infrastructure = ues.map(|ue| {
+                    let names = &all.ues[ue.index()];
+                    let carries = |(flow, _): &&(String, usize)| spec.flows.contains(flow);
+                    let bearer = names.template.iter().find(carries).map_or(names.default_bearer, |t| t.1);
+                    BearerId::from_index(bearer)
+                });
+                all.config.pairs.push(PairConfig {
+                    ues,
+                    layers: spec.layers(),
+                    link: spec.link.clone(),
+                    mode: spec.modes(),
+                    selection: spec.selection,
+                    lossless: spec.lossless,
+                    infrastructure,
+                });
+                let name = if several { format!("{name}-{}", i + 1) } else { name.clone() };
+                all.bearers.push(name.clone());
+                all.pairs.push(PairNames { name, flows: spec.flows.clone() });
+            }
+        }
+    }
+}
+
+/// What is wrong with the sidelinks of `spec`.
+pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, pair) in &spec.sidelink {
+        let path = format!("sidelink.{}", dotted([name]));
+        let mut ends = Vec::new();
+        for end in &pair.between {
+            match spec.ue.get(end) {
+                Some(ue) => ends.push(ue),
+                None => {
+                    let near = suggest(end, spec.ue.keys()).map(|n| format!("did you mean `{n}`?"));
+                    let message = format!("no UE table is called `{end}`");
+                    found.push(doc.error_at(&format!("{path}.between"), message).help_opt(near));
+                }
+            }
+        }
+        if let [a, b] = ends[..] {
+            let key = format!("{path}.between");
+            if pair.between[0] == pair.between[1] {
+                found.push(doc.error_at(&key, "a sidelink has two different ends"));
+            } else if a.count != b.count {
+                let message = format!("{} UEs cannot be paired with {}", a.count, b.count);
+                found.push(doc.error_at(&key, message).help("give both tables the same `count`"));
+            } else if spec.serving(a).is_none() || spec.serving(a) != spec.serving(b) {
+                let d = doc.error_at(&key, "both ends of a sidelink are in one cell");
+                found.push(d.help("set `cell` of both UE tables to the same cell"));
+            }
+        }
+        for flow in pair.flows.iter().filter(|f| !spec.flow.contains_key(*f)) {
+            let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
+            let message = format!("no flow is called `{flow}`");
+            found.push(doc.error_at(&format!("{path}.flows"), message).help_opt(near));
+        }
+        if pair.rlc.mode != Mode::Um {
+            let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
+            found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
+        }
+        // A mode switch ends one direction of the bearer to the eNB and leaves the other: status PDUs travel in both.
+        let switches = pair.selection.is_some()
+            || spec.at.iter().any(|at| at.set.keys().any(|k| k.starts_with(&format!("{path}."))));
+        for end in pair.between.iter().filter(|_| switches) {
+            let Some(ue) = spec.ue.get(end) else { continue };
+            let carries = |flows: &Vec<String>| flows.iter().any(|f| pair.flows.contains(f));
+            let dedicated = ue.dedicated.values().find(|b| carries(&b.flows)).map(|b| &b.rlc);
+            if dedicated.unwrap_or(&ue.rlc).mode != Mode::Um {
+                let d = doc.error_at(&path, format!("`ue.{end}` has an acknowledged bearer to the eNB"));
+                found.push(
+                    d.help("a mode switch needs RLC in unacknowledged mode: `rlc = { mode = \"um\" }`"),
+                );
+            }
+        }
+        let verdicts = [
+            pair.link.validate().map_err(|e| (format!("link.{}", e.key), e.message)),
+            pair.layers().validate().map_err(|e| (e.key, e.message)),
+            pair.selection.map_or(Ok(Vec::new()), |s| s.validate()).map_err(|e| (e.key, e.message)),
+        ];
+        for verdict in verdicts {
+            match verdict {
+                Ok(warnings) => {
+                    for w in warnings {
+                        found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
+                    }
+                }
+                Err((key, message)) => found.push(doc.error_at(&format!("{path}.{key}"), message)),
+            }
+        }
+    }
+}
