@@ -1,9 +1,9 @@
-"""Draws docs/images/faded-interferers.svg and docs/images/cells-cost.svg for the page on many cells, and prints its tables.
+"""Draws docs/images/faded-interferers.svg and docs/images/cells-cost.svg for the page on many cells.
 
     python docs/draw_cells.py        needs cargo, valgrind and matplotlib; some minutes
 
-The SINRs are printed by an example of the crate `ran`. The cost is counted in instructions, which do not depend on what else
-the machine does: those of a longer run less those of a shorter one.
+It prints the page's tables. The SINRs come from an example of the crate `ran`. The cost is counted in instructions,
+which do not depend on what else the machine does: those of a longer run less those of a shorter one.
 """
 
 from __future__ import annotations
