@@ -31,7 +31,7 @@ impl RadioNetwork {
     /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing while another one goes
     /// on.
     pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
-        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        self.reach(now);
         let at = self.first_open();
         if self.is_served(ue)
             && self.ues[ue].serving != target

@@ -7,10 +7,9 @@
 //! the new cell is ideal.
 
 use lasthop_net::{Dropped, Ecn, Item, Queue, QueueConfig, Site};
-use lasthop_units::{BearerId, FlowId, Instant, Tti};
+use lasthop_units::{BearerId, FlowId, Instant};
 
 use super::{NetworkOutput, RadioNetwork};
-use crate::phy::lte::TTI;
 use crate::sdu::{Direction, DropCause, End, Sdu};
 
 /// What waits above a bearer.
@@ -51,10 +50,10 @@ impl RadioNetwork {
         flow: FlowId,
         out: &mut NetworkOutput,
     ) {
+        self.reach(now);
         let Some(ip) = self.bearers[bearer].ip.as_deref_mut().filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };
-        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
         let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
         ip.queue.enqueue(now, item, &mut ip.drops);
         self.settle_ip(bearer, out);

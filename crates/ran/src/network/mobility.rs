@@ -11,7 +11,6 @@ use lasthop_units::{CellId, Id, IndexVec, Instant, Tti, UeId};
 use super::backhaul::{Backhaul, Enb};
 use super::config::NetworkConfig;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
-use crate::phy::lte::TTI;
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{HandoverConfig, LinkEvent, Measured, Measurements, RadioLink};
 
@@ -296,7 +295,7 @@ impl RadioNetwork {
 
     /// A cell is switched off, or on again: nobody hears it, and it hears nobody.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
-        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        self.reach(now);
         if let Some(m) = &mut self.mobility {
             m.down[cell] = down;
         }

@@ -211,15 +211,20 @@ impl RadioNetwork {
 
     /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
-        // A network that slept goes on with the first TTI that starts after now.
-        let started = Tti::containing(now, TTI);
-        self.next = self.next.max(started.plus(1));
-        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
+        self.reach(now);
         if end == End::Network && self.mobility.is_some() && !self.bearers[bearer].direct {
             return self.enter_gateway(now, bearer, packet, out);
         }
         self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, bearer, out);
+    }
+
+    /// Something happens between two TTIs: a network that slept goes on with the first TTI that starts after now, and what
+    /// comes at the very start of a TTI may still ask in it.
+    pub(super) fn reach(&mut self, now: Instant) {
+        let started = Tti::containing(now, TTI);
+        self.next = self.next.max(started.plus(1));
+        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
     }
 
     /// When the next TTI in which something happens starts; None while idle.
@@ -307,7 +312,7 @@ impl RadioNetwork {
 
     /// Timers of PDCP and RLC that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
-        self.next = self.next.max(Tti::containing(now, TTI).plus(1));
+        self.reach(now);
         self.backhaul_arrivals(now, out);
         while let Some(Reverse((at, bearer))) =
             self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
