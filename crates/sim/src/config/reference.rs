@@ -48,6 +48,9 @@ pub fn reference<T: JsonSchema>() -> Vec<KeyDoc> {
     let defs = Defs(root.get("$defs").and_then(Value::as_object).unwrap_or(&none));
     let mut walk = Walk { defs, out: Vec::new(), inside: Vec::new() };
     walk.properties(&root, "", None, None);
+    // A table that two kinds of the table above share, as two movements share an area, is one.
+    let mut seen = std::collections::BTreeSet::new();
+    walk.out.retain(|doc| seen.insert((doc.path.clone(), doc.kind.clone(), format!("{doc:?}"))));
     walk.out
 }
 
