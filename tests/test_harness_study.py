@@ -544,6 +544,7 @@ def test_nonsense_replications_are_refused(folder: Path) -> None:
         (128, 1.2, False, 154),
         (0.5, 1.2, False, 0.6),
         ("28 ms", 1.0, False, "28 ms"),
+        (["500 m", "0 m"], 1.2, False, ["600 m", "0 m"]),
     ],
 )
 def test_values_scale_with_their_units(value: object, factor: float, integer: bool, expected: object) -> None:
