@@ -453,7 +453,7 @@ _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
 
 
 def scaled(value: Any, factor: float, integer: bool = False) -> Any:
-    """A number, a text that starts with one (`"28 ms"`), or each of a list of them, times `factor`; `integer` rounds."""
+    """A number, a text that starts with one (`"28 ms"`), or each of a list, times `factor`; `integer` rounds."""
     if factor == 1.0:
         return value
     if isinstance(value, (list, tuple)):
