@@ -438,7 +438,7 @@ def _sensitivity(body: Mapping[str, Any] | None, quick: bool) -> SensitivityPlan
         step=body.get("step", 0.2),
         seeds=less.get("seeds", body.get("seeds", 1)),
         overrides=(*body.get("set", ()), *less.get("set", ())),
-        only={axis: tuple(labels) for axis, labels in less.get("only", {}).items()},
+        only={axis: tuple(labels) for axis, labels in {**body.get("only", {}), **less.get("only", {})}.items()},
     )
 
 
