@@ -119,6 +119,8 @@ fn two_cells(d1: f64, d2: f64) -> NetworkConfig {
     // UE2 is d1 from its eNB (at d2) and d2 from the first one (at -d1).
     for cell in config.cells.iter_mut() {
         cell.uplink.power_control.enabled = false;
+        // As in the reference: the whole band, whatever a UE's power.
+        cell.uplink.power_aware = false;
         cell.uplink.pucch_blocks = 0;
         cell.uplink.amc = lasthop_ran::mac::lte::downlink::AmcConfig::Piro(Default::default());
     }
@@ -151,9 +153,11 @@ fn received_sinr(d1: f64, d2: f64) -> f64 {
 /// its UEs' power serves nobody there.
 #[test]
 fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
-    for (snr, least, most) in [(12.0, 1672.0, 1864.0), (6.0, 424.0, 520.0), (0.0, 88.0, 144.0), (-5.0, 16.0, 32.0)] {
+    for (snr, least, most) in
+        [(12.0, 1672.0, 1864.0), (6.0, 424.0, 520.0), (0.0, 88.0, 144.0), (-5.0, 16.0, 32.0)]
+    {
         // Noise in a block: -174 + 10 log10(180e3) + 5 = -116.45 dBm; Friis at 1930 MHz: 38.16 dB at 1 m.
-        let d = 10f64.powf((23.0 + 116.45 - snr - 38.16) / 20.0);
+        let d = lasthop_engine::math::pow(10.0, (23.0 + 116.45 - snr - 38.16) / 20.0);
         let mut config = friis_cell(&[d]);
         for cell in config.cells.iter_mut() {
             cell.uplink = CellProfile::Lasthop.uplink();

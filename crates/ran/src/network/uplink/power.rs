@@ -46,11 +46,7 @@ impl CellUplink {
     /// only blocks that are sent can bring it back.
     pub fn fit(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
         let level = u.quality.level()?;
-        let on = |blocks: u32| {
-            let mcs = self.adaptation.mcs(u.level_on(level, blocks))?;
-            // TS 36.213 table 7.1.7.2.1-1 has 328 bits here, more than the 288 coded bits of a block with QPSK.
-            Some((blocks, if (blocks, mcs) == (1, 6) { 5 } else { mcs }))
-        };
+        let on = |blocks: u32| self.adaptation.mcs(u.level_on(level, blocks)).map(|mcs| (blocks, mcs));
         if u.headroom.is_none() && self.counts_power() {
             // The sounding signal was spread over the band; if that was too thin, a few blocks may do, and bring the report.
             return on(most).or_else(|| {
@@ -65,7 +61,9 @@ impl CellUplink {
         let sizes = (1..=most).filter(|n| largest_allocation(*n) == *n);
         let bytes = |(blocks, mcs): (u32, u8)| tbs_bytes(mcs, blocks);
         let better = |best: (u32, u8), other| if bytes(other) > bytes(best) { other } else { best };
-        sizes.map_while(on).reduce(better).or_else(|| self.lowest(u, 1))
+        // TS 36.213 table 7.1.7.2.1-1 has 328 bits for MCS 6 on one block, more than its 288 coded bits with QPSK.
+        let decodable = |(blocks, mcs)| (blocks, if (blocks, mcs) == (1, 6) { 5 } else { mcs });
+        sizes.map_while(|n| on(n).map(decodable)).reduce(better).or_else(|| self.lowest(u, 1))
     }
 
     /// True if the eNB reckons with headroom reports.
