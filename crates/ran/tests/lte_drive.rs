@@ -97,8 +97,9 @@ fn drive(network: &mut RadioNetwork, out: &mut NetworkOutput, from: u64, to: u64
     [sent, delivered]
 }
 
-/// A leg of 500 m takes 17 s and one of 1000 m 33 s, and each crosses a border: hundreds of handovers in each of two times 60 s. In
-/// the first buffers still grow to what the worst moment needs; what lives then is what lives 60 s later, within 1 %.
+/// A leg of 500 m takes 17 s and one of 1000 m 33 s, and each crosses a border: hundreds of handovers in each of two times 60 s.
+/// Buffers grow to what each UE's worst moment needs, ever more rarely: what a handover left behind would grow as fast in the second
+/// as in the first. (Over 400 s and 2211 handovers 2.55 MB became 2.89 MB, with 32 B in 20 s and 106 handovers near the end.)
 #[test]
 fn hundreds_of_handovers_leave_no_memory_behind() {
     let (mut network, mut out) = (network(), NetworkOutput::default());
@@ -109,7 +110,7 @@ fn hundreds_of_handovers_leave_no_memory_behind() {
         assert!(delivered as f64 > 0.98 * sent as f64, "{delivered} of {sent}: {counters:?}");
         live.push((LIVE.load(Ordering::Relaxed), counters.completed));
     }
-    let [before, after] = [live[3], live[6]];
-    assert!(after.1 - before.1 >= 200, "{live:?}");
-    assert!((after.0 - before.0) as f64 / (before.0 as f64) < 0.01, "{live:?}");
+    let grown = [live[3].0 - live[0].0, live[6].0 - live[3].0];
+    assert!(live[3].1 - live[0].1 >= 200 && live[6].1 - live[3].1 >= 200, "{live:?}");
+    assert!(3 * grown[1] < grown[0] && 50 * grown[1] < live[3].0, "{live:?}");
 }

@@ -26,7 +26,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
     for kind in TYPES:
         yield around_the_handover(data, kind)
     yield over_size(data, "LH-2", "goodput in the window", {"goodput_bps": ("goodput [Mbit/s]", 1e-6)})
-    delays = {"delay_mean_s": ("mean delay [ms]", 1e3), "delay_p95_s": ("95th percentile [ms]", 1e3)}
+    delays = {"delay_mean_s": ("mean delay [s]", 1.0), "delay_p95_s": ("95th percentile [s]", 1.0)}
     yield over_size(data, "LH-3", "segment delay in the window", delays)
     yield load(data)
     # What our runs add is made under one parameter set.
@@ -117,20 +117,20 @@ def load(data: Data) -> Figure:
     columns: dict[str, list[Any]] = {"added": numbers}
     for when, colour in pairs:
         bps = [data.estimate("load", f"{when}_bps", added=n).mean / 1e6 for n in added]
-        seconds = [data.estimate("load", f"rtt_{when}_s", added=n).mean * 1e3 for n in added]
+        seconds = [data.estimate("load", f"rtt_{when}_s", added=n).mean for n in added]
         rate.plot(numbers, bps, marker="o", color=colour, label=when)
         rtt.plot(numbers, seconds, marker="o", color=colour, label=when)
-        columns[f"{when}_mbps"], columns[f"rtt_{when}_ms"] = bps, seconds
+        columns[f"{when}_mbps"], columns[f"rtt_{when}_s"] = bps, seconds
         for ax, what in ((late, "timeouts"), (again, "retransmits")):
             counts = [data.estimate("load", f"{what}_{when}", added=n).mean for n in added]
             ax.plot(numbers, counts, marker="o", color=colour, label=when)
             columns[f"{what}_{when}"] = counts
     _label(rate, "users that begin at 30 s", "rate of a user [Mbit/s]")
-    _label(rtt, "users that begin at 30 s", "RTT [ms]")
+    _label(rtt, "users that begin at 30 s", "RTT [s]")
     _label(late, "users that begin at 30 s", "timeouts in 15 s")
     _label(again, "users that begin at 30 s", "retransmissions in 15 s")
     for ax in (rate, rtt, late, again):
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, max(ax.get_ylim()[1], 1.0))
     rate.legend(fontsize=7)
     caption = "The ten users that download from the start: 15 s before the step, and 15 s from 5 s after it on."
     return Figure("lh4", "LH-4: sudden load", caption, fig, {"lh4": columns})
@@ -240,7 +240,8 @@ def choice(data: Data) -> Figure:
         columns[key] = values
     caption = (
         "One UE with a call, a game, web pages and a download across a handover; retransmission queue of 1024 kB. "
-        "Split: call and game have a bearer of their own (QCI 1), pages and download stay on a lossless one."
+        "Split: call and game have a bearer of their own (QCI 1), pages and download share a lossless one; "
+        "split in three: pages have one too (QCI 6, lossless)."
     )
     return Figure("choice", "The type of handover by bearer", caption, fig, {"choice": columns})
 

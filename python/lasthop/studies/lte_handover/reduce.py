@@ -143,7 +143,7 @@ def fresh_bytes(packets: dict[str, Any], chosen: Any) -> float:
 def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
     """Arrays for the figures: cwnd over time, segments around the handover, goodput by 100 ms."""
     tcp = run.table("tcp")
-    near = (packets["sent"] > t0 - 1.5) & (packets["sent"] < t0 + 2.5)
+    near = (packets["sent"] > t0 - 1.5) & (packets["sent"] < t0 + 7.0)
     steps = np.arange(0.0, run.duration_s, 0.1)
     received = packets["received"]
     good = np.histogram(received[~np.isnan(received)], bins=steps, weights=packets["len"][~np.isnan(received)])[0]
