@@ -30,6 +30,8 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
     yield over_size(data, "LH-3", "segment delay in the window", delays)
     yield load(data)
     # What our runs add is made under one parameter set.
+    if "paper" not in evidence.parameter_sets:
+        return
     beyond = evidence.of("paper")
     yield interruption(data, beyond)
     yield drive_map(beyond)
@@ -317,6 +319,8 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         title = f"Sweep of the retransmission queue, parameter set {parameter_set}"
         rows = tuple(_rows(found, "sweep", ("type", "queue"), keys))
         yield TableView(f"sweep-{parameter_set}", title, ("type", "queue", *head), rows)
+    if "paper" not in evidence.parameter_sets:
+        return
     data = evidence.of("paper")
     for group, axes, title in (
         ("enlarged", ("type", "queue"), "Enlarged receive buffer"),
