@@ -131,6 +131,8 @@ pub struct RadioNetwork {
     due: Vec<Due>,
     /// Semi-persistent grants of the uplink to be prepared in this TTI, and for which.
     occasions: Vec<(UeId, Tti)>,
+    /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be granted again.
+    waiting: Vec<(UeId, u8, Tti)>,
     pdus: Vec<Pdu>,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
@@ -165,6 +167,7 @@ impl RadioNetwork {
             preambles: Vec::new(),
             due: Vec::new(),
             occasions: Vec::new(),
+            waiting: Vec::new(),
             pdus: Vec::new(),
             block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
@@ -259,6 +262,9 @@ impl RadioNetwork {
         }
         self.due = due;
         self.prepare_occasions(tti);
+        if !self.waiting.is_empty() {
+            self.grant_waiting(now, tti, out);
+        }
         self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
@@ -298,7 +304,7 @@ impl RadioNetwork {
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
             Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
-            Due::MoveMissed { ue, process, target } => self.move_unused(now, ue, process.into(), target, out),
+            Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
             Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::Transmit => {}

@@ -14,7 +14,7 @@ use super::HARQ_PERIOD;
 use super::send::process_of;
 use super::state::{Content, Granted};
 use crate::mac::lte::harq::State;
-use crate::phy::lte::{RbSet, TTI};
+use crate::phy::lte::RbSet;
 
 impl RadioNetwork {
     /// Moves the retransmissions of `target` to the lower edge of the band, if they lie scattered.
@@ -122,12 +122,28 @@ impl RadioNetwork {
         }
     }
 
-    /// Nothing came where a retransmission was moved to: the next one is granted again.
-    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall: increment CURRENT_TX_NB by 1", sent
-    // or not; "if HARQ_FEEDBACK = NACK: generate a transmission".
-    pub(in crate::network) fn move_unused(
+    /// Grants anew what has waited for a round trip, when the eNB knows which blocks have failed.
+    pub(in crate::network) fn grant_waiting(
         &mut self,
         now: Instant,
+        tti: Tti,
+        out: &mut NetworkOutput,
+    ) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for (ue, process, target) in waiting.drain(..) {
+            self.move_unused(now, tti, ue, process.into(), target, out);
+        }
+        self.waiting = waiting;
+    }
+
+    /// Nothing came where a retransmission was moved to: the next one is granted again, on the blocks that it was to have or
+    /// wherever there is room.
+    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall: increment CURRENT_TX_NB by 1", sent
+    // or not; "if HARQ_FEEDBACK = NACK: generate a transmission".
+    fn move_unused(
+        &mut self,
+        now: Instant,
+        tti: Tti,
         ue: UeId,
         process: usize,
         target: Tti,
@@ -143,10 +159,18 @@ impl RadioNetwork {
         if p.transmissions >= most {
             return self.give_up_block(now, ue, process, out);
         }
-        let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
+        let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
         let again = target.plus(HARQ_PERIOD);
-        self.grant_again(again, granted);
-        self.hears_of_move(Tti::containing(now, TTI), again, cell, ue);
+        let others = self.persistent_blocks(again, cell);
+        let c = &mut self.cells[cell].uplink;
+        let free = c.band.without(c.plan.slot(again).used).without(others);
+        let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };
+        let Some(rbs) = room else {
+            return self.wait_for_next_move(again, cell, ue);
+        };
+        self.ues[ue].uplink.harq.get_mut(process).rbs = rbs;
+        self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
+        self.hears_of_move(tti, again, cell, ue);
     }
 }
 
