@@ -123,12 +123,7 @@ impl RadioNetwork {
     }
 
     /// Grants anew what has waited for a round trip, when the eNB knows which blocks have failed.
-    pub(in crate::network) fn grant_waiting(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        out: &mut NetworkOutput,
-    ) {
+    pub(in crate::network) fn grant_waiting(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         let mut waiting = std::mem::take(&mut self.waiting);
         for (ue, process, target) in waiting.drain(..) {
             self.move_unused(now, tti, ue, process.into(), target, out);
