@@ -33,7 +33,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    pub fn new(config: &CellConfig) -> Cell {
+    pub fn new(cell: CellId, config: &CellConfig) -> Cell {
         let bandwidth = Bandwidth::from_prbs(config.resource_blocks as usize).unwrap_or_default();
         Cell {
             config: config.clone(),
@@ -42,7 +42,7 @@ impl Cell {
             persistent: Vec::new(),
             down: false,
             control: ControlBlocks::new(config.resource_blocks),
-            uplink: CellUplink::new(&config.uplink, config.resource_blocks),
+            uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
         }
     }
     /// Its UEs with semi-persistent scheduling in `direction`.

@@ -51,7 +51,7 @@ fn voice(
     let pushed = |i: usize, ue: usize| {
         Instant::from_micros((20_000 * i + 400_000 * (i / talk) + 500 + 3_700 * ue) as u64)
     };
-    let mut run = |network: &mut RadioNetwork, until: Instant, out: &mut NetworkOutput, voice: &mut Voice| {
+    let run = |network: &mut RadioNetwork, until: Instant, out: &mut NetworkOutput, voice: &mut Voice| {
         let next = |n: &RadioNetwork| n.next_tti().into_iter().chain(n.next_timer()).min();
         while let Some(now) = next(network).filter(|t| *t < until) {
             if network.next_tti() == Some(now) {

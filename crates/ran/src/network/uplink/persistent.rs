@@ -59,7 +59,7 @@ impl RadioNetwork {
                 let (blocks, size) =
                     if needed <= blocks { (needed, size) } else { (blocks, tbs_bytes(mcs, blocks)) };
                 let enough = u64::from(size) >= bytes;
-                let rbs = free.run(blocks).filter(|_| enough)?;
+                let rbs = c.place(free, blocks).filter(|_| enough)?;
                 return Some(Granted { ue, rbs, mcs, bytes: size, content: Content::New });
             }
             blocks = needed;
