@@ -50,7 +50,10 @@ def reduce_rtt(run: Run) -> dict[str, Any]:
     if run.has_table("radio") and run.table("radio").num_rows:
         for node in ("a", "b"):
             values[f"requests_{node}"] = requests_per_s(run, node)
-        values["bursts"] = values["requests_a"] * values["rtt_mean"] / 1e3
+        # A batch: ACKs in neighbouring TTIs, and the segments that they release.
+        ttis = np.unique(np.floor(time[time > WARM_UP_S] / TTI_S + 1e-6))
+        batches = float(np.sum(np.diff(ttis) > 1) + 1)
+        values["per_batch"] = values["requests_a"] * (run.duration_s - WARM_UP_S) / batches
     if run.shown:
         values["time"], values["rtt"] = time[keep], samples
     return values

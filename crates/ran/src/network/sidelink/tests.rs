@@ -363,3 +363,22 @@ fn the_sidelinks_retransmissions_are_synchronous() {
     assert_eq!(sent, [640, 648, 656]);
     assert_eq!(w.dropped, [(0, DropCause::RadioLoss)]);
 }
+
+/// While a full buffer in the uplink takes every block, a packet for the sidelink still needs the 15 TTIs of an empty cell: the
+/// request is answered (of two UEs with the same channel the one served longest ago is first), and blocks are kept for the lane.
+#[test]
+fn a_full_uplink_does_not_starve_a_sidelink() {
+    let mut w = World::pair(&pinned(15), |p| p.mode = [Infrastructure, Direct]);
+    for _ in 0..400 {
+        w.push(MS(20), 0, 1400);
+    }
+    let ack = w.push(MS(60), 1, 40);
+    w.run_until(MS(76));
+    let found = w.delivered.iter().find(|d| d.0 == ack);
+    assert_eq!(found.map(|d| d.1), Some(MS(75)));
+    // 560 000 B at 36 696 bits a TTI are 123 TTIs, 20 of the first grant's way and the downlink apart; the ACK took one block.
+    let sent = w.steps().iter().filter(|s| s.1 == Step::Data && s.2 == TraceLink::Uplink && s.3 == 0).count();
+    assert!(sent >= 40, "the uplink goes on meanwhile: {sent}");
+    w.run_until(MS(200));
+    assert_eq!(w.delivered.len(), 401);
+}
