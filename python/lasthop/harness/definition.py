@@ -454,8 +454,11 @@ _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
 
 
 def scaled(value: Any, factor: float, integer: bool = False) -> Any:
-    """A number, a text that starts with one (`"28 ms"`), each of a list, or of a table each quantity with a unit, times
-    `factor`; `integer` rounds."""
+    """A value times `factor`; `integer` rounds.
+
+    It is a number, a text that starts with one (`"28 ms"`), a list of such values, or a table, of which each quantity
+    with a unit is scaled.
+    """
     if factor == 1.0:
         return value
     if isinstance(value, (list, tuple)):

@@ -122,6 +122,11 @@ impl Spec {
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, pair) in &spec.sidelink {
         let path = format!("sidelink.{}", dotted([name]));
+        if spec.handover.is_some() {
+            // A pair belongs to one cell: its lanes, grants and persistent blocks are that cell's.
+            let d = doc.error_at(&path, "a sidelink's UEs cannot be handed over");
+            found.push(d.help("leave out `[handover]`, or the sidelink"));
+        }
         let mut ends = Vec::new();
         for end in &pair.between {
             match spec.ue.get(end) {

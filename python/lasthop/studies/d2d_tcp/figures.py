@@ -56,34 +56,36 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 
 def handshakes(data: Data) -> Figure:
     """Figure 1: the uplink with and without something that rides with the report."""
-    fig = MplFigure(figsize=(6.6, 5.0), layout="constrained")
+    fig = MplFigure(figsize=(6.0, 3.6), layout="constrained")
     columns: dict[str, dict[str, list[Any]]] = {}
     panels = (("DM-DM", "direct: data cannot ride with the report"), ("IM-IM", "over the eNB: with bandwidth stealing"))
     for ax, (mode, title) in zip(fig.subplots(2, 1), panels, strict=True):
-        columns[f"figure1-{mode.lower()}"] = _draw_steps(ax, data.shown("steps", mode=mode).values, 26)
+        shown = data.shown("steps", mode=mode).values
+        # UE 1's own asking and sending.
+        own = [m for m in shown.get("moments", ()) if "a" in (m[1], m[2]) and m[4] != "downlink" and m[0] <= 16]
+        columns[f"figure1-{mode.lower()}"] = _draw_steps(ax, own, 16)
         ax.set_title(title, fontsize=8)
-    caption = (
-        "One burst of UE 1 (a) and what follows, 8 KB, from traces. The arrow of data at TTI 5 is what rides with the report."
-    )
+    caption = "UE 1 has data at TTI 0 (8 KB), from traces. Data at TTI 5 is what rides with the report."
     return Figure("figure1", "Figure 1: asking for the uplink", caption, fig, columns)
 
 
 def figure_4(data: Data) -> Figure:
     """Figure 4: one burst and its ACKs in direct mode."""
-    fig = MplFigure(figsize=(7.0, 3.0), layout="constrained")
+    fig = MplFigure(figsize=(7.0, 2.6), layout="constrained")
     shown = data.shown("steps", mode="DM-DM").values
-    columns = _draw_steps(fig.add_subplot(), shown, 31)
+    columns = _draw_steps(fig.add_subplot(), shown.get("moments", ()), 31)
     caption = f"TTIs from the RAC on; the first ACK is received at {shown.get('ack_received', -1)}."
     return Figure("figure4", "Figure 4: a segment and its ACK, direct", caption, fig, {"figure4": columns})
 
 
-def _draw_steps(ax: Axes, shown: Any, until: int) -> dict[str, list[Any]]:
+def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], until: int) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {"tti": [], "node": [], "to": [], "step": [], "link": []}
     ax.set_yticks([-y for y in LANES.values()], ["UE 1", "eNB", "UE 2"])
     for y in LANES.values():
         ax.axhline(-y, color="0.85", linewidth=0.8, zorder=0)
     taken: dict[tuple[str, int], int] = {}
-    for tti, node, to, step, link in shown.get("moments", ()):
+    last: dict[tuple[str, str], int] = {}
+    for tti, node, to, step, link in moments:
         for name, value in zip(columns, (tti, node, to, step, link), strict=True):
             columns[name].append(value)
         if tti > until or node not in LANES or to not in LANES or step not in STEPS:
@@ -95,13 +97,16 @@ def _draw_steps(ax: Axes, shown: Any, until: int) -> dict[str, list[Any]]:
         if flies:
             style = {"arrowstyle": "->", "color": colour, "linewidth": 0.9}
             ax.annotate("", (x + flies, -LANES[to]), (x, y), arrowprops=style)
+        follows = last.get((node, step)) == tti - 1
+        last[node, step] = tti
+        if follows:
+            continue  # one of a row of blocks: the first has the label
         place = taken.get((node, tti), 0)
         taken[node, tti] = place + 1
-        up = node != "b"
-        offset = (2, 4 + 7 * place) if up else (2, -9 - 7 * place)
+        offset = (2, 4 + 7 * place) if node != "b" else (2, -9 - 7 * place)
         ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=5.5, color=colour)
     ax.set_xlim(-1, until + 3)
-    ax.set_ylim(-2.6, 0.7)
+    ax.set_ylim(-2.8, 0.9)
     ax.set_xlabel("TTI", fontsize=8)
     ax.tick_params(labelsize=7)
     return columns
@@ -114,13 +119,15 @@ def figure_3(data: Data) -> Figure:
     columns = {}
     for mode in MODES:
         shown = data.shown("rtt", mode=mode).values
-        near = shown["time"] < 15.0
-        ax.plot(shown["time"][near], shown["rtt"][near], ".-", markersize=2, linewidth=0.5, color=COLOURS[mode], label=mode)
+        near = shown["time"] < 7.0
+        ax.plot(
+            shown["time"][near], shown["rtt"][near], ".-", markersize=2, linewidth=0.6, color=COLOURS[mode], label=mode
+        )
         columns[f"figure3-{mode.lower()}"] = {"time_s": list(shown["time"]), "rtt_ms": list(shown["rtt"])}
     ax.legend(fontsize=7, ncols=4, loc="upper center")
     ax.set_ylim(25, 60)
     _label(ax, "time [s]", "round trip [ms]")
-    caption = "The sender's samples, 8 KB, data / ACK; ten seconds of the first replication after the warm-up."
+    caption = "The sender's samples, 8 KB, data / ACK; two seconds of the first replication after the warm-up."
     return Figure("figure3", "Figure 3: round trips at 8 KB", caption, fig, columns)
 
 
@@ -128,12 +135,10 @@ def figure_5(evidence: Evidence) -> Figure:
     """Figure 5 under each reading of the RAC's timer."""
     data = evidence.of(evidence.main_set)
     panels = [("as in the set " + evidence.main_set, data)]
-    for reading in ("RAC timer by the wall clock", "RAC timer paused by grants", "reports after requests only"):
-        try:
-            panels.append((reading, evidence.of(evidence.main_set, reading)))
-        except NoRunsError:
-            continue
-    panels = [(title, d) for title, d in panels if "window" in d.records]
+    for reading in evidence.study.readings:
+        other = _reading(evidence, reading.name)
+        if other is not None and "window" in other.records:
+            panels.append((reading.name, other))
     fig = MplFigure(figsize=(3.4 * len(panels), 3.2), layout="constrained")
     columns: dict[str, dict[str, list[Any]]] = {}
     axes = np.atleast_1d(fig.subplots(1, len(panels), sharey=True))
@@ -156,8 +161,16 @@ def figure_5(evidence: Evidence) -> Figure:
         columns[f"figure5-{i}"] = rows
     axes[0].set_ylim(20, 120)
     axes[0].legend(fontsize=7)
-    caption = "Data / ACK; 60 s after 5 s of warm-up, 95 % intervals. Bars of other readings stand beside."
+    caption = "Data / ACK; 60 s after 5 s of warm-up, 95 % intervals. Beside it the same under the other readings."
     return Figure("figure5", "Figure 5: round trip over the receive window", caption, fig, columns)
+
+
+def _reading(evidence: Evidence, name: str) -> Data | None:
+    """The data of a reading, if it was run under the main set."""
+    try:
+        return evidence.of(evidence.main_set, name)
+    except NoRunsError:
+        return None
 
 
 def figure_6(data: Data, version: str, letter: str) -> Figure:
@@ -174,7 +187,7 @@ def figure_6(data: Data, version: str, letter: str) -> Figure:
         ax.axvline(shown[f"{to}_at"], color="black", linewidth=0.9)
         for second in shown[f"{to}_events"][1:]:
             ax.axvline(second, color="black", linewidth=0.9, linestyle=":")
-        ax.axhline(131.072, color="0.7", linewidth=0.7, linestyle="--")
+        ax.axhline(130.784, color="0.7", linewidth=0.7, linestyle="--")
         ax.set_title(way, fontsize=8)
         _label(ax, "time [s]", "cwnd [KB]" if to == "direct" else "")
         columns[f"figure6{letter}-{to}"] = {"time_s": list(shown[f"{to}_time"]), "cwnd_kb": list(shown[f"{to}_cwnd"])}
@@ -187,16 +200,15 @@ def figure_7(evidence: Evidence) -> Figure:
     data = evidence.of(evidence.main_set)
     bars = [(NAMES[v], data.estimate("transfer", "goodput", version=v), "#0072b2") for v in VERSIONS]
     for reading, version in READINGS.items():
-        try:
-            other = evidence.of(evidence.main_set, reading)
+        if (other := _reading(evidence, reading)) is not None:
             bars.append((reading, other.estimate("transfer", "goodput", version=version), "#56b4e9"))
-        except NoRunsError:
-            continue
     fig = MplFigure(figsize=(6.4, 3.2), layout="constrained")
     ax = fig.add_subplot()
     _bars(ax, bars)
     _label(ax, "", "throughput [Mbit/s]")
-    caption = "Bytes delivered in order over the run's time; means and 95 % intervals. Light: readings of the same version."
+    caption = (
+        "Bytes delivered in order over the run's time; means and 95 % intervals. Light: readings of the same version."
+    )
     return Figure("figure7", "Figure 7: throughput with mode switches", caption, fig, {"figure7": _bar_columns(bars)})
 
 
@@ -264,14 +276,25 @@ def pairs(data: Data) -> Figure:
             found = [data.estimate("pairs", key, pairs=n, reuse=reuse) for n in counts]
             half = [f.half_width or 0.0 for f in found]
             places = [int(n) for n in counts]
-            ax.errorbar(places, [f.mean for f in found], yerr=half, marker="o", markersize=3, capsize=2, color=colour, label=reuse)
+            ax.errorbar(
+                places,
+                [f.mean for f in found],
+                yerr=half,
+                marker="o",
+                markersize=3,
+                capsize=2,
+                color=colour,
+                label=reuse,
+            )
             _label(ax, "pairs", label)
             columns[key].extend(f.mean for f in found)
         columns["reuse"].extend([reuse] * len(counts))
         columns["pairs"].extend(counts)
-    axes[0].legend(fontsize=6, title="frequency reuse", title_fontsize=6)
+    axes[1].legend(fontsize=6, title="frequency reuse", title_fontsize=6)
     axes[2].set_ylim(0, 1.05)
-    caption = "Pairs 10 to 30 m apart in a disc of 250 m, physical quality of the sidelinks, Reno with SACK, 64 KB, 30 s."
+    caption = (
+        "Pairs 10 to 30 m apart in a disc of 250 m, physical quality of the sidelinks, Reno with SACK, 64 KB, 30 s."
+    )
     return Figure("pairs", "Beyond: many pairs and frequency reuse", caption, fig, {"pairs": columns})
 
 
@@ -285,16 +308,27 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
     headers: tuple[str, ...] = ("data-ACK", "mean [ms]", "least [ms]", "deviation [ms]", "goodput [Mbit/s]")
     yield TableView("rtt", "Figure 3: round trips at 8 KB", headers, tuple(rows))
     rows = [
-        (m, *(data.estimate("window", v, mode=m, kb=k).text() for v in ("rtt_mean", "goodput", "requests_a", "requests_b")))
+        (
+            m,
+            *(
+                data.estimate("window", v, mode=m, kb=k).text()
+                for v in ("rtt_mean", "goodput", "requests_a", "requests_b")
+            ),
+        )
         for m in MODES
         for k in data.labels("window", "kb")
     ]
-    rows = [(m, k, *row[1:]) for row, (m, k) in zip(rows, ((m, k) for m in MODES for k in data.labels("window", "kb")), strict=True)]
+    rows = [
+        (m, k, *row[1:])
+        for row, (m, k) in zip(rows, ((m, k) for m in MODES for k in data.labels("window", "kb")), strict=True)
+    ]
     headers = ("data-ACK", "window [KB]", "RTT [ms]", "goodput [Mbit/s]", "RACs of UE 1 [1/s]", "RACs of UE 2 [1/s]")
     yield TableView("window", "Figure 5 in numbers", headers, tuple(rows))
     yield from _switch_tables(data)
     rows = [(s, data.estimate("riding", "delay", stealing=s).text()) for s in data.labels("riding", "stealing")]
-    yield TableView("riding", "Delay of segments over the eNB, ACKs direct [ms]", ("bandwidth stealing", "delay"), tuple(rows))
+    yield TableView(
+        "riding", "Delay of segments over the eNB, ACKs direct [ms]", ("bandwidth stealing", "delay"), tuple(rows)
+    )
     rows = [
         (m, k, g, *(data.estimate("grants", v, motion=m, kb=k, grants=g).text() for v in ("rtt_mean", "goodput")))
         for m in data.labels("grants", "motion")
@@ -308,7 +342,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
 
 
 def _switch_tables(data: Data) -> Iterable[TableView]:
-    values = ("goodput", "timeouts", "recoveries", "retransmits", "switches", "dropped_kb", "stall_s")
+    values: tuple[str, ...] = ("goodput", "timeouts", "recoveries", "retransmits", "switches", "dropped_kb", "stall_s")
     rows = [
         (
             NAMES[v],
@@ -342,12 +376,27 @@ def _beyond_tables(data: Data) -> Iterable[TableView]:
         good = data.estimate("today", "goodput", change=change)
         share = (good.mean - base.mean) / (carried.mean - base.mean)
         stall = data.estimate("today", "stall_s", change=change)
-        rows.append((change, good.text(), f"{share:.2f}", stall.text(), data.estimate("today", "timeouts", change=change).text()))
+        rows.append(
+            (
+                change,
+                good.text(),
+                f"{share:.2f}",
+                stall.text(),
+                data.estimate("today", "timeouts", change=change).text(),
+            )
+        )
     headers: tuple[str, ...] = ("change", "Mbit/s", "share of the loss brought back", "longest stall [s]", "timeouts")
     note = f"The loss is what Reno lacks of {carried.text(unit='Mbit/s')}, which datagrams that always wait get."
     yield TableView("repair", "What brings back what switching costs", headers, tuple(rows), note)
     rows = [
-        (n, r, *(data.estimate("pairs", v, pairs=n, reuse=r).text() for v in ("sum", "mean", "least", "rtt", "jain", "timeouts")))
+        (
+            n,
+            r,
+            *(
+                data.estimate("pairs", v, pairs=n, reuse=r).text()
+                for v in ("sum", "mean", "least", "rtt", "jain", "timeouts")
+            ),
+        )
         for n in data.labels("pairs", "pairs")
         for r in data.labels("pairs", "reuse")
     ]

@@ -28,6 +28,7 @@ from lasthop.studies.d2d_tcp.evaluate import (
 from lasthop.studies.d2d_tcp.figures import figures, tables
 from lasthop.studies.d2d_tcp.reduce import (
     reduce_burst,
+    reduce_bursts,
     reduce_datagrams,
     reduce_pairs,
     reduce_rtt,
@@ -56,6 +57,7 @@ __all__ = [
     "plus_window",
     "ranking",
     "reduce_burst",
+    "reduce_bursts",
     "reduce_datagrams",
     "reduce_pairs",
     "reduce_rtt",

@@ -105,7 +105,8 @@ impl RadioNetwork {
             let granted = s.plan.granted(target);
             let busy = l.harq.get(process).state != State::Idle
                 || l.granted_until == Some(target)
-                || granted.iter().any(sends);
+                || granted.iter().any(sends)
+                || self.is_half_duplex(cell) && self.deaf(target, cell, *lane);
             let Some(mcs) = mcs.filter(|_| !busy) else {
                 waiting -= 1;
                 continue;
@@ -132,6 +133,19 @@ impl RadioNetwork {
         if let Some(s) = &mut self.sidelink {
             s.order = order;
         }
+    }
+
+    fn is_half_duplex(&self, cell: CellId) -> bool {
+        self.cells[cell].config.sidelink.half_duplex
+    }
+
+    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one radio does not do both.
+    fn deaf(&self, target: Tti, cell: CellId, lane: u32) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        let (tx, rx) = (s.lanes[lane as usize].tx, s.lanes[lane as usize].rx);
+        let ends = |g: &LaneGrant| (s.lanes[g.lane as usize].tx, s.lanes[g.lane as usize].rx);
+        s.plan.granted(target).iter().map(ends).any(|(t, r)| t == rx || r == tx)
+            || self.cells[cell].uplink.plan.granted(target).iter().any(|g| g.ue == rx)
     }
 
     fn grant_lane(&mut self, tti: Tti, target: Tti, cell: CellId, grant: LaneGrant) {
