@@ -39,7 +39,9 @@ impl RadioNetwork {
                 Content::Again => self.repeat_block(tti, g),
                 Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
                 Content::New | Content::ReportOnly => {
+                    self.begin_occasion(now, tti, g.ue, out);
                     self.send_block(now, tti, cell, g, out);
+                    self.end_occasion(tti, g.ue);
                     true
                 }
             };
@@ -59,7 +61,7 @@ impl RadioNetwork {
             return false;
         }
         p.transmissions += 1;
-        p.sent = tti;
+        (p.sent, p.missed) = (tti, false);
         u.stats.retransmissions += 1;
         self.trace_block(tti, Step::Again, TraceLink::Uplink, g.ue, process_of(tti));
         true
@@ -99,6 +101,7 @@ impl RadioNetwork {
         let p = u.harq.get_mut(process);
         debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
         (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.missed = false;
         p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
         p.luck = u.errors.uniform(tti.0);
         p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
@@ -143,8 +146,8 @@ impl RadioNetwork {
         let u = &mut self.ues[ue].uplink;
         let reserved = u.bsr.reserve(g.bytes.saturating_sub(controls), need, &before);
         controls += reserved;
-        // Not in the place of the last report or the first data: it can wait for a larger block.
-        if controls + HEADROOM + 8 <= g.bytes && u.phr.is_due(tti, path_loss) {
+        // TS 36.321 clauses 5.4.3.1 and 5.4.6: before data, wherever it fits with its subheader.
+        if controls + HEADROOM <= g.bytes && u.phr.is_due(tti, path_loss) {
             controls += HEADROOM;
             u.phr.sent(tti, path_loss);
             block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
@@ -241,10 +244,13 @@ impl RadioNetwork {
             let process = process as u8;
             self.calendar.note(tti.plus(decode), Due::UplinkDecoded { ue: g.ue, process, sent: tti });
         }
+        if cfg!(debug_assertions) {
+            self.check_uplink(tti, cell);
+        }
     }
 
     /// True if what was granted for `tti` was sent.
-    fn sends(&self, tti: Tti, g: &Granted) -> bool {
+    pub(super) fn sends(&self, tti: Tti, g: &Granted) -> bool {
         let u = &self.ues[g.ue].uplink;
         let p = u.harq.get(process_of(tti));
         let again = u.blocks[process_of(tti)].first != tti;
@@ -280,6 +286,7 @@ impl RadioNetwork {
         let p = u.harq.get_mut(process_of(tti));
         let Some(block) = p.block else { return false };
         let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
+        self.air.measure_interference(cell, g.ue, g.rbs);
         p.soft.add(&block, mi);
         u.stats.sinr_count += 1;
         u.stats.sinr_db_sum += sinr_db_of_mi(block.modulation(), mi);

@@ -3,8 +3,9 @@
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
-use lasthop_units::{Db, Dbm, Hertz, Id, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
+use super::super::config::UeConfig;
 use super::super::sidelink::SidelinkReport;
 use super::super::state::draws;
 use crate::mac::lte::bsr::{Report, Reporting};
@@ -16,9 +17,10 @@ use crate::mac::lte::random_access::{RandomAccess, Responder};
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::scheduler::{Candidate, Scheduler};
 use crate::mac::lte::sr::{Opportunities, SchedulingRequest};
-use crate::mac::lte::uplink::{BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkQuality};
+use crate::mac::lte::uplink::{
+    BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkPersistent, UplinkQuality,
+};
 use crate::phy::lte::RbSet;
-use crate::phy::lte::propagation::UeRadioConfig;
 
 /// What a UE sends in a TTI of PUSCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +115,10 @@ pub struct CellUplink {
     pub plan: Plan,
     /// Blocks that PUCCH leaves.
     pub band: RbSet,
+    /// Of these, from where on the cell fills the band.
+    upper: RbSet,
+    /// UEs with semi-persistent scheduling.
+    pub persistent: Vec<UeId>,
     /// [TTI].
     pub srs_period: u64,
     /// Memory of the scheduler.
@@ -134,14 +140,18 @@ pub struct UplinkCounters {
 }
 
 impl CellUplink {
-    pub fn new(config: &UplinkConfig, blocks: u32) -> CellUplink {
+    /// The uplink of `cell`, which has `blocks` resource blocks.
+    pub fn new(config: &UplinkConfig, blocks: u32, cell: CellId) -> CellUplink {
         let low = config.pucch_blocks.div_ceil(2);
+        let band = RbSet::range(low, blocks - config.pucch_blocks);
         CellUplink {
             scheduler: config.scheduler.build(),
             adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
             responder: Responder::default(),
             plan: Plan::new(),
-            band: RbSet::range(low, blocks - config.pucch_blocks),
+            upper: band.without(RbSet::range(0, low + band.len() * (cell.index() as u32 % 3) / 3)),
+            band,
+            persistent: Vec::new(),
             srs_period: config.srs_period.as_millis(),
             candidates: Vec::new(),
             weights: Vec::new(),
@@ -149,6 +159,12 @@ impl CellUplink {
             counters: UplinkCounters::default(),
             config: config.clone(),
         }
+    }
+
+    /// A run of `blocks` out of `free`. Cells begin at different thirds of the band, so that neighbours with little to receive
+    /// stay out of each other's way, as a site's three sectors do.
+    pub fn place(&self, free: RbSet, blocks: u32) -> Option<RbSet> {
+        free.and(self.upper).run(blocks).or_else(|| free.run(blocks))
     }
 }
 
@@ -199,6 +215,8 @@ pub struct UeUplink {
     pub had: Vec<bool>,
     /// The last TTI for which it has a grant for new data.
     pub granted_until: Option<Tti>,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<UplinkPersistent>,
     /// Data for a sidelink wait for a grant.
     pub direct_wants: bool,
     /// No second RAC before this TTI.
@@ -239,8 +257,8 @@ pub struct UeUplink {
 
 impl UeUplink {
     /// The uplink of UE `ue` under `config`.
-    pub fn new(config: &UplinkConfig, radio: &UeRadioConfig, ue: UeId, seed: u64) -> UeUplink {
-        let i = ue.index();
+    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UeUplink {
+        let (i, radio) = (ue.index(), &ue_config.radio);
         let index = Opportunities::index_of(config.sr.period.as_millis(), i);
         let opportunities = match config.request {
             RequestConfig::Sr => index.and_then(Opportunities::of_index),
@@ -255,6 +273,7 @@ impl UeUplink {
             access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
             had: Vec::new(),
             granted_until: None,
+            persistent: ue_config.persistent_uplink.map(UplinkPersistent::new),
             direct_wants: false,
             rac_blocked_until: Tti(0),
             wake: None,
@@ -296,8 +315,12 @@ impl UeUplink {
         self.bsr.wants_request() || self.direct_wants
     }
 
-    /// True if it holds a grant for new data in `tti` or later.
+    /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that it waits for.
+    // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was not triggered due to data
+    // becoming available for transmission for a logical channel for which logical channel SR masking is setup by upper layers:
+    // a Scheduling Request shall be triggered."
     pub fn is_granted(&self, tti: Tti) -> bool {
         self.granted_until.is_some_and(|t| t >= tti)
+            || self.persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
     }
 }
