@@ -63,6 +63,7 @@ def handshakes(data: Data) -> Figure:
         shown = data.shown("steps", mode=mode).values
         # UE 1's own asking and sending.
         own = [m for m in shown.get("moments", ()) if "a" in (m[1], m[2]) and m[4] != "downlink" and m[0] <= 16]
+        own = [m for m in own if m[0] >= 3 or m[3] == "request"]  # the rest answers what was before
         columns[f"figure1-{mode.lower()}"] = _draw_steps(ax, own, 16)
         ax.set_title(title, fontsize=8)
     caption = "UE 1 has data at TTI 0 (8 KB), from traces. Data at TTI 5 is what rides with the report."
@@ -106,6 +107,7 @@ def _draw_steps(ax: Axes, moments: Iterable[tuple[int, str, str, str, str]], unt
         offset = (2, 4 + 7 * place) if node != "b" else (2, -9 - 7 * place)
         ax.annotate(f"{label} {tti}", (x, y), offset, textcoords="offset points", fontsize=5.5, color=colour)
     ax.set_xlim(-1, until + 3)
+    ax.set_xticks(range(0, until + 1, 5))
     ax.set_ylim(-2.8, 0.9)
     ax.set_xlabel("TTI", fontsize=8)
     ax.tick_params(labelsize=7)
