@@ -148,7 +148,8 @@ def timeline_figure(moments: list[Moment], width: float, height: float | None = 
             axes.annotate("", (x + 1, lane[m.to]), (x, y), arrowprops=arrow)
     for (node, x), text in _labels(moments, start).items():
         axes.annotate(
-            text, (x, lane[node]), (3, 3), textcoords="offset points", fontsize=5.5, rotation=40, rotation_mode="anchor",
+            text, (x, lane[node]), (3, 3), textcoords="offset points", fontsize=5.5,
+            rotation=40, rotation_mode="anchor",
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "pad": 0.3},
         )  # fmt: skip
     axes.set_yticks([lane[n] for n in nodes], nodes)
