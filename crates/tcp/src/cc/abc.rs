@@ -22,7 +22,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         unit: "times what is in flight",
         source: "NSDI 2020, section 5.1.1",
     },
-    Parameter { name: "ecn", default: "accurate", unit: "", source: "marks are counted, not answered once a round" },
+    Parameter {
+        name: "ecn",
+        default: "accurate",
+        unit: "",
+        source: "marks are counted, not answered once a round",
+    },
 ];
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not have it; the authors' kernel module tells brakes back in the NS \

@@ -68,8 +68,7 @@ impl Guided {
         if self.readings.older_than(now, self.readings.timeout()) {
             self.readings.forget();
         }
-        let octets =
-            self.readings.newest().and_then(|r| Some(r.rate * self.readings.round_trip(now, &r)?));
+        let octets = self.readings.newest().and_then(|r| Some(r.rate * self.readings.round_trip(now, &r)?));
         self.ceiling = octets.map_or(f64::INFINITY, |o| (o / self.mss).max(FLOOR));
     }
 }

@@ -73,8 +73,7 @@ impl Readings {
                 self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
             }
             self.heard = hint.now;
-            self.newest =
-                Some(Reading { rate: rate.0 as f64 / 8.0, queue: hint.queue.unwrap_or(0) as f64 });
+            self.newest = Some(Reading { rate: rate.0 as f64 / 8.0, queue: hint.queue.unwrap_or(0) as f64 });
         } else if hint.notice.is_some() {
             self.heard = hint.now;
         }
