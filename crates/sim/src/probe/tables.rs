@@ -39,6 +39,26 @@ pub static QUALITY: TableDef = TableDef {
     ],
 };
 
+/// One row per flow whose user waits for something, written at the end.
+pub static APPLICATIONS: TableDef = TableDef {
+    name: "applications",
+    description: "Requests, web pages, files and video: what their users wait for.",
+    columns: &[
+        FLOW,
+        col("app", K::Name, "", "\"request-response\", \"web-page\", \"ftp\" or \"dash\""),
+        col("completed", K::U64, "", "answers, pages, files or segments that have arrived whole"),
+        opt("time_mean_s", K::F64, "s", "mean time that one took"),
+        opt("time_median_s", K::F64, "s", "time that half of them do not exceed"),
+        opt("time_p95_s", K::F64, "s", "time that 95 % do not exceed"),
+        opt("time_max_s", K::F64, "s", "longest time"),
+        opt("startup_s", K::F64, "s", "video: from the start to the first picture"),
+        opt("bitrate_mean_bps", K::F64, "bit/s", "video: mean bitrate of the segments"),
+        opt("switches", K::U64, "", "video: changes of the bitrate"),
+        opt("stalls", K::U64, "", "video: times that it stood still"),
+        opt("stalled_s", K::F64, "s", "video: how long it stood still in all"),
+    ],
+};
+
 /// One row per flow, written at the end.
 pub static FLOWS: TableDef = TableDef {
     name: "flows",
@@ -96,9 +116,19 @@ pub static FLOWS: TableDef = TableDef {
         col("reverse_rx_packets", K::U64, "packets", "IP packets received against the data's direction"),
         col("reverse_tx_bytes", K::U64, "B", "IP bytes sent against the data's direction"),
         col("reverse_rx_bytes", K::U64, "B", "IP bytes received against the data's direction"),
-        opt("requests", K::U64, "", "requests answered in full (request-response)"),
-        opt("request_time_mean_s", K::F64, "s", "mean time from a request to the end of its answer"),
-        opt("completion_s", K::F64, "s", "when the transfer was complete (file, request-response)"),
+        opt(
+            "requests",
+            K::U64,
+            "",
+            "requests answered in full (of `web-page` pages, of `ftp` files, of `dash` segments)",
+        ),
+        opt(
+            "request_time_mean_s",
+            K::F64,
+            "s",
+            "mean time from a request to the end of its answer (of a page to its last object)",
+        ),
+        opt("completion_s", K::F64, "s", "when the transfer was complete (file, or a count of requests)"),
     ],
 };
 
@@ -353,8 +383,22 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 13] =
-    [&FLOWS, &QUALITY, &TCP, &PACKETS, &STEPS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 14] = [
+    &FLOWS,
+    &QUALITY,
+    &APPLICATIONS,
+    &TCP,
+    &PACKETS,
+    &STEPS,
+    &RLC,
+    &MAC,
+    &RADIO,
+    &HINTS,
+    &WIFI,
+    &QUEUES,
+    &EVENTS,
+    &DROPS,
+];
 
 /// The tables of surveys.
 pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];
