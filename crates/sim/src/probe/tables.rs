@@ -88,6 +88,7 @@ pub static FLOWS: TableDef = TableDef {
         opt("delay_mean_s", K::F64, "s", "mean one-way delay of the received packets, at IP level"),
         opt("delay_min_s", K::F64, "s", "smallest one-way delay"),
         opt("delay_max_s", K::F64, "s", "largest one-way delay"),
+        opt("delay_p95_s", K::F64, "s", "one-way delay that 95 % do not exceed, right to a sixteenth"),
         opt("jitter_mean_s", K::F64, "s", "mean absolute difference of successive one-way delays"),
         col(
             "lost_undelivered",

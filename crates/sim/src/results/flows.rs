@@ -64,6 +64,7 @@ impl World {
                 .opt_f64(m.delay_mean_s())
                 .opt_f64(m.delay_min().map(Duration::as_secs_f64))
                 .opt_f64(m.delay_max().map(Duration::as_secs_f64))
+                .opt_f64(m.delay_quantile_s(0.95))
                 .opt_f64(m.jitter_mean_s())
                 .u64(m.lost_undelivered())
                 .u64(m.lost_dropped())
