@@ -240,6 +240,52 @@ fn coupled_marking_lets_classic_and_l4s_share_one_queue() {
     assert!(step < 0.5 * coupled, "step: {step}, coupled: {coupled}");
 }
 
+/// Kinds of the events of a source that begins with `source`, with their times.
+fn events_of(output: &lasthop_sim::RunOutput, source: &str) -> Vec<(f64, String)> {
+    use arrow::array::AsArray;
+    let (batches, _) = output.table("events").unwrap();
+    let rows = batches.iter().flat_map(|b| {
+        let text = |name: &str, i: usize| {
+            let column =
+                arrow::compute::cast(b.column_by_name(name).unwrap(), &arrow::datatypes::DataType::Utf8);
+            column.unwrap().as_string::<i32>().value(i).to_owned()
+        };
+        let times =
+            b.column_by_name("time_s").unwrap().as_primitive::<arrow::datatypes::Float64Type>().clone();
+        let mine = (0..b.num_rows()).filter(move |i| text("source", *i).starts_with(source));
+        mine.map(|i| (times.value(i), text("kind", i))).collect::<Vec<_>>()
+    });
+    rows.collect()
+}
+
+/// A car between two cells: its sender hears of the handover when it begins and when the target has taken over, at the times
+/// of the handover's own events; when no report is made, the link fails, and it is back with the re-established connection.
+#[test]
+fn a_sender_is_told_of_handovers_and_outages() {
+    for (trigger, begins, ends, notices) in [
+        ("a3", "handover-start", "handover-complete", ["handover-begins", "handover-done"]),
+        ("none", "radio-link-failure", "rrc-reestablished", ["outage-begins", "outage-over"]),
+    ] {
+        let output = run_text(&format!(
+            "[scenario]\nname = 'drive'\nduration = '12 s'\n\
+             [link.core]\nbetween = ['server', 'gateway']\ndelay = '5 ms'\n\
+             [radio]\npath_loss = {{ kind = 'log-distance', exponent = 3.0 }}\n\
+             [handover]\ntrigger = {{ kind = '{trigger}' }}\n\
+             [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
+             [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
+             [ue.phone]\ncell = 'west'\n[ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
+             mobility = {{ kind = 'linear', speed = '120 km/h' }}\n\
+             [flow.down]\nfrom = 'server'\nto = 'phone'\n{AWARE}{HINT}"
+        ));
+        assert_balanced(&output);
+        let ue = events_of(&output, "ue/phone");
+        let at =
+            |kind: &str| ue.iter().find(|(_, k)| k == kind).unwrap_or_else(|| panic!("{kind}: {ue:?}")).0;
+        let expected = [(at(begins), notices[0].to_owned()), (at(ends), notices[1].to_owned())];
+        assert_eq!(events_of(&output, "hint/h"), expected);
+    }
+}
+
 #[test]
 fn mistakes_in_hints_are_told_with_their_remedy() {
     let refused = |text: String| match Scenario::parse(&text, "test.toml", Path::new(""), &[]) {

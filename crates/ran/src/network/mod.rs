@@ -143,7 +143,7 @@ impl RadioNetwork {
     /// The network of `config`, which must be valid, with the draws of the run `seed`.
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
         let mut network = RadioNetwork {
-            cells: config.cells.iter().map(Cell::new).collect(),
+            cells: config.cells.enumerate().map(|(id, cell)| Cell::new(id, cell)).collect(),
             ues: config
                 .ues
                 .enumerate()

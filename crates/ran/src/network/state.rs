@@ -32,7 +32,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    pub fn new(config: &CellConfig) -> Cell {
+    pub fn new(cell: CellId, config: &CellConfig) -> Cell {
         let bandwidth = Bandwidth::from_prbs(config.resource_blocks as usize).unwrap_or_default();
         Cell {
             config: config.clone(),
@@ -41,7 +41,7 @@ impl Cell {
             persistent: Vec::new(),
             down: false,
             control: ControlBlocks::new(config.resource_blocks),
-            uplink: CellUplink::new(&config.uplink, config.resource_blocks),
+            uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
         }
     }
     /// True while the cell has something to schedule.

@@ -210,9 +210,13 @@ impl World {
         self.service(now, flow, end);
     }
 
-    /// Something happens to the link of `ue`: everybody who is told of it hears so with the next reading.
+    /// Something happens to the link of `ue`: everybody who is told of it hears so, the way that readings go.
     pub(super) fn notify_of_link(&mut self, now: Instant, ue: UeId, notice: Notice) {
         for n in 0..self.hinters.len() {
+            if self.hinters[n].told.iter().any(|told| told.ue == ue) {
+                let source = format!("hint/{}", self.hinters[n].name);
+                self.note_event(now, &source, notice.name(), None, "");
+            }
             for i in 0..self.hinters[n].told.len() {
                 if self.hinters[n].told[i].ue == ue {
                     self.send_hint(

@@ -4,8 +4,10 @@ use lasthop_ran::mac::lte::downlink::LinkStats;
 use lasthop_ran::mac::lte::scheduler::{Fault, Place as Seat, SchedulerConfig, Schedulers};
 use lasthop_ran::mac::lte::sidelink::LinkMode;
 use lasthop_ran::network::trace::TraceRecord;
-use lasthop_ran::network::{NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_ran::network::{MobilityEvent, NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_ran::rlc::lte::RlcEvent;
 use lasthop_ran::{Direction, End as BearerEnd, Sdu};
+use lasthop_tcp::Notice;
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
 
 use super::World;
@@ -25,6 +27,8 @@ struct UeHop {
     default_bearer: BearerId,
     /// Flow groups that go over another bearer.
     template: Box<[(Box<str>, BearerId)]>,
+    /// What senders were told last, if that interrupts its link, and when.
+    interrupted: Option<(Notice, Instant)>,
 }
 
 /// Cells and UEs, wired into the world.
@@ -32,6 +36,8 @@ pub(super) struct Radio {
     network: RadioNetwork,
     /// Some scheduler is the caller's own and may fail.
     own_policies: bool,
+    /// UEs may change their cells, and events say when a link is back.
+    mobile: bool,
     ues: IndexVec<UeId, UeHop>,
     bearers: IndexVec<BearerId, (Box<str>, UeId)>,
     /// Sidelinks; none: empty.
@@ -68,6 +74,7 @@ impl Radio {
                 mtu: names.mtu.0 as u32,
                 default_bearer: bearer(names.default_bearer),
                 template: template.collect(),
+                interrupted: None,
             }
         };
         let owners = all.config.bearers.iter().map(|drb| drb.ue);
@@ -95,6 +102,7 @@ impl Radio {
             direct: Direct::new(all, &ues, &network),
             network,
             own_policies,
+            mobile: all.config.handover.is_some(),
             ues: all.config.ues.enumerate().map(hop).collect(),
             bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
             cells: all.names.iter().map(|name| name.as_str().into()).collect(),
@@ -226,7 +234,13 @@ impl World {
             self.packets[sdu.id].ecn = lasthop_net::Ecn::Ce;
         }
         for (bearer, end, sdu) in output.delivered.drain(..) {
-            let ue = &self.radio.ues[self.radio.bearers[bearer].1];
+            let id = self.radio.bearers[bearer].1;
+            let out = self.radio.ues[id].interrupted;
+            if end == BearerEnd::Ue && !self.radio.mobile && out.is_some_and(|(_, since)| since < now) {
+                // No event says that the link is back, but a packet does.
+                self.link_changes(now, id, Notice::OutageOver);
+            }
+            let ue = &self.radio.ues[id];
             let node = match end {
                 BearerEnd::Ue => ue.node,
                 BearerEnd::Network => self.radio.direct.peer(bearer).unwrap_or(ue.enb),
@@ -262,13 +276,23 @@ impl World {
         }
     }
 
+    /// Senders that are told of their link learn what happens to it, each thing once; that it is back only if it was
+    /// interrupted.
+    fn link_changes(&mut self, now: Instant, ue: UeId, notice: Notice) {
+        let told = &mut self.radio.ues[ue].interrupted;
+        let before = std::mem::replace(told, notice.interrupts().then_some((notice, now)));
+        if before.map(|(told, _)| told) != Some(notice) && (before.is_some() || notice.interrupts()) {
+            self.notify_of_link(now, ue, notice);
+        }
+    }
+
     #[cold]
     fn note_network_event(&mut self, now: Instant, ue: UeId, event: NetworkEvent) {
+        if let Some(notice) = notice_of(&event) {
+            self.link_changes(now, ue, notice);
+        }
         match event {
             NetworkEvent::Rlc(bearer, end, event) => {
-                if matches!(event, lasthop_ran::rlc::lte::RlcEvent::MaxRetransmissions { .. }) {
-                    self.notify_of_link(now, ue, lasthop_tcp::Notice::OutageBegins);
-                }
                 let name = self.radio.bearer_name(bearer).to_owned();
                 self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
             }
@@ -299,6 +323,22 @@ impl World {
                 self.note_event(now, &source, event.name(), Some(bytes as f64), &detail);
             }
         }
+    }
+}
+
+/// What `event` means for whoever sends over the link.
+fn notice_of(event: &NetworkEvent) -> Option<Notice> {
+    match event {
+        NetworkEvent::Rlc(_, _, RlcEvent::MaxRetransmissions { .. }) => Some(Notice::OutageBegins),
+        NetworkEvent::Connected(_) => Some(Notice::OutageOver),
+        NetworkEvent::Mobility { event, .. } => match event {
+            MobilityEvent::Started => Some(Notice::HandoverBegins),
+            MobilityEvent::Complete => Some(Notice::HandoverDone),
+            MobilityEvent::RadioLinkFailure | MobilityEvent::Failed => Some(Notice::OutageBegins),
+            MobilityEvent::Reestablished => Some(Notice::OutageOver),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -8,8 +8,10 @@ use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
 use super::super::{Due, RadioNetwork};
-use super::state::{Granted, UeUplink};
+use super::state::{CellUplink, Granted, UeUplink};
+use super::tbs_bytes;
 use crate::mac::lte::phr;
+use crate::mac::lte::uplink::largest_allocation;
 
 /// 10 log10 of the numbers of resource blocks (of 0: 0).
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
@@ -25,12 +27,53 @@ impl UeUplink {
     /// is spread ever thinner. Before the first headroom report nothing is known of that.
     #[inline]
     pub fn level_on(&self, level: f32, blocks: u32) -> f32 {
-        let Some(headroom) = self.headroom else { return level };
-        // 110 blocks are 20.4 dB.
-        if headroom.0 > 20.5 {
-            return level;
+        level - (DECIBELS[blocks as usize] - self.spare()).max(0.0)
+    }
+
+    /// How many times more power [dB] than on one block the UE has. None to spare is 0: `level` on one block is what its
+    /// largest power gives.
+    #[inline]
+    fn spare(&self) -> f32 {
+        self.headroom.map_or(f32::INFINITY, |h| h.0.max(0.0) as f32)
+    }
+}
+
+impl CellUplink {
+    /// How many of at most `most` blocks `u` is given, and the MCS on them: those that carry most. Beyond its headroom a block
+    /// more lowers the MCS of all: the fewest that carry as much. None if the lowest MCS is too much for one block.
+    ///
+    /// An outer loop that has come to the end of its range does not silence a UE whose measured SINR allows the lowest MCS:
+    /// only blocks that are sent can bring it back.
+    pub fn fit(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
+        let level = u.quality.level()?;
+        let on = |blocks: u32| self.adaptation.mcs(u.level_on(level, blocks)).map(|mcs| (blocks, mcs));
+        if u.headroom.is_none() && self.counts_power() {
+            // The sounding signal was spread over the band; if that was too thin, a few blocks may do, and bring the report.
+            return on(most).or_else(|| {
+                let probe = most.min(self.config.request_blocks);
+                self.adaptation.mcs(u.quality.measured()? + DECIBELS[self.band.len() as usize])?;
+                Some((probe, self.adaptation.lowest()))
+            });
         }
-        level - (DECIBELS[blocks as usize] - headroom.0 as f32).max(0.0)
+        if DECIBELS[most as usize] <= u.spare() {
+            return on(most).or_else(|| self.lowest(u, most));
+        }
+        let sizes = (1..=most).filter(|n| largest_allocation(*n) == *n);
+        let bytes = |(blocks, mcs): (u32, u8)| tbs_bytes(mcs, blocks);
+        let better = |best: (u32, u8), other| if bytes(other) > bytes(best) { other } else { best };
+        // TS 36.213 table 7.1.7.2.1-1 has 328 bits for MCS 6 on one block, more than its 288 coded bits with QPSK.
+        let decodable = |(blocks, mcs)| (blocks, if (blocks, mcs) == (1, 6) { 5 } else { mcs });
+        sizes.map_while(|n| on(n).map(decodable)).reduce(better).or_else(|| self.lowest(u, 1))
+    }
+
+    /// True if the eNB reckons with headroom reports.
+    fn counts_power(&self) -> bool {
+        self.config.power_aware && self.config.power_control.enabled
+    }
+
+    fn lowest(&self, u: &UeUplink, blocks: u32) -> Option<(u32, u8)> {
+        self.adaptation.mcs(u.level_on(u.quality.measured()?, blocks))?;
+        Some((blocks, self.adaptation.lowest()))
     }
 }
 
@@ -116,10 +159,13 @@ impl RadioNetwork {
 
     /// What the eNB takes from a headroom report: the headroom on one block.
     pub(in crate::network) fn learn_headroom(&mut self, ue: UeId, level: u8, blocks: u32) {
-        let config = &self.cells[self.ues[ue].serving].uplink.config;
-        if config.power_aware && config.power_control.enabled {
+        if self.cells[self.ues[ue].serving].uplink.counts_power() {
             let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
-            self.ues[ue].uplink.headroom = Some(Db(on_one));
+            let u = &mut self.ues[ue].uplink;
+            if u.headroom.replace(Db(on_one)).is_none() {
+                // What was measured before is read anew, now that the power behind it is known.
+                u.quality.expire();
+            }
         }
     }
 
@@ -170,11 +216,12 @@ impl RadioNetwork {
         let (aware, controlled) = (config.power_aware, config.power_control.enabled);
         let sinr = self.air.sounding(tti, cell, ue, band, power);
         let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
-        if aware {
-            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would be.
+        let u = &mut self.ues[ue].uplink;
+        if aware && (u.headroom.is_some() || !controlled) {
+            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would be. Before the first
+            // headroom report it takes them for the same.
             level += (one.0 - (power.0 - db(f64::from(band.len())))) as f32;
         }
-        let u = &mut self.ues[ue].uplink;
         u.quality.learn(tti, level);
         if aware && !controlled {
             // Always at the largest power: no block more without less for each.

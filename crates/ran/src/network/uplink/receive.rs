@@ -25,7 +25,9 @@ impl RadioNetwork {
         if p.sent != sent {
             return;
         }
-        if p.transmissions == 1 {
+        let (first, mcs) = (p.transmissions == 1, p.mcs);
+        let lowest = self.cells[self.ues[ue].serving].uplink.adaptation.lowest();
+        if first && (decoded || mcs > lowest) {
             self.ues[ue].uplink.quality.first_transmission(decoded);
         }
         let step = if decoded { Step::Decoded } else { Step::Failed };

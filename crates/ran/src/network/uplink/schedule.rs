@@ -115,22 +115,21 @@ impl RadioNetwork {
         let u = &self.ues[ue].uplink;
         let full = self.ues[ue].full_buffer[Direction::Uplink.index()];
         let waiting = if full { ENDLESS } else { u.view.waiting() };
-        let level = u.quality.level()?;
-        let most = share.min(free.longest_run().len());
+        let most = largest_allocation(share.min(free.longest_run().len()));
         if waiting == 0 {
             // A request: a report fits into anything.
-            let blocks = largest_allocation(c.config.request_blocks.min(free.longest_run().len()));
-            let mcs = c.adaptation.mcs(u.level_on(level, blocks)).unwrap_or(c.adaptation.lowest());
+            let most = most.min(c.config.request_blocks);
+            let (blocks, mcs) = c.fit(u, most).unwrap_or((most, c.adaptation.lowest()));
             let content = if c.config.stealing { Content::New } else { Content::ReportOnly };
             let bytes = tbs_bytes(mcs, blocks);
-            return Some(Granted { ue, rbs: free.run(blocks.max(1))?, mcs, bytes, content });
+            return Some(Granted { ue, rbs: c.place(free, blocks.max(1))?, mcs, bytes, content });
         }
-        let mcs = c.adaptation.mcs(u.level_on(level, most))?;
+        let (most, mcs) = c.fit(u, most)?;
         let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink)?;
         let (blocks, bytes) = fewest_blocks(i_tbs, waiting + OVERHEAD, most)?;
-        let min = c.config.min_blocks.min(largest_allocation(most));
+        let min = c.config.min_blocks.min(most);
         let (blocks, bytes) = if blocks < min { (min, tbs_bytes(mcs, min)) } else { (blocks, bytes) };
-        Some(Granted { ue, rbs: free.run(blocks)?, mcs, bytes, content: Content::New })
+        Some(Granted { ue, rbs: c.place(free, blocks)?, mcs, bytes, content: Content::New })
     }
 
     /// The grant goes out: the UE hears it now and sends in `target`.

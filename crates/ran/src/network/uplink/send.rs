@@ -143,8 +143,8 @@ impl RadioNetwork {
         let u = &mut self.ues[ue].uplink;
         let reserved = u.bsr.reserve(g.bytes.saturating_sub(controls), need, &before);
         controls += reserved;
-        // Not in the place of the last report or the first data: it can wait for a larger block.
-        if controls + HEADROOM + 8 <= g.bytes && u.phr.is_due(tti, path_loss) {
+        // TS 36.321 clauses 5.4.3.1 and 5.4.6: before data, wherever it fits with its subheader.
+        if controls + HEADROOM <= g.bytes && u.phr.is_due(tti, path_loss) {
             controls += HEADROOM;
             u.phr.sent(tti, path_loss);
             block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
@@ -280,6 +280,7 @@ impl RadioNetwork {
         let p = u.harq.get_mut(process_of(tti));
         let Some(block) = p.block else { return false };
         let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
+        self.air.measure_interference(cell, g.ue, g.rbs);
         p.soft.add(&block, mi);
         u.stats.sinr_count += 1;
         u.stats.sinr_db_sum += sinr_db_of_mi(block.modulation(), mi);

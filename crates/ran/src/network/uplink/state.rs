@@ -3,7 +3,7 @@
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
-use lasthop_units::{Db, Dbm, Hertz, Id, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
 use super::super::sidelink::SidelinkReport;
 use super::super::state::draws;
@@ -113,6 +113,8 @@ pub struct CellUplink {
     pub plan: Plan,
     /// Blocks that PUCCH leaves.
     pub band: RbSet,
+    /// Of these, from where on the cell fills the band.
+    upper: RbSet,
     /// [TTI].
     pub srs_period: u64,
     /// Memory of the scheduler.
@@ -134,14 +136,17 @@ pub struct UplinkCounters {
 }
 
 impl CellUplink {
-    pub fn new(config: &UplinkConfig, blocks: u32) -> CellUplink {
+    /// The uplink of `cell`, which has `blocks` resource blocks.
+    pub fn new(config: &UplinkConfig, blocks: u32, cell: CellId) -> CellUplink {
         let low = config.pucch_blocks.div_ceil(2);
+        let band = RbSet::range(low, blocks - config.pucch_blocks);
         CellUplink {
             scheduler: config.scheduler.build(),
             adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
             responder: Responder::default(),
             plan: Plan::new(),
-            band: RbSet::range(low, blocks - config.pucch_blocks),
+            upper: band.without(RbSet::range(0, low + band.len() * (cell.index() as u32 % 3) / 3)),
+            band,
             srs_period: config.srs_period.as_millis(),
             candidates: Vec::new(),
             weights: Vec::new(),
@@ -149,6 +154,12 @@ impl CellUplink {
             counters: UplinkCounters::default(),
             config: config.clone(),
         }
+    }
+
+    /// A run of `blocks` out of `free`. Cells begin at different thirds of the band, so that neighbours with little to receive
+    /// stay out of each other's way, as a site's three sectors do.
+    pub fn place(&self, free: RbSet, blocks: u32) -> Option<RbSet> {
+        free.and(self.upper).run(blocks).or_else(|| free.run(blocks))
     }
 }
 

@@ -97,6 +97,8 @@ struct Cell {
     full: Box<[f32]>,
     /// Noise in a block [mW].
     noise: f32,
+    /// By block: mean of noise and interference where something was received lately [mW].
+    heard: Box<[f32]>,
 }
 
 #[derive(Debug)]
@@ -157,6 +159,7 @@ impl Air {
                 blocks: c.blocks,
                 full: vec![each; c.blocks as usize].into(),
                 noise: noise(c.noise_figure),
+                heard: vec![noise(c.noise_figure); c.blocks as usize].into(),
             }
         };
         let ue = |u: &UeAir| Ue {
@@ -369,20 +372,39 @@ impl Air {
         row
     }
 
-    /// Linear SINR at `cell`, without interference, of a sounding signal that `ue` sends on `rbs` in `tti` with `power` over
-    /// all of them. Nothing else sees that signal.
+    /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just now ([`Air::uplink`]): TS
+    /// 36.214 clause 5.2.2, received interference power. A mean over the last 32 receptions or so.
+    pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet) {
+        if self.ues[ue].pinned.is_some() {
+            return;
+        }
+        let Air { cells, interference, .. } = self;
+        let heard = &mut cells[cell].heard;
+        rbs.runs(|first, len| {
+            let now = &interference[first..first + len];
+            heard[first..first + len].iter_mut().zip(now).for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
+        });
+    }
+
+    /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power` over all of them, against the
+    /// interference that the cell has measured lately. Nothing else sees that signal.
     pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, power: Dbm) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
         let gain = self.gains(tti, cell, ue).uplink;
         let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain / self.cells[cell].noise;
-        let Air { fading, row, .. } = self;
+        let Air { cells, fading, row, .. } = self;
+        let Cell { noise, heard, .. } = &cells[cell];
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
         row.clear();
-        rbs.runs(|first, len| match fading.get(first..first + len) {
-            Some(fading) => row.extend(fading.iter().map(|f| each * f)),
-            None => row.extend(std::iter::repeat_n(each, len)),
+        // Where nothing but noise was heard the last factor is exactly 1.
+        rbs.runs(|first, len| {
+            let heard = heard[first..first + len].iter();
+            match fading.get(first..first + len) {
+                Some(fading) => row.extend(fading.iter().zip(heard).map(|(f, h)| each * f * (noise / h))),
+                None => row.extend(heard.map(|h| each * (noise / h))),
+            }
         });
         row
     }

@@ -85,23 +85,29 @@ pub struct UplinkQuality {
     /// The SINR of the last measurement [dB]; None: nothing is known.
     sinr_db: Option<f32>,
     measured: Tti,
+    expired: bool,
     olla: Option<Olla>,
 }
 
 impl UplinkQuality {
     /// Nothing is known yet. With `olla` the outer loop corrects what is measured.
     pub fn new(olla: Option<OllaConfig>) -> UplinkQuality {
-        UplinkQuality { sinr_db: None, measured: Tti(0), olla: olla.map(Olla::new) }
+        UplinkQuality { sinr_db: None, measured: Tti(0), expired: false, olla: olla.map(Olla::new) }
     }
     /// A measurement of `tti`: a sounding reference signal, or a transport block.
     pub fn learn(&mut self, tti: Tti, sinr_db: f32) {
-        (self.sinr_db, self.measured) = (Some(sinr_db), tti);
+        (self.sinr_db, self.measured, self.expired) = (Some(sinr_db), tti, false);
     }
     /// True if the last measurement is `period` TTIs old or there is none.
     pub fn is_stale(&self, tti: Tti, period: u64) -> bool {
-        self.sinr_db.is_none() || self.measured.0 + period <= tti.0
+        self.expired || self.sinr_db.is_none() || self.measured.0 + period <= tti.0
     }
-    /// A first transmission was decoded, or not.
+    /// The next look measures anew; until then the last measurement holds.
+    pub fn expire(&mut self) {
+        self.expired = true;
+    }
+    /// A first transmission was decoded, or not. One with the lowest MCS that failed is not told: it could not have been sent
+    /// with less, and a loop that went on down would take long to come back.
     pub fn first_transmission(&mut self, decoded: bool) {
         if let Some(olla) = &mut self.olla {
             olla.first_transmission(decoded);
