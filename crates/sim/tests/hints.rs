@@ -286,6 +286,32 @@ fn a_sender_is_told_of_handovers_and_outages() {
     }
 }
 
+/// Driving from one cell to the next, close coupling asks the buffer above the serving cell: nothing is lost below it, and the
+/// layer-2 queue stays near zero in both cells.
+#[test]
+fn an_ip_buffer_goes_along_with_a_handover() {
+    let output = run_text(
+        "[scenario]\nname = 'drive'\nduration = '12 s'\n\
+         [link.core]\nbetween = ['server', 'gateway']\ndelay = '0 ms'\n\
+         [radio]\npath_loss = { kind = 'log-distance', exponent = 3.0 }\n\
+         [handover]\ntrigger = { kind = 'a3' }\n\
+         [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
+         [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
+         [ue.phone]\ncell = 'west'\nip_buffer = 'infinite'\npdcp = { handover = 'lossless' }\n\
+         rlc = { buffer = { bytes = '60 kB' } }\n\
+         [ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
+         mobility = { kind = 'linear', speed = '120 km/h' }\n\
+         [flow.down]\nfrom = 'gateway'\nto = 'phone'\ntcp = { cc = 'none', receive_buffer = '1 MB' }\n\
+         [hint.h]\nrecord = true\n",
+    );
+    assert_balanced(&output);
+    assert!(events_of(&output, "ue/phone").iter().any(|(_, kind)| kind == "handover-complete"));
+    assert_eq!(whole(&output, "flows", "lost_dropped"), [0]);
+    let (queue, time) = (whole(&output, "hints", "real_queue_bytes"), real(&output, "hints", "time_s"));
+    let long: Vec<f64> = (0..time.len()).filter(|i| queue[*i] >= 20_000).map(|i| time[i]).collect();
+    assert!(long.is_empty(), "{long:?}");
+}
+
 #[test]
 fn mistakes_in_hints_are_told_with_their_remedy() {
     let refused = |text: String| match Scenario::parse(&text, "test.toml", Path::new(""), &[]) {
