@@ -75,11 +75,11 @@ impl Video {
         }
         let elapsed = now.since(self.since);
         if elapsed < self.buffer {
-            self.buffer = self.buffer - elapsed;
+            self.buffer -= elapsed;
             self.since = now;
             return;
         }
-        self.since = self.since + self.buffer;
+        self.since += self.buffer;
         self.buffer = Duration::ZERO;
         // Empty at the very moment that something comes is no stall yet.
         if elapsed.is_zero() {
@@ -145,14 +145,14 @@ impl Dash {
         v.play(now);
         v.segments += 1;
         v.bits += u128::from(bits);
-        v.buffer = v.buffer + self.config.segment;
+        v.buffer += self.config.segment;
         let last = self.config.count.is_some_and(|count| v.segments >= u64::from(count));
         v.ending = last;
         if !v.playing && (v.buffer >= self.config.startup || last) {
             v.playing = true;
             match v.startup {
                 None => v.startup = Some(now.since(started)),
-                Some(_) => v.stalled = v.stalled + now.since(v.since),
+                Some(_) => v.stalled += now.since(v.since),
             }
             v.since = now;
         }

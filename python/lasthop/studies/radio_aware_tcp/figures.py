@@ -421,7 +421,7 @@ def figure_users(data: Data) -> Figure:
 
 def _bars(ax: Axes, labels: Sequence[object], values: Sequence[float], y: str) -> None:
     ax.bar(range(len(labels)), values, 0.6, color=[COLOURS[str(s)] for s in labels])
-    ax.set_xticks(range(len(labels)), ["loose" if s == "queue" else str(s) for s in labels])
+    ax.set_xticks(range(len(labels)), ["loose" if s == "queue" else str(s) for s in labels], fontsize=7)
     ax.set_ylabel(y)
 
 
