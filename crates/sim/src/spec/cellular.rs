@@ -9,6 +9,7 @@ use lasthop_net::QueueConfig;
 use lasthop_radio::Track;
 use lasthop_ran::mac::lte::downlink::PersistentConfig;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
+use lasthop_ran::mac::lte::uplink::UplinkPersistentConfig;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
 use lasthop_ran::phy::lte::propagation::UeRadioConfig;
@@ -70,6 +71,9 @@ pub struct UeSpec {
     /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<PersistentConfig>,
+    /// Semi-persistent scheduling of their uplink. Unset: every transport block has its grant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent_uplink: Option<UplinkPersistentConfig>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
@@ -97,6 +101,7 @@ impl Default for UeSpec {
             track: None,
             buildings: None,
             persistent: None,
+            persistent_uplink: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
@@ -251,7 +256,7 @@ impl Spec {
             let first = CellId::from_index(first);
             for (i, node) in (0..).zip(ue.nodes(name)) {
                 let mut config = UeConfig::served_by(first);
-                config.persistent = ue.persistent;
+                (config.persistent, config.persistent_uplink) = (ue.persistent, ue.persistent_uplink);
                 config.radio = ue.radio;
                 let id = UeId::from_index(all.config.ues.len());
                 if let Some(drop) = ue.drop {

@@ -2,6 +2,7 @@
 //! together with the others is `check`'s; this file is the list of keys.
 
 mod at;
+mod cell_buffer;
 mod cell_profile;
 mod cellular;
 mod cellular_check;
