@@ -334,15 +334,6 @@ pub struct Algorithm {
 /// Every algorithm, in the order of the documentation.
 pub const ALGORITHMS: &[Algorithm] = &[
     Algorithm {
-        name: "abc",
-        id: CcName::Abc,
-        summary: "one segment more for each packet that says accelerate, one less for each that says brake",
-        source: "P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan, ABC, NSDI 2020",
-        parameters: abc::PARAMETERS,
-        differs: abc::DIFFERS,
-        new: |c| Cc::Abc(Box::new(Abc::new(c))),
-    },
-    Algorithm {
         name: "reno",
         id: CcName::Reno,
         summary: "additive increase, multiplicative decrease",
@@ -380,6 +371,15 @@ pub const ALGORITHMS: &[Algorithm] = &[
         parameters: bbr::v3::PARAMETERS,
         differs: bbr::v3::DIFFERS,
         new: |c| Cc::Bbr3(Box::new(Bbr3::new(c))),
+    },
+    Algorithm {
+        name: "abc",
+        id: CcName::Abc,
+        summary: "one segment more for each packet that says accelerate, one less for each that says brake",
+        source: "P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan, ABC, NSDI 2020",
+        parameters: abc::PARAMETERS,
+        differs: abc::DIFFERS,
+        new: |c| Cc::Abc(Box::new(Abc::new(c))),
     },
     Algorithm {
         name: "bic",
