@@ -255,7 +255,12 @@ pub static RADIO: TableDef = TableDef {
         col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
         col("ue", K::Name, "", "node of the UE"),
         col("cell", K::Name, "", "name of the cell that serves it"),
-        DIRECTION,
+        col(
+            "direction",
+            K::Name,
+            "",
+            "\"downlink\" (to the UE), \"uplink\", or \"sidelink\": from the UE to a peer, a row for each",
+        ),
         col("ttis", K::U64, "", "TTIs with a transmission"),
         col("blocks", K::U64, "blocks", "new transport blocks"),
         col("retransmissions", K::U64, "blocks", "transport blocks sent again by HARQ"),
