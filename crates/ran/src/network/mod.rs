@@ -180,14 +180,23 @@ impl RadioNetwork {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
             let (ue, qos) = (drb.ue, drb.qos);
-            let id = network.bearers.push(Drb { ue, layers, qos, ip: None, wake: None, direct: false });
+            let tells_rate = drb.layers.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
+            let id = network.bearers.push(Drb {
+                ue,
+                layers,
+                qos,
+                ip: None,
+                wake: None,
+                tells_rate,
+                direct: false,
+            });
             network.ues[ue].drbs.push(id);
         }
         for pair in &config.pairs {
             let mut layers = LteBearer::new(&pair.layers);
             layers.seat_aqm(&pair.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let drb =
-                Drb { ue: pair.ues[1], layers, qos: Default::default(), ip: None, wake: None, direct: true };
+            let (ue, qos) = (pair.ues[1], Default::default());
+            let drb = Drb { ue, layers, qos, ip: None, wake: None, tells_rate: false, direct: true };
             network.bearers.push(drb);
         }
         network.set_up_sidelinks(config, seed);

@@ -130,7 +130,8 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         AppConfig::OnOff(c) => mean_rate(c),
         AppConfig::Voip(c) => c.size.bits() * 50,
         AppConfig::Game(c) => (c.size.bits() as f64 / c.tick.as_secs_f64()) as u64,
-        AppConfig::Bulk(_) | AppConfig::File(_) | AppConfig::RequestResponse(_) => 0,
+        // These are answered by a congestion control.
+        _ => 0,
     };
     let pairs = spec.pairs_of(flow);
     if here { rate * pairs * u64::from(flow.count) } else { 0 }

@@ -343,6 +343,12 @@ pub struct Output {
     /// Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub steps: bool,
+    /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs `[handover]`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub measurements: bool,
+    /// Write where each UE is every `interval` (table `positions`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub positions: bool,
 }
 
 impl Default for Output {
@@ -354,6 +360,8 @@ impl Default for Output {
             radio: true,
             packets: false,
             steps: false,
+            measurements: false,
+            positions: false,
         }
     }
 }

@@ -230,6 +230,12 @@ impl World {
         for (ue, event) in output.events.drain(..) {
             self.note_network_event(now, ue, event);
         }
+        for (bearer, sdu) in output.forwarded.drain(..) {
+            if self.probes.packets.is_some() {
+                let place = self.radio.bearer_name(bearer).to_owned();
+                self.note_packet(now, sdu.id, &place, "forwarded");
+            }
+        }
         for (bearer, _, sdu, cause) in output.dropped.drain(..) {
             self.drop_packet(now, sdu.id, cause.name(), None, Place::Radio(bearer));
         }
@@ -296,6 +302,28 @@ impl World {
         let before = std::mem::replace(told, notice.interrupts().then_some((notice, now)));
         if before.map(|(told, _)| told) != Some(notice) && (before.is_some() || notice.interrupts()) {
             self.notify_of_link(now, ue, notice);
+        }
+    }
+
+    /// Rows of the tables `measurements` and `positions`.
+    pub(super) fn sample_places(&mut self, now: Instant) {
+        let World { radio: Radio { network, ues, cells, .. }, probes, nodes, .. } = self;
+        if let Some(table) = &mut probes.measurements {
+            for (ue, hop) in ues.enumerate() {
+                for (cell, name) in cells.enumerate() {
+                    let Some(measured) = network.measured(ue, cell) else { continue };
+                    let row = table.row().f64(now.as_secs_f64()).name(&nodes[hop.node].name).name(name);
+                    row.bool(network.serving(ue) == cell).f64(measured.rsrp).f64(measured.rsrq).end();
+                }
+            }
+        }
+        if let Some(table) = &mut probes.positions {
+            for (ue, hop) in ues.enumerate() {
+                let [x, y, z] = network.place(now, ue);
+                let cell = &cells[network.serving(ue)];
+                let row = table.row().f64(now.as_secs_f64()).name(&nodes[hop.node].name).name(cell);
+                row.f64(x).f64(y).f64(z).end();
+            }
         }
     }
 
