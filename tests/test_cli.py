@@ -205,6 +205,7 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     tables = {
         "flows",
         "quality",
+        "applications",
         "tcp",
         "packets",
         "steps",

@@ -50,9 +50,11 @@ def test_the_definition_is_whole() -> None:
     assert all(c.switch is not None for c in STUDY.claims if c.kind == "M")
     paper, calibrated = STUDY.parameter_sets
     assert STUDY.primary == paper.name
-    assert not paper.calibrated and {v.tag for v in paper.values if v.tag not in "PCD"} == {"R"}
+    assert not paper.calibrated
+    assert {v.tag for v in paper.values if v.tag not in "PCD"} == {"R"}
     assert len(calibrated.calibrated) == 4
-    assert STUDY.sensitivity is not None and STUDY.sensitivity.only["speed"] == (36.6, 40.6, 45.2)
+    assert STUDY.sensitivity is not None
+    assert STUDY.sensitivity.only["speed"] == (36.6, 40.6, 45.2)
     assert STUDY.readings[0].name.startswith("B")
 
 

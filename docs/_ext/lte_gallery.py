@@ -198,6 +198,29 @@ def drive() -> Figure:
     return fig
 
 
+def radio_aware() -> Figure:
+    """A download with and without hints, and what shares its queue."""
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("CUBIC", {"flow__down__tcp__cc": "cubic"}),
+        ("hints,\nceiling", {"flow__down__tcp__cc": "guided"}),
+        ("hints,\nwindow", {}),
+        ("ABC", {"flow__down__tcp__cc": "abc", "ue__phone__rlc__buffer__aqm": {"kind": "abc"}}),
+    )
+    fig, axes = panels(3)
+    for i, (_, keys) in enumerate(ways):
+        r = run("lte-radio-aware", **keys)
+        flows = {f["flow"]: f for f in r.flows.to_pylist()}
+        apps = {a["flow"]: a for a in r.table("applications").to_pylist()}
+        values = (flows["down"]["goodput_bps"] / 1e6, 1e3 * flows["down"]["delay_p95_s"], apps["pages"]["time_mean_s"])
+        for ax, value in zip(axes, values, strict=True):
+            ax.bar(i, value, 0.6, color=COLOURS[i])
+    names = ("download [Mbit/s]", "its delay, 95 % within [ms]", "web page [s]")
+    for ax, name in zip(axes, names, strict=True):
+        ax.set_xticks(range(len(ways)), [label for label, _ in ways], fontsize=6)
+        ax.set_ylabel(name, fontsize=8)
+    return fig
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-download": download,
     "lte-upload": upload,
@@ -210,6 +233,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-qos": qos,
     "lte-handover": handover,
     "lte-drive": drive,
+    "lte-radio-aware": radio_aware,
 }
 
 
@@ -274,7 +298,9 @@ def curve(ax: Any, x: Any, y: Any, label: str, index: int = 0, lw: float = 1.0) 
 
 def column(table: Any, flow: str, name: str, scale: float) -> tuple[Any, Any]:
     """A column of the `tcp` table for one flow."""
-    rows = [(r["time_s"], r[name] * scale) for r in table.select(["time_s", "flow", name]).to_pylist() if r["flow"] == flow]
+    rows = [
+        (r["time_s"], r[name] * scale) for r in table.select(["time_s", "flow", name]).to_pylist() if r["flow"] == flow
+    ]
     x, y = np.array(rows).T
     return x, y
 

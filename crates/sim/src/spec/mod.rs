@@ -268,6 +268,10 @@ pub struct FlowSpec {
     pub from: String,
     /// Node of the passive end, or a group of UEs or stations.
     pub to: String,
+    /// With groups of the same size at both ends: the first of one with the first of the other and so on, as `[sidelink.<name>]`
+    /// pairs them; otherwise every one with every other.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub one_to_one: bool,
     /// Transport protocol.
     #[serde(default)]
     pub transport: Transport,

@@ -49,6 +49,8 @@ pub(super) struct Radio {
     output: NetworkOutput,
     /// What each UE had counted at the last sample, downlink and uplink.
     sampled: IndexVec<UeId, [LinkStats; 2]>,
+    /// The same of each lane of a sidelink.
+    sampled_lanes: Vec<LinkStats>,
 }
 
 impl Radio {
@@ -110,6 +112,7 @@ impl Radio {
             timer: Wake::default(),
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
+            sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len()],
         })
     }
 
@@ -268,7 +271,7 @@ impl World {
     /// Rows of the `radio` table for the UEs that had transport blocks since the last sample.
     pub(super) fn sample_ues(&mut self, now: Instant) {
         let Some(table) = &mut self.probes.radio else { return };
-        let Radio { network, ues, cells, sampled, .. } = &mut self.radio;
+        let Radio { network, ues, cells, sampled, sampled_lanes, .. } = &mut self.radio;
         for ue in ues.ids() {
             for direction in Direction::BOTH {
                 let stats = network.link_stats(ue, direction);
@@ -276,8 +279,18 @@ impl World {
                 if stats.ttis > last.ttis || stats.requests + stats.preambles > last.requests + last.preambles
                 {
                     let cell = &cells[network.serving(ue)];
-                    radio_row(table, now, [&self.nodes[ues[ue].node].name, cell], direction, [&last, stats]);
+                    let names = [&*self.nodes[ues[ue].node].name, cell, direction_name(direction)];
+                    radio_row(table, now, names, [&last, stats]);
                 }
+            }
+        }
+        for (lane, tx, _) in network.lanes() {
+            let Some(stats) = network.lane_stats(lane) else { continue };
+            let last = std::mem::replace(&mut sampled_lanes[lane as usize], *stats);
+            if stats.ttis > last.ttis {
+                let cell = &cells[network.serving(tx)];
+                let names = [&*self.nodes[ues[tx].node].name, cell, "sidelink"];
+                radio_row(table, now, names, [&last, stats]);
             }
         }
     }
@@ -371,22 +384,16 @@ fn notice_of(event: &NetworkEvent) -> Option<Notice> {
 }
 
 /// What happened between two counts, the older first.
-fn radio_row(
-    table: &mut Table,
-    now: Instant,
-    [ue, cell]: [&str; 2],
-    direction: Direction,
-    [a, b]: [&LinkStats; 2],
-) {
+fn radio_row(table: &mut Table, now: Instant, [ue, cell, direction]: [&str; 3], [a, b]: [&LinkStats; 2]) {
     let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
     let blocks = b.blocks - a.blocks;
-    let uplink = direction == Direction::Uplink;
+    let uplink = direction == direction_name(Direction::Uplink);
     table
         .row()
         .f64(now.as_secs_f64())
         .name(ue)
         .name(cell)
-        .name(direction_name(direction))
+        .name(direction)
         .u64(b.ttis - a.ttis)
         .u64(blocks)
         .u64(b.retransmissions - a.retransmissions)
