@@ -212,6 +212,8 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
         "rlc",
         "mac",
         "radio",
+        "measurements",
+        "positions",
         "hints",
         "wifi",
         "queues",

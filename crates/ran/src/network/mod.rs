@@ -54,8 +54,8 @@ use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Fault, Policy, Scheduler};
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
-use crate::phy::lte::TTI;
 use crate::phy::lte::air::Air;
+use crate::phy::lte::{RbSet, TTI};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End, Sdu};
@@ -278,7 +278,12 @@ impl RadioNetwork {
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 self.schedule_downlink(now, tti, cell, out);
+                let held =
+                    if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };
                 self.schedule_uplink(now, tti, cell);
+                if !held.is_empty() {
+                    self.release_to_lanes(tti, cell, held);
+                }
             }
         }
         if self.sidelink.is_some() {

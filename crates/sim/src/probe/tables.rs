@@ -172,7 +172,12 @@ pub static PACKETS: TableDef = TableDef {
         col("packet", K::U64, "", "number of the packet, in the order of sending; fragments share it"),
         FLOW,
         col("node", K::Name, "", "where it happened (the link's or bearer's name for drops there)"),
-        col("event", K::Name, "", "\"sent\", \"received\" or \"dropped\""),
+        col(
+            "event",
+            K::Name,
+            "",
+            "\"sent\", \"received\", \"forwarded\" (over X2, at a handover) or \"dropped\"",
+        ),
         col("size", K::U64, "B", "IP packet length"),
         opt("seq", K::U64, "B", "first byte's sequence number, counted from the start of the stream"),
         opt("ack", K::U64, "B", "acknowledged up to this byte, counted from the start of the stream"),
@@ -250,7 +255,12 @@ pub static RADIO: TableDef = TableDef {
         col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
         col("ue", K::Name, "", "node of the UE"),
         col("cell", K::Name, "", "name of the cell that serves it"),
-        DIRECTION,
+        col(
+            "direction",
+            K::Name,
+            "",
+            "\"downlink\" (to the UE), \"uplink\", or \"sidelink\": from the UE to a peer, a row for each",
+        ),
         col("ttis", K::U64, "", "TTIs with a transmission"),
         col("blocks", K::U64, "blocks", "new transport blocks"),
         col("retransmissions", K::U64, "blocks", "transport blocks sent again by HARQ"),
@@ -265,6 +275,35 @@ pub static RADIO: TableDef = TableDef {
         opt("preambles", K::U64, "", "preambles of random access sent (uplink)"),
         opt("padding_bytes", K::U64, "B", "padding in the new transport blocks (uplink)"),
         opt("power_dbm", K::F64, "dBm", "mean power of the transmissions on PUSCH (uplink)"),
+    ],
+};
+
+/// What UEs measure of the cells around them.
+pub static MEASUREMENTS: TableDef = TableDef {
+    name: "measurements",
+    description: "What each connected UE has measured of each cell, after layer 3 filtering, every `output.interval`. Written \
+                  with `output.measurements = true` where there is a table `[handover]`.",
+    columns: &[
+        TIME,
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell that is measured"),
+        col("serving", K::Bool, "", "true: it serves the UE"),
+        col("rsrp_dbm", K::F64, "dBm", "reference signal received power (TS 36.214 clause 5.1.1)"),
+        col("rsrq_db", K::F64, "dB", "reference signal received quality (clause 5.1.3), every cell loaded"),
+    ],
+};
+
+/// Where UEs are.
+pub static POSITIONS: TableDef = TableDef {
+    name: "positions",
+    description: "Where each UE is and which cell serves it, every `output.interval`. Written with `output.positions = true`.",
+    columns: &[
+        TIME,
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell that serves it, or is to serve it"),
+        col("x_m", K::F64, "m", "place, to the east"),
+        col("y_m", K::F64, "m", "place, to the north"),
+        col("z_m", K::F64, "m", "height"),
     ],
 };
 
@@ -384,7 +423,7 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 14] = [
+pub static ALL: [&TableDef; 16] = [
     &FLOWS,
     &QUALITY,
     &APPLICATIONS,
@@ -394,6 +433,8 @@ pub static ALL: [&TableDef; 14] = [
     &RLC,
     &MAC,
     &RADIO,
+    &MEASUREMENTS,
+    &POSITIONS,
     &HINTS,
     &WIFI,
     &QUEUES,
