@@ -153,3 +153,47 @@ fn semi_persistent_scheduling_is_a_key_of_the_ue() {
     let told = refused(&text("persistent = { interval = 30 }"));
     assert!(told.contains("persistent.interval") || told.contains("10, 20, 32, 40"), "{told}");
 }
+
+/// Voice in the uplink, 40 B every 20 ms: each packet asks for its grant by a scheduling request, or the first one alone does.
+/// What RRC cannot say is refused, and so is a sidelink beside it.
+#[test]
+fn semi_persistent_grants_of_the_uplink_are_a_key_of_the_ue() {
+    let text = |keys: &str| {
+        format!(
+            "{PHONE}rlc = {{ mode = 'um' }}\n{keys}\n\
+             [flow.call]\nfrom = 'phone'\nto = 'server'\ntransport = 'udp'\n\
+             app = {{ kind = 'cbr', rate = '16 kbit/s', size = '40 B' }}\n"
+        )
+    };
+    let requests = |keys: &str| whole(&run_text(&text(keys)), "radio", "requests").into_iter().sum::<u64>();
+    assert_eq!(requests(""), 100);
+    assert_eq!(requests("persistent_uplink = { interval = 20, bytes = 80, release_after = 2 }"), 1);
+    let told = refused(&text("persistent_uplink = { release_after = 5 }"));
+    assert!(told.contains("2, 3, 4 or 8"), "{told}");
+    let pair = "persistent_uplink = {}\n[ue.other]\n[sidelink.pair]\nbetween = ['phone', 'other']\n";
+    let told = refused(&text(pair));
+    assert!(told.contains("share no cell yet"), "{told}");
+}
+
+/// What TCP over a cell has without a word: acknowledged mode, a buffer of one bandwidth-delay product (2 MiB are 223 ms at the
+/// 75.376 Mbit/s of 100 blocks), segments of 1460 B; and CoDel is one word.
+#[test]
+fn a_cell_is_set_up_for_tcp() {
+    let text = format!("{PHONE}[flow.file]\nfrom = 'server'\nto = 'phone'\n");
+    let scenario = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap();
+    assert!(scenario.warnings().iter().next().is_none());
+    let rlc = &scenario.spec().ue["phone"].rlc;
+    assert_eq!(rlc.mode, lasthop_ran::rlc::lte::Mode::Am);
+    let bytes = rlc.buffer.bytes.value().unwrap().0 as f64;
+    assert!((bytes * 8.0 / 75.376e6 - 0.223).abs() < 0.001 && rlc.buffer.aqm.is_none());
+    // 20 + 20 B of headers fill 1500 B.
+    let output = run_text(&text);
+    let [bytes, packets] = ["rx_bytes", "rx_packets"].map(|c| whole(&output, "flows", c)[0] as f64);
+    assert!(bytes / packets > 1499.0 && bytes / packets <= 1500.0, "{bytes} B in {packets} packets");
+    let codel = text.replace("[ue.phone]\n", "[ue.phone]\nrlc.buffer.aqm = 'codel'\n");
+    let drops = |text: &str| {
+        let output = run_text(text);
+        (real(&output, "flows", "delay_mean_s")[0], assert_balanced(&output)).0
+    };
+    assert!(drops(&codel) < drops(&text), "CoDel keeps the queue short");
+}

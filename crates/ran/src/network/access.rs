@@ -32,12 +32,13 @@ impl RadioNetwork {
         if self.cells[cell].down {
             return;
         }
+        let persistent = self.persistent_blocks(msg3, cell);
         for _ in 0..most {
             let c = &mut self.cells[cell].uplink;
             let Some(rbs) = ({
                 // What was sent 8 TTIs before Msg3 may have to be sent again on the same blocks.
                 let pending = c.plan.used(Tti(msg3.0.saturating_sub(super::uplink::HARQ_PERIOD)));
-                let free = c.band.without(c.plan.slot(msg3).used).without(pending);
+                let free = c.band.without(c.plan.slot(msg3).used).without(pending | persistent);
                 free.run(largest_allocation(MSG3_BLOCKS))
             }) else {
                 break;

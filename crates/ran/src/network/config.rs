@@ -16,7 +16,7 @@ use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::SchedulerConfig;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkCellConfig, SidelinkConfig};
-use crate::mac::lte::uplink::UplinkConfig;
+use crate::mac::lte::uplink::{UplinkConfig, UplinkPersistentConfig};
 use crate::pdcp::lte::LteBearerConfig;
 use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
 use crate::rrc::{HandoverConfig, RrcConfig};
@@ -200,6 +200,8 @@ pub struct UeConfig {
     pub full_buffer: [bool; 2],
     /// Semi-persistent scheduling in the downlink.
     pub persistent: Option<PersistentConfig>,
+    /// Semi-persistent scheduling in the uplink.
+    pub persistent_uplink: Option<UplinkPersistentConfig>,
 }
 
 impl UeConfig {
@@ -217,6 +219,7 @@ impl UeConfig {
             track: None,
             full_buffer: [false; 2],
             persistent: None,
+            persistent_uplink: None,
         }
     }
 }

@@ -212,9 +212,13 @@ impl RadioNetwork {
             mobile.link.restart();
             mobile.measurements.restart();
         }
-        if self.ues[ue].downlink.persistent.is_some() {
-            self.cells[source].persistent.retain(|other| *other != ue);
-            let list = &mut self.cells[cell].persistent;
+        let persistent = [
+            self.ues[ue].downlink.persistent.is_some().then_some(Direction::Downlink),
+            self.ues[ue].uplink.persistent.is_some().then_some(Direction::Uplink),
+        ];
+        for direction in persistent.into_iter().flatten() {
+            self.cells[source].persistent(direction).retain(|other| *other != ue);
+            let list = self.cells[cell].persistent(direction);
             let place = list.partition_point(|other| *other < ue);
             list.insert(place, ue);
         }

@@ -54,8 +54,8 @@ use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Fault, Policy, Scheduler};
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
-use crate::phy::lte::TTI;
 use crate::phy::lte::air::Air;
+use crate::phy::lte::{RbSet, TTI};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End, Sdu};
@@ -81,6 +81,10 @@ enum Due {
     Responses { cell: CellId },
     /// Nothing came on an uplink grant: the UE has not heard it.
     GrantMissed { ue: UeId, target: Tti },
+    /// Nothing came where a retransmission was moved to: the UE has not heard of it.
+    MoveMissed { ue: UeId, process: u8, target: Tti },
+    /// The UE's semi-persistent grant for `target` must be prepared.
+    UplinkOccasion { ue: UeId, target: Tti },
     /// A power control command takes effect.
     PowerCommand { ue: UeId, command: u8, blocks: u8 },
     /// Somebody has a grant for this TTI: it must happen.
@@ -125,6 +129,10 @@ pub struct RadioNetwork {
     /// Cells that preambles were sent to in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
+    /// Semi-persistent grants of the uplink to be prepared in this TTI, and for which.
+    occasions: Vec<(UeId, Tti)>,
+    /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be granted again.
+    waiting: Vec<(UeId, u8, Tti)>,
     pdus: Vec<Pdu>,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
@@ -158,6 +166,8 @@ impl RadioNetwork {
             work: downlink::Work::default(),
             preambles: Vec::new(),
             due: Vec::new(),
+            occasions: Vec::new(),
+            waiting: Vec::new(),
             pdus: Vec::new(),
             block_sdus: Vec::new(),
             scratch: LteBearerOutput::default(),
@@ -170,14 +180,23 @@ impl RadioNetwork {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
             let (ue, qos) = (drb.ue, drb.qos);
-            let id = network.bearers.push(Drb { ue, layers, qos, ip: None, wake: None, direct: false });
+            let tells_rate = drb.layers.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
+            let id = network.bearers.push(Drb {
+                ue,
+                layers,
+                qos,
+                ip: None,
+                wake: None,
+                tells_rate,
+                direct: false,
+            });
             network.ues[ue].drbs.push(id);
         }
         for pair in &config.pairs {
             let mut layers = LteBearer::new(&pair.layers);
             layers.seat_aqm(&pair.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let drb =
-                Drb { ue: pair.ues[1], layers, qos: Default::default(), ip: None, wake: None, direct: true };
+            let (ue, qos) = (pair.ues[1], Default::default());
+            let drb = Drb { ue, layers, qos, ip: None, wake: None, tells_rate: false, direct: true };
             network.bearers.push(drb);
         }
         network.set_up_sidelinks(config, seed);
@@ -188,6 +207,10 @@ impl RadioNetwork {
             if network.ues[ue].downlink.persistent.is_some() {
                 let serving = network.ues[ue].serving;
                 network.cells[serving].persistent.push(ue);
+            }
+            if network.ues[ue].uplink.persistent.is_some() {
+                let serving = network.ues[ue].serving;
+                network.cells[serving].uplink.persistent.push(ue);
             }
             network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
             for i in 0..network.ues[ue].drbs.len() {
@@ -247,11 +270,20 @@ impl RadioNetwork {
             self.happen(now, tti, item, out);
         }
         self.due = due;
+        self.prepare_occasions(tti);
+        if !self.waiting.is_empty() {
+            self.grant_waiting(now, tti, out);
+        }
         self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 self.schedule_downlink(now, tti, cell, out);
+                let held =
+                    if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };
                 self.schedule_uplink(now, tti, cell);
+                if !held.is_empty() {
+                    self.release_to_lanes(tti, cell, held);
+                }
             }
         }
         if self.sidelink.is_some() {
@@ -286,6 +318,8 @@ impl RadioNetwork {
             Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
             Due::Responses { cell } => self.respond(tti, cell),
             Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
+            Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
+            Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
             Due::Transmit => {}
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),

@@ -14,6 +14,7 @@ use crate::mac::lte::harq::{PROCESSES, Process, Processes};
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearer;
 use crate::rrc::{Connection, InitialState};
+use crate::sdu::Direction;
 
 /// A cell.
 #[derive(Debug)]
@@ -42,6 +43,13 @@ impl Cell {
             down: false,
             control: ControlBlocks::new(config.resource_blocks),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
+        }
+    }
+    /// Its UEs with semi-persistent scheduling in `direction`.
+    pub const fn persistent(&mut self, direction: Direction) -> &mut Vec<UeId> {
+        match direction {
+            Direction::Downlink => &mut self.persistent,
+            Direction::Uplink => &mut self.uplink.persistent,
         }
     }
     /// True while the cell has something to schedule.
@@ -76,7 +84,7 @@ impl Ue {
             active: [false; 2],
             full_buffer: config.full_buffer,
             downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
-            uplink: UeUplink::new(&cell.uplink, &config.radio, id, seed),
+            uplink: UeUplink::new(&cell.uplink, config, id, seed),
             rrc: Connection::new(
                 cell.rrc.start == InitialState::Connected,
                 cell.rrc.start != InitialState::Attach,
@@ -167,6 +175,8 @@ pub(super) struct Drb {
     pub ip: Option<Box<IpBuffer>>,
     /// The earliest wake-up that is noted for its timers.
     pub wake: Option<Instant>,
+    /// The AQM of its buffers wants to know the rate.
+    pub tells_rate: bool,
     /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
     pub direct: bool,
 }

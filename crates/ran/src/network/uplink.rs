@@ -6,8 +6,11 @@
 //! after the last time, on the same resource blocks. A UE without data has no entry in any list; its timers and
 //! opportunities are closed forms, and one wake-up stands in the calendar while it waits for one.
 
+mod oracle;
+mod persistent;
 mod power;
 mod receive;
+mod retransmit;
 mod schedule;
 mod send;
 pub(super) mod state;
@@ -225,6 +228,9 @@ impl RadioNetwork {
         u.view.reset();
         u.had.fill(false);
         u.granted_until = None;
+        if let Some(p) = &mut u.persistent {
+            p.release();
+        }
         self.cells[serving].uplink.plan.forget(ue);
     }
 }

@@ -6,7 +6,7 @@ use lasthop_radio::FadingProfile;
 use lasthop_ran::mac::lte::random_access::Collision;
 use lasthop_ran::mac::lte::scheduler::SCHEDULERS;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
-use lasthop_ran::mac::lte::uplink::{RacTimer, RequestConfig, Shares};
+use lasthop_ran::mac::lte::uplink::{RacTimer, RequestConfig, Shares, UplinkPersistentConfig};
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_ran::pdcp::lte::LteBearerConfig;
 use lasthop_ran::rlc::lte::{Mode, OrInfinity};
@@ -104,6 +104,7 @@ impl Plan {
         u.outer_loop.enabled = self.flag(9);
         u.power_control.enabled = self.flag(10);
         u.power_aware = self.flag(11);
+        u.adaptive_retransmissions = self.flag(14);
         u.proactive_period = ms(self.proactive);
         cell.rrc.start =
             [InitialState::Connected, InitialState::Attach, InitialState::Idle][usize::from(self.start)];
@@ -122,6 +123,12 @@ impl Plan {
         for u in 0..self.ues {
             let mut ue = UeConfig::served_by(CellId::from_index(u % self.cells));
             ue.radio.position[0] = Metres(self.reach * (u + 1) as f64 / self.ues as f64);
+            if self.flag(15) {
+                let interval = [10, 20, 32, 40][u % 4];
+                let sr_mask = u % 3 != 0;
+                let grant = UplinkPersistentConfig { interval, bytes: 100, release_after: 2, sr_mask };
+                ue.persistent_uplink = Some(grant);
+            }
             let id = config.ues.push(ue);
             for (mode, qci) in [(Mode::Am, 9), (Mode::Um, 1)] {
                 let mut layers = LteBearerConfig::default();

@@ -9,6 +9,7 @@ use lasthop_net::QueueConfig;
 use lasthop_radio::Track;
 use lasthop_ran::mac::lte::downlink::PersistentConfig;
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
+use lasthop_ran::mac::lte::uplink::UplinkPersistentConfig;
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, UeConfig};
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
 use lasthop_ran::phy::lte::propagation::UeRadioConfig;
@@ -70,6 +71,9 @@ pub struct UeSpec {
     /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<PersistentConfig>,
+    /// Semi-persistent scheduling of their uplink. Unset: every transport block has its grant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent_uplink: Option<UplinkPersistentConfig>,
     /// What the default bearer promises.
     pub qos: Qos,
     /// PDCP of the default bearer, at both ends.
@@ -97,6 +101,7 @@ impl Default for UeSpec {
             track: None,
             buildings: None,
             persistent: None,
+            persistent_uplink: None,
             qos: Qos::default(),
             pdcp: PdcpConfig::default(),
             rlc: RlcConfig::default(),
@@ -201,6 +206,21 @@ pub struct UeNames {
 }
 
 impl Spec {
+    /// The pairs of nodes between which a flow's connections are.
+    pub fn ends_of(&self, flow: &super::FlowSpec) -> Vec<[String; 2]> {
+        let (from, to) = (self.members(&flow.from), self.members(&flow.to));
+        match flow.one_to_one {
+            true => from.into_iter().zip(to).map(|(a, b)| [a, b]).collect(),
+            false => from.iter().flat_map(|a| to.iter().map(move |b| [a.clone(), b.clone()])).collect(),
+        }
+    }
+
+    /// How many those are.
+    pub fn pairs_of(&self, flow: &super::FlowSpec) -> u64 {
+        let (from, to) = (self.members(&flow.from).len() as u64, self.members(&flow.to).len() as u64);
+        if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
+    }
+
     /// Every node name that a flow's end stands for: the UEs or stations of a group, or the one node.
     pub fn members(&self, end: &str) -> Vec<String> {
         if let Some(ue) = self.ue.get(end) {
@@ -251,7 +271,7 @@ impl Spec {
             let first = CellId::from_index(first);
             for (i, node) in (0..).zip(ue.nodes(name)) {
                 let mut config = UeConfig::served_by(first);
-                config.persistent = ue.persistent;
+                (config.persistent, config.persistent_uplink) = (ue.persistent, ue.persistent_uplink);
                 config.radio = ue.radio;
                 let id = UeId::from_index(all.config.ues.len());
                 if let Some(drop) = ue.drop {

@@ -107,6 +107,14 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     if let Some(Err(e)) = ue.persistent.map(|p| p.validate()) {
         found.push(doc.error_at(&format!("{path}.persistent.{}", e.key), e.message));
     }
+    if let Some(Err(e)) = ue.persistent_uplink.map(|p| p.validate()) {
+        found.push(doc.error_at(&format!("{path}.persistent_uplink.{}", e.key), e.message));
+    }
+    if ue.persistent_uplink.is_some() && !spec.sidelink.is_empty() {
+        let message = "semi-persistent grants of the uplink and sidelinks share no cell yet";
+        let help = "take one of them out, or give the sidelink `persistent` grants";
+        found.push(doc.error_at(&format!("{path}.persistent_uplink"), message).help(help));
+    }
     for verdict in validate_bearers(ue) {
         found.push(match verdict {
             Ok(w) => doc.warning_at(&format!("{path}.{}", w.key), w.message),

@@ -8,7 +8,7 @@ use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
 use super::{Cellular, Spec, Tracks};
-use super::{cell_profile, check};
+use super::{cell_buffer, cell_profile, check};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
 use crate::extensions::Extensions;
@@ -99,6 +99,7 @@ impl Scenario {
         // What profiles stand for is filled in anew each time: a later `--set` may name another one.
         let mut filled = document.clone();
         cell_profile::fill(&mut filled);
+        cell_buffer::fill(&mut filled);
         let spec: Spec = filled.read()?;
         let mut found = Diagnostics::new();
         check::check(&spec, &filled, &extensions, &mut found);

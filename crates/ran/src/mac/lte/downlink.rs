@@ -510,6 +510,8 @@ pub struct LinkStats {
     pub sinr_count: u64,
     /// See `sinr_count` [dB].
     pub sinr_db_sum: f64,
+    /// Uplink: retransmissions that a grant has moved to other resource blocks.
+    pub moved: u64,
     /// Uplink: requests sent (scheduling requests on PUCCH, or RACs).
     pub requests: u64,
     /// Uplink: preambles of random access sent.

@@ -3,9 +3,11 @@
 mod adaptation;
 mod blocks;
 mod config;
+mod persistent;
 mod view;
 
 pub use adaptation::{UplinkAdaptation, UplinkQuality};
 pub use blocks::{fewest_blocks, largest_allocation};
 pub use config::{RacTimer, RequestConfig, Shares, UplinkConfig};
+pub use persistent::{ConfiguredGrant, UplinkPersistent, UplinkPersistentConfig};
 pub use view::BufferView;

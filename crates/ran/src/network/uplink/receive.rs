@@ -98,7 +98,12 @@ impl RadioNetwork {
         let p = self.ues[ue].uplink.harq.get_mut(process);
         p.state = State::Failed;
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
-        let again = sent.plus(HARQ_PERIOD);
+        self.grant_again(sent.plus(HARQ_PERIOD), granted);
+    }
+
+    /// `granted` is sent once more in `again`.
+    pub(super) fn grant_again(&mut self, again: Tti, granted: Granted) {
+        let cell = self.ues[granted.ue].serving;
         let slot = self.cells[cell].uplink.plan.slot(again);
         debug_assert!(
             slot.used.and(granted.rbs).is_empty(),

@@ -34,6 +34,9 @@ impl RadioNetwork {
             wants
         });
         if !active.is_empty() {
+            if self.cells[cell].uplink.config.adaptive_retransmissions {
+                self.gather_retransmissions(tti, target, cell);
+            }
             self.gather_uplink(tti, target, cell, &active);
             self.grant_uplink(now, tti, target, cell);
         }
@@ -77,15 +80,20 @@ impl RadioNetwork {
         c.scheduler.weigh(tti, &c.candidates, &mut c.weights);
         c.order.clear();
         c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
-        let weights = &c.weights;
-        // Equal weights in the order of the UEs: the index breaks ties.
-        c.order.sort_unstable_by(|a, b| weights[*b].total_cmp(&weights[*a]).then(a.cmp(b)));
+        let (weights, of) = (&c.weights, &c.candidates);
+        // Of equal weights the UE first that was served longest ago, else in the order of the UEs: by its number alone the
+        // first of two UEs with the same channel would starve the other under a maximum-rate scheduler.
+        let order = |a: &usize, b: &usize| {
+            weights[*b].total_cmp(&weights[*a]).then(of[*a].served.cmp(&of[*b].served)).then(a.cmp(b))
+        };
+        c.order.sort_unstable_by(order);
     }
 
     /// Hands the free blocks of `target` out in the order of the weights.
     fn grant_uplink(&mut self, now: Instant, tti: Tti, target: Tti, cell: CellId) {
+        let persistent = self.persistent_blocks(target, cell);
         let c = &mut self.cells[cell].uplink;
-        let mut free = c.band.without(c.plan.slot(target).used);
+        let mut free = c.band.without(c.plan.slot(target).used).without(persistent);
         let (min, fixed) = (c.config.min_blocks, c.config.shares == Shares::Fixed);
         let alone = c.scheduler.domain() == Domain::Time;
         let fixed_share = largest_allocation((free.len() / (c.order.len() as u32).max(1)).max(min));
@@ -98,7 +106,8 @@ impl RadioNetwork {
                 (false, false) => (free.len() / left).max(min),
             };
             let ue = c.candidates[c.order[rank]].ue;
-            let Some(granted) = self.size_of_grant(cell, ue, share, free) else {
+            let activation = self.size_of_activation(target, cell, ue, free);
+            let Some(granted) = activation.or_else(|| self.size_of_grant(cell, ue, share, free)) else {
                 if free.is_empty() {
                     break;
                 }
@@ -106,6 +115,9 @@ impl RadioNetwork {
             };
             free = free.without(granted.rbs);
             self.grant(now, tti, target, cell, granted);
+            if activation.is_some() {
+                self.activate_persistent(target, cell, &granted);
+            }
         }
     }
 
@@ -143,15 +155,8 @@ impl RadioNetwork {
     ) {
         let c = &mut self.cells[cell].uplink;
         let slot = c.plan.slot(target);
-        // The oracle of every TTI: no block twice, one run, a length that the transform has.
+        // No block twice: the rest of the oracle looks at what is sent.
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
-        debug_assert_eq!(granted.rbs.longest_run(), granted.rbs, "{target:?}: not one run");
-        debug_assert_eq!(
-            largest_allocation(granted.rbs.len()),
-            granted.rbs.len(),
-            "{target:?}: no transform size"
-        );
-        debug_assert!(granted.rbs.without(c.band).is_empty(), "{target:?}: outside of PUSCH");
         slot.used |= granted.rbs;
         slot.granted.push(granted);
         let u = &mut self.ues[granted.ue].uplink;

@@ -39,7 +39,9 @@ impl RadioNetwork {
                 Content::Again => self.repeat_block(tti, g),
                 Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
                 Content::New | Content::ReportOnly => {
+                    self.begin_occasion(now, tti, g.ue, out);
                     self.send_block(now, tti, cell, g, out);
+                    self.end_occasion(tti, g.ue);
                     true
                 }
             };
@@ -59,7 +61,7 @@ impl RadioNetwork {
             return false;
         }
         p.transmissions += 1;
-        p.sent = tti;
+        (p.sent, p.missed) = (tti, false);
         u.stats.retransmissions += 1;
         self.trace_block(tti, Step::Again, TraceLink::Uplink, g.ue, process_of(tti));
         true
@@ -99,6 +101,7 @@ impl RadioNetwork {
         let p = u.harq.get_mut(process);
         debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
         (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.missed = false;
         p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
         p.luck = u.errors.uniform(tti.0);
         p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
@@ -241,10 +244,13 @@ impl RadioNetwork {
             let process = process as u8;
             self.calendar.note(tti.plus(decode), Due::UplinkDecoded { ue: g.ue, process, sent: tti });
         }
+        if cfg!(debug_assertions) {
+            self.check_uplink(tti, cell);
+        }
     }
 
     /// True if what was granted for `tti` was sent.
-    fn sends(&self, tti: Tti, g: &Granted) -> bool {
+    pub(super) fn sends(&self, tti: Tti, g: &Granted) -> bool {
         let u = &self.ues[g.ue].uplink;
         let p = u.harq.get(process_of(tti));
         let again = u.blocks[process_of(tti)].first != tti;

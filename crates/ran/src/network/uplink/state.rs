@@ -5,6 +5,7 @@ use lasthop_radio::lte::PowerControl;
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
+use super::super::config::UeConfig;
 use super::super::sidelink::SidelinkReport;
 use super::super::state::draws;
 use crate::mac::lte::bsr::{Report, Reporting};
@@ -16,9 +17,10 @@ use crate::mac::lte::random_access::{RandomAccess, Responder};
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::scheduler::{Candidate, Scheduler};
 use crate::mac::lte::sr::{Opportunities, SchedulingRequest};
-use crate::mac::lte::uplink::{BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkQuality};
+use crate::mac::lte::uplink::{
+    BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkPersistent, UplinkQuality,
+};
 use crate::phy::lte::RbSet;
-use crate::phy::lte::propagation::UeRadioConfig;
 
 /// What a UE sends in a TTI of PUSCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +117,8 @@ pub struct CellUplink {
     pub band: RbSet,
     /// Of these, from where on the cell fills the band.
     upper: RbSet,
+    /// UEs with semi-persistent scheduling.
+    pub persistent: Vec<UeId>,
     /// [TTI].
     pub srs_period: u64,
     /// Memory of the scheduler.
@@ -147,6 +151,7 @@ impl CellUplink {
             plan: Plan::new(),
             upper: band.without(RbSet::range(0, low + band.len() * (cell.index() as u32 % 3) / 3)),
             band,
+            persistent: Vec::new(),
             srs_period: config.srs_period.as_millis(),
             candidates: Vec::new(),
             weights: Vec::new(),
@@ -229,6 +234,8 @@ pub struct UeUplink {
     pub had: Vec<bool>,
     /// The last TTI for which it has a grant for new data.
     pub granted_until: Option<Tti>,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<UplinkPersistent>,
     /// Data for a sidelink wait for a grant.
     pub direct_wants: bool,
     /// No second RAC before this TTI.
@@ -269,8 +276,8 @@ pub struct UeUplink {
 
 impl UeUplink {
     /// The uplink of UE `ue` under `config`.
-    pub fn new(config: &UplinkConfig, radio: &UeRadioConfig, ue: UeId, seed: u64) -> UeUplink {
-        let i = ue.index();
+    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UeUplink {
+        let (i, radio) = (ue.index(), &ue_config.radio);
         let index = Opportunities::index_of(config.sr.period.as_millis(), i);
         let opportunities = match config.request {
             RequestConfig::Sr => index.and_then(Opportunities::of_index),
@@ -285,6 +292,7 @@ impl UeUplink {
             access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
             had: Vec::new(),
             granted_until: None,
+            persistent: ue_config.persistent_uplink.map(UplinkPersistent::new),
             direct_wants: false,
             rac_blocked_until: Tti(0),
             wake: None,
@@ -327,8 +335,12 @@ impl UeUplink {
         self.bsr.wants_request() || self.direct_wants
     }
 
-    /// True if it holds a grant for new data in `tti` or later.
+    /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that it waits for.
+    // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was not triggered due to data
+    // becoming available for transmission for a logical channel for which logical channel SR masking is setup by upper layers:
+    // a Scheduling Request shall be triggered."
     pub fn is_granted(&self, tti: Tti) -> bool {
         self.granted_until.is_some_and(|t| t >= tti)
+            || self.persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
     }
 }

@@ -122,7 +122,8 @@ impl UmConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Most bytes waiting.
+    /// Most bytes waiting. Of a UE whose cells have fewer than 100 resource blocks the default is their share of 2 MiB: some
+    /// 225 ms at the peak rate of one layer.
     pub bytes: OrInfinity<Bytes>,
     /// Most SDUs waiting.
     pub packets: OrInfinity<u32>,

@@ -47,6 +47,9 @@ pub struct UplinkConfig {
     pub amc: AmcConfig,
     /// Retransmissions of transport blocks (maxHARQ-Tx): synchronous, on the same resource blocks.
     pub harq: HarqConfig,
+    /// Adaptive retransmissions: where retransmissions lie scattered over the band, a grant on the PDCCH moves them to its
+    /// lower edge, so that what is free is one run. Each is as large as before.
+    pub adaptive_retransmissions: bool,
     /// Transport blocks may fail.
     pub data_errors: bool,
     /// UEs may miss their grants (errors of PCFICH and PDCCH).
@@ -143,6 +146,7 @@ impl Default for UplinkConfig {
             window: 99.0,
             amc: AmcConfig::default(),
             harq: HarqConfig::default(),
+            adaptive_retransmissions: false,
             data_errors: true,
             control_errors: true,
             power_target: None,
