@@ -476,8 +476,7 @@ mod tests {
         let f = log10(2130.0);
         let medium = 1.1 * f - 0.7 - (1.56 * f - 0.8);
         let expected = 144.259_958 + 3.2 * log10(11.75) * log10(11.75) - medium;
-        let found =
-            loss(PathLoss::Cost231Hata { city: City::Large }, 2130.0, ends(1500.0, 30.0, 1.0), true);
+        let found = loss(PathLoss::Cost231Hata { city: City::Large }, 2130.0, ends(1500.0, 30.0, 1.0), true);
         assert!((found - expected).abs() < 0.01, "{found} and {expected}");
         // Behind concrete with windows, 7 dB, the same city is 148.55 + 7 = 155.55 dB there and 153.64 + 7 dB here.
     }

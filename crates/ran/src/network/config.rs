@@ -178,6 +178,9 @@ impl CellConfig {
             "timing.grant",
             "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
         )?;
+        let mut warnings = Vec::new();
+        within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
+        within("downlink", self.downlink.validate(), &mut warnings)?;
         if let Some(reuse) = &self.downlink.reuse {
             let bandwidth = Bandwidth::from_prbs(self.resource_blocks as usize).unwrap_or_default();
             let cell = DownlinkCell::new(&self.downlink, bandwidth);
@@ -187,9 +190,6 @@ impl CellConfig {
                 "centre and edge each need a whole resource block group of what the cell may use (TS 36.213 table 7.1.6.1-1)",
             )?;
         }
-        let mut warnings = Vec::new();
-        within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
-        within("downlink", self.downlink.validate(), &mut warnings)?;
         within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
         within("rrc", self.rrc.validate(), &mut warnings)?;
         Ok(warnings)

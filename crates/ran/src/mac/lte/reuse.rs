@@ -102,27 +102,23 @@ pub fn groups_within(band: &Band, range: BlockRange) -> Groups {
 impl ReuseConfig {
     /// Refuses what cannot work; keys relative to this table.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let (kind, ranges, threshold, p_a) = match self {
+        let (ranges, threshold, p_a) = match self {
             ReuseConfig::Strict(s) => {
                 let (c, e) = (s.common, s.edge);
                 let apart =
                     c.first.saturating_add(c.count) <= e.first || e.first.saturating_add(e.count) <= c.first;
-                check(apart, "strict.edge", "blocks beside those of `common`")?;
-                ("strict", vec![("common", c), ("edge", e)], s.threshold, [s.centre_p_a, s.edge_p_a])
+                check(apart, "edge", "blocks beside those of `common`")?;
+                (vec![("common", c), ("edge", e)], s.threshold, [s.centre_p_a, s.edge_p_a])
             }
-            ReuseConfig::Soft(s) => ("soft", vec![("edge", s.edge)], s.threshold, [s.centre_p_a, s.edge_p_a]),
+            ReuseConfig::Soft(s) => (vec![("edge", s.edge)], s.threshold, [s.centre_p_a, s.edge_p_a]),
         };
         for (key, r) in ranges {
             let end = r.first.saturating_add(r.count);
-            check(
-                r.count > 0 && end <= 110,
-                &format!("{kind}.{key}"),
-                "at least one block, within the carrier",
-            )?;
+            check(r.count > 0 && end <= 110, key, "at least one block, within the carrier")?;
         }
-        check(threshold.0.is_finite(), &format!("{kind}.threshold"), "a number of dB")?;
+        check(threshold.0.is_finite(), "threshold", "a number of dB")?;
         for (key, p) in ["centre_p_a", "edge_p_a"].iter().zip(p_a) {
-            check((-20.0..=10.0).contains(&p.0), &format!("{kind}.{key}"), "-20 to 10 dB")?;
+            check((-20.0..=10.0).contains(&p.0), key, "-20 to 10 dB")?;
         }
         Ok(())
     }
@@ -208,8 +204,8 @@ mod tests {
     fn mistakes_name_their_key() {
         let key = |c: ReuseConfig| c.validate().map_err(|e| e.key);
         assert_eq!(key(strict(RANGE(0, 10), RANGE(10, 5))), Ok(()));
-        assert_eq!(key(strict(RANGE(0, 10), RANGE(9, 5))), Err("strict.edge".to_owned()));
-        assert_eq!(key(strict(RANGE(0, 0), RANGE(9, 5))), Err("strict.common".to_owned()));
-        assert_eq!(key(soft(RANGE(108, 5), false)), Err("soft.edge".to_owned()));
+        assert_eq!(key(strict(RANGE(0, 10), RANGE(9, 5))), Err("edge".to_owned()));
+        assert_eq!(key(strict(RANGE(0, 0), RANGE(9, 5))), Err("common".to_owned()));
+        assert_eq!(key(soft(RANGE(108, 5), false)), Err("edge".to_owned()));
     }
 }
