@@ -152,7 +152,13 @@ def flows(n: int = 2, **changed: Any) -> pa.Table:
     return pa.table({k: v if isinstance(v, list) else [v] * n for k, v in {**row, **changed}.items()})
 
 
-NO_DROPS = pa.table({"cause": pa.array([], pa.string())})
+def drops(numbers: list[int]) -> pa.Table:
+    return pa.table({"packet": pa.array(numbers, pa.uint64()), "cause": ["buffer-full"] * len(numbers)})
+
+
+NO_DROPS = drops([])
+#: Of both flows 6 drops each, no packet twice.
+DROPS = drops(list(range(12)))
 
 
 def a_run(tables: Tables, duration: str = "10 s") -> Run:
@@ -160,7 +166,7 @@ def a_run(tables: Tables, duration: str = "10 s") -> Run:
 
 
 def test_loss_is_counted_three_ways_over_packets_sent() -> None:
-    values = reduce_cell(a_run({"flows": flows(), "drops": NO_DROPS}))
+    values = reduce_cell(a_run({"flows": flows(), "drops": DROPS}))
     assert values["goodput_mbps"] == pytest.approx(1.0)
     assert values["cell_mbps"] == pytest.approx(2.0)
     assert values["delay_ms"] == pytest.approx(20)
@@ -168,8 +174,14 @@ def test_loss_is_counted_three_ways_over_packets_sent() -> None:
     assert values["jain"] == pytest.approx(1.0)
 
 
+def test_a_packet_whose_fragments_are_dropped_is_lost_once() -> None:
+    # Two flows of 1000 packets with 3 dropped fragments each, of two packets; beside them an ACK (number 9).
+    tables = {"flows": flows(lost_dropped=3), "drops": drops([1, 1, 2, 3, 3, 9, 4])}
+    assert reduce_cell(a_run(tables))["loss_dropped"] == pytest.approx(4 / 2000)
+
+
 def test_unequal_stations_lower_jains_index() -> None:
-    values = reduce_cell(a_run({"flows": flows(goodput_bps=[1e6, 3e6]), "drops": NO_DROPS}))
+    values = reduce_cell(a_run({"flows": flows(goodput_bps=[1e6, 3e6]), "drops": DROPS}))
     assert values["jain"] == pytest.approx(16 / (2 * 10))
 
 
@@ -194,7 +206,7 @@ def test_time_series_have_bins_of_a_second() -> None:
         (1.3, 3, "down-2", "sent", 1000),
         (1.4, 9, "down-2", "sent", 0),
     ]
-    values = reduce_series(a_run({"flows": flows(), "drops": NO_DROPS, "packets": packets(rows)}, "2 s"))["series"]
+    values = reduce_series(a_run({"flows": flows(), "drops": DROPS, "packets": packets(rows)}, "2 s"))["series"]
     assert values["time_s"].tolist() == [0.0, 1.0]
     assert values["thr"] == pytest.approx([0.004, 0.004])
     assert values["dly"] == pytest.approx([200, 1000])
@@ -406,7 +418,7 @@ def pretended(scenario: FakeScenario) -> Tables:
             lost_dropped=lost,
             delay_mean_s=0.015 + 0.001 * rate,
         ),
-        "drops": pa.table({"cause": ["buffer-full"] * lost}) if lost else NO_DROPS,
+        "drops": drops(list(range(14 * lost))),
         "tcp": pa.table({"time_s": np.arange(0, end + 0.5), "bytes_acked": np.arange(0, end + 0.5) * 125_000}),
     }
     if scenario.get("output.packets"):

@@ -99,3 +99,36 @@ def test_mistakes_are_told() -> None:
     ):
         with pytest.raises(LasthopError, match=text):
             call()
+
+
+class Downlink(Made):
+    """A packet to a UE that also asks for something of its own meanwhile; requests of a second before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        steps = [
+            (-900, "a", "enb", "request", "uplink", None),
+            (2, "a", "enb", "request", "uplink", None),
+            (5, "enb", "a", "grant", "uplink", None),
+            (7, "enb", "a", "data", "downlink", 7),
+            (11, "a", "enb", "ack", "downlink", 7),
+        ]
+        names = ("time_s", "node", "to", "step", "link", "packet")
+        rows = [dict(zip(names, (1 + s[0] / 1e3, *s[1:]), strict=True)) for s in steps]
+        empty = {"about_s": None, "blocks": None, "bytes": None, "mcs": None}
+        self._tables["steps"] = pa.Table.from_pylist([{**r, **empty} for r in rows])
+        packets = [
+            {"time_s": 1 + t / 1e3, "packet": 7, "flow": "ftp", "node": n, "event": e, "size": 576, "len": 536}
+            for t, n, e in ((0, "server", "sent"), (11, "a", "received"))
+        ]
+        self._tables["packets"] = pa.Table.from_pylist(packets)
+
+
+def test_what_the_receiver_asks_for_itself_is_not_on_the_way_of_a_downlink_packet() -> None:
+    way = way_of(Results(Downlink()), 7)
+    assert [(m.after(1.0), m.node, m.what) for m in way] == [
+        (0, "server", "sent"),
+        (7, "enb", "data"),
+        (11, "a", "ack"),
+        (11, "a", "received"),
+    ]

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCENARIOS = ROOT / "python" / "lasthop" / "scenarios"
 OUT = ROOT / "docs" / "reference" / "generated" / "lte"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def run(name: str, **keys: Any) -> Any:
@@ -153,6 +153,74 @@ def qos() -> Figure:
     return fig
 
 
+def handover() -> Figure:
+    """A download across a handover of either type."""
+    fig, (left, right) = panels(2)
+    for i, kind in enumerate(("lossless", "seamless")):
+        r = run("lte-handover", ue__car__pdcp={"handover": kind, "retransmission": {"counts": "handed-over"}})
+        curve(left, *rate(r, "download", 1.0), kind, i)
+        curve(right, *column(r.tcp, "download", "rtt_us", 1e-3), kind, i)
+    for event in r.events.to_pylist():
+        if event["kind"] == "handover-start":
+            for ax in (left, right):
+                ax.axvline(event["time_s"], color="#666666", lw=0.8, ls=":")
+    return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+
+
+def drive() -> Figure:
+    """Where the car is, who serves it, and what it measures."""
+    r = run("lte-drive")
+    places, measured = r.table("positions").to_pylist(), r.table("measurements").to_pylist()
+    used = list(dict.fromkeys(p["cell"] for p in places))
+    colours = {cell: COLOURS[i % len(COLOURS)] for i, cell in enumerate(used)}
+    fig, (left, right) = panels(2)
+    for cell in used:
+        mine = [p for p in places if p["cell"] == cell]
+        left.plot([p["x_m"] for p in mine], [p["y_m"] for p in mine], ".", ms=3, color=colours[cell], label=cell)
+        power = [m for m in measured if m["cell"] == cell]
+        right.plot([m["time_s"] for m in power], [m["rsrp_dbm"] for m in power], lw=0.7, color=colours[cell])
+        while power:
+            served = next((i for i, m in enumerate(power) if m["serving"]), len(power))
+            power = power[served:]
+            end = next((i for i, m in enumerate(power) if not m["serving"]), len(power))
+            right.plot(
+                [m["time_s"] for m in power[:end]], [m["rsrp_dbm"] for m in power[:end]], lw=2.2, color=colours[cell]
+            )
+            power = power[end:]
+    corners = [(500 * np.cos(np.pi / 3 * k), 500 * np.sin(np.pi / 3 * k)) for k in range(6)]
+    left.plot(*np.array([(0.0, 0.0), *corners]).T, "^", color="#333333", ms=5, label="site")
+    left.set_aspect("equal")
+    left.legend(frameon=False, fontsize=6, ncols=2, loc="lower right")
+    left.set_xlabel("east [m]", fontsize=8)
+    left.set_ylabel("north [m]", fontsize=8)
+    right.set_xlabel("time [s]", fontsize=8)
+    right.set_ylabel("RSRP [dBm]", fontsize=8)
+    return fig
+
+
+def radio_aware() -> Figure:
+    """A download with and without hints, and what shares its queue."""
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("CUBIC", {"flow__down__tcp__cc": "cubic"}),
+        ("hints,\nceiling", {"flow__down__tcp__cc": "guided"}),
+        ("hints,\nwindow", {}),
+        ("ABC", {"flow__down__tcp__cc": "abc", "ue__phone__rlc__buffer__aqm": {"kind": "abc"}}),
+    )
+    fig, axes = panels(3)
+    for i, (_, keys) in enumerate(ways):
+        r = run("lte-radio-aware", **keys)
+        flows = {f["flow"]: f for f in r.flows.to_pylist()}
+        apps = {a["flow"]: a for a in r.table("applications").to_pylist()}
+        values = (flows["down"]["goodput_bps"] / 1e6, 1e3 * flows["down"]["delay_p95_s"], apps["pages"]["time_mean_s"])
+        for ax, value in zip(axes, values, strict=True):
+            ax.bar(i, value, 0.6, color=COLOURS[i])
+    names = ("download [Mbit/s]", "its delay, 95 % within [ms]", "web page [s]")
+    for ax, name in zip(axes, names, strict=True):
+        ax.set_xticks(range(len(ways)), [label for label, _ in ways], fontsize=6)
+        ax.set_ylabel(name, fontsize=8)
+    return fig
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-download": download,
     "lte-upload": upload,
@@ -163,6 +231,9 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-schedulers": schedulers,
     "lte-fading": fading,
     "lte-qos": qos,
+    "lte-handover": handover,
+    "lte-drive": drive,
+    "lte-radio-aware": radio_aware,
 }
 
 
@@ -227,7 +298,9 @@ def curve(ax: Any, x: Any, y: Any, label: str, index: int = 0, lw: float = 1.0) 
 
 def column(table: Any, flow: str, name: str, scale: float) -> tuple[Any, Any]:
     """A column of the `tcp` table for one flow."""
-    rows = [(r["time_s"], r[name] * scale) for r in table.select(["time_s", "flow", name]).to_pylist() if r["flow"] == flow]
+    rows = [
+        (r["time_s"], r[name] * scale) for r in table.select(["time_s", "flow", name]).to_pylist() if r["flow"] == flow
+    ]
     x, y = np.array(rows).T
     return x, y
 

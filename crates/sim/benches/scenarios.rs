@@ -43,6 +43,7 @@ const CASES: &[Case] = &[
     Case { name: "lte-bulk10", full: || bulk(10, 0, 60), short: Some(|| bulk(10, 0, 2)), jobs: 1, times: 3 },
     Case { name: "lte-bulk50", full: || bulk(50, 0, 60), short: Some(|| bulk(50, 0, 2)), jobs: 1, times: 3 },
     Case { name: "lte-up10", full: || upload(10, 60), short: Some(|| upload(10, 2)), jobs: 1, times: 3 },
+    Case { name: "d2d-pairs50", full: || pairs(50, 30), short: Some(|| pairs(50, 1)), jobs: 1, times: 3 },
     Case {
         name: "idle1000",
         full: || bulk(1, 1000, 60),
@@ -324,6 +325,42 @@ from = "phone"
 to = "server"
 app = "bulk"
 tcp = {{ cc = "reno" }}
+"#
+    ))
+    .map(|s| vec![s])
+}
+
+/// Pairs of phones 10 to 30 m apart in a disc of 250 m, one transfer each over its sidelink; pairs that leave each other 20 dB share
+/// resource blocks.
+fn pairs(pairs: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
+    parse(&format!(
+        r#"
+[scenario]
+name = "d2d-pairs{pairs}"
+duration = "{seconds} s"
+[cell.enb]
+profile = "simulte"
+resource_blocks = 50
+sidelink = {{ reuse = {{ kind = "above", min_sir = "20 dB" }} }}
+[ue.left]
+count = {pairs}
+drop = {{ kind = "disc", radius = "250 m" }}
+rlc = {{ mode = "um" }}
+[ue.right]
+count = {pairs}
+rlc = {{ mode = "um" }}
+[sidelink.pair]
+between = ["left", "right"]
+apart = ["10 m", "30 m"]
+[flow.ftp]
+from = "left"
+to = "right"
+one_to_one = true
+tcp = {{ profile = "inet", recovery = "sack", sack = true, receive_buffer = "65535 B" }}
+[output]
+tcp = "off"
+queues = false
+radio = false
 "#
     ))
     .map(|s| vec![s])

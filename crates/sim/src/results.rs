@@ -52,6 +52,11 @@ impl Sink {
         world.write_flows(&mut flows);
         let summary = world.summary(scenario);
         let mut tables = vec![flows.finish()?];
+        if world.has_requests() {
+            let mut applications = self.table(&crate::probe::tables::APPLICATIONS)?;
+            world.write_applications(&mut applications);
+            tables.push(applications.finish()?);
+        }
         if world.judges_quality() {
             let mut quality = self.table(&crate::probe::tables::QUALITY)?;
             world.write_quality(&mut quality);

@@ -156,6 +156,90 @@ fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_standing_behind_a_downloa
     assert!(apart < 0.6 * shared, "{apart} s against {shared} s");
 }
 
+/// The eNB tells what it has been reported, the UE what it measures: with a pinned SINR both know the same block. A second UE
+/// that is always served halves what is told, if the load is told, and does not if it is not.
+#[test]
+fn every_source_and_load_tells_its_share() {
+    let mean = |more: &str| {
+        let other = "[ue.other]\nradio = { pinned_sinr = '12 dB' }\nrlc = { mode = 'um', buffer = { bytes = '50 kB' } }\n\
+             [flow.background]\nfrom = 'enb'\nto = 'other'\ntransport = 'udp'\n\
+             app = { kind = 'cbr', rate = '80 Mbit/s', size = '1400 B' }\n";
+        let output = run_text(&cell(&format!("{AWARE}{other}{HINT}flows = ['down']\n{more}")));
+        let (time, rate) = (real(&output, "hints", "time_s"), whole(&output, "hints", "rate_bps"));
+        let late: Vec<f64> = (0..time.len()).filter(|i| time[*i] > 2.0).map(|i| rate[i] as f64).collect();
+        let carrier = real(&output, "hints", "carrier_bps");
+        late.iter().sum::<f64>() / late.len() as f64 / carrier[carrier.len() - 1]
+    };
+    for (source, expected, within) in [
+        // Its outer loop takes off what blocks that fail have taught it.
+        ("source = 'enb'\n", 0.5, 0.05),
+        ("load = 'broadcast'\n", 0.5, 0.02),
+        // Half of the blocks, less what HARQ repeats and reports take.
+        ("load = 'own'\n", 0.5, 0.1),
+        ("load = 'none'\n", 1.0, 1e-9),
+    ] {
+        let share = mean(source);
+        assert!((share - expected).abs() <= within, "{source}: {share}");
+    }
+}
+
+/// Throughput guidance as a ceiling: Reno under it never overflows the buffer, and boasting leaves Reno as it is.
+#[test]
+fn guidance_as_a_ceiling_only_ever_slows_down() {
+    let tcp =
+        |cc: &str| format!("tcp = {{ cc = '{cc}', receive_buffer = '4 MB', hint_rtt = 'predicted' }}\n");
+    let reno = run_text(&cell(&tcp("reno")));
+    let guided = run_text(&cell(&format!("{}{HINT}", tcp("guided"))));
+    assert_eq!(whole(&guided, "flows", "lost_dropped"), [0]);
+    let (g, r) = (real(&guided, "flows", "goodput_bps")[0], real(&reno, "flows", "goodput_bps")[0]);
+    assert!(g > 0.8 * r, "{g} of {r}: R x RTT leaves no queue to draw on while HARQ repeats");
+    let delay = |o| real(o, "flows", "delay_mean_s")[0];
+    assert!(delay(&guided) < delay(&reno), "{} against {}", delay(&guided), delay(&reno));
+    let boast = goodput(&format!("{}{HINT}bias = 100.0\n", tcp("guided")));
+    assert_eq!(boast, r);
+}
+
+/// ABC in the eNB and at the sender: once its first doublings are over nothing is lost, and packets wait for far less than Reno's
+/// fill of the buffer takes.
+#[test]
+fn accelerate_and_brake_hold_the_queue_near_their_threshold() {
+    let reno = run_text(&cell("tcp = { cc = 'reno', receive_buffer = '4 MB' }\n"));
+    let abc = run_text(&cell("tcp = { cc = 'abc', receive_buffer = '4 MB' }\n").replace(
+        "bytes = '150 kB'",
+        "bytes = '150 kB', aqm = { kind = 'abc', threshold = '5 ms', delta = '40 ms' }",
+    ));
+    assert_balanced(&abc);
+    let lost = real(&abc, "drops", "time_s");
+    assert!(lost.iter().all(|t| *t < 1.0), "{lost:?}");
+    assert!(whole(&abc, "flows", "rx_marked")[0] > 100);
+    let (a, r) = (real(&abc, "flows", "goodput_bps")[0], real(&reno, "flows", "goodput_bps")[0]);
+    assert!(a > 0.9 * r, "{a} of {r}");
+    let delay = |o| real(o, "flows", "delay_mean_s")[0];
+    // What the scheduler tells is layer 2's rate, of which HARQ repeats a tenth: the queue stands where 0.98 - (x - 5) / 40 is 0.9.
+    assert!(delay(&abc) < 0.9 * delay(&reno), "{} against {}", delay(&abc), delay(&reno));
+}
+
+/// A Classic and an L4S flow in one layer-2 queue: coupled marking gives them like rates (RFC 9332 section 2.1), where one step for
+/// both lets the one that answers by halves give way to the one that answers by the share of marks.
+#[test]
+fn coupled_marking_lets_classic_and_l4s_share_one_queue() {
+    let shares = |aqm: &str| {
+        let text = cell("tcp = { profile = 'linux-6', cc = 'cubic', ecn = 'on', receive_buffer = '4 MB' }\n")
+            .replace("bytes = '150 kB'", &format!("bytes = '600 kB', aqm = {{ {aqm} }}"))
+            .replace("duration = '5 s'", "duration = '30 s'");
+        let l4s = "[flow.l4s]\nfrom = 'server'\nto = 'phone'\n\
+             tcp = { profile = 'linux-6', cc = 'prague', receive_buffer = '4 MB' }\n";
+        let output = run_text(&format!("{text}{l4s}"));
+        assert_balanced(&output);
+        let rates = real(&output, "flows", "goodput_bps");
+        rates[0] / rates[1]
+    };
+    let (coupled, step) =
+        (shares("kind = 'pi2'"), shares("kind = 'codel', target = '1 s', ce_threshold = '10 ms'"));
+    assert!((0.4..2.5).contains(&coupled), "coupled: classic over L4S {coupled}");
+    assert!(step < 0.5 * coupled, "step: {step}, coupled: {coupled}");
+}
+
 /// Kinds of the events of a source that begins with `source`, with their times.
 fn events_of(output: &lasthop_sim::RunOutput, source: &str) -> Vec<(f64, String)> {
     use arrow::array::AsArray;
@@ -200,6 +284,32 @@ fn a_sender_is_told_of_handovers_and_outages() {
         let expected = [(at(begins), notices[0].to_owned()), (at(ends), notices[1].to_owned())];
         assert_eq!(events_of(&output, "hint/h"), expected);
     }
+}
+
+/// Driving from one cell to the next, close coupling asks the buffer above the serving cell: nothing is lost below it, and the
+/// layer-2 queue stays near zero in both cells.
+#[test]
+fn an_ip_buffer_goes_along_with_a_handover() {
+    let output = run_text(
+        "[scenario]\nname = 'drive'\nduration = '12 s'\n\
+         [link.core]\nbetween = ['server', 'gateway']\ndelay = '0 ms'\n\
+         [radio]\npath_loss = { kind = 'log-distance', exponent = 3.0 }\n\
+         [handover]\ntrigger = { kind = 'a3' }\n\
+         [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
+         [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
+         [ue.phone]\ncell = 'west'\nip_buffer = 'infinite'\npdcp = { handover = 'lossless' }\n\
+         rlc = { buffer = { bytes = '60 kB' } }\n\
+         [ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
+         mobility = { kind = 'linear', speed = '120 km/h' }\n\
+         [flow.down]\nfrom = 'gateway'\nto = 'phone'\ntcp = { cc = 'none', receive_buffer = '1 MB' }\n\
+         [hint.h]\nrecord = true\n",
+    );
+    assert_balanced(&output);
+    assert!(events_of(&output, "ue/phone").iter().any(|(_, kind)| kind == "handover-complete"));
+    assert_eq!(whole(&output, "flows", "lost_dropped"), [0]);
+    let (queue, time) = (whole(&output, "hints", "real_queue_bytes"), real(&output, "hints", "time_s"));
+    let long: Vec<f64> = (0..time.len()).filter(|i| queue[*i] >= 20_000).map(|i| time[i]).collect();
+    assert!(long.is_empty(), "{long:?}");
 }
 
 #[test]

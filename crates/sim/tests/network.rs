@@ -184,6 +184,26 @@ fn nothing_piles_up_over_time() {
 /// A send buffer smaller than an answer: nothing of what the application writes may be lost on the way to the stream
 /// (swarm seed 3508), and asking for room after the close is harmless (seed 1162).
 #[test]
+fn a_slow_source_never_waits_for_its_send_buffer() {
+    // Between two packets everything is acknowledged, so the buffer of 128 KiB is empty at each write: whenever one looks,
+    // all that was written 40 ms ago has arrived (the path takes 10 ms). At 0.5 Mbit/s the buffer's worth has been written
+    // once in 2.1 s, and 43 packets of 3000 B do not quite fill it.
+    for tenths in (5..100).step_by(5) {
+        let output = run_text(&format!(
+            "[scenario]\nname = 'slow'\nduration = '{}.{} s'\n\
+             [link.x]\nbetween = ['a', 'b']\nrate = '100 Mbit/s'\ndelay = '10 ms'\n\
+             [flow.f]\nfrom = 'a'\nto = 'b'\napp = {{ kind = 'cbr', rate = '500 kbit/s', size = '3000 B' }}\n\
+             [flow.f.tcp]\nprofile = 'ns3-3.28'\nmss = '3012 B'\nack_every = 1\n",
+            tenths / 10,
+            tenths % 10
+        ));
+        let began = 0.020_1; // two ways of the handshake
+        let due = ((f64::from(tenths) / 10.0 - 0.040 - began) / 0.048).floor() as u64 + 1;
+        assert!(whole(&output, "flows", "app_bytes")[0] >= due * 3000, "after {tenths} tenths of a second");
+    }
+}
+
+#[test]
 fn a_tiny_send_buffer_loses_nothing() {
     for buffer in ["1 B", "19 B", "700 B"] {
         let output = run_text(&format!(

@@ -152,6 +152,12 @@ fn mistakes_about_sidelinks_are_told_with_their_remedy() {
         ("between = [\"a\", \"b\"]", "between = [\"a\", \"b\"]\nrlc = { mode = \"am\" }", "unacknowledged"),
         ("between = [\"a\", \"b\"]", "between = [\"a\", \"b\"]\nflows = [\"ftq\"]", "did you mean `ftp`?"),
         ("from = \"0 m\"", "from = \"5 m\"", "ascend from 0 m"),
+        ("[output]", "[handover]\n[output]", "cannot be handed over"),
+        (
+            "between = [\"a\", \"b\"]",
+            "between = [\"a\", \"b\"]\napart = [\"9 m\", \"3 m\"]",
+            "smallest distance first",
+        ),
     ] {
         let text = STATIC.replace(from, to);
         let all = told(&text);
@@ -162,4 +168,43 @@ fn mistakes_about_sidelinks_are_told_with_their_remedy() {
         told(&text.replace("\"a\", \"b\"", "\"a\", \"c\"\x5d\nselection = {}\n#"))
             .contains("unacknowledged mode")
     );
+}
+
+/// Two groups of three: three pairs, three flows between those that are paired, each second end 10 to 20 m from its first (the
+/// sidelink's CQI is 1 from 9.9 to 20.1 m and 15 elsewhere: MCS 0 everywhere shows the distance), and rows of each lane in `radio`.
+#[test]
+fn groups_are_paired_one_to_one_and_lanes_have_rows() {
+    let text = STATIC
+        .replace("[ue.a]\n", "[ue.a]\ncount = 3\ndrop = { kind = \"disc\", radius = \"100 m\" }\n")
+        .replace("[ue.b]\n", "[ue.b]\ncount = 3\n")
+        .replace("pdcp = { sn_bits = 7 }\nlink", "apart = [\"10 m\", \"20 m\"]\npdcp = { sn_bits = 7 }\nlink")
+        .replace(
+            "steps = [{ from = \"0 m\", cqi = 15 }]",
+            "steps = [{ from = \"0 m\", cqi = 15 }, { from = \"9.9 m\", cqi = 1 }, { from = \"20.1 m\", cqi = 15 }]",
+        )
+        .replace("to = \"b\"", "to = \"b\"\none_to_one = true")
+        .replace("20 s", "3 s");
+    let output = run_text(&text);
+    assert_balanced(&output);
+    let names = |table: &str, column: &str| {
+        let (batches, _) = output.table(table).unwrap();
+        let column = |b: &arrow::array::RecordBatch| b.column_by_name(column).unwrap().clone();
+        let cells = |c: std::sync::Arc<dyn Array>| {
+            (0..c.len())
+                .map(|i| arrow::util::display::array_value_to_string(&c, i).unwrap())
+                .collect::<Vec<_>>()
+        };
+        batches.iter().map(column).flat_map(cells).collect::<Vec<String>>()
+    };
+    let ends: Vec<_> = names("flows", "src").into_iter().zip(names("flows", "dst")).collect();
+    let expected =
+        [("a-1", "b-1"), ("a-2", "b-2"), ("a-3", "b-3")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    assert_eq!(ends, expected);
+    assert!(whole(&output, "flows", "app_bytes").iter().all(|b| *b > 0));
+    let (directions, ues, mcs) = (names("radio", "direction"), names("radio", "ue"), names("radio", "mcs"));
+    for ue in ["a-1", "a-2", "a-3", "b-1"] {
+        let rows = (0..ues.len()).filter(|i| ues[*i] == ue && directions[*i] == "sidelink");
+        let of: Vec<&str> = rows.map(|i| mcs[i].as_str()).filter(|m| !m.is_empty()).collect();
+        assert!(!of.is_empty() && of.iter().all(|m| m.parse() == Ok(0.0)), "{ue}: {of:?}");
+    }
 }

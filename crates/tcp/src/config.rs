@@ -270,7 +270,7 @@ pub struct CubicConfig {
     pub abe_beta: f64,
 }
 
-/// The round trip in the window of `radio-aware`.
+/// The round trip in the window of `radio-aware` and the ceiling of `guided`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintRtt {
@@ -282,10 +282,10 @@ pub enum HintRtt {
     Predicted,
 }
 
-/// Parameters of `radio-aware`.
+/// Parameters of `radio-aware` and `guided`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HintConfig {
-    /// What takes over without hints: a built-in algorithm other than `radio-aware`.
+    /// What takes over without hints: a built-in algorithm that needs no hints.
     pub base: CcName,
     /// The round trip in the formula.
     pub rtt: HintRtt,
@@ -462,7 +462,10 @@ impl Config {
 
     /// The algorithm, or the one behind it where hints rule.
     pub fn control_at_work(&self) -> CcName {
-        if self.cc == CcName::RadioAware { self.hint.base } else { self.cc }
+        match self.cc {
+            CcName::RadioAware | CcName::Guided => self.hint.base,
+            cc => cc,
+        }
     }
 
     /// L of RFC 3465 \[segments\]; infinite: no limit.

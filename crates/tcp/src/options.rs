@@ -288,6 +288,10 @@ impl Options {
             // RFC 9331 section 4: ECT(1), accurate feedback.
             (c.ecn, c.l4s) = (EcnMode::Accurate, true);
         }
+        if c.cc == CcName::Abc {
+            // Brakes are counted.
+            c.ecn = EcnMode::Accurate;
+        }
         if matches!(c.cc, CcName::Prague | CcName::RadioAware) {
             c.pacing = self.pacing.unwrap_or(true);
         }
@@ -457,7 +461,7 @@ impl Options {
             c.hint.timeout = Some(d);
         }
         c.hint.base = self.hint_base.unwrap_or(c.hint.base);
-        if matches!(c.hint.base, CcName::RadioAware | CcName::Custom(_)) {
+        if matches!(c.hint.base, CcName::RadioAware | CcName::Guided | CcName::Custom(_)) {
             return refuse("hint_base", "name a built-in algorithm that needs no hints, such as `cubic`");
         }
         c.hint.rtt = self.hint_rtt.unwrap_or(c.hint.rtt);

@@ -74,6 +74,26 @@ fn inet_reno_cuts_twice_for_one_burst_and_falls_silent_until_the_timer() {
 }
 
 #[test]
+fn inets_window_grows_beyond_the_peers_and_its_timeout_never_falls_below_a_second() {
+    // Eight segments of receive window: slow start does not stop there (window validation would), and after 40 round trips of
+    // 100 ms the estimate, 100 ms and a deviation fallen by eighths, lies far below MIN_REXMIT_TIMEOUT.
+    let o = Options { receive_buffer: Some(Bytes(8 * 536)), ..profile(Profile::Inet) };
+    let mut p = Pair::of(&o, Duration::from_millis(ROUND / 2));
+    p.connect();
+    p.ends[0].write(p.now, 1 << 30);
+    p.drive(Instant::from_secs(4));
+    let i = p.ends[0].info();
+    assert!(i.snd_cwnd > 100.0 && i.unacked <= 8, "{} {}", i.snd_cwnd, i.unacked);
+    assert_eq!(i.rto, Duration::from_secs(1));
+    let o = Options { window_validation: Some(true), ..o };
+    let mut p = Pair::of(&o, Duration::from_millis(ROUND / 2));
+    p.connect();
+    p.ends[0].write(p.now, 1 << 30);
+    p.drive(Instant::from_secs(4));
+    assert!(p.ends[0].info().snd_cwnd < 20.0, "{}", p.ends[0].info().snd_cwnd);
+}
+
+#[test]
 fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
     let o = |leaves| Options {
         recovery: Some(RecoveryFlavour::NewReno),

@@ -57,13 +57,15 @@ def list_(as_json: bool) -> None:
 @click.option("--reps", type=click.IntRange(min=1), metavar="N", help="Repetitions (seeds) of each point.")
 @click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="[results/NAME, results/NAME-quick]")
+@click.option("--fresh", is_flag=True, help="Make every run anew, take none from an earlier call.")
 @_output.json_option
-def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, as_json: bool) -> None:
+def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, fresh: bool, as_json: bool) -> None:
     """Run a study: simulate, draw its figures, compare its claims, write a report.
 
     NAME is a bundled study (see 'lasthop study list') or a folder with a study.toml. Each claim gets a verdict:
     agrees, differs, ambiguous or not-testable. A study whose claims differ has still run well: the exit code is 0.
-    An earlier result of the same study in DIR is replaced.
+    An earlier result of the same study in DIR is replaced. Finished runs are kept in DIR.runs: after a stop the same
+    command goes on from there.
 
     \b
     Examples:
@@ -75,9 +77,12 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, a
 
     try:
         with _bar(name, shown=not as_json) as progress:
-            result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress)
+            result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress, fresh=fresh)
     except StudyError as err:
         raise mistake(str(err)) from err
+    except KeyboardInterrupt:
+        click.echo("\nStopped. Finished runs are kept: the same command goes on from there.", err=True)
+        raise
     if as_json:
         _output.json_object(result.to_json_dict())
     else:
@@ -91,7 +96,8 @@ def _show(result: StudyResult) -> None:
     verdicts: list[str] = [c.finding.verdict for c in claims]
     tally = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
     _output.line()
-    _output.line(f"{result.study}, parameter set {result.parameter_set}: {tally}, in {result.seconds:.0f} s")
+    runs = f"{result.runs} runs" + (f" ({result.taken} more from before)" if result.taken else "")
+    _output.line(f"{result.study}, parameter set {result.parameter_set}: {tally}, {runs} in {result.seconds:.0f} s")
     _output.line(f"Report: {result.report.resolve()}")
 
 

@@ -79,6 +79,7 @@ def run_study(
     parameter_sets: Sequence[str] | None = None,
     progress: Progress | None = None,
     backend: Backend | None = None,
+    fresh: bool = False,
 ) -> StudyResult:
     """Runs a study and writes its folder.
 
@@ -86,6 +87,9 @@ def run_study(
     replications. `jobs` is the number of runs at a time (0: every core); results do not depend on it. `out` is the
     folder to write (default: `results/<study>`, `results/<study>-quick`); an earlier result of the study there is
     replaced. `progress` gets runs done, runs planned and what is being done.
+
+    Reduced runs are kept in `<out>.runs` as they finish. A later call takes those of the same scenario, build and
+    reducer from there, so that a study that was stopped goes on; `fresh` forgets them first.
     """
     started = time.monotonic()
     study = find_study(name, quick)
@@ -97,7 +101,9 @@ def run_study(
     folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
 
     check_target(study, folder)  # before hours of runs, not after them
-    runner = Runner(study, backend, jobs, progress)
+    runner = Runner(study, backend, jobs, progress, keep=kept_beside(folder))
+    if fresh:
+        runner.forget_kept()
     evidence = conduct(study, sets, runner)
     write_folder(study, evidence, folder)
     return StudyResult(
@@ -107,8 +113,14 @@ def run_study(
         claims=evidence.claims,
         folder=folder,
         runs=runner.done,
+        taken=len(runner.taken),
         seconds=time.monotonic() - started,
     )
+
+
+def kept_beside(folder: Path) -> Path:
+    """Where finished runs are kept for a result folder."""
+    return folder.with_name(folder.name + ".runs")
 
 
 def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evidence:

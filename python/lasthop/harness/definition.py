@@ -438,7 +438,7 @@ def _sensitivity(body: Mapping[str, Any] | None, quick: bool) -> SensitivityPlan
         step=body.get("step", 0.2),
         seeds=less.get("seeds", body.get("seeds", 1)),
         overrides=(*body.get("set", ()), *less.get("set", ())),
-        only={axis: tuple(labels) for axis, labels in less.get("only", {}).items()},
+        only={axis: tuple(labels) for axis, labels in {**body.get("only", {}), **less.get("only", {})}.items()},
     )
 
 
@@ -449,15 +449,24 @@ def _echo(tables: Iterable[Mapping[str, Any]]) -> Iterable[EchoRow]:
             yield EchoRow(table["title"], row["item"], row["says"], tuple(keys), row.get("absent", "off"))
 
 
+_WITH_UNIT = re.compile(r"^\s*[+-]?\d+(?:\.\d+)?\s*[^\d\s.].*$")
 _QUANTITY = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(\D.*)?$")
 
 
 def scaled(value: Any, factor: float, integer: bool = False) -> Any:
-    """A number, a text that starts with one (`"28 ms"`), or each of a list, times `factor`; `integer` rounds."""
+    """A value times `factor`; `integer` rounds.
+
+    It is a number, a text that starts with one (`"28 ms"`), a list of such values, or a table, of which each quantity
+    with a unit is scaled.
+    """
     if factor == 1.0:
         return value
     if isinstance(value, (list, tuple)):
         return [scaled(v, factor, integer) for v in value]
+    if isinstance(value, Mapping):
+        # Of a table its quantities with a unit; bare numbers and words in it stay as they are.
+        inside = {k: isinstance(v, (list, Mapping)) or bool(_WITH_UNIT.match(str(v))) for k, v in value.items()}
+        return {k: scaled(v, factor, integer) if inside[k] else v for k, v in value.items()}
     if isinstance(value, str):
         match = _QUANTITY.match(value)
         if not match:

@@ -153,7 +153,9 @@ class StudyResult:
     parameter_set: str
     claims: Mapping[str, Sequence[ClaimResult]]
     folder: Path
+    #: Runs made by this call, and runs that an earlier call had made.
     runs: int
+    taken: int
     seconds: float
 
     @property
@@ -176,6 +178,7 @@ class StudyResult:
             "parameter_sets": brief,
             "quick": self.quick,
             "runs": self.runs,
+            "taken": self.taken,
             "folder": str(self.folder),
             "seconds": round(self.seconds, 3),
         }

@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lasthop.harness.definition import BASE, Axis, Group, ParameterSet, Point, Study, Variation
 from lasthop.harness.errors import NoRunsError, StudyError
+from lasthop.harness.kept import KeptRuns, Name, Reduced
+from lasthop.harness.sources import digest, file_digest
 from lasthop.harness.stats import Estimate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
 #: What a reducer returns: named numbers and, for runs that are shown, arrays behind the figures.
@@ -59,8 +60,22 @@ class Backend(Protocol):
         """Runs all of them; results in the same order, the same whatever `jobs` is."""
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """A backend that can say what its results depend on beside the scenario. Only its runs are kept on disk."""
+
+    def identity(self) -> str:
+        """Equal for two backends that give the same tables for the same scenario hash, else different."""
+
+
 class LocalBackend:
     """The simulator in this process, on every core."""
+
+    def identity(self) -> str:
+        """The package's version and a digest of its extension."""
+        from lasthop import __version__, _core
+
+        return f"lasthop {__version__}, extension {file_digest(Path(_core.__file__))}"
 
     def load(self, path: Path, overrides: Sequence[str]) -> ScenarioLike:
         """Reads and checks the file in the core."""
@@ -162,7 +177,10 @@ class Request:
 
 
 class Runner:
-    """Runs what is requested, once per distinct scenario, and remembers reduced runs for later requests."""
+    """Runs what is requested, once per distinct scenario, and remembers reduced runs for later requests.
+
+    With `keep`, a folder, also for later calls: what an earlier one left there is taken instead of run.
+    """
 
     def __init__(
         self,
@@ -170,13 +188,25 @@ class Runner:
         backend: Backend | None = None,
         jobs: int = 0,
         progress: Progress | None = None,
+        keep: Path | None = None,
     ) -> None:
         self.study = study
         self.backend: Backend = backend or LocalBackend()
         self.jobs = jobs
         self.progress = progress
         self.done = 0
-        self._reduced: dict[tuple[str, str], _Reduced] = {}
+        #: Scenarios whose values came from an earlier call.
+        self.taken: set[str] = set()
+        self._reduced: dict[Name, Reduced] = {}
+        self._kept: KeptRuns | None = None
+        if keep is not None and isinstance(self.backend, Identified):
+            self._kept = KeptRuns(keep, self.backend.identity())
+        self._sources = {name: digest(study, name) if self._kept else "" for name in {g.reduce for g in study.groups}}
+
+    def forget_kept(self) -> None:
+        """Makes every run anew."""
+        if self._kept is not None:
+            self._kept.forget()
 
     def run(self, requests: Iterable[Request], what: str) -> list[Data]:
         """Makes all runs of the requests and returns the data of each (set, variation), in order of first request."""
@@ -186,7 +216,7 @@ class Runner:
         for request, jobs in plan:
             at = (request.parameter_set.name, request.variation.name)
             data = merged.setdefault(at, Data(request.parameter_set, request.variation))
-            data.records[request.group.name] = [Record(j.point, j.seed, self._reduced[j.key].values) for j in jobs]
+            data.records[request.group.name] = [Record(j.point, j.seed, self._reduced[j.name].values) for j in jobs]
         return list(merged.values())
 
     def load(self, parameter_set: ParameterSet, overrides: Sequence[str] = ()) -> ScenarioLike:
@@ -201,31 +231,53 @@ class Runner:
                 # The first replication of a base run or a reading is the one that figures show.
                 shown = seed == 1 and variation.role != "sensitivity"
                 scenario = self.load(request.parameter_set, [*overrides, *more, f"scenario.seed={seed}"])
-                yield _Job(point, seed, scenario, scenario.hash(), group.reduce, shown)
+                name = Name(scenario.hash(), group.reduce, self._sources[group.reduce])
+                yield _Job(point, seed, scenario, name, shown)
 
     def _make(self, jobs: Iterable[_Job], what: str) -> None:
         """Runs the scenarios that are not known yet, in chunks."""
         batches: dict[str, dict[str, _Job]] = {}  # by scenario hash, then by reducer
         for job in jobs:
-            known = self._reduced.get(job.key)
-            if known is None or (job.shown and not known.shown):
-                batch = batches.setdefault(job.scenario_hash, {})
-                if job.reduce not in batch or job.shown:
-                    batch[job.reduce] = job
+            if not self._knows(job):
+                batch = batches.setdefault(job.name.scenario_hash, {})
+                if job.name.reducer not in batch or job.shown:
+                    batch[job.name.reducer] = job
         total = self.done + len(batches)
+        if self.taken:
+            what = f"{what}, {len(self.taken)} taken from before"
         self._report(total, what)
         for chunk in _chunks(list(batches.values()), _CHUNK_PER_WORKER * (self.jobs or os.cpu_count() or 1)):
             scenarios = [next(iter(batch.values())).scenario for batch in chunk]
             outputs = self.backend.run_many(scenarios, self.jobs)
-            for batch, output in zip(chunk, outputs, strict=True):
-                for job in batch.values():
-                    reducer: Reducer = self.study.function(job.reduce)
-                    values = reducer(Run(output, job.scenario, job.seed, job.shown))
-                    if not isinstance(values, Mapping):
-                        raise StudyError(f"{self.study.code_file}: {job.reduce} returned {values!r}, no dict of values")
-                    self._reduced[job.key] = _Reduced(values, job.shown)
+            reduced = {
+                job.name: self._reduce(output, job)
+                for batch, output in zip(chunk, outputs, strict=True)
+                for job in batch.values()
+            }
+            self._reduced.update(reduced)
+            if self._kept is not None:
+                self._kept.add(reduced)
             self.done += len(chunk)
             self._report(total, what)
+
+    def _knows(self, job: _Job) -> bool:
+        """Whether the run's values are there, from this call or an earlier one."""
+        here = self._reduced.get(job.name)
+        if here is not None and (here.shown or not job.shown):
+            return True
+        kept = self._kept.get(job.name, job.shown) if self._kept is not None else None
+        if kept is None:
+            return False
+        self._reduced[job.name] = kept
+        self.taken.add(job.name.scenario_hash)
+        return True
+
+    def _reduce(self, output: OutputLike, job: _Job) -> Reduced:
+        reducer: Reducer = self.study.function(job.name.reducer)
+        values = reducer(Run(output, job.scenario, job.seed, job.shown))
+        if not isinstance(values, Mapping):
+            raise StudyError(f"{self.study.code_file}: {job.name.reducer} returned {values!r}, no dict of values")
+        return Reduced(values, job.shown)
 
     def _report(self, total: int, what: str) -> None:
         if self.progress is not None:
@@ -237,18 +289,7 @@ class _Job:
     point: Point
     seed: int
     scenario: ScenarioLike
-    scenario_hash: str
-    reduce: str
-    shown: bool
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return (self.scenario_hash, self.reduce)
-
-
-@dataclass(frozen=True)
-class _Reduced:
-    values: Values
+    name: Name
     shown: bool
 
 

@@ -66,13 +66,14 @@ def way_of(results: Results, packet: int) -> list[Moment]:
         if row["step"] == "ack":
             there.setdefault(row["node"], row["time_s"])
     for sender, last in _last_sent(carried).items():
-        since = there.get(sender, 0.0)
+        since = there.get(sender, own[0]["time_s"])
         asked = [
             row
             for row in steps
             if row["packet"] is None
             and row["step"] in ASKING
-            and sender in (row["node"], row["to"])
+            # A UE asks and reports; grants and what the eNB has heard are for a UE.
+            and sender == row["node" if row["step"] in ("request", "report") else "to"]
             and since <= row["time_s"] <= last
         ]
         moments += [_moment(row) for row in asked]
@@ -116,6 +117,20 @@ def find_packet(packets: pa.Table, flow: str | None, index: int) -> int:
     return int(wanted[index]["packet"])
 
 
+def _labels(moments: list[Moment], start: float) -> dict[tuple[str, float], str]:
+    """One label for all that a node does at a moment; of a row of the same in neighbouring TTIs the first has it."""
+    steps: dict[tuple[str, float], list[str]] = {}
+    for m in moments:
+        here = steps.setdefault((m.node, m.after(start)), [])
+        if m.what not in here:
+            here.append(m.what)
+    return {
+        (node, x): f"{', '.join(what)} {x:g}"
+        for (node, x), what in steps.items()
+        if not set(what) <= set(steps.get((node, round(x - 1, 6)), ()))
+    }
+
+
 def timeline_figure(moments: list[Moment], width: float, height: float | None = None) -> Figure:
     """A lane per node, time in TTIs of 1 ms from the first moment on; arrows where something crosses the air."""
     start = moments[0].time_s
@@ -127,14 +142,17 @@ def timeline_figure(moments: list[Moment], width: float, height: float | None = 
     for m in moments:
         x, y, colour = m.after(start), lane[m.node], COLOURS.get(m.what, "black")
         axes.plot([x], [y], "o", color=colour, markersize=4)
-        if m.to:
+        # What the eNB has heard is its own knowledge: nothing flies.
+        if m.to and m.what != "report-heard":
             arrow = {"arrowstyle": "->", "color": colour, "linewidth": 0.9}
             axes.annotate("", (x + 1, lane[m.to]), (x, y), arrowprops=arrow)
-        above = 1 if y == 0 or not m.to else -1
+    for (node, x), text in _labels(moments, start).items():
         axes.annotate(
-            f"{m.what} {x:g}", (x, y), (2, 4 * above), textcoords="offset points", fontsize=5.5, rotation=45 * above
-        )
+            text, (x, lane[node]), (3, 3), textcoords="offset points", fontsize=5.5,
+            rotation=40, rotation_mode="anchor",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "pad": 0.3},
+        )  # fmt: skip
     axes.set_yticks([lane[n] for n in nodes], nodes)
     axes.set_ylim(-len(nodes) + 0.3, 0.8)
-    axes.margins(x=0.06)
+    axes.margins(x=0.1)
     return fig

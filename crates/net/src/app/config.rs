@@ -21,7 +21,8 @@ pub enum Transport {
     Udp,
 }
 
-/// What a flow's application does. Data flows from the flow's `from` to its `to`; only `request-response` answers.
+/// What a flow's application does. Data flows from the flow's `from` to its `to`; in `request-response`, `web-page` and `dash` the answers flow
+/// back, and those are the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppConfig {
@@ -39,6 +40,168 @@ pub enum AppConfig {
     Voip(VoipConfig),
     /// The state of a game, at every tick, of no use when it is late (UDP only).
     Game(GameConfig),
+    /// Somebody at `from` reads web pages of `to`: a main object, then what it names (TCP only).
+    WebPage(WebPageConfig),
+    /// Files as 3GPP's traffic models send them, on one connection (TCP only).
+    Ftp(FtpConfig),
+    /// A player at `from` shows adaptive video of `to` (TCP only).
+    Dash(DashConfig),
+}
+
+/// Parameters of `web-page`. The sizes and numbers of objects are drawn as the HTTP model of TR 25.892 has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WebPageConfig {
+    /// Size of a request.
+    pub request: Bytes,
+    /// Mean time between a page and the next one (exponential).
+    pub reading: Duration,
+    /// Mean time between the main object and the requests for what it names (exponential).
+    pub parsing: Duration,
+    /// The embedded objects are asked for at once, as over HTTP/2; else one after another.
+    pub pipelined: bool,
+    /// Number of pages; without it they go on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+impl Default for WebPageConfig {
+    fn default() -> Self {
+        WebPageConfig {
+            request: Bytes(350),
+            reading: Duration::from_secs(30),
+            parsing: Duration::from_millis(130),
+            pipelined: true,
+            count: None,
+        }
+    }
+}
+
+/// Which of 3GPP's FTP models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FtpModel {
+    /// Model 1: Poisson arrivals of files of 2 MB (each a user of its own in TR 36.814; here on one connection).
+    #[serde(rename = "1")]
+    Arrivals,
+    /// Model 2: a file of 0.5 MB, an exponential reading time, the next file.
+    #[default]
+    #[serde(rename = "2")]
+    Reading,
+    /// Model 3: Poisson arrivals of files of 0.5 MB at one UE.
+    #[serde(rename = "3")]
+    ArrivalsPerUe,
+}
+
+/// Parameters of `ftp`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FtpConfig {
+    /// "1", "2" or "3": TR 36.814 annex A.2.1.3.1, model 3 of TR 36.872.
+    pub model: FtpModel,
+    /// Size of a file. Without it: 2 MB in model 1, else 0.5 MB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Mean time between two arrivals, or of reading.
+    pub interval: Duration,
+    /// Number of files; without it they go on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+impl Default for FtpConfig {
+    fn default() -> Self {
+        FtpConfig { model: FtpModel::Reading, size: None, interval: Duration::from_secs(5), count: None }
+    }
+}
+
+impl FtpConfig {
+    /// Size of a file.
+    pub fn file_size(&self) -> Bytes {
+        let usual = if self.model == FtpModel::Arrivals { 2_000_000 } else { 500_000 };
+        self.size.unwrap_or(Bytes(usual))
+    }
+}
+
+/// The rule by which a player chooses bitrates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adaptation {
+    /// The highest below `safety` times the harmonic mean of the last three downloads' throughput.
+    #[default]
+    Throughput,
+    /// By the video that waits to be shown (BBA-0, SIGCOMM 2014).
+    Buffer,
+}
+
+/// Parameters of `dash`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DashConfig {
+    /// Bitrates that the server has, lowest first.
+    pub ladder: Vec<Bitrate>,
+    /// Length of a segment.
+    pub segment: Duration,
+    /// Most video that the player keeps.
+    pub max_buffer: Duration,
+    /// Video that must be there before it begins, and after a stall.
+    pub startup: Duration,
+    /// The rule for bitrates.
+    pub adaptation: Adaptation,
+    /// With `throughput`: the share of the measured throughput that is used, above 0 and at most 1.
+    pub safety: f64,
+    /// With `buffer`: up to this much video the lowest bitrate is taken.
+    pub reservoir: Duration,
+    /// With `buffer`: this much above the reservoir the highest is taken.
+    pub cushion: Duration,
+    /// Size of a request.
+    pub request: Bytes,
+    /// Number of segments; without it they go on for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+impl Default for DashConfig {
+    fn default() -> Self {
+        let kbps = [400, 800, 1500, 3000, 6000, 9000, 12_000, 16_000];
+        DashConfig {
+            ladder: kbps.map(|k| Bitrate(k * 1000)).into(),
+            segment: Duration::from_secs(2),
+            max_buffer: Duration::from_secs(12),
+            startup: Duration::from_secs(2),
+            adaptation: Adaptation::Throughput,
+            safety: 0.9,
+            reservoir: Duration::from_secs(4),
+            cushion: Duration::from_secs(6),
+            request: Bytes(350),
+            count: None,
+        }
+    }
+}
+
+impl DashConfig {
+    fn validate(&self) -> Result<(), (&'static str, String)> {
+        let wrong = |key, message: &str| Err((key, message.to_owned()));
+        if self.ladder.is_empty() || self.ladder[0].0 == 0 {
+            return wrong("ladder", "needs at least one bitrate above zero");
+        }
+        if !self.ladder.is_sorted_by(|a, b| a < b) {
+            return wrong("ladder", "bitrates go from the lowest to the highest, each once");
+        }
+        above_zero("segment", self.segment.0)?;
+        above_zero("request", self.request.0)?;
+        above_zero("count", self.count.map_or(1, u64::from))?;
+        if self.startup > self.max_buffer || self.segment > self.max_buffer {
+            return wrong("max_buffer", "is not shorter than `segment` and `startup`");
+        }
+        if self.segment > Duration::from_secs(600) {
+            return wrong("segment", "up to 600 s");
+        }
+        if !(self.safety > 0.0 && self.safety <= 1.0) {
+            return wrong("safety", "a share above 0 and at most 1");
+        }
+        Ok(())
+    }
 }
 
 /// Parameters of `voip`: G.711 in packets of 20 ms.
@@ -265,6 +428,46 @@ pub const APPS: &[Entry] = &[
             parameter("deadline", "100 ms", "an update that is older is late"),
         ],
     },
+    Entry {
+        name: "web-page",
+        summary: "pages of a main object and what it names, with times to parse and read (TCP)",
+        source: "HTTP model of 3GPP TR 25.892 annex A, 3GPP2 C.R1002",
+        parameters: &[
+            parameter("request", "350 B", "size of a request"),
+            parameter("reading", "30 s", "mean time between two pages"),
+            parameter("parsing", "130 ms", "mean time between the main object and the next requests"),
+            parameter("pipelined", "true", "objects are asked for at once, else one after another"),
+            parameter("count", "for ever", "number of pages"),
+        ],
+    },
+    Entry {
+        name: "ftp",
+        summary: "files as 3GPP's FTP models 1, 2 and 3 send them (TCP)",
+        source: "3GPP TR 36.814 annex A.2.1.3.1, TR 36.872 annex A",
+        parameters: &[
+            parameter("model", "2", "1, 3: Poisson arrivals; 2: a file, a reading time, the next"),
+            parameter("size", "2 MB in model 1, else 0.5 MB", "size of a file"),
+            parameter("interval", "5 s", "mean time between arrivals, or of reading"),
+            parameter("count", "for ever", "number of files"),
+        ],
+    },
+    Entry {
+        name: "dash",
+        summary: "a player of adaptive video: stalls, bitrates, switches (TCP)",
+        source: "ISO/IEC 23009-1; T.-Y. Huang and others, SIGCOMM 2014 (buffer)",
+        parameters: &[
+            parameter("ladder", "0.4 to 16 Mbit/s", "bitrates that the server has"),
+            parameter("segment", "2 s", "length of a segment"),
+            parameter("max_buffer", "12 s", "most video that the player keeps"),
+            parameter("startup", "2 s", "video that must be there before it begins"),
+            parameter("adaptation", "throughput", "throughput or buffer"),
+            parameter("safety", "0.9", "share of the measured throughput that is used"),
+            parameter("reservoir", "4 s", "the lowest bitrate up to here"),
+            parameter("cushion", "6 s", "the highest bitrate so much above"),
+            parameter("request", "350 B", "size of a request"),
+            parameter("count", "for ever", "number of segments"),
+        ],
+    },
 ];
 
 /// The kind `name` of [`APPS`] with its default parameters.
@@ -278,6 +481,9 @@ impl FromStr for AppConfig {
             "cbr" => AppConfig::Cbr(CbrConfig::default()),
             "voip" => AppConfig::Voip(VoipConfig::default()),
             "game" => AppConfig::Game(GameConfig::default()),
+            "web-page" => AppConfig::WebPage(WebPageConfig::default()),
+            "ftp" => AppConfig::Ftp(FtpConfig::default()),
+            "dash" => AppConfig::Dash(DashConfig::default()),
             _ => AppConfig::default(),
         })
     }
@@ -294,13 +500,18 @@ impl AppConfig {
             AppConfig::Cbr(_) => "cbr",
             AppConfig::Voip(_) => "voip",
             AppConfig::Game(_) => "game",
+            AppConfig::WebPage(_) => "web-page",
+            AppConfig::Ftp(_) => "ftp",
+            AppConfig::Dash(_) => "dash",
         }
     }
 
     /// The first mistake that types alone do not catch: the key, what is wrong and the remedy.
     pub fn validate(&self, transport: Transport) -> Result<(), (&'static str, String)> {
-        let stream_only =
-            matches!(self, AppConfig::Bulk(_) | AppConfig::File(_) | AppConfig::RequestResponse(_));
+        let stream_only = !matches!(
+            self,
+            AppConfig::OnOff(_) | AppConfig::Cbr(_) | AppConfig::Voip(_) | AppConfig::Game(_)
+        );
         if stream_only && transport == Transport::Udp {
             let why = "needs a byte stream: use transport \"tcp\", or the app \"cbr\" or \"on-off\" over UDP";
             return Err(("kind", format!("{} {why}", self.name())));
@@ -337,6 +548,16 @@ impl AppConfig {
                 ))
             }
             AppConfig::Cbr(c) => packets(c.rate, c.size, transport),
+            AppConfig::WebPage(c) => {
+                above_zero("request", c.request.0)?;
+                above_zero("count", c.count.map_or(1, u64::from))
+            }
+            AppConfig::Ftp(c) => {
+                above_zero("size", c.file_size().0)?;
+                above_zero("interval", c.interval.0)?;
+                above_zero("count", c.count.map_or(1, u64::from))
+            }
+            AppConfig::Dash(c) => c.validate(),
         }
     }
 }
@@ -389,7 +610,7 @@ mod tests {
             let transport = if datagrams { Transport::Udp } else { Transport::Tcp };
             assert_eq!(config.validate(transport), Ok(()));
         }
-        assert!("ftp".parse::<AppConfig>().unwrap_err().to_string().contains("known: bulk, file"));
+        assert!("http".parse::<AppConfig>().unwrap_err().to_string().contains("known: bulk, file"));
     }
 
     #[test]

@@ -10,20 +10,28 @@
 //! number.
 
 mod config;
+mod dash;
+mod exchange;
+mod ftp;
+mod page;
 mod quality;
 mod source;
 mod stats;
 
 pub use config::{
-    APPS, AppConfig, BulkConfig, CbrConfig, Distribution, FileConfig, GameConfig, OnOffConfig,
-    RequestResponseConfig, Transport, VoipConfig,
+    APPS, Adaptation, AppConfig, BulkConfig, CbrConfig, DashConfig, Distribution, FileConfig, FtpConfig,
+    FtpModel, GameConfig, OnOffConfig, RequestResponseConfig, Transport, VoipConfig, WebPageConfig,
 };
+pub use dash::Video;
 pub use quality::Quality;
 pub use stats::{AppStats, Completions};
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{Duration, Instant};
 
+use dash::Dash;
+use ftp::Ftp;
+use page::{Page, Wish};
 use source::Source;
 
 /// One end of a flow.
@@ -76,7 +84,7 @@ pub struct App {
     kind: Kind,
     transport: Transport,
     draw: Draw,
-    call: bool,
+    name: &'static str,
     running: bool,
     established: bool,
     sides: [Side; 2],
@@ -101,6 +109,9 @@ enum Kind {
     File { size: u64 },
     RequestResponse { config: RequestResponseConfig, issued: Instant, next: Option<Instant> },
     Source { source: Source, size: u64 },
+    Page(Box<Page>),
+    Ftp(Box<Ftp>),
+    Dash(Box<Dash>),
 }
 
 const ENDLESS: u64 = u64::MAX;
@@ -119,6 +130,9 @@ impl App {
             AppConfig::Cbr(c) => Kind::Source { source: Source::cbr(c.rate, c.size), size: c.size.0 },
             AppConfig::Voip(c) => Kind::Source { source: Source::ticks(config::SPEECH), size: c.size.0 },
             AppConfig::Game(c) => Kind::Source { source: Source::ticks(c.tick), size: c.size.0 },
+            AppConfig::WebPage(c) => Kind::Page(Box::new(Page::new(c))),
+            AppConfig::Ftp(c) => Kind::Ftp(Box::new(Ftp::new(c))),
+            AppConfig::Dash(c) => Kind::Dash(Box::new(Dash::new(c))),
         };
         let quality = match config {
             AppConfig::Voip(c) => Some(Box::new(Quality::new(c.deadline))),
@@ -129,7 +143,7 @@ impl App {
             kind,
             transport,
             draw,
-            call: matches!(config, AppConfig::Voip(_)),
+            name: config.name(),
             running: false,
             established: false,
             sides: Default::default(),
@@ -160,6 +174,9 @@ impl App {
         match &mut self.kind {
             Kind::RequestResponse { next, .. } => *next = None,
             Kind::Source { source, .. } => source.stop(),
+            Kind::Page(page) => page.stop(),
+            Kind::Ftp(ftp) => ftp.stop(),
+            Kind::Dash(dash) => dash.stop(),
             Kind::Bulk | Kind::File { .. } => {}
         }
         if self.transport == Transport::Tcp {
@@ -193,6 +210,18 @@ impl App {
                 source.start(now, self.draw);
                 self.on_time(now, out);
             }
+            Kind::Page(page) => {
+                page.start(now);
+                self.on_time(now, out);
+            }
+            Kind::Ftp(ftp) => {
+                ftp.start(now, self.draw);
+                self.on_time(now, out);
+            }
+            Kind::Dash(dash) => {
+                dash.start(now);
+                self.on_time(now, out);
+            }
         }
     }
 
@@ -202,6 +231,9 @@ impl App {
             Kind::Bulk | Kind::File { .. } => None,
             Kind::RequestResponse { next, .. } => *next,
             Kind::Source { source, .. } => source.poll_at(),
+            Kind::Page(page) => page.poll_at(),
+            Kind::Ftp(ftp) => ftp.poll_at(),
+            Kind::Dash(dash) => dash.poll_at(),
         }
     }
 
@@ -220,6 +252,21 @@ impl App {
             Kind::Source { source, size } => {
                 let (packets, size) = (source.due(now, self.draw), *size);
                 self.send(packets, size, out);
+            }
+            Kind::Page(page) => {
+                let wish = page.on_time(now, self.draw);
+                self.grant(now, wish, out);
+            }
+            Kind::Ftp(ftp) => {
+                let (files, size) = (ftp.due(now, self.draw), ftp.size());
+                self.stats.requests_issued += files;
+                self.want(End::A, files * size, out);
+            }
+            Kind::Dash(dash) => {
+                if let Some(request) = dash.on_time(now) {
+                    self.stats.requests_issued += 1;
+                    self.want(End::A, request, out);
+                }
             }
         }
     }
@@ -271,7 +318,65 @@ impl App {
                     }
                 }
             }
-            Kind::Bulk | Kind::Source { .. } => {}
+            Kind::Page(page) => {
+                if end == End::B {
+                    let (bytes, count) = page.at_server(at_b);
+                    self.answer(bytes, count, out);
+                } else {
+                    let wish = page.at_browser(now, at_a, self.draw);
+                    self.grant(now, wish, out);
+                }
+            }
+            Kind::Ftp(ftp) if end == End::B => {
+                while let Some(took) = ftp.complete(now, at_b, self.draw) {
+                    self.stats.completions.add(now, took);
+                }
+                if ftp.is_done() && self.stats.completion.is_none() {
+                    self.stats.completion = Some(now);
+                    self.close(End::A, out);
+                }
+            }
+            Kind::Dash(dash) => {
+                if end == End::B {
+                    let (bytes, count) = dash.at_server(at_b);
+                    self.answer(bytes, count, out);
+                } else if let Some((took, last)) =
+                    dash.at_player(now, at_a, self.stats.started.unwrap_or_default())
+                {
+                    self.stats.completions.add(now, took);
+                    if last {
+                        self.stats.completion = Some(now);
+                        self.close(End::A, out);
+                    } else {
+                        self.on_time(now, out);
+                    }
+                }
+            }
+            Kind::Bulk | Kind::Source { .. } | Kind::Ftp(_) => {}
+        }
+    }
+
+    /// B answers `count` requests with `bytes` in all.
+    fn answer(&mut self, bytes: u64, count: u64, out: &mut Vec<Action>) {
+        self.stats.requests_answered += count;
+        if bytes > 0 {
+            self.want(End::B, bytes, out);
+        }
+    }
+
+    /// What a browser wants.
+    fn grant(&mut self, now: Instant, wish: Wish, out: &mut Vec<Action>) {
+        if let Some(took) = wish.page {
+            self.stats.completions.add(now, took);
+        }
+        if wish.last {
+            self.stats.completion = Some(now);
+            self.close(End::A, out);
+        } else if wish.write > 0 {
+            self.stats.requests_issued += wish.requests;
+            self.want(End::A, wish.write, out);
+        } else if wish.page.is_some() {
+            self.on_time(now, out);
         }
     }
 
@@ -293,7 +398,7 @@ impl App {
     /// The end that sends the bulk of the data.
     pub fn data_end(&self) -> End {
         match self.kind {
-            Kind::RequestResponse { .. } => End::B,
+            Kind::RequestResponse { .. } | Kind::Page(_) | Kind::Dash(_) => End::B,
             _ => End::A,
         }
     }
@@ -301,9 +406,16 @@ impl App {
     pub fn stats(&self) -> &AppStats {
         &self.stats
     }
-    /// True for a direction of a call.
-    pub const fn is_call(&self) -> bool {
-        self.call
+    /// The kind's name in [`APPS`].
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+    /// What the viewer has of it, if it is video.
+    pub fn video(&self) -> Option<&Video> {
+        match &self.kind {
+            Kind::Dash(dash) => Some(dash.video()),
+            _ => None,
+        }
     }
     /// True between start and stop.
     pub fn is_running(&self) -> bool {

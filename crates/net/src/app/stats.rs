@@ -23,7 +23,7 @@ pub struct AppStats {
     pub requests_issued: u64,
     /// Requests that B has answered.
     pub requests_answered: u64,
-    /// Times from a request to its whole response.
+    /// Times from a request to its whole response: of a page to its last object, of a file from its arrival.
     pub completions: Completions,
     /// What its user has of late packets, where that is judged.
     pub quality: Option<Box<Quality>>,
@@ -74,6 +74,13 @@ impl Completions {
     /// The longest.
     pub fn max(&self) -> Option<Duration> {
         self.max
+    }
+    /// The time that a share of `q` of the listed ones does not exceed [s].
+    pub fn quantile_s(&self, q: f64) -> Option<f64> {
+        let mut took: Vec<Duration> = self.list.iter().map(|(_, d)| *d).collect();
+        took.sort_unstable();
+        let at = ((q * took.len() as f64).ceil() as usize).clamp(1, took.len().max(1)) - 1;
+        took.get(at).map(|d| d.as_secs_f64())
     }
     /// The first ones: when complete, and how long it took.
     pub fn list(&self) -> &[(Instant, Duration)] {

@@ -177,3 +177,99 @@ fn a_udp_source_stops_and_starts_again() {
     a.on_datagram(ms(60), End::B, 1000, ms(50), &mut out);
     assert_eq!((a.stats().datagrams_delivered, a.stats().delivered[1]), (1, 1000));
 }
+
+/// Lets an application run over a byte stream that takes what it gives and delivers it after `delay`, until `end`; the pause
+/// between two deliveries cuts them into pieces of `piece` bytes.
+fn over_a_stream(app: &mut App, delay: Duration, piece: u64, end: Instant) {
+    let (mut out, mut way) = (Vec::new(), std::collections::VecDeque::new());
+    let mut now = Instant::ZERO;
+    app.start(now, &mut out);
+    app.on_established(now, &mut out);
+    [End::A, End::B].into_iter().for_each(|e| app.on_writable(now, e, u64::MAX / 2, &mut out));
+    loop {
+        for action in out.drain(..) {
+            if let Action::Write { end, bytes } = action {
+                let mut left = bytes;
+                while left > 0 {
+                    let part = left.min(piece);
+                    way.push_back((now + delay, end.other(), part));
+                    left -= part;
+                }
+            }
+        }
+        let arrival = way.iter().map(|w: &(Instant, End, u64)| w.0).min();
+        let Some(next) = [arrival, app.poll_at()].into_iter().flatten().min().filter(|at| *at <= end) else {
+            return;
+        };
+        now = next;
+        match way.iter().position(|w| w.0 == now) {
+            Some(i) => {
+                let (_, at, bytes) = way.remove(i).unwrap();
+                app.on_delivered(now, at, bytes, &mut out);
+            }
+            None => app.on_time(now, &mut out),
+        }
+    }
+}
+
+/// Every trip takes 10 ms. A page without embedded objects takes 20 ms, else 40 ms and the time to parse.
+#[test]
+fn pages_take_two_round_trips_and_the_time_to_parse() {
+    let config = WebPageConfig { parsing: Duration::ZERO, count: Some(50), ..WebPageConfig::default() };
+    let mut a = app(AppConfig::WebPage(config), Transport::Tcp);
+    over_a_stream(&mut a, Duration::from_millis(10), 1000, Instant::from_secs(100_000));
+    let s = a.stats();
+    assert_eq!((s.requests_completed(), s.completion.is_some()), (50, true));
+    let took: std::collections::BTreeSet<u64> =
+        s.completions.list().iter().map(|(_, d)| d.as_millis()).collect();
+    assert_eq!(took.into_iter().collect::<Vec<_>>(), [20, 40]);
+    // All that was asked for has been answered and has arrived.
+    assert_eq!((s.requests_answered, s.delivered[0]), (s.requests_issued, s.written[1]));
+    assert!((2.0..9.0).contains(&(s.requests_issued as f64 / 50.0 - 1.0)), "{}", s.requests_issued);
+    // One object after another: 20 ms each.
+    let config = WebPageConfig {
+        parsing: Duration::ZERO,
+        pipelined: false,
+        count: Some(50),
+        ..WebPageConfig::default()
+    };
+    let mut a = app(AppConfig::WebPage(config), Transport::Tcp);
+    over_a_stream(&mut a, Duration::from_millis(10), 1000, Instant::from_secs(100_000));
+    let total: f64 = a.stats().completions.mean_s().unwrap() * 50.0;
+    assert!((total - 0.02 * a.stats().requests_issued as f64).abs() < 1e-6);
+}
+
+/// Model 2: file, 10 ms, then a reading time of 5 s in the mean. Model 3: 0.5 MB each 5 s in the mean whether or not the last one
+/// has arrived. In 50 000 s about 10 000 files of either, standard error 1 %.
+#[test]
+fn files_come_by_reading_or_by_poisson_arrivals() {
+    for (model, size) in
+        [(FtpModel::Arrivals, 2_000_000), (FtpModel::Reading, 500_000), (FtpModel::ArrivalsPerUe, 500_000)]
+    {
+        let mut a = app(AppConfig::Ftp(FtpConfig { model, ..FtpConfig::default() }), Transport::Tcp);
+        over_a_stream(&mut a, Duration::from_millis(10), u64::MAX, Instant::from_secs(50_000));
+        let s = a.stats();
+        let n = s.requests_completed();
+        assert!((n as f64 / 10_000.0 - 1.0).abs() < 0.05, "{model:?}: {n}");
+        assert_eq!((s.delivered[1] / size, s.completions.max()), (n, Some(Duration::from_millis(10))));
+        assert_eq!(a.data_end(), End::A);
+    }
+}
+
+/// 20 ms a segment whatever its size: after the first one the highest bitrate, no stall, and the buffer full at 12 s.
+#[test]
+fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
+    let config = DashConfig { count: Some(100), ..DashConfig::default() };
+    let mut a = app(AppConfig::Dash(config), Transport::Tcp);
+    over_a_stream(&mut a, Duration::from_millis(10), u64::MAX, Instant::from_secs(1000));
+    let (s, video) = (a.stats(), a.video().unwrap());
+    assert_eq!((s.requests_completed(), video.segments(), video.switches()), (100, 100, 1));
+    assert_eq!(video.bitrate_bps(), Some((400_000.0 + 99.0 * 16_000_000.0) / 100.0));
+    assert_eq!(
+        (video.stalls(Instant::from_secs(1000)).0, video.startup()),
+        (0, Some(Duration::from_millis(20)))
+    );
+    // 100 segments of 2 s, all but the last six of which were asked for while it played.
+    let done = s.completion.unwrap().as_secs_f64();
+    assert!((188.0..189.0).contains(&done), "{done}");
+}

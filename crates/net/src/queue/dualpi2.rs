@@ -6,9 +6,11 @@
 
 use lasthop_units::{Duration, Instant};
 
+use super::aqm::Verdict;
+use super::aqm::coupled::{Coupled, CoupledParams, Recur};
 use super::config::{DualPi2Config, Scheduler};
 use super::{Fifo, Limit, mark};
-use crate::{DropCause, Dropped, Ecn, Item};
+use crate::{DropCause, Dropped, Item};
 
 /// The two queues and their controller.
 #[derive(Clone, Debug)]
@@ -17,10 +19,7 @@ pub struct DualPi2 {
     pub(super) limit: Limit,
     lq: Line,
     cq: Line,
-    /// Base probability p'.
-    p: f64,
-    prevq: Duration,
-    next_update: Instant,
+    control: Coupled,
     /// Weighted round robin: bytes by which L4S is ahead of its share, weighted.
     credit: i64,
 }
@@ -29,19 +28,10 @@ pub struct DualPi2 {
 #[derive(Clone, Debug, Default)]
 struct Line {
     fifo: Fifo,
-    count: f64,
+    count: Recur,
 }
 
 impl Line {
-    /// True at deterministic intervals, `likelihood` of the times (appendix A.1, `recur`).
-    fn recur(&mut self, likelihood: f64) -> bool {
-        self.count += likelihood;
-        let happens = self.count > 1.0;
-        if happens {
-            self.count -= 1.0;
-        }
-        happens
-    }
     /// How long the head has waited.
     fn time(&self, now: Instant) -> Duration {
         self.fifo.front().map_or(Duration::ZERO, |item| now.since(item.enqueued))
@@ -51,14 +41,13 @@ impl Line {
 impl DualPi2 {
     /// With empty queues.
     pub fn new(config: &DualPi2Config) -> DualPi2 {
+        let DualPi2Config { target, update, alpha, beta, coupling, ecn, .. } = *config;
         DualPi2 {
             config: *config,
             limit: config.limit(),
             lq: Line::default(),
             cq: Line::default(),
-            p: 0.0,
-            prevq: Duration::ZERO,
-            next_update: Instant::ZERO.saturating_add(config.update),
+            control: Coupled::new(CoupledParams { target, update, alpha, beta, coupling, ecn }),
             credit: 0,
         }
     }
@@ -71,15 +60,6 @@ impl DualPi2 {
     pub fn bytes(&self) -> u64 {
         self.lq.fifo.bytes() + self.cq.fifo.bytes()
     }
-    /// p_C: the probability of a Classic drop or mark.
-    pub fn p_c(&self) -> f64 {
-        self.p * self.p
-    }
-    /// p_CL: the coupled probability of an L4S mark, before it is cut at 1.
-    pub fn p_cl(&self) -> f64 {
-        self.config.coupling * self.p
-    }
-
     /// Takes `item` into the queue of its class, or drops it when both together are full.
     pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {
         self.catch_up(now);
@@ -100,28 +80,22 @@ impl DualPi2 {
             let mut item = line.fifo.pop()?;
             let both = other.fifo.packets() > 0;
             self.charge(low_latency, both, item.size);
-            let (drop, marks) =
-                if low_latency { self.judge_l4s(now, &item) } else { self.judge_classic(&item) };
-            if drop {
-                drops.push(Dropped { at: now, item, cause: DropCause::Aqm });
-                continue;
-            }
-            if marks {
-                mark(&mut item, marked);
+            let verdict = if low_latency {
+                let native = self.laqm(now.since(item.enqueued));
+                self.control.l4s(native, &mut self.lq.count)
+            } else {
+                self.control.classic(item.ecn, &mut self.cq.count)
+            };
+            match verdict {
+                Verdict::Drop => {
+                    drops.push(Dropped { at: now, item, cause: DropCause::Aqm });
+                    continue;
+                }
+                Verdict::Mark => mark(&mut item, marked),
+                Verdict::Pass => {}
             }
             return Some(item);
         }
-    }
-
-    /// (drop, mark) for an L4S packet (appendix A.2).
-    fn judge_l4s(&mut self, now: Instant, item: &Item) -> (bool, bool) {
-        let (p_c, p_cl) = (self.p_c(), self.p_cl());
-        if p_cl < 1.0 {
-            let native = self.laqm(now.since(item.enqueued));
-            return (false, self.lq.recur(native.max(p_cl)));
-        }
-        // Overload: "revert to Classic drop due to overload", then "linear marking of remaining packets".
-        if self.lq.recur(p_c) { (true, false) } else { (false, true) }
     }
 
     /// The L4S queue's own marking: a step, or a ramp from the threshold on, where more than a packet waits behind.
@@ -132,18 +106,6 @@ impl DualPi2 {
         }
         let beyond = qdelay - c.l4s_threshold;
         if beyond >= c.l4s_ramp { 1.0 } else { beyond.0 as f64 / c.l4s_ramp.0 as f64 }
-    }
-
-    /// (drop, mark) for a Classic packet.
-    fn judge_classic(&mut self, item: &Item) -> (bool, bool) {
-        let p_c = self.p_c();
-        if !self.cq.recur(p_c) {
-            return (false, false);
-        }
-        // "if ( (ecn(pkt) == 0) OR (p_C >= p_Cmax) )", p_Cmax = 1 / k^2: overload disables ECN.
-        let p_cmax = (1.0 / (self.config.coupling * self.config.coupling)).min(1.0);
-        let drop = item.ecn == Ecn::NotEct || p_c >= p_cmax || !self.config.ecn;
-        (drop, !drop)
     }
 
     /// True for L4S, `None` when both queues are empty.
@@ -173,35 +135,20 @@ impl DualPi2 {
         self.credit += if low_latency { classic * size } else { (classic - 1000) * size };
     }
 
-    /// Does the updates of p' that were due by `now` (appendix A.1, `dualpi2_update`).
+    /// Does the updates of p' that were due by `now`.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
-        while self.next_update <= now {
-            let at = self.next_update;
-            self.update(at);
-            if self.p == 0.0 && self.prevq.is_zero() && self.packets() == 0 {
-                // Nothing moves any more: all further updates are the same.
-                let missed = now.since(at).0 / self.config.update.0.max(1);
-                self.next_update = at.saturating_add(Duration(missed * self.config.update.0));
-            }
-            self.next_update = self.next_update.saturating_add(self.config.update);
-        }
-    }
-
-    fn update(&mut self, at: Instant) {
-        let c = &self.config;
+        let empty = self.packets() == 0;
+        let (lq, cq) = (&self.lq, &self.cq);
         // With overload handling (appendix A.2) the longer of the two delays counts.
-        let curq = self.cq.time(at).max(self.lq.time(at));
-        let s = |d: Duration| d.as_secs_f64();
-        self.p += c.alpha * (s(curq) - s(c.target)) + c.beta * (s(curq) - s(self.prevq));
-        self.p = self.p.clamp(0.0, 1.0);
-        self.prevq = curq;
+        self.control.catch_up(now, empty, |at| cq.time(at).max(lq.time(at)));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ecn;
     use crate::testing::item;
     use lasthop_units::Ratio;
 
@@ -209,6 +156,13 @@ mod tests {
         DualPi2::new(&DualPi2Config::default())
     }
 
+    fn classic(d: &mut DualPi2, ecn: Ecn) -> Verdict {
+        d.control.classic(ecn, &mut d.cq.count)
+    }
+    fn l4s(d: &mut DualPi2) -> Verdict {
+        let native = d.laqm(Duration::ZERO);
+        d.control.l4s(native, &mut d.lq.count)
+    }
     fn of(n: usize, ecn: Ecn) -> Item {
         Item { ecn, ..item(n, 1500) }
     }
@@ -218,17 +172,17 @@ mod tests {
     #[test]
     fn classic_is_squared_and_l4s_is_coupled() {
         let mut d = dual();
-        d.p = 0.1;
-        assert!((d.p_c() - 0.01).abs() < 1e-15 && (d.p_cl() - 0.2).abs() < 1e-15);
+        d.control.p = 0.1;
+        assert!((d.control.p_c() - 0.01).abs() < 1e-15 && (d.control.p_cl() - 0.2).abs() < 1e-15);
         let (mut drops, mut marks, mut classic_marks) = (0, 0, 0);
-        for n in 0..1000 {
-            drops += u32::from(d.judge_classic(&of(n, Ecn::NotEct)).0);
-            marks += u32::from(d.judge_l4s(Instant(0), &of(n, Ecn::Ect1)).1);
+        for _ in 0..1000 {
+            drops += u32::from(classic(&mut d, Ecn::NotEct) == Verdict::Drop);
+            marks += u32::from(l4s(&mut d) == Verdict::Mark);
         }
-        for n in 0..1000 {
-            let (dropped, marked) = d.judge_classic(&of(n, Ecn::Ect0));
-            assert!(!dropped);
-            classic_marks += u32::from(marked);
+        for _ in 0..1000 {
+            let verdict = classic(&mut d, Ecn::Ect0);
+            assert_ne!(verdict, Verdict::Drop);
+            classic_marks += u32::from(verdict == Verdict::Mark);
         }
         // The counter may be one behind through rounding.
         assert!((9..=10).contains(&drops) && (199..=200).contains(&marks), "{drops} {marks}");
@@ -240,13 +194,10 @@ mod tests {
     #[test]
     fn the_base_probability_is_that_of_the_pi_controller() {
         let mut d = dual();
-        let mut head = of(0, Ecn::NotEct);
-        head.enqueued = Instant::ZERO;
-        d.cq.fifo.push(head);
-        d.update(Instant::from_millis(35));
-        assert!((d.p - 0.1152).abs() < 1e-12, "{}", d.p);
-        d.update(Instant::from_millis(51));
-        assert!((d.p - (0.1152 + 0.00576 + 0.0512)).abs() < 1e-12, "{}", d.p);
+        d.control.update(Duration::from_millis(35));
+        assert!((d.control.p - 0.1152).abs() < 1e-12, "{}", d.control.p);
+        d.control.update(Duration::from_millis(51));
+        assert!((d.control.p - (0.1152 + 0.00576 + 0.0512)).abs() < 1e-12, "{}", d.control.p);
     }
 
     /// p' = 0.6: p_CL = 1.2 is beyond 1. L4S packets are dropped with p_C = 0.36 and marked otherwise, and Classic ECN is
@@ -254,16 +205,15 @@ mod tests {
     #[test]
     fn overload_drops_l4s_too_and_switches_ecn_off() {
         let mut d = dual();
-        d.p = 0.6;
-        let judged: Vec<(bool, bool)> =
-            (0..1000).map(|n| d.judge_l4s(Instant(0), &of(n, Ecn::Ect1))).collect();
-        let dropped = judged.iter().filter(|j| j.0).count();
+        d.control.p = 0.6;
+        let judged: Vec<Verdict> = (0..1000).map(|_| l4s(&mut d)).collect();
+        let dropped = judged.iter().filter(|v| **v == Verdict::Drop).count();
         assert!((359..=360).contains(&dropped), "{dropped}");
-        assert!(judged.iter().all(|j| j.0 != j.1));
-        let classic = (0..100).filter(|n| d.judge_classic(&of(*n, Ecn::Ect0)).0).count();
-        assert!((35..=36).contains(&classic), "{classic}");
-        d.p = 0.49;
-        assert!((0..100).all(|n| !d.judge_classic(&of(n, Ecn::Ect0)).0), "0.49^2 is below 1/4");
+        assert!(!judged.contains(&Verdict::Pass));
+        let lost = (0..100).filter(|_| classic(&mut d, Ecn::Ect0) == Verdict::Drop).count();
+        assert!((35..=36).contains(&lost), "{lost}");
+        d.control.p = 0.49;
+        assert!((0..100).all(|_| classic(&mut d, Ecn::Ect0) != Verdict::Drop), "0.49^2 is below 1/4");
     }
 
     #[test]
@@ -284,8 +234,7 @@ mod tests {
     #[test]
     fn weighted_round_robin_keeps_the_classic_share() {
         let mut d = dual();
-        d.config.update = Duration::from_secs(1000);
-        d.next_update = Instant::from_secs(1000);
+        d.control.next_update = Instant::from_secs(1000);
         let (mut drops, mut marked) = (Vec::new(), 0);
         for n in 0..2000 {
             let ecn = if n % 2 == 0 { Ecn::Ect1 } else { Ecn::Ect0 };

@@ -83,7 +83,9 @@ impl RadioNetwork {
             if item.ecn == Ecn::Ce {
                 out.marked.push((bearer, End::Network, sdu));
             }
-            self.push(now, bearer, End::Network, sdu, out);
+            // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
+            self.bearers[bearer].layers.push_ecn(now, End::Network, sdu, &mut self.scratch);
+            self.settle(now, bearer, out);
             // A buffer below that refuses would be asked for ever.
             if out.dropped.len() > before {
                 return;

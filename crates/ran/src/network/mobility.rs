@@ -6,11 +6,12 @@
 
 use lasthop_engine::math::db;
 use lasthop_radio::{linear, milliwatts};
-use lasthop_units::{CellId, Id, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{CellId, Dbm, Id, IndexVec, Instant, Tti, UeId};
 
 use super::backhaul::{Backhaul, Enb};
 use super::config::NetworkConfig;
 use super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use crate::phy::lte::TTI;
 use crate::rrc::radio_link::FRAME;
 use crate::rrc::{HandoverConfig, LinkEvent, Measured, Measurements, RadioLink};
 
@@ -179,6 +180,19 @@ impl RadioNetwork {
     /// What a UE has measured of a cell, after the layer 3 filter.
     pub fn measured(&self, ue: UeId, cell: CellId) -> Option<Measured> {
         self.mobility.as_ref().and_then(|m| m.ues[ue].measurements.of(cell))
+    }
+
+    /// Where a UE is [m].
+    pub fn place(&mut self, now: Instant, ue: UeId) -> lasthop_radio::Place {
+        self.air.place(Tti::containing(now, TTI), ue)
+    }
+
+    /// A cell sends with another power from now on; its measurements follow.
+    pub fn set_cell_power(&mut self, cell: CellId, power: Dbm) {
+        self.cells[cell].config.radio.power = power;
+        if !self.cells[cell].down {
+            self.air.set_power(cell, milliwatts(power));
+        }
     }
 
     /// True if the UE is connected and served: not on its way between cells.

@@ -54,8 +54,8 @@ use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Fault, Policy, Scheduler};
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
-use crate::phy::lte::TTI;
 use crate::phy::lte::air::Air;
+use crate::phy::lte::{RbSet, TTI};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
 use crate::sdu::{Direction, End, Sdu};
@@ -180,14 +180,23 @@ impl RadioNetwork {
             let mut layers = LteBearer::new(&drb.layers);
             layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
             let (ue, qos) = (drb.ue, drb.qos);
-            let id = network.bearers.push(Drb { ue, layers, qos, ip: None, wake: None, direct: false });
+            let tells_rate = drb.layers.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
+            let id = network.bearers.push(Drb {
+                ue,
+                layers,
+                qos,
+                ip: None,
+                wake: None,
+                tells_rate,
+                direct: false,
+            });
             network.ues[ue].drbs.push(id);
         }
         for pair in &config.pairs {
             let mut layers = LteBearer::new(&pair.layers);
             layers.seat_aqm(&pair.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let drb =
-                Drb { ue: pair.ues[1], layers, qos: Default::default(), ip: None, wake: None, direct: true };
+            let (ue, qos) = (pair.ues[1], Default::default());
+            let drb = Drb { ue, layers, qos, ip: None, wake: None, tells_rate: false, direct: true };
             network.bearers.push(drb);
         }
         network.set_up_sidelinks(config, seed);
@@ -269,7 +278,12 @@ impl RadioNetwork {
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
                 self.schedule_downlink(now, tti, cell, out);
+                let held =
+                    if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };
                 self.schedule_uplink(now, tti, cell);
+                if !held.is_empty() {
+                    self.release_to_lanes(tti, cell, held);
+                }
             }
         }
         if self.sidelink.is_some() {

@@ -15,6 +15,8 @@ pub struct NetworkOutput {
     pub dropped: Vec<(BearerId, End, Sdu, DropCause)>,
     /// Packets that an active queue management marked (congestion experienced), with the end that had pushed them.
     pub marked: Vec<(BearerId, End, Sdu)>,
+    /// Packets that a node forwards to the next one over X2, and that are not delivered yet.
+    pub forwarded: Vec<(BearerId, Sdu)>,
     /// What happened, for the events table.
     pub events: Vec<(UeId, NetworkEvent)>,
 }

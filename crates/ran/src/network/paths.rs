@@ -69,7 +69,10 @@ impl RadioNetwork {
         let way = Way::X2(enb, m.backhaul.routes[drb.ue].home);
         let cause = match drb.layers.handover_kind() {
             HandoverKind::None => Some(DropCause::NotForwarded),
-            _ if m.backhaul.send(now, way, Cargo::Forward(bearer, parcel)) => None,
+            _ if m.backhaul.send(now, way, Cargo::Forward(bearer, parcel)) => {
+                out.forwarded.extend(drb.layers.undelivered(&parcel).map(|sdu| (bearer, sdu)));
+                None
+            }
             _ => Some(DropCause::BackhaulFull),
         };
         if let Some(cause) = cause {

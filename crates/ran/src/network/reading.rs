@@ -31,6 +31,11 @@ impl RadioNetwork {
         per_tti(bits, layers)
     }
 
+    /// One active UE's part of it.
+    pub fn fair_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
+        Bitrate(self.known_rate(now, ue).0 / u64::from(self.downlink_users(ue).max(1)))
+    }
+
     fn carrier_rate(&self, cell: CellId, cqi: Cqi, layers: usize) -> Bitrate {
         let c = &self.cells[cell];
         per_tti(c.downlink.adaptation.block_bits(cqi, c.config.resource_blocks as usize), layers)

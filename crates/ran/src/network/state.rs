@@ -183,6 +183,8 @@ pub(super) struct Drb {
     pub ip: Option<Box<IpBuffer>>,
     /// The earliest wake-up that is noted for its timers.
     pub wake: Option<Instant>,
+    /// The AQM of its buffers wants to know the rate.
+    pub tells_rate: bool,
     /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
     pub direct: bool,
 }

@@ -13,7 +13,7 @@ use crate::rlc::lte::config::require;
 
 /// What makes a UE report a neighbour. "none": never; handovers are ordered or do not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Trigger {
     /// Nothing.
     None,

@@ -19,6 +19,8 @@ pub struct Probes {
     pub(crate) rlc: Option<Table>,
     pub(crate) mac: Option<Table>,
     pub(crate) radio: Option<Table>,
+    pub(crate) measurements: Option<Table>,
+    pub(crate) positions: Option<Table>,
     pub(crate) hints: Option<Table>,
     pub(crate) wifi: Option<Table>,
     pub(crate) queues: Option<Table>,
@@ -47,6 +49,8 @@ impl Probes {
             rlc: wanted(radio, &tables::RLC)?,
             mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
             radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
+            measurements: wanted(o.measurements && spec.handover.is_some(), &tables::MEASUREMENTS)?,
+            positions: wanted(o.positions && !spec.ue.is_empty(), &tables::POSITIONS)?,
             hints: wanted(spec.hint.values().any(|h| h.record), &tables::HINTS)?,
             wifi: wanted(o.radio && !spec.station.is_empty(), &tables::WIFI)?,
             queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
@@ -60,12 +64,15 @@ impl Probes {
     /// True when something is sampled at fixed times.
     pub fn samples(&self) -> bool {
         let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
-        tcp || self.rlc.is_some() || self.wifi.is_some() || self.queues.is_some()
+        let places = self.measurements.is_some() || self.positions.is_some();
+        tcp || places || self.rlc.is_some() || self.wifi.is_some() || self.queues.is_some()
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        let Probes { tcp, packets, steps, rlc, mac, radio, hints, wifi, queues, .. } = self;
-        [tcp, packets, steps, rlc, mac, radio, hints, wifi, queues]
+        let Probes {
+            tcp, packets, steps, rlc, mac, radio, measurements, positions, hints, wifi, queues, ..
+        } = self;
+        [tcp, packets, steps, rlc, mac, radio, measurements, positions, hints, wifi, queues]
             .into_iter()
             .flatten()
             .chain([&mut self.events, &mut self.drops])
@@ -81,9 +88,12 @@ impl Probes {
     /// # Errors
     /// A table that could not be written.
     pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        let Probes { tcp, packets, steps, rlc, mac, radio, hints, wifi, queues, events, drops, .. } = self;
-        [tcp, packets, steps, rlc, mac, radio, hints, wifi, queues, Some(events), Some(drops)]
+        let Probes { tcp, packets, steps, rlc, mac, radio, .. } = self;
+        let Probes { measurements, positions, hints, wifi, queues, events, drops, .. } = self;
+        let always = [Some(events), Some(drops)];
+        [tcp, packets, steps, rlc, mac, radio, measurements, positions, hints, wifi, queues]
             .into_iter()
+            .chain(always)
             .flatten()
             .map(|t| t.finish().map_err(Error::from))
             .collect()

@@ -39,6 +39,26 @@ pub static QUALITY: TableDef = TableDef {
     ],
 };
 
+/// One row per flow whose user waits for something, written at the end.
+pub static APPLICATIONS: TableDef = TableDef {
+    name: "applications",
+    description: "Requests, web pages, files and video: what their users wait for.",
+    columns: &[
+        FLOW,
+        col("app", K::Name, "", "\"request-response\", \"web-page\", \"ftp\" or \"dash\""),
+        col("completed", K::U64, "", "answers, pages, files or segments that have arrived whole"),
+        opt("time_mean_s", K::F64, "s", "mean time that one took"),
+        opt("time_median_s", K::F64, "s", "time that half of them do not exceed"),
+        opt("time_p95_s", K::F64, "s", "time that 95 % do not exceed"),
+        opt("time_max_s", K::F64, "s", "longest time"),
+        opt("startup_s", K::F64, "s", "video: from the start to the first picture"),
+        opt("bitrate_mean_bps", K::F64, "bit/s", "video: mean bitrate of the segments"),
+        opt("switches", K::U64, "", "video: changes of the bitrate"),
+        opt("stalls", K::U64, "", "video: times that it stood still"),
+        opt("stalled_s", K::F64, "s", "video: how long it stood still in all"),
+    ],
+};
+
 /// One row per flow, written at the end.
 pub static FLOWS: TableDef = TableDef {
     name: "flows",
@@ -68,6 +88,7 @@ pub static FLOWS: TableDef = TableDef {
         opt("delay_mean_s", K::F64, "s", "mean one-way delay of the received packets, at IP level"),
         opt("delay_min_s", K::F64, "s", "smallest one-way delay"),
         opt("delay_max_s", K::F64, "s", "largest one-way delay"),
+        opt("delay_p95_s", K::F64, "s", "one-way delay that 95 % do not exceed, right to a sixteenth"),
         opt("jitter_mean_s", K::F64, "s", "mean absolute difference of successive one-way delays"),
         col(
             "lost_undelivered",
@@ -96,9 +117,19 @@ pub static FLOWS: TableDef = TableDef {
         col("reverse_rx_packets", K::U64, "packets", "IP packets received against the data's direction"),
         col("reverse_tx_bytes", K::U64, "B", "IP bytes sent against the data's direction"),
         col("reverse_rx_bytes", K::U64, "B", "IP bytes received against the data's direction"),
-        opt("requests", K::U64, "", "requests answered in full (request-response)"),
-        opt("request_time_mean_s", K::F64, "s", "mean time from a request to the end of its answer"),
-        opt("completion_s", K::F64, "s", "when the transfer was complete (file, request-response)"),
+        opt(
+            "requests",
+            K::U64,
+            "",
+            "requests answered in full (of `web-page` pages, of `ftp` files, of `dash` segments)",
+        ),
+        opt(
+            "request_time_mean_s",
+            K::F64,
+            "s",
+            "mean time from a request to the end of its answer (of a page to its last object)",
+        ),
+        opt("completion_s", K::F64, "s", "when the transfer was complete (file, or a count of requests)"),
     ],
 };
 
@@ -141,7 +172,12 @@ pub static PACKETS: TableDef = TableDef {
         col("packet", K::U64, "", "number of the packet, in the order of sending; fragments share it"),
         FLOW,
         col("node", K::Name, "", "where it happened (the link's or bearer's name for drops there)"),
-        col("event", K::Name, "", "\"sent\", \"received\" or \"dropped\""),
+        col(
+            "event",
+            K::Name,
+            "",
+            "\"sent\", \"received\", \"forwarded\" (over X2, at a handover) or \"dropped\"",
+        ),
         col("size", K::U64, "B", "IP packet length"),
         opt("seq", K::U64, "B", "first byte's sequence number, counted from the start of the stream"),
         opt("ack", K::U64, "B", "acknowledged up to this byte, counted from the start of the stream"),
@@ -219,7 +255,12 @@ pub static RADIO: TableDef = TableDef {
         col("time_s", K::F64, "s", "end of the interval, virtual time since the start of the run"),
         col("ue", K::Name, "", "node of the UE"),
         col("cell", K::Name, "", "name of the cell that serves it"),
-        DIRECTION,
+        col(
+            "direction",
+            K::Name,
+            "",
+            "\"downlink\" (to the UE), \"uplink\", or \"sidelink\": from the UE to a peer, a row for each",
+        ),
         col("ttis", K::U64, "", "TTIs with a transmission"),
         col("blocks", K::U64, "blocks", "new transport blocks"),
         col("retransmissions", K::U64, "blocks", "transport blocks sent again by HARQ"),
@@ -234,6 +275,35 @@ pub static RADIO: TableDef = TableDef {
         opt("preambles", K::U64, "", "preambles of random access sent (uplink)"),
         opt("padding_bytes", K::U64, "B", "padding in the new transport blocks (uplink)"),
         opt("power_dbm", K::F64, "dBm", "mean power of the transmissions on PUSCH (uplink)"),
+    ],
+};
+
+/// What UEs measure of the cells around them.
+pub static MEASUREMENTS: TableDef = TableDef {
+    name: "measurements",
+    description: "What each connected UE has measured of each cell, after layer 3 filtering, every `output.interval`. Written \
+                  with `output.measurements = true` where there is a table `[handover]`.",
+    columns: &[
+        TIME,
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell that is measured"),
+        col("serving", K::Bool, "", "true: it serves the UE"),
+        col("rsrp_dbm", K::F64, "dBm", "reference signal received power (TS 36.214 clause 5.1.1)"),
+        col("rsrq_db", K::F64, "dB", "reference signal received quality (clause 5.1.3), every cell loaded"),
+    ],
+};
+
+/// Where UEs are.
+pub static POSITIONS: TableDef = TableDef {
+    name: "positions",
+    description: "Where each UE is and which cell serves it, every `output.interval`. Written with `output.positions = true`.",
+    columns: &[
+        TIME,
+        col("ue", K::Name, "", "node of the UE"),
+        col("cell", K::Name, "", "name of the cell that serves it, or is to serve it"),
+        col("x_m", K::F64, "m", "place, to the east"),
+        col("y_m", K::F64, "m", "place, to the north"),
+        col("z_m", K::F64, "m", "height"),
     ],
 };
 
@@ -353,8 +423,24 @@ pub static GEOMETRY: TableDef = TableDef {
 };
 
 /// The tables of a run, in the order of the documentation.
-pub static ALL: [&TableDef; 13] =
-    [&FLOWS, &QUALITY, &TCP, &PACKETS, &STEPS, &RLC, &MAC, &RADIO, &HINTS, &WIFI, &QUEUES, &EVENTS, &DROPS];
+pub static ALL: [&TableDef; 16] = [
+    &FLOWS,
+    &QUALITY,
+    &APPLICATIONS,
+    &TCP,
+    &PACKETS,
+    &STEPS,
+    &RLC,
+    &MAC,
+    &RADIO,
+    &MEASUREMENTS,
+    &POSITIONS,
+    &HINTS,
+    &WIFI,
+    &QUEUES,
+    &EVENTS,
+    &DROPS,
+];
 
 /// The tables of surveys.
 pub static SURVEYS: [&TableDef; 2] = [&GEOMETRY, &RADIO_MAP];

@@ -64,6 +64,7 @@ impl World {
                 .opt_f64(m.delay_mean_s())
                 .opt_f64(m.delay_min().map(Duration::as_secs_f64))
                 .opt_f64(m.delay_max().map(Duration::as_secs_f64))
+                .opt_f64(m.delay_quantile_s(0.95))
                 .opt_f64(m.jitter_mean_s())
                 .u64(m.lost_undelivered())
                 .u64(m.lost_dropped())
@@ -99,11 +100,11 @@ impl World {
             let app = f.app.stats();
             let Some(q) = &app.quality else { continue };
             let sent = app.datagrams_sent;
-            let call = f.app.is_call();
+            let call = f.app.name() == "voip";
             table
                 .row()
                 .name(&f.name)
-                .name(if call { "voip" } else { "game" })
+                .name(f.app.name())
                 .u64(sent)
                 .u64(q.received())
                 .u64(q.late())
@@ -115,6 +116,34 @@ impl World {
                 .f64(q.longest_gap().as_secs_f64())
                 .opt_f64(q.rating(sent).filter(|_| call))
                 .opt_f64(q.opinion(sent).filter(|_| call))
+                .end();
+        }
+    }
+
+    /// True if a flow's user waits for answers.
+    pub(super) fn has_requests(&self) -> bool {
+        self.flows.iter().any(|f| f.app.stats().requests_issued > 0)
+    }
+
+    pub(super) fn write_applications(&self, table: &mut Table) {
+        let end = self.now();
+        for f in self.flows.iter().filter(|f| f.app.stats().requests_issued > 0) {
+            let (times, video) = (&f.app.stats().completions, f.app.video());
+            let stalls = video.map(|v| v.stalls(end));
+            table
+                .row()
+                .name(&f.name)
+                .name(f.app.name())
+                .u64(times.count())
+                .opt_f64(times.mean_s())
+                .opt_f64(times.quantile_s(0.5))
+                .opt_f64(times.quantile_s(0.95))
+                .opt_f64(times.max().map(Duration::as_secs_f64))
+                .opt_f64(video.and_then(|v| v.startup()).map(Duration::as_secs_f64))
+                .opt_f64(video.and_then(|v| v.bitrate_bps()))
+                .opt_u64(video.map(|v| v.switches()))
+                .opt_u64(stalls.map(|s| s.0))
+                .opt_f64(stalls.map(|s| s.1.as_secs_f64()))
                 .end();
         }
     }

@@ -206,6 +206,21 @@ pub struct UeNames {
 }
 
 impl Spec {
+    /// The pairs of nodes between which a flow's connections are.
+    pub fn ends_of(&self, flow: &super::FlowSpec) -> Vec<[String; 2]> {
+        let (from, to) = (self.members(&flow.from), self.members(&flow.to));
+        match flow.one_to_one {
+            true => from.into_iter().zip(to).map(|(a, b)| [a, b]).collect(),
+            false => from.iter().flat_map(|a| to.iter().map(move |b| [a.clone(), b.clone()])).collect(),
+        }
+    }
+
+    /// How many those are.
+    pub fn pairs_of(&self, flow: &super::FlowSpec) -> u64 {
+        let (from, to) = (self.members(&flow.from).len() as u64, self.members(&flow.to).len() as u64);
+        if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
+    }
+
     /// Every node name that a flow's end stands for: the UEs or stations of a group, or the one node.
     pub fn members(&self, end: &str) -> Vec<String> {
         if let Some(ue) = self.ue.get(end) {

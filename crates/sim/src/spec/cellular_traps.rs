@@ -120,9 +120,9 @@ fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found
 
 /// The constant rates that a flow offers to, or from, the UEs of a cell [bit/s].
 fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u64 {
-    let (end, other) = match direction {
-        Direction::Downlink => (&flow.to, &flow.from),
-        Direction::Uplink => (&flow.from, &flow.to),
+    let end = match direction {
+        Direction::Downlink => &flow.to,
+        Direction::Uplink => &flow.from,
     };
     let here = group_of(spec, end).and_then(|ue| spec.serving(ue)) == Some(cell);
     let rate = match &flow.app {
@@ -130,9 +130,10 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         AppConfig::OnOff(c) => mean_rate(c),
         AppConfig::Voip(c) => c.size.bits() * 50,
         AppConfig::Game(c) => (c.size.bits() as f64 / c.tick.as_secs_f64()) as u64,
-        AppConfig::Bulk(_) | AppConfig::File(_) | AppConfig::RequestResponse(_) => 0,
+        // These are answered by a congestion control.
+        _ => 0,
     };
-    let pairs = spec.members(end).len() as u64 * spec.members(other).len() as u64;
+    let pairs = spec.pairs_of(flow);
     if here { rate * pairs * u64::from(flow.count) } else { 0 }
 }
 

@@ -60,8 +60,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     for (name, flow) in &spec.flow {
         check_flow(name, flow, spec, &map, doc, extensions, found);
     }
-    let pairs = |f: &FlowSpec| (spec.members(&f.from).len() * spec.members(&f.to).len()) as u64;
-    let flows: u64 = spec.flow.values().map(|f| pairs(f).saturating_mul(f.count.into())).sum();
+    let flows: u64 = spec.flow.values().map(|f| spec.pairs_of(f).saturating_mul(f.count.into())).sum();
     if flows > MAX_FLOWS {
         found.push(
             doc.error_at("flow", format!("{flows} flows: at most {MAX_FLOWS} fit in a run"))
@@ -301,9 +300,17 @@ fn check_flow(
             );
         }
     }
-    if pairs(spec, flow).any(|(a, b)| a == b) {
+    let sizes = [&flow.from, &flow.to].map(|end| spec.members(end).len());
+    if flow.one_to_one && sizes[0] != sizes[1] {
+        let message = format!("{} nodes cannot be paired with {}", sizes[0], sizes[1]);
+        found.push(
+            doc.error_at(&format!("{path}.one_to_one"), message).help("give both groups the same `count`"),
+        );
+    }
+    let ends = spec.ends_of(flow);
+    if ends.iter().any(|[a, b]| a == b) {
         found.push(doc.error_at(&format!("{path}.to"), "a flow needs two different nodes"));
-    } else if let Some((from, to)) = pairs(spec, flow).find(|(a, b)| known && !map.connected(a, b)) {
+    } else if let Some([from, to]) = ends.iter().find(|[a, b]| known && !map.connected(a, b)) {
         found.push(
             doc.error_at(&format!("{path}.to"), format!("no way leads from `{from}` to `{to}`"))
                 .help("add a link or bearer between their parts of the network"),
@@ -431,14 +438,6 @@ fn check_tcp(
         let help = (!e.known.is_empty()).then(|| near_or_all(word, what, &e.known));
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.problem.as_str()).help_opt(help));
     }
-}
-
-/// Every pair of ends of a flow.
-fn pairs(spec: &Spec, flow: &FlowSpec) -> impl Iterator<Item = (String, String)> {
-    let to = spec.members(&flow.to);
-    spec.members(&flow.from)
-        .into_iter()
-        .flat_map(move |a| to.clone().into_iter().map(move |b| (a.clone(), b)))
 }
 
 /// Reads every trace once.

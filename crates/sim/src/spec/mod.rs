@@ -268,6 +268,10 @@ pub struct FlowSpec {
     pub from: String,
     /// Node of the passive end, or a group of UEs or stations.
     pub to: String,
+    /// With groups of the same size at both ends: the first of one with the first of the other and so on, as `[sidelink.<name>]`
+    /// pairs them; otherwise every one with every other.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub one_to_one: bool,
     /// Transport protocol.
     #[serde(default)]
     pub transport: Transport,
@@ -339,6 +343,12 @@ pub struct Output {
     /// Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub steps: bool,
+    /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs `[handover]`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub measurements: bool,
+    /// Write where each UE is every `interval` (table `positions`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub positions: bool,
 }
 
 impl Default for Output {
@@ -350,6 +360,8 @@ impl Default for Output {
             radio: true,
             packets: false,
             steps: false,
+            measurements: false,
+            positions: false,
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Pairs of UEs with a sidelink: `[sidelink.<name>]`.
 
+use lasthop_engine::math;
 use lasthop_ran::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkConfig};
 use lasthop_ran::network::PairConfig;
 use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
 use lasthop_ran::rlc::lte::{Mode, RlcConfig};
-use lasthop_units::{BearerId, Id, UeId};
+use lasthop_units::{BearerId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::layout::draws_of_place;
 use super::{Cellular, Spec};
 use crate::config::{Diagnostics, Document, dotted, suggest};
 
@@ -17,6 +19,10 @@ use crate::config::{Diagnostics, Document, dotted, suggest};
 pub struct SidelinkSpec {
     /// The two ends: `[ue.<name>]` tables of the same count in the same cell.
     pub between: [String; 2],
+    /// Put the second end of each pair this far from the first, in a random direction at its own height: smallest and largest
+    /// distance. Unset: both are where their tables say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<[Metres; 2]>,
     /// Names of the `[flow.<name>]` tables whose packets it carries; empty: all between the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
@@ -80,6 +86,15 @@ impl Spec {
             let (first, second) = (ids(0), ids(1));
             let several = first.len() > 1;
             for (i, ues) in first.into_iter().zip(second).map(|(a, b)| [a, b]).enumerate() {
+                if let Some([least, most]) = spec.apart {
+                    let mut draws = draws_of_place(self.scenario.seed, &spec.between[1], i as u32);
+                    let distance = least.0 + (most.0 - least.0) * draws.uniform();
+                    let angle = std::f64::consts::TAU * draws.uniform();
+                    let [x, y, _] = all.config.ues[ues[0]].radio.position;
+                    let place = &mut all.config.ues[ues[1]].radio.position;
+                    place[0] = Metres(x.0 + distance * math::cos(angle));
+                    place[1] = Metres(y.0 + distance * math::sin(angle));
+                }
                 let infrastructure = ues.map(|ue| {
                     let names = &all.ues[ue.index()];
                     let carries = |(flow, _): &&(String, usize)| spec.flows.contains(flow);
@@ -107,6 +122,11 @@ impl Spec {
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, pair) in &spec.sidelink {
         let path = format!("sidelink.{}", dotted([name]));
+        if spec.handover.is_some() {
+            // A pair belongs to one cell: its lanes, grants and persistent blocks are that cell's.
+            let d = doc.error_at(&path, "a sidelink's UEs cannot be handed over");
+            found.push(d.help("leave out `[handover]`, or the sidelink"));
+        }
         let mut ends = Vec::new();
         for end in &pair.between {
             match spec.ue.get(end) {
@@ -134,6 +154,21 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
             let message = format!("no flow is called `{flow}`");
             found.push(doc.error_at(&format!("{path}.flows"), message).help_opt(near));
+        }
+        if let Some([least, most]) = pair.apart {
+            let key = format!("{path}.apart");
+            if !(0.0..=1e5).contains(&least.0) || !(least.0..=1e5).contains(&most.0) {
+                found.push(doc.error_at(&key, "0 m to 100 km, the smallest distance first"));
+            }
+            if spec
+                .ue
+                .get(&pair.between[1])
+                .is_some_and(|ue| ue.drop.is_some() || ue.ring.is_some() || ue.track.is_some())
+            {
+                let message =
+                    format!("`ue.{}` has a place of its own: a drop, a ring or a track", pair.between[1]);
+                found.push(doc.error_at(&key, message).help("leave one of the two out"));
+            }
         }
         if pair.rlc.mode != Mode::Um {
             let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");

@@ -85,9 +85,6 @@ pub struct StationNames {
     pub category: Vec<(String, Category)>,
 }
 
-/// Numbers of stations in draws of places begin here: those of UEs are below.
-const STATIONS: u64 = 1 << 40;
-
 impl Spec {
     /// The node of an access point.
     pub fn ap_node<'a>(&'a self, name: &'a str) -> &'a str {
@@ -117,7 +114,8 @@ impl Spec {
                 let mut radio = group.radio;
                 if let Some(ring) = group.ring {
                     let centre = all.config.aps[ap].radio.position;
-                    let number = STATIONS + all.config.stations.len() as u64;
+                    // The number that a UE of a cell would have: the same ring is the same place on either network.
+                    let number = all.config.stations.len() as u64;
                     radio.position = ring.place(self.scenario.seed, number, centre, radio.position);
                 }
                 let config = StationConfig { ap, rate: group.rate, packets: group.packets, radio };
@@ -128,5 +126,27 @@ impl Spec {
             }
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Side by side: what differs between two networks is the network, not where people stand.
+    #[test]
+    fn stations_and_ues_of_the_same_ring_stand_at_the_same_places() {
+        let text = "[scenario]\nname = 'both'\nduration = '1 s'\n\
+            [cell.enb]\n[ue.phone]\ncount = 5\nring = { inner = '1 m', outer = '20 m' }\n\
+            [ap.ap]\n[station.laptop]\ncount = 5\nring = { inner = '1 m', outer = '20 m' }\n\
+            [link.a]\nbetween = ['server', 'enb']\n[link.b]\nbetween = ['server', 'ap']\n\
+            [flow.f]\nfrom = 'server'\nto = 'laptop'\n";
+        let scenario = crate::Scenario::parse(text, "test.toml", Path::new(""), &[]).unwrap();
+        let (lte, wifi) = (scenario.spec().cellular(&Default::default()), scenario.spec().wireless());
+        let places = |p: [lasthop_units::Metres; 3]| [p[0].0, p[1].0];
+        let ues: Vec<_> = lte.config.ues.iter().map(|ue| places(ue.radio.position)).collect();
+        let stations: Vec<_> = wifi.config.stations.iter().map(|s| places(s.radio.position)).collect();
+        assert_eq!(ues, stations);
+        assert_ne!(ues[0], ues[1]);
     }
 }

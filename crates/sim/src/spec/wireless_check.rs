@@ -178,9 +178,8 @@ fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         AppConfig::Cbr(c) => c.rate.0,
         _ => 0,
     };
-    let pairs = |f: &FlowSpec| spec.members(&f.from).len() as u64 * spec.members(&f.to).len() as u64;
     let flows = spec.flow.values().filter(|f| here(&f.from) || here(&f.to));
-    let offered: u64 = flows.map(|f| rate(f) * pairs(f) * u64::from(f.count)).sum();
+    let offered: u64 = flows.map(|f| rate(f) * spec.pairs_of(f) * u64::from(f.count)).sum();
     let ap = &spec.ap[name];
     let best = match ap.rate {
         RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),

@@ -210,10 +210,10 @@ impl Builder {
         spec: &FlowSpec,
     ) -> Result<(), Error> {
         let all = scenario.spec();
-        let (from, to) = (all.members(&spec.from), all.members(&spec.to));
-        let several = spec.count as usize * from.len() * to.len() > 1;
+        let ends = all.ends_of(spec);
+        let several = spec.count as usize * ends.len() > 1;
         let mut i = 0;
-        for (a, b) in from.iter().flat_map(|a| to.iter().map(move |b| (a, b))) {
+        for [a, b] in &ends {
             for _ in 0..spec.count {
                 i += 1;
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };

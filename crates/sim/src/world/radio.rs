@@ -49,6 +49,8 @@ pub(super) struct Radio {
     output: NetworkOutput,
     /// What each UE had counted at the last sample, downlink and uplink.
     sampled: IndexVec<UeId, [LinkStats; 2]>,
+    /// The same of each lane of a sidelink.
+    sampled_lanes: Vec<LinkStats>,
 }
 
 impl Radio {
@@ -110,6 +112,7 @@ impl Radio {
             timer: Wake::default(),
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
+            sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len()],
         })
     }
 
@@ -227,6 +230,12 @@ impl World {
         for (ue, event) in output.events.drain(..) {
             self.note_network_event(now, ue, event);
         }
+        for (bearer, sdu) in output.forwarded.drain(..) {
+            if self.probes.packets.is_some() {
+                let place = self.radio.bearer_name(bearer).to_owned();
+                self.note_packet(now, sdu.id, &place, "forwarded");
+            }
+        }
         for (bearer, _, sdu, cause) in output.dropped.drain(..) {
             self.drop_packet(now, sdu.id, cause.name(), None, Place::Radio(bearer));
         }
@@ -262,7 +271,7 @@ impl World {
     /// Rows of the `radio` table for the UEs that had transport blocks since the last sample.
     pub(super) fn sample_ues(&mut self, now: Instant) {
         let Some(table) = &mut self.probes.radio else { return };
-        let Radio { network, ues, cells, sampled, .. } = &mut self.radio;
+        let Radio { network, ues, cells, sampled, sampled_lanes, .. } = &mut self.radio;
         for ue in ues.ids() {
             for direction in Direction::BOTH {
                 let stats = network.link_stats(ue, direction);
@@ -270,8 +279,18 @@ impl World {
                 if stats.ttis > last.ttis || stats.requests + stats.preambles > last.requests + last.preambles
                 {
                     let cell = &cells[network.serving(ue)];
-                    radio_row(table, now, [&self.nodes[ues[ue].node].name, cell], direction, [&last, stats]);
+                    let names = [&*self.nodes[ues[ue].node].name, cell, direction_name(direction)];
+                    radio_row(table, now, names, [&last, stats]);
                 }
+            }
+        }
+        for (lane, tx, _) in network.lanes() {
+            let Some(stats) = network.lane_stats(lane) else { continue };
+            let last = std::mem::replace(&mut sampled_lanes[lane as usize], *stats);
+            if stats.ttis > last.ttis {
+                let cell = &cells[network.serving(tx)];
+                let names = [&*self.nodes[ues[tx].node].name, cell, "sidelink"];
+                radio_row(table, now, names, [&last, stats]);
             }
         }
     }
@@ -283,6 +302,28 @@ impl World {
         let before = std::mem::replace(told, notice.interrupts().then_some((notice, now)));
         if before.map(|(told, _)| told) != Some(notice) && (before.is_some() || notice.interrupts()) {
             self.notify_of_link(now, ue, notice);
+        }
+    }
+
+    /// Rows of the tables `measurements` and `positions`.
+    pub(super) fn sample_places(&mut self, now: Instant) {
+        let World { radio: Radio { network, ues, cells, .. }, probes, nodes, .. } = self;
+        if let Some(table) = &mut probes.measurements {
+            for (ue, hop) in ues.enumerate() {
+                for (cell, name) in cells.enumerate() {
+                    let Some(measured) = network.measured(ue, cell) else { continue };
+                    let row = table.row().f64(now.as_secs_f64()).name(&nodes[hop.node].name).name(name);
+                    row.bool(network.serving(ue) == cell).f64(measured.rsrp).f64(measured.rsrq).end();
+                }
+            }
+        }
+        if let Some(table) = &mut probes.positions {
+            for (ue, hop) in ues.enumerate() {
+                let [x, y, z] = network.place(now, ue);
+                let cell = &cells[network.serving(ue)];
+                let row = table.row().f64(now.as_secs_f64()).name(&nodes[hop.node].name).name(cell);
+                row.f64(x).f64(y).f64(z).end();
+            }
         }
     }
 
@@ -343,22 +384,16 @@ fn notice_of(event: &NetworkEvent) -> Option<Notice> {
 }
 
 /// What happened between two counts, the older first.
-fn radio_row(
-    table: &mut Table,
-    now: Instant,
-    [ue, cell]: [&str; 2],
-    direction: Direction,
-    [a, b]: [&LinkStats; 2],
-) {
+fn radio_row(table: &mut Table, now: Instant, [ue, cell, direction]: [&str; 3], [a, b]: [&LinkStats; 2]) {
     let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
     let blocks = b.blocks - a.blocks;
-    let uplink = direction == Direction::Uplink;
+    let uplink = direction == direction_name(Direction::Uplink);
     table
         .row()
         .f64(now.as_secs_f64())
         .name(ue)
         .name(cell)
-        .name(direction_name(direction))
+        .name(direction)
         .u64(b.ttis - a.ttis)
         .u64(blocks)
         .u64(b.retransmissions - a.retransmissions)

@@ -38,6 +38,7 @@ impl World {
         self.sample_queues(now);
         self.sample_bearers(now);
         self.sample_ues(now);
+        self.sample_places(now);
         self.sample_stations(now);
         let next = now + self.probes.interval;
         if next <= self.end {

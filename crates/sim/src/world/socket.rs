@@ -156,7 +156,9 @@ impl World {
             self.flows[owner].app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
         // Not while a write of the application waits to be done: the room would be told twice.
-        if self.app_actions.is_empty() && self.flows[owner].app.backlog(end) != Some(0) {
+        // An application that has nothing to write is told as well: when it has, nothing may be in flight whose ACK would
+        // tell it then.
+        if self.app_actions.is_empty() {
             let room = self.flows[flow]
                 .endpoint(end)
                 .map_or(0, |e| if e.notsent() < LOW_WATER { room_for_app(e) } else { 0 });

@@ -67,3 +67,63 @@ pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
         nodes.push(if count == 1 { "u".to_owned() } else { format!("u-{i}") });
     }
 }
+
+/// A cell of its own at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes are new.
+pub fn sidelinks(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
+    w.table("cell.d1");
+    w.key("enb", format!("\"{base}\""));
+    w.maybe(0.5, "profile", |w| w.word(&["simulte", "lasthop"]));
+    w.maybe(0.7, "resource_blocks", |w| w.pick(&[6, 15, 25, 50]).to_string());
+    w.maybe(0.5, "sidelink", |w| {
+        let reuse = w.word(&["none", "all", "above"]);
+        let above = format!("{{ kind = \"above\", min_sir = \"{} dB\" }}", w.int(0, 30));
+        format!("{{ reuse = {} }}", if reuse.contains("above") { above } else { reuse })
+    });
+    let count = w.int(1, 3);
+    for group in ["s", "t"] {
+        w.table(format!("ue.{group}"));
+        w.key("cell", "\"d1\"");
+        w.key("count", count);
+        w.key("rlc", "{ mode = \"um\" }");
+        w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+        if group == "s" {
+            w.maybe(0.5, "drop", |w| format!("{{ kind = \"disc\", radius = \"{} m\" }}", w.log(10, 500)));
+        }
+        w.maybe(0.3, "radio", |w| {
+            let speed = w.int(0, 50);
+            format!(
+                "{{ mobility = {{ kind = \"linear\", speed = \"{speed} m/s\", heading = {} }} }}",
+                w.int(0, 359)
+            )
+        });
+        for i in 1..=count {
+            nodes.push(if count == 1 { group.to_owned() } else { format!("{group}-{i}") });
+        }
+    }
+    w.table("sidelink.pair");
+    w.key("between", "[\"s\", \"t\"]");
+    w.maybe(0.3, "forward", |w| w.word(&["direct", "infrastructure"]));
+    w.maybe(0.3, "reverse", |w| w.word(&["direct", "infrastructure"]));
+    w.maybe(0.6, "apart", |w| format!("[\"{} m\", \"{} m\"]", w.int(1, 20), w.log(20, 500)));
+    w.maybe(0.5, "lossless", |w| w.chance(0.5).to_string());
+    w.maybe(0.7, "selection", |w| {
+        let (period, hysteresis) = (w.log(1, 2000), w.pick(&[1, 2]));
+        format!(
+            "{{ period = \"{period} ms\", hysteresis = {hysteresis}.0, dwell = \"{} ms\" }}",
+            w.int(0, 500)
+        )
+    });
+    w.table("sidelink.pair.link");
+    w.maybe(0.3, "power", |w| format!("\"{} dBm\"", w.int(0, 23)));
+    w.maybe(0.3, "header", |w| w.int(0, 6).to_string());
+    w.maybe(0.3, "transmissions", |w| w.int(1, 8).to_string());
+    w.maybe(0.3, "persistent", |w| {
+        format!("{{ period = \"{} ms\", blocks = {} }}", w.int(1, 40), w.pick(&[1, 2, 3, 4, 5, 6]))
+    });
+    w.maybe(0.4, "quality", |w| {
+        let (near, far) = (w.int(1, 15), w.int(1, 15));
+        let steps =
+            format!("{{ from = \"0 m\", cqi = {near} }}, {{ from = \"{} m\", cqi = {far} }}", w.log(1, 300));
+        format!("{{ kind = \"pinned\", steps = [{steps}] }}")
+    });
+}

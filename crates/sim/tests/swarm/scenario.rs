@@ -12,6 +12,8 @@ const LTE_BEARERS_FROM: u64 = 10_000;
 const CELLS_FROM: u64 = 20_000;
 /// Likewise for wireless LANs.
 const WLANS_FROM: u64 = 30_000;
+/// Likewise for sidelinks.
+const SIDELINKS_FROM: u64 = 40_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -45,6 +47,12 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     if seed >= WLANS_FROM && w.chance(0.4) {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
         wlan::network(&mut w, &base, &mut nodes);
+    }
+    if seed >= SIDELINKS_FROM && w.chance(0.5) {
+        // A UE or a station is no eNB.
+        let wired: Vec<String> = nodes.iter().filter(|n| n.starts_with('n')).cloned().collect();
+        let base = wired[w.int(0, wired.len() as u64 - 1) as usize].clone();
+        lte::sidelinks(&mut w, &base, &mut nodes);
     }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);

@@ -1,11 +1,9 @@
 //! DCTCP: RFC 8257. The window falls by half of the share of octets that were marked.
 
+use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
 use crate::config::Config;
-
-/// g, the gain of the estimate.
-const GAIN: f64 = 1.0 / 16.0;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "g", default: "1/16", unit: "", source: "RFC 8257 section 3.3; Linux dctcp_shift_g 4" },
@@ -25,20 +23,18 @@ pub(super) const DIFFERS: &str = "Without marks it is Reno, as Linux falls back 
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     w: Window,
-    alpha: f64,
+    share: MarkedShare,
     round: Round,
-    delivered: f64,
-    marked: f64,
 }
 
 impl Dctcp {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Dctcp {
-        Dctcp { w: Window::new(config), alpha: 1.0, round: Round::default(), delivered: 0.0, marked: 0.0 }
+        Dctcp { w: Window::new(config), share: MarkedShare::new(), round: Round::default() }
     }
     /// DCTCP.Alpha.
     pub fn alpha(&self) -> f64 {
-        self.alpha
+        self.share.alpha
     }
 }
 
@@ -49,13 +45,9 @@ impl CongestionControl for Dctcp {
         self.round.begin(e.nxt);
     }
     fn on_ack(&mut self, ack: &AckSample) {
-        self.delivered += ack.delivered as f64;
-        self.marked += ack.marked as f64;
-        // RFC 8257 section 3.3 step 7 to 9: M = marked / acked, alpha = alpha * (1 - g) + g * M, once per window.
+        self.share.count(ack);
         if self.round.ended(ack) {
-            let share = if self.delivered > 0.0 { (self.marked / self.delivered).min(1.0) } else { 0.0 };
-            self.alpha += GAIN * (share - self.alpha);
-            (self.delivered, self.marked) = (0.0, 0.0);
+            self.share.settle();
         }
         if self.w.may_grow(ack) {
             self.w.reno(ack);
@@ -63,9 +55,7 @@ impl CongestionControl for Dctcp {
     }
     fn on_congestion(&mut self, c: &Congestion) {
         self.w.cut(match c.signal {
-            // Section 3.3: cwnd = cwnd * (1 - DCTCP.Alpha / 2). The part that goes is whole segments (Linux:
-            // cwnd - (cwnd * alpha >> 11)): a small share of marks costs a small window nothing.
-            Signal::Ecn => c.flight.floor() - (c.flight.floor() * self.alpha / 2.0).floor(),
+            Signal::Ecn => self.share.after_mark(c.flight),
             // Section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as conventional TCP".
             Signal::Loss => c.flight / 2.0,
         });
@@ -97,11 +87,11 @@ mod tests {
     #[test]
     fn a_mark_cuts_by_half_of_alpha_and_a_loss_by_half() {
         let mut d = Dctcp::new(&linux_like());
-        d.alpha = 0.25;
+        d.share.alpha = 0.25;
         d.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(80.0) });
         assert_eq!(d.cwnd(), 70.0, "80 * (1 - 0.125)");
         d.w.set(12.0);
-        d.alpha = 0.04;
+        d.share.alpha = 0.04;
         d.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(12.0) });
         assert_eq!(d.cwnd(), 12.0, "12 - floor(0.24)");
         d.on_congestion(&congestion(80.0));

@@ -5,12 +5,14 @@
 //! write its file, add a row to the table, a name to [`CcName`] and an arm to [`Cc`]. Most keep a [`Window`] and say
 //! only by how much it moves. An algorithm from outside this crate comes as a [`Definition`].
 
+mod abc;
 mod bbr;
 mod bic;
 mod cdg;
 mod cubic;
 mod custom;
 mod dctcp;
+mod guided;
 mod highspeed;
 mod htcp;
 mod hybla;
@@ -18,11 +20,13 @@ mod hystart;
 mod illinois;
 mod ledbat;
 mod lp;
+mod marks;
 mod name;
 mod nv;
 mod prague;
 mod radio_aware;
 mod random;
+mod readings;
 mod reno;
 mod scalable;
 #[cfg(test)]
@@ -35,6 +39,7 @@ mod westwood;
 mod window;
 mod yeah;
 
+pub use abc::Abc;
 pub use bbr::{Bbr, Bbr3};
 pub use bic::Bic;
 pub use cdg::Cdg;
@@ -43,6 +48,7 @@ pub use custom::{
     ControlKind, Controls, CustomControl, Definition, DefinitionError, Fault, OwnParameter, Place, Setup,
 };
 pub use dctcp::Dctcp;
+pub use guided::Guided;
 pub use highspeed::HighSpeed;
 pub use htcp::{Htcp, htcp_growth};
 pub use hybla::Hybla;
@@ -367,6 +373,15 @@ pub const ALGORITHMS: &[Algorithm] = &[
         new: |c| Cc::Bbr3(Box::new(Bbr3::new(c))),
     },
     Algorithm {
+        name: "abc",
+        id: CcName::Abc,
+        summary: "one segment more for each packet that says accelerate, one less for each that says brake",
+        source: "P. Goyal, A. Agarwal, R. Netravali, M. Alizadeh, H. Balakrishnan, ABC, NSDI 2020",
+        parameters: abc::PARAMETERS,
+        differs: abc::DIFFERS,
+        new: |c| Cc::Abc(Box::new(Abc::new(c))),
+    },
+    Algorithm {
         name: "bic",
         id: CcName::Bic,
         summary: "binary search for the window of the last loss",
@@ -401,6 +416,15 @@ pub const ALGORITHMS: &[Algorithm] = &[
         parameters: dctcp::PARAMETERS,
         differs: dctcp::DIFFERS,
         new: |c| Cc::Dctcp(Dctcp::new(c)),
+    },
+    Algorithm {
+        name: "guided",
+        id: CcName::Guided,
+        summary: "a base algorithm under the ceiling that the radio network's hints give",
+        source: "draft-flinck-mobile-throughput-guidance-04",
+        parameters: guided::PARAMETERS,
+        differs: guided::DIFFERS,
+        new: |c| Cc::Guided(Box::new(Guided::new(c))),
     },
     Algorithm {
         name: "highspeed",
@@ -542,6 +566,8 @@ pub const ALGORITHMS: &[Algorithm] = &[
 /// An algorithm at work. Large ones are boxed, so that Reno's endpoint stays small.
 #[derive(Clone, Debug)]
 pub enum Cc {
+    /// See [`Abc`].
+    Abc(Box<Abc>),
     /// See [`Bbr`].
     Bbr(Box<Bbr>),
     /// See [`Bbr3`].
@@ -554,6 +580,8 @@ pub enum Cc {
     Cubic(Box<Cubic>),
     /// See [`Dctcp`].
     Dctcp(Dctcp),
+    /// See [`Guided`].
+    Guided(Box<Guided>),
     /// See [`HighSpeed`].
     HighSpeed(HighSpeed),
     /// See [`Htcp`].
@@ -615,12 +643,14 @@ impl Cc {
 macro_rules! each {
     ($self:ident, $cc:ident => $call:expr) => {
         match $self {
+            Cc::Abc($cc) => $call,
             Cc::Bbr($cc) => $call,
             Cc::Bbr3($cc) => $call,
             Cc::Bic($cc) => $call,
             Cc::Cdg($cc) => $call,
             Cc::Cubic($cc) => $call,
             Cc::Dctcp($cc) => $call,
+            Cc::Guided($cc) => $call,
             Cc::HighSpeed($cc) => $call,
             Cc::Htcp($cc) => $call,
             Cc::Hybla($cc) => $call,
@@ -691,6 +721,7 @@ impl CongestionControl for Cc {
     }
     fn on_hint(&mut self, hint: &Hint) {
         match self {
+            Cc::Guided(cc) => cc.on_hint(hint),
             Cc::RadioAware(cc) => cc.on_hint(hint),
             Cc::Custom(cc) => cc.on_hint(hint),
             _ => {}
@@ -713,6 +744,8 @@ impl CongestionControl for Cc {
     fn rules_recovery(&self) -> bool {
         match self {
             Cc::Custom(cc) => cc.rules_recovery(),
+            Cc::Abc(cc) => cc.rules_recovery(),
+            Cc::Guided(cc) => cc.rules_recovery(),
             Cc::RadioAware(cc) => cc.rules_recovery(),
             Cc::Unlimited(cc) => cc.rules_recovery(),
             cc => matches!(cc, Cc::Bbr(_) | Cc::Bbr3(_)),

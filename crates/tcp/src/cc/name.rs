@@ -13,6 +13,8 @@ use super::{ALGORITHMS, Algorithm};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum CcName {
+    /// Accelerate and brake by marks of the last hop (Goyal and others 2020).
+    Abc,
     /// BBR version 1 (Cardwell and others 2016), as Linux has it.
     Bbr,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
@@ -25,6 +27,8 @@ pub enum CcName {
     Cubic,
     /// Cut by the share of marked octets (RFC 8257).
     Dctcp,
+    /// A base algorithm under a ceiling from the radio network's hints (draft-flinck-mobile-throughput-guidance).
+    Guided,
     /// HighSpeed TCP (RFC 3649).
     #[schemars(rename = "highspeed")]
     HighSpeed,

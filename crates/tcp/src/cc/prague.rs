@@ -4,12 +4,11 @@
 
 use lasthop_units::{Duration, Instant};
 
+use super::marks::MarkedShare;
 use super::window::{Round, Window, has_window};
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
 use crate::config::Config;
 
-/// Gain of the estimate.
-const GAIN: f64 = 1.0 / 16.0;
 /// A flow with a shorter round trip grows as if it had this one (the draft's RTT_virt).
 const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 
@@ -36,11 +35,9 @@ pub(super) const DIFFERS: &str = "Linux' tcp_prague lives outside the main tree;
 #[derive(Clone, Debug)]
 pub struct Prague {
     w: Window,
-    alpha: f64,
+    share: MarkedShare,
     round: Round,
     round_end: Instant,
-    delivered: f64,
-    marked: f64,
     /// Part of a segment that the window has grown by and not moved yet.
     carry: f64,
     rtt: Duration,
@@ -51,18 +48,16 @@ impl Prague {
     pub fn new(config: &Config) -> Prague {
         Prague {
             w: Window::new(config),
-            alpha: 1.0,
+            share: MarkedShare::new(),
             round: Round::default(),
             round_end: Instant::ZERO,
-            delivered: 0.0,
-            marked: 0.0,
             carry: 0.0,
             rtt: VIRTUAL_RTT,
         }
     }
     /// The estimate of the share of marks.
     pub fn alpha(&self) -> f64 {
-        self.alpha
+        self.share.alpha
     }
 
     /// Additive increase: a segment a round trip, for short round trips (RTT / RTT_virt)^2 of one; marked octets do not
@@ -86,14 +81,11 @@ impl CongestionControl for Prague {
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.rtt = ack.srtt.unwrap_or(self.rtt);
-        self.delivered += ack.delivered as f64;
-        self.marked += ack.marked as f64;
+        self.share.count(ack);
         // The estimate moves once per virtual round trip.
         if self.round.ended(ack) && ack.now.since(self.round_end) >= self.rtt.max(VIRTUAL_RTT) / 2 {
             self.round_end = ack.now;
-            let share = if self.delivered > 0.0 { (self.marked / self.delivered).min(1.0) } else { 0.0 };
-            self.alpha += GAIN * (share - self.alpha);
-            (self.delivered, self.marked) = (0.0, 0.0);
+            self.share.settle();
         }
         if !self.w.may_grow(ack) {
             return;
@@ -106,7 +98,7 @@ impl CongestionControl for Prague {
     }
     fn on_congestion(&mut self, c: &Congestion) {
         self.w.cut(match c.signal {
-            Signal::Ecn => c.flight.floor() - (c.flight.floor() * self.alpha / 2.0).floor(),
+            Signal::Ecn => self.share.after_mark(c.flight),
             Signal::Loss => c.flight / 2.0,
         });
     }
@@ -140,7 +132,7 @@ mod tests {
     #[test]
     fn a_mark_cuts_by_half_of_alpha_and_a_loss_by_half() {
         let mut p = Prague::new(&linux_like());
-        p.alpha = 0.25;
+        p.share.alpha = 0.25;
         p.on_congestion(&Congestion { signal: Signal::Ecn, ..congestion(80.0) });
         assert_eq!(p.cwnd(), 70.0, "80 * (1 - 0.125)");
         p.on_congestion(&congestion(80.0));

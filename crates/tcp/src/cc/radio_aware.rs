@@ -17,9 +17,10 @@
 
 use lasthop_units::{Duration, Instant};
 
+use super::readings::Readings;
 use super::window::Round;
 use super::{AckSample, Cc, Congestion, CongestionControl, Established, Parameter, Signal};
-use crate::config::{Config, HintConfig, HintRtt};
+use crate::config::{Config, HintConfig};
 use crate::hint::Hint;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -57,8 +58,6 @@ pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind.
 
 /// The smallest window under guidance [segments].
 const FLOOR: f64 = 2.0;
-/// The smallest round trip is forgotten after this time.
-const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// A round of which this share was lost was no round that fitted.
 const LOST_SHARE: f64 = 0.25;
 /// Fewer segments than this lost in a round prove nothing.
@@ -67,15 +66,6 @@ const LOST_SEGMENTS: f64 = 8.0;
 const DISTRUST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)];
 /// A link that is interrupted for longer has no readings.
 const INTERRUPTION: Duration = Duration::from_secs(2);
-
-/// The newest readings.
-#[derive(Clone, Copy, Debug)]
-struct Reading {
-    /// R(t) [octets/s].
-    rate: f64,
-    /// Q(t) [octets].
-    queue: f64,
-}
 
 /// The window by hints, and the algorithm that takes over without them.
 #[derive(Clone, Debug)]
@@ -86,10 +76,7 @@ pub struct RadioAware {
     mss: f64,
     /// The window of the newest readings [segments]; `None`: the base algorithm's is in force.
     guided: Option<f64>,
-    reading: Option<Reading>,
-    heard: Instant,
-    /// Time between hints, smoothed.
-    period: Duration,
+    readings: Readings,
     /// Hints are not believed before this moment, and for how long the next time.
     believe_at: Instant,
     distrust: Duration,
@@ -97,8 +84,6 @@ pub struct RadioAware {
     timed_out: bool,
     /// The link is interrupted since then: the window stands still.
     interrupted: Option<Instant>,
-    smallest: SmallestRtt,
-    srtt: Duration,
     round: Round,
     delivered: f64,
     lost: f64,
@@ -115,15 +100,11 @@ impl RadioAware {
             ceiling: config.window_ceiling().max(FLOOR),
             mss: f64::from(config.mss),
             guided: None,
-            reading: None,
-            heard: Instant::ZERO,
-            period: Duration::ZERO,
+            readings: Readings::new(&config.hint),
             believe_at: Instant::ZERO,
             distrust: DISTRUST[0],
             timed_out: false,
             interrupted: None,
-            smallest: SmallestRtt::default(),
-            srtt: Duration::ZERO,
             round: Round::default(),
             delivered: 0.0,
             lost: 0.0,
@@ -136,32 +117,12 @@ impl RadioAware {
         self.guided.is_some()
     }
 
-    /// How old a reading may be.
-    fn timeout(&self) -> Duration {
-        let several = Duration(self.period.0.saturating_mul(5) / 2);
-        self.config.timeout.unwrap_or(self.srtt.max(several))
-    }
-
-    /// The round trip of the formula, if there is one yet.
-    fn round_trip(&self, now: Instant, r: &Reading) -> Option<f64> {
-        let smallest = self.smallest.get(now)?.as_secs_f64();
-        Some(match self.config.rtt {
-            HintRtt::Min => smallest,
-            HintRtt::Srtt => self.srtt.as_secs_f64(),
-            // What the queue that was reported does not explain: scheduling, HARQ, the wait for uplink grants.
-            HintRtt::Predicted => {
-                let queueing = if r.rate > 0.0 { r.queue / r.rate } else { 0.0 };
-                (self.srtt.as_secs_f64() - queueing).max(smallest)
-            }
-        })
-    }
-
     fn follow(&mut self, now: Instant) {
-        let Some(reading) = self.reading.filter(|_| self.interrupted.is_none()) else { return };
+        let Some(reading) = self.readings.newest().filter(|_| self.interrupted.is_none()) else { return };
         if now < self.believe_at || self.timed_out {
             return;
         }
-        let Some(rtt) = self.round_trip(now, &reading) else { return };
+        let Some(rtt) = self.readings.round_trip(now, &reading) else { return };
         let mut octets = reading.rate * rtt;
         if self.config.queue_term {
             octets += self.config.gain * (self.config.queue_threshold as f64 - reading.queue);
@@ -185,7 +146,7 @@ impl RadioAware {
             });
             self.base.set_cwnd(window);
         }
-        self.reading = None;
+        self.readings.forget();
         self.interrupted = None;
     }
 
@@ -193,9 +154,9 @@ impl RadioAware {
     fn check_age(&mut self, now: Instant) {
         let patience = match self.interrupted {
             Some(_) => INTERRUPTION,
-            None => self.timeout(),
+            None => self.readings.timeout(),
         };
-        if self.reading.is_some() && now.since(self.heard) > patience {
+        if self.readings.older_than(now, patience) {
             self.fall_back(now);
         }
     }
@@ -229,47 +190,22 @@ impl CongestionControl for RadioAware {
         self.mss = f64::from(e.mss.max(1));
         self.base.on_established(e);
         self.round.begin(e.nxt);
-        if let Some(rtt) = e.rtt {
-            self.smallest.add(e.now, rtt);
-            self.srtt = rtt;
-        }
+        self.readings.on_established(e);
         self.follow(e.now);
     }
     fn on_hint(&mut self, hint: &Hint) {
         match hint.notice {
             Some(n) if n.interrupts() => self.interrupted = Some(hint.now),
-            // Behind the new cell the round trip may be another.
-            Some(_) => (self.interrupted, self.smallest) = (None, SmallestRtt::default()),
+            Some(_) => self.interrupted = None,
             None => {}
         }
-        if let Some(rate) = hint.rate {
-            // A reading that is old when it comes is none.
-            if hint.measured.is_some_and(|t| hint.now.since(t) > self.timeout()) {
-                return;
-            }
-            let gap = hint.now.since(self.heard);
-            if let Some(period) = hint.period {
-                self.period = period;
-            } else if self.reading.is_some() {
-                self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
-            }
-            self.heard = hint.now;
-            let queue = hint.queue.unwrap_or(0) as f64;
-            self.reading = Some(Reading { rate: rate.0 as f64 / 8.0, queue });
-        } else if hint.notice.is_some() {
-            self.heard = hint.now;
+        if self.readings.hear(hint) {
+            self.follow(hint.now);
         }
-        if self.smallest.get(hint.now).is_none() && self.srtt > Duration::ZERO {
-            self.smallest.add(hint.now, self.srtt);
-        }
-        self.follow(hint.now);
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.timed_out &= ack.acked == 0;
-        self.srtt = ack.srtt.unwrap_or(self.srtt);
-        if let Some(rtt) = ack.rtt.filter(|_| self.interrupted.is_none()) {
-            self.smallest.add(ack.now, rtt);
-        }
+        self.readings.on_ack(ack, self.interrupted.is_some());
         self.delivered += ack.delivered as f64;
         self.lost += ack.lost as f64;
         self.check_age(ack.now);
@@ -290,7 +226,7 @@ impl CongestionControl for RadioAware {
             // RFC 3168 section 6.1.2: a mark is answered as a loss would be; for a round trip hints have no say.
             Signal::Ecn if self.guided.take().is_some() => {
                 self.base.on_congestion(c);
-                self.believe_at = c.now + self.srtt;
+                self.believe_at = c.now + self.readings.srtt();
             }
             _ => self.base.on_congestion(c),
         }
@@ -325,35 +261,12 @@ impl CongestionControl for RadioAware {
     }
 }
 
-/// The smallest round trip of the last ten seconds, from two halves.
-#[derive(Clone, Copy, Debug, Default)]
-struct SmallestRtt {
-    halves: [Option<(Instant, Duration)>; 2],
-}
-
-impl SmallestRtt {
-    fn add(&mut self, now: Instant, rtt: Duration) {
-        match &mut self.halves[0] {
-            Some((since, least)) if now.since(*since) < MIN_RTT_WINDOW / 2 => *least = rtt.min(*least),
-            newer => {
-                self.halves[1] = *newer;
-                self.halves[0] = Some((now, rtt));
-            }
-        }
-    }
-    fn get(&self, now: Instant) -> Option<Duration> {
-        let fresh = |h: &&(Instant, Duration)| now.since(h.0) < MIN_RTT_WINDOW;
-        let [newer, older] = &self.halves;
-        // A connection that was idle keeps what it knew last.
-        older.iter().filter(fresh).chain(newer).map(|h| h.1).min()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
     use super::*;
     use crate::CcName;
+    use crate::config::HintRtt;
     use lasthop_units::Bitrate;
 
     fn at(ms: u64) -> Instant {

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 #: The window of measure around the handover [s].
 BEFORE_S, AFTER_S = 2.0, 10.0
 #: TCP's answer to a burst loss is looked for this long [s].
-ANSWER_S = 3.0
+ANSWER_S = AFTER_S
 #: When the sudden load begins, and how long around it is compared [s].
 STEP_S, STEADY_S = 30.0, 15.0
+#: Causes of drops at a handover.
+DISCARDED = ("handover-discard", "handover-not-forwarded")
 
 
 def column(table: pa.Table, name: str) -> FloatArray:
@@ -37,12 +39,22 @@ def reduce_drive(run: Run) -> dict[str, Any]:
     flow = run.row("flows")
     values["goodput_whole_bps"] = float(flow["goodput_bps"])
     values["delay_whole_s"] = float(np.mean(whole)) if len(whole) else np.nan
-    names = ("queue_bytes", "lost_bytes", "goodput_bps", "before_bps", "delay_mean_s", "delay_p95_s", "interruption_s")
+    values["failures"] = float(sum(e["kind"] == "radio-link-failure" for e in events))
+    names = (
+        "queue_bytes",
+        "lost_bytes",
+        "goodput_bps",
+        "after_bps",
+        "before_bps",
+        "delay_mean_s",
+        "delay_p95_s",
+        "interruption_s",
+    )
     if start is None or done is None:
-        return {**values, **dict.fromkeys((*names, "retransmits", "timeouts", "recoveries", "gap_s"), np.nan)}
+        return {**values, **dict.fromkeys((*names, "retransmits", "timeouts", "cwnd_kept", "gap_s"), np.nan)}
     t0 = float(start["time_s"])
     moved = next(e for e in events if e["kind"] == "handover-data")
-    drops = [d for d in run.table("drops").to_pylist() if d["cause"] in ("handover-discard", "handover-not-forwarded")]
+    drops = [d for d in run.table("drops").to_pylist() if d["cause"] in DISCARDED]
     lost = float(sum(d["size"] for d in drops if abs(d["time_s"] - t0) < 1.0))
     window = (t0 - BEFORE_S, t0 + AFTER_S)
     inside = delays(packets, *window)
@@ -56,6 +68,7 @@ def reduce_drive(run: Run) -> dict[str, Any]:
         queue_bytes=float(moved["value"]),
         lost_bytes=lost,
         goodput_bps=fresh_bytes(packets, at) * 8 / (BEFORE_S + AFTER_S),
+        after_bps=fresh_bytes(packets, (received >= t0) & (received < t0 + AFTER_S)) * 8 / AFTER_S,
         before_bps=fresh_bytes(packets, (received >= window[0]) & (received < t0)) * 8 / BEFORE_S,
         delay_mean_s=float(np.mean(inside)) if len(inside) else np.nan,
         delay_p95_s=float(np.percentile(inside, 95)) if len(inside) else np.nan,
@@ -63,20 +76,31 @@ def reduce_drive(run: Run) -> dict[str, Any]:
         gap_s=gap,
         retransmits=float(again.sum()),
         timeouts=float(sum(kind == "rto" for kind in answers)),
-        recoveries=float(sum("recovery" in kind or "fast" in kind for kind in answers)),
+        cwnd_kept=window_kept(run, t0),
     )
     if run.shown:
         values.update(around(run, packets, t0))
     return values
 
 
+def window_kept(run: Run, t0: float) -> float:
+    """The smallest congestion window in the time after the handover, as a share of that at the handover."""
+    tcp = run.table("tcp")
+    t, cwnd = column(tcp, "time_s"), column(tcp, "snd_cwnd")
+    before, after = cwnd[t <= t0], cwnd[(t > t0) & (t < t0 + AFTER_S)]
+    return float(after.min() / before[-1]) if len(before) and len(after) else float("nan")
+
+
 def packet_table(run: Run) -> dict[str, Any]:
-    """Data packets of the download: when each was sent and received (NaN: not), its first byte, bytes, and again."""
+    """Data packets of the download: when each was sent, received, forwarded over X2 and discarded at the handover.
+
+    NaN: it was not. And its first byte, its bytes, and whether it is a repetition.
+    """
     table = run.table("packets")
     keep = ["time_s", "packet", "event", "seq", "len", "retransmission", "flow"]
     rows = table.select(keep).to_pydict()
     sent: dict[int, int] = {}
-    out: dict[str, list[Any]] = {"sent": [], "received": [], "seq": [], "len": [], "again": []}
+    out: dict[str, list[Any]] = {"sent": [], "received": [], "forwarded": [], "seq": [], "len": [], "again": []}
     for i, event in enumerate(rows["event"]):
         length = rows["len"][i]
         if not length or rows["flow"][i] != "ftp":
@@ -86,13 +110,20 @@ def packet_table(run: Run) -> dict[str, Any]:
             sent[packet] = len(out["sent"])
             out["sent"].append(rows["time_s"][i])
             out["received"].append(np.nan)
+            out["forwarded"].append(np.nan)
             out["seq"].append(rows["seq"][i])
             out["len"].append(length)
             out["again"].append(bool(rows["retransmission"][i]))
-        elif event == "received" and packet in sent:
-            out["received"][sent[packet]] = rows["time_s"][i]
-    kinds = {"sent": float, "received": float, "seq": float, "len": float, "again": bool}
-    return {name: np.asarray(out[name], dtype=kind) for name, kind in kinds.items()}
+        elif event in ("received", "forwarded") and packet in sent:
+            out[event][sent[packet]] = rows["time_s"][i]
+    kinds = {"sent": float, "received": float, "forwarded": float, "seq": float, "len": float, "again": bool}
+    packets = {name: np.asarray(out[name], dtype=kind) for name, kind in kinds.items()}
+    packets["discarded"] = np.full(len(packets["sent"]), np.nan)
+    drops = run.table("drops").to_pydict()
+    for t, packet, cause in zip(drops["time_s"], drops["packet"], drops["cause"], strict=True):
+        if cause in DISCARDED and packet in sent:
+            packets["discarded"][sent[packet]] = t
+    return packets
 
 
 def delays(packets: dict[str, Any], start: float, end: float) -> FloatArray:
@@ -112,7 +143,7 @@ def fresh_bytes(packets: dict[str, Any], chosen: Any) -> float:
 def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
     """Arrays for the figures: cwnd over time, segments around the handover, goodput by 100 ms."""
     tcp = run.table("tcp")
-    near = (packets["sent"] > t0 - 1.5) & (packets["sent"] < t0 + 2.5)
+    near = (packets["sent"] > t0 - 1.5) & (packets["sent"] < t0 + 7.0)
     steps = np.arange(0.0, run.duration_s, 0.1)
     received = packets["received"]
     good = np.histogram(received[~np.isnan(received)], bins=steps, weights=packets["len"][~np.isnan(received)])[0]
@@ -122,24 +153,68 @@ def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
         "cwnd": column(tcp, "snd_cwnd"),
         "seq_sent_t": packets["sent"][near],
         "seq_received_t": packets["received"][near],
+        "seq_forwarded_t": packets["forwarded"][near],
+        "seq_discarded_t": packets["discarded"][near],
         "seq": packets["seq"][near],
         "good_t": steps[:-1],
         "good_bps": good * 80.0,
     }
 
 
+def reduce_trigger(run: Run) -> dict[str, Any]:
+    """What a choice of hysteresis and time-to-trigger brings."""
+    kinds = [e["kind"] for e in run.table("events").to_pylist()]
+    names = {
+        "handovers": "handover-complete",
+        "ping_pong": "handover-ping-pong",
+        "failures": "radio-link-failure",
+        "too_late": "handover-too-late",
+    }
+    return {
+        **{name: float(kinds.count(kind)) for name, kind in names.items()},
+        "goodput_bps": float(run.row("flows")["goodput_bps"]),
+    }
+
+
+def reduce_map(run: Run) -> dict[str, Any]:
+    """A drive: places, serving cells, measurements and what happened."""
+    values = reduce_drive(run)
+    if not run.shown:
+        return values
+    places, measured = run.table("positions").to_pydict(), run.table("measurements").to_pydict()
+    events = [e for e in run.table("events").to_pylist() if e["source"] == "ue/car"]
+    radio = [r for r in run.table("radio").to_pylist() if r["direction"] == "downlink"]
+    return {
+        **values,
+        "place_t": np.asarray(places["time_s"]),
+        "place_x": np.asarray(places["x_m"]),
+        "place_y": np.asarray(places["y_m"]),
+        "place_cell": list(places["cell"]),
+        "measured_t": np.asarray(measured["time_s"]),
+        "measured_cell": list(measured["cell"]),
+        "rsrp_dbm": np.asarray(measured["rsrp_dbm"]),
+        "rsrq_db": np.asarray(measured["rsrq_db"]),
+        "event_t": [float(e["time_s"]) for e in events],
+        "event_kind": [str(e["kind"]) for e in events],
+        "rate_t": np.asarray([r["time_s"] for r in radio]),
+        "rate_bps": np.asarray([r["bytes"] * 80.0 for r in radio]),
+    }
+
+
 def reduce_users(run: Run) -> dict[str, Any]:
-    """A call, a game and a download in one UE."""
+    """A call, a game, web pages and a download in one UE."""
     rows = {r["flow"]: r for r in run.table("quality").to_pylist()}
-    ftp = next(f for f in run.table("flows").to_pylist() if f["flow"] == "ftp")
+    flows = {f["flow"]: f for f in run.table("flows").to_pylist()}
     return {
         "mos": float(rows["call"]["mos"]),
         "call_unusable": float(rows["call"]["unusable"]),
         "call_gap_s": float(rows["call"]["longest_gap_s"]),
         "game_unusable": float(rows["game"]["unusable"]),
         "game_p99_s": float(rows["game"]["delay_p99_s"]),
-        "goodput_bps": float(ftp["goodput_bps"]),
-        "timeouts": float(ftp["timeouts"]),
+        "page_s": float(flows["web"]["request_time_mean_s"]),
+        "pages": float(flows["web"]["requests"]),
+        "goodput_bps": float(flows["ftp"]["goodput_bps"]),
+        "timeouts": float(flows["ftp"]["timeouts"]),
     }
 
 
@@ -153,11 +228,16 @@ def reduce_outage(run: Run) -> dict[str, Any]:
     events = run.table("events").to_pylist()
     back = [e for e in events if e["kind"] == "rrc-connected" and e["time_s"] > STEP_S]
     connected = [e["time_s"] for e in back]
+    uplink = [r for r in run.table("radio").to_pylist() if r["direction"] == "uplink" and r["time_s"] > STEP_S]
     return {
         **before_and_after(run, "early"),
         "reconnected": float(len({e["source"] for e in back})),
         "median_return_s": float(np.median(connected)) - STEP_S if connected else np.nan,
+        "failures": float(sum(e["kind"] == "radio-link-failure" for e in events)),
+        "reestablished": float(sum(e["kind"] == "rrc-reestablished" for e in events)),
         "rejected": float(sum(e["kind"] == "rrc-reestablishment-rejected" for e in events)),
+        "preambles": float(sum(r["preambles"] for r in uplink)),
+        "not_admitted": float(sum(e["kind"] == "rrc-connection-failed" for e in events)),
     }
 
 
@@ -166,10 +246,13 @@ def before_and_after(run: Run, group: str) -> dict[str, Any]:
     tcp = run.table("tcp").to_pydict()
     flows = [f["flow"] for f in run.table("flows").to_pylist() if f["flow"].startswith(group)]
     acked: dict[str, list[tuple[float, float]]] = {f: [] for f in flows}
+    again: dict[str, list[tuple[float, float]]] = {f: [] for f in flows}
     rtt: dict[bool, list[float]] = {False: [], True: []}
-    for t, flow, total, sample in zip(tcp["time_s"], tcp["flow"], tcp["bytes_acked"], tcp["rtt_us"], strict=True):
+    names = ("time_s", "flow", "bytes_acked", "rtt_us", "total_retrans")
+    for t, flow, total, sample, repeated in zip(*(tcp[name] for name in names), strict=True):
         if flow in acked and STEP_S - STEADY_S <= t <= STEP_S + STEADY_S + 5.0:
             acked[flow].append((t, float(total)))
+            again[flow].append((t, float(repeated)))
             if sample and not STEP_S < t < STEP_S + 5.0:
                 rtt[t > STEP_S].append(sample / 1e6)
     rates: dict[bool, list[float]] = {False: [], True: []}
@@ -182,13 +265,22 @@ def before_and_after(run: Run, group: str) -> dict[str, Any]:
     events = run.table("events").to_pylist()
     rto = [e["time_s"] for e in events if e["kind"] == "rto" and e["source"].split("/")[1].startswith(group)]
     return {
+        "users": float(len(flows)),
         "before_bps": _mean(rates[False]),
         "after_bps": _mean(rates[True]),
         "rtt_before_s": _mean(rtt[False]),
         "rtt_after_s": _mean(rtt[True]),
         "timeouts_before": float(sum(STEP_S - STEADY_S <= t < STEP_S for t in rto)),
         "timeouts_after": float(sum(STEP_S <= t < STEP_S + STEADY_S for t in rto)),
+        "retransmits_before": float(sum(_grown(again[f], STEP_S - STEADY_S, STEP_S) for f in flows)),
+        "retransmits_after": float(sum(_grown(again[f], STEP_S, STEP_S + STEADY_S) for f in flows)),
     }
+
+
+def _grown(series: list[tuple[float, float]], start: float, end: float) -> float:
+    """How much a counter grew between two moments."""
+    inside = [count for t, count in series if start <= t <= end]
+    return inside[-1] - inside[0] if inside else 0.0
 
 
 def _mean(values: list[float]) -> float:

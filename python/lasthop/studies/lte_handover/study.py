@@ -13,7 +13,14 @@ from lasthop.studies.lte_handover.evaluate import (
     window_kept,
 )
 from lasthop.studies.lte_handover.figures import figures, tables
-from lasthop.studies.lte_handover.reduce import reduce_drive, reduce_load, reduce_outage, reduce_users
+from lasthop.studies.lte_handover.reduce import (
+    reduce_drive,
+    reduce_load,
+    reduce_map,
+    reduce_outage,
+    reduce_trigger,
+    reduce_users,
+)
 
 __all__ = [
     "citations",
@@ -26,7 +33,9 @@ __all__ = [
     "load_step",
     "reduce_drive",
     "reduce_load",
+    "reduce_map",
     "reduce_outage",
+    "reduce_trigger",
     "reduce_users",
     "tables",
     "trade_off",

@@ -68,7 +68,7 @@ FOUR = ("thr", "loss", "dly", "jit")
 #: The ways to count loss: the reduced value, and what it counts.
 LOSSES = {
     "undelivered": ("loss_undelivered", "sent and not received when the run ends, over sent: the flow monitor's"),
-    "dropped": ("loss_dropped", "dropped for a named cause, over sent"),
+    "dropped": ("loss_dropped", "packets dropped for a named cause, whole or a fragment of them, over sent"),
     "retransmitted": ("loss_retransmitted", "segments that TCP sent again, over packets sent"),
 }
 

@@ -1,4 +1,4 @@
-"""Figures 1, 8 and the summary; table 1 and the grids."""
+"""Figures 1, 2, 5, 6, 8 and 9, what lies beyond the contribution, and the summary."""
 
 from __future__ import annotations
 
@@ -9,62 +9,168 @@ from matplotlib.figure import Figure as MplFigure
 from lasthop.harness import Data, Evidence, Figure, TableView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-COLOURS = {"normal": "#0072b2", "rate": "#e69f00", "queue": "#d55e00", "close": "#009e73"}
+COLOURS = {
+    "normal": "#0072b2",
+    "rate": "#e69f00",
+    "queue": "#d55e00",
+    "close": "#009e73",
+    "cubic": "#56b4e9",
+    "bbr3": "#cc79a7",
+    "guided": "#999933",
+}
 NAMES = {"normal": "normal", "rate": "R x RTT", "queue": "R x RTT and queue", "close": "close"}
+#: Families of the summary figure: colour, marker, cases and their labels.
+FAMILIES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "no help": (
+        "#0072b2",
+        "o",
+        {"normal": "NewReno", "cubic": "CUBIC", "linux-cubic": "Linux CUBIC", "bbr": "BBR", "bbr3": "BBRv3"},
+    ),
+    "hints": (
+        "#d55e00",
+        "s",
+        {"rate": "R x RTT", "queue": "with queue", "option": "in ACKs", "enb": "from eNB", "guided": "ceiling"},
+    ),
+    "marks of layer 2": (
+        "#e69f00",
+        "^",
+        {
+            "codel-ecn": "CoDel, CUBIC",
+            "pi2-cubic": "PI2, CUBIC",
+            "pi2-prague": "PI2, Prague",
+            "step-dctcp": "step, DCTCP",
+            "step-prague": "step, Prague",
+            "abc": "ABC",
+        },
+    ),
+    "close coupling": ("#009e73", "D", {"close-64k": "server in eNB", "split-64k": "proxy in eNB"}),
+}
 
 
 def figures(evidence: Evidence) -> Iterable[Figure]:
     """The figures of the main set."""
     data = evidence.of(evidence.main_set)
     yield figure_1(data)
+    yield figure_2(data)
+    yield figure_5(data)
+    yield figure_6(data)
     yield figure_8(data)
+    yield figure_9(data)
     yield figure_summary(data)
+    yield figure_wrong(data)
+    yield figure_users(data)
 
 
 def tables(evidence: Evidence) -> Iterable[TableView]:
-    """Table 1, the grid of short bursts, bursts, web objects, predictions, and what wrong hints cost."""
+    """Table 1, the grid of short bursts, and a table for each group beyond."""
     data = evidence.of(evidence.main_set)
     rows = tuple(
         (f"{b} kB", *(data.estimate("table", "goodput", scheme=s, buffer=b).text() for s in NAMES)) for b in (45, 60)
     )
     yield TableView("table1", "Table 1: goodput of a full buffer [Mbit/s]", ("buffer", *NAMES.values()), rows)
+    at = [(rtt, w) for rtt in data.labels("short", "rtt") for w in data.labels("short", "window")]
+    took = {
+        (s, *x): data.estimate("short", "latency", scheme=s, rtt=x[0], window=x[1])
+        for s in ("normal", "queue")
+        for x in at
+    }
     rows = tuple(
         (
             f"{rtt} ms",
             window,
-            *(data.estimate("short", "latency", scheme=s, rtt=rtt, window=window).text() for s in ("normal", "queue")),
+            took["normal", rtt, window].text(),
+            took["queue", rtt, window].text(),
+            f"{1 - took['queue', rtt, window].mean / took['normal', rtt, window].mean:.0%}",
         )
-        for rtt in data.labels("short", "rtt")
-        for window in data.labels("short", "window")
+        for rtt, window in at
     )
-    yield TableView("short", "Figure 5: bursts of 0.5 MB [s]", ("round trip", "IW", "normal", "loose"), rows)
-    for group, value, title in (
-        ("bursts", "latency", "Figure 9: bursts of 2 MB [s]"),
-        ("web", "object", "Figure 6: web objects of 50 kB beside a download [ms]"),
+    headers: tuple[str, ...] = ("round trip", "IW", "normal", "loose", "less")
+    yield TableView("short", "Figure 5: bursts of 0.5 MB [s]", headers, rows)
+    for name, title, axes, values in (
+        (
+            "bursts",
+            "Figure 9: bursts of 2 MB [s]",
+            ("scheme",),
+            {"latency": "mean", "median": "median", "p95": "95 % within", "bursts": "bursts", "timeouts": "timeouts"},
+        ),
+        (
+            "web",
+            "Figure 6: web objects of 50 kB beside a download",
+            ("scheme",),
+            {"object": "object [ms]", "goodput": "download [Mbit/s]"},
+        ),
+        (
+            "mix",
+            "Figure 6 with files, pages and video in one queue",
+            ("scheme",),
+            {
+                "file": "file [s]",
+                "page": "page [s]",
+                "page_p95": "95 % of pages [s]",
+                "bitrate": "video [Mbit/s]",
+                "switches": "switches",
+                "stalls": "stalls",
+                "stalled": "stalled [s]",
+            },
+        ),
+        (
+            "load",
+            "What the UE predicts",
+            ("load",),
+            {
+                "error": "relative error of the rate",
+                "free": "queue estimate off by [kB]",
+                "held": "with reports every 10 ms [kB]",
+                "held_100": "every 100 ms [kB]",
+            },
+        ),
+        (
+            "spread",
+            "Every scheme on the same radio (60 kB)",
+            ("case",),
+            {
+                "goodput": "goodput [Mbit/s]",
+                "delay": "mean delay [ms]",
+                "delay_p95": "95 % within [ms]",
+                "rtt": "round trip [ms]",
+                "lost": "packets lost",
+            },
+        ),
+        ("wrong", "Wrong, old and boastful hints (60 kB)", ("case",), {"goodput": "goodput [Mbit/s]", "lost": "lost"}),
+        (
+            "users",
+            "One to ten phones in the cell",
+            ("users", "scheme"),
+            {"goodput": "sum [Mbit/s]", "jain": "Jain's index", "rtt": "round trip [ms]", "delay_p95": "95 % [ms]"},
+        ),
+        (
+            "rivals",
+            "Beside a flow without hints in the same queue",
+            ("scheme", "rival"),
+            {"goodput": "download [Mbit/s]", "rival": "rival [Mbit/s]", "share": "download's share"},
+        ),
+        (
+            "drive",
+            "A drive past the border of two cells",
+            ("scheme",),
+            {"goodput": "goodput [Mbit/s]", "delay_p95": "95 % [ms]", "lost": "lost", "timeouts": "timeouts"},
+        ),
     ):
-        rows = tuple((s, data.estimate(group, value, scheme=s).text()) for s in data.labels(group, "scheme"))
-        yield TableView(group, title, ("scheme", "mean time"), rows)
+        yield grid_table(data, name, title, axes, values)
+
+
+def grid_table(data: Data, group: str, title: str, axes: Sequence[str], values: Mapping[str, str]) -> TableView:
+    """A row for each point of a group."""
+    points = list(dict.fromkeys(tuple(r.point[a] for a in axes) for r in data.records[group]))
     rows = tuple(
-        (k, *(data.estimate("load", v, load=k).text() for v in ("error", "free", "held")))
-        for k in data.labels("load", "load")
+        (*point, *(data.estimate(group, v, **dict(zip(axes, point, strict=True))).text() for v in values))
+        for point in points
     )
-    headers: tuple[str, ...] = (
-        "load",
-        "relative error of the rate",
-        "queue estimate off by [kB]",
-        "corrected every 100 ms [kB]",
-    )
-    yield TableView("prediction", "What the UE predicts", headers, rows)
-    rows = tuple(
-        (c, *(data.estimate("spread", v, case=c).text() for v in ("goodput", "rtt", "delay", "lost")))
-        for c in data.labels("spread", "case")
-    )
-    headers = ("case", "goodput [Mbit/s]", "round trip [ms]", "delay [ms]", "packets lost")
-    yield TableView("spread", "Wrong and late hints, and today's alternatives (60 kB)", headers, rows)
+    return TableView(group, title, (*axes, *values.values()), rows)
 
 
 def figure_1(data: Data) -> Figure:
@@ -74,16 +180,92 @@ def figure_1(data: Data) -> Figure:
     air = data.estimate("air", "goodput").mean
     rate = [data.estimate("bdp", "goodput", bdp=x).mean / air for x in labels]
     trip = [data.estimate("bdp", "rtt", bdp=x).mean / 5 for x in labels]
-    fig, ax = _axes("buffer / 45 kB", "goodput / air rate")
-    ax.plot(xs, rate, "o-", color=COLOURS["normal"], label="goodput")
+    fig, ax = _axes("layer-2 buffer / 45 kB", "goodput / air rate")
+    (line,) = ax.plot(xs, rate, "o-", color=COLOURS["normal"], label="goodput")
     ax.set_xscale("log", base=2)
+    ax.set_xticks(xs, labels)
     ax.set_ylim(0, 1.05)
     other = ax.twinx()
-    other.plot(xs, trip, "s--", color=COLOURS["queue"])
-    other.set_ylabel("round trip / 5 ms (dashed)")
+    (dashed,) = other.plot(xs, trip, "s--", color=COLOURS["queue"], label="round trip")
+    other.set_ylim(0, None)
+    other.set_ylabel("round trip / 5 ms")
+    ax.legend(handles=[line, dashed], frameon=False, fontsize=8, loc="lower right")
     columns = {"bdp": xs, "goodput_share": rate, "rtt_over_5ms": trip}
     caption = "Normal TCP: goodput over the air-link rate and mean round trip over 5 ms, against the layer-2 buffer."
     return Figure("fig1", "Figure 1", caption, fig, {"fig1": columns})
+
+
+def figure_2(data: Data) -> Figure:
+    """Window, layer-2 queue and rate over the first seconds."""
+    trace = data.shown("trace").values
+    fig = MplFigure(figsize=(5.6, 4.8), layout="constrained")
+    window, queue, rate = fig.subplots(3, 1, sharex=True)
+    window.plot(trace["time_s"], trace["cwnd"], color=COLOURS["normal"], linewidth=1)
+    window.set_ylabel("window\n[segments]")
+    queue.plot(trace["hint_time_s"], trace["queue_bytes"] / 1e3, color=COLOURS["queue"], linewidth=0.6)
+    queue.axhline(45, color="#666666", linestyle="--", linewidth=0.8)
+    queue.set_ylabel("layer-2 queue\n[kB]")
+    rate.plot(trace["hint_time_s"], trace["rate_bps"] / 1e6, color=COLOURS["close"], linewidth=0.8)
+    rate.set_ylabel("rate of the link\n[Mbit/s]")
+    rate.set_ylim(0, None)
+    rate.set_xlabel("time [s]")
+    columns = {k: trace[k] for k in ("hint_time_s", "queue_bytes", "rate_bps")}
+    caption = (
+        "Normal TCP, layer-2 buffer 45 kB (dashed): slow start overflows it, then congestion avoidance "
+        "does, again and again. Rate of the link: the phone's share at its CQI, averaged over 50 ms."
+    )
+    windows = {k: trace[k] for k in ("time_s", "cwnd")}
+    return Figure("fig2", "Figure 2", caption, fig, {"fig2": columns, "fig2_window": windows})
+
+
+def figure_5(data: Data) -> Figure:
+    """Short bursts over round trip and initial window."""
+    windows = data.labels("short", "window")
+    fig = MplFigure(figsize=(6.4, 2.8), layout="constrained")
+    columns: dict[str, list[object]] = {"rtt_ms": [], "window": [], "normal_s": [], "loose_s": []}
+    trips = data.labels("short", "rtt")
+    for ax, rtt in zip(fig.subplots(1, len(trips), sharey=True), trips, strict=True):
+        for i, scheme in enumerate(("normal", "queue")):
+            found = [data.estimate("short", "latency", scheme=scheme, rtt=rtt, window=w).mean for w in windows]
+            label = "normal" if scheme == "normal" else "loose"
+            ax.bar([k + 0.4 * i for k in range(len(windows))], found, 0.38, color=COLOURS[scheme], label=label)
+            columns["normal_s" if scheme == "normal" else "loose_s"] += found
+        columns["rtt_ms"] += [rtt] * len(windows)
+        columns["window"] += list(windows)
+        ax.set_xticks([k + 0.2 for k in range(len(windows))], [str(w) for w in windows])
+        ax.set_xlabel("initial window")
+        ax.set_title(f"round trip {rtt} ms", fontsize=9)
+        if rtt == trips[0]:
+            ax.set_ylabel("time of 0.5 MB [s]")
+            ax.legend(frameon=False, fontsize=8)
+    caption = "Connections of one burst of 0.5 MB each: from the connection's start to the last byte."
+    return Figure("fig5", "Figure 5", caption, fig, {"fig5": columns})
+
+
+def figure_6(data: Data) -> Figure:
+    """Objects beside a download, and files, pages and video in one queue."""
+    fig = MplFigure(figsize=(6.8, 2.9), layout="constrained")
+    left, middle, right = fig.subplots(1, 3)
+    schemes = data.labels("web", "scheme")
+    objects = [data.estimate("web", "object", scheme=s).mean for s in schemes]
+    _bars(left, schemes, objects, "50 kB object [ms]")
+    left.set_title("beside a download", fontsize=9)
+    mixed = data.labels("mix", "scheme")
+    pages = [data.estimate("mix", "page", scheme=s).mean for s in mixed]
+    video = [data.estimate("mix", "bitrate", scheme=s).mean for s in mixed]
+    _bars(middle, mixed, pages, "web page [s]")
+    _bars(right, mixed, video, "video bitrate [Mbit/s]")
+    middle.set_title("beside files and video", fontsize=9)
+    right.set_title("beside files and pages", fontsize=9)
+    caption = (
+        "One phone, one layer-2 queue of 60 kB. Left: web objects beside a download that never ends. Middle and "
+        "right: 3GPP files of 2 MB, web pages and adaptive video together."
+    )
+    columns = {
+        "web": {"scheme": schemes, "object_ms": objects},
+        "mix": {"scheme": mixed, "page_s": pages, "video": video},
+    }
+    return Figure("fig6", "Figure 6", caption, fig, {f"fig6_{k}": v for k, v in columns.items()})
 
 
 def figure_8(data: Data) -> Figure:
@@ -97,28 +279,150 @@ def figure_8(data: Data) -> Figure:
     air = data.estimate("air", "goodput").mean
     ax.axhline(air, color="#666666", linestyle="--", linewidth=1, label="air rate")
     ax.set_xticks([0.3, 1.3], ["45", "60"])
-    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    fig.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=5, columnspacing=1.0, handlelength=1.4)
     columns["air"] = [air, air]
     caption = "A full buffer over 120 s. Air rate: datagrams that always wait, less headers."
     return Figure("fig8", "Figure 8", caption, fig, {"fig8": columns})
 
 
+def figure_9(data: Data) -> Figure:
+    """How long bursts take."""
+    schemes = data.labels("bursts", "scheme")
+    fig, ax = _axes("time of a burst of 2 MB [s]", "")
+    columns: dict[str, list[object]] = {"scheme": list(schemes)}
+    for value, marker, label in (("median", "|", "median"), ("latency", "o", "mean"), ("p95", "d", "95 % within")):
+        found = [data.estimate("bursts", value, scheme=s).mean for s in schemes]
+        ax.plot(found, range(len(schemes)), marker, color="#333333", label=label, markersize=9 if marker == "|" else 5)
+        columns[value] = list(found)
+    for i, scheme in enumerate(schemes):
+        low, high = (data.estimate("bursts", v, scheme=scheme).mean for v in ("median", "p95"))
+        ax.plot([low, high], [i, i], color=COLOURS[scheme], linewidth=5, alpha=0.4, solid_capstyle="butt")
+    ax.set_yticks(range(len(schemes)), [NAMES.get(s, s) for s in schemes])
+    ax.set_ylim(-0.6, len(schemes) - 0.4)
+    ax.invert_yaxis()
+    ax.set_xlim(0, None)
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
+    caption = "Bursts of 2 MB with reading times of 5 s in the mean, layer-2 buffer 45 kB."
+    return Figure("fig9", "Figure 9", caption, fig, {"fig9": columns})
+
+
 def figure_summary(data: Data) -> Figure:
-    """Goodput against delay for everything on the same radio."""
-    fig, ax = _axes("mean one-way delay [ms]", "goodput [Mbit/s]")
-    columns: dict[str, list[object]] = {"case": [], "delay_ms": [], "goodput_mbps": []}
-    points = [(NAMES[s], "table", {"scheme": s, "buffer": 60}) for s in ("normal", "rate")]
-    points += [(c, "spread", {"case": c}) for c in data.labels("spread", "case")]
-    for name, group, at in points:
-        delay, rate = (data.estimate(group, v, **at).mean for v in ("delay", "goodput"))
-        ax.plot([delay], [rate], "o", markersize=4, color="#333333")
-        ax.annotate(name, (delay, rate), fontsize=7, xytext=(3, 2), textcoords="offset points")
-        for key, value in (("case", name), ("delay_ms", delay), ("goodput_mbps", rate)):
-            columns[key].append(value)
+    """Goodput against the 95th percentile of the delay, for everything on the same radio."""
+    fig = MplFigure(figsize=(6.8, 4.6), layout="constrained")
+    ax = fig.add_subplot()
+    ax.set_xlabel("one-way delay that 95 % of the packets do not exceed [ms]")
+    ax.set_ylabel("goodput [Mbit/s]")
+    columns: dict[str, list[object]] = {"case": [], "delay_p95_ms": [], "goodput_mbps": []}
+    points: list[tuple[float, float, str, str]] = []
+    for family, (colour, marker, cases) in FAMILIES.items():
+        for case, name in cases.items():
+            delay, rate = (data.estimate("spread", v, case=case).mean for v in ("delay_p95", "goodput"))
+            ax.plot([delay], [rate], marker, markersize=5, color=colour, label=family)
+            points.append((delay, rate, name, colour))
+            for key, value in (("case", case), ("delay_p95_ms", delay), ("goodput_mbps", rate)):
+                columns[key].append(value)
+    _label(ax, points)
+    air = data.estimate("air", "goodput").mean
+    ax.axhline(air, color="#666666", linestyle="--", linewidth=0.8)
+    handles, labels = ax.get_legend_handles_labels()
+    first = dict(zip(reversed(labels), reversed(handles), strict=True))
+    ax.legend([first[f] for f in FAMILIES], list(FAMILIES), frameon=False, fontsize=8, loc="lower left")
     caption = (
-        "Everything on the same radio, layer-2 buffer 60 kB. In close coupling a packet also waits in the IP buffer."
+        "Full buffer, layer-2 buffer 60 kB, 60 s. Dashed: the air rate. Close coupling has a receive window of "
+        "64 kB, so that a packet does not wait in the IP buffer for what the sender has written long before."
     )
-    return Figure("summary", "Goodput against delay", caption, fig, {"summary": columns})
+    return Figure("summary", "Throughput against delay", caption, fig, {"summary": columns})
+
+
+def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Names beside points, moved up or down so that they do not cover one another."""
+    rates = [p[1] for p in points]
+    delays = [p[0] for p in points]
+    step = (max(rates) - min(rates)) * 0.045
+    wide = (max(delays) - min(delays)) * 0.22
+    ax.set_xlim(min(delays) - 0.05 * wide, max(delays) + 1.2 * wide)
+    placed: list[tuple[float, float]] = []
+    for delay, rate, name, colour in sorted(points, key=lambda p: -p[1]):
+        y = rate
+        while any(abs(y - other) < step and abs(delay - x) < wide for x, other in placed):
+            y -= step / 4
+        placed.append((delay, y))
+        ax.annotate(
+            name,
+            (delay, rate),
+            xytext=(delay + 0.06 * wide, y),
+            fontsize=7,
+            color=colour,
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2},
+        )
+
+
+def figure_wrong(data: Data) -> Figure:
+    """How wrong a hint may be."""
+    fig = MplFigure(figsize=(6.8, 2.8), layout="constrained")
+    cubic, right = (data.estimate("wrong", "goodput", case=c).mean for c in ("cubic", "right"))
+    columns: dict[str, list[object]] = {"kind": [], "value": [], "goodput_mbps": []}
+    kinds = (
+        ("error", 0.0, "error of the rate (sigma)"),
+        ("age", 11.0, "age on arrival [ms]"),
+        ("bias", 1.0, "rate told / true"),
+    )
+    for ax, (kind, none, title) in zip(fig.subplots(1, 3, sharey=True), kinds, strict=True):
+        labels = [c for c in data.labels("wrong", "case") if str(c).startswith(kind + "-")]
+        points = {float(str(c).split("-")[1]): data.estimate("wrong", "goodput", case=c).mean for c in labels}
+        points[none] = right
+        xs = sorted(points)
+        ax.plot(xs, [points[x] for x in xs], "o-", color=COLOURS["queue"], markersize=4)
+        ax.axhline(cubic, color=COLOURS["cubic"], linestyle="--", linewidth=1)
+        ax.set_xlabel(title)
+        ax.set_ylim(0, None)
+        if kind == "age":
+            ax.set_xscale("log")
+        if kind == "error":
+            ax.set_ylabel("goodput [Mbit/s]")
+            ax.annotate("CUBIC", (xs[0], cubic), xytext=(2, -9), textcoords="offset points", fontsize=7)
+        for x in xs:
+            for key, value in (("kind", kind), ("value", x), ("goodput_mbps", points[x])):
+                columns[key].append(value)
+    caption = (
+        "The scheme with queue information when hints are wrong, old, or boast (believed for 10 s); dashed: CUBIC."
+    )
+    return Figure("wrong", "How wrong may hints be?", caption, fig, {"wrong": columns})
+
+
+def figure_users(data: Data) -> Figure:
+    """One to ten phones."""
+    fig = MplFigure(figsize=(6.4, 2.9), layout="constrained")
+    left, right = fig.subplots(1, 2)
+    users = data.labels("users", "users")
+    columns: dict[str, list[object]] = {"users": list(users)}
+    for scheme in data.labels("users", "scheme"):
+        for ax, value, at in ((left, "goodput", "sum"), (right, "rtt", "round trip")):
+            found = [data.estimate("users", value, users=u, scheme=scheme).mean for u in users]
+            if scheme == "close" and value == "rtt":
+                continue
+            ax.plot(users, found, "o-", color=COLOURS[scheme], label=NAMES.get(scheme, scheme), markersize=4)
+            columns[f"{scheme} {at}"] = list(found)
+    left.set_ylabel("sum of goodputs [Mbit/s]")
+    right.set_ylabel("mean round trip [ms]")
+    left.set_ylim(0, None)
+    right.set_ylim(0, None)
+    for ax in (left, right):
+        ax.set_xlabel("phones in the cell")
+        ax.set_xticks(list(users))
+    left.legend(frameon=False, fontsize=8, loc="lower right")
+    caption = (
+        "Every phone downloads; layer-2 buffer 60 kB each, no other load. The round trip of close coupling is the wait "
+        "in a send buffer without limit and is left out."
+    )
+    return Figure("users", "One to ten phones", caption, fig, {"users": columns})
+
+
+def _bars(ax: Axes, labels: Sequence[object], values: Sequence[float], y: str) -> None:
+    ax.bar(range(len(labels)), values, 0.6, color=[COLOURS[str(s)] for s in labels])
+    ax.set_xticks(range(len(labels)), ["loose" if s == "queue" else str(s) for s in labels], fontsize=7)
+    ax.set_ylabel(y)
 
 
 def _axes(x: str, y: str) -> tuple[MplFigure, Axes]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from lasthop.harness import Run
@@ -14,6 +20,8 @@ if TYPE_CHECKING:
 PAYLOAD = 1448 / 1500
 #: Served rate is looked at over this time [s].
 WINDOW_S = 0.1
+#: The shown trace keeps this much of its beginning [s].
+TRACE_S = 12.0
 
 
 def flow(run: Run, name: str) -> dict[str, Any]:
@@ -36,7 +44,7 @@ def reduce_download(run: Run) -> dict[str, Any]:
         "ip_rate": down["throughput_bps"] / 1e6,
         "rtt": number(down["rtt_mean_s"]) * 1e3,
         "delay": number(down["delay_mean_s"]) * 1e3,
-        "delay_max": number(down["delay_max_s"]) * 1e3,
+        "delay_p95": number(down["delay_p95_s"]) * 1e3,
         "lost": float(len(drops)),
         "parts_with_losses": float((thirds > 0).sum()),
         "timeouts": number(down["timeouts"]),
@@ -51,14 +59,21 @@ def reduce_air(run: Run) -> dict[str, Any]:
 
 def reduce_objects(run: Run) -> dict[str, Any]:
     """Bursts that were asked for: their mean time."""
-    down = flow(run, "down")
-    return {"latency": number(down["request_time_mean_s"]), "bursts": number(down["requests"])}
+    down = next(a for a in run.table("applications").to_pylist() if a["flow"] == "down")
+    return {
+        "latency": number(down["time_mean_s"]),
+        "bursts": number(down["completed"]),
+        "median": number(down["time_median_s"]),
+        "p95": number(down["time_p95_s"]),
+        "longest": number(down["time_max_s"]),
+        "timeouts": number(flow(run, "down")["timeouts"]),
+    }
 
 
 def reduce_files(run: Run) -> dict[str, Any]:
     """Connections of one burst each: mean time from the start to the last byte."""
     rows = [f for f in run.table("flows").to_pylist() if f["flow"].startswith("down")]
-    took = [f["completion_s"] for f in rows if f["completion_s"] is not None]
+    took = [f["completion_s"] - f["start_s"] for f in rows if f["completion_s"] is not None]
     return {"latency": float(np.mean(took)) if took else float("nan"), "done": float(len(took))}
 
 
@@ -71,8 +86,65 @@ def reduce_web(run: Run) -> dict[str, Any]:
     }
 
 
+def reduce_mix(run: Run) -> dict[str, Any]:
+    """Files, web pages and video in one queue: what their user waits for."""
+    apps = {a["flow"]: a for a in run.table("applications").to_pylist()}
+    files, pages, video = apps["down"], apps["pages"], apps["video"]
+    return {
+        "file": number(files["time_mean_s"]),
+        "page": number(pages["time_mean_s"]),
+        "page_p95": number(pages["time_p95_s"]),
+        "pages": float(pages["completed"]),
+        "bitrate": number(video["bitrate_mean_bps"]) / 1e6,
+        "switches": number(video["switches"]),
+        "stalls": number(video["stalls"]),
+        "stalled": number(video["stalled_s"]),
+        "startup": number(video["startup_s"]),
+    }
+
+
+def reduce_users(run: Run) -> dict[str, Any]:
+    """Several downloads: the sum of their rates, how equal they are, the mean of their delays."""
+    rows = [f for f in run.table("flows").to_pylist() if f["flow"].startswith("down")]
+    rates = np.asarray([f["goodput_bps"] for f in rows]) / 1e6
+    return {
+        "goodput": float(rates.sum()),
+        "jain": float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
+        "rtt": float(np.mean([number(f["rtt_mean_s"]) for f in rows])) * 1e3,
+        "delay_p95": float(np.mean([number(f["delay_p95_s"]) for f in rows])) * 1e3,
+    }
+
+
+def reduce_rivals(run: Run) -> dict[str, Any]:
+    """A download and a flow without hints: their rates."""
+    down, rival = (flow(run, name)["goodput_bps"] / 1e6 for name in ("down", "rival"))
+    return {"goodput": down, "rival": rival, "share": down / (down + rival)}
+
+
+def reduce_trace(run: Run) -> dict[str, Any]:
+    """Figure 2: window, layer-2 queue and rate of the link over the first seconds."""
+    found = reduce_download(run)
+    if run.shown:
+        tcp, hints = run.table("tcp"), run.table("hints")
+        mine = np.asarray(tcp.column("flow").to_pylist()) == "down"
+        early = mine & (column(tcp, "time_s") < TRACE_S)
+        heard = column(hints, "time_s") < TRACE_S
+        found |= {
+            "time_s": column(tcp, "time_s")[early],
+            "cwnd": column(tcp, "snd_cwnd")[early],
+            "hint_time_s": column(hints, "time_s")[heard],
+            "queue_bytes": column(hints, "real_queue_bytes")[heard],
+            "rate_bps": column(hints, "rate_bps")[heard],
+        }
+    return found
+
+
 def reduce_prediction(run: Run) -> dict[str, Any]:
-    """What is told against what is served, and how far an estimate of the queue runs from the real one."""
+    """What is told against what is served, and how far an estimate of the queue runs from the real one.
+
+    Reports carry the moment at which they were taken. By then layer 2 has got what had left the sender one wire's
+    delay before.
+    """
     hints, tcp = run.table("hints"), run.table("tcp")
     time, rate = column(hints, "time_s"), column(hints, "rate_bps")
     real = column(hints, "real_queue_bytes")
@@ -84,22 +156,37 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     mean = np.asarray([rate[(time >= a) & (time < a + WINDOW_S)].mean() for a in edges[:-1]])
     error = float(np.abs(mean - served).mean() / served.mean())
     late = time > 3.0
-    octets = np.interp(time[late], when, sent)
+    octets = np.interp(time[late] - wire_delay(run), when, sent)
+    held = {every: float("nan") for every in (0.01, 0.1)}
     free = drift(time[late], rate[late], octets, real[late], None)
-    held = drift(time[late], rate[late], octets, real[late], 0.1) if told else float("nan")
-    return {"error": error, "free": free / 1e3, "held": held / 1e3, "told": float(told)}
+    if told:
+        held = {every: drift(time[late], rate[late], octets, real[late], every) for every in held}
+    return {
+        "error": error,
+        "free": free / 1e3,
+        "held": held[0.01] / 1e3,
+        "held_100": held[0.1] / 1e3,
+        "told": float(told),
+    }
+
+
+def wire_delay(run: Run) -> float:
+    """One way from the server to the eNB [s]."""
+    scenario = tomllib.loads(run.scenario.to_toml())
+    value, unit = scenario["link"]["core"]["delay"].split()
+    return float(value) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[unit]
 
 
 def drift(time: FloatArray, rate: FloatArray, sent: FloatArray, real: FloatArray, correct: float | None) -> float:
     """Mean distance of the estimate Q += sent - R dt (not below 0) from the real queue [B].
 
-    With `correct` [s] the estimate is set to a report of the real one that often.
+    With `correct` [s] the estimate is set to a report of the real one that often, after it was looked at.
     """
     estimate, since, total = real[0], time[0], 0.0
     for i in range(1, len(time)):
         estimate = max(estimate + (sent[i] - sent[i - 1]) - rate[i - 1] / 8 * (time[i] - time[i - 1]), 0.0)
         total += abs(estimate - real[i])
-        if correct is not None and time[i] - since >= correct:
+        if correct is not None and time[i] - since >= correct - 1e-9:
             estimate, since = real[i], time[i]
     return total / (len(time) - 1)
 

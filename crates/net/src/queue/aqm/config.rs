@@ -6,7 +6,7 @@ use lasthop_units::{Bytes, Duration, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Aqm, CoDel, Pie, Red};
+use super::{Abc, Aqm, CoDel, Pi2, Pie, Red};
 use crate::queue::config::Site;
 
 /// Declares the parameters of an AQM twice: alone, and with the limits of a queue.
@@ -149,6 +149,84 @@ impl PieParams {
     }
 }
 
+/// Parameters of `pi2`: coupled marking of Classic and L4S packets in one queue. The defaults are RFC 9332's for DualPI2.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pi2Params {
+    /// Queueing delay aimed at.
+    pub target: Duration,
+    /// Time between two updates of the base probability.
+    pub update: Duration,
+    /// Gain of the delay's distance from the target [1/s].
+    pub alpha: f64,
+    /// Gain of the delay's change [1/s].
+    pub beta: f64,
+    /// Coupling factor k, at least 1: an L4S packet is marked with k times the base probability, a Classic one with its
+    /// square.
+    pub coupling: f64,
+    /// Mark ECN-capable Classic packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for Pi2Params {
+    fn default() -> Self {
+        Pi2Params {
+            target: Duration::from_millis(15),
+            update: Duration::from_millis(16),
+            alpha: 0.16,
+            beta: 3.2,
+            coupling: 2.0,
+            ecn: true,
+        }
+    }
+}
+
+impl Pi2Params {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        check_positive(self.update, "update")?;
+        check_gain(self.alpha, "alpha")?;
+        check_gain(self.beta, "beta")?;
+        check_that(self.coupling.is_finite() && self.coupling >= 1.0, "coupling", "is a factor from 1 on")
+    }
+}
+
+/// Parameters of `abc`: the router of Accel-Brake Control. Its rate is the scheduler's, so it is for downlinks of cells and
+/// for bearers of constant rate; elsewhere it never brakes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AbcParams {
+    /// eta: share of the link that is aimed at, above 0 and at most 1.
+    pub utilisation: f64,
+    /// delta: a queue beyond the threshold is to be gone after this time; above two thirds of the round trip it is stable.
+    pub delta: Duration,
+    /// d_t: a queueing delay up to this is let be.
+    pub threshold: Duration,
+    /// T: rates are averaged over this time.
+    pub window: Duration,
+}
+
+impl Default for AbcParams {
+    fn default() -> Self {
+        AbcParams {
+            utilisation: 0.98,
+            delta: Duration::from_millis(133),
+            threshold: Duration::from_millis(20),
+            window: Duration::from_millis(40),
+        }
+    }
+}
+
+impl AbcParams {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        let share = self.utilisation > 0.0 && self.utilisation <= 1.0;
+        check_that(share, "utilisation", "must be above 0 and at most 1")?;
+        check_positive(self.delta, "delta")?;
+        check_positive(self.window, "window")
+    }
+}
+
 /// An active queue management for a buffer that is one queue and has limits of its own, such as that of an RLC entity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -159,6 +237,10 @@ pub enum AqmConfig {
     Codel(CodelParams),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(PieParams),
+    /// Coupled marking of Classic and L4S packets (RFC 9332) in one queue.
+    Pi2(Pi2Params),
+    /// Accel-Brake Control (NSDI 2020).
+    Abc(AbcParams),
 }
 
 impl AqmConfig {
@@ -168,9 +250,15 @@ impl AqmConfig {
             AqmConfig::Red(p) => p.validate(),
             AqmConfig::Codel(p) => p.validate(),
             AqmConfig::Pie(p) => p.validate(),
+            AqmConfig::Pi2(p) => p.validate(),
+            AqmConfig::Abc(p) => p.validate(),
         }
     }
 
+    /// It wants to be told the rate of its link.
+    pub const fn wants_rate(&self) -> bool {
+        matches!(self, AqmConfig::Abc(_))
+    }
     /// The AQM, with draws of its own.
     pub fn build(&self, site: &Site) -> Aqm {
         let draw = Draw::new(site.seed, Purpose::Aqm, site.entity);
@@ -178,6 +266,8 @@ impl AqmConfig {
             AqmConfig::Red(p) => Aqm::Red(Red::new(p, draw, site.time_for(p.mean_packet))),
             AqmConfig::Codel(p) => Aqm::CoDel(CoDel::new(p)),
             AqmConfig::Pie(p) => Aqm::Pie(Pie::new(p, draw)),
+            AqmConfig::Pi2(p) => Aqm::Pi2(Pi2::new(p)),
+            AqmConfig::Abc(p) => Aqm::Abc(Abc::new(p, site.rate)),
         }
     }
 }

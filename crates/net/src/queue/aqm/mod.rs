@@ -5,18 +5,24 @@
 //! in order of time, and does what the [`Verdict`] says. After a verdict of drop it takes the next one out and asks again.
 //! An AQM owns no timer: what it does periodically it catches up with when it is asked.
 
+mod abc;
 mod codel;
 mod config;
+pub(super) mod coupled;
 mod pie;
 mod red;
 
+pub use abc::Abc;
 pub use codel::{CoDel, control_law};
-pub use config::{AqmConfig, CodelConfig, CodelParams, PieConfig, PieParams, RedConfig, RedParams};
+pub use config::{
+    AbcParams, AqmConfig, CodelConfig, CodelParams, Pi2Params, PieConfig, PieParams, RedConfig, RedParams,
+};
 pub(crate) use config::{check_gain, check_positive, check_that};
+pub use coupled::Pi2;
 pub use pie::{Pie, scaled};
 pub use red::Red;
 
-use lasthop_units::{Ecn, Instant};
+use lasthop_units::{Bitrate, Ecn, Instant};
 
 /// What an AQM sees of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +70,10 @@ pub enum Aqm {
     CoDel(CoDel),
     /// Proportional integral controller enhanced.
     Pie(Pie),
+    /// Coupled marking of Classic and L4S packets.
+    Pi2(Pi2),
+    /// Accel-Brake Control.
+    Abc(Abc),
 }
 
 impl Aqm {
@@ -72,8 +82,12 @@ impl Aqm {
     pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
         match self {
             Aqm::Red(a) => a.arrives(now, packet, ahead),
-            Aqm::CoDel(_) => Verdict::Pass,
+            Aqm::CoDel(_) | Aqm::Abc(_) => Verdict::Pass,
             Aqm::Pie(a) => a.arrives(now, packet, ahead),
+            Aqm::Pi2(a) => {
+                a.arrives(now, ahead);
+                Verdict::Pass
+            }
         }
     }
 
@@ -90,6 +104,16 @@ impl Aqm {
                 a.leaves(now, since, behind);
                 Verdict::Pass
             }
+            Aqm::Pi2(a) => a.leaves(now, packet, since),
+            Aqm::Abc(a) => a.leaves(now, packet, since),
+        }
+    }
+
+    /// What the link would carry for this queue at `now`, for those that want to know.
+    #[inline]
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        if let Aqm::Abc(a) = self {
+            a.set_rate(now, rate);
         }
     }
 }

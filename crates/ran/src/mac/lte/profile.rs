@@ -7,6 +7,7 @@ use super::adaptation::{McsRule, Subbands};
 use super::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, PiroConfig};
 use super::random_access::RandomAccessConfig;
 use super::scheduler::{NoParameters, SchedulerConfig};
+use super::sidelink::SidelinkCellConfig;
 use super::uplink::{RacTimer, RequestConfig, Shares, UplinkConfig};
 use crate::network::{CellConfig, TimingConfig};
 use crate::rlc::lte::OrInfinity;
@@ -98,6 +99,7 @@ const SIMULTE: &[Source] = &[
     of("uplink.bsr.trailing", "a report of what remains, after a RAC"),
     of("uplink.bsr.retx_timer", "retxBsrTimer 40"),
     of("uplink.bsr.any_value", "40 ms is none of TS 36.331's values"),
+    of("sidelink.half_duplex", "a UE sends and hears in one TTI"),
 ];
 
 const fn of(key: &'static str, source: &'static str) -> Source {
@@ -149,8 +151,15 @@ impl CellProfile {
             timing: self.timing(),
             downlink: self.downlink(),
             uplink: self.uplink(),
+            sidelink: self.sidelink(),
             ..CellConfig::default()
         }
+    }
+
+    /// The sidelinks of such a cell.
+    pub fn sidelink(self) -> SidelinkCellConfig {
+        let half_duplex = self != CellProfile::Simulte;
+        SidelinkCellConfig { half_duplex, ..SidelinkCellConfig::default() }
     }
 
     /// The uplink of such a cell.

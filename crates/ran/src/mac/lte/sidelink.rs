@@ -34,11 +34,20 @@ impl LinkMode {
 }
 
 /// The sidelinks of a cell together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SidelinkCellConfig {
     /// Which sidelinks may have the same resource blocks in a TTI.
     pub reuse: Reuse,
+    /// A UE that sends in a TTI hears no sidelink in it (one radio for the uplink's carrier), and the eNB does not ask for
+    /// it; otherwise it does both at once, as in SimuLTE.
+    pub half_duplex: bool,
+}
+
+impl Default for SidelinkCellConfig {
+    fn default() -> Self {
+        SidelinkCellConfig { reuse: Reuse::None, half_duplex: true }
+    }
 }
 
 /// Which sidelinks may have the same resource blocks in a TTI. Whatever is shared interferes.

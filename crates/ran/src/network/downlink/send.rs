@@ -156,6 +156,10 @@ impl RadioNetwork {
             if self.bearers[bearer].ip.is_some() {
                 self.request_from_ip(now, bearer, left.into(), out);
             }
+            if self.bearers[bearer].tells_rate {
+                let rate = self.fair_rate(now, ue);
+                self.bearers[bearer].layers.set_rate(now, End::Network, rate);
+            }
             let drb = &mut self.bearers[bearer];
             left -= drb.layers.pull(now, End::Network, grant, &mut self.pdus, &mut self.scratch);
             if let Some(p) = self.ues[ue].downlink.process(process) {

@@ -20,6 +20,48 @@ const OVERHEAD: u64 = 8;
 const CONFLICTS_HOLD: u64 = 100;
 
 impl RadioNetwork {
+    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait: what they need, up to half of
+    /// what is free. Without it a full uplink buffer would starve every sidelink of the cell.
+    #[cold]
+    pub(in crate::network) fn hold_for_lanes(&mut self, tti: Tti, cell: CellId) -> RbSet {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let process = (target.0 % PROCESSES as u64) as usize;
+        let Some(s) = &self.sidelink else { return RbSet::EMPTY };
+        let c = &self.cells[cell].uplink;
+        let free = c.band.without(c.plan.used(target) | s.reserved(target));
+        let most = free.len() / 2;
+        let mut need = 0;
+        let lanes = s.active.len();
+        for i in 0..lanes {
+            let Some(s) = &self.sidelink else { break };
+            let lane = s.active[i];
+            let l = &s.lanes[lane as usize];
+            let idle = self.ues[l.tx].serving == cell && l.harq.get(process).state == State::Idle;
+            let waiting = l.view.waiting();
+            if need >= most || !idle || waiting == 0 {
+                continue;
+            }
+            let bytes = waiting + OVERHEAD + u64::from(s.pair(lane).link.header);
+            let i_tbs = self.lane_mcs(tti, cell, lane).and_then(|m| Mcs::new(m).i_tbs(McsTable::Uplink));
+            need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
+        }
+        // From the upper end: the uplink is served from the lower one.
+        let mut held = RbSet::EMPTY;
+        for block in free.iter().skip((free.len() - need.min(most)) as usize) {
+            held |= RbSet::range(block, 1);
+        }
+        self.cells[cell].uplink.plan.slot(target).used |= held;
+        held
+    }
+
+    /// The uplink is scheduled: lanes may have what was kept for them.
+    #[cold]
+    pub(in crate::network) fn release_to_lanes(&mut self, tti: Tti, cell: CellId, held: RbSet) {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let slot = self.cells[cell].uplink.plan.slot(target);
+        slot.used = slot.used.without(held);
+    }
+
     /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the one that was served longest
     /// ago first, each an equal share.
     pub(super) fn schedule_sidelinks(&mut self, tti: Tti, cell: CellId) {
@@ -63,7 +105,8 @@ impl RadioNetwork {
             let granted = s.plan.granted(target);
             let busy = l.harq.get(process).state != State::Idle
                 || l.granted_until == Some(target)
-                || granted.iter().any(sends);
+                || granted.iter().any(sends)
+                || self.is_half_duplex(cell) && self.deaf(target, cell, *lane);
             let Some(mcs) = mcs.filter(|_| !busy) else {
                 waiting -= 1;
                 continue;
@@ -90,6 +133,19 @@ impl RadioNetwork {
         if let Some(s) = &mut self.sidelink {
             s.order = order;
         }
+    }
+
+    fn is_half_duplex(&self, cell: CellId) -> bool {
+        self.cells[cell].config.sidelink.half_duplex
+    }
+
+    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one radio does not do both.
+    fn deaf(&self, target: Tti, cell: CellId, lane: u32) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        let (tx, rx) = (s.lanes[lane as usize].tx, s.lanes[lane as usize].rx);
+        let ends = |g: &LaneGrant| (s.lanes[g.lane as usize].tx, s.lanes[g.lane as usize].rx);
+        s.plan.granted(target).iter().map(ends).any(|(t, r)| t == rx || r == tx)
+            || self.cells[cell].uplink.plan.granted(target).iter().any(|g| g.ue == rx)
     }
 
     fn grant_lane(&mut self, tti: Tti, target: Tti, cell: CellId, grant: LaneGrant) {

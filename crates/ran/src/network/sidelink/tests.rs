@@ -24,7 +24,8 @@ fn simulte() -> CellConfig {
     let profile = CellProfile::Simulte;
     let request = RequestConfig::Rac { answer: 3, timer: 10, counts: RacTimer::Wall };
     let uplink = UplinkConfig { request, data_errors: false, ..profile.uplink() };
-    CellConfig { resource_blocks: 50, timing: profile.timing(), uplink, ..CellConfig::default() }
+    let sidelink = profile.sidelink();
+    CellConfig { resource_blocks: 50, timing: profile.timing(), uplink, sidelink, ..CellConfig::default() }
 }
 
 fn pinned(cqi: u8) -> SidelinkConfig {
@@ -362,4 +363,55 @@ fn the_sidelinks_retransmissions_are_synchronous() {
         w.steps().into_iter().filter(|s| matches!(s.1, Step::Data | Step::Again)).map(|s| s.0).collect();
     assert_eq!(sent, [640, 648, 656]);
     assert_eq!(w.dropped, [(0, DropCause::RadioLoss)]);
+}
+
+/// While a full buffer in the uplink takes every block, a packet for the sidelink still needs the 15 TTIs of an empty cell: the
+/// request is answered (of two UEs with the same channel the one served longest ago is first), and blocks are kept for the lane.
+#[test]
+fn a_full_uplink_does_not_starve_a_sidelink() {
+    let mut w = World::pair(&pinned(15), |p| p.mode = [Infrastructure, Direct]);
+    for _ in 0..400 {
+        w.push(MS(20), 0, 1400);
+    }
+    let ack = w.push(MS(60), 1, 40);
+    w.run_until(MS(76));
+    let found = w.delivered.iter().find(|d| d.0 == ack);
+    assert_eq!(found.map(|d| d.1), Some(MS(75)));
+    // 560 000 B at 36 696 bits a TTI are 123 TTIs, 20 of the first grant's way and the downlink apart; the ACK took one block.
+    let sent = w.steps().iter().filter(|s| s.1 == Step::Data && s.2 == TraceLink::Uplink && s.3 == 0).count();
+    assert!(sent >= 40, "the uplink goes on meanwhile: {sent}");
+    w.run_until(MS(200));
+    assert_eq!(w.delivered.len(), 401);
+}
+
+/// With one radio a UE hears nothing while it sends. Both ends ask in TTI 20 and could send in 31: with two radios both arrive at
+/// 35; with one the eNB grants them after each other. A persistent grant in a TTI in which the peer sends is lost and
+/// comes again 8 TTIs later: lane 0 (phase 0 of 5) at 25, while the peer's report is on the air in 25.
+#[test]
+fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
+    for (half_duplex, expected) in [(false, [35, 35]), (true, [35, 36])] {
+        let mut cell = simulte();
+        cell.sidelink.half_duplex = half_duplex;
+        let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &pinned(15), |_| ());
+        w.push(MS(20), 0, 576);
+        w.push(MS(20), 1, 576);
+        w.run_until(MS(100));
+        let mut times: Vec<u64> = w.delivered.iter().map(|d| d.1.0 / 1_000_000).collect();
+        times.sort_unstable();
+        assert_eq!(times, expected, "{half_duplex}");
+    }
+    for (half_duplex, expected) in [(false, 29), (true, 37)] {
+        let mut cell = simulte();
+        cell.sidelink.half_duplex = half_duplex;
+        let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
+        let link = SidelinkConfig { persistent: Some(persistent), ..pinned(15) };
+        // Lane 1 goes over the eNB: its sender, the receiver of lane 0, asks in 20 and reports in 25.
+        let mut w =
+            World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |p| p.mode = [Direct, Infrastructure]);
+        w.push(MS(20), 1, 576);
+        let id = w.push(MS(21), 0, 576);
+        w.run_until(MS(100));
+        let found = w.delivered.iter().find(|d| d.0 == id).map(|d| d.1);
+        assert_eq!(found, Some(MS(expected)), "{half_duplex}");
+    }
 }

@@ -91,6 +91,7 @@ impl RadioNetwork {
         let mut i = 0;
         while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
             i += 1;
+            let deaf = self.is_deaf(tti, g.lane);
             let Some(s) = &mut self.sidelink else { return };
             let l = &mut s.lanes[g.lane as usize];
             let (tx, rx) = (l.tx, l.rx);
@@ -109,8 +110,11 @@ impl RadioNetwork {
                 }
             };
             let mi = mean_mi(block.modulation(), sinr);
-            p.soft.add(&block, mi);
-            let decoded = !cell.uplink.config.data_errors || p.luck >= block.combined_error(&p.soft);
+            // What a UE does not hear is lost, also where blocks never fail.
+            let decoded = !deaf && {
+                p.soft.add(&block, mi);
+                !cell.uplink.config.data_errors || p.luck >= block.combined_error(&p.soft)
+            };
             p.state = State::Awaiting { decoded };
             l.stats.ttis += 1;
             l.stats.resource_blocks += u64::from(g.rbs.len());
@@ -119,6 +123,19 @@ impl RadioNetwork {
             let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
             self.calendar.note(due, due_item);
         }
+    }
+
+    /// The receiver of `lane` sends itself in `tti` and has one radio for both.
+    fn is_deaf(&self, tti: Tti, lane: u32) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        let rx = s.lanes[lane as usize].rx;
+        if !self.cells[self.ues[rx].serving].config.sidelink.half_duplex {
+            return false;
+        }
+        let process = process_of(tti);
+        let now = |p: &crate::mac::lte::harq::Process| p.sent == tti && p.transmissions > 0;
+        now(self.ues[rx].uplink.harq.get(process))
+            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
     }
 
     /// The peer has decoded a block, or failed to, and tells the sender and the eNB.

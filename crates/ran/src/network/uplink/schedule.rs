@@ -80,9 +80,13 @@ impl RadioNetwork {
         c.scheduler.weigh(tti, &c.candidates, &mut c.weights);
         c.order.clear();
         c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
-        let weights = &c.weights;
-        // Equal weights in the order of the UEs: the index breaks ties.
-        c.order.sort_unstable_by(|a, b| weights[*b].total_cmp(&weights[*a]).then(a.cmp(b)));
+        let (weights, of) = (&c.weights, &c.candidates);
+        // Of equal weights the UE first that was served longest ago, else in the order of the UEs: by its number alone the
+        // first of two UEs with the same channel would starve the other under a maximum-rate scheduler.
+        let order = |a: &usize, b: &usize| {
+            weights[*b].total_cmp(&weights[*a]).then(of[*a].served.cmp(&of[*b].served)).then(a.cmp(b))
+        };
+        c.order.sort_unstable_by(order);
     }
 
     /// Hands the free blocks of `target` out in the order of the weights.

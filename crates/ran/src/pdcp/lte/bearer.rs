@@ -92,6 +92,11 @@ impl LteBearer {
         }
     }
 
+    /// What the link would carry for the buffer at `end`, for an AQM that wants to know.
+    pub fn set_rate(&mut self, now: Instant, end: End, rate: Bitrate) {
+        self.sides[end.index()].rlc.set_rate(now, rate);
+    }
+
     /// A packet of `size` bytes (above 0) that no queue may mark enters at `end`, to be delivered at the other. Its serial
     /// number.
     pub fn push(

@@ -77,6 +77,12 @@ impl LteBearer {
         self.settle(now, End::Network, out);
     }
 
+    /// The packet in a parcel; None if the terminal has it already and only its confirmation is missing.
+    pub fn undelivered(&self, parcel: &Parcel) -> Option<Sdu> {
+        let side = &self.sides[End::Network.index()];
+        parcel.count.map_or(Some(parcel.sdu), |count| side.ledger.get(side.tx.epoch(), count))
+    }
+
     /// A parcel will not come.
     pub fn lose(&mut self, parcel: Parcel, cause: DropCause, out: &mut LteBearerOutput) {
         let side = &mut self.sides[End::Network.index()];

@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use lasthop_radio::{milliwatts, thermal_noise};
+use lasthop_radio::{Place, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
 use super::RbSet;
@@ -213,6 +213,11 @@ impl Air {
     /// The linear SINR that `ue` is given instead of a physical one.
     pub fn pinned(&self, ue: UeId) -> Option<f32> {
         self.ues[ue].pinned
+    }
+
+    /// Where `ue` is [m].
+    pub fn place(&mut self, tti: Tti, ue: UeId) -> Place {
+        self.propagation.place(ue, tti)
     }
 
     /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource element [mW].

@@ -45,7 +45,11 @@ pub struct RadioConfig {
     /// What distance costs between two UEs. Unset: free space within sight, as far as UEs with a sidelink are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_path_loss: Option<PathLoss>,
-    /// Fast fading of every link.
+    /// Standard deviation of the shadowing between two UEs, one draw for each two of them that stays (TR 36.843 clause A.2.1.2:
+    /// 7 dB, independent from link to link). Unset: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sidelink_shadowing: Option<Db>,
+    /// Fast fading of every link between a UE and an eNB; between UEs there is none.
     pub fading: FadingProfile,
     /// Interfering links of each UE that fade; the rest have their large-scale gain.
     pub faded_interferers: FadedInterferers,
@@ -69,6 +73,7 @@ impl Default for RadioConfig {
             shadowing_between_sites: 0.5,
             line_of_sight_distance: None,
             sidelink_path_loss: None,
+            sidelink_shadowing: None,
             fading: FadingProfile::None,
             faded_interferers: FadedInterferers::default(),
             minimum_coupling_loss: None,
@@ -390,18 +395,22 @@ impl Propagation {
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
 
-    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is worked out again. No shadowing;
-    /// a model with a base station has the higher UE in its place.
+    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is worked out again, the same both
+    /// ways. A model with a base station has the higher UE in its place.
     pub fn between(&mut self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
         let (from, to) = (self.place(a, tti), self.place(b, tti));
         let [x, y] = [0, 1].map(|i| to[i] - from[i]);
         let (high, low) = (from[2].max(to[2]), from[2].min(to[2]));
         let model = self.config.sidelink_path_loss.unwrap_or(PathLoss::Friis);
-        let entity = 1 << 62 | (a.index() as u64) << 32 | b.index() as u64;
+        let (first, second) = (a.min(b).index() as u64, a.max(b).index() as u64);
+        let entity = 1 << 62 | first << 32 | second;
         let draw = Draw::new(self.seed, Purpose::LineOfSight, entity);
         let ends = Ends { draw: draw.uniform(1), ..Ends::new((x * x + y * y).sqrt(), high, low) };
         let in_sight = draw.happens(0, model.line_of_sight_probability(&ends));
-        let loss = model.loss(self.config.uplink, &ends, in_sight).0;
+        let shadow = self.config.sidelink_shadowing.map_or(0.0, |deviation| {
+            deviation.0 * Draw::new(self.seed, Purpose::Shadowing, entity).stream(0).normal()
+        });
+        let loss = model.loss(self.config.uplink, &ends, in_sight).0 + shadow;
         let gain = lasthop_radio::linear(Db(self.ues[a].gain + self.ues[b].gain - loss)) as f32;
         let moves = [a, b].iter().any(|u| self.ues[*u].motion.moves());
         (gain, moves.then(|| tti.plus(self.config.refresh)))

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use lasthop_net::aqm::{self, Aqm, Sight, Verdict};
-use lasthop_units::{Ecn, Instant};
+use lasthop_units::{Bitrate, Ecn, Instant};
 
 use super::config::{BufferConfig, Discipline};
 use super::{DropCause, RlcOutput, Sdu};
@@ -69,6 +69,13 @@ impl TxBuffer {
 
     pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
         self.aqm = aqm.map(Box::new);
+    }
+
+    /// What the link would carry for this buffer.
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        if let Some(aqm) = &mut self.aqm {
+            aqm.set_rate(now, rate);
+        }
     }
 
     /// SDUs that the AQM has marked.

@@ -37,7 +37,7 @@ mod um;
 pub mod wire;
 
 use lasthop_net::aqm::Aqm;
-use lasthop_units::Instant;
+use lasthop_units::{Bitrate, Instant};
 
 pub use crate::sdu::{DropCause, Sdu};
 pub use am::{Am, AmState, AmTimers};
@@ -85,6 +85,10 @@ impl<P: Payload> Rlc<P> {
     /// SDUs that the active queue management has marked.
     pub const fn marked(&self) -> u64 {
         each!(self, e => e.marked())
+    }
+    /// What the link would carry for this entity's buffer, for an AQM that wants to know.
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        each!(self, e => e.set_rate(now, rate));
     }
     /// Seats an active queue management in the transmission buffer.
     pub fn set_aqm(&mut self, aqm: Option<Aqm>) {

@@ -1,7 +1,7 @@
 //! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs pass as they are, without header, whole or not at all.
 
 use lasthop_net::aqm::Aqm;
-use lasthop_units::Instant;
+use lasthop_units::{Bitrate, Instant};
 
 use super::buffer::{Backlog, TxBuffer};
 use super::config::RlcConfig;
@@ -25,6 +25,11 @@ impl<P: Payload> Tm<P> {
             stats: RlcStats::default(),
             received: std::marker::PhantomData,
         }
+    }
+
+    /// What the link would carry for this entity's buffer.
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        self.buffer.set_rate(now, rate);
     }
 
     /// SDUs that the active queue management has marked.

@@ -11,7 +11,7 @@ mod tx;
 mod window;
 
 use lasthop_net::aqm::Aqm;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bitrate, Duration, Instant};
 
 use self::rx::AmRx;
 pub(super) use self::tx::blank;
@@ -81,6 +81,11 @@ impl<P: Payload> Am<P> {
             spare: Vec::new(),
             spare_status: Vec::new(),
         }
+    }
+
+    /// What the link would carry for this entity's buffer.
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        self.tx.buffer.set_rate(now, rate);
     }
 
     /// SDUs that the active queue management has marked.

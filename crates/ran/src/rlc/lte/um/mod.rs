@@ -3,7 +3,7 @@
 mod rx;
 
 use lasthop_net::aqm::Aqm;
-use lasthop_units::Instant;
+use lasthop_units::{Bitrate, Instant};
 
 use self::rx::UmRx;
 use super::am::blank;
@@ -50,6 +50,11 @@ impl<P: Payload> Um<P> {
             stats: RlcStats::default(),
             spare: Vec::new(),
         }
+    }
+
+    /// What the link would carry for this entity's buffer.
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        self.buffer.set_rate(now, rate);
     }
 
     /// SDUs that the active queue management has marked.

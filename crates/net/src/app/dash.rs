@@ -1,0 +1,300 @@
+//! Adaptive video over HTTP (ISO/IEC 23009-1): a player that asks for segment after segment, each at the bitrate that its rule
+//! chooses, and plays them out.
+
+use lasthop_units::{Duration, Instant};
+
+use super::config::{Adaptation, DashConfig};
+use super::exchange::Exchange;
+
+/// Downloads that the throughput rule looks back over.
+const SAMPLES: usize = 3;
+
+/// The player.
+#[derive(Clone, Debug)]
+pub(super) struct Dash {
+    config: DashConfig,
+    exchange: Exchange,
+    next: Option<Instant>,
+    asked_at: Instant,
+    /// Index into the ladder of the segment under way, or of the last one.
+    level: usize,
+    /// Throughput of the last downloads [bit/s].
+    rates: [f64; SAMPLES],
+    video: Video,
+}
+
+/// What the viewer has of it.
+#[derive(Clone, Debug, Default)]
+pub struct Video {
+    segments: u64,
+    bits: u128,
+    switches: u64,
+    stalls: u64,
+    stalled: Duration,
+    startup: Option<Duration>,
+    /// Playable video at `since`.
+    buffer: Duration,
+    since: Instant,
+    playing: bool,
+    /// The last segment is here: an empty buffer is the end and no stall.
+    ending: bool,
+    segment: Duration,
+}
+
+impl Video {
+    /// Segments that have arrived.
+    pub const fn segments(&self) -> u64 {
+        self.segments
+    }
+    /// Mean bitrate of those [bit/s].
+    pub fn bitrate_bps(&self) -> Option<f64> {
+        let played = self.segments as f64 * self.segment.as_secs_f64();
+        (self.segments > 0).then(|| self.bits as f64 / played)
+    }
+    /// Times that the bitrate changed from one segment to the next.
+    pub const fn switches(&self) -> u64 {
+        self.switches
+    }
+    /// From the start to the first picture.
+    pub const fn startup(&self) -> Option<Duration> {
+        self.startup
+    }
+    /// Times that it stood still for want of video, and for how long in all, until `now`.
+    pub fn stalls(&self, now: Instant) -> (u64, Duration) {
+        let mut seen = self.clone();
+        seen.play(now);
+        let standing = !seen.playing && !seen.ending && seen.startup.is_some();
+        let open = if standing { now.since(seen.since) } else { Duration::ZERO };
+        (seen.stalls, seen.stalled + open)
+    }
+
+    /// Plays until `now`. While it stands still, `since` is when that began.
+    fn play(&mut self, now: Instant) {
+        if !self.playing {
+            return;
+        }
+        let elapsed = now.since(self.since);
+        if elapsed < self.buffer {
+            self.buffer -= elapsed;
+            self.since = now;
+            return;
+        }
+        self.since += self.buffer;
+        self.buffer = Duration::ZERO;
+        // Empty at the very moment that something comes is no stall yet.
+        if elapsed.is_zero() {
+            return;
+        }
+        self.playing = false;
+        self.stalls += u64::from(!self.ending);
+    }
+}
+
+impl Dash {
+    pub fn new(config: &DashConfig) -> Dash {
+        Dash {
+            config: config.clone(),
+            exchange: Exchange::default(),
+            next: None,
+            asked_at: Instant::ZERO,
+            level: 0,
+            rates: [f64::INFINITY; SAMPLES],
+            video: Video { segment: config.segment, ..Video::default() },
+        }
+    }
+    pub const fn video(&self) -> &Video {
+        &self.video
+    }
+    pub fn start(&mut self, now: Instant) {
+        self.video.since = now;
+        self.next = Some(now);
+    }
+    pub fn stop(&mut self) {
+        self.next = None;
+    }
+    pub const fn poll_at(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// Asks for the next segment if that is due: bytes of the request.
+    pub fn on_time(&mut self, now: Instant) -> Option<u64> {
+        self.next.take_if(|at| *at <= now)?;
+        self.video.play(now);
+        let level = if self.video.segments == 0 { 0 } else { self.choose() };
+        self.video.switches += u64::from(self.video.segments > 0 && level != self.level);
+        self.level = level;
+        self.asked_at = now;
+        self.exchange.ask(self.config.request.0, self.segment_bytes());
+        Some(self.config.request.0)
+    }
+    /// `received` bytes of requests have arrived at the server: bytes of answers, and how many.
+    pub fn at_server(&mut self, received: u64) -> (u64, u64) {
+        self.exchange.read(received)
+    }
+
+    /// `received` bytes have arrived at the player: how long the segment took, if one is complete, and whether it is the last.
+    pub fn at_player(&mut self, now: Instant, received: u64, started: Instant) -> Option<(Duration, bool)> {
+        if self.exchange.arrived(received) == 0 {
+            return None;
+        }
+        let took = now.since(self.asked_at);
+        let bits = self.segment_bytes() * 8;
+        self.rates.rotate_left(1);
+        self.rates[SAMPLES - 1] = bits as f64 / took.as_secs_f64().max(1e-9);
+        let v = &mut self.video;
+        v.play(now);
+        v.segments += 1;
+        v.bits += u128::from(bits);
+        v.buffer += self.config.segment;
+        let last = self.config.count.is_some_and(|count| v.segments >= u64::from(count));
+        v.ending = last;
+        if !v.playing && (v.buffer >= self.config.startup || last) {
+            v.playing = true;
+            match v.startup {
+                None => v.startup = Some(now.since(started)),
+                Some(_) => v.stalled += now.since(v.since),
+            }
+            v.since = now;
+        }
+        // The next one has room when the buffer has fallen to a segment less than it holds.
+        let room = self.config.max_buffer.0.saturating_sub(self.config.segment.0);
+        let wait = Duration(v.buffer.0.saturating_sub(room));
+        self.next = (!last).then(|| now + wait);
+        Some((took, last))
+    }
+
+    fn segment_bytes(&self) -> u64 {
+        let bits = u128::from(self.config.ladder[self.level].0) * u128::from(self.config.segment.0);
+        (bits / 8_000_000_000).max(1) as u64
+    }
+
+    fn choose(&self) -> usize {
+        if self.config.adaptation == Adaptation::Buffer {
+            return self.by_buffer();
+        }
+        // Fewer downloads than samples: those that there are.
+        let seen = self.rates.iter().filter(|r| r.is_finite()).count() as f64;
+        let harmonic = seen / self.rates.iter().map(|r| 1.0 / r).sum::<f64>();
+        self.config.ladder.iter().rposition(|b| b.as_f64() <= harmonic * self.config.safety).unwrap_or(0)
+    }
+
+    /// BBA-0 (T.-Y. Huang and others, A buffer-based approach to rate adaptation, SIGCOMM 2014, algorithm 1): the lowest rate up
+    /// to the reservoir, the highest from the end of the cushion on, a line between; a rate is left when the line has passed the
+    /// next one.
+    fn by_buffer(&self) -> usize {
+        let ladder = &self.config.ladder;
+        let top = ladder.len() - 1;
+        let rate = |i: usize| ladder.get(i).map_or(0.0, |b| b.as_f64());
+        let s = |d: Duration| d.as_secs_f64();
+        let share = (s(self.video.buffer) - s(self.config.reservoir)) / s(self.config.cushion).max(1e-9);
+        if share <= 0.0 {
+            return 0;
+        }
+        if share >= 1.0 {
+            return top;
+        }
+        let line = rate(0) + (rate(top) - rate(0)) * share;
+        if line >= rate((self.level + 1).min(top)) {
+            ladder.iter().rposition(|b| b.as_f64() < line).unwrap_or(0)
+        } else if line <= rate(self.level.saturating_sub(1)) {
+            ladder.iter().position(|b| b.as_f64() > line).unwrap_or(top)
+        } else {
+            self.level
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::{Bitrate, Bytes};
+
+    fn ms(t: u64) -> Instant {
+        Instant::from_millis(t)
+    }
+    /// Segments of 2 s at 1, 2 and 4 Mbit/s: 250, 500 and 1000 kB.
+    fn player(change: impl FnOnce(&mut DashConfig)) -> Dash {
+        let mut config = DashConfig {
+            ladder: [1, 2, 4].map(|m| Bitrate(m * 1_000_000)).into(),
+            segment: Duration::from_secs(2),
+            max_buffer: Duration::from_secs(8),
+            startup: Duration::from_secs(2),
+            request: Bytes(300),
+            ..DashConfig::default()
+        };
+        change(&mut config);
+        let mut p = Dash::new(&config);
+        p.start(ms(0));
+        p
+    }
+    /// Asks at the moment it wants, and gets the answer `took` later.
+    fn get(p: &mut Dash, received: &mut u64, took: u64) -> Instant {
+        let at = p.poll_at().unwrap();
+        p.on_time(at).unwrap();
+        *received += p.segment_bytes();
+        let now = at + Duration::from_millis(took);
+        p.at_player(now, *received, ms(0)).unwrap();
+        now
+    }
+
+    /// 250 kB in 0.5 s are 4 Mbit/s, of which 0.9 carry 2 Mbit/s. Then 500 kB in 0.5 s: the harmonic mean of 4 and 8 is 5.33, of
+    /// which 0.9 are 4.8: 4 Mbit/s. Two switches.
+    #[test]
+    fn the_throughput_rule_takes_the_harmonic_mean_of_the_last_downloads() {
+        let (mut p, mut received) = (player(|_| {}), 0);
+        get(&mut p, &mut received, 500);
+        assert_eq!((p.video.startup(), p.level), (Some(Duration::from_millis(500)), 0));
+        get(&mut p, &mut received, 500);
+        assert_eq!(p.level, 1);
+        get(&mut p, &mut received, 500);
+        assert_eq!((p.level, p.video.switches(), p.video.segments()), (2, 2, 3));
+        // 2 s of each of 1, 2, 4 Mbit/s.
+        assert_eq!(p.video.bitrate_bps(), Some(7e6 / 3.0));
+    }
+
+    /// The first segment is here at 0.5 s, and plays to 2.5 s; the second one takes until 4 s: a stall of 1.5 s. Then nothing
+    /// comes: it plays to 6 s and stands still again, 1 s of it until 7 s.
+    #[test]
+    fn an_empty_buffer_is_a_stall_until_enough_is_here() {
+        let (mut p, mut received) = (player(|_| {}), 0);
+        get(&mut p, &mut received, 500);
+        assert_eq!(get(&mut p, &mut received, 3500), ms(4000));
+        assert_eq!(p.video.stalls(ms(4000)), (1, Duration::from_millis(1500)));
+        assert_eq!(p.video.stalls(ms(5999)), (1, Duration::from_millis(1500)));
+        assert_eq!(p.video.stalls(ms(7000)), (2, Duration::from_millis(2500)));
+    }
+
+    /// Each takes 0.1 s; the buffer holds 8 s: the fifth would make it 8 s + and waits until 6 s are left. At 0.4 s four are
+    /// here, of which 0.3 s were played: 7.7 s, so the next one is asked for 1.7 s later.
+    #[test]
+    fn a_full_buffer_waits() {
+        let (mut p, mut received) = (player(|_| {}), 0);
+        for _ in 0..4 {
+            get(&mut p, &mut received, 100);
+        }
+        assert_eq!(p.poll_at(), Some(ms(400 + 1700)));
+    }
+
+    #[test]
+    fn the_end_is_no_stall() {
+        let (mut p, mut received) = (player(|c| c.count = Some(2)), 0);
+        get(&mut p, &mut received, 100);
+        get(&mut p, &mut received, 100);
+        assert_eq!((p.poll_at(), p.video.stalls(ms(60_000))), (None, (0, Duration::ZERO)));
+    }
+
+    /// Reservoir 2 s, cushion 4 s, ladder 1, 2, 4: at 3 s of video the line is 1 + 3 / 4 = 1.75, below the next rate: it stays at 1;
+    /// at 4 s it is 2.5: 2 Mbit/s; from 6 s on 4. At 2.5 s it is 1.375, below 2: the least rate above the line is 2.
+    #[test]
+    fn the_buffer_rule_follows_its_line_with_hysteresis() {
+        let mut p = player(|c| {
+            c.adaptation = Adaptation::Buffer;
+            (c.reservoir, c.cushion) = (Duration::from_secs(2), Duration::from_secs(4));
+        });
+        for (ms, level) in [(1000, 0), (3000, 0), (4000, 1), (3100, 1), (6000, 2), (2500, 1), (2000, 0)] {
+            p.video.buffer = Duration::from_millis(ms);
+            p.level = p.choose();
+            assert_eq!(p.level, level, "{ms}");
+        }
+    }
+}

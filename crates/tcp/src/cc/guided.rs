@@ -1,0 +1,196 @@
+//! Mobile throughput guidance as a ceiling (draft-flinck-mobile-throughput-guidance-04): a base algorithm whose window is
+//! never above what the radio network says the last hop carries.
+//!
+//! ```text
+//! cwnd = min(cwnd of the base algorithm, R(t) * RTT)
+//! ```
+//!
+//! The base algorithm lives on: it hears every ACK, loss and mark, and does not grow beyond the ceiling. So guidance can
+//! only make the flow slower: a source that boasts changes nothing, one that tells too little slows its own flow down, and
+//! one that falls silent is forgotten within a round trip (or 2.5 periods).
+
+use lasthop_units::Instant;
+
+use super::readings::Readings;
+use super::{AckSample, Cc, Congestion, CongestionControl, Established, Parameter};
+use crate::config::Config;
+use crate::hint::Hint;
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter { name: "hint_base", default: "reno", unit: "", source: "the draft leaves the algorithm open" },
+    Parameter {
+        name: "hint_rtt",
+        default: "min",
+        unit: "",
+        source: "recommended: a round trip with queueing would ask for more queueing",
+    },
+    Parameter {
+        name: "hint_timeout",
+        default: "one smoothed round trip, at least 2.5 periods of the hints",
+        unit: "s",
+        source: "safety: an older reading is none",
+    },
+    Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" },
+];
+
+pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. The draft's guidance is a throughput only: \
+     the layer-2 queue has no say here.";
+
+/// The smallest ceiling [segments].
+const FLOOR: f64 = 2.0;
+
+/// The base algorithm and its ceiling.
+#[derive(Clone, Debug)]
+pub struct Guided {
+    base: Cc,
+    readings: Readings,
+    mss: f64,
+    /// Segments; infinite without guidance.
+    ceiling: f64,
+}
+
+impl Guided {
+    /// The base algorithm's window until the first hint.
+    pub fn new(config: &Config) -> Guided {
+        Guided {
+            base: Cc::new(&Config { cc: config.hint.base, ..*config }),
+            readings: Readings::new(&config.hint),
+            mss: f64::from(config.mss),
+            ceiling: f64::INFINITY,
+        }
+    }
+    /// R(t) * RTT \[segments\]; infinite: there is no guidance.
+    pub fn ceiling(&self) -> f64 {
+        self.ceiling
+    }
+
+    fn follow(&mut self, now: Instant) {
+        if self.readings.older_than(now, self.readings.timeout()) {
+            self.readings.forget();
+        }
+        let octets = self.readings.newest().and_then(|r| Some(r.rate * self.readings.round_trip(now, &r)?));
+        self.ceiling = octets.map_or(f64::INFINITY, |o| (o / self.mss).max(FLOOR));
+    }
+}
+
+impl CongestionControl for Guided {
+    fn cwnd(&self) -> f64 {
+        self.base.cwnd().min(self.ceiling)
+    }
+    fn ssthresh(&self) -> f64 {
+        self.base.ssthresh()
+    }
+    fn on_established(&mut self, e: &Established) {
+        self.mss = f64::from(e.mss.max(1));
+        self.base.on_established(e);
+        self.readings.on_established(e);
+    }
+    fn on_hint(&mut self, hint: &Hint) {
+        self.readings.hear(hint);
+        self.follow(hint.now);
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.readings.on_ack(ack, false);
+        self.follow(ack.now);
+        // Who does not use its window learns nothing of a larger one (as RFC 7661 has it for applications).
+        let may_grow = ack.may_grow && self.base.cwnd() < self.ceiling;
+        self.base.on_ack(&AckSample { may_grow, ..*ack });
+    }
+    fn on_congestion(&mut self, c: &Congestion) {
+        self.base.on_congestion(c);
+    }
+    fn on_timeout(&mut self, c: &Congestion) {
+        self.base.on_timeout(c);
+    }
+    fn set_cwnd(&mut self, segments: f64) {
+        self.base.set_cwnd(segments);
+    }
+    fn on_idle_restart(&mut self, now: Instant, segments: f64) {
+        self.follow(now);
+        self.base.on_idle_restart(now, segments);
+    }
+    fn on_recovered(&mut self, now: Instant) {
+        self.base.on_recovered(now);
+    }
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.base.on_undo(cwnd, ssthresh);
+    }
+    fn rules_recovery(&self) -> bool {
+        self.base.rules_recovery()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::CcName;
+    use crate::config::HintConfig;
+    use lasthop_units::{Bitrate, Duration};
+
+    fn hint(ms: u64, mbps: u64) -> Hint {
+        let now = Instant::from_millis(ms);
+        let rate = Some(Bitrate(mbps * 1_000_000));
+        Hint { rate, measured: Some(now), period: Some(Duration::from_millis(10)), ..Hint::at(now) }
+    }
+    /// Established at 100 ms with a round trip of 20 ms and ten segments.
+    fn guided(base: CcName) -> Guided {
+        let config = Config { hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
+        let mut cc = Guided::new(&Config { mss: MSS as u16, ..config });
+        let (now, rtt) = (Instant::from_millis(100), Some(Duration::from_millis(20)));
+        cc.on_established(&Established { now, rtt, initial_window: 10.0, nxt: 1, seed: 1, mss: MSS as u32 });
+        cc
+    }
+
+    /// 8 Mbit/s * 20 ms = 20 segments of 1000: slow start 10, 20 and no further, though 15 more are acknowledged; 16 Mbit/s
+    /// lift the ceiling to 40, and slow start goes on.
+    #[test]
+    fn the_window_grows_by_the_base_algorithm_up_to_the_ceiling() {
+        let mut cc = guided(CcName::Reno);
+        cc.on_hint(&hint(101, 8));
+        assert_eq!((cc.cwnd(), cc.ceiling()), (10.0, 20.0));
+        cc.on_ack(&ack_at(10, 110, 20));
+        assert_eq!(cc.cwnd(), 20.0);
+        cc.on_ack(&ack_at(15, 115, 20));
+        assert_eq!((cc.cwnd(), cc.base.cwnd()), (20.0, 20.0));
+        cc.on_hint(&hint(116, 16));
+        cc.on_ack(&ack_at(5, 117, 20));
+        assert_eq!(cc.cwnd(), 25.0);
+    }
+
+    #[test]
+    fn boasting_changes_nothing_and_a_loss_counts() {
+        let mut cc = guided(CcName::Reno);
+        cc.on_hint(&hint(101, 100_000));
+        assert_eq!(cc.cwnd(), 10.0);
+        cc.on_congestion(&congestion(10.0));
+        assert_eq!(cc.cwnd(), 5.0);
+        cc.on_hint(&hint(102, 0));
+        assert_eq!(cc.cwnd(), FLOOR);
+    }
+
+    /// A hint each 10 ms until 120 ms: at 145 ms 2.5 periods have gone by, and 25 ms are more than the round trip.
+    #[test]
+    fn when_guidance_stops_the_base_is_alone_within_a_round_trip_or_2_5_periods() {
+        let mut cc = guided(CcName::Reno);
+        cc.on_hint(&hint(110, 4));
+        cc.on_hint(&hint(120, 4));
+        cc.on_ack(&ack_at(1, 145, 20));
+        assert_eq!(cc.cwnd(), 10.0);
+        cc.on_ack(&ack_at(1, 146, 20));
+        assert_eq!((cc.ceiling(), cc.cwnd()), (f64::INFINITY, 11.0));
+    }
+
+    #[test]
+    fn without_guidance_it_is_its_base() {
+        for base in [CcName::Reno, CcName::Cubic] {
+            let config = Config { hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
+            let mut a = Path::new(CcName::Guided, config, 50, 40.0);
+            let mut b = Path::new(base, config, 50, 40.0);
+            assert_eq!(a.rounds(4), b.rounds(4));
+            a.lose();
+            b.lose();
+            assert_eq!(a.rounds(30), b.rounds(30));
+        }
+    }
+}

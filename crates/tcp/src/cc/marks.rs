@@ -1,0 +1,39 @@
+//! What the controls that answer to the share of marks have in common: DCTCP's estimate (RFC 8257 section 3.3).
+
+use super::AckSample;
+
+/// g, the gain of the estimate.
+pub(super) const GAIN: f64 = 1.0 / 16.0;
+
+/// The smoothed share of octets that met a mark.
+#[derive(Clone, Debug)]
+pub(super) struct MarkedShare {
+    /// DCTCP.Alpha.
+    pub alpha: f64,
+    delivered: f64,
+    marked: f64,
+}
+
+impl MarkedShare {
+    /// RFC 8257 section 3.3: "DCTCP.Alpha SHOULD be initialized to 1".
+    pub const fn new() -> MarkedShare {
+        MarkedShare { alpha: 1.0, delivered: 0.0, marked: 0.0 }
+    }
+    /// Counts what an ACK brings.
+    #[inline]
+    pub fn count(&mut self, ack: &AckSample) {
+        self.delivered += ack.delivered as f64;
+        self.marked += ack.marked as f64;
+    }
+    /// A window has passed, step 7 to 9: M = marked / acked, alpha = alpha * (1 - g) + g * M.
+    pub fn settle(&mut self) {
+        let share = if self.delivered > 0.0 { (self.marked / self.delivered).min(1.0) } else { 0.0 };
+        self.alpha += GAIN * (share - self.alpha);
+        (self.delivered, self.marked) = (0.0, 0.0);
+    }
+    /// What a mark leaves of a window: cwnd * (1 - alpha / 2). The part that goes is whole segments (Linux: cwnd - (cwnd *
+    /// alpha >> 11)): a small share of marks costs a small window nothing.
+    pub fn after_mark(&self, window: f64) -> f64 {
+        window.floor() - (window.floor() * self.alpha / 2.0).floor()
+    }
+}

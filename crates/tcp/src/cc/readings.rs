@@ -1,0 +1,143 @@
+//! What a sender keeps of capacity hints: the newest readings, how old they may be, and the round trip that turns a rate into
+//! a window.
+
+use lasthop_units::{Duration, Instant};
+
+use super::{AckSample, Established};
+use crate::config::{HintConfig, HintRtt};
+use crate::hint::Hint;
+
+/// The smallest round trip is forgotten after this time.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+
+/// R(t) and Q(t) of one hint.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// R(t) [octets/s].
+    pub rate: f64,
+    /// Q(t) [octets].
+    pub queue: f64,
+}
+
+/// The newest readings and what they are used with.
+#[derive(Clone, Debug)]
+pub(super) struct Readings {
+    config: HintConfig,
+    newest: Option<Reading>,
+    heard: Instant,
+    /// Time between hints, as told or smoothed.
+    period: Duration,
+    smallest: SmallestRtt,
+    srtt: Duration,
+}
+
+impl Readings {
+    pub fn new(config: &HintConfig) -> Readings {
+        Readings {
+            config: *config,
+            newest: None,
+            heard: Instant::ZERO,
+            period: Duration::ZERO,
+            smallest: SmallestRtt::default(),
+            srtt: Duration::ZERO,
+        }
+    }
+    pub fn on_established(&mut self, e: &Established) {
+        if let Some(rtt) = e.rtt {
+            self.smallest.add(e.now, rtt);
+            self.srtt = rtt;
+        }
+    }
+    /// Takes the round trips of an ACK; those of an interrupted link do not count towards the smallest.
+    pub fn on_ack(&mut self, ack: &AckSample, interrupted: bool) {
+        self.srtt = ack.srtt.unwrap_or(self.srtt);
+        if let Some(rtt) = ack.rtt.filter(|_| !interrupted) {
+            self.smallest.add(ack.now, rtt);
+        }
+    }
+
+    /// Takes a hint in; false: its reading was old when it came, so it is none.
+    pub fn hear(&mut self, hint: &Hint) -> bool {
+        if hint.notice.is_some_and(|n| !n.interrupts()) {
+            // Behind the new cell the round trip may be another.
+            self.smallest = SmallestRtt::default();
+        }
+        if let Some(rate) = hint.rate {
+            if hint.measured.is_some_and(|t| hint.now.since(t) > self.timeout()) {
+                return false;
+            }
+            let gap = hint.now.since(self.heard);
+            if let Some(period) = hint.period {
+                self.period = period;
+            } else if self.newest.is_some() {
+                self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
+            }
+            self.heard = hint.now;
+            self.newest = Some(Reading { rate: rate.0 as f64 / 8.0, queue: hint.queue.unwrap_or(0) as f64 });
+        } else if hint.notice.is_some() {
+            self.heard = hint.now;
+        }
+        if self.smallest.get(hint.now).is_none() && self.srtt > Duration::ZERO {
+            self.smallest.add(hint.now, self.srtt);
+        }
+        true
+    }
+
+    /// The newest reading, whatever its age.
+    pub const fn newest(&self) -> Option<Reading> {
+        self.newest
+    }
+    /// The smoothed round trip.
+    pub const fn srtt(&self) -> Duration {
+        self.srtt
+    }
+    /// There is a reading, and nothing was heard for longer than `patience`.
+    pub fn older_than(&self, now: Instant, patience: Duration) -> bool {
+        self.newest.is_some() && now.since(self.heard) > patience
+    }
+    pub const fn forget(&mut self) {
+        self.newest = None;
+    }
+    /// How old a reading may be.
+    pub fn timeout(&self) -> Duration {
+        let several = Duration(self.period.0.saturating_mul(5) / 2);
+        self.config.timeout.unwrap_or(self.srtt.max(several))
+    }
+    /// The round trip of the formula [s], if there is one yet.
+    pub fn round_trip(&self, now: Instant, r: &Reading) -> Option<f64> {
+        let smallest = self.smallest.get(now)?.as_secs_f64();
+        Some(match self.config.rtt {
+            HintRtt::Min => smallest,
+            HintRtt::Srtt => self.srtt.as_secs_f64(),
+            // What the queue that was reported does not explain: scheduling, HARQ, the wait for uplink grants.
+            HintRtt::Predicted => {
+                let queueing = if r.rate > 0.0 { r.queue / r.rate } else { 0.0 };
+                (self.srtt.as_secs_f64() - queueing).max(smallest)
+            }
+        })
+    }
+}
+
+/// The smallest round trip of the last ten seconds, from two halves.
+#[derive(Clone, Copy, Debug, Default)]
+struct SmallestRtt {
+    halves: [Option<(Instant, Duration)>; 2],
+}
+
+impl SmallestRtt {
+    fn add(&mut self, now: Instant, rtt: Duration) {
+        match &mut self.halves[0] {
+            Some((since, least)) if now.since(*since) < MIN_RTT_WINDOW / 2 => *least = rtt.min(*least),
+            newer => {
+                self.halves[1] = *newer;
+                self.halves[0] = Some((now, rtt));
+            }
+        }
+    }
+    fn get(&self, now: Instant) -> Option<Duration> {
+        let fresh = |h: &&(Instant, Duration)| now.since(h.0) < MIN_RTT_WINDOW;
+        let [newer, older] = &self.halves;
+        // A connection that was idle keeps what it knew last.
+        older.iter().filter(fresh).chain(newer).map(|h| h.1).min()
+    }
+}

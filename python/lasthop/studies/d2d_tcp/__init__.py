@@ -1,0 +1,1 @@
+"""Study data: TCP over direct communication in LTE-Advanced."""

@@ -1,0 +1,426 @@
+"""What is kept of a run: round trips, the steps of a segment, what each mode switch did, throughputs and shares."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lasthop.harness import Run
+    from lasthop.harness.stats import FloatArray
+
+#: Samples before this are slow start's [s].
+WARM_UP_S = 5.0
+MSS = 536
+#: What the receiver offers in the runs with mode switches [segments].
+RWND = 130784 / MSS
+#: What follows a mode switch is looked at for so long [s].
+AFTER_S = 9.0
+TTI_S = 1e-3
+
+
+def column(table: pa.Table, name: str) -> FloatArray:
+    """A column of numbers; missing values are NaN."""
+    return np.asarray(table.column(name).to_numpy(zero_copy_only=False), dtype=float)
+
+
+def flow_row(run: Run, name: str) -> dict[str, Any]:
+    """The row of a flow."""
+    return next(r for r in run.table("flows").to_pylist() if r["flow"] == name)
+
+
+def reduce_rtt(run: Run) -> dict[str, Any]:
+    """RTT samples after the warm-up [ms]: mean, least, deviation; how long a segment takes."""
+    tcp = run.table("tcp")
+    time, rtt = column(tcp, "time_s"), column(tcp, "rtt_sample_us") / 1e3
+    keep = ~np.isnan(rtt) & (time > WARM_UP_S)
+    samples = rtt[keep]
+    values: dict[str, Any] = {
+        "rtt_mean": float(np.mean(samples)) if len(samples) else np.nan,
+        "rtt_least": float(np.min(samples)) if len(samples) else np.nan,
+        "rtt_deviation": float(np.std(samples)) if len(samples) else np.nan,
+        "delay": float(flow_row(run, "ftp")["delay_mean_s"] or np.nan) * 1e3,
+        "goodput": float(flow_row(run, "ftp")["goodput_bps"] or np.nan) / 1e6,
+    }
+    if run.has_table("radio") and run.table("radio").num_rows:
+        for node in ("a", "b"):
+            values[f"requests_{node}"] = requests_per_s(run, node)
+    if run.shown:
+        values["time"], values["rtt"] = time[keep], samples
+    return values
+
+
+def requests_per_s(run: Run, node: str) -> float:
+    """Requests for the uplink that `node` sent after the warm-up."""
+    rows = run.table("radio").to_pylist()
+    sent = sum(
+        r["requests"] or 0
+        for r in rows
+        if r["ue"] == node and r["direction"] == "uplink" and r["time_s"] > WARM_UP_S + 1e-6
+    )
+    return float(sent) / (run.duration_s - WARM_UP_S)
+
+
+# --- one segment, TTI by TTI ------------------------------------------------------------------------------------------
+
+
+def reduce_steps(run: Run) -> dict[str, Any]:
+    """How requests are answered, what rides with reports, and how long packets wait for the next request."""
+    steps = run.table("steps").to_pylist()
+    packets = run.table("packets").to_pylist()
+    legs = {node: direct_legs(steps, node) for node in ("a", "b")}
+    values: dict[str, Any] = {}
+    for node, peer in (("a", "b"), ("b", "a")):
+        found = legs[node]
+        exact = [leg for leg in found if leg == LEG]
+        values[f"legs_{node}"] = float(len(found))
+        values[f"exact_{node}"] = len(exact) / len(found) if found else 0.0
+        values[f"asking_{node}"] = asking_share(steps, packets, node, peer)
+        values[f"waits_{node}"], values[f"waiting_{node}_ms"], values[f"gap_{node}"] = waiting(steps, packets, node)
+        values[f"ridden_{node}"], values[f"ridden_most_{node}"] = riders(steps, node)
+    values["trip"] = trip(steps, packets)
+    if run.shown:
+        values.update(shown_segment(steps, packets))
+    return values
+
+
+#: Figure 4: TTIs from the request to report, report decoded and grant, data, data decoded.
+LEG = {"report": 5, "report-heard": 9, "grant": 9, "data": 11, "ack": 15}
+
+
+def tti(time_s: float) -> int:
+    """The TTI that begins at, or before, a time."""
+    return int(np.floor(time_s / TTI_S + 1e-6))
+
+
+def direct_legs(steps: list[dict[str, Any]], node: str) -> list[dict[str, int]]:
+    """For each request of `node`: after how many TTIs the first of each step of LEG follows."""
+    asks = [tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == node]
+    found: dict[str, list[int]] = defaultdict(list)
+    for s in steps:
+        if s["step"] in ("report", "report-heard") and node in (s["node"], s["to"]):
+            found[s["step"]].append(tti(s["time_s"]))
+        elif s["link"] == "sidelink" and s["step"] == "grant" and s["to"] == node:
+            found["grant"].append(tti(s["time_s"]))
+        elif s["link"] == "sidelink" and s["step"] == "data" and s["node"] == node:
+            found["data"].append(tti(s["time_s"]))
+        elif s["link"] == "sidelink" and s["step"] == "ack" and s["to"] == node:
+            found["ack"].append(tti(s["time_s"]))
+    legs = []
+    times = {what: np.unique(all_) for what, all_ in found.items()}
+    for ask in asks[:-2]:
+        leg = {}
+        for what in LEG:
+            here = times.get(what, np.array([]))
+            # From the earliest TTI in which it can be: what comes before belongs to the request before.
+            i = int(np.searchsorted(here, ask + (5 if what == "report" else 9)))
+            leg[what] = int(here[i]) - ask if i < len(here) else -1
+        legs.append(leg)
+    return legs
+
+
+def trip(steps: list[dict[str, Any]], packets: list[dict[str, Any]]) -> float:
+    """From the request of a burst to the arrival of the first ACK that answers it, most frequent value [TTI]."""
+    asks = np.array(sorted({tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == "a"}))
+    acks = np.array(sorted({tti(p["time_s"]) for p in packets if p["event"] == "received" and p["node"] == "a"}))
+    if not len(asks) or not len(acks):
+        return float("nan")
+    at = np.searchsorted(acks, asks + 15)
+    trips = [int(acks[i] - ask) for ask, i in zip(asks, at, strict=True) if i < len(acks)]
+    return float(Counter(trips).most_common(1)[0][0]) if trips else float("nan")
+
+
+def ways(packets: list[dict[str, Any]], node: str, peer: str) -> dict[int, tuple[float, float]]:
+    """Packets from `node` to `peer`: when sent and when received."""
+    sent = {p["packet"]: p["time_s"] for p in packets if p["event"] == "sent" and p["node"] == node}
+    return {
+        p["packet"]: (sent[p["packet"]], p["time_s"])
+        for p in packets
+        if p["event"] == "received" and p["node"] == peer and p["packet"] in sent
+    }
+
+
+def asking_share(steps: list[dict[str, Any]], packets: list[dict[str, Any]], node: str, peer: str) -> float:
+    """The share of a packet's way that passes before its first block is on the air."""
+    first: dict[int, float] = {}
+    for s in steps:
+        if s["step"] == "data" and s["node"] == node and s["packet"] is not None:
+            first.setdefault(s["packet"], s["time_s"])
+    shares = [
+        (first[p] - start) / (end - start)
+        for p, (start, end) in ways(packets, node, peer).items()
+        if p in first and end > start
+    ]
+    return float(np.mean(shares)) if shares else float("nan")
+
+
+def waiting(steps: list[dict[str, Any]], packets: list[dict[str, Any]], node: str) -> tuple[float, float, float]:
+    """Packets that come after the report of a request and before its data block, and must be asked for anew.
+
+    How many; how long they wait for the next request in the mean [ms]; the shortest time between two requests [TTI].
+    """
+    asks = np.array(sorted({tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == node}))
+    if len(asks) < 3:
+        return 0.0, float("nan"), float("nan")
+    carried = {
+        (s["packet"], tti(s["time_s"])) for s in steps if s["step"] == "data" and s["node"] == node and s["packet"]
+    }
+    in_block = {p for p, _ in carried}
+    waits = []
+    for p in packets:
+        if p["event"] != "sent" or p["node"] != node or p["packet"] not in in_block:
+            continue
+        # What comes within a TTI goes with the next one.
+        came = int(np.ceil(p["time_s"] / TTI_S - 1e-6))
+        i = int(np.searchsorted(asks, came, side="right")) - 1
+        if i < 0 or i + 1 >= len(asks) or not 5 < came - asks[i] <= 11:
+            continue
+        if not any((p["packet"], t) in carried for t in range(came, int(asks[i]) + 13)):
+            waits.append(int(asks[i + 1]) - came)
+    return float(len(waits)), float(np.mean(waits)) if waits else float("nan"), float(np.min(np.diff(asks)))
+
+
+def riders(steps: list[dict[str, Any]], node: str) -> tuple[float, float]:
+    """Whole packets that ride with a report of `node`: share of reports with 1 or 2, and the most."""
+    blocks: dict[int, set[int]] = defaultdict(set)
+    count: Counter[int] = Counter()
+    for s in steps:
+        if s["step"] == "data" and s["link"] == "uplink" and s["node"] == node and s["packet"] is not None:
+            blocks[tti(s["time_s"])].add(s["packet"])
+    for riding in blocks.values():
+        count.update(riding)
+    reports = {tti(s["time_s"]) for s in steps if s["step"] == "report" and s["node"] == node}
+    # Reports in the small grant that answers a request, after TTI 5; a packet in two blocks is in none of them whole.
+    asks = {tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == node}
+    whole = [sum(count[p] == 1 for p in blocks.get(t, ())) for t in reports if t - 5 in asks]
+    return (float(np.mean([1 <= n <= 2 for n in whole])), float(max(whole))) if whole else (0.0, 0.0)
+
+
+def reduce_bursts(run: Run) -> dict[str, Any]:
+    """Requests of the sender, and bursts: sidelink blocks of its data in neighbouring TTIs, after the warm-up."""
+    import pyarrow.compute as pc
+
+    steps = run.table("steps")
+    steps = steps.filter(pc.and_(pc.greater(steps["time_s"], WARM_UP_S), pc.equal(steps["node"], "a")))
+
+    def ttis(step: str, link: str) -> FloatArray:
+        found = steps.filter(pc.and_(pc.equal(steps["step"], step), pc.equal(steps["link"], link)))
+        return np.unique(np.floor(column(found, "time_s") / TTI_S + 1e-6))
+
+    requests, blocks = ttis("request", "uplink"), ttis("data", "sidelink")
+    bursts = float(np.sum(np.diff(blocks) > 1) + 1)
+    return {"requests": float(len(requests)), "bursts": bursts, "per_burst": len(requests) / bursts}
+
+
+def shown_segment(steps: list[dict[str, Any]], packets: list[dict[str, Any]]) -> dict[str, Any]:
+    """Steps of one burst and its ACKs after a second, from the request on: time [TTI], who, to whom, what."""
+    asks = [s for s in steps if s["step"] == "request" and s["node"] == "a" and s["time_s"] > 1.0]
+    if not asks:
+        return {}
+    start = tti(asks[0]["time_s"])
+    rows = []
+    seen = set()
+    for s in steps:
+        after = tti(s["time_s"]) - start
+        key = (after, s["node"], s["to"], s["step"], s["link"])
+        # A block of the report alone carries no packet; that it was decoded is the step `report-heard`.
+        bare = s["link"] == "uplink" and (s["step"] == "ack" or (s["step"] == "data" and s["packet"] is None))
+        if 0 <= after <= 31 and key not in seen and not bare:
+            seen.add(key)
+            rows.append(key)
+    got = sorted({tti(p["time_s"]) - start for p in packets if p["event"] == "received" and p["node"] == "a"})
+    first = [t for t in got if 15 < t <= 40]
+    return {"moments": rows, "ack_received": first[0] if first else -1}
+
+
+# --- mode switches ----------------------------------------------------------------------------------------------------
+
+
+def switches_of(run: Run) -> list[tuple[float, str, float]]:
+    """When the sender changed its way, which way it takes now, and the bytes that were dropped."""
+    rows = run.table("events").to_pylist()
+    found = [e for e in rows if e["kind"] == "mode-switch" and e["source"] == "ue/a"]
+    return [(e["time_s"], "direct" if ": direct" in e["detail"] else "infrastructure", e["value"]) for e in found]
+
+
+def reduce_transfer(run: Run) -> dict[str, Any]:
+    """Goodput of a whole run, timeouts, and for each switch what it dropped and how long nothing was acknowledged."""
+    flow = flow_row(run, "ftp")
+    switches = switches_of(run)
+    stalls = [s for s in stalls_after(run, [t for t, _, _ in switches]) if not np.isnan(s)]
+    return {
+        "goodput": float(flow["app_bytes"]) * 8 / run.duration_s / 1e6,
+        "timeouts": float(flow["timeouts"]),
+        "recoveries": float(flow["fast_retransmits"]),
+        "retransmits": float(flow["retransmits"]),
+        "rtt": float(flow["rtt_mean_s"]) * 1e3,
+        "switches": float(len(switches)),
+        "dropped_kb": float(np.mean([b for _, _, b in switches])) / 1e3 if switches else 0.0,
+        "stall_s": float(np.mean(stalls)) if stalls else 0.0,
+    }
+
+
+def stalls_after(run: Run, times: list[float]) -> list[float]:
+    """The longest time without progress of the ACKs in the 3 s after each of `times`."""
+    if not run.has_table("tcp") or not times:
+        return []
+    tcp = run.table("tcp")
+    t, acked = column(tcp, "time_s"), column(tcp, "bytes_acked")
+    moved = t[1:][np.diff(acked) > 0]
+    out = []
+    for start in times:
+        here = moved[(moved >= start - 0.1) & (moved <= start + 3.0)]
+        out.append(float(np.max(np.diff(here))) if len(here) > 1 else 3.0)
+    return out
+
+
+def reduce_switches(run: Run) -> dict[str, Any]:
+    """What TCP did after each switch, from samples of the sender every few milliseconds and its events."""
+    tcp, events = run.table("tcp"), run.table("events").to_pylist()
+    t, cwnd, ssthresh = column(tcp, "time_s"), column(tcp, "snd_cwnd"), column(tcp, "snd_ssthresh")
+    state = np.asarray(tcp.column("ca_state").to_pylist())
+    again, acked = column(tcp, "total_retrans"), column(tcp, "bytes_acked")
+    mine = [(e["time_s"], e["kind"]) for e in events if e["source"] == "flow/ftp"]
+    all_: dict[str, list[dict[str, float]]] = {"direct": [], "infrastructure": []}
+    switches = switches_of(run)
+    for i, (at, to, dropped) in enumerate(switches):
+        end = min(at + AFTER_S, switches[i + 1][0] if i + 1 < len(switches) else run.duration_s)
+        if end - at < AFTER_S - 1e-6 or at < WARM_UP_S:
+            continue
+        here = (t >= at) & (t < end)
+        kinds = [(when - at, what) for when, what in mine if at <= when < end]
+        before = float(cwnd[t < at][-1])
+        all_[to].append(
+            after_switch(kinds, t[here] - at, cwnd[here], ssthresh[here], state[here], again[here], acked[here], before)
+            | {"dropped": dropped / (MSS + 40), "before": before}
+        )
+    values: dict[str, Any] = {}
+    for to, found in all_.items():
+        values[f"{to}_n"] = float(len(found))
+        for name in found[0] if found else ():
+            numbers = [f[name] for f in found if not np.isnan(f[name])]
+            values[f"{to}_{name}"] = float(np.mean(numbers)) if numbers else np.nan
+    values["direct_most_timeouts"] = max((f["timeouts"] for f in all_["direct"]), default=np.nan)
+    if run.shown and all_["direct"]:
+        values.update(shown_switches(t, cwnd, switches, mine))
+    return values
+
+
+def after_switch(
+    kinds: list[tuple[float, str]],
+    t: FloatArray,
+    cwnd: FloatArray,
+    ssthresh: FloatArray,
+    state: Any,
+    again: FloatArray,
+    acked: FloatArray,
+    before: float,
+) -> dict[str, float]:
+    """Numbers about one switch; times since it [s], windows in segments. NaN: did not happen."""
+
+    def first(what: str, since: float = 0.0) -> float:
+        return next((when for when, kind in kinds if kind == what and when >= since), np.nan)
+
+    entered = first("recovery-enter")
+    left = first("recovery-exit", entered) if not np.isnan(entered) else np.nan
+    timeout = first("rto")
+    second = first("recovery-enter", timeout + 1e-6) if not np.isnan(timeout) else np.nan
+    in_recovery = state == "recovery"
+    early = t < (timeout if not np.isnan(timeout) else entered + 1.0 if not np.isnan(entered) else 1.0)
+    cut = ssthresh[(t > entered) & early]
+    in_force = cwnd[(t > entered) & early & ~in_recovery]
+    swollen = cwnd[in_recovery & early]
+    kept = bool(np.any(in_recovery & (t > timeout) & (cwnd <= 2.0))) if not np.isnan(timeout) else False
+    settled = (cwnd >= 0.9 * RWND) & (t > (second if not np.isnan(second) else timeout if not np.isnan(timeout) else 0))
+    settled &= ~in_recovery & (t > (entered if not np.isnan(entered) else 0.0))
+    progress = t[1:][np.diff(acked) > 0]
+    return {
+        "entered": entered,
+        "left": left,
+        "recovery_s": left - entered,
+        "timeout": timeout,
+        "silence_s": timeout - left if left < timeout else np.nan,
+        "timeouts": float(sum(kind == "rto" for _, kind in kinds)),
+        "second": second - timeout,
+        "second_share": float(not np.isnan(second)),
+        "entered_share": float(not np.isnan(entered)),
+        "cut": float(cut[0]) / min(before, RWND) if len(cut) else np.nan,
+        "after": float(np.min(in_force)) if len(in_force) else float(cut[0]) if len(cut) else np.nan,
+        "inflated": float(np.max(swollen) - cut[0]) if len(cut) and len(swollen) else 0.0,
+        "kept_recovery": float(kept),
+        "again": float(again[-1] - again[0]),
+        "back_s": float(t[settled][0]) if np.any(settled) else AFTER_S,
+        "stall_s": float(np.max(np.diff(progress))) if len(progress) > 1 else np.nan,
+    }
+
+
+def shown_switches(
+    t: FloatArray, cwnd: FloatArray, switches: list[tuple[float, str, float]], mine: list[tuple[float, str]]
+) -> dict[str, Any]:
+    """The window around the last switch to each way that has room after it; its events."""
+    out: dict[str, Any] = {}
+    for at, to, _ in switches:
+        if at < WARM_UP_S or at + 8.0 > t[-1]:
+            continue
+        near = (t > at - 2.0) & (t < at + 8.0)
+        second = [when for when, what in mine if what == "recovery-enter" and at < when < at + 8.0]
+        out[f"{to}_at"] = at
+        out[f"{to}_time"], out[f"{to}_cwnd"] = t[near], cwnd[near] * MSS / 1e3
+        out[f"{to}_events"] = second
+    return out
+
+
+def reduce_burst(run: Run) -> dict[str, Any]:
+    """The first switch to the sidelink in detail: lost segments, and the duplicate ACKs that tell of them."""
+    switches = [s for s in switches_of(run) if s[1] == "direct" and s[0] > WARM_UP_S]
+    if not switches:
+        return {"lost": 0.0, "duplicates": 0.0, "together_ms": np.nan}
+    at = switches[0][0]
+    drops = run.table("drops").to_pylist()
+    lost = sum(d["cause"] == "mode-switch" and abs(d["time_s"] - at) < TTI_S for d in drops)
+    packets = run.table("packets").filter(_between(run.table("packets"), at, at + 1.0))
+    rows = packets.to_pylist()
+    acks = [(p["time_s"], p["ack"]) for p in rows if p["event"] == "received" and p["node"] == "a" and not p["len"]]
+    duplicates = [later[0] for earlier, later in itertools.pairwise(acks) if later[1] == earlier[1]]
+    few = duplicates[:8]
+    return {
+        "lost": float(lost),
+        "duplicates": float(len(duplicates)),
+        "together_ms": (few[-1] - few[0]) * 1e3 if len(few) > 2 else np.nan,
+    }
+
+
+def _between(table: pa.Table, start: float, end: float) -> Any:
+    import pyarrow.compute as pc
+
+    time = table.column("time_s")
+    return pc.and_(pc.greater_equal(time, start), pc.less(time, end))
+
+
+# --- several pairs ----------------------------------------------------------------------------------------------------
+
+
+def reduce_pairs(run: Run) -> dict[str, Any]:
+    """Sum of the goodputs, mean round trip, Jain's index."""
+    rows = [r for r in run.table("flows").to_pylist() if r["flow"].startswith("ftp") and r["start_s"] is not None]
+    good = np.array([float(r["app_bytes"]) * 8 / run.duration_s / 1e6 for r in rows])
+    rtt = [r["rtt_mean_s"] for r in rows if r["rtt_mean_s"]]
+    return {
+        "sum": float(good.sum()),
+        "mean": float(good.mean()),
+        "least": float(good.min()),
+        "rtt": float(np.mean(rtt)) * 1e3 if rtt else np.nan,
+        "jain": float(good.sum() ** 2 / (len(good) * (good**2).sum())) if good.any() else np.nan,
+        "timeouts": float(np.mean([float(r["timeouts"]) for r in rows])),
+    }
+
+
+def reduce_datagrams(run: Run) -> dict[str, Any]:
+    """What datagrams that always wait get, counted as TCP's payload in packets of the same size [Mbit/s]."""
+    row = flow_row(run, "datagrams")
+    return {"goodput": float(row["rx_packets"]) * MSS * 8 / run.duration_s / 1e6}

@@ -1,0 +1,84 @@
+"""The d2d-tcp study without a simulator: its definition, and its reducers on tables made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lasthop.harness import find_study
+from lasthop.studies.d2d_tcp.reduce import LEG, after_switch, asking_share, direct_legs, riders, trip, waiting
+
+STUDY = find_study("d2d-tcp")
+
+
+def step(tti: int, node: str, to: str, what: str, link: str, packet: int | None = None) -> dict[str, Any]:
+    """A row of the table `steps`."""
+    return {"time_s": tti / 1e3, "node": node, "to": to, "step": what, "link": link, "packet": packet}
+
+
+def burst(start: int, packet: int) -> list[dict[str, Any]]:
+    """One packet from a to b in direct mode, as in figure 4 of the paper."""
+    return [
+        step(start, "a", "enb", "request", "uplink"),
+        step(start + 3, "enb", "a", "grant", "uplink"),
+        step(start + 5, "a", "enb", "report", "uplink"),
+        step(start + 9, "enb", "a", "report-heard", "uplink"),
+        step(start + 9, "enb", "a", "grant", "sidelink"),
+        step(start + 11, "a", "b", "data", "sidelink", packet),
+        step(start + 15, "b", "a", "ack", "sidelink", packet),
+    ]
+
+
+def packet(tti: float, number: int, node: str, event: str) -> dict[str, Any]:
+    """A row of the table `packets`."""
+    return {"time_s": tti / 1e3, "packet": number, "node": node, "event": event}
+
+
+def test_every_claim_is_there_and_two_values_are_chosen_by_us() -> None:
+    assert [c.id for c in STUDY.claims] == [f"D{i}" for i in range(1, 26)]
+    assert [len(s.calibrated) for s in STUDY.parameter_sets] == [0, 2]
+    scaled = STUDY.parameter_sets[1].calibrated[1].overrides(0.8)
+    assert 'from = "76 m", cqi = 8' in scaled[0]  # 95 m x 0.8; a CQI is no quantity
+
+
+def test_the_leg_of_the_paper_is_found_and_another_one_is_not() -> None:
+    steps = [row for i in range(5) for row in burst(100 * i, i)]
+    assert direct_legs(steps, "a") == [LEG] * 3  # the last two requests may lack what follows
+    late = [{**s, "time_s": s["time_s"] + 1e-3} if s["step"] == "data" else s for s in steps]
+    assert [leg["data"] for leg in direct_legs(late, "a")] == [12] * 3
+
+
+def test_two_thirds_of_the_way_is_asking() -> None:
+    steps = burst(0, 7)
+    packets = [packet(0, 7, "a", "sent"), packet(15, 7, "b", "received")]
+    assert asking_share(steps, packets, "a", "b") == pytest.approx(11 / 15)
+    assert trip(steps, [packet(30, 8, "a", "received")]) == 30
+
+
+def test_what_comes_after_the_report_waits_for_the_next_request() -> None:
+    # Requests at 0, 13 and 60; packet 2 comes at 6, after the report of 5, and goes with the second request.
+    steps = burst(0, 1) + burst(13, 2) + burst(60, 3)
+    packets = [packet(0, 1, "a", "sent"), packet(6, 2, "a", "sent"), packet(60, 3, "a", "sent")]
+    assert waiting(steps, packets, "a") == (1.0, 7.0, 13.0)
+
+
+def test_a_packet_in_two_blocks_rides_with_no_report() -> None:
+    steps = [step(0, "b", "enb", "request", "uplink"), step(5, "b", "enb", "report", "uplink")]
+    steps += [step(5, "b", "enb", "data", "uplink", p) for p in (1, 2)] + [step(11, "b", "enb", "data", "uplink", 2)]
+    assert riders(steps, "b") == (1.0, 1.0)
+
+
+def test_renos_deadlock_is_read_off_the_samples() -> None:
+    # Recovery at 0.05 s, left at 0.08; silence to the timeout at 1.08; a second recovery at 1.5.
+    kinds = [(0.05, "recovery-enter"), (0.08, "recovery-exit"), (1.08, "rto"), (1.5, "recovery-enter")]
+    t = np.arange(0.0, 3.0, 0.01)
+    state = np.where((t > 0.05) & (t < 0.08), "recovery", "open")
+    cwnd = np.where(t <= 0.05, 244.0, np.where(t < 0.08, 150.0, 122.0))
+    ssthresh = np.where(t <= 0.05, 500.0, 122.0)
+    acked = np.where(t < 0.05, t, np.where(t < 1.2, 0.05, t))
+    found = after_switch(kinds, t, cwnd, ssthresh, state, np.zeros_like(t), acked, 244.0)
+    assert (found["cut"], found["inflated"], found["after"]) == (0.5, 28.0, 122.0)
+    assert found["silence_s"] == pytest.approx(1.0)
+    assert (found["timeouts"], found["second_share"], found["kept_recovery"]) == (1.0, 1.0, 0.0)
