@@ -33,7 +33,7 @@ SECONDS = (0.6, 1.0)
 
 
 def draw_sinr() -> None:
-    """Distribution of the effective SINR by number of interferers that fade; differences to all as a table."""
+    """Distribution of the SINR, and what it loses with fewer interferers that fade; differences to all as a table."""
     command = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-ran", "--example", "faded_interferers"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     curves: dict[str, list[tuple[float, float, float]]] = collections.defaultdict(list)
@@ -45,16 +45,22 @@ def draw_sinr() -> None:
         else:
             curves[k].append((float(q), float(block), float(effective)))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
-    for k, curve in curves.items():
-        q = [row[0] for row in curve]
-        for axes, column in ((left, 1), (right, 2)):
-            axes.plot([row[column] for row in curve], q, label=f"{k} fade", linewidth=1)
-    for axes, title in ((left, "a resource block"), (right, "the carrier (effective)")):
-        axes.set_xlabel(f"SINR of {title} [dB]")
-        axes.grid(alpha=0.3)
-        axes.set_xlim(-20, 30)
+    everything = curves["all"]
+    q = [row[0] for row in everything]
+    left.plot([row[1] for row in everything], q, label="a resource block", linewidth=1.2)
+    left.plot([row[2] for row in everything], q, label="the carrier (effective)", linewidth=1.2)
+    left.set_xlabel("SINR, all interfering links fade [dB]")
     left.set_ylabel("share of UEs and moments")
-    right.legend(fontsize=8)
+    left.set_xlim(-20, 30)
+    left.legend(fontsize=8)
+    for k, curve in curves.items():
+        if k != "all":
+            off = [row[1] - other[1] for row, other in zip(curve, everything, strict=True)]
+            right.plot(off, q, label=f"{k} fade", linewidth=1.2)
+    right.set_xlabel("what fewer change in the SINR of a block [dB]")
+    right.legend(fontsize=8, loc="lower left")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
     figure.tight_layout()
     figure.savefig(IMAGES / "faded-interferers.svg", metadata={"Date": None})
     print("| links that fade | block 5 % | block 50 % | effective 5 % | effective 50 % | rms block | rms effective |")

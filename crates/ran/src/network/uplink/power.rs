@@ -8,7 +8,7 @@ use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
 use super::super::{Due, RadioNetwork};
-use super::state::{CellUplink, Granted, UeUplink};
+use super::state::{CellUplink, Granted, SentWith, UeUplink};
 use super::tbs_bytes;
 use crate::mac::lte::phr;
 use crate::mac::lte::uplink::largest_allocation;
@@ -185,15 +185,16 @@ impl RadioNetwork {
     pub(in crate::network) fn ue_transmits(&mut self, tti: Tti, granted: &Granted) {
         let (ue, blocks) = (granted.ue, granted.rbs.len());
         let loss = self.path_loss(tti, ue);
-        let u = &self.ues[ue].uplink;
-        if u.sent_with.0 != (blocks, loss, u.power) {
-            let key = (blocks, loss, u.power);
+        let key = (blocks, loss, self.ues[ue].uplink.power);
+        let place = blocks as usize % self.ues[ue].uplink.sent_with.len();
+        if self.ues[ue].uplink.sent_with[place].key != key {
             let power = self.pusch_power(tti, ue, blocks);
-            let each = milliwatts(power) / f64::from(blocks.max(1));
-            self.ues[ue].uplink.sent_with = (key, each as f32, power);
+            let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+            self.ues[ue].uplink.sent_with[place] = SentWith { key, each, power };
         }
         let u = &mut self.ues[ue].uplink;
-        let (_, each, power) = u.sent_with;
+        let SentWith { each, power, .. } = u.sent_with[place];
+        u.each = each;
         u.stats.power_count += 1;
         u.stats.power_dbm_sum += power.0;
         self.air.ue_transmits_each(tti, ue, granted.rbs, each);

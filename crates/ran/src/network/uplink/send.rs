@@ -276,7 +276,7 @@ impl RadioNetwork {
 
     /// What arrives at `cell` of each block that `ue` sends [mW].
     fn received_power(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f64 {
-        f64::from(self.air.gains(tti, cell, ue).uplink) * f64::from(self.ues[ue].uplink.sent_with.1)
+        f64::from(self.air.gains(tti, cell, ue).uplink) * f64::from(self.ues[ue].uplink.each)
     }
 
     /// One draw for a block, compared with its error probability after each of its transmissions.

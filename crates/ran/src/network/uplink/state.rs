@@ -201,9 +201,28 @@ impl Block {
     }
 }
 
+/// The power of a transmission, and what it was worked out for.
+#[derive(Clone, Copy, Debug)]
+pub struct SentWith {
+    /// Blocks, path loss and closed loop.
+    pub key: (u32, Db, PowerControl),
+    /// On each block [mW].
+    pub each: f32,
+    /// On all.
+    pub power: Dbm,
+}
+
+impl Default for SentWith {
+    fn default() -> Self {
+        SentWith { key: (0, Db(0.0), PowerControl::default()), each: 0.0, power: Dbm(0.0) }
+    }
+}
+
 /// The uplink of a UE.
 #[derive(Debug)]
 pub struct UeUplink {
+    /// What it sent with last on each block [mW].
+    pub each: f32,
     // The UE's side.
     pub harq: Processes,
     pub sr: SchedulingRequest,
@@ -235,8 +254,8 @@ pub struct UeUplink {
     /// Downlink gain of the serving cell, and the path loss that it is.
     pub gain: f32,
     pub loss: Db,
-    /// Power on each block [mW] and on all, and the blocks, path loss and closed loop that it was worked out for.
-    pub sent_with: ((u32, Db, PowerControl), f32, Dbm),
+    /// What it sent with lately, by number of blocks modulo the length.
+    pub sent_with: [SentWith; 8],
     // The eNB's side.
     pub blocks: [Block; PROCESSES],
     pub view: BufferView,
@@ -284,7 +303,8 @@ impl UeUplink {
             largest_power: radio.power,
             gain: 0.0,
             loss: Db(0.0),
-            sent_with: ((0, Db(0.0), PowerControl::default()), 0.0, Dbm(0.0)),
+            sent_with: Default::default(),
+            each: 0.0,
             blocks: std::array::from_fn(|_| Block::new()),
             view: BufferView::default(),
             quality: UplinkQuality::new(config.outer_loop.olla()),
