@@ -55,7 +55,8 @@ def reduce_drive(run: Run) -> dict[str, Any]:
     t0 = float(start["time_s"])
     moved = next(e for e in events if e["kind"] == "handover-data")
     drops = [d for d in run.table("drops").to_pylist() if d["cause"] in DISCARDED]
-    lost = float(sum(d["size"] for d in drops if abs(d["time_s"] - t0) < 1.0))
+    # The UE's end discards ACKs, which are no part of the network's retransmission queue.
+    lost = float(sum(d["size"] for d in drops if abs(d["time_s"] - t0) < 1.0 and d["packet"] in packets["ids"]))
     window = (t0 - BEFORE_S, t0 + AFTER_S)
     inside = delays(packets, *window)
     received = packets["received"]
@@ -117,7 +118,8 @@ def packet_table(run: Run) -> dict[str, Any]:
         elif event in ("received", "forwarded") and packet in sent:
             out[event][sent[packet]] = rows["time_s"][i]
     kinds = {"sent": float, "received": float, "forwarded": float, "seq": float, "len": float, "again": bool}
-    packets = {name: np.asarray(out[name], dtype=kind) for name, kind in kinds.items()}
+    packets: dict[str, Any] = {name: np.asarray(out[name], dtype=kind) for name, kind in kinds.items()}
+    packets["ids"] = sent
     packets["discarded"] = np.full(len(packets["sent"]), np.nan)
     drops = run.table("drops").to_pydict()
     for t, packet, cause in zip(drops["time_s"], drops["packet"], drops["cause"], strict=True):
