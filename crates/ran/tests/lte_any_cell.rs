@@ -6,6 +6,7 @@ use lasthop_ran::mac::lte::adaptation::{CqiInterference, McsRule, Subbands};
 use lasthop_ran::mac::lte::downlink::{
     AmcConfig, BlockRange, Combining, DrxConfig, PersistentConfig, PiroConfig,
 };
+use lasthop_ran::mac::lte::reuse::{ReuseConfig, SoftReuse};
 use lasthop_ran::mac::lte::scheduler::qci::Qos;
 use lasthop_ran::mac::lte::scheduler::{Candidate, Domain, Policy, SCHEDULERS, Scheduler};
 use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
@@ -107,6 +108,11 @@ impl Plan {
         }
         if self.flag(10) {
             d.blocks = Some(BlockRange { first: 0, count: self.blocks / 2 + 1 });
+        } else if self.flag(7) {
+            let (edge, threshold, edge_p_a) = (BlockRange { first: 0, count: 4 }, Db(10.0), Db(0.0));
+            let soft =
+                SoftReuse { edge, centre_everywhere: i == 0, threshold, centre_p_a: Db(-3.0), edge_p_a };
+            d.reuse = Some(ReuseConfig::Soft(soft));
         }
         cell.validate().unwrap();
         cell

@@ -155,3 +155,31 @@ fn mistakes_about_layouts_are_told_with_their_remedy() {
     let scenario = Scenario::parse(&all_round, "t", Path::new(""), &[]).unwrap();
     assert!(scenario.warnings().to_string().contains("all look everywhere"), "{}", scenario.warnings());
 }
+
+/// Two cells with blocks of their own for the edge: the keys are read, a range beyond the cell is told at its place, and so is one
+/// that holds no whole group (3 blocks each in 10 MHz).
+#[test]
+fn frequency_reuse_is_a_key_of_the_cell() {
+    let text = |reuse: &str| {
+        format!(
+            "[scenario]\nname = 'reuse'\nduration = '200 ms'\n[link.core]\nbetween = ['server', 'a']\n\
+             [cell.a]\nresource_blocks = 50\n[cell.a.downlink]\nreuse = {reuse}\n\
+             [cell.b]\nenb = 'a'\nresource_blocks = 50\nradio.position = ['500 m', '0 m', '30 m']\n\
+             [ue.phone]\ncell = 'a'\nradio.position = ['250 m', '0 m', '1.5 m']\n\
+             [flow.f]\nfrom = 'server'\nto = 'phone'\n"
+        )
+    };
+    let parse = |reuse: &str| {
+        Scenario::parse(&text(reuse), "test.toml", Path::new(""), &[])
+            .map(|s| s.spec().cell["a"].downlink.reuse.is_some())
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(parse("{ kind = 'soft', edge = { first = 0, count = 18 } }"), Ok(true));
+    let strict = "{ kind = 'strict', common = { first = 0, count = 30 }, edge = { first = 30, count = 9 }, threshold = '5 dB' }";
+    assert_eq!(parse(strict), Ok(true));
+    let told = parse("{ kind = 'soft', edge = { first = 1, count = 4000000000 } }").unwrap_err();
+    assert!(told.contains("within the carrier"), "{told}");
+    let told = parse("{ kind = 'soft', edge = { first = 1, count = 3 } }").unwrap_err();
+    assert!(told.contains("a whole resource block group"), "{told}");
+    assert_balanced(&run_text(&text(strict)));
+}

@@ -471,6 +471,14 @@ mod tests {
         ] {
             assert!((found - expected).abs() < tolerance, "{found} and {expected}");
         }
+        // The row of ns-3's mixed model at 1500 m, 2130 MHz: its large city again, with a(h_m) = 3.2 log10(11.75)^2 instead of
+        // the medium city's (1.1 log10 f - 0.7) h_m - (1.56 log10 f - 0.8).
+        let f = log10(2130.0);
+        let medium = 1.1 * f - 0.7 - (1.56 * f - 0.8);
+        let expected = 144.259_958 + 3.2 * log10(11.75) * log10(11.75) - medium;
+        let found = loss(PathLoss::Cost231Hata { city: City::Large }, 2130.0, ends(1500.0, 30.0, 1.0), true);
+        assert!((found - expected).abs() < 0.01, "{found} and {expected}");
+        // Behind concrete with windows, 7 dB, the same city is 148.55 + 7 = 155.55 dB there and 153.64 + 7 dB here.
     }
 
     /// 100 m at 2120 MHz: 20 log10(4 pi 100 2.12e9 / c) = 78.97 dB. An exponent of 2 from 1 m on is free space.

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use lasthop_radio::layout::WrapAround;
+use lasthop_radio::lte::Bandwidth;
 use lasthop_radio::{Track, milliwatts};
 use lasthop_units::{BearerId, CellId, IndexVec, Speed, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
-use crate::mac::lte::downlink::{DownlinkConfig, PersistentConfig};
+use crate::mac::lte::downlink::{DownlinkCell, DownlinkConfig, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::SchedulerConfig;
@@ -180,6 +181,15 @@ impl CellConfig {
         let mut warnings = Vec::new();
         within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;
         within("downlink", self.downlink.validate(), &mut warnings)?;
+        if let Some(reuse) = &self.downlink.reuse {
+            let bandwidth = Bandwidth::from_prbs(self.resource_blocks as usize).unwrap_or_default();
+            let cell = DownlinkCell::new(&self.downlink, bandwidth);
+            check(
+                reuse.on(&cell.band, cell.usable).is_some(),
+                "downlink.reuse",
+                "centre and edge each need a whole resource block group of what the cell may use (TS 36.213 table 7.1.6.1-1)",
+            )?;
+        }
         within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
         within("rrc", self.rrc.validate(), &mut warnings)?;
         Ok(warnings)

@@ -4,6 +4,7 @@ mod fate;
 mod feedback;
 mod oracle;
 mod send;
+mod zone;
 
 use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
 
@@ -65,6 +66,7 @@ impl RadioNetwork {
         work.backlogs.clear();
         work.failed.clear();
         active.retain(|&ue| self.downlink_wants(tti, cell, ue, &mut work));
+        self.find_zones(tti, cell, &active);
         let mut free = self.cells[cell].downlink.usable;
         let on_air = self.on_air.len();
         self.retransmit(now, tti, cell, &mut work, &mut free, out);
@@ -145,7 +147,11 @@ impl RadioNetwork {
             if !u.downlink.quality.in_range() {
                 continue;
             }
+            let row = work.rates.len();
             c.downlink.adaptation.rates(&mut u.downlink.quality, c.downlink.band.groups(), &mut work.rates);
+            if let Some(reuse) = &c.downlink.reuse {
+                allocation::forbid(&mut work.rates[row..], reuse.groups(u.downlink.zone));
+            }
             let mut candidate = Candidate {
                 ue,
                 backlog,

@@ -232,6 +232,7 @@ impl RadioNetwork {
             u.downlink.harq[1] = Some(Box::default());
         }
         u.downlink.served = None;
+        (u.downlink.zone_until, u.downlink.boost) = (Tti(0), lasthop_radio::linear(u.downlink.p_a) as f32);
         u.uplink.quality.reset(config.uplink.outer_loop.olla());
         u.uplink.average = Average::default();
         u.uplink.power = lasthop_radio::lte::PowerControl::default();

@@ -25,8 +25,9 @@ impl RadioNetwork {
             if d.idle(0).is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
                 continue;
             }
-            let active = p.active(tti);
-            let Some((groups, mcs)) = active.or_else(|| self.activate(tti, cell, ue, *free)) else {
+            let own = self.groups_of(cell, ue);
+            let active = p.active(tti).filter(|(groups, _)| groups & !own == 0);
+            let Some((groups, mcs)) = active.or_else(|| self.activate(tti, cell, ue, *free & own)) else {
                 continue;
             };
             if groups & !*free != 0 {

@@ -2,7 +2,7 @@
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
-use lasthop_units::{BearerId, CellId, Id, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Id, Instant, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
 use super::ip_buffer::IpBuffer;
@@ -11,6 +11,7 @@ use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::lte::adaptation::Quality;
 use crate::mac::lte::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::lte::harq::{PROCESSES, Process, Processes};
+use crate::mac::lte::reuse::Zone;
 use crate::mac::lte::scheduler::qci::Qos;
 use crate::pdcp::lte::LteBearer;
 use crate::rrc::{Connection, InitialState};
@@ -101,8 +102,12 @@ pub(super) struct DownlinkUe {
     pub harq: [Option<Box<Processes>>; 2],
     pub quality: Quality,
     pub average: Average,
-    /// Linear P_A.
+    /// Its own P_A, and linear with that of its zone.
+    pub p_a: Db,
     pub boost: f32,
+    /// Where it is in a cell with frequency reuse, and before which TTI nobody looks again.
+    pub zone: Zone,
+    pub zone_until: Tti,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
     /// Semi-persistent scheduling.
@@ -131,7 +136,10 @@ impl DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],
             quality: Quality::new(cell.olla()),
             average: Average::default(),
+            p_a: config.radio.p_a,
             boost: lasthop_radio::linear(config.radio.p_a) as f32,
+            zone: Zone::Centre,
+            zone_until: Tti(0),
             served: None,
             persistent: config.persistent.map(Persistent::new),
             awake_until: Tti(0),

@@ -94,6 +94,19 @@ pub struct Rules {
     pub exact_shares: bool,
 }
 
+/// Makes the groups beside `allowed` of a candidate's row of rates none of its own.
+pub fn forbid(row: &mut [f32], allowed: Groups) {
+    for (g, rate) in row.iter_mut().enumerate() {
+        if allowed >> g & 1 == 0 {
+            *rate = FORBIDDEN;
+        }
+    }
+}
+
+/// In the place of a rate: the candidate may not have the group, whatever the policy says. (A rate of 0 is a channel out of
+/// range, on which it may still have its share.)
+const FORBIDDEN: f32 = -1.0;
+
 /// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: what each block of the group
 /// would carry [bit]. Writes one set per candidate to `given`; nobody gets more than its need asks for.
 pub fn allocate(
@@ -284,29 +297,24 @@ impl Table<'_> {
         let share = free.count_ones() / live.len() as u32;
         let wants = |i: u32, carried: &[f64]| carried[i as usize] < self.needs[i as usize].bits;
         let mut give = |i: u32, carried: &mut [f64]| {
-            let g = free.trailing_zeros();
-            free &= free - 1;
+            let Some(g) = bits(free).find(|g| self.rate(i, *g) > FORBIDDEN) else { return false };
+            free &= !(1 << g);
             given[i as usize] |= 1 << g;
             carried[i as usize] += self.carries(i, g);
-            free
+            true
         };
-        let mut left = u32::MAX;
         for i in live.iter() {
             for _ in 0..share {
-                if wants(*i, carried) {
-                    left = give(*i, carried);
+                if !wants(*i, carried) || !give(*i, carried) {
+                    break;
                 }
             }
         }
-        while !exact && left != 0 {
-            let before = left;
+        let mut more = !exact;
+        while more {
+            more = false;
             for i in live.iter() {
-                if left != 0 && wants(*i, carried) {
-                    left = give(*i, carried);
-                }
-            }
-            if left == before {
-                return;
+                more |= wants(*i, carried) && give(*i, carried);
             }
         }
     }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptation::{Adaptation, CqiConfig, McsRule};
 use super::allocation::{Band, Groups, Rules};
+use super::reuse::{Reuse, ReuseConfig, groups_within};
 use super::scheduler::{Policy, Scheduler, SchedulerConfig};
 use crate::config::{ConfigError, Warning, check, within};
-use crate::phy::lte::RbSet;
 
 /// The downlink of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,9 @@ pub struct DownlinkConfig {
     /// unused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockRange>,
+    /// UEs at the edge of the cell have blocks of their own (strict or soft frequency reuse); unset: everybody has the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<ReuseConfig>,
 }
 
 impl Default for DownlinkConfig {
@@ -69,6 +72,7 @@ impl Default for DownlinkConfig {
             mimo: MimoConfig::default(),
             drx: None,
             blocks: None,
+            reuse: None,
         }
     }
 }
@@ -373,6 +377,9 @@ impl DownlinkConfig {
             let end = blocks.first.saturating_add(blocks.count);
             check(blocks.count > 0 && end <= 110, "blocks", "at least one block, within the carrier")?;
         }
+        if let Some(reuse) = &self.reuse {
+            within("reuse", reuse.validate().map(|()| Vec::new()), &mut warnings)?;
+        }
         within("cqi", self.cqi.validate(), &mut warnings)?;
         Ok(warnings)
     }
@@ -402,6 +409,8 @@ pub struct DownlinkCell {
     pub rules: Rules,
     /// Groups that the cell may use.
     pub usable: Groups,
+    /// Of these, what UEs in its centre and at its edge may have.
+    pub reuse: Option<Reuse>,
 }
 
 impl DownlinkCell {
@@ -411,13 +420,10 @@ impl DownlinkCell {
         let rules =
             Rules { domain: scheduler.domain(), window: config.window, exact_shares: config.exact_shares };
         let band = Band::new(bandwidth.prbs() as u32, bandwidth.rbg_size() as u32, config.whole_groups);
-        let within = |r: BlockRange| {
-            let allowed = RbSet::range(r.first, r.count);
-            let inside = |g: &u32| band.blocks(1 << g).without(allowed).is_empty();
-            (0..band.groups()).filter(inside).fold(0, |set, g| set | 1 << g)
-        };
+        let usable = config.blocks.map_or(band.all(), |range| groups_within(&band, range));
         DownlinkCell {
-            usable: config.blocks.map_or(band.all(), within),
+            reuse: config.reuse.and_then(|reuse| reuse.on(&band, usable)),
+            usable,
             band,
             adaptation: config.adaptation(bandwidth),
             scheduler,

@@ -10,6 +10,7 @@ pub mod pdu;
 pub mod phr;
 pub mod profile;
 pub mod random_access;
+pub mod reuse;
 pub mod scheduler;
 pub mod sidelink;
 pub mod sr;

@@ -4,6 +4,7 @@ use lasthop_radio::lte::{Mcs, tbs_bits};
 use lasthop_units::{CellId, Tti};
 
 use crate::mac::lte::harq::State;
+use crate::mac::lte::reuse::Zone;
 use crate::network::RadioNetwork;
 use crate::phy::lte::RbSet;
 use crate::sdu::End;
@@ -22,13 +23,17 @@ impl RadioNetwork {
                 "{tti:?}: two assignments for {:?}",
                 t.ue
             );
-            let table = self.cells[cell].downlink.adaptation.mcs_table();
+            let c = &self.cells[cell].downlink;
+            let zones = [Zone::Centre, Zone::Edge].map(|zone| c.reuse.map(|r| c.band.blocks(r.groups(zone))));
+            let table = c.adaptation.mcs_table();
             let most = self.cells[cell].config.downlink.harq.transmissions;
             let bearers = &self.bearers;
             let Some(p) = self.ues[t.ue].downlink.process(t.process) else {
                 panic!("a process that is not there")
             };
             assert!(p.rbs.without(carrier).is_empty() && !p.rbs.is_empty(), "{tti:?}: outside the carrier");
+            let in_a_zone = zones.iter().any(|z| z.is_none_or(|blocks| p.rbs.without(blocks).is_empty()));
+            assert!(in_a_zone, "{tti:?}: blocks of the centre and of the edge");
             assert!(second || used.and(p.rbs).is_empty(), "{tti:?}: a resource block twice");
             used |= p.rbs;
             assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, tti));

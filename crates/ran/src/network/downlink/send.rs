@@ -36,7 +36,9 @@ impl RadioNetwork {
             }
             let band = self.cells[cell].downlink.band;
             let Some(p) = self.ues[ue].downlink.process(process) else { continue };
-            let Some(groups) = enough(&band, *free, p.rbs.len()) else { continue };
+            let sent = p.rbs;
+            let allowed = *free & self.groups_again(cell, ue, sent);
+            let Some(groups) = enough(&band, allowed, sent.len()) else { continue };
             *free &= !groups;
             let rbs = band.blocks(groups);
             self.put_on_air(tti, cell, ue, rbs);
