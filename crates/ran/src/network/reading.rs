@@ -55,7 +55,7 @@ impl RadioNetwork {
     /// What `ue` was served in the uplink, averaged by the scheduler.
     pub fn uplink_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let tti = Tti::containing(now, TTI);
-        let window = self.cells[self.ues[ue].serving].config.downlink.window;
+        let window = self.cells[self.ues[ue].serving].config.uplink.window;
         Bitrate((self.ues[ue].uplink.average.at(tti, window) * 1000.0) as u64)
     }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 
-/// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen (`radio-aware`, or one of
-/// your own) follow them; others do not care.
+/// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen (`radio-aware`, `guided`, or
+/// one of your own) follow them; others do not care.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HintSpec {

@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    /// What is told of flow `i`; `None`: the flow is not established.
+    /// What is told of flow `i`.
     fn read_link(&mut self, now: Instant, n: usize, i: usize) -> Option<Hint> {
         let network = self.radio.network_mut();
         let h = &mut self.hinters[n];
