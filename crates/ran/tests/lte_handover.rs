@@ -10,7 +10,9 @@ use lasthop_ran::pdcp::lte::{HandoverKind, LteBearerConfig};
 use lasthop_ran::rlc::lte::{Mode, OrInfinity};
 use lasthop_ran::rrc::{HandoverConfig, RrcTiming, Trigger};
 use lasthop_ran::{DropCause, End, Sdu};
-use lasthop_units::{BearerId, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Speed, UeId};
+use lasthop_units::{
+    BearerId, Bitrate, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Speed, UeId,
+};
 use proptest::prelude::*;
 
 const UE: fn(usize) -> UeId = UeId::from_index;
@@ -387,6 +389,18 @@ fn any_drive(seed: u64, kind: HandoverKind, mode: Mode, ideal: bool) -> World {
     h.interruption = Duration::from_millis(rng.below(30));
     if rng.below(2) == 0 {
         h.trigger = Trigger::default();
+    }
+    // Commands ahead of time, and forwarding that takes longer than the UE stays in a cell. X2's buffer holds all of it: what
+    // it drops would be another cause.
+    let mut more: Stream = Draw::new(seed, Purpose::Test, 5).stream(0);
+    if more.below(2) == 0 {
+        let no = Db(0.0);
+        h.trigger = Trigger::A3 { offset: no, hysteresis: no, time_to_trigger: Duration::ZERO };
+        h.conditional = Some(Db(-0.5 - more.below(4) as f64));
+    }
+    if more.below(2) == 0 {
+        h.x2.rate = Bitrate([1_000_000, 3_000_000, 10_000_000][more.below(3) as usize]);
+        h.x2.buffer = OrInfinity::INFINITY;
     }
     if rng.below(3) == 0 {
         config.cells[CELL(1)].enb = Some("a".into());

@@ -91,10 +91,11 @@ impl RadioNetwork {
             return;
         }
         let (timing, decode, grant) = self.timing(ue);
+        let changing = self.is_changing(ue);
         let Some(m) = &mut self.mobility else { return };
         let mobile = &mut m.ues[ue];
         if let Some(target) = mobile.measurements.report(&m.config.trigger, tti) {
-            if mobile.prepared == Some(target) {
+            if mobile.prepared == Some(target) && !changing {
                 // Conditional handover: the UE has its command already.
                 let t304 = tti.plus(ttis(m.config.t304));
                 self.set_phase(ue, Phase::Applying { target, at: tti, t304 }, tti);
@@ -108,12 +109,21 @@ impl RadioNetwork {
             let serving = self.ues[ue].serving;
             let own = mobile.measurements.of(serving).map_or(f64::NEG_INFINITY, |m| m.rsrp);
             let near = mobile.measurements.strongest(|cell, rsrp| cell != serving && rsrp - own > margin.0);
-            if let Some(target) = near.filter(|t| mobile.prepared != Some(*t)) {
+            if let Some(target) = near.filter(|t| mobile.prepared != Some(*t) && !changing) {
                 let takes = if timing == RrcTiming::Ideal { 0 } else { decode + grant + decode };
                 let at = tti.plus(takes + 2 * self.x2_delay(ue, target));
                 self.set_phase(ue, Phase::Preparing { target, at, early: true }, at);
             }
         }
+    }
+
+    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path not switched. The next one
+    /// waits, and so does a target's preparation, since the UE would take it when it likes.
+    fn is_changing(&self, ue: UeId) -> bool {
+        self.mobility.as_ref().is_some_and(|m| {
+            let route = &m.backhaul.routes[ue];
+            route.forwarding || route.home != route.anchor
+        })
     }
 
     /// TTIs that a message takes from the home of `ue` to `cell`.
@@ -125,10 +135,7 @@ impl RadioNetwork {
 
     /// The source has a report: HANDOVER REQUEST goes to the target, its answer comes back.
     fn prepare(&mut self, tti: Tti, ue: UeId, target: CellId, early: bool, out: &mut NetworkOutput) {
-        let Some(m) = &self.mobility else { return };
-        let route = &m.backhaul.routes[ue];
-        if route.forwarding || route.home != route.anchor {
-            // The last handover's path switch goes on.
+        if self.is_changing(ue) {
             let at = tti.plus(BUSY);
             return self.set_phase(ue, Phase::Reporting { target, at }, at);
         }
