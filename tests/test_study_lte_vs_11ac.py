@@ -319,7 +319,8 @@ def test_a_third_network_is_a_third_pair_of_columns() -> None:
 def test_every_claim_names_ablations_that_exist_and_say_what_they_do() -> None:
     named = {a.name for c in STUDY.claims for a in c.ablations}
     assert named == {
-        "over", "over-36322", "far", "far-over", "far-over-10k", "far-over-64k", "near-over-10k", "near-over-64k", "wired",
+        "over", "over-36322", "far", "far-over", "far-over-10k", "far-over-64k",
+        "near-over-10k", "near-over-64k", "wired",
     }  # fmt: skip
     assert all(a.about and a.overrides for c in STUDY.claims for a in c.ablations)
 
