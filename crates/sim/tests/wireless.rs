@@ -112,3 +112,40 @@ fn the_bundled_download_runs_near_the_fastest_rate() {
     let goodput = real(&output, "flows", "goodput_bps")[0];
     assert!((40e6..71.7e6).contains(&goodput), "{goodput}");
 }
+
+/// Saturated UDP without aggregation to one station: MCS 7 gives 30.47 Mbit/s, MCS 0 5.61 Mbit/s (the ladder of single MPDUs, datagrams
+/// of 1472 B). After the change of its power to -20 dBm a station 8 m away is heard at -84.8 dBm, below the -82 dBm of a preamble: no ACK
+/// comes back, and nothing more is delivered.
+#[test]
+fn rate_and_power_change_during_a_run() {
+    let text = "[scenario]\nname = 'changes'\nduration = '9 s'\n\
+        [link.wired]\nbetween = ['server', 'gateway']\n\
+        [ap.home]\nnode = 'gateway'\nrate = { kind = 'fixed', mcs = 7 }\nstart = 'associated'\n\
+        beacon = { interval = '0 s' }\naggregation = { ampdu = false }\n\
+        [station.phone]\nradio = { position = ['8 m', '0 m', '1.5 m'] }\n\
+        [flow.down]\nfrom = 'server'\nto = 'phone'\ntransport = 'udp'\n\
+        app = { kind = 'cbr', rate = '60 Mbit/s', size = '1472 B' }\n\
+        [[at]]\nt = '3 s'\nset = { 'ap.home.rate.mcs' = 0 }\n\
+        [[at]]\nt = '6 s'\nset = { 'station.phone.radio.power' = '-20 dBm' }\n[output]\npackets = true\n";
+    let output = run_text(text);
+    assert_balanced(&output);
+    let (packets, _) = output.table("packets").unwrap();
+    let mut received = [0_u64; 3];
+    for batch in packets {
+        let text = |name: &str, i: usize| {
+            arrow::util::display::array_value_to_string(batch.column_by_name(name).unwrap(), i).unwrap()
+        };
+        for i in (0..batch.num_rows()).filter(|i| text("event", *i) == "received") {
+            let t: f64 = text("time_s", i).parse().unwrap();
+            if t % 3.0 > 0.5 {
+                received[(t / 3.0) as usize] += 1;
+            }
+        }
+    }
+    let mbps = received.map(|n| n as f64 * 1472.0 * 8.0 / 2.5 / 1e6);
+    assert!((mbps[0] / 30.47 - 1.0).abs() < 0.01 && (mbps[1] / 5.61 - 1.0).abs() < 0.01, "{mbps:?}");
+    // Without ACKs the same MPDU is sent until it is given up, and received once.
+    assert!(mbps[2] < 1.0, "{mbps:?}");
+    let refused = refused(&text.replace("'ap.home.rate.mcs' = 0", "'ap.home.channel' = 40"));
+    assert!(refused.contains("fixed during a run"), "{refused}");
+}

@@ -33,6 +33,12 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
     ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
     ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
+    ("ap.*.radio.power", "transmit power of an access point"),
+    ("ap.*.rate", "rate control of an access point, by its name; it begins anew"),
+    ("ap.*.rate.mcs", "the fixed MCS of an access point"),
+    ("station.*.radio.power", "transmit power of stations"),
+    ("station.*.rate", "rate control from and to stations, by its name; it begins anew"),
+    ("station.*.rate.mcs", "the fixed MCS from and to stations"),
     ("cell.*.down", "a cell is switched off (true) or on again"),
     ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
     ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
@@ -182,7 +188,7 @@ fn rate_over_trace<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'a str)> {
     })
 }
 
-/// Links, bearers and cells whose keys differ.
+/// Links, bearers, cells, access points and stations whose keys differ.
 fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     let mut actions = Vec::new();
     for (name, link) in &new.link {
@@ -203,6 +209,29 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     for (name, pair) in &new.sidelink {
         if old.sidelink.get(name).is_some_and(|o| o.modes() != pair.modes()) {
             actions.push(Action::Sidelink(name.clone(), pair.modes()));
+        }
+    }
+    actions.extend(wireless_difference(old, new));
+    actions
+}
+
+/// Access points and stations whose power or rate differs; who they are does not change during a run.
+fn wireless_difference(old: &Spec, new: &Spec) -> Vec<Action> {
+    let (before, after) = (old.wireless().config, new.wireless().config);
+    let mut actions = Vec::new();
+    for (id, ap) in after.aps.enumerate() {
+        if before.aps[id].radio.power != ap.radio.power {
+            actions.push(Action::ApPower(id, ap.radio.power));
+        }
+    }
+    for (id, station) in after.stations.enumerate() {
+        let was = &before.stations[id];
+        if was.radio.power != station.radio.power {
+            actions.push(Action::StationPower(id, station.radio.power));
+        }
+        let rate = station.rate.unwrap_or(after.aps[station.ap].rate);
+        if was.rate.unwrap_or(before.aps[was.ap].rate) != rate {
+            actions.push(Action::StationRate(id, rate));
         }
     }
     actions

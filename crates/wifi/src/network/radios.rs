@@ -5,7 +5,7 @@ use lasthop_radio::{
     Ends, Fading, FadingProfile, FadingShape, Mobility, Motion, Place, SPEED_OF_LIGHT, linear, milliwatts,
     thermal_noise,
 };
-use lasthop_units::{Db, Hertz, Instant};
+use lasthop_units::{Db, Dbm, Hertz, Instant};
 
 use super::config::{AirConfig, DeviceRadioConfig};
 
@@ -90,6 +90,11 @@ impl Radios {
         self.gains = vec![0.0; n * n];
         self.pairs = (0..n * n).map(|_| None).collect();
         self.refresh_at = Instant::ZERO;
+    }
+
+    /// Transmit power of a device from now on.
+    pub fn set_power(&mut self, device: usize, power: Dbm) {
+        self.devices[device].power = milliwatts(power);
     }
 
     /// Noise of a device [mW].
