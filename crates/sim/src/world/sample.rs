@@ -5,7 +5,6 @@ use lasthop_ran::{BearerEvent, Direction};
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
-use lasthop_wifi::rate::RateConfig;
 
 use super::event::{End, Event};
 use super::packet::{Packet, Payload, Place};
@@ -327,21 +326,13 @@ impl World {
                 let kind = if *down { "cell-down" } else { "cell-up" };
                 self.note_event(now, &format!("cell/{name}"), kind, None, "");
             }
-            Action::ApPower(ap, power) => {
+            Action::Ap(ap, _) => {
                 let source = format!("ap/{}", self.wlan.ap_name(*ap));
-                self.note_event(now, &source, "power-change", Some(power.0), "");
+                self.note_event(now, &source, "change", None, "");
             }
-            Action::StationPower(station, power) => {
+            Action::Station(station, _) => {
                 let source = format!("station/{}", self.nodes[self.wlan.node(*station)].name);
-                self.note_event(now, &source, "power-change", Some(power.0), "");
-            }
-            Action::StationRate(station, rate) => {
-                let source = format!("station/{}", self.nodes[self.wlan.node(*station)].name);
-                let fixed = match rate {
-                    RateConfig::Fixed { mcs, .. } => Some(f64::from(*mcs)),
-                    _ => None,
-                };
-                self.note_event(now, &source, "rate-change", fixed, "");
+                self.note_event(now, &source, "change", None, "");
             }
             // They note it themselves.
             Action::Sidelink(..) => {}

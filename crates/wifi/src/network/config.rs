@@ -224,6 +224,33 @@ impl Default for StationFqCodel {
     }
 }
 
+impl BufferConfig {
+    /// Packets that fit for one station; None: the limit is that of all stations together.
+    pub const fn packets_of_a_station(&self) -> Option<u32> {
+        match self {
+            BufferConfig::Fifo { .. } => None,
+            BufferConfig::PerStation { packets } => Some(*packets),
+            BufferConfig::FqCodel(q) => Some(q.packets),
+        }
+    }
+
+    /// These limits for queues that were made as `made` says: what shapes a queue is that of its making.
+    pub(super) const fn within(&self, made: &BufferConfig) -> BufferConfig {
+        match (self, made) {
+            (BufferConfig::FqCodel(new), BufferConfig::FqCodel(old)) => {
+                BufferConfig::FqCodel(StationFqCodel {
+                    packets: new.packets,
+                    airtime_fairness: new.airtime_fairness,
+                    ..*old
+                })
+            }
+            (BufferConfig::Fifo { .. }, BufferConfig::Fifo { .. })
+            | (BufferConfig::PerStation { .. }, BufferConfig::PerStation { .. }) => *self,
+            _ => *made,
+        }
+    }
+}
+
 impl Default for BufferConfig {
     fn default() -> Self {
         BufferConfig::FqCodel(StationFqCodel::default())

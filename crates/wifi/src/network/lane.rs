@@ -68,6 +68,13 @@ impl Lane {
         }
     }
 
+    /// Packets that its queue holds, where the limit is its own; what is inside stays.
+    pub fn set_limit(&mut self, packets: Option<u32>) {
+        if packets.is_some() {
+            self.queue.set_limit(Limit { packets, ..self.queue.limit() });
+        }
+    }
+
     /// Takes a packet in; what does not fit is dropped.
     #[inline]
     pub fn enqueue(&mut self, now: Instant, item: Item, drops: &mut Vec<Dropped>) {

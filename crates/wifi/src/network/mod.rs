@@ -41,13 +41,13 @@ pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use lasthop_engine::{Draw, Purpose};
+use lasthop_engine::Draw;
 use lasthop_net::{Item, Site};
 use lasthop_units::{ApId, Duration, Id, IndexVec, Instant, StationId};
 
-use crate::mac::{Access, Category, Contender, Counting, Pool};
+use crate::mac::{Category, Contender, Counting, Pool};
 use crate::phy::Mode;
-use crate::rate::{RateConfig, RateControl};
+use crate::rate::RateControl;
 use exchange::{Burst, Pending};
 use lane::{Lane, Lost};
 use manage::Management;
@@ -136,7 +136,7 @@ pub struct Wlan {
     aps: IndexVec<ApId, ApConfig>,
     ap_devices: IndexVec<ApId, usize>,
     links: IndexVec<StationId, Link>,
-    packets: IndexVec<StationId, u32>,
+    stations: IndexVec<StationId, StationConfig>,
     devices: Vec<Device>,
     media: Vec<Medium>,
     events: BinaryHeap<Reverse<(Instant, u8, u64, Event)>>,
@@ -349,7 +349,7 @@ impl Wlan {
             let ap = &self.aps[link.ap];
             let buffer = match end {
                 End::Ap => ap.buffer,
-                End::Station => BufferConfig::PerStation { packets: self.packets[station] },
+                End::Station => BufferConfig::PerStation { packets: self.stations[station].packets },
             };
             let entity =
                 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;

@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_engine::{Draw, Purpose};
-use lasthop_units::{ApId, Dbm, Id, IndexVec, Instant, StationId};
+use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
 
 use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
 use super::exchange::{Burst, Pending};
@@ -21,7 +21,7 @@ impl Wlan {
             aps: config.aps.clone(),
             ap_devices: IndexVec::new(),
             links: IndexVec::new(),
-            packets: config.stations.iter().map(|s| s.packets).collect(),
+            stations: config.stations.clone(),
             devices: Vec::new(),
             media: Vec::new(),
             events: BinaryHeap::new(),
@@ -96,51 +96,99 @@ impl Wlan {
     }
 
     fn add_station(&mut self, id: StationId, config: &StationConfig) {
-        let ap = self.aps[config.ap].clone();
-        let device = self.add_device(config.ap, &ap, Some(id), &config.radio);
-        let control = self.controls(id, &ap, &config.rate.unwrap_or(ap.rate));
+        let device = self.add_device(config.ap, &self.aps[config.ap].clone(), Some(id), &config.radio);
         self.links.push(Link {
             ap: config.ap,
             devices: [self.ap_devices[config.ap], device],
             associated: false,
             lanes: Default::default(),
-            control,
+            control: self.controls(id),
             stats: Default::default(),
         });
     }
 
-    /// Rate control of both ends of a station's link.
-    fn controls(&self, id: StationId, ap: &ApConfig, rate: &RateConfig) -> [RateControl; 2] {
-        let modes = ap.modes();
+    /// How the rates of a station's link are chosen.
+    fn rate_config(&self, id: StationId) -> RateConfig {
+        let config = &self.stations[id];
+        config.rate.unwrap_or(self.aps[config.ap].rate)
+    }
+
+    /// Rate control of both ends of a station's link, at its beginning.
+    fn controls(&self, id: StationId) -> [RateControl; 2] {
+        let ap = &self.aps[self.stations[id].ap];
+        let (rate, modes) = (self.rate_config(id), ap.modes());
+        let fixed = match rate {
+            RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
+            _ => None,
+        };
         [End::Ap, End::Station].map(|end| {
-            let fixed = match *rate {
-                RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
-                _ => None,
-            };
             let key = (id.index() as u64) << 1 | end.index() as u64;
-            RateControl::new(rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
+            RateControl::new(&rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
         })
     }
 
-    /// Transmit power of an access point, from its next PPDU on.
-    pub fn set_ap_power(&mut self, ap: ApId, power: Dbm) {
-        self.set_power(self.ap_devices[ap], power);
+    /// An access point goes on as `config` says, which must be valid, from the next PPDU that is put together on. What is in the
+    /// queues stays there, also beyond a smaller limit. Standard, channel, width, guard interval, streams, the kind of queue,
+    /// beacons and `start` are those of the beginning. Rate control of its stations begins anew where it differs.
+    pub fn reconfigure_ap(&mut self, id: ApId, config: &ApConfig) {
+        let ap = &self.aps[id];
+        let new = ApConfig {
+            node: ap.node.clone(),
+            standard: ap.standard,
+            channel: ap.channel,
+            width: ap.width,
+            guard_interval: ap.guard_interval,
+            streams: ap.streams,
+            reorder_timeout: ap.reorder_timeout,
+            buffer: config.buffer.within(&ap.buffer),
+            beacon: ap.beacon,
+            start: ap.start,
+            ..config.clone()
+        };
+        let stations: Vec<StationId> = self.links.ids().filter(|s| self.links[*s].ap == id).collect();
+        let rates: Vec<RateConfig> = stations.iter().map(|s| self.rate_config(*s)).collect();
+        let devices = stations.iter().map(|s| self.links[*s].devices[End::Station.index()]);
+        for d in devices.chain([self.ap_devices[id]]) {
+            for category in Category::ALL {
+                self.devices[d].contenders[category.index()].set_access(new.access(category));
+            }
+        }
+        self.retune(self.ap_devices[id], &new.radio);
+        self.aps[id] = new;
+        for (station, before) in stations.into_iter().zip(rates) {
+            self.set_limits(station, End::Ap);
+            if self.rate_config(station) != before {
+                self.links[station].control = self.controls(station);
+            }
+        }
     }
 
-    /// Transmit power of a station, from its next PPDU on.
-    pub fn set_station_power(&mut self, station: StationId, power: Dbm) {
-        self.set_power(self.links[station].devices[End::Station.index()], power);
+    /// A station goes on as `config` says, which must be valid, from the next PPDU that is put together on. Its access point
+    /// and its way of moving are those of the beginning. Rate control of both directions begins anew where it differs.
+    pub fn reconfigure_station(&mut self, id: StationId, config: &StationConfig) {
+        let before = self.rate_config(id);
+        self.retune(self.links[id].devices[End::Station.index()], &config.radio);
+        self.stations[id] = StationConfig { ap: self.stations[id].ap, ..*config };
+        self.set_limits(id, End::Station);
+        if self.rate_config(id) != before {
+            self.links[id].control = self.controls(id);
+        }
     }
 
-    fn set_power(&mut self, device: usize, power: Dbm) {
+    /// Power and place of a device.
+    fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
         let device = &self.devices[device];
-        self.media[device.medium].radios.set_power(device.member, power);
+        self.media[device.medium].radios.retune(device.member, radio);
     }
 
-    /// Rate control of both ends of a station's link begins anew, for what is put together from now on. The rate must be one of the
-    /// access point's.
-    pub fn set_rate(&mut self, station: StationId, rate: &RateConfig) {
-        let ap = self.aps[self.links[station].ap].clone();
-        self.links[station].control = self.controls(station, &ap, rate);
+    /// What the queues of one end hold.
+    fn set_limits(&mut self, station: StationId, end: End) {
+        let packets = match end {
+            End::Ap => self.aps[self.links[station].ap].buffer.packets_of_a_station(),
+            End::Station => Some(self.stations[station].packets),
+        };
+        for lane in self.links[station].lanes[end.index()].iter_mut().flatten() {
+            lane.set_limit(packets);
+        }
     }
 }
