@@ -129,7 +129,9 @@ def test_the_grid_is_eleven_variants_three_networks_two_sizes_ten_seeds() -> Non
 
 def test_the_load_sweep_is_the_papers_factorial_with_every_variant() -> None:
     points = [p for p, _ in STUDY.group("load").points()]
-    assert len(points) == 6 * 12 * 3 * 2
+    transports = [*VARIANTS, "cubic", "bbr", "bbr3", "udp"]
+    assert len(points) == 6 * len(transports) * 3 * 2
+    assert list(dict.fromkeys(p["transport"] for p in points)) == transports
     assert {p["rate"] for p in points} == {0.25, 0.5, 1, 2, 4, 8}
 
 
