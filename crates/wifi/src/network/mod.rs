@@ -21,6 +21,7 @@
 mod build;
 mod check;
 pub mod config;
+mod driver;
 mod exchange;
 mod lane;
 mod manage;
@@ -33,8 +34,8 @@ mod setup;
 mod turn;
 
 pub use config::{
-    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, EdcaConfig, InitialState, Standard,
-    StationConfig, StationFqCodel, WlanConfig,
+    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverQueue, EdcaConfig,
+    InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
 pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
 
@@ -186,6 +187,9 @@ impl Wlan {
         self.report_lost(now, station, end, out);
         if self.links[station].associated && after > 0 {
             self.offer(now, station, end, category);
+            if end == End::Ap {
+                self.fill_driver(now, device, category, out);
+            }
         }
     }
 
