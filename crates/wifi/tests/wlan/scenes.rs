@@ -89,7 +89,7 @@ fn categories_have_their_order() {
     ap.aggregation.ampdu = false;
     // One exchange a turn for all, so that turns are compared.
     let one = |cw_min, cw_max, aifsn| {
-        Some(lasthop_wifi::mac::Access { aifsn, cw_min, cw_max, txop: lasthop_units::Duration::ZERO })
+        Some(lasthop_wifi::mac::Access { aifsn, cw_min, cw_max, txop: Duration::ZERO })
     };
     ap.edca.voice = one(3, 7, 2);
     ap.edca.video = one(7, 15, 2);
@@ -168,7 +168,7 @@ fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
     let mut ap = quiet(7);
     ap.aggregation.ampdu = false;
     let one = |aifsn| {
-        Some(lasthop_wifi::mac::Access { aifsn, cw_min: 7, cw_max: 7, txop: lasthop_units::Duration::ZERO })
+        Some(lasthop_wifi::mac::Access { aifsn, cw_min: 7, cw_max: 7, txop: Duration::ZERO })
     };
     (ap.edca.video, ap.edca.background) = (one(2), one(7));
     let sources = [
@@ -256,7 +256,7 @@ fn airtime_queue_limits_keep_the_drivers_queue_short() {
 fn sparse_beside_bulk(wlan: &mut Wlan) -> (f64, f64) {
     let mut out = WlanOutput::default();
     let to = StationId::from_index(0);
-    let category = lasthop_wifi::mac::Category::BestEffort;
+    let category = Category::BestEffort;
     let (mut sent, mut next, mut delays, mut bytes) = (Vec::new(), Instant::ZERO, Vec::new(), 0);
     let every = Duration::from_millis(53);
     (0..600).for_each(|_| wlan.push(Instant::ZERO, to, End::Ap, packet(1500, 0), category, &mut out));

@@ -40,8 +40,8 @@ def reduce_cell(run: Run) -> dict[str, Any]:
     }
     if run.has_table("tcp") and run.table("tcp").num_rows:
         values["start_dip"] = start_dip(acknowledged(run.table("tcp")))
-    if over_wifi(flows) and run.has_table("wifi"):
-        values["jain_airtime"] = jain(airtime(run.table("wifi")))
+    shared = over_wifi(flows) and run.has_table("wifi")
+    values["jain_airtime"] = jain(airtime(run.table("wifi"))) if shared else float("nan")
     if run.shown:
         values["causes"] = dict(
             zip(*(c.to_pylist() for c in pc.value_counts(run.table("drops")["cause"]).flatten()), strict=True)
