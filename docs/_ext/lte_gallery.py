@@ -167,6 +167,23 @@ def handover() -> Figure:
     return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
 
 
+def sidelink() -> Figure:
+    """A transfer from phone to phone: what a mode switch costs, and the round trip of either way."""
+    fig, (left, right) = panels(2)
+    for i, lossless in enumerate((False, True)):
+        r = run("sidelink", sidelink__pair__lossless=lossless)
+        label = "the switch keeps what waits" if lossless else "the switch drops what waits"
+        curve(left, *rate(r, "ftp"), label, i)
+        curve(right, *column(r.tcp, "ftp", "rtt_us", 1e-3), label, i)
+    for ax in (left, right):
+        ax.axvline(5, color="#666666", lw=0.8, ls=":")
+    labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+    for ax, places in ((left, (2.5, 7.5)), (right, (2.5, 7.5))):
+        for x, text in zip(places, ("directly", "over the eNB"), strict=True):
+            ax.annotate(text, (x, 0.02), xycoords=("data", "axes fraction"), ha="center", fontsize=7, color="#666666")
+    return fig
+
+
 def drive() -> Figure:
     """Where the car is, who serves it, and what it measures."""
     r = run("lte-drive")
@@ -233,6 +250,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-qos": qos,
     "lte-handover": handover,
     "lte-drive": drive,
+    "sidelink": sidelink,
     "lte-radio-aware": radio_aware,
 }
 
