@@ -159,6 +159,8 @@ def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Ru
     if plan is None:
         return
     for value in s.calibrated:
+        if value.is_choice:
+            continue
         for factor in (1 - plan.step, 1 + plan.step):
             overrides = tuple(value.overrides(factor))
             variation = Variation(f"{value.name} x {factor:g}", "sensitivity", overrides)

@@ -52,6 +52,11 @@ class Value:
     calibrated: bool = False
     integer: bool = False
 
+    @property
+    def is_choice(self) -> bool:
+        """Something is on or off: there is nothing to move by 20 %, its other position is a reading."""
+        return all(isinstance(v, bool) for v in self.keys.values())
+
     def overrides(self, factor: float = 1.0) -> list[str]:
         """`key=value` for each key, numbers multiplied by `factor`; words beside a number stay as they are."""
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]
