@@ -2,13 +2,17 @@
 
 import csv
 import json
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from lasthop import _core
 from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, run_study
 from lasthop.harness.definition import scaled, toml_value
+from lasthop.harness.runner import LocalBackend
 from tests.harness_fakes import FakeBackend, FakeScenario, Tables
 
 SCENARIO = """
@@ -404,10 +408,43 @@ def test_identical_scenarios_run_once(folder: Path) -> None:
     assert len(hashes) > 9 * 2
 
 
-def test_memory_is_bounded_by_the_chunk(folder: Path) -> None:
+def test_of_a_runs_tables_nothing_survives_its_reducer(folder: Path) -> None:
     backend = FakeBackend(simulate)
     run(folder, backend, jobs=1)
-    assert backend.largest_chunk <= 8 < len(backend.ran)
+    assert backend.most_alive <= 2 < len(backend.ran)
+
+
+def test_runs_side_by_side_come_in_order_and_few_wait_to_be_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def pretend(scenario: int, _out: None, progress: Callable[[float], None]) -> int:
+        progress(0.0)
+        begun.append(scenario)
+        time.sleep(0.002 * (scenario % 3))
+        return scenario
+
+    monkeypatch.setattr(_core, "run", pretend)
+    outputs: Iterator[object] = LocalBackend().run_many(range(40), jobs=3)
+    for at, output in enumerate(outputs):
+        assert output == at
+        assert len(begun) <= at + 1 + 2 * 3
+
+
+def test_runs_end_when_nobody_wants_them_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def pretend(scenario: int, _out: None, progress: Callable[[float], None]) -> int:
+        begun.append(scenario)
+        while scenario > 0:  # for ever, but for the progress that it tells
+            progress(0.5)
+        return scenario
+
+    monkeypatch.setattr(_core, "run", pretend)
+    outputs = LocalBackend().run_many(range(40), jobs=2)
+    first: object = next(outputs)
+    assert first == 0
+    outputs.close()  # what an exception in the loop does, too
+    assert len(begun) < 6
 
 
 def test_seeds_are_run_indices(folder: Path) -> None:
