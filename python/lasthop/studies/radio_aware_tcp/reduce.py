@@ -192,7 +192,7 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
         "error": error,
         **{f"free_{age:g}": off / 1e3 for age, off in alone.items()},
         "corrected": drift(time[late], estimate, queue, every) / 1e3,
-        "empty": stuck(estimate, queue[0]),
+        "empty": stuck(estimate, float(queue[0])),
         "threshold": octets(scenario["flow"]["down"]["tcp"]["hint_queue_threshold"]) / 1e3,
     }
 
