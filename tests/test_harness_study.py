@@ -381,6 +381,12 @@ def test_each_claim_is_judged_again_at_both_ends_of_each_calibrated_value(folder
     assert "sensitivity" not in claims_of(result, "plain")["T1"]
 
 
+def test_a_calibrated_switch_is_not_moved(folder: Path) -> None:
+    """A fifth more of `true` is nothing; the other position of a switch is a reading."""
+    change(folder, "study.toml", 'key = "link.a.delay"\nvalue = "20 ms"', 'key = "link.a.arq"\nvalue = true')
+    assert "sensitivity" not in claims_of(run(folder))["T1"]
+
+
 def test_a_value_that_the_model_refuses_is_said_not_hidden(folder: Path) -> None:
     change(folder, "study.toml", 'key = "link.a.delay"\nvalue = "20 ms"', 'key = "link.a.delay"\nvalue = "20 ms"')
 

@@ -61,6 +61,11 @@ class Value:
         """Whether any of its keys has a quantity; a name cannot be moved by 20 %."""
         return any(not isinstance(v, str) or _QUANTITY.match(v) for v in self.keys.values())
 
+    @property
+    def is_choice(self) -> bool:
+        """Something is on or off: there is nothing to move by 20 %, its other position is a reading."""
+        return all(isinstance(v, bool) for v in self.keys.values())
+
     def overrides(self, factor: float = 1.0) -> list[str]:
         """`key=value` for each key, numbers multiplied by `factor`; words beside a number stay as they are."""
         return [f"{key}={toml_value(v)}" for key, v in self._scaled(factor).items()]

@@ -190,7 +190,7 @@ def _sensitivity(study: Study, evidence: Evidence) -> Markup:
         f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} a point"
         + (f", {', '.join(plan.overrides)}" if plan.overrides else "")
         + (f", only {dict(plan.only)}" if plan.only else "")
-        + ". Read a change of verdict together with the numbers."
+        + ". Read a change of verdict together with the numbers. What is on or off is not moved: see the readings."
     )
     parts = [_paragraph(text)]
     for name, results in _main_first(evidence):
