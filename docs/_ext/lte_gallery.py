@@ -167,6 +167,24 @@ def handover() -> Figure:
     return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
 
 
+def sidelink() -> Figure:
+    """A transfer from phone to phone: what a mode switch costs, and the round trip of either way."""
+    fig, (left, right) = panels(2)
+    for i, lossless in enumerate((False, True)):
+        r = run("sidelink", sidelink__pair__lossless=lossless)
+        label = "the switch keeps what waits" if lossless else "the switch drops what waits"
+        curve(left, *rate(r, "ftp"), label, i)
+        curve(right, *column(r.tcp, "ftp", "rtt_us", 1e-3), label, i)
+    for ax in (left, right):
+        ax.axvline(5, color="#666666", lw=0.8, ls=":")
+    labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+    for ax in (left, right):
+        ax.legend(frameon=False, fontsize=7, loc="lower right")
+        for x, text in ((2.5, "directly"), (7.5, "over the eNB")):
+            ax.annotate(text, (x, 1.01), xycoords=("data", "axes fraction"), ha="center", fontsize=7, color="#666666")
+    return fig
+
+
 def drive() -> Figure:
     """Where the car is, who serves it, and what it measures."""
     r = run("lte-drive")
@@ -293,6 +311,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-qos": qos,
     "lte-handover": handover,
     "lte-drive": drive,
+    "sidelink": sidelink,
     "lte-radio-aware": radio_aware,
     "wifi-slow-station": slow_station,
     "wifi-beside-lte": beside_lte,
