@@ -2,6 +2,7 @@
 
 import csv
 import json
+import weakref
 from pathlib import Path
 
 import pyarrow as pa
@@ -402,6 +403,23 @@ def test_memory_is_bounded_by_the_chunk(folder: Path) -> None:
     backend = FakeBackend(simulate)
     run(folder, backend, jobs=1)
     assert backend.largest_chunk <= 8 < len(backend.ran)
+
+
+def test_no_run_outlives_its_reduction(folder: Path) -> None:
+    class Streaming(FakeBackend):
+        def run_many(self, scenarios, jobs):  # type: ignore[no-untyped-def]
+            before = None
+            for scenario in scenarios:
+                assert before is None or before() is None, "an output is kept after it was reduced"
+                (output,) = super().run_many([scenario], jobs)
+                before = weakref.ref(output)
+                held = [output]
+                del output
+                yield held.pop()
+
+    backend = Streaming(simulate)
+    run(folder, backend, jobs=1)
+    assert len(backend.ran) > 8
 
 
 def test_seeds_are_run_indices(folder: Path) -> None:

@@ -1,12 +1,15 @@
 """From grids to reduced runs: expand, dedup by scenario hash, run in chunks, keep only what the reducers return.
 
-Memory stays bounded: of a run's tables nothing survives its reducer.
+Memory stays bounded: of a run's tables nothing survives its reducer, and few runs go on ahead of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -56,8 +59,11 @@ class Backend(Protocol):
     def load(self, path: Path, overrides: Sequence[str]) -> ScenarioLike:
         """The scenario file with `key=value` overrides. Raises ValueError for a mistake."""
 
-    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Sequence[OutputLike]:
-        """Runs all of them; results in the same order, the same whatever `jobs` is."""
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Iterable[OutputLike]:
+        """Runs all of them; results in the same order, the same whatever `jobs` is.
+
+        Each is reduced and let go before the next is asked for: an iterator that runs a few ahead needs little memory.
+        """
 
 
 @runtime_checkable
@@ -83,11 +89,30 @@ class LocalBackend:
 
         return _core.Scenario.load(path, set=list(overrides))
 
-    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Sequence[OutputLike]:
-        """Runs without holding the GIL."""
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Iterator[OutputLike]:
+        """Runs without holding the GIL, at most one more than `jobs` ahead of who reads the results."""
         from lasthop import _core
 
-        return _core.run_many(list(scenarios), jobs=jobs)
+        stopped = threading.Event()
+
+        def heed(_share: float) -> None:
+            if stopped.is_set():
+                raise InterruptedError("nobody wants this run's result any more")
+
+        workers = jobs or os.cpu_count() or 1
+        with ThreadPoolExecutor(workers, thread_name_prefix="lasthop-run") as pool:
+            ahead: deque[Future[OutputLike]] = deque()
+            try:
+                for scenario in scenarios:
+                    ahead.append(pool.submit(_core.run, scenario, progress=heed))
+                    if len(ahead) > workers:
+                        yield ahead.popleft().result()
+                while ahead:
+                    yield ahead.popleft().result()
+            finally:
+                stopped.set()
+                for run in ahead:
+                    run.cancel()
 
 
 @dataclass(frozen=True)
@@ -248,12 +273,11 @@ class Runner:
         self._report(total, what)
         for chunk in _chunks(list(batches.values()), _CHUNK_PER_WORKER * (self.jobs or os.cpu_count() or 1)):
             scenarios = [next(iter(batch.values())).scenario for batch in chunk]
-            outputs = self.backend.run_many(scenarios, self.jobs)
-            reduced = {
-                job.name: self._reduce(output, job)
-                for batch, output in zip(chunk, outputs, strict=True)
-                for job in batch.values()
-            }
+            outputs = iter(self.backend.run_many(scenarios, self.jobs))
+            reduced = {}
+            for batch in chunk:
+                # Nothing but the reduced values holds on to a run's tables.
+                reduced.update(self._reduce_all(next(outputs), batch.values()))
             self._reduced.update(reduced)
             if self._kept is not None:
                 self._kept.add(reduced)
@@ -271,6 +295,9 @@ class Runner:
         self._reduced[job.name] = kept
         self.taken.add(job.name.scenario_hash)
         return True
+
+    def _reduce_all(self, output: OutputLike, jobs: Iterable[_Job]) -> dict[Name, Reduced]:
+        return {job.name: self._reduce(output, job) for job in jobs}
 
     def _reduce(self, output: OutputLike, job: _Job) -> Reduced:
         reducer: Reducer = self.study.function(job.name.reducer)
