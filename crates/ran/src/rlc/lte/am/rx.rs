@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use lasthop_units::Instant;
 
-use super::slot::{Added, Slot, Spare};
-use crate::rlc::lte::assembler::Assembler;
+use super::slot::{Added, Slot};
+use crate::rlc::lte::assembler::{Assembler, Piece};
 use crate::rlc::lte::config::AmConfig;
 use crate::rlc::lte::stats::RlcStats;
 use crate::rlc::lte::{DataPdu, Format, Payload};
@@ -22,7 +22,7 @@ pub(super) struct AmRx<P: Payload> {
     slots: VecDeque<Slot<P>>,
     /// SNs in `[VR(R), VR(H))` that are not complete, ascending.
     pub missing: VecDeque<u64>,
-    spare: Spare<P>,
+    spare: Vec<Vec<Piece<P>>>,
     assembler: Assembler<P>,
     pub t_reordering: Option<Instant>,
     /// A status report is wanted.
@@ -43,7 +43,7 @@ impl<P: Payload> AmRx<P> {
             vr_ms: 0,
             slots: VecDeque::new(),
             missing: VecDeque::new(),
-            spare: Spare::default(),
+            spare: Vec::new(),
             assembler: Assembler::default(),
             t_reordering: None,
             status_due: false,
@@ -108,10 +108,9 @@ impl<P: Payload> AmRx<P> {
         // 5.1.3.2.3: "if x >= VR(H): update VR(H) to x + 1".
         while self.vr_h() <= x {
             self.missing.push_back(self.vr_h());
-            self.slots.push_back(Slot::default());
+            self.slots.push_back(Slot::reuse(self.spare.pop().unwrap_or_default()));
         }
         let slot = &mut self.slots[(x - self.vr_r) as usize];
-        slot.equip(pdu.elements.len(), &mut self.spare);
         let was_empty = slot.is_empty();
         match slot.add(pdu) {
             Added::New => {}
@@ -185,7 +184,7 @@ impl<P: Payload> AmRx<P> {
                 break;
             }
             if let Some(slot) = self.slots.pop_front() {
-                slot.retire(&mut self.spare);
+                self.spare.push(slot.into_pieces());
             }
             self.vr_r += 1;
         }
@@ -239,7 +238,7 @@ impl<P: Payload> AmRx<P> {
     pub fn re_establish(&mut self, out: &mut Vec<P::Sdu>) {
         while let Some(mut slot) = self.slots.pop_front() {
             slot.hand_over_all(&mut self.assembler, out);
-            slot.retire(&mut self.spare);
+            self.spare.push(slot.into_pieces());
         }
         self.assembler.gap();
         self.missing.clear();

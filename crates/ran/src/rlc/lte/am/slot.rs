@@ -35,17 +35,14 @@ pub(super) enum Added {
 }
 
 impl<P: Payload> Slot<P> {
-    /// Takes memory for the pieces of a PDU with `elements` elements, if it has none yet.
-    #[inline]
-    pub fn equip(&mut self, elements: usize, from: &mut Spare<P>) {
-        if self.pieces.capacity() == 0 {
-            self.pieces = from.take(elements);
-        }
+    /// An empty slot with recycled memory.
+    pub fn reuse(mut pieces: Vec<Piece<P>>) -> Slot<P> {
+        pieces.clear();
+        Slot { pieces, ..Slot::default() }
     }
-    /// Gives its memory back.
-    #[inline]
-    pub fn retire(self, to: &mut Spare<P>) {
-        to.put(self.pieces);
+    /// The memory.
+    pub fn into_pieces(self) -> Vec<Piece<P>> {
+        self.pieces
     }
     #[inline]
     pub fn is_complete(&self) -> bool {
@@ -161,37 +158,6 @@ impl<P: Payload> Slot<P> {
     }
 }
 
-/// Memory for the pieces of slots, by size: class `i` has room for at least `LEAST << i` pieces. What a PDU takes fits it, so
-/// that nothing grows once there is enough of each size.
-#[derive(Debug)]
-pub(super) struct Spare<P>([Vec<Vec<Piece<P>>>; CLASSES]);
-
-/// Pieces in the smallest memory.
-const LEAST: usize = 8;
-/// From 8 to 1024 pieces; a PDU has at most a few hundred elements.
-const CLASSES: usize = 8;
-
-impl<P> Default for Spare<P> {
-    fn default() -> Self {
-        Spare(std::array::from_fn(|_| Vec::new()))
-    }
-}
-
-impl<P> Spare<P> {
-    /// Empty, with room for `pieces`.
-    fn take(&mut self, pieces: usize) -> Vec<Piece<P>> {
-        let class = (0..CLASSES).find(|i| LEAST << i >= pieces).unwrap_or(CLASSES - 1);
-        let found = self.0[class..].iter_mut().find_map(Vec::pop);
-        found.unwrap_or_else(|| Vec::with_capacity(LEAST << class))
-    }
-    fn put(&mut self, mut pieces: Vec<Piece<P>>) {
-        pieces.clear();
-        if let Some(class) = (0..CLASSES).rev().find(|i| pieces.capacity() >= LEAST << i) {
-            self.0[class].push(pieces);
-        }
-    }
-}
-
 impl<P: Payload> Piece<P> {
     /// The first `len` bytes and the rest.
     fn split(self, len: u32) -> (Piece<P>, Piece<P>) {
@@ -256,18 +222,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn memory_fits_and_comes_back() {
-        let mut spare = Spare::<Span>::default();
-        let [small, large] = [3, 100].map(|n| spare.take(n));
-        assert!(small.capacity() >= 8 && small.capacity() < 100 && large.capacity() >= 100);
-        let at = [small.as_ptr(), large.as_ptr()];
-        spare.put(large);
-        spare.put(small);
-        assert_eq!([8, 9].map(|n| spare.take(n).as_ptr()), at, "the larger one for nine");
-        assert!(spare.take(100_000).capacity() >= 1024);
     }
 
     #[test]
