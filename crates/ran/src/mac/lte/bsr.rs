@@ -2,7 +2,7 @@
 
 mod report;
 
-pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting};
+pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting, Trailing};
 
 /// Upper bounds of the levels 1 to 62 [B], TS 36.321 v15.1.0 table 6.1.3.1-1.
 ///
