@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pyarrow as pa
 
@@ -69,7 +70,8 @@ class FakeBackend:
     def __init__(self, simulate: Callable[[FakeScenario], Tables]) -> None:
         self.simulate = simulate
         self.ran: list[FakeScenario] = []
-        self.largest_chunk = 0
+        self.alive: WeakSet[FakeOutput] = WeakSet()
+        self.most_alive = 0
 
     def load(self, path: Path, overrides: Sequence[str]) -> FakeScenario:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -88,7 +90,11 @@ class FakeBackend:
             here[last] = value
         return FakeScenario(content)
 
-    def run_many(self, scenarios: Sequence[Any], jobs: int) -> list[FakeOutput]:
-        self.ran += scenarios
-        self.largest_chunk = max(self.largest_chunk, len(scenarios))
-        return [FakeOutput(self.simulate(s)) for s in scenarios]
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Iterator[FakeOutput]:
+        for scenario in scenarios:
+            self.ran.append(scenario)
+            output = FakeOutput(self.simulate(scenario))
+            self.alive.add(output)
+            self.most_alive = max(self.most_alive, len(self.alive))
+            yield output
+            del output

@@ -2,13 +2,17 @@
 
 import csv
 import json
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from lasthop import _core
 from lasthop.harness import StudyCodeError, StudyError, StudyResult, load_study, run_study
 from lasthop.harness.definition import scaled, toml_value
+from lasthop.harness.runner import LocalBackend
 from tests.harness_fakes import FakeBackend, FakeScenario, Tables
 
 SCENARIO = """
@@ -377,6 +381,12 @@ def test_each_claim_is_judged_again_at_both_ends_of_each_calibrated_value(folder
     assert "sensitivity" not in claims_of(result, "plain")["T1"]
 
 
+def test_a_calibrated_switch_is_not_moved(folder: Path) -> None:
+    """A fifth more of `true` is nothing; the other position of a switch is a reading."""
+    change(folder, "study.toml", 'key = "link.a.delay"\nvalue = "20 ms"', 'key = "link.a.arq"\nvalue = true')
+    assert "sensitivity" not in claims_of(run(folder))["T1"]
+
+
 def test_a_value_that_the_model_refuses_is_said_not_hidden(folder: Path) -> None:
     change(folder, "study.toml", 'key = "link.a.delay"\nvalue = "20 ms"', 'key = "link.a.delay"\nvalue = "20 ms"')
 
@@ -389,6 +399,39 @@ def test_a_value_that_the_model_refuses_is_said_not_hidden(folder: Path) -> None
     assert "refuse" in cells[0]["note"]  # type: ignore[index]
 
 
+def test_the_error_is_said_and_not_the_warning_before_it(folder: Path) -> None:
+    class Strict(FakeBackend):
+        def load(self, path: Path, overrides):  # type: ignore[no-untyped-def]
+            if any('"16 ms"' in o for o in overrides):
+                raise ValueError("warning: a queue\n --> file\n\nerror: no such delay\n --> file")
+            return super().load(path, overrides)
+
+    cells = claims_of(run(folder, Strict(simulate)))["T1"]["sensitivity"]
+    assert cells[0]["note"].startswith("the model refuses this value: error: no such delay")  # type: ignore[index]
+
+
+def test_a_value_may_name_its_own_factors(folder: Path) -> None:
+    change(folder, "study.toml", "calibrated = true", "calibrated = true\nfactors = [0.5, 1.5]")
+    cells = claims_of(run(folder))["T1"]["sensitivity"]
+    assert [c["at"] for c in cells] == ["10 ms", "30 ms"]  # type: ignore[attr-defined]
+
+
+def test_a_choice_that_no_factor_moves_is_put_back_to_what_it_replaced(folder: Path) -> None:
+    for value, word in (("10 ms", "quick"), ("20 ms", "slow")):
+        old = f'key = "link.a.delay"\nvalue = "{value}"'
+        change(folder, "study.toml", old, f'key = "link.a.kind"\nvalue = "{word}"')
+    cells = claims_of(run(folder))["T1"]["sensitivity"]
+    assert [c["at"] for c in cells] == ["quick"]  # type: ignore[attr-defined]
+
+
+def test_a_reading_may_count_the_same_runs_in_another_way(folder: Path) -> None:
+    old = 'set = ["link.a.mode=other"]\nclaims = ["T1"]'
+    change(folder, "study.toml", old, 'settings = { band = [0, 1] }\nclaims = ["T1"]')
+    change(folder, "study.py", "(55, 65))", 'claim.settings.get("band", (55, 65)))')
+    result = claims_of(run(folder))["T1"]
+    assert (result["verdict"], result["readings"]["other mode"]["verdict"]) == ("agrees", "differs")  # type: ignore[index]
+
+
 def test_identical_scenarios_run_once(folder: Path) -> None:
     backend = FakeBackend(simulate)
     run(folder, backend)
@@ -398,10 +441,43 @@ def test_identical_scenarios_run_once(folder: Path) -> None:
     assert len(hashes) > 9 * 2
 
 
-def test_memory_is_bounded_by_the_chunk(folder: Path) -> None:
+def test_of_a_runs_tables_nothing_survives_its_reducer(folder: Path) -> None:
     backend = FakeBackend(simulate)
     run(folder, backend, jobs=1)
-    assert backend.largest_chunk <= 8 < len(backend.ran)
+    assert backend.most_alive <= 2 < len(backend.ran)
+
+
+def test_runs_side_by_side_come_in_order_and_few_wait_to_be_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def pretend(scenario: int, _out: None, progress: Callable[[float], None]) -> int:
+        progress(0.0)
+        begun.append(scenario)
+        time.sleep(0.002 * (scenario % 3))
+        return scenario
+
+    monkeypatch.setattr(_core, "run", pretend)
+    outputs: Iterator[object] = LocalBackend().run_many(range(40), jobs=3)
+    for at, output in enumerate(outputs):
+        assert output == at
+        assert len(begun) <= at + 1 + 2 * 3
+
+
+def test_runs_end_when_nobody_wants_them_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def pretend(scenario: int, _out: None, progress: Callable[[float], None]) -> int:
+        begun.append(scenario)
+        while scenario > 0:  # for ever, but for the progress that it tells
+            progress(0.5)
+        return scenario
+
+    monkeypatch.setattr(_core, "run", pretend)
+    outputs = LocalBackend().run_many(range(40), jobs=2)
+    first: object = next(outputs)
+    assert first == 0
+    outputs.close()  # what an exception in the loop does, too
+    assert len(begun) < 6
 
 
 def test_seeds_are_run_indices(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,7 +130,9 @@ def test_the_grid_is_eleven_variants_three_networks_two_sizes_ten_seeds() -> Non
 
 def test_the_load_sweep_is_the_papers_factorial_with_every_variant() -> None:
     points = [p for p, _ in STUDY.group("load").points()]
-    assert len(points) == 6 * 12 * 3 * 2
+    transports = [*VARIANTS, "cubic", "bbr", "bbr3", "udp"]
+    assert len(points) == 6 * len(transports) * 3 * 2
+    assert list(dict.fromkeys(p["transport"] for p in points)) == transports
     assert {p["rate"] for p in points} == {0.25, 0.5, 1, 2, 4, 8}
 
 
@@ -183,6 +186,18 @@ def test_a_packet_whose_fragments_are_dropped_is_lost_once() -> None:
 def test_unequal_stations_lower_jains_index() -> None:
     values = reduce_cell(a_run({"flows": flows(goodput_bps=[1e6, 3e6]), "drops": DROPS}))
     assert values["jain"] == pytest.approx(16 / (2 * 10))
+
+
+def test_airtime_counts_both_ways_of_each_station() -> None:
+    # Stations a and b: 2 + 1 and 1 s on the air; Jain's index is (3 + 1)^2 / (2 (9 + 1)).
+    wifi = pa.table(
+        {"station": ["laptop-1", "laptop-1", "laptop-2"], "direction": ["downlink", "uplink", "downlink"],
+         "airtime_s": [2.0, 1.0, 1.0], "rate_bps": [65e6, 65e6, 6.5e6]}
+    )  # fmt: skip
+    over = flows(2).append_column("dst", pa.array(["laptop-1", "laptop-2"]))
+    tables = {"flows": over, "drops": drops([]), "wifi": wifi}
+    assert reduce_cell(a_run(tables))["jain_airtime"] == pytest.approx(16 / 20)
+    assert math.isnan(reduce_cell(a_run({"flows": flows(2), "drops": drops([])}))["jain_airtime"])
 
 
 def test_a_dip_at_the_start_is_measured_against_the_later_mean() -> None:
@@ -319,8 +334,8 @@ def test_a_third_network_is_a_third_pair_of_columns() -> None:
 def test_every_claim_names_ablations_that_exist_and_say_what_they_do() -> None:
     named = {a.name for c in STUDY.claims for a in c.ablations}
     assert named == {
-        "over", "over-36322", "far", "far-over", "far-over-10k", "far-over-64k",
-        "near-over-10k", "near-over-64k", "wired",
+        "far-over-ap100", "losses-8", "big-windows", "losses-2", "losses-1", "losses-far", "no-ampdu", "over-36322",
+        "far-over-10k", "near-over-10k", "slow-channel", "far-over-64k", "wired",
     }  # fmt: skip
     assert all(a.about and a.overrides for c in STUDY.claims for a in c.ablations)
 

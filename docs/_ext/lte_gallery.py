@@ -1,4 +1,4 @@
-"""Runs the small LTE scenarios and draws one picture of each, for the page guides/lte-cells.md.
+"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for the pages guides/lte-cells.md and guides/wifi.md.
 
 Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by hand. A picture is
 drawn again only when the scenario, this file or the package's core has changed.
@@ -167,6 +167,24 @@ def handover() -> Figure:
     return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
 
 
+def sidelink() -> Figure:
+    """A transfer from phone to phone: what a mode switch costs, and the round trip of either way."""
+    fig, (left, right) = panels(2)
+    for i, lossless in enumerate((False, True)):
+        r = run("sidelink", sidelink__pair__lossless=lossless)
+        label = "the switch keeps what waits" if lossless else "the switch drops what waits"
+        curve(left, *rate(r, "ftp"), label, i)
+        curve(right, *column(r.tcp, "ftp", "rtt_us", 1e-3), label, i)
+    for ax in (left, right):
+        ax.axvline(5, color="#666666", lw=0.8, ls=":")
+    labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+    for ax in (left, right):
+        ax.legend(frameon=False, fontsize=7, loc="lower right")
+        for x, text in ((2.5, "directly"), (7.5, "over the eNB")):
+            ax.annotate(text, (x, 1.01), xycoords=("data", "axes fraction"), ha="center", fontsize=7, color="#666666")
+    return fig
+
+
 def drive() -> Figure:
     """Where the car is, who serves it, and what it measures."""
     r = run("lte-drive")
@@ -251,6 +269,66 @@ def reuse() -> Figure:
     return fig
 
 
+def slow_station() -> Figure:
+    """What each station gets, and how long a call waits, by the queues of the access point."""
+    fq: dict[str, Any] = {"kind": "fq-codel"}
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("one FIFO", {"kind": "fifo"}),
+        ("FQ-CoDel,\nin turns", {**fq, "airtime_fairness": False}),
+        ("FQ-CoDel,\nfair airtime", fq),
+        ("the same, driver\nwithout AQL", {**fq, "driver": {"aql": False}}),
+        ("driver\nwith AQL", {**fq, "driver": {"aql": True}}),
+    )
+    flows = ("fast-1", "fast-2", "slow")
+    fig, (left, right) = panels(2)
+    for i, (_, buffer) in enumerate(ways):
+        found = {f["flow"]: f for f in run("wifi-slow-station", ap__home__buffer=buffer).flows.to_pylist()}
+        for k, flow in enumerate(flows):
+            label = flow.replace("-", " station ") if i == 0 else None
+            left.bar(i + 0.27 * (k - 1), found[flow]["goodput_bps"] / 1e6, 0.25, color=COLOURS[k], label=label)
+        delay = 1e3 * found["call"]["delay_mean_s"]
+        right.bar(i, delay, 0.5, color=COLOURS[3])
+        right.annotate(f"{delay:.0f}", (i, delay), ha="center", va="bottom", fontsize=7)
+    for ax, name in ((left, "throughput [Mbit/s]"), (right, "one-way delay of the call [ms]")):
+        ax.set_xticks(range(len(ways)), [label for label, _ in ways], fontsize=5.5)
+        ax.set_ylabel(name, fontsize=8)
+    left.legend(frameon=False, fontsize=7)
+    right.axhline(20, color="#666666", lw=0.8, ls=":")
+    right.set_ylim(top=1.12 * right.get_ylim()[1])
+    return fig
+
+
+def beside_lte() -> Figure:
+    """Each station's throughput against its distance, and throughput and delay of all with the congestion controls of today."""
+    networks = (("laptop", "802.11ac"), ("phone", "LTE"))
+    controls = (("reno", "NewReno"), ("cubic", "CUBIC"), ("bbr", "BBR"), ("bbr3", "BBRv3"))
+    fig, (left, middle, right) = panels(3)
+    places: list[float] = []
+    for i, (to, name) in enumerate(networks):
+        for k, (cc, _) in enumerate(controls):
+            r = run("wifi-beside-lte", flow__down__to=to, flow__down__tcp__cc=cc)
+            flows = r.flows.to_pylist()
+            goodput = [f["goodput_bps"] / 1e6 for f in flows]
+            label = name if k == 0 else None
+            middle.bar(k + 0.4 * (i - 0.5), sum(goodput), 0.36, color=COLOURS[i], label=label)
+            delay = 1e3 * sum(f["delay_mean_s"] for f in flows) / len(flows)
+            right.bar(k + 0.4 * (i - 0.5), delay, 0.36, color=COLOURS[i])
+            if cc == "cubic":
+                if to == "laptop":  # the phones stand at the same places, in the same order
+                    snr = {x["station"]: x["snr_db"] for x in r.table("wifi").to_pylist()}
+                    places = [snr[f["dst"]] for f in flows]
+                left.plot(places, goodput, "os"[i], color=COLOURS[i], ms=4, fillstyle="none", label=name)
+    left.set_xlabel("SNR of the station's Wi-Fi [dB]", fontsize=8)
+    left.set_ylabel("its throughput [Mbit/s], CUBIC", fontsize=8)
+    for ax, name in ((middle, "eight stations [Mbit/s]"), (right, "one-way delay [ms]")):
+        ax.set_xticks(range(len(controls)), [label for _, label in controls], fontsize=6)
+        ax.set_ylabel(name, fontsize=8)
+    right.set_yscale("log")
+    left.set_ylim(bottom=0)
+    left.legend(frameon=False, fontsize=7)
+    return fig
+
+
 PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-download": download,
     "lte-upload": upload,
@@ -263,8 +341,11 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-qos": qos,
     "lte-handover": handover,
     "lte-drive": drive,
+    "sidelink": sidelink,
     "lte-radio-aware": radio_aware,
     "lte-reuse": reuse,
+    "wifi-slow-station": slow_station,
+    "wifi-beside-lte": beside_lte,
 }
 
 

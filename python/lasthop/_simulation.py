@@ -47,7 +47,7 @@ class Simulation:
         """
         self._world.step_until(t)
 
-    def set(self, key: str, value: str | float | bool) -> None:
+    def set(self, key: str, value: str | float | bool | list[Any] | dict[str, Any]) -> None:
         """Changes a runtime key now, as `[[at]]` would: `sim.set("link.wired.rate", "2 Mbit/s")`."""
         self._world.set(key, value)
 

@@ -1,7 +1,9 @@
 //! `Simulation`: step, look, change, go on.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use lasthop_sim::Scalar;
 use lasthop_units::{Duration, Instant};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -24,6 +26,21 @@ enum Value {
     Integer(i64),
     Float(f64),
     Text(String),
+    List(Vec<Value>),
+    Table(BTreeMap<String, Value>),
+}
+
+impl From<Value> for Scalar {
+    fn from(value: Value) -> Scalar {
+        match value {
+            Value::Bool(b) => Scalar::Bool(b),
+            Value::Integer(i) => Scalar::Integer(i),
+            Value::Float(f) => Scalar::Float(f),
+            Value::Text(s) => Scalar::Text(s),
+            Value::List(all) => Scalar::List(all.into_iter().map(Scalar::from).collect()),
+            Value::Table(all) => Scalar::Table(all.into_iter().map(|(k, v)| (k, v.into())).collect()),
+        }
+    }
 }
 
 /// A world in progress.
@@ -72,13 +89,7 @@ impl Simulation {
 
     /// Changes a runtime key now.
     fn set(&mut self, key: &str, value: Value) -> PyResult<()> {
-        let value = match value {
-            Value::Bool(b) => lasthop_sim::Scalar::Bool(b),
-            Value::Integer(i) => lasthop_sim::Scalar::Integer(i),
-            Value::Float(f) => lasthop_sim::Scalar::Float(f),
-            Value::Text(s) => lasthop_sim::Scalar::Text(s),
-        };
-        self.world()?.set(key, value).map_err(|e| raise(&e))
+        self.world()?.set(key, value.into()).map_err(|e| raise(&e))
     }
 
     /// Starts something: `"flow.ftp"`.

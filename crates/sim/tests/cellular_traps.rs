@@ -158,3 +158,55 @@ fn edges_with_the_same_blocks() {
     assert_eq!(warnings(&data), Vec::<String>::new());
     assert!(!warned(&layout("blocks_by_sector = true\n"), of));
 }
+
+/// Two cells with a handover between them.
+const TWO: &str = "[scenario]\nname = 'trap'\nduration = '2 s'\n\
+    [link.core]\nbetween = ['server', 'gateway']\ndelay = '10 ms'\n\
+    [cell.a]\n[cell.b]\nradio.position = ['500 m', '0 m', '30 m']\n[ue.phone]\n";
+
+#[test]
+fn a_lossless_bearer_over_unacknowledged_mode() {
+    let of = "only a bearer over RLC AM can be lossless";
+    let bearer = |pdcp: &str, rlc: &str| format!("{TWO}{pdcp}{rlc}[handover]\n");
+    let (lossless, um) = ("pdcp = { handover = 'lossless' }\n", "rlc = { mode = 'um' }\n");
+    assert!(warned(&bearer(lossless, um), of));
+    assert!(!warned(&bearer(lossless, "rlc = { mode = 'am' }\n"), of));
+    assert!(!warned(&bearer("", um), of), "nobody has asked for it");
+    let dedicated = format!("dedicated.talk = {{ flows = [], {}, {} }}\n", lossless.trim(), um.trim());
+    assert!(warned(&bearer("", &dedicated), of));
+}
+
+#[test]
+fn a_backhaul_without_a_buffer() {
+    let of = "all but the first of a burst are dropped";
+    assert!(warned(&format!("{TWO}[handover]\nx2 = {{ buffer = '0 B' }}\n"), of));
+    assert!(!warned(&format!("{TWO}[handover]\nx2 = {{ buffer = '100 kB' }}\n"), of));
+}
+
+/// TS 36.133 clause 9.1.4: RSRP is reported from -140 to -44 dBm.
+#[test]
+fn values_of_a_handover_that_are_none() {
+    let refused = |line: &str| {
+        let text = format!("{TWO}[handover]\n{line}\n");
+        let errors = Scenario::parse(&text, "test.toml", Path::new(""), &[]).expect_err("it is not valid");
+        errors.to_string()
+    };
+    let users = refused("users = -1");
+    assert!(users.contains("`-1` is neither a whole number from 0 on nor \"infinity\""), "{users}");
+    let users = refused("users = 'many'");
+    assert!(users.contains("`many` is neither a whole number from 0 on nor \"infinity\""), "{users}");
+    let buffer = refused("x2 = { buffer = '3 apples' }");
+    assert!(buffer.contains("or \"infinity\"") && !buffer.contains("untagged"), "{buffer}");
+    for suitable in ["nan", "inf", "'nan dBm'", "'inf dBm'", "'-141 dBm'", "'-43 dBm'", "-100"] {
+        assert!(refused(&format!("suitable = {suitable}")).contains("dBm"), "{suitable}");
+    }
+    assert!(
+        Scenario::parse(
+            &format!("{TWO}[handover]\nsuitable = '-120 dBm'\nusers = 'infinity'\n"),
+            "",
+            Path::new(""),
+            &[]
+        )
+        .is_ok()
+    );
+}

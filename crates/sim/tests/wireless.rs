@@ -112,3 +112,104 @@ fn the_bundled_download_runs_near_the_fastest_rate() {
     let goodput = real(&output, "flows", "goodput_bps")[0];
     assert!((40e6..71.7e6).contains(&goodput), "{goodput}");
 }
+
+/// Saturated UDP without aggregation to one station: MCS 7 gives 30.47 Mbit/s, MCS 0 5.61 Mbit/s (the ladder of single MPDUs, datagrams
+/// of 1472 B). At 3 km Friis costs 116 dB at 5.18 GHz: 20 dBm arrive with -96 dBm, below the -82 dBm of a preamble, and nothing is
+/// delivered. Back at 8 m with A-MPDUs the ladder's 59.7 Mbit/s. A station of -20 dBm is heard there at
+/// -84.8 dBm: no ACK comes back.
+#[test]
+fn access_points_and_stations_change_during_a_run() {
+    let text = CHANGES;
+    let output = run_text(text);
+    assert_balanced(&output);
+    let (packets, _) = output.table("packets").unwrap();
+    let mut received = [0_u64; 5];
+    for batch in packets {
+        let text = |name: &str, i: usize| {
+            arrow::util::display::array_value_to_string(batch.column_by_name(name).unwrap(), i).unwrap()
+        };
+        for i in (0..batch.num_rows()).filter(|i| text("event", *i) == "received") {
+            let t: f64 = text("time_s", i).parse().unwrap();
+            if t % 2.0 > 0.8 {
+                received[(t / 2.0) as usize] += 1;
+            }
+        }
+    }
+    let mbps = received.map(|n| n as f64 * 1472.0 * 8.0 / 1.2 / 1e6);
+    for (got, expected) in [(mbps[0], 30.47), (mbps[1], 5.61), (mbps[3], 59.7)] {
+        assert!((got / expected - 1.0).abs() < 0.015, "{mbps:?}");
+    }
+    // Without ACKs the same MPDUs are sent seven times and received once.
+    assert!(mbps[2] == 0.0 && mbps[4] < 59.7 / 7.0, "{mbps:?}");
+    // 1000 packets of the FIFO fill up before the change; 10 are what arrivals find room among after it.
+    let waiting = whole(&output, "wifi", "queue_packets");
+    assert!(waiting.iter().any(|n| *n > 900) && *waiting.last().unwrap() <= 10, "{waiting:?}");
+    let (events, _) = output.table("events").unwrap();
+    let sources = events[0].column_by_name("source").unwrap();
+    let source = |i| arrow::util::display::array_value_to_string(sources, i).unwrap();
+    let of = |name: &str| (0..events[0].num_rows()).filter(|i| source(*i) == name).count();
+    assert_eq!((of("ap/home"), of("station/phone")), (4, 3));
+}
+
+const CHANGES: &str = "[scenario]\nname = 'changes'\nduration = '10 s'\n\
+    [link.wired]\nbetween = ['server', 'gateway']\n\
+    [ap.home]\nnode = 'gateway'\nrate = { kind = 'fixed', mcs = 7 }\nstart = 'associated'\n\
+    beacon = { interval = '0 s' }\naggregation = { ampdu = false }\nbuffer = { kind = 'fifo', packets = 1000 }\n\
+    [station.phone]\nradio = { position = ['8 m', '0 m', '1.5 m'] }\n\
+    [flow.down]\nfrom = 'server'\nto = 'phone'\ntransport = 'udp'\n\
+    app = { kind = 'cbr', rate = '75 Mbit/s', size = '1472 B' }\n\
+    [[at]]\nt = '2 s'\nset = { 'ap.home.rate.mcs' = 0 }\n\
+    [[at]]\nt = '4 s'\nset = { 'station.phone.radio.position' = ['3 km', '0 m', '1.5 m'] }\n\
+    [[at]]\nt = '6 s'\nset = { 'station.phone.radio.position' = ['8 m', '0 m', '1.5 m'], 'ap.home.rate.mcs' = 7, \
+    'ap.home.aggregation.ampdu' = true }\n\
+    [[at]]\nt = '7.9 s'\nset = { 'ap.home.buffer.packets' = 10 }\n\
+    [[at]]\nt = '8 s'\nset = { 'station.phone.radio.power' = '-20 dBm' }\n\
+    [[at]]\nt = '8.1 s'\nset = { 'ap.home.edca.best_effort' = { aifsn = 7, cw_min = 31, cw_max = 1023, txop = '0 ms' } }\n\
+    [output]\npackets = true\n";
+
+#[test]
+fn changes_that_cannot_be_made_are_refused_with_their_place() {
+    let first = "'ap.home.rate.mcs' = 0";
+    for (instead, expected) in [
+        ("'ap.home.channel' = 40", "`ap.home.channel` is fixed during a run"),
+        ("'ap.home.radio.powr' = '10 dBm'", "did you mean `ap.*.radio.power`?"),
+        ("'ap.house.rts_threshold' = '500 B'", "did you mean `home`?"),
+        ("'station.phon.packets' = 10", "did you mean `phone`?"),
+        ("'ap.home.rate.mcs' = 9", "no MCS 9 with 1 streams at 20 MHz"),
+        ("'ap.home.aggregation.max_mpdus' = 65", "the window of a block ack"),
+        ("'ap.home.buffer.packets' = 0", "room for at least one packet"),
+        ("'station.phone.packets' = 0", "room for at least one packet"),
+    ] {
+        let told = refused(&CHANGES.replace(first, instead));
+        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+    }
+    let told = refused(&CHANGES.replace("[station.phone]", "[station.phone]\nring = { outer = '9 m' }"));
+    assert!(told.contains("`ring` says where it is"), "{told}");
+}
+
+/// A drop is the place that a UE of a table of this name would have; rectangles and discs need no layout.
+#[test]
+fn stations_are_dropped_like_ues() {
+    let text = "[scenario]\nname = 'drop'\nduration = '1 s'\n[cell.enb]\n[ap.ap]\nnode = 'enb'\n\
+        [ue.a]\ncount = 4\ndrop = { kind = 'disc', radius = '20 m' }\n\
+        [station.a]\ncount = 4\ndrop = { kind = 'disc', radius = '20 m' }\n\
+        [link.l]\nbetween = ['server', 'enb']\n[flow.f]\nfrom = 'server'\nto = 'a-1'\n";
+    let text = text.replace("[station.a]", "[station.b]");
+    let scenario = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap();
+    let places: Vec<_> =
+        scenario.spec().wireless().config.stations.iter().map(|s| s.radio.position).collect();
+    assert!(places.iter().all(|[x, y, z]| x.0.hypot(y.0) <= 20.0 && z.0 == 1.5), "{places:?}");
+    assert!((1..4).all(|i| places[i] != places[0]));
+    for (bad, expected) in [
+        ("drop = 'layout'", "which layout?"),
+        ("drop = { kind = 'disc', radius = '0 m' }", "a radius of more than 0 m"),
+        ("drop = { kind = 'disc', radius = '9 m' }\nring = { outer = '9 m' }", "keep one"),
+    ] {
+        let text = text.replace(
+            "[station.b]\ncount = 4\ndrop = { kind = 'disc', radius = '20 m' }",
+            &format!("[station.b]\ncount = 4\n{bad}"),
+        );
+        let told = refused(&text);
+        assert!(told.contains(expected), "expected `{expected}` in:\n{told}");
+    }
+}

@@ -2,7 +2,7 @@
 
 A record is named by what its values come from: the scenario (the core's hash of its content and of the traces it
 reads), the reducer with a digest of its sources, and the build that ran it. One of them changed, and the run is made
-anew. A file holds one chunk of runs; it is written aside and renamed, so that what can be read is whole.
+anew. A file holds some runs; it is written aside and renamed, so that what can be read is whole.
 """
 
 from __future__ import annotations

@@ -1,14 +1,19 @@
-"""From grids to reduced runs: expand, dedup by scenario hash, run in chunks, keep only what the reducers return.
+"""From grids to reduced runs: expand, dedup by scenario hash, run, keep only what the reducers return.
 
-Memory stays bounded: of a run's tables nothing survives its reducer.
+Memory stays bounded: of a run's tables nothing survives its reducer, and few runs wait for theirs.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lasthop.harness.definition import BASE, Axis, Group, ParameterSet, Point, Study, Variation
@@ -56,8 +61,11 @@ class Backend(Protocol):
     def load(self, path: Path, overrides: Sequence[str]) -> ScenarioLike:
         """The scenario file with `key=value` overrides. Raises ValueError for a mistake."""
 
-    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Sequence[OutputLike]:
-        """Runs all of them; results in the same order, the same whatever `jobs` is."""
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Iterable[OutputLike]:
+        """Runs all of them; results in the same order, the same whatever `jobs` is.
+
+        The harness lets go of each result before it asks for the next: an iterator need not hold them all.
+        """
 
 
 @runtime_checkable
@@ -83,11 +91,28 @@ class LocalBackend:
 
         return _core.Scenario.load(path, set=list(overrides))
 
-    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Sequence[OutputLike]:
-        """Runs without holding the GIL."""
+    def run_many(self, scenarios: Sequence[Any], jobs: int) -> Generator[OutputLike, None, None]:
+        """Runs `jobs` at a time while earlier ones are looked at; at most twice as many results are there at once."""
         from lasthop import _core
 
-        return _core.run_many(list(scenarios), jobs=jobs)
+        stopped = Event()
+
+        def told(_share: float) -> None:
+            if stopped.is_set():  # by Ctrl-C or a mistake in a reducer: no run is worth waiting for
+                raise KeyboardInterrupt
+
+        waiting = iter(scenarios)
+        workers = jobs or os.cpu_count() or 1
+        with ThreadPoolExecutor(workers) as pool:
+            ahead = deque(pool.submit(_core.run, s, None, told) for s in islice(waiting, 2 * workers))
+            try:
+                while ahead:
+                    yield ahead.popleft().result()
+                    ahead.extend(pool.submit(_core.run, s, None, told) for s in islice(waiting, 1))
+            finally:
+                stopped.set()
+                for future in ahead:
+                    future.cancel()
 
 
 @dataclass(frozen=True)
@@ -235,7 +260,7 @@ class Runner:
                 yield _Job(point, seed, scenario, name, shown)
 
     def _make(self, jobs: Iterable[_Job], what: str) -> None:
-        """Runs the scenarios that are not known yet, in chunks."""
+        """Runs the scenarios that are not known yet."""
         batches: dict[str, dict[str, _Job]] = {}  # by scenario hash, then by reducer
         for job in jobs:
             if not self._knows(job):
@@ -246,19 +271,24 @@ class Runner:
         if self.taken:
             what = f"{what}, {len(self.taken)} taken from before"
         self._report(total, what)
-        for chunk in _chunks(list(batches.values()), _CHUNK_PER_WORKER * (self.jobs or os.cpu_count() or 1)):
-            scenarios = [next(iter(batch.values())).scenario for batch in chunk]
-            outputs = self.backend.run_many(scenarios, self.jobs)
-            reduced = {
-                job.name: self._reduce(output, job)
-                for batch, output in zip(chunk, outputs, strict=True)
-                for job in batch.values()
-            }
-            self._reduced.update(reduced)
-            if self._kept is not None:
-                self._kept.add(reduced)
-            self.done += len(chunk)
-            self._report(total, what)
+        fresh: dict[Name, Reduced] = {}
+        scenarios = [next(iter(batch.values())).scenario for batch in batches.values()]
+        try:
+            with closing(_each(self.backend.run_many(scenarios, self.jobs))) as outputs:
+                for batch, output in zip(batches.values(), outputs, strict=True):
+                    fresh.update({job.name: self._reduce(output, job) for job in batch.values()})
+                    self.done += 1
+                    self._report(total, what)
+                    if len(fresh) >= _KEPT_TOGETHER:
+                        self._keep(fresh)
+                        fresh = {}
+        finally:  # what is done stays done, whatever stopped the rest
+            self._keep(fresh)
+
+    def _keep(self, reduced: Mapping[Name, Reduced]) -> None:
+        self._reduced.update(reduced)
+        if self._kept is not None:
+            self._kept.add(reduced)
 
     def _knows(self, job: _Job) -> bool:
         """Whether the run's values are there, from this call or an earlier one."""
@@ -293,8 +323,9 @@ class _Job:
     shown: bool
 
 
-def _chunks(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    return (items[first : first + size] for first in range(0, len(items), size))
+def _each(outputs: Iterable[OutputLike]) -> Generator[OutputLike, None, None]:
+    """Something that can be closed early, whatever a backend returns."""
+    yield from outputs
 
 
 def narrowed(group: Group, only: Mapping[str, tuple[Any, ...]], seeds: int, overrides: Sequence[str]) -> Group:
@@ -317,4 +348,5 @@ def narrowed(group: Group, only: Mapping[str, tuple[Any, ...]], seeds: int, over
     )
 
 
-_CHUNK_PER_WORKER = 8
+#: So many runs make one file beside the result: what a stop by force may cost.
+_KEPT_TOGETHER = 16

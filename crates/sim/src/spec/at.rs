@@ -6,6 +6,8 @@ use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::dotted;
+
 /// Something that changes at a moment of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +25,7 @@ pub struct At {
     pub stop: Option<String>,
 }
 
-/// A plain TOML value.
+/// A TOML value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Scalar {
@@ -35,6 +37,10 @@ pub enum Scalar {
     Float(f64),
     /// Text, quantities included.
     Text(String),
+    /// A list, such as a place.
+    List(Vec<Scalar>),
+    /// An inline table.
+    Table(BTreeMap<String, Scalar>),
 }
 
 impl Scalar {
@@ -45,6 +51,16 @@ impl Scalar {
             Scalar::Integer(i) => i.to_string(),
             Scalar::Float(f) => format!("{f:?}"),
             Scalar::Text(s) => toml::Value::String(s.clone()).to_string(),
+            Scalar::List(all) => {
+                let all: Vec<String> = all.iter().map(Scalar::to_toml).collect();
+                format!("[{}]", all.join(", "))
+            }
+            Scalar::Table(all) => {
+                let pair =
+                    |(key, value): (&String, &Scalar)| format!("{} = {}", dotted([key]), value.to_toml());
+                let all: Vec<String> = all.iter().map(pair).collect();
+                format!("{{ {} }}", all.join(", "))
+            }
         }
     }
 }

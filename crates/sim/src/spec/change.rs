@@ -4,10 +4,12 @@
 //! checked like any file, and the difference to what was in force becomes actions. So a value is validated by the
 //! same code whether it is in force at the start or later.
 
+use lasthop_radio::Mobility;
 use lasthop_units::Instant;
 use serde_json::Value;
 
 use super::check;
+use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
 use crate::config::{self, Diagnostics, suggest};
 use crate::error::Error;
@@ -33,6 +35,24 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("bearer.*.uplink.bler", "block error rate of a bearer's uplink"),
     ("bearer.*.downlink.loss", "loss probability of an `lte-rlc` bearer's downlink"),
     ("bearer.*.uplink.loss", "loss probability of an `lte-rlc` bearer's uplink"),
+    ("ap.*.radio.power", "transmit power of an access point"),
+    ("ap.*.radio.position", "place of an access point that does not move"),
+    ("ap.*.rate", "rate control of the stations of an access point that say nothing; it begins anew"),
+    ("ap.*.rate.mcs", "the fixed MCS of an access point"),
+    ("ap.*.control_rate", "rate of ACKs, CTS, block acks and RTS"),
+    ("ap.*.rts_threshold", "length of PSDUs beyond which RTS and CTS go before"),
+    ("ap.*.short_retry", "transmissions of a frame up to the RTS threshold"),
+    ("ap.*.long_retry", "transmissions of a frame beyond the RTS threshold"),
+    ("ap.*.lifetime", "how long a packet may be in the MAC"),
+    ("ap.*.aggregation.*", "a limit of A-MPDUs and A-MSDUs, or whether there are any"),
+    ("ap.*.edca.*", "how an access category contends"),
+    ("ap.*.buffer.packets", "room in the queues of an access point; what is inside stays"),
+    ("ap.*.buffer.airtime_fairness", "whether stations share the time on the air (`fq-codel`)"),
+    ("station.*.radio.power", "transmit power of stations"),
+    ("station.*.radio.position", "place of stations that do not move and have no `ring` or `drop`"),
+    ("station.*.rate", "rate control from and to stations; it begins anew"),
+    ("station.*.rate.mcs", "the fixed MCS from and to stations"),
+    ("station.*.packets", "room in the queues of stations; what is inside stays"),
     ("cell.*.down", "a cell is switched off (true) or on again"),
     ("bearer.*.downlink.grant", "grant per TTI of an `lte-rlc` bearer's downlink"),
     ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
@@ -81,6 +101,10 @@ impl Scenario {
                 ));
                 return Err(Error::Input(d.into()));
             }
+            if let Some((name, near)) = nobody(&self.spec, key) {
+                let d = self.complaint(index, key, format!("nothing is called `{name}`"));
+                return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
+            }
             if let Err(e) = next.document.apply_set(&format!("{key}={}", value.to_toml())) {
                 return Err(self.retell(index, key, e));
             }
@@ -97,6 +121,11 @@ impl Scenario {
                     format!("link `{name}` follows a trace: it has no rate to change"),
                 );
                 return Err(Error::Input(d.help("use a trace that does what you want").into()));
+            }
+            if let Some((key, by)) = placed_otherwise(&self.spec, at) {
+                let d = self.complaint(index, key, format!("`{by}` says where it is"));
+                let help = format!("leave `{by}` out and give `radio.position` from the start");
+                return Err(Error::Input(d.help(help).into()));
             }
             let mut found = Diagnostics::new();
             check::check(&next.spec, &next.document, &next.extensions, &mut found);
@@ -166,6 +195,18 @@ fn may_change(key: &str) -> bool {
     })
 }
 
+/// The name in `key` of an access point or of stations that do not exist: setting a key must not make them. With the nearest
+/// that does.
+fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
+    let mut parts = key.split('.');
+    let (table, name) = (parts.next()?, parts.next()?);
+    match table {
+        "ap" if !spec.ap.contains_key(name) => Some((name, suggest(name, spec.ap.keys()))),
+        "station" if !spec.station.contains_key(name) => Some((name, suggest(name, spec.station.keys()))),
+        _ => None,
+    }
+}
+
 /// The first link and key of `at` that would give a rate to a direction that follows a trace.
 fn rate_over_trace<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'a str)> {
     at.set.keys().find_map(|key| {
@@ -182,7 +223,7 @@ fn rate_over_trace<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'a str)> {
     })
 }
 
-/// Links, bearers and cells whose keys differ.
+/// Links, bearers, cells, access points and stations whose keys differ.
 fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     let mut actions = Vec::new();
     for (name, link) in &new.link {
@@ -205,7 +246,51 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
             actions.push(Action::Sidelink(name.clone(), pair.modes()));
         }
     }
+    actions.extend(wireless_difference(old, new));
     actions
+}
+
+/// Access points and stations of which something differs; who they are does not change during a run.
+fn wireless_difference(old: &Spec, new: &Spec) -> Vec<Action> {
+    let (before, mut after) = (old.wireless().config, new.wireless().config);
+    let mut actions = Vec::new();
+    for (id, ap) in after.aps.enumerate() {
+        if before.aps[id] != *ap {
+            actions.push(Action::Ap(id, Box::new(ap.clone())));
+        }
+    }
+    // Who was drawn a place around an access point does not go with it.
+    let drawn = |s: &StationSpec| s.ring.is_some() || s.drop.is_some();
+    let groups = new.station.iter().filter(|(_, s)| new.ap_of(s).is_some());
+    let drawn = groups.flat_map(|(_, s)| (0..s.count).map(move |_| drawn(s)));
+    for (id, drawn) in before.stations.ids().zip(drawn) {
+        let station = &mut after.stations[id];
+        if drawn {
+            station.radio.position = before.stations[id].radio.position;
+        }
+        if before.stations[id] != *station {
+            actions.push(Action::Station(id, Box::new(*station)));
+        }
+    }
+    actions
+}
+
+/// The first key of `at` that would put somewhere who is told elsewhere where to be, and who tells.
+fn placed_otherwise<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'static str)> {
+    at.set.keys().find_map(|key| {
+        let path = key.strip_suffix(".radio.position")?;
+        let (radio, drawn) = match path.split_once('.')? {
+            ("ap", name) => (&spec.ap.get(name)?.radio, None),
+            ("station", name) => {
+                let group = spec.station.get(name)?;
+                let drawn = group.ring.map(|_| "ring").or(group.drop.map(|_| "drop"));
+                (&group.radio, drawn)
+            }
+            _ => return None,
+        };
+        let moves = (radio.mobility != Mobility::Static).then_some("radio.mobility");
+        Some((key.as_str(), drawn.or(moves)?))
+    })
 }
 
 /// The runtime keys as JSON, for `describe`.

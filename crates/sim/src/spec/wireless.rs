@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_units::{ApId, Bytes, Id, StationId};
+use lasthop_units::{ApId, Bytes, Id, Metres, StationId};
 use lasthop_wifi::mac::Category;
 use lasthop_wifi::network::{DeviceRadioConfig, StationConfig, WlanConfig};
 use lasthop_wifi::rate::RateConfig;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spec;
 use super::cellular::Ring;
+use super::layout::{LayoutSpec, UeDrop, draws_of_place};
 
 /// Stations of one kind: `count` of them, named `<name>-1`, `<name>-2`, ... when there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,9 @@ pub struct StationSpec {
     /// Each at a place of its own, drawn uniformly over a ring around the access point, instead of all at `radio.position`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
+    /// The same over a disc or a rectangle, or over the ground of the only layout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<UeDrop>,
     /// How the rates of data from and to them are chosen. Unset: as their access point says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateConfig>,
@@ -46,6 +50,7 @@ impl Default for StationSpec {
             mtu: super::ethernet_mtu(),
             radio: DeviceRadioConfig::default(),
             ring: None,
+            drop: None,
             rate: None,
             // Linux' txqueuelen.
             packets: 1000,
@@ -97,6 +102,11 @@ impl Spec {
         station.ap.as_deref().or(only).filter(|ap| self.ap.contains_key(*ap))
     }
 
+    /// The layout that stations stand in, if there is no choice.
+    pub fn only_layout(&self) -> Option<&LayoutSpec> {
+        (self.layout.len() == 1).then(|| self.layout.values().next()).flatten()
+    }
+
     /// Access points and stations in the order of their names. Stations without an access point are left out: the check has
     /// refused them.
     pub fn wireless(&self) -> Wireless {
@@ -110,8 +120,14 @@ impl Spec {
         }
         for (name, group) in &self.station {
             let Some(ap) = self.ap_of(group).map(|ap| aps[ap]) else { continue };
-            for node in group.nodes(name) {
+            for (i, node) in (0..).zip(group.nodes(name)) {
                 let mut radio = group.radio;
+                if let Some(drop) = group.drop {
+                    // As a UE of a table of this name.
+                    let mut draws = draws_of_place(self.scenario.seed, name, i);
+                    let [x, y] = drop.place(self.only_layout(), i, &mut draws);
+                    radio.position = [Metres(x), Metres(y), radio.position[2]];
+                }
                 if let Some(ring) = group.ring {
                     let centre = all.config.aps[ap].radio.position;
                     // The number that a UE of a cell would have: the same ring is the same place on either network.

@@ -85,6 +85,7 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
     for (key, message) in verdicts.filter_map(Result::err) {
         found.push(doc.error_at(&format!("{path}.{key}"), message));
     }
+    check_drop(group, &path, spec, doc, found);
     match &group.ap {
         Some(ap) if !spec.ap.contains_key(ap) => {
             let near = suggest(ap, spec.ap.keys()).map(|n| format!("did you mean `{n}`?"));
@@ -115,6 +116,21 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
         let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
         let key = format!("{path}.category.{}", dotted([flow]));
         found.push(doc.error_at(&key, format!("no flow is called `{flow}`")).help_opt(near));
+    }
+}
+
+fn check_drop(group: &StationSpec, path: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let Some(drop) = group.drop else { return };
+    let key = format!("{path}.drop");
+    if group.ring.is_some() {
+        found.push(doc.error_at(&key, "`ring` and `drop` both say where the stations are").help("keep one"));
+    }
+    let layout = spec.only_layout();
+    if drop.needs_layout() && layout.is_none() {
+        let told = doc.error_at(&key, "which layout? There is none, or there are several");
+        found.push(told.help("use `drop = { kind = \"disc\", radius = \"20 m\" }` or a rectangle"));
+    } else if let Err(e) = drop.validate(layout) {
+        found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
     }
 }
 

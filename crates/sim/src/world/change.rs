@@ -1,7 +1,8 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
 use lasthop_ran::mac::lte::sidelink::LinkMode;
-use lasthop_units::{FlowId, Instant};
+use lasthop_units::{ApId, FlowId, Instant, StationId};
+use lasthop_wifi::network::{ApConfig, StationConfig};
 
 use super::World;
 use crate::spec::{BearerSpec, LinkSpec};
@@ -17,6 +18,10 @@ pub enum Action {
     Cell(String, bool),
     /// The pairs of this sidelink go these ways.
     Sidelink(String, [LinkMode; 2]),
+    /// An access point goes on like this.
+    Ap(ApId, Box<ApConfig>),
+    /// A station goes on like this.
+    Station(StationId, Box<StationConfig>),
     /// The flows of this name start.
     StartFlow(String),
     /// The applications of the flows of this name stop.
@@ -46,6 +51,10 @@ impl World {
                 Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
                 Action::Cell(name, down) => self.switch_cell(now, &name, down),
                 Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
+                Action::Ap(ap, config) => self.wlan.network().reconfigure_ap(ap, &config),
+                Action::Station(station, config) => {
+                    self.wlan.network().reconfigure_station(station, &config);
+                }
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }

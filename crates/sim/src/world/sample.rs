@@ -326,6 +326,14 @@ impl World {
                 let kind = if *down { "cell-down" } else { "cell-up" };
                 self.note_event(now, &format!("cell/{name}"), kind, None, "");
             }
+            Action::Ap(ap, _) => {
+                let source = format!("ap/{}", self.wlan.ap_name(*ap));
+                self.note_event(now, &source, "change", None, "");
+            }
+            Action::Station(station, _) => {
+                let source = format!("station/{}", self.nodes[self.wlan.node(*station)].name);
+                self.note_event(now, &source, "change", None, "");
+            }
             // They note it themselves.
             Action::Sidelink(..) => {}
             Action::StartFlow(_) | Action::StopFlow(_) | Action::StartNode(_) | Action::StopNode(_) => {}

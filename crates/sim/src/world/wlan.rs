@@ -68,6 +68,14 @@ impl WlanSeat {
     pub fn node(&self, station: StationId) -> NodeId {
         self.stations[station].node
     }
+    /// The name of an access point.
+    pub fn ap_name(&self, ap: ApId) -> &str {
+        &self.aps[ap]
+    }
+    /// The networks themselves, to change them.
+    pub fn network(&mut self) -> &mut Wlan {
+        &mut self.wlan
+    }
     /// Packets that the networks hold.
     pub fn packets_inside(&self) -> usize {
         let both = |s| self.wlan.inside(s, WlanEnd::Ap) + self.wlan.inside(s, WlanEnd::Station);

@@ -112,6 +112,13 @@ impl Contender {
     pub const fn access(&self) -> &Access {
         &self.access
     }
+    /// Other parameters from now on: the present back-off goes on, the window is brought within the new bounds.
+    pub fn set_access(&mut self, access: Access) {
+        if self.access != access {
+            self.access = access;
+            self.cw = self.cw.clamp(access.cw_min, access.cw_max);
+        }
+    }
     /// Contention window.
     pub const fn window(&self) -> u32 {
         self.cw

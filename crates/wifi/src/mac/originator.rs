@@ -80,6 +80,8 @@ pub struct Mpdu {
     pub retries: u32,
     /// Acknowledged or given up: it only keeps its place in the window.
     pub done: bool,
+    /// Estimated time on the air [ns].
+    pub airtime: u32,
 }
 
 impl Mpdu {
@@ -111,6 +113,8 @@ pub struct Originator {
     next: u16,
     /// Of them: not done.
     waiting: usize,
+    /// Estimated time on the air of those [ns].
+    airtime: u64,
     /// The agreement.
     pub agreement: Agreement,
     /// An MPDU was given up that the recipient may be waiting for: a block ack request is due.
@@ -126,6 +130,10 @@ impl Originator {
     pub const fn waiting(&self) -> usize {
         self.waiting
     }
+    /// Estimated time on the air of MPDUs that are not done [ns].
+    pub const fn airtime(&self) -> u64 {
+        self.airtime
+    }
     /// True if one more MPDU fits into the window.
     pub fn has_room(&self) -> bool {
         self.window.len() < usize::from(WINDOW)
@@ -134,6 +142,7 @@ impl Originator {
     pub fn push(&mut self, mpdu: Mpdu) -> u16 {
         debug_assert!(self.has_room());
         let sn = self.next;
+        self.airtime += u64::from(mpdu.airtime);
         self.window.push_back(mpdu);
         self.waiting += 1;
         self.next = next(sn);
@@ -167,7 +176,9 @@ impl Originator {
         if let Some(mpdu) = self.get_mut(sn)
             && !std::mem::replace(&mut mpdu.done, true)
         {
+            let airtime = u64::from(mpdu.airtime);
             self.waiting -= 1;
+            self.airtime -= airtime;
         }
         while self.window.front().is_some_and(|m| m.done) {
             self.window.pop_front();
@@ -186,7 +197,7 @@ mod tests {
     }
 
     fn mpdu() -> Mpdu {
-        Mpdu { chain: None, msdus: 1, bytes: 100, since: Instant(0), retries: 0, done: false }
+        Mpdu { chain: None, msdus: 1, bytes: 100, since: Instant(0), retries: 0, done: false, airtime: 7 }
     }
 
     #[test]
@@ -202,7 +213,7 @@ mod tests {
         assert_eq!(o.iter().map(|(sn, _)| sn).collect::<Vec<_>>(), sns);
         o.finish(4091);
         o.finish(0);
-        assert_eq!((o.start(), o.waiting()), (4090, 6));
+        assert_eq!((o.start(), o.waiting(), o.airtime()), (4090, 6, 6 * 7));
         o.finish(4090);
         assert_eq!((o.start(), o.waiting()), (4092, 5));
         assert!(o.get(0).unwrap().done && o.get(2).is_none());

@@ -179,6 +179,51 @@ mod tests {
         assert_eq!((out.as_slice(), b.expected(), b.poll_at()), ([1, 3].as_slice(), 4, None));
     }
 
+    /// WinStartB as a number that never wraps, and what is held.
+    struct Rules {
+        start: i64,
+        held: std::collections::BTreeSet<i64>,
+    }
+
+    impl Rules {
+        /// Clause 10.24.7.6.2: a) within the window it is stored, and what is now in order goes up; b) ahead of the window by
+        /// less than 2^11 it becomes the window's end, what is before the new start goes up, gaps and all, then what is in
+        /// order; c) otherwise it is discarded. What is held already is a duplicate.
+        fn receive(&mut self, sn: i64) -> (bool, Vec<i64>) {
+            let window = i64::from(WINDOW);
+            if sn < self.start || sn >= self.start + 2048 || self.held.contains(&sn) {
+                return (false, Vec::new());
+            }
+            self.held.insert(sn);
+            (true, self.go_on(self.start.max(sn - window + 1)))
+        }
+
+        /// Clause 10.24.7.6.3: the start moves to the request's number if that is ahead by less than 2^11.
+        fn request(&mut self, sn: i64) -> Vec<i64> {
+            if sn <= self.start || sn >= self.start + 2048 { Vec::new() } else { self.go_on(sn) }
+        }
+
+        fn go_on(&mut self, start: i64) -> Vec<i64> {
+            let rest = self.held.split_off(&start);
+            let mut up: Vec<i64> = std::mem::replace(&mut self.held, rest).into_iter().collect();
+            self.start = start;
+            while self.held.remove(&self.start) {
+                up.push(self.start);
+                self.start += 1;
+            }
+            up
+        }
+    }
+
+    /// The same buffer with every MPDU's own number higher by 2^12, which the wire does not show.
+    fn shifted(b: &Reorder<u32>) -> Reorder<u32> {
+        let mut b = b.clone();
+        for (_, mpdu) in b.held.iter_mut().flatten() {
+            *mpdu += 4096;
+        }
+        b
+    }
+
     proptest! {
         /// Whatever comes in whatever order, with repetitions, requests and time: what leaves leaves in order and once, and
         /// what was taken in has left or is held.
@@ -205,6 +250,37 @@ mod tests {
                 base += u32::from(distance((base % 4096) as u16, b.expected()));
             }
             prop_assert!(out.windows(2).all(|w| w[0] < w[1]), "{:?}", out);
+        }
+
+        /// The rules of 10.24.7.6 written down once more, with sets and numbers that never wrap, for any sequence of MPDUs (also far
+        /// ahead of and behind the window), repetitions and block ack requests: the same MPDUs leave at the same moment, and
+        /// both expect the same number next.
+        #[test]
+        fn the_buffer_does_what_the_rules_say(
+            first in 0u16..4096,
+            ops in proptest::collection::vec((0u8..8, prop_oneof![4 => 0i32..80, 1 => -80i32..0, 1 => -2048i32..2048]), 1..300),
+        ) {
+            let mut b = buffer();
+            b.restart(first);
+            let mut rules = Rules { start: 4096 + i64::from(first), held: std::collections::BTreeSet::new() };
+            for (kind, ahead) in ops {
+                let sn = rules.start + i64::from(ahead);
+                let (wire, mut out) = ((sn % 4096) as u16, Vec::new());
+                let expected = if kind < 7 {
+                    let (taken, expected) = rules.receive(sn);
+                    prop_assert_eq!(b.receive(MS(0), wire, sn as u32, |m| out.push(m)), taken);
+                    expected
+                } else {
+                    b.request(wire, |m| out.push(m));
+                    rules.request(sn)
+                };
+                prop_assert_eq!(out.iter().map(|m| i64::from(*m)).collect::<Vec<_>>(), expected);
+                prop_assert_eq!((i64::from(b.expected()), b.held()), (rules.start % 4096, rules.held.len()));
+                // Below 2^12 the next number behind would be negative.
+                rules.start += 4096;
+                rules.held = rules.held.iter().map(|sn| sn + 4096).collect();
+                b = shifted(&b);
+            }
         }
 
         /// In order and without loss nothing is ever held.

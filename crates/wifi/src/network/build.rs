@@ -10,7 +10,7 @@ use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, Category};
 use crate::phy::MAX_PPDU;
 
 /// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
-const ROUND: i64 = 256_000;
+pub(super) const ROUND: i64 = 256_000;
 
 impl Wlan {
     /// Whose data is next.
@@ -22,6 +22,17 @@ impl Wlan {
             End::Station => return self.devices[d].ring[ac].front().copied(),
         };
         match buffer {
+            // Fairness was at work when the driver took the packets; below it stations take turns.
+            BufferConfig::FqCodel(c) if c.driver.is_some() => {
+                let ring = &mut self.devices[d].ring[ac];
+                let links = &self.links;
+                let ready = |s: &StationId| {
+                    links[*s].lanes[end.index()][ac].as_ref().is_some_and(|lane| lane.is_ready())
+                };
+                let i = ring.iter().position(ready)?;
+                ring.rotate_left(i + 1);
+                ring.back().copied()
+            }
             BufferConfig::FqCodel(c) if c.airtime_fairness => loop {
                 // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in turn.
                 let station = *self.devices[d].ring[ac].front()?;

@@ -97,6 +97,11 @@ impl ApConfig {
                 let ok = (1..=65_535).contains(&q.flows) && q.quantum.0 > 0;
                 check(ok, "buffer", "1 to 65535 flows and a quantum above 0 B")?;
                 check(!q.interval.is_zero(), "buffer.interval", "above 0 s")?;
+                if let Some(d) = q.driver {
+                    check(d.packets > 0, "buffer.driver.packets", "room for at least one packet")?;
+                    check(!d.aql_low.is_zero(), "buffer.driver.aql_low", "above 0 s")?;
+                    check(d.aql_low <= d.aql_high, "buffer.driver.aql_high", "not below `aql_low`")?;
+                }
                 q.packets
             }
         };

@@ -206,6 +206,39 @@ pub struct StationFqCodel {
     pub ecn: bool,
     /// Stations share the time on the air; false: they take turns.
     pub airtime_fairness: bool,
+    /// The queue of the driver and its hardware below, which takes packets before their turn on the air. Unset: none, A-MPDUs are
+    /// put together from FQ-CoDel when their turn has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<DriverQueue>,
+}
+
+/// A queue below FQ-CoDel, first in first out for each station, and Linux' airtime queue limits (AQL) for what goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DriverQueue {
+    /// Packets that it takes, of all stations of an access category.
+    pub packets: u32,
+    /// Take no more for a station than its airtime limits allow.
+    pub aql: bool,
+    /// So much estimated time on the air a station may always have below.
+    pub aql_low: Duration,
+    /// So much while all stations together have less than `aql_threshold`.
+    pub aql_high: Duration,
+    /// From here on, all stations together, `aql_low` is what each may have.
+    pub aql_threshold: Duration,
+}
+
+impl Default for DriverQueue {
+    fn default() -> Self {
+        // Linux 6.1, include/net/cfg80211.h: IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L 5000, _H 12000, IEEE80211_AQL_THRESHOLD 24000 [us].
+        DriverQueue {
+            packets: 1000,
+            aql: true,
+            aql_low: Duration::from_millis(5),
+            aql_high: Duration::from_millis(12),
+            aql_threshold: Duration::from_millis(24),
+        }
+    }
 }
 
 impl Default for StationFqCodel {
@@ -220,6 +253,42 @@ impl Default for StationFqCodel {
             interval: CodelConfig::default().interval,
             ecn: true,
             airtime_fairness: true,
+            driver: None,
+        }
+    }
+}
+
+impl BufferConfig {
+    /// Packets that fit for one station; None: the limit is that of all stations together.
+    pub const fn packets_of_a_station(&self) -> Option<u32> {
+        match self {
+            BufferConfig::Fifo { .. } => None,
+            BufferConfig::PerStation { packets } => Some(*packets),
+            BufferConfig::FqCodel(q) => Some(q.packets),
+        }
+    }
+
+    /// What lies below its queues.
+    pub(super) const fn driver(&self) -> Option<DriverQueue> {
+        match self {
+            BufferConfig::FqCodel(q) => q.driver,
+            _ => None,
+        }
+    }
+
+    /// These limits for queues that were made as `made` says: what shapes a queue is that of its making.
+    pub(super) const fn within(&self, made: &BufferConfig) -> BufferConfig {
+        match (self, made) {
+            (BufferConfig::FqCodel(new), BufferConfig::FqCodel(old)) => {
+                BufferConfig::FqCodel(StationFqCodel {
+                    packets: new.packets,
+                    airtime_fairness: new.airtime_fairness,
+                    ..*old
+                })
+            }
+            (BufferConfig::Fifo { .. }, BufferConfig::Fifo { .. })
+            | (BufferConfig::PerStation { .. }, BufferConfig::PerStation { .. }) => *self,
+            _ => *made,
         }
     }
 }

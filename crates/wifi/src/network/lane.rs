@@ -1,5 +1,7 @@
 //! What one end of a link sends in one category: queue, MPDUs under way, and the recipient's reordering.
 
+use std::collections::VecDeque;
+
 use lasthop_net::{Dropped, FqCodelConfig, Item, Limit, Queue, Site};
 use lasthop_units::{Duration, Instant};
 
@@ -15,6 +17,10 @@ pub struct Lane {
     staged: Option<Item>,
     /// A queue of packets that are the oldest first shows its head.
     peeks: bool,
+    /// What the driver has taken, with its estimated time on the air [ns]; None without a driver's queue.
+    below: Option<VecDeque<(Item, u32)>>,
+    /// Sum of those times.
+    below_airtime: u64,
     /// MPDUs that are not done.
     pub originator: Originator,
     /// The other end's buffer.
@@ -58,6 +64,8 @@ impl Lane {
             queue,
             staged: None,
             peeks: matches!(buffer, BufferConfig::Fifo { .. }),
+            below: buffer.driver().map(|_| VecDeque::new()),
+            below_airtime: 0,
             originator: Originator::default(),
             reorder: Reorder::new(reorder_timeout),
             wake: None,
@@ -65,6 +73,13 @@ impl Lane {
             requests: 0,
             deficit: 0,
             inside: 0,
+        }
+    }
+
+    /// Packets that its queue holds, where the limit is its own; what is inside stays.
+    pub fn set_limit(&mut self, packets: Option<u32>) {
+        if packets.is_some() {
+            self.queue.set_limit(Limit { packets, ..self.queue.limit() });
         }
     }
 
@@ -84,15 +99,32 @@ impl Lane {
         self.originator.waiting() > 0
             || self.staged.is_some()
             || !self.queue.is_empty()
+            || self.below() > 0
             || self.originator.request
     }
     /// Packets in the queue.
     pub fn queued(&self) -> usize {
-        self.queue.packets() + usize::from(self.staged.is_some())
+        self.queue.packets() + self.below() + usize::from(self.staged.is_some())
+    }
+    /// Packets that the driver has taken.
+    pub fn below(&self) -> usize {
+        self.below.as_ref().map_or(0, VecDeque::len)
+    }
+    /// Estimated time on the air of what the driver has and of what is not done [ns].
+    pub const fn pending(&self) -> u64 {
+        self.below_airtime + self.originator.airtime()
+    }
+    /// True if something can go on the air now: what waits above the driver cannot.
+    pub fn is_ready(&self) -> bool {
+        self.below.as_ref().is_none_or(|below| !below.is_empty() || self.staged.is_some())
+            || self.originator.waiting() > 0
+            || self.originator.request
     }
     /// Bytes in the queue.
     pub fn queued_bytes(&self) -> u64 {
-        self.queue.bytes() + self.staged.map_or(0, |i| u64::from(i.size))
+        let bytes = |item: &Item| u64::from(item.size);
+        let below: u64 = self.below.iter().flatten().map(|(item, _)| bytes(item)).sum();
+        self.queue.bytes() + below + self.staged.as_ref().map_or(0, bytes)
     }
     /// Packets that the queue has marked.
     pub const fn marked(&self) -> u64 {
@@ -106,8 +138,30 @@ impl Lane {
 
     #[inline]
     fn next(&mut self, now: Instant, drops: &mut Vec<Dropped>) -> Option<Item> {
-        let item = self.staged.take();
-        item.or_else(|| self.queue.dequeue(now, drops))
+        if self.staged.is_some() {
+            return self.staged.take();
+        }
+        match &mut self.below {
+            None => self.queue.dequeue(now, drops),
+            Some(below) => {
+                let (item, airtime) = below.pop_front()?;
+                self.below_airtime -= u64::from(airtime);
+                Some(item)
+            }
+        }
+    }
+
+    /// The driver takes a packet, whose time on the air is what `airtime` says of its bytes. False: there is none.
+    pub fn descend(&mut self, now: Instant, airtime: impl Fn(u32) -> u32, drops: &mut Vec<Dropped>) -> bool {
+        let Some(below) = &mut self.below else { return false };
+        let before = drops.len();
+        let item = self.queue.dequeue(now, drops);
+        self.inside -= drops.len() - before;
+        let Some(item) = item else { return false };
+        let time = airtime(item.size);
+        self.below_airtime += u64::from(time);
+        below.push_back((item, time));
+        true
     }
 
     /// A queue that shows its head stages it.
@@ -141,12 +195,14 @@ impl Lane {
                 since: item.enqueued,
                 retries: 0,
                 done: false,
+                airtime: 0,
             };
             let mut chain = pool.chain(item);
             if rules.aggregation.amsdu && rules.qos {
                 self.fill(now, rules, &mut whole, &mut chain, pool, lost);
             }
             whole.chain = Some(chain);
+            whole.airtime = airtime(rules.mode, whole.bytes);
             self.originator.push(whole);
         }
         self.show(now, &mut lost.dropped);
@@ -176,6 +232,12 @@ impl Lane {
             pool.append(chain, item);
         }
     }
+}
+
+/// What so many bytes take at a rate [ns]: headers, preambles, answers and contention are left out, as most of them are shared
+/// within an A-MPDU.
+pub fn airtime(mode: &Mode, bytes: u32) -> u32 {
+    (u64::from(bytes) * 8 * 1_000_000_000 / mode.rate().0.max(1)).min(u64::from(u32::MAX)) as u32
 }
 
 /// What bears on how MPDUs are made.

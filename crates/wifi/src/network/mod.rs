@@ -21,6 +21,7 @@
 mod build;
 mod check;
 pub mod config;
+mod driver;
 mod exchange;
 mod lane;
 mod manage;
@@ -29,24 +30,25 @@ mod outcome;
 mod output;
 mod radios;
 mod receive;
+mod setup;
 mod turn;
 
 pub use config::{
-    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, EdcaConfig, InitialState, Standard,
-    StationConfig, StationFqCodel, WlanConfig,
+    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverQueue, EdcaConfig,
+    InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
 pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use lasthop_engine::{Draw, Purpose};
+use lasthop_engine::Draw;
 use lasthop_net::{Item, Site};
 use lasthop_units::{ApId, Duration, Id, IndexVec, Instant, StationId};
 
-use crate::mac::{Access, Category, Contender, Counting, Pool};
+use crate::mac::{Category, Contender, Counting, Pool};
 use crate::phy::Mode;
-use crate::rate::{RateConfig, RateControl};
+use crate::rate::RateControl;
 use exchange::{Burst, Pending};
 use lane::{Lane, Lost};
 use manage::Management;
@@ -135,7 +137,7 @@ pub struct Wlan {
     aps: IndexVec<ApId, ApConfig>,
     ap_devices: IndexVec<ApId, usize>,
     links: IndexVec<StationId, Link>,
-    packets: IndexVec<StationId, u32>,
+    stations: IndexVec<StationId, StationConfig>,
     devices: Vec<Device>,
     media: Vec<Medium>,
     events: BinaryHeap<Reverse<(Instant, u8, u64, Event)>>,
@@ -152,109 +154,6 @@ pub struct Wlan {
 }
 
 impl Wlan {
-    /// The networks of `config`, which must be valid, with the draws of the run `seed`.
-    pub fn new(config: &WlanConfig, seed: u64) -> Wlan {
-        let mut wlan = Wlan {
-            aps: config.aps.clone(),
-            ap_devices: IndexVec::new(),
-            links: IndexVec::new(),
-            packets: config.stations.iter().map(|s| s.packets).collect(),
-            devices: Vec::new(),
-            media: Vec::new(),
-            events: BinaryHeap::new(),
-            scheduled: 0,
-            air: config.radio,
-            seed,
-            pool: Pool::default(),
-            errors: Draw::new(seed, Purpose::FrameError, 0),
-            lost: Lost::default(),
-            settle: Vec::new(),
-            internal: Vec::new(),
-        };
-        for (id, ap) in config.aps.enumerate() {
-            let device = wlan.add_device(id, ap, None, &ap.radio);
-            wlan.ap_devices.push(device);
-            if !ap.beacon.interval.is_zero() {
-                // Access points begin at moments of their own within an interval.
-                let draw = Draw::new(seed, Purpose::BackOff, 0xbeac << 32 | id.index() as u64);
-                let first = (ap.beacon.interval.0 as f64 * draw.uniform(0)) as u64;
-                wlan.schedule(Instant(first), Event::Beacon { ap: id });
-            }
-        }
-        for (id, station) in config.stations.enumerate() {
-            wlan.add_station(id, station);
-        }
-        for id in wlan.links.ids() {
-            let ap = wlan.links[id].ap;
-            match wlan.aps[ap].start {
-                InitialState::Attach => wlan.schedule(Instant::ZERO, Event::Associate(id)),
-                InitialState::Associated => wlan.links[id].associated = true,
-            }
-        }
-        wlan
-    }
-
-    fn add_device(
-        &mut self,
-        id: ApId,
-        ap: &ApConfig,
-        station: Option<StationId>,
-        radio: &DeviceRadioConfig,
-    ) -> usize {
-        let medium = self.media.iter().position(|m| m.channel == ap.channel).unwrap_or_else(|| {
-            self.media.push(Medium::new(ap, &self.air, self.seed));
-            self.media.len() - 1
-        });
-        let key = station.map_or(id.index() as u64, |s| 1 << 20 | s.index() as u64);
-        let device = self.devices.len();
-        let member = self.media[medium].join(device, radio, key);
-        let mut contenders = [Contender::new(Access::BEACON); CONTENDERS];
-        for category in Category::ALL {
-            contenders[category.index()] = Contender::new(ap.access(category));
-        }
-        self.devices.push(Device {
-            medium,
-            member,
-            ap: id,
-            station,
-            contenders,
-            counting: if ap.standard.qos() { Counting::Edca } else { Counting::Dcf },
-            ring: Default::default(),
-            queued: [0; 4],
-            management: VecDeque::new(),
-            burst: Burst::new(ap.lowest()),
-            pending: Pending::Nothing,
-            answer: None,
-            txop_end: Instant::ZERO,
-            draw: Draw::new(self.seed, Purpose::BackOff, key),
-            drawn: 0,
-        });
-        device
-    }
-
-    fn add_station(&mut self, id: StationId, config: &StationConfig) {
-        let ap = self.aps[config.ap].clone();
-        let device = self.add_device(config.ap, &ap, Some(id), &config.radio);
-        let modes = ap.modes();
-        let control = |rate: &RateConfig, end: End| {
-            let fixed = match *rate {
-                RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
-                _ => None,
-            };
-            let key = (id.index() as u64) << 1 | end.index() as u64;
-            RateControl::new(rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
-        };
-        let control = [End::Ap, End::Station].map(|end| control(&config.rate.unwrap_or(ap.rate), end));
-        self.links.push(Link {
-            ap: config.ap,
-            devices: [self.ap_devices[config.ap], device],
-            associated: false,
-            lanes: Default::default(),
-            control,
-            stats: Default::default(),
-        });
-    }
-
     /// A packet enters at `end` of a station's link, to be delivered at the other. With DCF every category is best effort.
     pub fn push(
         &mut self,
@@ -288,6 +187,9 @@ impl Wlan {
         self.report_lost(now, station, end, out);
         if self.links[station].associated && after > 0 {
             self.offer(now, station, end, category);
+            if end == End::Ap {
+                self.fill_driver(now, device, category, out);
+            }
         }
     }
 
@@ -451,7 +353,7 @@ impl Wlan {
             let ap = &self.aps[link.ap];
             let buffer = match end {
                 End::Ap => ap.buffer,
-                End::Station => BufferConfig::PerStation { packets: self.packets[station] },
+                End::Station => BufferConfig::PerStation { packets: self.stations[station].packets },
             };
             let entity =
                 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;

@@ -19,6 +19,8 @@ const GRAIN: f64 = 64.0;
 struct Device {
     motion: Motion,
     mobility: Mobility,
+    /// Where it began or was put.
+    start: Place,
     /// Where it was when gains were last worked out.
     place: Place,
     /// Transmit power and noise [mW].
@@ -81,6 +83,7 @@ impl Radios {
         self.devices.push(Device {
             motion: Motion::new(radio.mobility, start, self.seed, WIRELESS | key),
             mobility: radio.mobility,
+            start,
             place: start,
             power: milliwatts(radio.power),
             noise: milliwatts(noise),
@@ -90,6 +93,20 @@ impl Radios {
         self.gains = vec![0.0; n * n];
         self.pairs = (0..n * n).map(|_| None).collect();
         self.refresh_at = Instant::ZERO;
+    }
+
+    /// Transmit power and noise figure of a device from now on, and the place of one that does not move.
+    pub fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
+        let device = &mut self.devices[device];
+        device.power = milliwatts(radio.power);
+        device.noise = milliwatts(thermal_noise(Hertz(self.bandwidth), radio.noise_figure));
+        let place = radio.position.map(|m| m.0);
+        if !device.motion.moves() && place != device.start {
+            device.start = place;
+            device.motion = Motion::new(Mobility::Static, place, self.seed, WIRELESS | device.key);
+            // Gains of those who stand still are worked out once: all of them again.
+            self.refresh_at = Instant::ZERO;
+        }
     }
 
     /// Noise of a device [mW].

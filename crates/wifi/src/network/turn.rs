@@ -110,6 +110,9 @@ impl Wlan {
             return true;
         }
         let category = Category::ALL[contender];
+        if self.devices[d].station.is_none() {
+            self.fill_driver(now, d, category, out);
+        }
         while let Some(station) = self.choose(d, category) {
             if self.build(now, d, station, category, left, out) {
                 return true;

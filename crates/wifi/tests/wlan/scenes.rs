@@ -1,9 +1,12 @@
 //! Several devices: who gets the medium, who does not hear whom, and what shares of it they have.
 
-use super::support::{Source, build, quiet, saturate, station};
-use lasthop_units::{Bytes, Dbm, Metres};
+use super::support::{Source, build, packet, quiet, saturate, station};
+use lasthop_units::{Bytes, Dbm, Duration, Id, Instant, Metres, StationId};
 use lasthop_wifi::mac::Category;
-use lasthop_wifi::network::{ApConfig, BufferConfig, DeviceRadioConfig, End, StationConfig, StationFqCodel};
+use lasthop_wifi::network::{
+    ApConfig, BufferConfig, DeviceRadioConfig, DriverQueue, End, StationConfig, StationFqCodel, Wlan,
+    WlanOutput,
+};
 use lasthop_wifi::rate::RateConfig;
 
 fn mbps(bytes: u64, seconds: f64) -> f64 {
@@ -86,7 +89,7 @@ fn categories_have_their_order() {
     ap.aggregation.ampdu = false;
     // One exchange a turn for all, so that turns are compared.
     let one = |cw_min, cw_max, aifsn| {
-        Some(lasthop_wifi::mac::Access { aifsn, cw_min, cw_max, txop: lasthop_units::Duration::ZERO })
+        Some(lasthop_wifi::mac::Access { aifsn, cw_min, cw_max, txop: Duration::ZERO })
     };
     ap.edca.voice = one(3, 7, 2);
     ap.edca.video = one(7, 15, 2);
@@ -164,9 +167,7 @@ fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
     }
     let mut ap = quiet(7);
     ap.aggregation.ampdu = false;
-    let one = |aifsn| {
-        Some(lasthop_wifi::mac::Access { aifsn, cw_min: 7, cw_max: 7, txop: lasthop_units::Duration::ZERO })
-    };
+    let one = |aifsn| Some(lasthop_wifi::mac::Access { aifsn, cw_min: 7, cw_max: 7, txop: Duration::ZERO });
     (ap.edca.video, ap.edca.background) = (one(2), one(7));
     let sources = [
         Source { category: Category::Video, ..Source::up(0, 1500) },
@@ -206,7 +207,6 @@ fn airtime_fairness_ends_the_anomaly() {
         let stations = vec![station(2.0, 0.0), StationConfig { rate: slow, ..station(3.0, 0.0) }];
         let mut wlan = build(ap, stations, 1);
         let got = saturate(&mut wlan, &[Source::down(0, 1500), Source::down(1, 1500)], 2.0, 22.0);
-        use lasthop_units::{Id, StationId};
         let airtime = [0, 1].map(|s| wlan.stats(StationId::from_index(s), End::Ap).airtime as f64);
         ([mbps(got[0], 20.0), mbps(got[1], 20.0)], airtime[0] / airtime[1])
     };
@@ -221,4 +221,69 @@ fn airtime_fairness_ends_the_anomaly() {
     // The same time on the air: PPDUs and answers, without what is idle between them.
     let want = (1944.0 + 44.0) / (200.0 + 28.0);
     assert!((fair[0] / fair[1] / want - 1.0).abs() < 0.02, "{fair:?}, ratio not {want}");
+}
+
+/// A bulk flow and one of a packet of 100 B every 53 ms to the same station at 6.5 Mbit/s, single MPDUs: an exchange of the bulk takes 2114.5
+/// us (see above). FQ-CoDel serves the sparse flow next: it waits for the exchange on the air and takes 390 us itself (a PPDU of 220 us). Behind
+/// a driver that has taken 200 packets it waits for all of them, one in 53 ms of which is sparse too: T = 200 * 2114.5 us - (T /
+/// 53 ms) (2114.5 - 390) us. With airtime queue limits a station alone has
+/// 12 ms below: 1500 B are 1846 us, so the seventh packet still goes down, and one waits for six or seven of them and for its
+/// own way down. Nothing of it costs throughput. (T. Hoiland-Jorgensen et al., USENIX ATC 2017, show what the queue of a driver does.)
+#[test]
+fn airtime_queue_limits_keep_the_drivers_queue_short() {
+    let run = |driver| {
+        let fq = StationFqCodel { packets: 2000, driver, ..StationFqCodel::default() };
+        let mut ap = ApConfig { buffer: BufferConfig::FqCodel(fq), ..quiet(0) };
+        ap.aggregation.ampdu = false;
+        sparse_beside_bulk(&mut build(ap, vec![station(2.0, 0.0)], 1))
+    };
+    let queue = DriverQueue { packets: 200, aql: false, ..DriverQueue::default() };
+    let limited = DriverQueue { aql: true, ..queue };
+    let [alone, deep, short] = [None, Some(queue), Some(limited)].map(run);
+    let exchange = 2.1145;
+    assert!((0.2..2.0 * exchange).contains(&alone.0), "{alone:?}");
+    let behind = 200.0 * exchange / (1.0 + (exchange - 0.39) / 53.0);
+    assert!((deep.0 / behind - 1.0).abs() < 0.01, "{deep:?}, not {behind}");
+    assert!((6.0 * exchange..9.0 * exchange).contains(&short.0), "{short:?}");
+    for other in [deep, short] {
+        assert!((other.1 / alone.1 - 1.0).abs() < 0.01, "{other:?} {alone:?}");
+    }
+}
+
+/// Mean delay of the sparse flow [ms] and throughput of the bulk [Mbit/s] after 3 s, up to 12 s.
+fn sparse_beside_bulk(wlan: &mut Wlan) -> (f64, f64) {
+    let mut out = WlanOutput::default();
+    let to = StationId::from_index(0);
+    let category = Category::BestEffort;
+    let (mut sent, mut next, mut delays, mut bytes) = (Vec::new(), Instant::ZERO, Vec::new(), 0);
+    let every = Duration::from_millis(53);
+    (0..600).for_each(|_| wlan.push(Instant::ZERO, to, End::Ap, packet(1500, 0), category, &mut out));
+    loop {
+        let now = wlan.poll_at().map_or(next, |t| t.min(next));
+        if now > Instant::from_millis(12_000) {
+            break;
+        }
+        if now == next {
+            wlan.push(now, to, End::Ap, packet(100, 1), category, &mut out);
+            sent.push(now);
+            next = now + every;
+        }
+        wlan.on_time(now, &mut out);
+        let late = now > Instant::from_millis(3_000);
+        let gone = out.delivered.drain(..).map(|(_, _, item)| (item, true));
+        let gone: Vec<_> =
+            gone.chain(out.dropped.drain(..).map(|(_, _, _, item, _)| (item, false))).collect();
+        for (item, arrived) in gone {
+            if item.flow.index() == 0 {
+                bytes += u64::from(item.size) * u64::from(arrived && late);
+                wlan.push(now, to, End::Ap, packet(1500, 0), category, &mut out);
+            } else {
+                let since = sent.remove(0);
+                if late {
+                    delays.push(now.since(since).0 as f64 / 1e6);
+                }
+            }
+        }
+    }
+    (delays.iter().sum::<f64>() / delays.len() as f64, mbps(bytes, 9.0))
 }

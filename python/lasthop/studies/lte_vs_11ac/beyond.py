@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure as MplFigure
@@ -12,7 +12,6 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 from lasthop.harness import Data, Figure
 from lasthop.studies.lte_vs_11ac.draw import (
     COLOURS,
-    DASHES,
     LABEL,
     against_rate,
     append,
@@ -24,6 +23,9 @@ from lasthop.studies.lte_vs_11ac.draw import (
     transport_name,
 )
 from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def beyond(data: Data) -> Figure:
@@ -64,58 +66,69 @@ def queues(data: Data) -> Figure:
     handles, labels = panels[0][0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=8)
     caption = (
-        "Beyond the paper: 8 Mbit/s a station, the RLC queue as the study has it (AM without end, UM 10 KiB) and with "
-        "CoDel (target 5 ms, interval 100 ms) and no limit."
+        "Beyond the paper: 8 Mbit/s a station. As it is: AM without end, UM 10 KiB, the access point one FIFO of 1000 "
+        "packets. CoDel: on each RLC queue (target 5 ms, interval 100 ms) without a limit, FQ-CoDel in the AP."
     )
     return Figure("queues", "CoDel in front of the radio", caption, fig, {"queues": columns})
 
 
 def side(data: Data) -> Figure:
-    """LTE and Wi-Fi with stations at the same distances: a line for each network and congestion control."""
+    """LTE and Wi-Fi with stations at the same places: metrics in columns, congestion controls in rows."""
     rates, transports = data.labels("side", "rate"), data.labels("side", "transport")
-    fig = MplFigure(figsize=(9.4, 2.9), layout="constrained")
-    panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
+    fig = MplFigure(figsize=(9.4, 1.7 * len(transports) + 0.8), layout="constrained")
+    panels = fig.subplots(len(transports), len(FOUR), sharex=True, sharey="col", squeeze=False)
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "transport", "rate", "mean", "half_width")}
-    for ax, key in zip(panels, FOUR, strict=True):
-        for network in data.labels("side", "network"):
-            for dash, transport in zip(DASHES, transports, strict=False):
+    for row, transport in zip(panels, transports, strict=True):
+        for ax, key in zip(row, FOUR, strict=True):
+            for network in data.labels("side", "network"):
                 at = {"network": network, "transport": transport}
                 points = [data.estimate("side", METRICS[key].value, rate=r, **at) for r in rates]
                 ax.errorbar(
                     [float(r) for r in rates], [p.mean for p in points], [p.half_width or 0.0 for p in points],
-                    color=COLOURS[network], linestyle=dash, linewidth=1, marker=".", markersize=4, capsize=2,
-                    label=f"{network_name(network)}, {transport_name(transport)}",
+                    color=COLOURS[network], linewidth=1, marker=".", markersize=4, capsize=2,
+                    label=network_name(network),
                 )  # fmt: skip
                 for r, p in zip(rates, points, strict=True):
                     append(columns, metric=key, rate=float(r), mean=p.mean, half_width=p.half_width, **at)
-        if key in ("dly", "jit"):
-            ax.set_yscale("log")
-            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-            ax.yaxis.set_minor_formatter(NullFormatter())
-        else:
-            ax.set_ylim(bottom=0)
-        dress(ax, "source rate [Mbit/s]", LABEL[key].replace("\n", " "))
-        ax.set_xscale("log", base=2)
-        ax.set_xticks([float(r) for r in rates], [f"{float(r):g}" for r in rates])
-        ax.xaxis.set_minor_locator(NullLocator())
-    handles, labels = panels[0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=7)
+            _side_scale(ax, key)
+            dress(ax, "", "")
+            if row is panels[0]:
+                ax.set_title(LABEL[key].replace("\n", " "), fontsize=8)
+            ax.set_xscale("log", base=2)
+            ax.set_xticks([float(r) for r in rates], [f"{float(r):g}" for r in rates])
+            ax.xaxis.set_minor_locator(NullLocator())
+        row[0].set_ylabel(transport_name(transport), fontsize=8)
+    fig.supxlabel("source rate of a station [Mbit/s]", fontsize=8)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
     caption = (
-        "Beyond the paper: fourteen stations 1 to 20 m from eNB and access point, packets of 1000 B, against the "
-        "source rate of each station; 95 % confidence intervals."
+        "Beyond the paper: fourteen stations 1 to 20 m from eNB and access point, the same places for either, "
+        "packets of 1000 B, against the source rate of each station; 95 % confidence intervals."
     )
     return Figure("side-by-side", "LTE and Wi-Fi side by side", caption, fig, {"side-by-side": columns})
 
 
+def _side_scale(ax: Axes, key: str) -> None:
+    if key == "dly":
+        ax.set_yscale("log")
+    elif key == "jit":
+        ax.set_yscale("symlog", linthresh=0.1)
+    else:
+        ax.set_ylim(bottom=0)
+        return
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
 def airtime(data: Data) -> Figure:
-    """What airtime fairness does: throughput of the cell, Jain's index, and each station's share in one run."""
+    """What airtime fairness does: throughput, how even the time on the air is, each station's share in one run."""
     kinds, transports = data.labels("airtime", "queue"), data.labels("airtime", "transport")
     colours = ("#555555", "#009e73", "#cc79a7")
     fig = MplFigure(figsize=(9.4, 2.8), layout="constrained")
     panels = fig.subplots(1, 3, squeeze=False)[0]
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "queue", "transport", "mean", "half_width", "n")}
     places = np.arange(len(transports))
-    shown = (("cell_mbps", "all stations together [Mbit/s]"), ("jain", "Jain's index of throughput"))
+    shown = (("cell_mbps", "all stations together [Mbit/s]"), ("jain_airtime", "Jain's index of the time on the air"))
     for ax, (key, label) in zip(panels, shown, strict=False):
         for i, (kind, colour) in enumerate(zip(kinds, colours, strict=True)):
             values = [data.estimate("airtime", key, queue=kind, transport=t) for t in transports]
@@ -127,6 +140,7 @@ def airtime(data: Data) -> Figure:
                 append(columns, metric=key, queue=kind, transport=t, mean=v.mean, half_width=v.half_width, n=v.n)
         ax.set_xticks(places, [transport_name(t) for t in transports])
         dress(ax, "", label)
+        ax.set_ylim(0, None if key == "cell_mbps" else 1.05)
     stations: dict[str, list[Any]] = {k: [] for k in ("queue", "rate_mbps", "goodput_mbps")}
     for kind, colour, mark in zip(kinds, colours, ("o", "^", "s"), strict=True):
         each = data.shown("airtime", queue=kind, transport=transports[0]).values["stations"]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as MplFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from lasthop.harness import Data, Figure
-from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS, NETWORKS, TODAY, VARIANTS, variants_of
+from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS, NETWORKS, TODAY, VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,9 +18,25 @@ if TYPE_CHECKING:
 #: Colour by network and filled or hollow by size: the same in every figure.
 COLOURS = {"lte-am": "#0072b2", "lte-um": "#d55e00", "11ac": "#009e73"}
 FILLS = {1000: "full", 3000: "none"}
-#: Lines of variants: colour by group, dashes within it.
-GROUP_COLOURS = {"loss-based": "#0072b2", "delay-based": "#d55e00", "loss-delay-based": "#009e73"}
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+#: Lines of variants: dashes by group, and a colour and a mark of its own for each, because many lie upon another.
+GROUP_DASHES = {"loss-based": "-", "delay-based": "--", "loss-delay-based": ":"}
+LINES = {
+    "bic": ("#0072b2", "o"),
+    "hybla": ("#56b4e9", "s"),
+    "newreno": ("#999999", "D"),
+    "highspeed": ("#009e73", "^"),
+    "htcp": ("#332288", "v"),
+    "scalable": ("#117733", "<"),
+    "vegas": ("#d55e00", "o"),
+    "veno": ("#aa4499", "s"),
+    "westwood": ("#e69f00", "D"),
+    "illinois": ("#882255", "^"),
+    "yeah": ("#b8a000", "v"),
+}
+#: Colours of what came after the paper, where it stands beside the eleven.
+NEWER = {"cubic": "#cc3311", "bbr": "#000000", "bbr3": "#ee3377"}
+#: The lines of one rate lie within so many octaves.
+WIDTH = 0.4
 LABEL = {"thr": "throughput\n[Mbit/s]", "loss": "loss", "dly": "delay [ms]", "jit": "jitter [ms]"}
 
 
@@ -34,18 +50,20 @@ def against_rate(data: Data, group: str, title: str, caption: str) -> Figure:
     columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "transport", "rate", "mean", "n")}
     for row, key in zip(panels, FOUR, strict=True):
         for ax, (network, size) in zip(row, conditions, strict=True):
-            for transport in transports:
+            for i, transport in enumerate(transports):
                 at = {"network": network, "size": size, "transport": transport}
                 points = [data.estimate(group, METRICS[key].value, rate=r, **at) for r in data.labels(group, "rate")]
                 line = line_of_variant(transport) if group == "load" else line_of_today(transport)
-                # A jitter of 0 has no place on a logarithmic scale.
-                means = [p.mean if p.mean > 0 or key not in ("dly", "jit") else float("nan") for p in points]
-                ax.plot(rates, means, marker=".", markersize=3, **line)
+                means = [p.mean for p in points]
+                # Side by side, within 15 % of the rate: what is the same is still seen.
+                aside = [r * 2 ** (WIDTH * (i / max(len(transports) - 1, 1) - 0.5)) for r in rates]
+                ax.plot(aside, means, markersize=3.5, fillstyle="none", markeredgewidth=0.8, **line)
                 for rate, p in zip(rates, points, strict=True):
                     append(columns, metric=key, rate=rate, mean=p.mean, n=p.n, **at)
             ax.set_xscale("log", base=2)
             if key in ("dly", "jit"):
-                ax.set_yscale("log")
+                # The jitter of datagrams that never wait is 0.
+                ax.set_yscale("log") if key == "dly" else ax.set_yscale("symlog", linthresh=0.1)
                 ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
                 ax.yaxis.set_minor_formatter(NullFormatter())
             dress(ax, "", LABEL[key].replace("\n", " ") if (network, size) == conditions[0] else "")
@@ -81,17 +99,19 @@ def network_name(label: str) -> str:
 
 def line_of_variant(transport: str) -> dict[str, Any]:
     """How a variant, or UDP, is drawn."""
+    if transport in NEWER:
+        return {**line_of_today(transport), "color": NEWER[transport], "linestyle": "-."}
     if transport not in VARIANTS:
-        return {"color": "#000000", "linewidth": 1.4, "label": transport.upper()}
+        return {"color": "#000000", "linewidth": 1.6, "marker": "x", "label": transport.upper()}
     title, _, group = VARIANTS[transport]
-    dashes = DASHES[variants_of(group).index(transport)]
-    return {"color": GROUP_COLOURS[group], "linestyle": dashes, "linewidth": 1, "label": title}
+    colour, mark = LINES[transport]
+    return {"color": colour, "linestyle": GROUP_DASHES[group], "linewidth": 1, "marker": mark, "label": title}
 
 
 def line_of_today(transport: str) -> dict[str, Any]:
     """How a congestion control of today is drawn."""
     title, colour = TODAY[transport]
-    return {"color": colour, "linewidth": 1.2, "label": title}
+    return {"color": colour, "linewidth": 1.2, "marker": ".", "label": title}
 
 
 def scale(row: Sequence[Axes], key: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure as MplFigure
-from matplotlib.ticker import NullLocator
 
 from lasthop.harness import Data, Evidence, Figure, NoRunsError
 from lasthop.studies.lte_vs_11ac.beyond import airtime, beyond, queues, side
@@ -19,13 +18,12 @@ from lasthop.studies.lte_vs_11ac.draw import (
     against_rate,
     append,
     dress,
-    grid,
     network_name,
     scale,
     titles,
 )
 from lasthop.studies.lte_vs_11ac.model import FOUR, GROUPS, METRICS, SIZES, VARIANTS, variants_of
-from lasthop.studies.lte_vs_11ac.spread import spread
+from lasthop.studies.lte_vs_11ac.parting import parting
 from lasthop.studies.lte_vs_11ac.tables import tables
 
 if TYPE_CHECKING:
@@ -173,52 +171,6 @@ def load(data: Data) -> Figure:
     """Where the variants part: every metric against the source rate, a line for each variant and UDP."""
     caption = "Every metric against the source rate of each of the 14 stations; means over stations and seeds."
     return against_rate(data, "load", "Load sweep", caption)
-
-
-def parting(data: Data) -> Figure:
-    """How far apart the eleven variants are, against the source rate."""
-    rates = data.labels("load", "rate")
-    conditions = grid(data, "load")
-    present = [t for t in data.labels("load", "transport") if t in VARIANTS]
-    fig = MplFigure(figsize=(9.4, 2.8), layout="constrained")
-    panels = fig.subplots(1, len(FOUR), squeeze=False)[0]
-    columns: dict[str, list[Any]] = {k: [] for k in ("metric", "network", "size", "rate", "spread_percent", "apart")}
-    for ax, key in zip(panels, FOUR, strict=True):
-        for network, size in conditions:
-            found = [
-                spread(
-                    {
-                        t: data.estimate(
-                            "load", METRICS[key].value, rate=r, transport=t, size=size, network=network
-                        )
-                        for t in present
-                    },
-                    METRICS[key].equal_percent,
-                )
-                for r in rates
-            ]  # fmt: skip
-            ax.plot(
-                [float(r) for r in rates], [s.percent for s in found], marker="o", markersize=4, linewidth=1,
-                color=COLOURS[network], fillstyle=FILLS[size], label=f"{network_name(network)}, {size} B",
-            )  # fmt: skip
-            for r, s in zip(rates, found, strict=True):
-                append(
-                    columns, metric=key, network=network, size=size, rate=float(r), spread_percent=s.percent,
-                    apart=s.apart,
-                )  # fmt: skip
-        ax.set_xscale("log", base=2)
-        ax.set_xticks([float(r) for r in rates], [f"{float(r):g}" for r in rates])
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.set_title(METRICS[key].name, fontsize=8)
-        dress(ax, "source rate [Mbit/s]", "spread of the variants [%]" if key == "thr" else "")
-        ax.set_ylim(bottom=0)
-    handles, labels = panels[0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=6, frameon=False, fontsize=7)
-    caption = (
-        "Largest minus smallest mean of the eleven variants, as a share of their mean, against the source rate: where "
-        "the curve is flat near zero the choice of the variant does not matter."
-    )
-    return Figure("parting", "Where the variants part", caption, fig, {"parting": columns})
 
 
 def _value(data: Data, key: str, cc: str, network: str, size: int) -> Estimate:

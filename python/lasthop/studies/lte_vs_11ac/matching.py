@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lasthop.harness import Data
 from lasthop.harness.stats import Estimate
-from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS, NETWORKS, VARIANTS
+from lasthop.studies.lte_vs_11ac.model import FOUR, METRICS, NETWORKS, TODAY, VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +31,7 @@ class Combination:
     @property
     def name(self) -> str:
         """`Bic, 1000 B, LTE AM`."""
-        transport = VARIANTS[self.transport][0] if self.transport in VARIANTS else self.transport.upper()
-        return f"{transport}, {self.size} B, {network_name(self.network)}"
+        return f"{transport_name(self.transport)}, {self.size} B, {network_name(self.network)}"
 
 
 @dataclass(frozen=True)
@@ -125,6 +124,13 @@ def document(found: Sequence[Match]) -> dict[str, Any]:
         "equal_percent": {METRICS[m].name: METRICS[m].equal_percent for m in FOUR},
         "rows": [m.json() for m in found],
     }
+
+
+def transport_name(transport: str) -> str:
+    """A reader's name of a congestion control, or of UDP."""
+    if transport in VARIANTS:
+        return VARIANTS[transport][0]
+    return TODAY[transport][0] if transport in TODAY else transport.upper()
 
 
 def network_name(label: str) -> str:

@@ -40,6 +40,8 @@ def reduce_cell(run: Run) -> dict[str, Any]:
     }
     if run.has_table("tcp") and run.table("tcp").num_rows:
         values["start_dip"] = start_dip(acknowledged(run.table("tcp")))
+    shared = over_wifi(flows) and run.has_table("wifi")
+    values["jain_airtime"] = jain(airtime(run.table("wifi"))) if shared else float("nan")
     if run.shown:
         values["causes"] = dict(
             zip(*(c.to_pylist() for c in pc.value_counts(run.table("drops")["cause"]).flatten()), strict=True)
@@ -128,6 +130,11 @@ def start_dip(acked: FloatArray) -> float:
 def over_wifi(flows: pa.Table) -> bool:
     """Whether the flows end at stations of the access point."""
     return "dst" in flows.column_names and str(flows["dst"][0].as_py()).startswith("laptop")
+
+
+def airtime(wifi: pa.Table) -> FloatArray:
+    """Time on the air of each station's frames, both ways."""
+    return column(wifi.group_by("station").aggregate([("airtime_s", "sum")]), "airtime_s_sum")
 
 
 def rates(run: Run, flows: pa.Table) -> dict[str, list[float]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lasthop.harness import Data, Evidence, NoRunsError, TableView
 from lasthop.studies.lte_vs_11ac import matching
 from lasthop.studies.lte_vs_11ac.evaluate import conjunction, counted, outcome
-from lasthop.studies.lte_vs_11ac.model import FOUR, LOSSES, METRICS, SIZES, TECHNOLOGIES, VARIANTS
+from lasthop.studies.lte_vs_11ac.model import FOUR, LOSSES, METRICS, SIZES, TECHNOLOGIES, TODAY, VARIANTS
 from lasthop.studies.lte_vs_11ac.spread import spread
 from lasthop.studies.lte_vs_11ac.statement import parse
 
@@ -165,14 +165,15 @@ def causes(data: Data) -> TableView:
 
 
 def match(data: Data) -> Iterable[TableView]:
-    """The matching parameters of the load sweep, for TCP and for UDP."""
+    """The matching parameters of the load sweep: of the paper's variants, with those of today, for UDP."""
     transports = data.labels("load", "transport")
-    tcp = [t for t in transports if t in VARIANTS]
-    yield _matching(data, tcp, "matching-parameters", "Matching parameters")
+    eleven = [t for t in transports if t in VARIANTS]
+    tcp = [t for t in transports if t in VARIANTS or t in TODAY]
+    yield _matching(data, eleven, "matching-parameters", "Matching parameters")
+    if len(tcp) > len(eleven):
+        yield _matching(data, tcp, "matching-parameters-today", "The same with CUBIC, BBR and BBRv3")
     if len(tcp) < len(transports):
-        yield _matching(
-            data, [t for t in transports if t not in VARIANTS], "matching-parameters-udp", "The same for UDP"
-        )
+        yield _matching(data, [t for t in transports if t not in tcp], "matching-parameters-udp", "The same for UDP")
 
 
 def _matching(data: Data, transports: list[str], name: str, title: str) -> TableView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure as MplFigure
 
@@ -21,6 +21,7 @@ COLOURS = {
     "cubic": "#56b4e9",
     "bbr3": "#cc79a7",
     "guided": "#999933",
+    "loose-fq": "#8b4513",
 }
 NAMES = {"normal": "normal", "rate": "R x RTT", "queue": "R x RTT and queue", "close": "close"}
 #: Families of the summary figure: colour, marker, cases and their labels.
@@ -28,12 +29,27 @@ FAMILIES: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "no help": (
         "#0072b2",
         "o",
-        {"normal": "NewReno", "cubic": "CUBIC", "linux-cubic": "Linux CUBIC", "bbr": "BBR", "bbr3": "BBRv3"},
+        {
+            "normal": "NewReno",
+            "paced": "NewReno, paced",
+            "cubic": "CUBIC",
+            "linux-cubic": "Linux CUBIC",
+            "bbr": "BBR",
+            "bbr3": "BBRv3",
+        },
     ),
     "hints": (
         "#d55e00",
         "s",
-        {"rate": "R x RTT", "queue": "with queue", "option": "in ACKs", "enb": "from eNB", "guided": "ceiling"},
+        {
+            "rate": "R x RTT",
+            "queue": "with queue",
+            "rate-unpaced": "R x RTT, unpaced",
+            "queue-unpaced": "with queue, unpaced",
+            "option": "in ACKs",
+            "enb": "from eNB",
+            "guided": "ceiling",
+        },
     ),
     "marks of layer 2": (
         "#e69f00",
@@ -68,10 +84,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 def tables(evidence: Evidence) -> Iterable[TableView]:
     """Table 1, the grid of short bursts, and a table for each group beyond."""
     data = evidence.of(evidence.main_set)
-    rows = tuple(
-        (f"{b} kB", *(data.estimate("table", "goodput", scheme=s, buffer=b).text() for s in NAMES)) for b in (45, 60)
-    )
-    yield TableView("table1", "Table 1: goodput of a full buffer [Mbit/s]", ("buffer", *NAMES.values()), rows)
+    yield table_1(data)
     at = [(rtt, w) for rtt in data.labels("short", "rtt") for w in data.labels("short", "window")]
     took = {
         (s, *x): data.estimate("short", "latency", scheme=s, rtt=x[0], window=x[1])
@@ -90,18 +103,14 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
     )
     headers: tuple[str, ...] = ("round trip", "IW", "normal", "loose", "less")
     yield TableView("short", "Figure 5: bursts of 0.5 MB [s]", headers, rows)
+    yield table_bursts(data)
+    yield table_limits(data)
     for name, title, axes, values in (
-        (
-            "bursts",
-            "Figure 9: bursts of 2 MB [s]",
-            ("scheme",),
-            {"latency": "mean", "median": "median", "p95": "95 % within", "bursts": "bursts", "timeouts": "timeouts"},
-        ),
         (
             "web",
             "Figure 6: web objects of 50 kB beside a download",
             ("scheme",),
-            {"object": "object [ms]", "goodput": "download [Mbit/s]"},
+            {"object": "object [ms]", "goodput": "download [Mbit/s]", "delay_p95": "95 % of its packets [ms]"},
         ),
         (
             "mix",
@@ -123,9 +132,11 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
             ("load",),
             {
                 "error": "relative error of the rate",
-                "free": "queue estimate off by [kB]",
-                "held": "with reports every 10 ms [kB]",
-                "held_100": "every 100 ms [kB]",
+                "free_0.1": "queue estimate off by [kB] after 0.1 s",
+                "free_1": "1 s",
+                "free_10": "10 s",
+                "corrected": "corrected every 10 ms [kB]",
+                "empty": "share of time at 0",
             },
         ),
         (
@@ -139,6 +150,18 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
                 "rtt": "round trip [ms]",
                 "lost": "packets lost",
             },
+        ),
+        (
+            "thresholds",
+            "Q_th as a share of the layer-2 buffer",
+            ("case",),
+            {"goodput": "goodput [Mbit/s]", "delay_p95": "95 % within [ms]", "lost": "lost"},
+        ),
+        (
+            "trips",
+            "Which round trip the formula takes (60 kB)",
+            ("scheme", "trip"),
+            {"goodput": "goodput [Mbit/s]", "delay_p95": "95 % within [ms]", "lost": "lost"},
         ),
         ("wrong", "Wrong, old and boastful hints (60 kB)", ("case",), {"goodput": "goodput [Mbit/s]", "lost": "lost"}),
         (
@@ -161,6 +184,69 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
         ),
     ):
         yield grid_table(data, name, title, axes, values)
+
+
+def table_1(data: Data) -> TableView:
+    """The contribution's columns, and beside them what it does not have."""
+    beside = {"cubic": "CUBIC", "paced": "normal, paced"} if "baselines" in data.records else {}
+    groups = {**dict.fromkeys(NAMES, "table"), **dict.fromkeys(beside, "baselines")}
+    rows = tuple(
+        (f"{b} kB", *(data.estimate(g, "goodput", scheme=s, buffer=b).text() for s, g in groups.items()))
+        for b in (45, 60)
+    )
+    headers = ("buffer", *NAMES.values(), *beside.values())
+    return TableView("table1", "Table 1: goodput of a full buffer [Mbit/s]", headers, rows)
+
+
+def burst_runs(data: Data) -> Mapping[str, Mapping[str, Any]]:
+    """What is left of the long run of bursts, by scheme."""
+    runs = {s: data.shown("bursts", scheme=s).values for s in data.labels("bursts", "scheme")}
+    if "loose-bursts" in data.records:
+        runs["queue"] = data.shown("loose-bursts", scheme="queue").values
+    return runs
+
+
+def table_bursts(data: Data) -> TableView:
+    """Bursts of 2 MB."""
+    values = {"latency": "mean", "median": "median", "p95": "95 % within", "bursts": "bursts", "timeouts": "timeouts"}
+    rows = tuple((NAMES[s], *(f"{found[v]:.3g}" for v in values)) for s, found in burst_runs(data).items())
+    return TableView("bursts", "Figure 9: bursts of 2 MB [s]", ("scheme", *values.values()), rows)
+
+
+#: Kinds of wrong hints: the value when nothing is wrong, what is wrong, and its unit.
+WRONGS: Mapping[str, tuple[float, str, str]] = {
+    "error": (0.0, "error of the rate (sigma)", ""),
+    "age": (11.0, "age on arrival", "ms"),
+    "bias": (1.0, "rate told / true", ""),
+    "loss": (0.0, "reports lost", "%"),
+    "step": (0.0, "steps of the rate", "Mbit/s"),
+    "qstep": (0.0, "steps of the queue", "kB"),
+    "period": (10.0, "period of the reports", "ms"),
+}
+
+
+def wrongs(data: Data, kind: str) -> Mapping[float, float]:
+    """Goodput [Mbit/s] by how wrong hints are."""
+    labels = [c for c in data.labels("wrong", "case") if str(c).startswith(kind + "-")]
+    points = {float(str(c).split("-")[1]): data.estimate("wrong", "goodput", case=c).mean for c in labels}
+    points[WRONGS[kind][0]] = data.estimate("wrong", "goodput", case="right").mean
+    return dict(sorted(points.items()))
+
+
+def table_limits(data: Data) -> TableView:
+    """How wrong hints may be: between which two values plain CUBIC begins to win, on each side of none."""
+    cubic = data.estimate("wrong", "goodput", case="cubic").mean
+    rows = []
+    for kind, (none, what, unit) in WRONGS.items():
+        points = wrongs(data, kind)
+        sides = ([x for x in points if x >= none], [x for x in reversed(points) if x <= none])
+        for side in (s for s in sides if len(s) > 1):
+            lost = next((i for i, x in enumerate(side) if points[x] < cubic), None)
+            if lost is None:
+                rows.append((what, f"never, up to {side[-1]:g} {unit}".strip()))
+            else:
+                rows.append((what, f"between {side[max(lost - 1, 0)]:g} and {side[lost]:g} {unit}".strip()))
+    return TableView("limits", "Where plain CUBIC begins to win (60 kB)", ("hints", "CUBIC wins"), tuple(rows))
 
 
 def grid_table(data: Data, group: str, title: str, axes: Sequence[str], values: Mapping[str, str]) -> TableView:
@@ -281,29 +367,28 @@ def figure_8(data: Data) -> Figure:
     ax.set_xticks([0.3, 1.3], ["45", "60"])
     fig.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=5, columnspacing=1.0, handlelength=1.4)
     columns["air"] = [air, air]
-    caption = "A full buffer over 120 s. Air rate: datagrams that always wait, less headers."
+    caption = "A full buffer over 60 s. Air rate: datagrams that always wait, less headers."
     return Figure("fig8", "Figure 8", caption, fig, {"fig8": columns})
 
 
 def figure_9(data: Data) -> Figure:
-    """How long bursts take."""
-    schemes = data.labels("bursts", "scheme")
-    fig, ax = _axes("time of a burst of 2 MB [s]", "")
-    columns: dict[str, list[object]] = {"scheme": list(schemes)}
-    for value, marker, label in (("median", "|", "median"), ("latency", "o", "mean"), ("p95", "d", "95 % within")):
-        found = [data.estimate("bursts", value, scheme=s).mean for s in schemes]
-        ax.plot(found, range(len(schemes)), marker, color="#333333", label=label, markersize=9 if marker == "|" else 5)
-        columns[value] = list(found)
-    for i, scheme in enumerate(schemes):
-        low, high = (data.estimate("bursts", v, scheme=scheme).mean for v in ("median", "p95"))
-        ax.plot([low, high], [i, i], color=COLOURS[scheme], linewidth=5, alpha=0.4, solid_capstyle="butt")
-    ax.set_yticks(range(len(schemes)), [NAMES.get(s, s) for s in schemes])
-    ax.set_ylim(-0.6, len(schemes) - 0.4)
-    ax.invert_yaxis()
+    """The distribution of the times of bursts."""
+    fig, ax = _axes("time of a burst of 2 MB [s]", "share of the bursts")
+    columns: dict[str, Sequence[object]] = {}
+    for scheme, found in burst_runs(data).items():
+        times = sorted(found["times_s"])
+        share = [(i + 1) / len(times) for i in range(len(times))]
+        ax.step(times, share, where="post", color=COLOURS[scheme], label=NAMES[scheme], linewidth=1.3)
+        ax.plot([found["latency"]], [0.03], "^", color=COLOURS[scheme], markersize=6)
+        columns[f"{scheme}_s"] = times
     ax.set_xlim(0, None)
-    ax.legend(frameon=False, fontsize=8, loc="lower left")
-    caption = "Bursts of 2 MB with reading times of 5 s in the mean, layer-2 buffer 45 kB."
-    return Figure("fig9", "Figure 9", caption, fig, {"fig9": columns})
+    ax.set_ylim(0, 1.02)
+    ax.legend(frameon=False, fontsize=8, loc="upper left")
+    caption = (
+        "Bursts of 2 MB with reading times of 5 s in the mean, layer-2 buffer 45 kB: the share of bursts that took no "
+        "longer. Triangles: means."
+    )
+    return Figure("fig9", "Figure 9", caption, fig, {f"fig9_{k}": {k: v} for k, v in columns.items()})
 
 
 def figure_summary(data: Data) -> Figure:
@@ -328,7 +413,7 @@ def figure_summary(data: Data) -> Figure:
     first = dict(zip(reversed(labels), reversed(handles), strict=True))
     ax.legend([first[f] for f in FAMILIES], list(FAMILIES), frameon=False, fontsize=8, loc="lower left")
     caption = (
-        "Full buffer, layer-2 buffer 60 kB, 60 s. Dashed: the air rate. Close coupling has a receive window of "
+        "Full buffer, layer-2 buffer 60 kB, 40 s. Dashed: the air rate. Close coupling has a receive window of "
         "64 kB, so that a packet does not wait in the IP buffer for what the sender has written long before."
     )
     return Figure("summary", "Throughput against delay", caption, fig, {"summary": columns})
@@ -360,33 +445,32 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
 
 def figure_wrong(data: Data) -> Figure:
     """How wrong a hint may be."""
-    fig = MplFigure(figsize=(6.8, 2.8), layout="constrained")
-    cubic, right = (data.estimate("wrong", "goodput", case=c).mean for c in ("cubic", "right"))
+    fig = MplFigure(figsize=(7.6, 4.8), layout="constrained")
+    cubic = data.estimate("wrong", "goodput", case="cubic").mean
     columns: dict[str, list[object]] = {"kind": [], "value": [], "goodput_mbps": []}
-    kinds = (
-        ("error", 0.0, "error of the rate (sigma)"),
-        ("age", 11.0, "age on arrival [ms]"),
-        ("bias", 1.0, "rate told / true"),
-    )
-    for ax, (kind, none, title) in zip(fig.subplots(1, 3, sharey=True), kinds, strict=True):
-        labels = [c for c in data.labels("wrong", "case") if str(c).startswith(kind + "-")]
-        points = {float(str(c).split("-")[1]): data.estimate("wrong", "goodput", case=c).mean for c in labels}
-        points[none] = right
-        xs = sorted(points)
-        ax.plot(xs, [points[x] for x in xs], "o-", color=COLOURS["queue"], markersize=4)
+    grid = fig.subplots(2, 4, sharey=True).flat
+    for ax, (kind, (_, title, unit)) in zip(grid, WRONGS.items(), strict=False):
+        points = wrongs(data, kind)
+        ax.plot(list(points), list(points.values()), "o-", color=COLOURS["queue"], markersize=4)
         ax.axhline(cubic, color=COLOURS["cubic"], linestyle="--", linewidth=1)
-        ax.set_xlabel(title)
+        ax.set_xlabel(f"{title} [{unit}]" if unit else title, fontsize=8)
+        ax.tick_params(labelsize=8)
         ax.set_ylim(0, None)
-        if kind == "age":
+        if kind in ("age", "period"):
             ax.set_xscale("log")
-        if kind == "error":
-            ax.set_ylabel("goodput [Mbit/s]")
-            ax.annotate("CUBIC", (xs[0], cubic), xytext=(2, -9), textcoords="offset points", fontsize=7)
-        for x in xs:
-            for key, value in (("kind", kind), ("value", x), ("goodput_mbps", points[x])):
-                columns[key].append(value)
+        if kind in ("error", "step"):
+            ax.set_ylabel("goodput [Mbit/s]", fontsize=8)
+        columns["kind"] += [kind] * len(points)
+        columns["value"] += list(points)
+        columns["goodput_mbps"] += list(points.values())
+    last = next(grid)
+    last.axis("off")
+    last.plot([], [], "o-", color=COLOURS["queue"], markersize=4, label="with hints")
+    last.plot([], [], "--", color=COLOURS["cubic"], linewidth=1, label="CUBIC")
+    last.legend(frameon=False, fontsize=8, loc="center")
     caption = (
-        "The scheme with queue information when hints are wrong, old, or boast (believed for 10 s); dashed: CUBIC."
+        "The scheme with queue information when hints are wrong, old, boastful, lost, coarse or seldom (believed for "
+        "10 s); dashed: CUBIC."
     )
     return Figure("wrong", "How wrong may hints be?", caption, fig, {"wrong": columns})
 

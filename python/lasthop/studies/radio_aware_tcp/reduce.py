@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 PAYLOAD = 1448 / 1500
 #: Served rate is looked at over this time [s].
 WINDOW_S = 0.1
+#: Octets of a burst, and what a sender has sent beyond the last one when it is in the next [B].
+BURST, SLACK = 2e6, 100.0
+#: An estimate of the queue is looked at when it was left alone for this long [s].
+AGES_S = (0.1, 1.0, 10.0)
 #: The shown trace keeps this much of its beginning [s].
 TRACE_S = 12.0
 
@@ -40,7 +44,7 @@ def reduce_download(run: Run) -> dict[str, Any]:
     # Behind a proxy the last hop is a connection of its own; the flow's own packets end at the proxy.
     last = next((f for f in run.table("flows").to_pylist() if f["flow"].startswith("down@")), down)
     drops = [d["time_s"] for d in run.table("drops").to_pylist() if d["flow"] == "down"]
-    thirds = np.histogram(drops, bins=6, range=(1.0, run.duration_s))[0] if drops else np.zeros(6)
+    parts = np.histogram(drops, bins=6, range=(1.0, run.duration_s))[0] if drops else np.zeros(6)
     return {
         "goodput": down["goodput_bps"] / 1e6,
         "ip_rate": down["throughput_bps"] / 1e6,
@@ -48,7 +52,7 @@ def reduce_download(run: Run) -> dict[str, Any]:
         "delay": number(last["delay_mean_s"]) * 1e3,
         "delay_p95": number(last["delay_p95_s"]) * 1e3,
         "lost": float(len(drops)),
-        "parts_with_losses": float((thirds > 0).sum()),
+        "parts_with_losses": float((parts > 0).sum()),
         "timeouts": number(down["timeouts"]),
     }
 
@@ -60,9 +64,9 @@ def reduce_air(run: Run) -> dict[str, Any]:
 
 
 def reduce_objects(run: Run) -> dict[str, Any]:
-    """Bursts that were asked for: their mean time."""
+    """Bursts that were asked for: their mean time, and the time of each."""
     down = next(a for a in run.table("applications").to_pylist() if a["flow"] == "down")
-    return {
+    found: dict[str, Any] = {
         "latency": number(down["time_mean_s"]),
         "bursts": number(down["completed"]),
         "median": number(down["time_median_s"]),
@@ -70,6 +74,23 @@ def reduce_objects(run: Run) -> dict[str, Any]:
         "longest": number(down["time_max_s"]),
         "timeouts": number(flow(run, "down")["timeouts"]),
     }
+    if run.shown:
+        found["times_s"] = burst_times(run.table("tcp"))
+    return found
+
+
+def burst_times(tcp: Any) -> FloatArray:
+    """How long each burst took at its sender, from its first octet to the last acknowledgement.
+
+    The sender begins and ends the uplink's delay later than the receiver asks and has it. Samples come every 10 ms.
+    """
+    when, acked = column(tcp, "time_s"), column(tcp, "bytes_acked")
+    sent = np.maximum.accumulate(column(tcp, "snd_nxt"))
+    whole = np.arange(acked[-1] // BURST) * BURST
+    # The sample before the one in which more was sent than the bursts before have.
+    begins = when[np.maximum(np.searchsorted(sent, whole + SLACK) - 1, 0)]
+    ends: FloatArray = when[np.searchsorted(acked, whole + BURST)]
+    return ends - begins
 
 
 def reduce_files(run: Run) -> dict[str, Any]:
@@ -85,6 +106,7 @@ def reduce_web(run: Run) -> dict[str, Any]:
         "object": number(flow(run, "web")["request_time_mean_s"]) * 1e3,
         "objects": number(flow(run, "web")["requests"]),
         "goodput": flow(run, "down")["goodput_bps"] / 1e6,
+        "delay_p95": number(flow(run, "down")["delay_p95_s"]) * 1e3,
     }
 
 
@@ -158,17 +180,20 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     mean = np.asarray([rate[(time >= a) & (time < a + WINDOW_S)].mean() for a in edges[:-1]])
     error = float(np.abs(mean - served).mean() / served.mean())
     late = time > 3.0
-    octets = np.interp(time[late] - wire_delay(run), when, sent)
-    held = {every: float("nan") for every in (0.01, 0.1)}
-    free = drift(time[late], rate[late], octets, real[late], None)
-    if told:
-        held = {every: drift(time[late], rate[late], octets, real[late], every) for every in held}
+    # Octets that have left the sender and could be at layer 2, and what the rates told say that left it.
+    arrived = np.interp(time[late] - wire_delay(run), when, sent)
+    gone = np.concatenate(([0.0], np.cumsum(rate[late][:-1] / 8 * np.diff(time[late]))))
+    estimate, queue = arrived - gone, real[late]
+    alone = {age: drift(time[late], estimate, queue, age) for age in AGES_S}
+    # Each report that comes, one a period, corrects it; where none tells the queue it is left alone for all of the run.
+    every = float(np.median(np.diff(time[late]))) if told else float(time[late][-1] - time[late][0]) / 2
+    scenario = tomllib.loads(run.scenario.to_toml())
     return {
         "error": error,
-        "free": free / 1e3,
-        "held": held[0.01] / 1e3,
-        "held_100": held[0.1] / 1e3,
-        "told": float(told),
+        **{f"free_{age:g}": off / 1e3 for age, off in alone.items()},
+        "corrected": drift(time[late], estimate, queue, every) / 1e3,
+        "empty": stuck(estimate, float(queue[0])),
+        "threshold": octets(scenario["flow"]["down"]["tcp"]["hint_queue_threshold"]) / 1e3,
     }
 
 
@@ -179,18 +204,26 @@ def wire_delay(run: Run) -> float:
     return float(value) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[unit]
 
 
-def drift(time: FloatArray, rate: FloatArray, sent: FloatArray, real: FloatArray, correct: float | None) -> float:
-    """Mean distance of the estimate Q += sent - R dt (not below 0) from the real queue [B].
+def octets(value: str) -> float:
+    """A quantity of data [B]."""
+    number_, unit = value.split()
+    return float(number_) * {"B": 1.0, "kB": 1e3, "KiB": 1024.0, "MB": 1e6}[unit]
 
-    With `correct` [s] the estimate is set to a report of the real one that often, after it was looked at.
-    """
-    estimate, since, total = real[0], time[0], 0.0
-    for i in range(1, len(time)):
-        estimate = max(estimate + (sent[i] - sent[i - 1]) - rate[i - 1] / 8 * (time[i] - time[i - 1]), 0.0)
-        total += abs(estimate - real[i])
-        if correct is not None and time[i] - since >= correct - 1e-9:
-            estimate, since = real[i], time[i]
-    return total / (len(time) - 1)
+
+def drift(time: FloatArray, estimate: FloatArray, real: FloatArray, age: float) -> float:
+    """Mean distance [B] of the estimate from the real queue, `age` [s] after it was last set to it."""
+    steps = max(round(age / float(np.median(np.diff(time)))), 1)
+    off = estimate - real
+    return float(np.abs(off[steps:] - off[:-steps]).mean())
+
+
+def stuck(estimate: FloatArray, first: float) -> float:
+    """Share of the time in which the same estimate stands at 0 when it is not let below."""
+    level, zeros = first, 0
+    for step in np.diff(estimate):
+        level = max(level + step, 0.0)
+        zeros += level == 0.0
+    return zeros / max(len(estimate) - 1, 1)
 
 
 def column(table: Any, name: str) -> FloatArray:

@@ -205,8 +205,8 @@ impl Reporting {
         self.regular_triggered
     }
 
-    /// What a report takes in a transport block of `room` bytes [B]; 0 if none is due. `need` is what all pending data
-    /// takes with its headers.
+    /// What a report takes in a transport block of `room` bytes [B]; 0 if none is due, or if the block can do without:
+    /// then [`accommodated`](Self::accommodated) once everything is in it. `need` is what all pending data takes with its headers.
     // 5.4.5: "All triggered BSRs shall be cancelled in case the UL grant(s) in this TTI can accommodate all pending data
     // available for transmission but is not sufficient to additionally accommodate the BSR MAC control element plus its
     // subheader."
@@ -217,11 +217,17 @@ impl Reporting {
         }
         let wanted = SUBHEADER + if before.groups() > 1 { LONG } else { SHORT };
         if need <= u64::from(room) && need + u64::from(wanted) > u64::from(room) {
-            self.cancel();
             return 0;
         }
         // A grant too small for what 5.4.5 asks for gives the report that fits, as a real UE must.
         [wanted, SUBHEADER + SHORT].into_iter().find(|size| *size <= room).unwrap_or(0)
+    }
+
+    /// The block took all pending data and has no report: what was triggered is cancelled. (Not before it is built: a
+    /// power headroom report may take the room of the last bytes. A report cancelled for such a block would never come,
+    /// since data remains, periodicBSR-Timer has stopped, and each grant puts retxBSR-Timer off.)
+    pub const fn accommodated(&mut self) {
+        self.cancel();
     }
 
     /// The report for which `reserved` bytes were kept; `after`: what remains once the transport block is built.
@@ -324,14 +330,17 @@ mod tests {
         assert_eq!(report, Some(Report::Short { group: 1, level: 0 }));
     }
 
-    /// 100 B of room and 99 B of data with its headers: no room for the two bytes of a report, and none needed.
+    /// 100 B of room and 99 B of data with its headers: no room for the two bytes of a report, and none needed, if all of it
+    /// goes.
     #[test]
     fn a_grant_that_takes_everything_but_the_report_cancels_it() {
-        for (need, reserved, still) in [(98, 2, true), (99, 0, false), (100, 0, false), (101, 2, true)] {
+        for (need, reserved) in [(98, 2), (99, 0), (100, 0), (101, 2)] {
             let mut r = reporting(None);
             r.on_data();
             assert_eq!(r.reserve(100, need, &buffers([50, 0, 0, 0], 0)), reserved, "{need} B");
-            assert_eq!(r.wants_request(), still);
+            assert!(r.wants_request(), "the block is not built yet");
+            r.accommodated();
+            assert!(!r.wants_request());
         }
     }
 

@@ -1,0 +1,194 @@
+//! How a [`Wlan`] is made, and what of it may change while it runs.
+
+use std::collections::{BinaryHeap, VecDeque};
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{ApId, Id, IndexVec, Instant, StationId};
+
+use super::config::{ApConfig, DeviceRadioConfig, InitialState, StationConfig, WlanConfig};
+use super::exchange::{Burst, Pending};
+use super::lane::Lost;
+use super::medium::Medium;
+use super::output::End;
+use super::{CONTENDERS, Device, Event, Link, Wlan};
+use crate::mac::{Access, Category, Contender, Counting, Pool};
+use crate::rate::{RateConfig, RateControl};
+
+impl Wlan {
+    /// The networks of `config`, which must be valid, with the draws of the run `seed`.
+    pub fn new(config: &WlanConfig, seed: u64) -> Wlan {
+        let mut wlan = Wlan {
+            aps: config.aps.clone(),
+            ap_devices: IndexVec::new(),
+            links: IndexVec::new(),
+            stations: config.stations.clone(),
+            devices: Vec::new(),
+            media: Vec::new(),
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            air: config.radio,
+            seed,
+            pool: Pool::default(),
+            errors: Draw::new(seed, Purpose::FrameError, 0),
+            lost: Lost::default(),
+            settle: Vec::new(),
+            internal: Vec::new(),
+        };
+        for (id, ap) in config.aps.enumerate() {
+            let device = wlan.add_device(id, ap, None, &ap.radio);
+            wlan.ap_devices.push(device);
+            if !ap.beacon.interval.is_zero() {
+                // Access points begin at moments of their own within an interval.
+                let draw = Draw::new(seed, Purpose::BackOff, 0xbeac << 32 | id.index() as u64);
+                let first = (ap.beacon.interval.0 as f64 * draw.uniform(0)) as u64;
+                wlan.schedule(Instant(first), Event::Beacon { ap: id });
+            }
+        }
+        for (id, station) in config.stations.enumerate() {
+            wlan.add_station(id, station);
+        }
+        for id in wlan.links.ids() {
+            let ap = wlan.links[id].ap;
+            match wlan.aps[ap].start {
+                InitialState::Attach => wlan.schedule(Instant::ZERO, Event::Associate(id)),
+                InitialState::Associated => wlan.links[id].associated = true,
+            }
+        }
+        wlan
+    }
+
+    fn add_device(
+        &mut self,
+        id: ApId,
+        ap: &ApConfig,
+        station: Option<StationId>,
+        radio: &DeviceRadioConfig,
+    ) -> usize {
+        let medium = self.media.iter().position(|m| m.channel == ap.channel).unwrap_or_else(|| {
+            self.media.push(Medium::new(ap, &self.air, self.seed));
+            self.media.len() - 1
+        });
+        let key = station.map_or(id.index() as u64, |s| 1 << 20 | s.index() as u64);
+        let device = self.devices.len();
+        let member = self.media[medium].join(device, radio, key);
+        let mut contenders = [Contender::new(Access::BEACON); CONTENDERS];
+        for category in Category::ALL {
+            contenders[category.index()] = Contender::new(ap.access(category));
+        }
+        self.devices.push(Device {
+            medium,
+            member,
+            ap: id,
+            station,
+            contenders,
+            counting: if ap.standard.qos() { Counting::Edca } else { Counting::Dcf },
+            ring: Default::default(),
+            queued: [0; 4],
+            management: VecDeque::new(),
+            burst: Burst::new(ap.lowest()),
+            pending: Pending::Nothing,
+            answer: None,
+            txop_end: Instant::ZERO,
+            draw: Draw::new(self.seed, Purpose::BackOff, key),
+            drawn: 0,
+        });
+        device
+    }
+
+    fn add_station(&mut self, id: StationId, config: &StationConfig) {
+        let device = self.add_device(config.ap, &self.aps[config.ap].clone(), Some(id), &config.radio);
+        self.links.push(Link {
+            ap: config.ap,
+            devices: [self.ap_devices[config.ap], device],
+            associated: false,
+            lanes: Default::default(),
+            control: self.controls(id),
+            stats: Default::default(),
+        });
+    }
+
+    /// How the rates of a station's link are chosen.
+    fn rate_config(&self, id: StationId) -> RateConfig {
+        let config = &self.stations[id];
+        config.rate.unwrap_or(self.aps[config.ap].rate)
+    }
+
+    /// Rate control of both ends of a station's link, at its beginning.
+    fn controls(&self, id: StationId) -> [RateControl; 2] {
+        let ap = &self.aps[self.stations[id].ap];
+        let (rate, modes) = (self.rate_config(id), ap.modes());
+        let fixed = match rate {
+            RateConfig::Fixed { mcs, streams } => ap.mode(mcs, streams).ok(),
+            _ => None,
+        };
+        [End::Ap, End::Station].map(|end| {
+            let key = (id.index() as u64) << 1 | end.index() as u64;
+            RateControl::new(&rate, fixed, &modes, Draw::new(self.seed, Purpose::RateSampling, key))
+        })
+    }
+
+    /// An access point goes on as `config` says, which must be valid, from the next PPDU that is put together on. What is in the
+    /// queues stays there, also beyond a smaller limit. Standard, channel, width, guard interval, streams, the kind of queue,
+    /// beacons and `start` are those of the beginning. Rate control of its stations begins anew where it differs.
+    pub fn reconfigure_ap(&mut self, id: ApId, config: &ApConfig) {
+        let ap = &self.aps[id];
+        let new = ApConfig {
+            node: ap.node.clone(),
+            standard: ap.standard,
+            channel: ap.channel,
+            width: ap.width,
+            guard_interval: ap.guard_interval,
+            streams: ap.streams,
+            reorder_timeout: ap.reorder_timeout,
+            buffer: config.buffer.within(&ap.buffer),
+            beacon: ap.beacon,
+            start: ap.start,
+            ..config.clone()
+        };
+        let stations: Vec<StationId> = self.links.ids().filter(|s| self.links[*s].ap == id).collect();
+        let rates: Vec<RateConfig> = stations.iter().map(|s| self.rate_config(*s)).collect();
+        let devices = stations.iter().map(|s| self.links[*s].devices[End::Station.index()]);
+        for d in devices.chain([self.ap_devices[id]]) {
+            for category in Category::ALL {
+                self.devices[d].contenders[category.index()].set_access(new.access(category));
+            }
+        }
+        self.retune(self.ap_devices[id], &new.radio);
+        self.aps[id] = new;
+        for (station, before) in stations.into_iter().zip(rates) {
+            self.set_limits(station, End::Ap);
+            if self.rate_config(station) != before {
+                self.links[station].control = self.controls(station);
+            }
+        }
+    }
+
+    /// A station goes on as `config` says, which must be valid, from the next PPDU that is put together on. Its access point
+    /// and its way of moving are those of the beginning. Rate control of both directions begins anew where it differs.
+    pub fn reconfigure_station(&mut self, id: StationId, config: &StationConfig) {
+        let before = self.rate_config(id);
+        self.retune(self.links[id].devices[End::Station.index()], &config.radio);
+        self.stations[id] = StationConfig { ap: self.stations[id].ap, ..*config };
+        self.set_limits(id, End::Station);
+        if self.rate_config(id) != before {
+            self.links[id].control = self.controls(id);
+        }
+    }
+
+    /// Power and place of a device.
+    fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
+        let device = &self.devices[device];
+        self.media[device.medium].radios.retune(device.member, radio);
+    }
+
+    /// What the queues of one end hold.
+    fn set_limits(&mut self, station: StationId, end: End) {
+        let packets = match end {
+            End::Ap => self.aps[self.links[station].ap].buffer.packets_of_a_station(),
+            End::Station => Some(self.stations[station].packets),
+        };
+        for lane in self.links[station].lanes[end.index()].iter_mut().flatten() {
+            lane.set_limit(packets);
+        }
+    }
+}
