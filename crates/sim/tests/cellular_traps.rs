@@ -59,6 +59,13 @@ fn more_is_offered_than_the_cell_carries() {
     // On for half of the time: 1.5 Mbit/s each.
     let on_off = "app = { kind = 'on-off', rate = '3 Mbit/s', size = '1000 B', on = '1 s', off = '1 s' }\n";
     assert!(warned(&format!("{CELL}{FLOW}transport = 'udp'\n{on_off}"), of));
+    // Three cells of a layout carry three times as much: 13.176 Mbit/s, and three UEs offer 13.2.
+    let layout = |rate: &str| {
+        let three = "radio = { antenna = 'sector' }\n[layout.enb]\nsites = { kind = 'hex', rings = 0, isd = '500 m' }\n[ue.phone]\n";
+        cbr(rate).replace("[ue.phone]\n", three)
+    };
+    assert!(!warned(&layout("4.3 Mbit/s"), "at best"));
+    assert!(warned(&layout("4.4 Mbit/s"), "its 3 cells carry 13.176 Mbit/s down at best"));
     let two_layers = cbr("1.5 Mbit/s")
         .replace("resource_blocks = 6\n", "resource_blocks = 6\ndownlink = { mimo = { mode = 3 } }\n");
     assert!(!warned(&two_layers, "at best"), "two layers carry twice as much");

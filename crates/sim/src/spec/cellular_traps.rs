@@ -219,14 +219,21 @@ fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found
     let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
     let config = &spec.cell[cell];
     let layers = if direction == Direction::Downlink && config.downlink.mimo.mode >= 3 { 2 } else { 1 };
-    let best = u64::from(largest_tbs_bits(config.resource_blocks as usize, BEST_I_TBS)) * layers * 1000;
+    let cells = spec
+        .layout
+        .get(cell)
+        .filter(|l| l.validate().is_ok())
+        .map_or(1, |l| l.places().len() as u64 * u64::from(l.sectors));
+    let one = u64::from(largest_tbs_bits(config.resource_blocks as usize, BEST_I_TBS)) * layers * 1000;
+    let best = one.saturating_mul(cells);
     if offered > best {
         let (way, told) = match direction {
             Direction::Downlink => ("down", "to"),
             Direction::Uplink => ("up", "from"),
         };
+        let who = if cells == 1 { "the cell carries".into() } else { format!("its {cells} cells carry") };
         let message = format!(
-            "the flows {told} this cell's UEs offer {}, the cell carries {} {way} at best",
+            "the flows {told} this cell's UEs offer {}, {who} {} {way} at best",
             Bitrate(offered),
             Bitrate(best)
         );
