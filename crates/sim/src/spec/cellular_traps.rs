@@ -145,12 +145,18 @@ fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The distance that the model counts: through the air for log-distance, on the ground for the others.
+/// The distance that the model counts: through the air for log-distance and short ranges, on the ground for the others.
 fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&WrapAround>) -> f64 {
     let [x, y, z] = [0, 1, 2].map(|i| ue.position[i].0 - cell.radio.position[i].0);
     let [x, y] = wrap.map_or([x, y], |w| w.nearest([x, y]));
     match model {
-        PathLoss::LogDistance { .. } => (x * x + y * y + z * z).sqrt(),
+        PathLoss::LogDistance { .. }
+        | PathLoss::NrInh(_)
+        | PathLoss::P1411Street
+        | PathLoss::P1238 { .. }
+        | PathLoss::Kun2600
+        | PathLoss::V2vUrban(_)
+        | PathLoss::V2vHighway => (x * x + y * y + z * z).sqrt(),
         _ => (x * x + y * y).sqrt(),
     }
 }
