@@ -1,4 +1,4 @@
-"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for the pages guides/lte-cells.md and guides/wifi.md.
+"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for guides/lte-cells.md and guides/wifi.md.
 
 Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by hand. A picture is
 drawn again only when the scenario, this file or the package's core has changed.
@@ -292,14 +292,14 @@ def slow_station() -> Figure:
     for ax, name in ((left, "throughput [Mbit/s]"), (right, "one-way delay of the call [ms]")):
         ax.set_xticks(range(len(ways)), [label for label, _ in ways], fontsize=5.5)
         ax.set_ylabel(name, fontsize=8)
-    left.legend(frameon=False, fontsize=7)
+    left.legend(frameon=False, fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     right.axhline(20, color="#666666", lw=0.8, ls=":")
     right.set_ylim(top=1.12 * right.get_ylim()[1])
     return fig
 
 
 def beside_lte() -> Figure:
-    """Each station's throughput against its distance, and throughput and delay of all with the congestion controls of today."""
+    """Each station's throughput against its SNR; throughput and delay of all with several congestion controls."""
     networks = (("laptop", "802.11ac"), ("phone", "LTE"))
     controls = (("reno", "NewReno"), ("cubic", "CUBIC"), ("bbr", "BBR"), ("bbr3", "BBRv3"))
     fig, (left, middle, right) = panels(3)

@@ -159,8 +159,9 @@ def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Ru
     if plan is None:
         return
     for value in s.calibrated:
-<<<<<<< HEAD
-        if not value.scalable and value.instead_of is not None:  # a choice: what it took the place of
+        if value.is_choice:  # on or off: the other position is a reading
+            continue
+        if not value.scalable and value.instead_of is not None:  # a name: what it took the place of
             yield _step(s, value.instead_of, 1.0, runner)
             continue
         for factor in value.factors or (1 - plan.step, 1 + plan.step):
@@ -181,19 +182,6 @@ def _first_error(text: str) -> str:
     """The first line that is an error: warnings may stand before it."""
     lines = text.strip().splitlines()
     return next((line for line in lines if line.startswith("error")), lines[0])
-=======
-        if value.is_choice:
-            continue
-        for factor in (1 - plan.step, 1 + plan.step):
-            overrides = tuple(value.overrides(factor))
-            variation = Variation(f"{value.name} x {factor:g}", "sensitivity", overrides)
-            invalid = None
-            try:
-                runner.load(s, overrides)
-            except ValueError as error:  # the model does not know this value
-                invalid = str(error)
-            yield _Step(value, factor, variation, invalid)
->>>>>>> main
 
 
 def _sensitivity_groups(study: Study) -> list[Group]:
