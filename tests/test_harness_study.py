@@ -399,6 +399,39 @@ def test_a_value_that_the_model_refuses_is_said_not_hidden(folder: Path) -> None
     assert "refuse" in cells[0]["note"]  # type: ignore[index]
 
 
+def test_the_error_is_said_and_not_the_warning_before_it(folder: Path) -> None:
+    class Strict(FakeBackend):
+        def load(self, path: Path, overrides):  # type: ignore[no-untyped-def]
+            if any('"16 ms"' in o for o in overrides):
+                raise ValueError("warning: a queue\n --> file\n\nerror: no such delay\n --> file")
+            return super().load(path, overrides)
+
+    cells = claims_of(run(folder, Strict(simulate)))["T1"]["sensitivity"]
+    assert cells[0]["note"].startswith("the model refuses this value: error: no such delay")  # type: ignore[index]
+
+
+def test_a_value_may_name_its_own_factors(folder: Path) -> None:
+    change(folder, "study.toml", "calibrated = true", "calibrated = true\nfactors = [0.5, 1.5]")
+    cells = claims_of(run(folder))["T1"]["sensitivity"]
+    assert [c["at"] for c in cells] == ["10 ms", "30 ms"]  # type: ignore[attr-defined]
+
+
+def test_a_choice_that_no_factor_moves_is_put_back_to_what_it_replaced(folder: Path) -> None:
+    for value, word in (("10 ms", "quick"), ("20 ms", "slow")):
+        old = f'key = "link.a.delay"\nvalue = "{value}"'
+        change(folder, "study.toml", old, f'key = "link.a.kind"\nvalue = "{word}"')
+    cells = claims_of(run(folder))["T1"]["sensitivity"]
+    assert [c["at"] for c in cells] == ["quick"]  # type: ignore[attr-defined]
+
+
+def test_a_reading_may_count_the_same_runs_in_another_way(folder: Path) -> None:
+    old = 'set = ["link.a.mode=other"]\nclaims = ["T1"]'
+    change(folder, "study.toml", old, 'settings = { band = [0, 1] }\nclaims = ["T1"]')
+    change(folder, "study.py", "(55, 65))", 'claim.settings.get("band", (55, 65)))')
+    result = claims_of(run(folder))["T1"]
+    assert (result["verdict"], result["readings"]["other mode"]["verdict"]) == ("agrees", "differs")  # type: ignore[index]
+
+
 def test_identical_scenarios_run_once(folder: Path) -> None:
     backend = FakeBackend(simulate)
     run(folder, backend)

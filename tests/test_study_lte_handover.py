@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -18,8 +20,8 @@ def claim(name: str) -> Claim:
     return next(c for c in STUDY.claims if c.id == name)
 
 
-def sweep(**changes: float) -> Data:
-    """Runs as the slides have them; `changes` override values of the seamless ones."""
+def sweep(changed: str = "seamless", **changes: float) -> Data:
+    """Runs as the slides have them; `changes` override values of those of one kind."""
     data = Data(STUDY.parameter_sets[0])
     records = []
     for kind in ("seamless", "lossless"):
@@ -37,8 +39,11 @@ def sweep(**changes: float) -> Data:
                     "delay_p95_s": (0.2 if seamless else 0.4) + queue * 1e-5 + i * 1e-4,
                     "retransmits": 50.0 if seamless else 0.0,
                     "timeouts": 0.0,
+                    "later_mean_s": (0.1 if seamless else 0.2) + queue * 1e-5 + i * 1e-4,
+                    "later_p95_s": (0.2 if seamless else 0.4) + queue * 1e-5 + i * 1e-4,
+                    **dict.fromkeys(("by_handover", "by_queue", "spurious", "spurious_timeouts"), 0.0),
                 }
-                if seamless:
+                if kind == changed:
                     values.update(changes)
                 records.append(Record({"type": kind, "queue": queue, "speed": i}, 1, values))
     data.records["sweep"] = records
@@ -52,7 +57,10 @@ def test_the_definition_is_whole() -> None:
     assert STUDY.primary == paper.name
     assert not paper.calibrated
     assert {v.tag for v in paper.values if v.tag not in "PCD"} == {"R"}
-    assert len(calibrated.calibrated) == 4
+    named = ["path loss", "bandwidth", "cells", "power of the UE", "radio interruption"]
+    assert [v.name for v in calibrated.calibrated] == named
+    changed = {v.name for v, p in zip(calibrated.values, paper.values, strict=True) if v is not p}
+    assert changed == set(named), "whatever is chosen counts as calibrated"
     assert STUDY.sensitivity is not None
     assert STUDY.sensitivity.only["speed"] == (36.6, 40.6, 45.2)
     assert STUDY.readings[0].name.startswith("B")
@@ -79,6 +87,80 @@ def test_runs_as_the_slides_have_them_agree(name: str) -> None:
 def test_a_claim_can_fail(name: str, changes: dict[str, float]) -> None:
     judge = getattr(evaluate, claim(name).evaluator)
     assert judge(claim(name), sweep(**changes)).verdict == "differs"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("H5", {"lost_bytes": 1.0}),
+        ("H5", {"spurious": 1.0}),
+        ("H5", {"by_handover": 1.0}),
+        ("H5", {"spurious_timeouts": 1.0}),
+        ("H7", {"delay_mean_s": 0.2}),
+    ],
+)
+def test_a_claim_about_lossless_handovers_can_fail(name: str, changes: dict[str, float]) -> None:
+    judge = getattr(evaluate, claim(name).evaluator)
+    assert judge(claim(name), sweep("lossless", **changes)).verdict == "differs"
+
+
+def test_a_window_that_only_the_full_queue_cuts_is_kept() -> None:
+    assert evaluate.window_kept(claim("H5"), sweep("lossless", by_queue=3.0, timeouts=1.0)).verdict == "agrees"
+
+
+def test_a_rise_of_rounding_errors_is_none() -> None:
+    data = sweep()
+    for i, record in enumerate(data.records["sweep"]):
+        record.values["delay_mean_s"] = 0.3 + 1e-16 * i  # type: ignore[index]
+    found = evaluate.delay_rises(claim("H7"), data)
+    assert found.verdict == "differs"
+    assert "not above 1 ms" in found.note
+
+
+def test_delays_may_be_counted_from_the_handover_on() -> None:
+    later = replace(claim("H3"), settings={**claim("H3").settings, "delays": "later"})
+    data = sweep(delay_p95_s=0.9)
+    assert evaluate.delay_order(claim("H3"), data).verdict == "differs"
+    assert evaluate.delay_order(later, data).verdict == "agrees"
+
+
+def test_without_a_handover_nothing_is_judged_and_single_speeds_are_left_out() -> None:
+    none = sweep(handovers=0.0)
+    for name in ("H1", "H2", "H5", "H7", "H8"):
+        finding = getattr(evaluate, claim(name).evaluator)(claim(name), none)
+        assert (finding.verdict, finding.note) == ("not-testable", "no handover in 30 of 60 runs, at every speed")
+    some = sweep()
+    some.records["sweep"][0].values["handovers"] = 0.0  # type: ignore[index]
+    assert evaluate.discards_or_forwards(claim("H1"), some).verdict == "differs"
+    finding = evaluate.goodput_order(claim("H2"), some)
+    assert finding.n == 9
+    assert "1 speeds left out" in finding.note
+
+
+def load(after: float) -> Data:
+    data = Data(STUDY.parameter_sets[0])
+    values = {"users": 10.0, "before_bps": 2e6, "after_bps": 1e6, "rtt_before_s": 1.0, "rtt_after_s": 2.5}
+    runs = [{**values, "timeouts_before": 0.0, "timeouts_after": after + 0.01 * i} for i in range(10)]
+    data.records["load"] = [Record({"added": 10}, i, v) for i, v in enumerate(runs)]
+    return data
+
+
+def test_a_sudden_load_without_timeouts_differs_in_that_part_alone() -> None:
+    assert evaluate.load_step(claim("H9"), load(3.0)).verdict == "agrees"
+    finding = evaluate.load_step(claim("H9"), load(-0.1))
+    assert (finding.verdict, finding.failed) == ("differs", ["timeouts +10"])
+
+
+def test_a_recovery_belongs_to_what_dropped_its_segment() -> None:
+    packets = {
+        "sent": np.array([0.5, 0.6, 0.7, 1.5, 2.5, 3.5]),
+        "seq": np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0]),
+        "cause": ["handover-discard", "pdcp-buffer-full", "", "", "", ""],
+        "again": np.array([False, False, False, True, True, True]),
+    }
+    events = [{"time_s": t, "kind": k} for t, k in [(1.5, "recovery-enter"), (2.5, "recovery-enter"), (3.5, "rto")]]
+    found = reduce.answers(events, packets, 1.0)
+    assert found == {"by_handover": 1, "by_queue": 1, "spurious": 0, "timeouts": 1, "spurious_timeouts": 1}
 
 
 class Made:

@@ -1,4 +1,4 @@
-"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for the pages guides/lte-cells.md and guides/wifi.md.
+"""Runs the small LTE and Wi-Fi scenarios and draws one picture of each, for guides/lte-cells.md and guides/wifi.md.
 
 Sphinx calls `draw_all` when the site is built; `python docs/_ext/lte_gallery.py` does the same by hand. A picture is
 drawn again only when the scenario, this file or the package's core has changed.
@@ -167,6 +167,24 @@ def handover() -> Figure:
     return labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
 
 
+def sidelink() -> Figure:
+    """A transfer from phone to phone: what a mode switch costs, and the round trip of either way."""
+    fig, (left, right) = panels(2)
+    for i, lossless in enumerate((False, True)):
+        r = run("sidelink", sidelink__pair__lossless=lossless)
+        label = "the switch keeps what waits" if lossless else "the switch drops what waits"
+        curve(left, *rate(r, "ftp"), label, i)
+        curve(right, *column(r.tcp, "ftp", "rtt_us", 1e-3), label, i)
+    for ax in (left, right):
+        ax.axvline(5, color="#666666", lw=0.8, ls=":")
+    labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+    for ax in (left, right):
+        ax.legend(frameon=False, fontsize=7, loc="lower right")
+        for x, text in ((2.5, "directly"), (7.5, "over the eNB")):
+            ax.annotate(text, (x, 1.01), xycoords=("data", "axes fraction"), ha="center", fontsize=7, color="#666666")
+    return fig
+
+
 def drive() -> Figure:
     """Where the car is, who serves it, and what it measures."""
     r = run("lte-drive")
@@ -221,6 +239,36 @@ def radio_aware() -> Figure:
     return fig
 
 
+def reuse() -> Figure:
+    """SINR and throughput of every phone under three ways to share the carrier."""
+    cqi, third = {"interference": "data"}, {"first": 0, "count": 15}
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("every block everywhere", {"cell__macro__downlink": {"cqi": cqi}}),
+        ("soft reuse", {}),
+        ("hard reuse, a third each", {"cell__macro__downlink": {"cqi": cqi, "blocks": third}}),
+    )
+    fig, (left, right) = panels(2)
+    for i, (label, keys) in enumerate(ways):
+        r = run("lte-reuse", **keys)
+        rates = np.sort([f["goodput_bps"] / 1e6 for f in r.flows.to_pylist()])
+        share = 100 * (np.arange(len(rates)) + 1) / len(rates)
+        sinr: dict[str, list[float]] = {}
+        for row in r.radio.to_pylist():
+            if row["direction"] == "downlink" and row["time_s"] > 1 and row["sinr_db"] is not None:
+                sinr.setdefault(row["ue"], []).append(row["sinr_db"])
+        means = np.sort([np.mean(values) for values in sinr.values()])
+        curve(left, means, 100 * (np.arange(len(means)) + 1) / len(means), label, i)
+        curve(right, rates, share, label, i)
+    left.set_xlabel("effective SINR [dB]", fontsize=8)
+    right.set_xlabel("throughput [Mbit/s]", fontsize=8)
+    right.set_xscale("log")
+    for ax in (left, right):
+        ax.set_ylabel("phones below [%]", fontsize=8)
+        ax.set_ylim(0, 100)
+    right.legend(frameon=False, fontsize=7)
+    return fig
+
+
 def slow_station() -> Figure:
     """What each station gets, and how long a call waits, by the queues of the access point."""
     fq: dict[str, Any] = {"kind": "fq-codel"}
@@ -244,14 +292,14 @@ def slow_station() -> Figure:
     for ax, name in ((left, "throughput [Mbit/s]"), (right, "one-way delay of the call [ms]")):
         ax.set_xticks(range(len(ways)), [label for label, _ in ways], fontsize=5.5)
         ax.set_ylabel(name, fontsize=8)
-    left.legend(frameon=False, fontsize=7)
+    left.legend(frameon=False, fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     right.axhline(20, color="#666666", lw=0.8, ls=":")
     right.set_ylim(top=1.12 * right.get_ylim()[1])
     return fig
 
 
 def beside_lte() -> Figure:
-    """Each station's throughput against its distance, and throughput and delay of all with the congestion controls of today."""
+    """Each station's throughput against its SNR; throughput and delay of all with several congestion controls."""
     networks = (("laptop", "802.11ac"), ("phone", "LTE"))
     controls = (("reno", "NewReno"), ("cubic", "CUBIC"), ("bbr", "BBR"), ("bbr3", "BBRv3"))
     fig, (left, middle, right) = panels(3)
@@ -293,7 +341,9 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-qos": qos,
     "lte-handover": handover,
     "lte-drive": drive,
+    "sidelink": sidelink,
     "lte-radio-aware": radio_aware,
+    "lte-reuse": reuse,
     "wifi-slow-station": slow_station,
     "wifi-beside-lte": beside_lte,
 }

@@ -121,7 +121,8 @@ pub enum LossDetection {
 pub enum WindowReduction {
     /// Proportional rate reduction (RFC 9937).
     Prr,
-    /// One segment less for every second ACK (Linux up to 3.1).
+    /// One segment less for every second ACK (Linux up to 3.1). The F-RTO of those kernels belongs to it: a timeout takes nothing for
+    /// lost before two ACKs have told whether it was spurious, and a spurious one brings the window down to ssthresh.
     RateHalving,
 }
 

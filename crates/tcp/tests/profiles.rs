@@ -154,11 +154,16 @@ fn twenty(o: Options) -> Endpoint {
 
 /// An ACK of everything below `n` with a SACK block; what leaves.
 fn ack(e: &mut Endpoint, n: u32, block: (u32, u32)) -> Vec<u32> {
-    let now = Instant::from_millis(200);
+    ack_at(e, Instant::from_millis(200), n, block)
+}
+
+fn ack_at(e: &mut Endpoint, now: Instant, n: u32, block: (u32, u32)) -> Vec<u32> {
     let at = |n: u32| ISN + 1 + n * MSS;
     let mut s =
         Segment { seq: Seq(500), ack: at(n), flags: Flags::ACK, window: 60_000, ..Segment::default() };
-    s.sack.push(SeqRange { start: at(block.0), end: at(block.1) });
+    if block.0 < block.1 {
+        s.sack.push(SeqRange { start: at(block.0), end: at(block.1) });
+    }
     e.handle_segment(now, &s);
     let mut out = vec![];
     while let Some(s) = e.poll_transmit(now).filter(|s| s.len > 0) {
@@ -177,6 +182,74 @@ fn forward_acknowledgement_takes_for_lost_what_lies_three_below_the_highest_sack
     let mut e = twenty(Options { profile: Profile::Linux6, ..Options::default() });
     ack(&mut e, 0, (9, 10));
     assert_eq!((e.info().lost, e.info().ca_state), (0, CaState::Disorder));
+}
+
+/// The window and ssthresh after a timeout at 2 s, and after each of `acks`; and what was sent after the last.
+fn after_a_timeout(acks: &[(u32, (u32, u32))]) -> (Vec<(u32, u32)>, Vec<u32>, Endpoint) {
+    let mut e = twenty(Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) });
+    let late = e.poll_at().unwrap();
+    e.on_time(late);
+    while e.poll_transmit(late).is_some_and(|s| s.len > 0) {}
+    let window = |e: &Endpoint| (e.info().snd_cwnd as u32, e.info().snd_ssthresh as u32);
+    let mut windows = vec![window(&e)];
+    let mut sent = vec![];
+    for (n, block) in acks {
+        sent = ack_at(&mut e, late, *n, *block);
+        windows.push(window(&e));
+    }
+    (windows, sent, e)
+}
+
+/// tcp_enter_frto: nothing is lost, ssthresh is half of 20, the window is min(20, in flight and one). First ACK: two new segments,
+/// the window is what is in flight (19) and 2. Second ACK, of originals: spurious; min(21, 20 in flight + 1), and rate halving down to ssthresh, one
+/// for every second ACK: nothing is undone, and the window never was one segment.
+#[test]
+fn a_spurious_timeout_of_2_6_26_costs_a_reduction_and_no_slow_start() {
+    let acks: Vec<_> = (1..=6).map(|n| (n, (0, 0))).collect();
+    let (windows, _, e) = after_a_timeout(&acks);
+    assert_eq!(windows[..4], [(20, 10), (21, 10), (21, 10), (20, 10)]);
+    assert!(windows.windows(2).skip(2).all(|w| w[1].0 <= w[0].0), "{windows:?}");
+    assert_eq!((e.counters().spurious_timeouts, e.counters().undone), (1, 0));
+    assert_eq!(e.info().ca_state, CaState::Cwr);
+}
+
+/// The retransmission alone arrives: the first ACK lets two new segments out, whose SACK tells that the others are lost: nothing is
+/// in flight, and three leave (tcp_enter_frto_loss). A duplicate as the first ACK lets nothing out.
+#[test]
+fn a_timeout_of_2_6_26_that_was_right_goes_on_with_three_segments() {
+    let (windows, sent, e) = after_a_timeout(&[(1, (0, 0)), (1, (20, 21))]);
+    assert_eq!(windows, [(20, 10), (21, 10), (3, 10)]);
+    assert_eq!((sent, e.info().ca_state), (vec![1, 2, 3], CaState::Loss));
+    let (windows, sent, _) = after_a_timeout(&[(0, (3, 4))]);
+    assert_eq!((windows[1], sent), ((20, 10), vec![]));
+}
+
+/// A timeout within recovery: 7 of 20 are lost, 1 SACKed. The head again, and after its ACK two new segments, none of those that were lost
+/// before: an ACK of a retransmission would pass for an original's, and the timeout for spurious.
+#[test]
+fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_judged() {
+    let mut e = twenty(Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) });
+    ack(&mut e, 0, (9, 10));
+    assert_eq!(e.info().ca_state, CaState::Recovery);
+    let late = e.poll_at().unwrap();
+    e.on_time(late);
+    while e.poll_transmit(late).is_some_and(|s| s.len > 0) {}
+    let next = e.info().snd_nxt;
+    let sent = ack_at(&mut e, late, 1, (9, 10));
+    assert_eq!(sent.len(), 2);
+    assert!(sent.iter().all(|n| *n >= 20), "{sent:?} {next:?}");
+    // What was new is SACKed, and nothing else: the timeout was right.
+    let sent = ack_at(&mut e, late, 1, (sent[0], sent[1]));
+    assert_eq!((e.info().ca_state, e.counters().spurious_timeouts), (CaState::Loss, 0));
+    assert_eq!(sent, [1, 2, 3]);
+}
+
+/// One ACK covers all that was outstanding: there are no originals left to tell (tcp_enter_frto_loss with two segments).
+#[test]
+fn a_timeout_of_2_6_26_that_one_ack_answers_slow_starts_from_two() {
+    let (windows, _, e) = after_a_timeout(&[(20, (0, 0))]);
+    assert_eq!(windows[0], (20, 10));
+    assert_eq!((windows[1].0, e.counters().spurious_timeouts), (2, 0));
 }
 
 #[test]

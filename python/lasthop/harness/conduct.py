@@ -147,7 +147,7 @@ def conduct(study: Study, sets: Sequence[ParameterSet], runner: Runner) -> Evide
 
 @dataclass(frozen=True)
 class _Step:
-    """One calibrated value moved one way."""
+    """One calibrated value moved one way, or put back to what it took the place of."""
 
     value: Value
     factor: float
@@ -159,17 +159,29 @@ def _sensitivity_steps(s: ParameterSet, plan: SensitivityPlan | None, runner: Ru
     if plan is None:
         return
     for value in s.calibrated:
-        if value.is_choice:
+        if value.is_choice:  # on or off: the other position is a reading
             continue
-        for factor in (1 - plan.step, 1 + plan.step):
-            overrides = tuple(value.overrides(factor))
-            variation = Variation(f"{value.name} x {factor:g}", "sensitivity", overrides)
-            invalid = None
-            try:
-                runner.load(s, overrides)
-            except ValueError as error:  # the model does not know this value
-                invalid = str(error)
-            yield _Step(value, factor, variation, invalid)
+        if not value.scalable and value.instead_of is not None:  # a name: what it took the place of
+            yield _step(s, value.instead_of, 1.0, runner)
+            continue
+        for factor in value.factors or (1 - plan.step, 1 + plan.step):
+            yield _step(s, value, factor, runner)
+
+
+def _step(s: ParameterSet, value: Value, factor: float, runner: Runner) -> _Step:
+    overrides = tuple(value.overrides(factor))
+    invalid = None
+    try:
+        runner.load(s, overrides)
+    except ValueError as error:  # the model does not know this value
+        invalid = _first_error(str(error))
+    return _Step(value, factor, Variation(f"{value.name} x {factor:g}", "sensitivity", overrides), invalid)
+
+
+def _first_error(text: str) -> str:
+    """The first line that is an error: warnings may stand before it."""
+    lines = text.strip().splitlines()
+    return next((line for line in lines if line.startswith("error")), lines[0])
 
 
 def _sensitivity_groups(study: Study) -> list[Group]:
@@ -220,7 +232,7 @@ def _judge_fully(
         result.finding = with_switch(base, result.off, claim.switch)
     for step in steps:
         if step.invalid is not None:
-            finding = not_testable(f"the model refuses this value: {step.invalid.strip().splitlines()[0]}")
+            finding = not_testable(f"the model refuses this value: {step.invalid}")
         elif claim.groups:
             finding = judge_claim(study, claim, data[s.name, step.variation.name])
         else:
@@ -231,6 +243,7 @@ def _judge_fully(
 
 def judge_claim(study: Study, claim: Claim, data: Data) -> Finding:
     """One claim on one set of data. Runs that were not made leave it untested, few replications are noted."""
+    claim = replace(claim, settings={**claim.settings, **data.variation.settings})
     try:
         finding = study.function(claim.evaluator)(claim, data)
     except NoRunsError as missing:

@@ -51,6 +51,15 @@ class Value:
     source: str
     calibrated: bool = False
     integer: bool = False
+    #: Factors of the sensitivity runs in place of 1 +- step: for values that the model knows only some of.
+    factors: tuple[float, ...] = ()
+    #: The value of the set that its own one extends, if it takes the place of one.
+    instead_of: Value | None = None
+
+    @property
+    def scalable(self) -> bool:
+        """Whether any of its keys has a quantity; a name cannot be moved by 20 %."""
+        return any(not isinstance(v, str) or _QUANTITY.match(v) for v in self.keys.values())
 
     @property
     def is_choice(self) -> bool:
@@ -140,6 +149,8 @@ class Variation:
     about: str = ""
     #: The parameter sets that it is run under; None: every one.
     sets: tuple[str, ...] | None = None
+    #: What evaluators find in the claim's settings beside its own: another way to count the same runs.
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def applies(self, point: Point) -> bool:
         """Whether the overrides hold at this point of a grid."""
@@ -342,6 +353,8 @@ def _parameter_sets(bodies: Mapping[str, Any]) -> tuple[ParameterSet, ...]:
                 source=v["source"],
                 calibrated=v.get("calibrated", False),
                 integer=v.get("integer", False),
+                factors=tuple(v.get("factors", ())),
+                instead_of=values.get(v["name"]),
             )
         sets[name] = ParameterSet(name, body.get("about", ""), tuple(values.values()))
     return tuple(sets.values())
@@ -427,11 +440,12 @@ def _variation(body: Mapping[str, Any], role: Literal["reading", "switch", "abla
     return Variation(
         name=body["name"],
         role=role,
-        overrides=tuple(body["set"]),
+        overrides=tuple(body.get("set", ())),
         where={axis: tuple(labels) for axis, labels in body.get("where", {}).items()},
         claims=tuple(body["claims"]) if "claims" in body else None,
         about=body.get("about", ""),
         sets=tuple(body["sets"]) if "sets" in body else None,
+        settings=body.get("settings", {}),
     )
 
 

@@ -186,8 +186,8 @@ def _sensitivity(study: Study, evidence: Evidence) -> Markup:
     if plan is None:
         return _section("Sensitivity", _paragraph("Not run in this form."), anchor="sensitivity")
     text = (
-        f"Every claim again with each calibrated value changed by ±{plan.step:.0%}, {plan.seeds} "
-        f"replication{'s' if plan.seeds > 1 else ''} a point"
+        f"Every claim again with each calibrated value changed by ±{plan.step:.0%}, or as the columns say, "
+        f"{plan.seeds} replication{'s' if plan.seeds > 1 else ''} a point"
         + (f", {', '.join(plan.overrides)}" if plan.overrides else "")
         + (f", only {dict(plan.only)}" if plan.only else "")
         + ". Read a change of verdict together with the numbers. What is on or off is not moved: see the readings."

@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, UeId};
+use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, Tti, UeId};
 
 use super::NetworkOutput;
 use crate::pdcp::lte::{LteBearerOutput, Parcel};
@@ -94,6 +94,8 @@ pub struct Route {
     pub anchor: Enb,
     /// The end marker has not come to the home.
     pub forwarding: bool,
+    /// When the gateway hears of the home.
+    pub switch: Option<Tti>,
     /// What came from the gateway to the home meanwhile.
     pub behind: VecDeque<(BearerId, Sdu)>,
 }
@@ -181,8 +183,29 @@ impl Backhaul {
         true
     }
 
+    /// A change of home ends before its end marker has come: what is forwarded for the bearers that `mine` comes out of the
+    /// pipes, then what waits behind it, and no marker of `ue` is left.
+    pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
+        let ways: Vec<Way> = self.pipes.keys().copied().collect();
+        let mut out: Vec<_> = ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect();
+        out.extend(std::iter::from_fn(|| self.next_behind(ue)).map(|(b, sdu)| (b, Parcel::fresh(sdu))));
+        let route = &mut self.routes[ue];
+        (route.forwarding, route.switch) = (false, None);
+        out
+    }
+
     /// Takes what is forwarded for the bearers that `mine` out of a pipe: the source has it still.
     pub fn recall(&mut self, way: Way, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
+        self.take_out(way, None, &mine)
+    }
+
+    /// What is forwarded for the bearers that `mine`, and the markers of `marked`, come out of a pipe.
+    fn take_out(
+        &mut self,
+        way: Way,
+        marked: Option<UeId>,
+        mine: &impl Fn(BearerId) -> bool,
+    ) -> Vec<(BearerId, Parcel)> {
         let mut back = Vec::new();
         let Some(pipe) = self.pipes.get_mut(&way) else { return back };
         let head = pipe.inside.front().map(|(t, _)| *t);
@@ -191,8 +214,12 @@ impl Backhaul {
                 back.push((*bearer, *parcel));
                 false
             }
+            Cargo::Marker(ue) => Some(*ue) != marked,
             _ => true,
         });
+        // What is taken out is not sent any more.
+        let last = pipe.inside.back().map_or(Instant::ZERO, |(at, _)| Instant(at.0 - pipe.delay.0));
+        pipe.free = pipe.free.min(last);
         if let Some((at, _)) = pipe.inside.front().filter(|(t, _)| Some(*t) != head) {
             self.heads.push(Reverse((*at, way)));
         }

@@ -318,6 +318,9 @@ impl RadioNetwork {
         if detour {
             // PATH SWITCH REQUEST (TS 36.413 clause 8.4.4).
             let at = switched.max(self.first_open());
+            if let Some(m) = &mut self.mobility {
+                m.backhaul.routes[ue].switch = Some(at);
+            }
             self.calendar.note(at, Due::PathSwitch { ue });
         }
     }
@@ -340,7 +343,7 @@ impl RadioNetwork {
     pub(super) fn arrived(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         match self.mobility.as_ref().map(|m| m.ues[ue].phase) {
             Some(Phase::Accessing { .. }) => self.handover_complete(now, tti, ue, out),
-            Some(Phase::Asking { .. }) => self.reestablishment_asked(tti, ue),
+            Some(Phase::Asking { t301 }) => self.reestablishment_asked(tti, ue, t301),
             _ => {}
         }
     }
@@ -350,7 +353,7 @@ impl RadioNetwork {
         let now = tti.start(TTI);
         match self.mobility.as_ref().map(|m| m.ues[ue].phase) {
             Some(Phase::Accessing { .. }) => self.handover_failed(now, tti, ue, out),
-            Some(Phase::Asking { .. }) => self.go_idle(now, tti, ue, out),
+            Some(Phase::Asking { .. }) => self.go_idle(now, ue, out),
             _ => {}
         }
     }

@@ -94,8 +94,8 @@ pub(super) enum Phase {
     Informing { at: Tti },
     /// It asks for a re-establishment.
     Asking { t301: Tti },
-    /// The cell fetches its context, or refuses.
-    Fetching { at: Tti, refused: bool },
+    /// The cell fetches its context, or refuses; the UE waits until T301 expires.
+    Fetching { at: Tti, refused: bool, t301: Tti },
     /// RRC messages re-establish the connection.
     Restoring { at: Tti },
 }
@@ -302,7 +302,7 @@ impl RadioNetwork {
     pub(super) fn strongest_cell(&mut self, tti: Tti, ue: UeId) -> Option<CellId> {
         self.survey(tti, ue);
         let m = self.mobility.as_ref()?;
-        let suits = |c: &CellId| m.powers[*c] > 0.0 && db(m.powers[*c]) >= m.config.suitable;
+        let suits = |c: &CellId| m.powers[*c] > 0.0 && db(m.powers[*c]) >= m.config.suitable.0;
         let best = m.powers.ids().filter(suits);
         best.max_by(|a, b| m.powers[*a].total_cmp(&m.powers[*b]).then(b.cmp(a)))
     }

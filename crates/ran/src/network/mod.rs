@@ -327,7 +327,7 @@ impl RadioNetwork {
             Due::Inactivity { ue } => self.check_activity(tti, ue, out),
             Due::Look { ue } => self.look(now, tti, ue, out),
             Due::Mobility { ue } => self.mobility_step(now, tti, ue, out),
-            Due::PathSwitch { ue } => self.switch_path(now, ue),
+            Due::PathSwitch { ue } => self.switch_path(now, tti, ue),
             Due::SidelinkDecoded { lane, process, sent } => {
                 self.sidelink_decoded(now, lane, process.into(), sent, out);
             }

@@ -1,6 +1,6 @@
 //! The way of a packet between gateway and bearer, where there is a backhaul.
 
-use lasthop_units::{BearerId, CellId, Instant, UeId};
+use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 use super::backhaul::{Cargo, Enb, Way};
 use super::{NetworkEvent, NetworkOutput, RadioNetwork};
@@ -128,10 +128,30 @@ impl RadioNetwork {
         }
     }
 
-    /// The gateway sends to the home from now on; the end marker follows what has gone the old way.
-    pub(super) fn switch_path(&mut self, now: Instant, ue: UeId) {
+    /// The UE's connection is gone while its last change of home goes on: what is on its way over X2, or waits behind that,
+    /// has nobody to go to (TS 36.300 clause 10.1.2.2: the target releases its resources, and with them the tunnels).
+    pub(super) fn stop_forwarding(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
+        let bearers = &self.bearers;
+        let Some(m) = &mut self.mobility else { return };
+        if !m.backhaul.routes[ue].forwarding {
+            return;
+        }
+        let lost = m.backhaul.release(ue, |b| bearers[b].ue == ue);
+        for (bearer, parcel) in lost {
+            self.bearers[bearer].layers.lose(parcel, DropCause::RadioLinkFailure, &mut self.scratch);
+            self.settle(now, bearer, out);
+        }
+    }
+
+    /// The gateway sends to the home from now on, unless the UE's connection has gone meanwhile; the end marker follows what has
+    /// gone the old way.
+    pub(super) fn switch_path(&mut self, now: Instant, tti: Tti, ue: UeId) {
         let Some(m) = &mut self.mobility else { return };
         let route = &mut m.backhaul.routes[ue];
+        if route.switch.is_none_or(|at| at > tti) {
+            return;
+        }
+        route.switch = None;
         let old = std::mem::replace(&mut route.anchor, route.home);
         if old != route.home {
             m.backhaul.send(now, Way::S1Down(old), Cargo::Marker(ue));

@@ -54,15 +54,15 @@ impl RadioNetwork {
                 self.set_phase(ue, Phase::Asking { t301 }, t301);
                 self.arm_uplink(ue);
             }
-            Phase::Asking { t301 } if t301 <= tti => self.go_idle(now, tti, ue, out),
-            Phase::Fetching { at, refused } if at <= tti => {
-                let route = &m.backhaul.routes[ue];
-                if route.forwarding {
-                    let at = tti.plus(BUSY);
-                    return self.set_phase(ue, Phase::Fetching { at, refused }, at);
-                }
-                if refused {
-                    return self.go_idle(now, tti, ue, out);
+            Phase::Asking { t301 } if t301 <= tti => self.go_idle(now, ue, out),
+            // TS 36.331 v15.1.0 clause 5.3.7.7: "if timer T301 expires [...] perform the actions upon leaving RRC_CONNECTED".
+            Phase::Fetching { t301, .. } if t301 <= tti => self.go_idle(now, ue, out),
+            Phase::Fetching { at, refused, .. } if at <= tti && refused => self.go_idle(now, ue, out),
+            Phase::Fetching { at, refused, t301 } if at <= tti => {
+                // T301 stops when the answer is heard (clause 7.3), and the answer waits for the end of the last change.
+                if m.backhaul.routes[ue].forwarding || tti.plus(self.answer(ue)) > t301 {
+                    let at = tti.plus(BUSY).min(t301);
+                    return self.set_phase(ue, Phase::Fetching { at, refused, t301 }, at);
                 }
                 let cell = self.ues[ue].serving;
                 self.move_data(now, ue, cell, out);
@@ -88,7 +88,7 @@ impl RadioNetwork {
     fn select(&mut self, now: Instant, tti: Tti, ue: UeId, t311: Tti, out: &mut NetworkOutput) {
         let Some(cell) = self.strongest_cell(tti, ue) else {
             if t311 <= tti {
-                return self.go_idle(now, tti, ue, out);
+                return self.go_idle(now, ue, out);
             }
             let search = self.mobility.as_ref().map_or(1, |m| ttis(m.config.search).max(1));
             let at = tti.plus(search);
@@ -100,10 +100,16 @@ impl RadioNetwork {
         self.set_phase(ue, Phase::Informing { at }, at);
     }
 
+    /// TTIs until the UE has heard RRCConnectionReestablishment.
+    fn answer(&self, ue: UeId) -> u64 {
+        let config = &self.cells[self.ues[ue].serving].config;
+        if config.rrc.timing == RrcTiming::Ideal { 0 } else { config.timing.decode }
+    }
+
     /// RRCConnectionReestablishmentRequest is at the eNB.
     // TS 36.331 v15.1.0 5.3.7.1: "The connection re-establishment succeeds only if the concerned cell is prepared i.e. has a
     // valid UE context."
-    pub(super) fn reestablishment_asked(&mut self, tti: Tti, ue: UeId) {
+    pub(super) fn reestablishment_asked(&mut self, tti: Tti, ue: UeId, t301: Tti) {
         let cell = self.ues[ue].serving;
         let Some(m) = &self.mobility else { return };
         let source = m.ues[ue].left.1;
@@ -115,8 +121,8 @@ impl RadioNetwork {
         let asks = if known || refused { 0 } else { 2 * self.x2_delay(ue, cell) };
         let decode = self.cells[cell].config.timing.decode;
         self.calendar.note(tti.plus(decode), super::Due::ContentionResolved { ue });
-        let at = tti.plus(asks);
-        self.set_phase(ue, Phase::Fetching { at, refused }, at);
+        let at = tti.plus(asks).min(t301);
+        self.set_phase(ue, Phase::Fetching { at, refused, t301 }, at);
     }
 
     /// Msg3 of this UE is an RRCConnectionReestablishmentRequest.
@@ -160,12 +166,9 @@ impl RadioNetwork {
 
     /// RRCConnectionReestablishmentReject, or T301 or T311 has expired: the connection is gone with what the network held
     /// for it. The UE connects anew when there is data.
-    pub(super) fn go_idle(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+    pub(super) fn go_idle(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         let cell = self.ues[ue].serving;
-        if self.mobility.as_ref().is_some_and(|m| m.backhaul.routes[ue].forwarding) {
-            let at = tti.plus(BUSY);
-            return self.set_phase(ue, Phase::Fetching { at, refused: true }, at);
-        }
+        self.stop_forwarding(now, ue, out);
         self.say(ue, MobilityEvent::Rejected, cell, out);
         let Some(m) = &mut self.mobility else { return };
         m.counters.rejected += 1;

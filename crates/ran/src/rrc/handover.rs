@@ -1,12 +1,12 @@
 //! Parameters of mobility: what is measured, when a handover begins, how long its messages take, and the backhaul.
 
-use lasthop_units::{Bitrate, Bytes, Db, Duration};
+use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::measurement::{Filter, Trigger};
 use super::radio_link::RadioLinkConfig;
-use crate::config::{ConfigError, Warning, check, within};
+use crate::config::{ConfigError, Warning, check, warn, within};
 use crate::rlc::lte::OrInfinity;
 use crate::rlc::lte::config::require;
 
@@ -36,8 +36,9 @@ pub struct HandoverConfig {
     pub t301: Duration,
     /// Finding a cell after a failure (TS 36.133 clause 6.1.2.1: 100 ms for a known one).
     pub search: Duration,
-    /// Weakest reference signal received power of a suitable cell [dBm].
-    pub suitable: f64,
+    /// Weakest reference signal received power of a suitable cell: -140 dBm, the least that can be reported (TS 36.133
+    /// clause 9.1.4), to -44 dBm.
+    pub suitable: Dbm,
     /// A cell asks the last one for the context of a UE that it does not know (Retrieve UE Context, TS 36.423 clause
     /// 8.3.13). Otherwise only cells that were prepared take a re-establishment.
     pub fetch_context: bool,
@@ -69,7 +70,7 @@ impl Default for HandoverConfig {
             t311: Duration::from_secs(10),
             t301: ms(400),
             search: ms(100),
-            suitable: -130.0,
+            suitable: Dbm(-130.0),
             fetch_context: true,
             users: OrInfinity::INFINITY,
             ping_pong: Duration::from_secs(1),
@@ -132,7 +133,14 @@ impl HandoverConfig {
             check(t <= Duration::from_secs(10), key, "10 s at most")?;
         }
         check(self.users.value().is_none_or(|n| n > 0), "users", "at least one")?;
+        // TS 36.133 clause 9.1.4: RSRP is reported from -140 to -44 dBm.
+        check((-140.0..=-44.0).contains(&self.suitable.0), "suitable", "-140 dBm to -44 dBm")?;
         let mut warnings = Vec::new();
+        for (key, pipe) in [("s1.buffer", &self.s1), ("x2.buffer", &self.x2)] {
+            let message =
+                "without room for waiting packets all but the first of a burst are dropped (`backhaul-full`)";
+            warn(pipe.buffer.value().is_some_and(|b| b.0 == 0), key, message, &mut warnings);
+        }
         within("trigger", self.trigger.validate(), &mut warnings)?;
         within("radio_link", self.radio_link.validate(), &mut warnings)?;
         let early = match (self.conditional, self.trigger) {

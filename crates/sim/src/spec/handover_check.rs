@@ -1,6 +1,8 @@
 //! What `[handover]` means together with the rest of a scenario, and its known traps.
 
 use lasthop_radio::Mobility;
+use lasthop_ran::pdcp::lte::HandoverKind;
+use lasthop_ran::rlc::lte::Mode;
 use lasthop_ran::rrc::Trigger;
 use lasthop_units::Duration;
 
@@ -39,6 +41,18 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if handover.t304 < needs {
         let message = format!("a handover takes about {needs}: every one will fail");
         found.push(doc.warning_at("handover.t304", message).help("raise `t304` or shorten `interruption`"));
+    }
+    for (name, ue) in &spec.ue {
+        let mut silent = |key: String, kind: HandoverKind, mode: Mode| {
+            if kind == HandoverKind::Lossless && mode != Mode::Am && doc.get(&key).is_some() {
+                let message = "only a bearer over RLC AM can be lossless: this one is handed over seamlessly (TS 36.323 clause 5.2)";
+                found.push(doc.warning_at(&key, message).help("write \"seamless\", or `rlc.mode = \"am\"`"));
+            }
+        };
+        silent(format!("ue.{name}.pdcp.handover"), ue.pdcp.handover, ue.rlc.mode);
+        for (bearer, d) in &ue.dedicated {
+            silent(format!("ue.{name}.dedicated.{bearer}.pdcp.handover"), d.pdcp.handover, d.rlc.mode);
+        }
     }
     let pinned = spec.ue.iter().find(|(_, u)| u.radio.pinned_sinr.is_some());
     if let (Some((name, _)), true) = (pinned, handover.trigger != Trigger::None) {

@@ -8,6 +8,7 @@ mod ack;
 mod app;
 mod chrono;
 mod ecn;
+mod frto;
 mod handshake;
 mod info;
 mod input;

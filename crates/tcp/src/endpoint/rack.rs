@@ -4,6 +4,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::ack::timestamp;
+use super::frto::Told;
 use super::{Endpoint, Event};
 use crate::cc::{AckSample, Congestion, CongestionControl, LossSample, Signal};
 use crate::config::{LossDetection, WindowReduction};
@@ -20,6 +21,10 @@ struct Progress {
     flight_before: u64,
     cwnd_limited: bool,
     state_before: CaState,
+    /// SND.WND changed.
+    window_moved: bool,
+    /// F-RTO holds the window.
+    hold: bool,
 }
 
 /// TCP_TIMEOUT_MIN: two jiffies of 1 ms.
@@ -44,6 +49,8 @@ impl Endpoint {
             flight_before,
             cwnd_limited: full || self.recovery.state() == CaState::Loss,
             state_before: self.recovery.state(),
+            window_moved: false,
+            hold: false,
         };
         let mut g = Gathered::default();
         // What SACKs had told before this ACK: an ACK that comes with them says nothing of their order.
@@ -64,7 +71,7 @@ impl Endpoint {
         self.delivered += g.octets;
         self.measure_rtt(now, seg, &g, p.una_moved);
         if una_before < self.max || g.segments > 0 {
-            self.react(now, seg, &g, p);
+            self.react(now, seg, &g, Progress { window_moved: self.wnd != wnd_before, ..p });
         }
         if self.wnd != wnd_before && self.nxt < self.stream_end() {
             // tcp_ack_update_window: a window that opens after a long time is an idle time too.
@@ -141,6 +148,7 @@ impl Endpoint {
         self.rack.cut_before(i);
         while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
             if !self.rack.marks[i].sacked {
+                g.beyond |= self.rack.watch.is_some_and(|w| s.end > w.high);
                 // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985 section 6.2 step 3).
                 if s.transmissions == 1 {
                     if s.start < highest {
@@ -209,6 +217,9 @@ impl Endpoint {
         self.rack.prefer_new = false;
         self.answer_probe(now, g);
         let late = self.is_late(seg);
+        let told = Told { una_moved: p.una_moved, not_duplicate: seg.len > 0 || p.window_moved };
+        let hold = self.judge_timeout(now, g, told);
+        let p = Progress { hold, ..p };
         let before = self.recovery.state();
         match before {
             CaState::Recovery if self.una >= self.rack.high => self.end_recovery(now, late),
@@ -220,10 +231,11 @@ impl Endpoint {
         }
         let marked = self.settle_ecn(g.octets);
         let rack_moved = self.rack.take_advanced();
-        if rack_moved || self.rack.lost > 0 {
+        let judging = self.rack.watch.is_some();
+        if (rack_moved || self.rack.lost > 0) && !judging {
             self.detect_losses(now);
         }
-        if !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
+        if !judging && !matches!(self.recovery.state(), CaState::Recovery | CaState::Loss) {
             if self.rack.lost > 0 {
                 self.enter_recovery(now);
             } else if self.is_told_of_congestion() && self.recovery.state() != CaState::Cwr {
@@ -306,7 +318,7 @@ impl Endpoint {
             rate,
             state,
             cwnd_limited: p.cwnd_limited,
-            may_grow: (p.una_moved || in_any_order) && !self.is_reducing(),
+            may_grow: (p.una_moved || in_any_order) && !self.is_reducing() && !p.hold,
             passed: p.passed,
             delivered_since_sent: g.delivered_since_sent(self.delivered),
             before: p.state_before,
@@ -341,7 +353,7 @@ impl Endpoint {
         self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
     }
 
-    fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
+    pub(super) fn congestion_now(&self, now: Instant, repeated: bool) -> Congestion {
         Congestion { now, signal: Signal::Loss, flight: self.cc.cwnd().floor(), repeated }
     }
 
@@ -403,6 +415,11 @@ impl Endpoint {
         self.counters.undone += 1;
         let (cwnd, ssthresh) = self.rack.prior;
         self.cc.on_undo(cwnd, ssthresh);
+        if self.config.window_reduction == WindowReduction::RateHalving {
+            // tcp_moderate_cwnd: no burst of more than tcp_max_burst.
+            let burst = f64::from(self.rack.reordering.max(self.config.dup_threshold));
+            self.cc.set_cwnd(self.cc.cwnd().floor().min(f64::from(self.rack.in_flight()) + burst));
+        }
         let _ = now;
         self.close_recovery();
     }
@@ -504,6 +521,8 @@ impl Endpoint {
                     flight_before: 0,
                     cwnd_limited: true,
                     state_before: CaState::Open,
+                    window_moved: false,
+                    hold: false,
                 };
                 self.reduce(&Gathered::one(), p);
             }
@@ -586,7 +605,9 @@ impl Endpoint {
             self.note_usage(true);
             return None;
         }
+        // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
         if !self.rack.prefer_new
+            && self.rack.watch.is_none()
             && let Some(i) = self.rack.next_lost()
         {
             return Some(self.resend_record(now, i));

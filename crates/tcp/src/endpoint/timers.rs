@@ -72,7 +72,11 @@ impl Endpoint {
         self.resent_by_timeout = Some((self.una, Instant::MAX));
         let repeated = self.timeouts_in_a_row > 1;
         let outcome = if self.recovery.is_rack() {
-            self.enter_loss_by_rack(now, repeated);
+            if self.watches_timeouts() {
+                self.watch_timeout(now, repeated);
+            } else {
+                self.enter_loss_by_rack(now, repeated);
+            }
             Outcome::default()
         } else {
             let (recovery, mut sender) = self.recovery_and_sender(now);

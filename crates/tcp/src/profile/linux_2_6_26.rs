@@ -34,7 +34,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("syn_retries", "TCP_SYN_RETRIES 5"),
     (
         "recovery",
-        "tcp_input.c: SACK with F-RTO (tcp_frto 2) and undo; its loss detection and reduction below",
+        "tcp_input.c: SACK with F-RTO (tcp_frto 2, tcp_frto_response 0) and undo; its loss detection and reduction below",
     ),
     ("loss_detection", "net.ipv4.tcp_fack 1, reordering 3: tcp_update_scoreboard"),
     ("loss_probe", "tail loss probes came with 3.10"),

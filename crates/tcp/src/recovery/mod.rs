@@ -12,7 +12,7 @@ mod scoreboard;
 mod tahoe;
 
 pub use prr::Prr;
-pub use rack::{Delivered, Gathered, Mark, Rack};
+pub use rack::{Delivered, Gathered, Mark, Rack, Watch};
 pub use scoreboard::{NextSeg, Scoreboard};
 
 use lasthop_units::Instant;

@@ -76,6 +76,8 @@ pub struct Rack {
     pub prior: (f64, f64),
     /// F-RTO (RFC 5682) is looking at a timeout.
     pub frto: bool,
+    /// The timeout that the F-RTO of older kernels judges.
+    pub watch: Option<Watch>,
     /// F-RTO's step 2b: new data before retransmissions.
     pub prefer_new: bool,
 
@@ -89,6 +91,15 @@ pub struct Rack {
     /// The sender ran out of data: samples up to this count of octets are application-limited; 0: it did not.
     pub app_limited: u64,
     search_from: usize,
+}
+
+/// A timeout that the F-RTO of older kernels judges (frto_counter, frto_highmark).
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    /// An ACK has moved SND.UNA already.
+    pub moved: bool,
+    /// SND.NXT when the timer expired: what lies below are originals.
+    pub high: u64,
 }
 
 impl Gathered {
@@ -128,6 +139,8 @@ pub struct Gathered {
     pub resent_acked: bool,
     /// Something sent only once, before the timeout, was delivered.
     pub original: bool,
+    /// Something was SACKed that was sent after the timeout.
+    pub beyond: bool,
     /// Something was SACKed.
     pub news: bool,
     /// The peer told of a duplicate (RFC 2883).
@@ -164,6 +177,7 @@ impl Default for Rack {
             first_resent: None,
             prior: (0.0, 0.0),
             frto: false,
+            watch: None,
             prefer_new: false,
             probe: None,
             probe_due: false,
@@ -434,6 +448,14 @@ impl Rack {
             m.lost = false;
         }
         self.lost = 0;
+    }
+
+    /// The oldest segment counts as sent once (tcp_enter_frto).
+    pub fn forget_resent_head(&mut self) {
+        if let Some(m) = self.marks.front_mut().filter(|m| m.resent) {
+            m.resent = false;
+            self.resent -= 1;
+        }
     }
 
     /// The lowest segment that is lost and was not sent again.

@@ -167,9 +167,7 @@ fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
     }
     let mut ap = quiet(7);
     ap.aggregation.ampdu = false;
-    let one = |aifsn| {
-        Some(lasthop_wifi::mac::Access { aifsn, cw_min: 7, cw_max: 7, txop: Duration::ZERO })
-    };
+    let one = |aifsn| Some(lasthop_wifi::mac::Access { aifsn, cw_min: 7, cw_max: 7, txop: Duration::ZERO });
     (ap.edca.video, ap.edca.background) = (one(2), one(7));
     let sources = [
         Source { category: Category::Video, ..Source::up(0, 1500) },

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure as MplFigure
 
-from lasthop.harness import Data, Evidence, Figure, TableView
+from lasthop.harness import Data, Evidence, Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
+
+    from lasthop.harness.stats import Estimate
 
 COLOURS = {"seamless": "#d55e00", "lossless": "#0072b2"}
 TYPES = ("seamless", "lossless")
@@ -33,7 +35,7 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
     if "paper" not in evidence.parameter_sets:
         return
     beyond = evidence.of("paper")
-    yield interruption(data, beyond)
+    yield interruption(evidence)
     yield drive_map(beyond)
     yield choice(beyond)
     yield backhaul(beyond)
@@ -43,45 +45,51 @@ def figures(evidence: Evidence) -> Iterable[Figure]:
 def around_the_handover(data: Data, kind: str) -> Figure:
     """LH-1: window, goodput and segments around one handover."""
     shown = data.shown("sweep", type=kind, queue=SHOWN_KB).values
-    fig = MplFigure(figsize=(5.6, 6.4), layout="constrained")
-    window, good, seq = fig.subplots(3, 1)
+    fig = MplFigure(figsize=(6.4, 7.0), layout="constrained")
+    window, good, seq = fig.subplots(3, 1, height_ratios=(1.0, 0.8, 1.6))
     t0 = shown.get("t0", 0.0)
     columns: dict[str, dict[str, Any]] = {}
     if "cwnd" in shown:
         colour = COLOURS[kind]
-        window.plot(shown["cwnd_t"], shown["cwnd"], color=colour, linewidth=0.8)
-        good.plot(shown["good_t"], shown["good_bps"] / 1e6, color=colour, linewidth=0.8)
-        start = np.nanmin(shown["seq"]) if len(shown["seq"]) else 0.0
-        number = (shown["seq"] - start) / 1e6
-        marks = (
-            ("sent", ".", 1.5, "#999999"),
-            ("received", ".", 1.5, colour),
-            ("forwarded", "|", 3.0, "#009e73"),
-            ("discarded", "x", 3.0, "black"),
-        )
-        for what, mark, size, shade in marks:
-            if not np.isnan(shown[f"seq_{what}_t"]).all():
-                label = {"forwarded": "forwarded over X2", "discarded": "discarded"}.get(what, what)
-                seq.plot(shown[f"seq_{what}_t"], number, mark, markersize=size, color=shade, label=label)
-        seq.legend(fontsize=7, loc="upper left")
+        window.step(shown["cwnd_t"], shown["cwnd"], where="post", color=colour, linewidth=0.8)
+        good.step(shown["good_t"], shown["good_bps"] / 1e6, where="post", color=colour, linewidth=0.8)
+        number = (shown["seq"] - np.nanmin(shown["seq"])) / 1e6 if len(shown["seq"]) else shown["seq"]
+        for what, (label, mark, size, shade) in _marks(colour).items():
+            moments = shown[f"seq_{what}_t"]
+            if not np.isnan(moments).all():
+                seq.plot(moments, number, mark, markersize=size, color=shade, label=label, linestyle="none")
+        seq.set_xlim(t0 - 1.0, t0 + 3.0)
+        fig.legend(*seq.get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=5, markerscale=2)
         columns[f"lh1-{kind}-window"] = {"time_s": list(shown["cwnd_t"]), "cwnd": list(shown["cwnd"])}
         columns[f"lh1-{kind}-segments"] = {
-            "sent_s": list(shown["seq_sent_t"]),
-            "received_s": list(shown["seq_received_t"]),
-            "forwarded_s": list(shown["seq_forwarded_t"]),
-            "discarded_s": list(shown["seq_discarded_t"]),
+            **{f"{what}_s": list(shown[f"seq_{what}_t"]) for what in _marks("")},
             "seq": list(shown["seq"]),
         }
     for ax, label in ((window, "cwnd [segments]"), (good, "received [Mbit/s]"), (seq, "segment [MB]")):
         ax.axvline(t0, color="black", linewidth=0.6, linestyle=":")
+        ax.margins(x=0.01)
         _label(ax, "", label)
-    seq.set_xlabel("time [s]", fontsize=8)
+    good.sharex(window)
+    good.set_xlabel("time [s], whole run", fontsize=8)
+    seq.set_xlabel("time [s], around the handover", fontsize=8)
     title = f"LH-1: a {kind} handover, retransmission queue of {SHOWN_KB} kB"
     caption = (
-        "The dotted line is the moment at which the UE leaves the source. What was sent and neither received nor "
-        "discarded was dropped by the full queue."
+        "The dotted line is the moment at which the UE leaves the source. Below, every segment that was sent, "
+        "received, forwarded, discarded or dropped in those seconds, each at its own moment: what is discarded at the "
+        "handover had been sent up to seconds before."
     )
     return Figure(f"lh1-{kind}", title, caption, fig, columns)
+
+
+def _marks(colour: str) -> dict[str, tuple[str, str, float, str]]:
+    """What is drawn of a segment: label, marker, its size and colour."""
+    return {
+        "sent": ("sent", ".", 1.5, "#999999"),
+        "received": ("received", ".", 1.5, colour),
+        "forwarded": ("forwarded over X2", "_", 5.0, "#009e73"),
+        "discarded": ("discarded at the handover", "_", 5.0, "black"),
+        "dropped": ("dropped by the full queue", "v", 2.0, "#cc79a7"),
+    }
 
 
 def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, float]]) -> Figure:
@@ -94,9 +102,7 @@ def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, floa
         for kind in TYPES:
             sizes = data.labels("sweep", "queue")
             found = [data.estimate("sweep", key, type=kind, queue=q).scaled(scale) for q in sizes]
-            low, high = zip(*((f.ci95 or (f.mean, f.mean)) for f in found), strict=True)
-            ax.plot(sizes, [f.mean for f in found], marker="o", markersize=3, color=COLOURS[kind], label=kind)
-            ax.fill_between(sizes, low, high, color=COLOURS[kind], alpha=0.2, linewidth=0)
+            _with_interval(ax, sizes, found, COLOURS[kind], kind)
             columns[key].extend(f.mean for f in found)
             if len(columns["type"]) < 2 * len(sizes):
                 columns["type"].extend([kind] * len(sizes))
@@ -110,64 +116,95 @@ def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, floa
 
 
 def load(data: Data) -> Figure:
-    """LH-4: a sudden load."""
-    fig = MplFigure(figsize=(6.4, 4.8), layout="constrained")
-    (rate, rtt), (late, again) = fig.subplots(2, 2)
+    """LH-4: a sudden load, the mean of all runs and each UE of one."""
+    fig = MplFigure(figsize=(6.8, 5.2), layout="constrained")
+    axes = list(fig.subplots(2, 2).flat)
     added = data.labels("load", "added")
-    numbers = [int(n) for n in added]
-    pairs = (("before", "#999999"), ("after", "#d55e00"))
-    columns: dict[str, list[Any]] = {"added": numbers}
-    for when, colour in pairs:
-        bps = [data.estimate("load", f"{when}_bps", added=n).mean / 1e6 for n in added]
-        seconds = [data.estimate("load", f"rtt_{when}_s", added=n).mean for n in added]
-        rate.plot(numbers, bps, marker="o", color=colour, label=when)
-        rtt.plot(numbers, seconds, marker="o", color=colour, label=when)
-        columns[f"{when}_mbps"], columns[f"rtt_{when}_s"] = bps, seconds
-        for ax, what in ((late, "timeouts"), (again, "retransmits")):
-            counts = [data.estimate("load", f"{what}_{when}", added=n).mean for n in added]
-            ax.plot(numbers, counts, marker="o", color=colour, label=when)
-            columns[f"{what}_{when}"] = counts
-    _label(rate, "users that begin at 30 s", "rate of a user [Mbit/s]")
-    _label(rtt, "users that begin at 30 s", "RTT [s]")
-    _label(late, "users that begin at 30 s", "timeouts in 15 s")
-    _label(again, "users that begin at 30 s", "retransmissions in 15 s")
-    for ax in (rate, rtt, late, again):
-        ax.set_ylim(0, max(ax.get_ylim()[1], 1.0))
-    rate.legend(fontsize=7)
-    caption = "The ten users that download from the start: 15 s before the step, and 15 s from 5 s after it on."
-    return Figure("lh4", "LH-4: sudden load", caption, fig, {"lh4": columns})
+    parts = (
+        ("bps", "{}_bps", "rate of a UE [Mbit/s]", 1e-6),
+        ("rtt_s", "rtt_{}_s", "RTT of a UE [s]", 1.0),
+        ("timeouts", "timeouts_{}", "timeouts of a UE in 15 s", 1.0),
+        ("retransmits", "retransmits_{}", "retransmissions of a UE in 15 s", 1.0),
+    )
+    columns: dict[str, list[Any]] = {"added": [int(n) for n in added]}
+    single: dict[str, list[Any]] = {"added": [], "when": [], "ue": [], **{key: [] for key, *_ in parts}}
+    users = data.runs("load")[0].values["users"]
+    for when, colour, aside in (("before", "#777777", -0.12), ("after", "#d55e00", 0.12)):
+        places = np.arange(len(added)) + aside
+        for ax, (key, name, _, scale) in zip(axes, parts, strict=True):
+            each = scale / users if key in ("timeouts", "retransmits") else scale
+            found = [data.estimate("load", name.format(when), added=n).scaled(each) for n in added]
+            for place, n in zip(places, added, strict=True):
+                of_one = [user[key] * scale for user in data.shown("load", added=n).values.get(when, ())]
+                ax.plot([place] * len(of_one), of_one, ".", color=colour, markersize=3, alpha=0.5)
+            spread = [f.half_width or 0.0 for f in found]
+            ax.errorbar(
+                places, [f.mean for f in found], spread, fmt="D", color=colour, markersize=5, capsize=3, label=when
+            )
+            columns[name.format(when)] = [f.mean for f in found]
+        for n in added:
+            for i, user in enumerate(data.shown("load", added=n).values.get(when, ())):
+                row = {"added": int(n), "when": when, "ue": i, **{key: user[key] for key, *_ in parts}}
+                for column, value in row.items():
+                    single[column].append(value)
+    for ax, (_, _, label, _) in zip(axes, parts, strict=True):
+        ax.set_xticks(range(len(added)), [f"+{n}" for n in added])
+        ax.set_xlim(-0.5, len(added) - 0.5)
+        ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1.0))
+        _label(ax, "users that begin at 30 s", label)
+    fig.legend(*axes[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=2)
+    caption = (
+        "The ten users that download from the start. Rates and RTT: the 15 s before the step, and 15 s from 5 s after "
+        "it on; counts: 15 s before and after it. Diamonds: the mean over all runs with its 95 % interval; dots: the "
+        "single UEs of the first run."
+    )
+    return Figure("lh4", "LH-4: sudden load", caption, fig, {"lh4": columns, "lh4-users": single})
 
 
-def interruption(data: Data, beyond: Data) -> Figure:
+def interruption(evidence: Evidence) -> Figure:
     """Distributions: how long nobody served the UE, and how long nothing arrived."""
-    fig = MplFigure(figsize=(6.8, 3.0), layout="constrained")
-    served, silent = fig.subplots(1, 2, sharey=True)
+    names = evidence.parameter_sets
+    fig = MplFigure(figsize=(7.2, 3.4), layout="constrained")
+    *served, silent = fig.subplots(1, len(names) + 1, sharey=True)
     columns: dict[str, list[Any]] = {"of": [], "milliseconds": []}
 
-    def distribution(ax: Axes, label: str, values: Iterable[float], **style: Any) -> None:
+    def distribution(ax: Axes, of: str, label: str, values: Iterable[float], **style: Any) -> None:
         found = sorted(v * 1e3 for v in values if not np.isnan(v))
         if found:
-            ax.step([found[0], *found], np.arange(len(found) + 1) / len(found), where="post", label=label, **style)
-        columns["of"].extend([label] * len(found))
+            ax.step([0.0, *found], np.arange(len(found) + 1) / len(found), where="post", label=label, **style)
+        columns["of"].extend([f"{of}, {label}"] * len(found))
         columns["milliseconds"].extend(found)
 
-    for messages, style in zip(beyond.labels("rrc", "messages"), ("-", "--", ":"), strict=False):
-        runs = beyond.runs("rrc", messages=messages)
-        distribution(served, f"{messages}", (r.values["interruption_s"] for r in runs), color="black", linestyle=style)
+    for ax, name in zip(served, names, strict=True):
+        found = evidence.of(name)
+        styles = zip(found.labels("rrc", "messages"), INTERRUPTIONS, strict=False)
+        for messages, (colour, line) in styles:
+            runs = found.runs("rrc", messages=messages)
+            times = (r.values["interruption_s"] for r in runs)
+            distribution(ax, name, f"{messages}", times, color=colour, linestyle=line)
+        ax.set_title(f"not served, set {name}", fontsize=8)
+        _label(ax, "ms", "share of handovers" if ax is served[0] else "")
+    main = evidence.of(evidence.main_set)
     for kind in TYPES:
-        runs = data.runs("sweep", type=kind)
-        distribution(silent, kind, (r.values["gap_s"] for r in runs), color=COLOURS[kind])
+        gaps = (r.values["gap_s"] for r in main.runs("sweep", type=kind))
+        distribution(silent, "no packet", kind, gaps, color=COLOURS[kind])
     silent.set_xscale("log")
-    _label(served, "not served [ms]", "share of handovers")
-    _label(silent, "no packet arrives [ms]", "")
-    for ax in (served, silent):
-        ax.legend(fontsize=7)
+    silent.set_title(f"no packet arrives, set {evidence.main_set}", fontsize=8)
+    _label(silent, "ms", "")
+    silent.tick_params(which="both", labelsize=7)
+    silent.legend(fontsize=7, loc="lower right")
+    fig.legend(*served[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=5)
     caption = (
-        "Left: from leaving the source to the last message at the target, by RRC's timing and the time for "
-        "synchronisation. Right: between the last packet before the handover and the first one after it, all sizes "
-        "of the queue."
+        "Not served: from leaving the source to the last message at the target, begun in ten phases of a frame, by "
+        "RRC's timing, the time for synchronisation, how often the target has a PRACH, and load. The random access "
+        "response and the last message are sent over the air and may be lost. No packet: between the last packet "
+        "before the handover and the first one after it, all sizes of the queue."
     )
     return Figure("interruption", "Interruption by a handover", caption, fig, {"interruption": columns})
+
+
+#: Colour and line of each way that a handover's messages are made.
+INTERRUPTIONS = (("#999999", "-"), ("#56b4e9", "-"), ("#0072b2", "-"), ("#e69f00", "--"), ("#d55e00", ":"))
 
 
 def drive_map(data: Data) -> Figure:
@@ -221,57 +258,89 @@ def drive_map(data: Data) -> Figure:
 
 def choice(data: Data) -> Figure:
     """May applications choose? Call, game, web pages and download on shared and split bearers."""
-    names = data.labels("perbearer", "bearers")
-    fig = MplFigure(figsize=(7.2, 2.6), layout="constrained")
+    names, breaks = data.labels("perbearer", "bearers"), data.labels("perbearer", "interruption")
+    fig = MplFigure(figsize=(7.2, 3.2), layout="constrained")
     axes = fig.subplots(1, 4)
-    columns: dict[str, list[Any]] = {"bearers": list(names)}
-    parts = (
-        ("mos", "call: MOS", 1.0),
-        ("game_unusable", "game: late or lost [%]", 100.0),
-        ("page_s", "a page of 100 kB [s]", 1.0),
-        ("goodput_bps", "download [Mbit/s]", 1e-6),
-    )
-    for ax, (key, label, scale) in zip(axes, parts, strict=True):
-        found = [data.estimate("perbearer", key, bearers=n).scaled(scale) for n in names]
-        values = [f.mean for f in found]
-        spread = [(f.ci95[1] - f.ci95[0]) / 2 if f.ci95 else 0.0 for f in found]
-        ax.barh(range(len(names)), values, xerr=spread, color="#0072b2", error_kw={"linewidth": 0.8})
+    columns: dict[str, list[Any]] = {"bearers": [], "interruption_ms": []}
+    styles = tuple(zip(("o", "s", "^", "v"), ("#56b4e9", "#0072b2", "#000000", "#777777"), strict=True))
+    for ax, (key, label, scale) in zip(axes, USERS, strict=True):
+        columns[key] = []
+        for k, (broken, (mark, colour)) in enumerate(zip(breaks, styles, strict=False)):
+            found = [data.estimate("perbearer", key, bearers=n, interruption=broken).scaled(scale) for n in names]
+            places = np.arange(len(names)) + (k - (len(breaks) - 1) / 2) * 0.2
+            spread = [f.half_width or 0.0 for f in found]
+            ax.errorbar(
+                [f.mean for f in found], places, xerr=spread, fmt=mark, color=colour, markersize=4, linewidth=0.8,
+                label=f"{broken} ms without radio",
+            )  # fmt: skip
+            columns[key].extend(f.mean for f in found)
+            if key == USERS[0][0]:
+                columns["bearers"].extend(names)
+                columns["interruption_ms"].extend([broken] * len(names))
         ax.set_yticks(range(len(names)), names if ax is axes[0] else [""] * len(names), fontsize=7)
-        ax.invert_yaxis()
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.grid(axis="y", linewidth=0.3)
         _label(ax, label, "")
-        columns[key] = values
+    fig.legend(*axes[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=len(breaks))
     caption = (
         "One UE with a call, a game, web pages and a download across a handover; retransmission queue of 1024 kB. "
         "Split: call and game have a bearer of their own (QCI 1), pages and download share a lossless one; "
-        "split in three: pages have one too (QCI 6, lossless)."
+        "split in three: pages have one too (QCI 6, lossless). " + _what_the_type_gains(data)
     )
     return Figure("choice", "The type of handover by bearer", caption, fig, {"choice": columns})
 
 
+#: How the users of the group `perbearer` judge: value, label, scale.
+USERS = (
+    ("mos", "call: MOS", 1.0),
+    ("game_unusable", "game: late or lost [%]", 100.0),
+    ("page_s", "a page of 100 kB [s]", 1.0),
+    ("goodput_bps", "download [Mbit/s]", 1e-6),
+)
+
+
+def _what_the_type_gains(data: Data) -> str:
+    """The call's MOS: what a bearer of its own brings, and what its type does beyond that."""
+    texts = []
+    for broken in data.labels("perbearer", "interruption"):
+        mos = {
+            name: data.estimate("perbearer", "mos", bearers=name, interruption=broken)
+            for name in ("shared, lossless", "split, all lossless", "split")
+        }
+        own = mos["split, all lossless"].minus(mos["shared, lossless"])
+        kind = mos["split"].minus(mos["split, all lossless"])
+        texts.append(f"{own.text(2)} and {kind.text(2)} at {broken} ms")
+    return (
+        "What the call's MOS gains by a bearer of its own (split, all lossless, against shared, lossless), and by the "
+        f"type alone (split against split, all lossless): {'; '.join(texts)}."
+    )
+
+
 def backhaul(data: Data) -> Figure:
     """Goodput and delay in the window over the delay of X2, by its rate."""
-    fig = MplFigure(figsize=(6.8, 3.2), layout="constrained")
-    axes = fig.subplots(1, 2)
-    columns: dict[str, list[Any]] = {"type": [], "rate_mbps": [], "delay_ms": [], "goodput_mbps": [], "segment_ms": []}
     delays, rates = data.labels("x2", "delay"), data.labels("x2", "rate")
+    fig = MplFigure(figsize=(7.2, 5.0), layout="constrained")
+    axes = fig.subplots(2, len(rates), sharex=True, sharey="row", squeeze=False)
+    parts = (("goodput_bps", "goodput [Mbit/s]", 1e-6), ("delay_mean_s", "mean segment delay [s]", 1.0))
+    columns: dict[str, list[Any]] = {"type": [], "rate_mbps": [], "delay_ms": []}
     for kind in TYPES:
-        for style, rate in zip(("-", "--", ":"), rates, strict=False):
-            at = [{"type": kind, "rate": rate, "delay": d} for d in delays]
-            good = [data.estimate("x2", "goodput_bps", **a).mean / 1e6 for a in at]
-            segment = [data.estimate("x2", "delay_mean_s", **a).mean * 1e3 for a in at]
-            for ax, values in zip(axes, (good, segment), strict=True):
-                ax.plot(delays, values, style, color=COLOURS[kind], label=f"{kind}, {rate} Mbit/s")
+        for column, rate in enumerate(rates):
+            for row, (key, _, scale) in enumerate(parts):
+                found = [data.estimate("x2", key, type=kind, rate=rate, delay=d).scaled(scale) for d in delays]
+                _with_interval(axes[row, column], delays, found, COLOURS[kind], kind)
+                columns.setdefault(key, []).extend(f.mean for f in found)
+                columns.setdefault(f"{key}_half_width", []).extend(f.half_width or 0.0 for f in found)
             columns["type"].extend([kind] * len(delays))
             columns["rate_mbps"].extend([rate] * len(delays))
             columns["delay_ms"].extend(delays)
-            columns["goodput_mbps"].extend(good)
-            columns["segment_ms"].extend(segment)
-    for ax, label in zip(axes, ("goodput [Mbit/s]", "mean segment delay [ms]"), strict=True):
-        ax.set_xscale("log")
-        ax.set_ylim(bottom=0)
-        _label(ax, "X2 delay [ms]", label)
-    axes[0].legend(fontsize=6)
-    caption = "Window of measure, retransmission queue of 512 kB, by the rate of X2."
+    for column, rate in enumerate(rates):
+        axes[0, column].set_title(f"X2 of {rate} Mbit/s", fontsize=8)
+        for row, (_, label, _) in enumerate(parts):
+            axes[row, column].set_xscale("log")
+            axes[row, column].set_ylim(bottom=0)
+            _label(axes[row, column], "X2 delay [ms]" if row else "", "" if column else label)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=2)
+    caption = "Window of measure, retransmission queue of 512 kB. Means and 95 % intervals over speeds."
     return Figure("x2", "X2 delay and rate", caption, fig, {"x2": columns})
 
 
@@ -303,80 +372,11 @@ def stacks(data: Data) -> Figure:
     return Figure("stacks", "Stacks of today", caption, fig, {"stacks": columns})
 
 
-def tables(evidence: Evidence) -> Iterable[TableView]:
-    """The sweep in numbers, the stacks of today, AQM, triggers, conditional handover, and the outage."""
-    head = ("goodput [Mbit/s]", "delay mean [ms]", "delay p95 [ms]", "lost [kB]", "queue [kB]", "timeouts")
-    keys = (
-        ("goodput_bps", 1e-6),
-        ("delay_mean_s", 1e3),
-        ("delay_p95_s", 1e3),
-        ("lost_bytes", 1e-3),
-        ("queue_bytes", 1e-3),
-        ("timeouts", 1.0),
-    )
-    for parameter_set in evidence.parameter_sets:
-        found = evidence.of(parameter_set)
-        title = f"Sweep of the retransmission queue, parameter set {parameter_set}"
-        rows = tuple(_rows(found, "sweep", ("type", "queue"), keys))
-        yield TableView(f"sweep-{parameter_set}", title, ("type", "queue", *head), rows)
-    if "paper" not in evidence.parameter_sets:
-        return
-    data = evidence.of("paper")
-    for group, axes, title in (
-        ("enlarged", ("type", "queue"), "Enlarged receive buffer"),
-        ("today", ("stack", "type", "queue"), "Other stacks"),
-        ("aqm", ("type", "aqm"), "CoDel in the eNB"),
-    ):
-        yield TableView(group, title, (*axes, *head), tuple(_rows(data, group, axes, keys)))
-    counted = (("handovers", 1.0), ("ping_pong", 1.0), ("failures", 1.0), ("too_late", 1.0), ("goodput_bps", 1e-6))
-    headers: tuple[str, ...] = (
-        "hysteresis [dB]",
-        "time-to-trigger [ms]",
-        "handovers",
-        "ping-pong",
-        "link failures",
-        "too late",
-        "Mbit/s",
-    )
-    rows = tuple(_rows(data, "trigger", ("hysteresis", "ttt"), counted))
-    yield TableView("trigger", "Hysteresis and time-to-trigger under shadowing", headers, rows)
-    early = (("handovers", 1.0), ("failures", 1.0), ("interruption_s", 1e3), ("gap_s", 1e3), ("after_bps", 1e-6))
-    headers = (
-        "who decides",
-        "X2 [ms]",
-        "km/h",
-        "handovers",
-        "link failures",
-        "not served [ms]",
-        "no packet [ms]",
-        "Mbit/s",
-    )
-    rows = tuple(_rows(data, "conditional", ("decides", "delay", "fast"), early))
-    yield TableView("conditional", "Conditional handover", headers, rows)
-    back = (
-        ("failures", 1.0),
-        ("reconnected", 1.0),
-        ("reestablished", 1.0),
-        ("rejected", 1.0),
-        ("not_admitted", 1.0),
-        ("median_return_s", 1.0),
-        ("preambles", 1.0),
-        ("timeouts_after", 1.0),
-    )
-    headers = (
-        "admission", "link failures", "connected anew", "re-established", "re-establishments refused",
-        "connections refused", "median return [s]", "preambles", "timeouts of others",
-    )  # fmt: skip
-    yield TableView("outage", "The neighbour fails at 30 s", headers, tuple(_rows(data, "outage", ("users",), back)))
-
-
-def _rows(
-    data: Data, group: str, axes: tuple[str, ...], keys: tuple[tuple[str, float], ...]
-) -> Iterable[tuple[Any, ...]]:
-    points = list(dict.fromkeys(tuple(r.point[a] for a in axes) for r in data.runs(group)))
-    for point in points:
-        at = dict(zip(axes, point, strict=True))
-        yield (*point, *(f"{data.estimate(group, key, **at).mean * scale:.2f}" for key, scale in keys))
+def _with_interval(ax: Axes, xs: Sequence[float], found: Sequence[Estimate], colour: str, label: str) -> None:
+    """Means with a band of their 95 % intervals."""
+    low, high = zip(*((f.ci95 or (f.mean, f.mean)) for f in found), strict=True)
+    ax.plot(xs, [f.mean for f in found], marker="o", markersize=3, color=colour, label=label)
+    ax.fill_between(xs, low, high, color=colour, alpha=0.2, linewidth=0)
 
 
 def _label(ax: Axes, x: str, y: str) -> None:

@@ -18,6 +18,14 @@ BEFORE_S, AFTER_S = 2.0, 10.0
 ANSWER_S = AFTER_S
 #: When the sudden load begins, and how long around it is compared [s].
 STEP_S, STEADY_S = 30.0, 15.0
+#: Rates and round-trip times are compared from so long after it on [s].
+SETTLE_S = 5.0
+#: What is only known of a run with a handover.
+AROUND = (
+    "queue_bytes", "lost_bytes", "goodput_bps", "after_bps", "before_bps", "delay_mean_s", "delay_p95_s",
+    "later_mean_s", "later_p95_s", "interruption_s", "gap_s", "retransmits", "timeouts", "cwnd_kept", "by_handover",
+    "by_queue", "spurious", "spurious_timeouts",
+)  # fmt: skip
 #: Causes of drops at a handover.
 DISCARDED = ("handover-discard", "handover-not-forwarded")
 
@@ -40,30 +48,19 @@ def reduce_drive(run: Run) -> dict[str, Any]:
     values["goodput_whole_bps"] = float(flow["goodput_bps"])
     values["delay_whole_s"] = float(np.mean(whole)) if len(whole) else np.nan
     values["failures"] = float(sum(e["kind"] == "radio-link-failure" for e in events))
-    names = (
-        "queue_bytes",
-        "lost_bytes",
-        "goodput_bps",
-        "after_bps",
-        "before_bps",
-        "delay_mean_s",
-        "delay_p95_s",
-        "interruption_s",
-    )
     if start is None or done is None:
-        return {**values, **dict.fromkeys((*names, "retransmits", "timeouts", "cwnd_kept", "gap_s"), np.nan)}
+        return {**values, **dict.fromkeys(AROUND, np.nan)}
     t0 = float(start["time_s"])
     moved = next(e for e in events if e["kind"] == "handover-data")
     drops = [d for d in run.table("drops").to_pylist() if d["cause"] in DISCARDED]
     # The UE's end discards ACKs, which are no part of the network's retransmission queue.
     lost = float(sum(d["size"] for d in drops if abs(d["time_s"] - t0) < 1.0 and d["packet"] in packets["ids"]))
     window = (t0 - BEFORE_S, t0 + AFTER_S)
-    inside = delays(packets, *window)
+    inside, later = delays(packets, *window), delays(packets, t0, window[1])
     received = packets["received"]
     at = (received >= window[0]) & (received < window[1])
     after = received[received > t0]
     gap = float(after.min() - received[received <= t0].max()) if len(after) and (received <= t0).any() else np.nan
-    answers = [e["kind"] for e in events if t0 <= e["time_s"] < t0 + ANSWER_S and e["source"].startswith("flow/")]
     again = packets["again"] & (packets["sent"] >= t0) & (packets["sent"] < t0 + ANSWER_S)
     values.update(
         queue_bytes=float(moved["value"]),
@@ -73,15 +70,42 @@ def reduce_drive(run: Run) -> dict[str, Any]:
         before_bps=fresh_bytes(packets, (received >= window[0]) & (received < t0)) * 8 / BEFORE_S,
         delay_mean_s=float(np.mean(inside)) if len(inside) else np.nan,
         delay_p95_s=float(np.percentile(inside, 95)) if len(inside) else np.nan,
+        later_mean_s=float(np.mean(later)) if len(later) else np.nan,
+        later_p95_s=float(np.percentile(later, 95)) if len(later) else np.nan,
         interruption_s=float(done["value"]),
         gap_s=gap,
         retransmits=float(again.sum()),
-        timeouts=float(sum(kind == "rto" for kind in answers)),
         cwnd_kept=window_kept(run, t0),
+        **answers(events, packets, t0),
     )
     if run.shown:
         values.update(around(run, packets, t0))
     return values
+
+
+def answers(events: list[dict[str, Any]], packets: dict[str, Any], t0: float) -> dict[str, float]:
+    """TCP's recoveries and timeouts in the time after the handover, by what became of the segment that each began with.
+
+    `by_handover`: it was discarded at the handover. `by_queue`: dropped elsewhere, by the full queue. `spurious`: not
+    dropped at all.
+    """
+    counts = dict.fromkeys(("by_handover", "by_queue", "spurious", "timeouts", "spurious_timeouts"), 0.0)
+    fate: dict[float, str] = {}
+    for seq, cause in zip(packets["seq"], packets["cause"], strict=True):
+        if cause:
+            fate[seq] = "by_handover" if cause in DISCARDED else "by_queue"
+    for event in events:
+        t = event["time_s"]
+        if event["kind"] not in ("recovery-enter", "rto") or not t0 <= t < t0 + ANSWER_S:
+            continue
+        sent = packets["again"] & (np.abs(packets["sent"] - t) < 1e-6)
+        lost = fate.get(float(packets["seq"][sent].min()), "spurious") if sent.any() else "spurious"
+        if event["kind"] == "recovery-enter":
+            counts[lost] += 1
+        else:
+            counts["timeouts"] += 1
+            counts["spurious_timeouts"] += lost == "spurious"
+    return counts
 
 
 def window_kept(run: Run, t0: float) -> float:
@@ -95,7 +119,8 @@ def window_kept(run: Run, t0: float) -> float:
 def packet_table(run: Run) -> dict[str, Any]:
     """Data packets of the download: when each was sent, received, forwarded over X2 and discarded at the handover.
 
-    NaN: it was not. And its first byte, its bytes, and whether it is a repetition.
+    NaN: it was not. And when something else dropped it, by which cause ("": nothing did), its first byte, its
+    bytes, and whether it is a repetition.
     """
     table = run.table("packets")
     keep = ["time_s", "packet", "event", "seq", "len", "retransmission", "flow"]
@@ -121,10 +146,13 @@ def packet_table(run: Run) -> dict[str, Any]:
     packets: dict[str, Any] = {name: np.asarray(out[name], dtype=kind) for name, kind in kinds.items()}
     packets["ids"] = sent
     packets["discarded"] = np.full(len(packets["sent"]), np.nan)
+    packets["dropped"] = np.full(len(packets["sent"]), np.nan)
+    packets["cause"] = [""] * len(packets["sent"])
     drops = run.table("drops").to_pydict()
     for t, packet, cause in zip(drops["time_s"], drops["packet"], drops["cause"], strict=True):
-        if cause in DISCARDED and packet in sent:
-            packets["discarded"][sent[packet]] = t
+        if packet in sent:
+            packets["cause"][sent[packet]] = cause
+            packets["discarded" if cause in DISCARDED else "dropped"][sent[packet]] = t
     return packets
 
 
@@ -145,7 +173,10 @@ def fresh_bytes(packets: dict[str, Any], chosen: Any) -> float:
 def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
     """Arrays for the figures: cwnd over time, segments around the handover, goodput by 100 ms."""
     tcp = run.table("tcp")
-    near = (packets["sent"] > t0 - 1.5) & (packets["sent"] < t0 + 7.0)
+    # All that was under way at the handover, however long it had waited, and what was sent after it.
+    known = np.fmax(packets["received"], np.fmax(packets["discarded"], packets["dropped"]))
+    ended = np.where(np.isnan(known), packets["sent"], known)
+    near = (ended > t0 - 1.0) & (packets["sent"] < t0 + 3.0)
     steps = np.arange(0.0, run.duration_s, 0.1)
     received = packets["received"]
     good = np.histogram(received[~np.isnan(received)], bins=steps, weights=packets["len"][~np.isnan(received)])[0]
@@ -157,9 +188,21 @@ def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
         "seq_received_t": packets["received"][near],
         "seq_forwarded_t": packets["forwarded"][near],
         "seq_discarded_t": packets["discarded"][near],
+        "seq_dropped_t": packets["dropped"][near],
+        "again": packets["again"][near],
         "seq": packets["seq"][near],
         "good_t": steps[:-1],
         "good_bps": good * 80.0,
+    }
+
+
+def reduce_interruption(run: Run) -> dict[str, Any]:
+    """How long nobody served the car; NaN: it had no handover."""
+    events = [e for e in run.table("events").to_pylist() if e["source"] == "ue/car"]
+    done = next((e for e in events if e["kind"] == "handover-complete"), None)
+    return {
+        "interruption_s": float(done["value"]) if done else np.nan,
+        "failures": float(sum(e["kind"] in ("handover-failure", "radio-link-failure") for e in events)),
     }
 
 
@@ -244,46 +287,49 @@ def reduce_outage(run: Run) -> dict[str, Any]:
 
 
 def before_and_after(run: Run, group: str) -> dict[str, Any]:
-    """Mean rate and RTT of a group's flows in 15 s before and after the step, and their timeouts."""
-    tcp = run.table("tcp").to_pydict()
+    """A group's flows in 15 s before and after the step: mean rate and RTT of a UE, all timeouts and retransmissions.
+
+    In the runs that figures show also `before` and `after`: the same of each single UE.
+    """
+    tcp = run.table("tcp")
+    name = tcp.column("flow").to_pylist()
     flows = [f["flow"] for f in run.table("flows").to_pylist() if f["flow"].startswith(group)]
-    acked: dict[str, list[tuple[float, float]]] = {f: [] for f in flows}
-    again: dict[str, list[tuple[float, float]]] = {f: [] for f in flows}
-    rtt: dict[bool, list[float]] = {False: [], True: []}
-    names = ("time_s", "flow", "bytes_acked", "rtt_us", "total_retrans")
-    for t, flow, total, sample, repeated in zip(*(tcp[name] for name in names), strict=True):
-        if flow in acked and STEP_S - STEADY_S <= t <= STEP_S + STEADY_S + 5.0:
-            acked[flow].append((t, float(total)))
-            again[flow].append((t, float(repeated)))
-            if sample and not STEP_S < t < STEP_S + 5.0:
-                rtt[t > STEP_S].append(sample / 1e6)
-    rates: dict[bool, list[float]] = {False: [], True: []}
-    for series in acked.values():
-        for late in (False, True):
-            low, high = (STEP_S + 5.0, STEP_S + 5.0 + STEADY_S) if late else (STEP_S - STEADY_S, STEP_S)
-            inside = [(t, b) for t, b in series if low <= t <= high]
-            if len(inside) > 1:
-                rates[late].append((inside[-1][1] - inside[0][1]) * 8 / (inside[-1][0] - inside[0][0]))
-    events = run.table("events").to_pylist()
-    rto = [e["time_s"] for e in events if e["kind"] == "rto" and e["source"].split("/")[1].startswith(group)]
+    rows = {flow: np.asarray([n == flow for n in name]) for flow in flows}
+    columns = {c: column(tcp, c) for c in ("time_s", "bytes_acked", "rtt_us", "total_retrans")}
+    rto = [(e["time_s"], e["source"]) for e in run.table("events").to_pylist() if e["kind"] == "rto"]
+    users: dict[str, list[dict[str, float]]] = {}
+    for when, start in (("before", STEP_S - STEADY_S), ("after", STEP_S)):
+        users[when] = [
+            one_user(
+                {c: values[rows[flow]] for c, values in columns.items()},
+                [t for t, source in rto if source == f"flow/{flow}"],
+                start,
+                SETTLE_S if when == "after" else 0.0,
+            )
+            for flow in flows
+        ]
+    values: dict[str, Any] = {"users": float(len(flows))}
+    for when, found in users.items():
+        values[f"{when}_bps"] = _mean([u["bps"] for u in found])
+        values[f"rtt_{when}_s"] = _mean([u["rtt_s"] for u in found])
+        values[f"timeouts_{when}"] = float(sum(u["timeouts"] for u in found))
+        values[f"retransmits_{when}"] = float(sum(u["retransmits"] for u in found))
+    return {**values, **users} if run.shown else values
+
+
+def one_user(tcp: dict[str, FloatArray], rto: list[float], start: float, settle: float) -> dict[str, float]:
+    """Rate and RTT of one flow in the 15 s from `start` + `settle` on; what went wrong in the 15 s from `start` on."""
+    steady = (tcp["time_s"] >= start + settle) & (tcp["time_s"] <= start + settle + STEADY_S)
+    t, acked, rtt = tcp["time_s"][steady], tcp["bytes_acked"][steady], tcp["rtt_us"][steady]
+    again = tcp["total_retrans"][(tcp["time_s"] >= start) & (tcp["time_s"] <= start + STEADY_S)]
     return {
-        "users": float(len(flows)),
-        "before_bps": _mean(rates[False]),
-        "after_bps": _mean(rates[True]),
-        "rtt_before_s": _mean(rtt[False]),
-        "rtt_after_s": _mean(rtt[True]),
-        "timeouts_before": float(sum(STEP_S - STEADY_S <= t < STEP_S for t in rto)),
-        "timeouts_after": float(sum(STEP_S <= t < STEP_S + STEADY_S for t in rto)),
-        "retransmits_before": float(sum(_grown(again[f], STEP_S - STEADY_S, STEP_S) for f in flows)),
-        "retransmits_after": float(sum(_grown(again[f], STEP_S, STEP_S + STEADY_S) for f in flows)),
+        "bps": float((acked[-1] - acked[0]) * 8 / (t[-1] - t[0])) if len(t) > 1 else np.nan,
+        "rtt_s": float(rtt[rtt > 0].mean() / 1e6) if (rtt > 0).any() else np.nan,
+        "timeouts": float(sum(start <= moment < start + STEADY_S for moment in rto)),
+        "retransmits": float(again[-1] - again[0]) if len(again) else 0.0,
     }
 
 
-def _grown(series: list[tuple[float, float]], start: float, end: float) -> float:
-    """How much a counter grew between two moments."""
-    inside = [count for t, count in series if start <= t <= end]
-    return inside[-1] - inside[0] if inside else 0.0
-
-
 def _mean(values: list[float]) -> float:
-    return float(np.mean(values)) if values else float("nan")
+    known = [v for v in values if not np.isnan(v)]
+    return float(np.mean(known)) if known else float("nan")

@@ -12,15 +12,17 @@ from lasthop.studies.lte_handover.evaluate import (
     window_cut,
     window_kept,
 )
-from lasthop.studies.lte_handover.figures import figures, tables
+from lasthop.studies.lte_handover.figures import figures
 from lasthop.studies.lte_handover.reduce import (
     reduce_drive,
+    reduce_interruption,
     reduce_load,
     reduce_map,
     reduce_outage,
     reduce_trigger,
     reduce_users,
 )
+from lasthop.studies.lte_handover.tables import tables
 
 __all__ = [
     "citations",
@@ -32,6 +34,7 @@ __all__ = [
     "goodput_order",
     "load_step",
     "reduce_drive",
+    "reduce_interruption",
     "reduce_load",
     "reduce_map",
     "reduce_outage",

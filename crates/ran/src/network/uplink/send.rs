@@ -7,6 +7,7 @@ use super::super::trace::{Step, TraceLink};
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Block, Content, Granted};
+use crate::mac::lte::bsr::GROUPS;
 use crate::mac::lte::harq::State;
 use crate::mac::lte::pdu::{self, SHORT_SUBHEADER};
 use crate::phy::lte::TTI;
@@ -179,6 +180,8 @@ impl RadioNetwork {
         }
         if block.report.is_some() {
             u.sr.cancel();
+        } else if after.bytes == [0; GROUPS] {
+            u.bsr.accommodated();
         }
         if let (Some(report), true) = (block.report, self.trace.is_some()) {
             self.trace_step(tti, Step::Report, ue, tti, report.bytes(), 0);
@@ -250,7 +253,7 @@ impl RadioNetwork {
     }
 
     /// True if what was granted for `tti` was sent.
-    pub(super) fn sends(&self, tti: Tti, g: &Granted) -> bool {
+    pub(in crate::network) fn sends(&self, tti: Tti, g: &Granted) -> bool {
         let u = &self.ues[g.ue].uplink;
         let p = u.harq.get(process_of(tti));
         let again = u.blocks[process_of(tti)].first != tti;

@@ -308,6 +308,31 @@ fn no_packet_is_forgotten_until_a_timer_expires() {
     }
 }
 
+/// The ACKs of a download, 52 B every 0 to 4 ms for 20 s, while a power headroom report every 10 ms takes room that a grant was to
+/// have for the last bytes. No report is cancelled for data that did not fit: one that was left the UE with blocks of the size
+/// for a request, 8 ms apart, for as long as data remained, and the last packets waited for seconds.
+#[test]
+fn a_headroom_report_costs_no_buffer_report() {
+    let mut config = UplinkConfig::default();
+    config.phr.periodic_timer = OrInfinity::Value(Duration::from_millis(10));
+    for sinr in [0.0, 5.0, 10.0] {
+        let mut world = World::pinned(cell(config.clone()), 1, Mode::Am, Db(sinr));
+        let draw = Draw::new(5, Purpose::Test, 2);
+        let mut pushed = Vec::new();
+        let mut at = Instant::from_millis(5);
+        for i in 0..10_000 {
+            at += Duration::from_micros(draw.stream(i).below(4000));
+            world.push(at, 0, End::Ue, 52);
+            pushed.push(at);
+        }
+        world.run_until(at + Duration::from_secs(1));
+        assert_eq!(world.delivered.len(), pushed.len());
+        let worst = world.delivered.iter().map(|(_, n, t)| t.since(pushed[*n as usize])).max().unwrap();
+        // As above, and up to three HARQ retransmissions.
+        assert!(worst <= Duration::from_millis(45 + 24), "{sinr} dB: {worst}");
+    }
+}
+
 /// A cell that is alone under Friis with UEs at `distances` that attach at the start, or have endless data.
 fn in_the_open(
     change: impl Fn(&mut CellConfig),

@@ -1,8 +1,12 @@
 //! Parameters of an RLC entity, as RRC would configure them (TS 36.331 clause 6.3.2, RLC-Config).
 
+use std::marker::PhantomData;
+
 use lasthop_net::aqm::AqmConfig;
 use lasthop_units::{Bytes, Duration};
 use schemars::JsonSchema;
+use serde::de::value::Error as ValueError;
+use serde::de::{IntoDeserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::Format;
@@ -122,8 +126,8 @@ impl UmConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Most bytes waiting. Of a UE whose cells have fewer than 100 resource blocks the default is their share of 2 MiB: some
-    /// 225 ms at the peak rate of one layer.
+    /// Most bytes waiting. Of a UE whose cells do not have 100 resource blocks and one layer the default is their share of 2 MiB, or
+    /// twice as much with two layers: some 225 ms at the peak rate.
     pub bytes: OrInfinity<Bytes>,
     /// Most SDUs waiting.
     pub packets: OrInfinity<u32>,
@@ -158,7 +162,7 @@ pub enum Discipline {
 }
 
 /// A number, or the word "infinity".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OrInfinity<T> {
     /// A number.
@@ -184,6 +188,53 @@ impl<T: Copy> OrInfinity<T> {
             OrInfinity::Value(v) => Some(v),
             OrInfinity::Infinity(_) => None,
         }
+    }
+}
+
+// Derived, it would answer every mistake with serde's words about untagged enums.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrInfinity<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(NumberOrInfinity(PhantomData))
+    }
+}
+
+struct NumberOrInfinity<T>(PhantomData<T>);
+
+impl<T> NumberOrInfinity<T> {
+    fn number<'de, V, E>(written: impl std::fmt::Display, value: V) -> Result<OrInfinity<T>, E>
+    where
+        T: Deserialize<'de>,
+        V: IntoDeserializer<'de, ValueError>,
+        E: serde::de::Error,
+    {
+        T::deserialize(value.into_deserializer()).map(OrInfinity::Value).map_err(|e| {
+            let text = e.to_string();
+            // A quantity says itself what it wants; serde's words begin so.
+            if text.starts_with("invalid") {
+                E::custom(format_args!("`{written}` is neither a whole number from 0 on nor \"infinity\""))
+            } else {
+                E::custom(format_args!("{text}, or \"infinity\""))
+            }
+        })
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for NumberOrInfinity<T> {
+    type Value = OrInfinity<T>;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a number or \"infinity\"")
+    }
+    fn visit_str<E: serde::de::Error>(self, s: &str) -> Result<OrInfinity<T>, E> {
+        if s == "infinity" { Ok(OrInfinity::Infinity(InfinityWord::Infinity)) } else { Self::number(s, s) }
+    }
+    fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<OrInfinity<T>, E> {
+        Self::number(n, n)
+    }
+    fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<OrInfinity<T>, E> {
+        Self::number(n, n)
+    }
+    fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<OrInfinity<T>, E> {
+        Self::number(n, n)
     }
 }
 

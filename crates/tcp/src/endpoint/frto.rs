@@ -1,0 +1,117 @@
+//! F-RTO as Linux had it from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682 section 3.1 and RFC 4138
+//! appendix B): a timeout takes nothing for lost before two ACKs have told whether it was spurious.
+//!
+//! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and one. The first ACK that moves
+//! SND.UNA lets two new segments out. If the second one delivers nothing but originals, the timeout was spurious: the window comes
+//! down to ssthresh by rate halving, nothing is undone. Otherwise everything is lost, and a window of two or three segments goes on.
+
+use lasthop_units::Instant;
+
+use super::{Endpoint, Event};
+use crate::cc::{Congestion, CongestionControl};
+use crate::config::WindowReduction;
+use crate::recovery::{CaState, Gathered, Watch};
+
+/// What an ACK is to F-RTO.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub una_moved: bool,
+    /// It carries data or a new window: no duplicate.
+    pub not_duplicate: bool,
+}
+
+impl Endpoint {
+    /// True if timeouts are judged this way: the stacks that halve the rate.
+    pub(super) fn watches_timeouts(&self) -> bool {
+        self.config.window_reduction == WindowReduction::RateHalving
+    }
+
+    /// The retransmission timer expired (tcp_enter_frto); the head is sent again by the caller.
+    pub(super) fn watch_timeout(&mut self, now: Instant, repeated: bool) {
+        let state = self.recovery.state();
+        let watched = self.rack.watch.is_some();
+        let cuts = !watched && matches!(state, CaState::Open | CaState::Disorder)
+            || self.una == self.rack.high
+            || (watched || state == CaState::Loss) && !repeated;
+        let window = self.cc.cwnd().floor();
+        let prior = if cuts { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
+        if cuts {
+            // The window of a timeout within a timeout that is judged still is too large: ssthresh is that of two segments.
+            let flight = if watched { 2.0 } else { window };
+            self.cc.on_congestion(&Congestion { flight, ..self.congestion_now(now, false) });
+        }
+        let again = self.flight.front().is_some_and(|head| head.transmissions > 1);
+        self.rack.forget_resent_head();
+        self.rack.begin_undo(self.una, prior);
+        if again {
+            self.rack.undo = None;
+        }
+        self.cc.set_cwnd(window.min(f64::from(self.rack.in_flight()) + 1.0));
+        let recovering = watched || matches!(state, CaState::Recovery | CaState::Loss);
+        let high = if recovering && self.rack.high > self.una { self.rack.high } else { self.max };
+        self.rack.watch = Some(Watch { moved: false, high });
+        self.rack.high = self.max;
+        self.rack.probe = None;
+        self.loss_at = Instant::MAX;
+        self.recovery.set_state(CaState::Disorder);
+    }
+
+    /// An ACK while a timeout is judged (tcp_process_frto). True: the window does not grow with it, and nothing is taken for lost.
+    pub(super) fn judge_timeout(&mut self, now: Instant, g: &Gathered, told: Told) -> bool {
+        let Some(watch) = self.rack.watch else { return false };
+        let in_flight = f64::from(self.rack.in_flight());
+        if watch.moved && g.resent_acked {
+            self.rack.undo = None;
+        }
+        if self.una >= watch.high {
+            self.take_all_for_lost(now, watch, if watch.moved { 3.0 } else { 2.0 });
+            return true;
+        }
+        if !watch.moved {
+            if !told.una_moved {
+                // A duplicate: nothing new leaves.
+                self.cc.set_cwnd(self.cc.cwnd().floor().min(in_flight));
+                return true;
+            }
+            self.cc.set_cwnd(in_flight + 2.0);
+            self.rack.watch = Some(Watch { moved: true, ..watch });
+            if self.nxt >= self.stream_end() || self.nxt >= self.una + self.wnd {
+                self.take_all_for_lost(now, watch, 2.0);
+            }
+            return true;
+        }
+        let forward = told.una_moved || g.news;
+        if !forward && told.not_duplicate {
+            return true;
+        }
+        if !forward || g.news && (g.beyond || !g.original) {
+            self.take_all_for_lost(now, watch, 3.0);
+            return true;
+        }
+        // Spurious (tcp_ratehalving_spur_to_response): ssthresh is lower since the timeout, the window follows.
+        self.rack.watch = None;
+        self.rack.undo = None;
+        self.counters.spurious_timeouts += 1;
+        self.emit(Event::SpuriousRto);
+        self.cc.set_cwnd(self.cc.cwnd().floor().min(in_flight + 1.0));
+        self.rack.high = self.max;
+        self.rack.halving = false;
+        self.recovery.set_state(CaState::Cwr);
+        false
+    }
+
+    /// The timeout was none for nothing (tcp_enter_frto_loss): what is not SACKed is lost, and so many segments leave.
+    fn take_all_for_lost(&mut self, now: Instant, watch: Watch, segments: f64) {
+        self.rack.watch = None;
+        if self.flight.front().is_some_and(|head| head.transmissions > 1) {
+            self.rack.undo = None;
+        }
+        self.rack.lose_everything(false);
+        // ssthresh has been lowered; the algorithm forgets what it does forget with a timeout.
+        self.cc.on_timeout(&self.congestion_now(now, true));
+        self.cc.set_cwnd(f64::from(self.rack.in_flight()) + segments);
+        self.rack.high = watch.high;
+        self.rack.frto = false;
+        self.recovery.set_state(CaState::Loss);
+    }
+}
