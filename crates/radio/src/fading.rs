@@ -271,6 +271,8 @@ mod tests {
             let (m, r) = spread_ns(profile);
             assert!((m - mean).abs() < 0.05 && (r - rms).abs() < 0.05, "{profile:?}: {m} {r}");
         }
+        // The fifth tap of EPA is at 110 ns (a generator of traces that is in use has 120).
+        assert!((FadingProfile::Epa.taps()[4].0 - 110e-9).abs() < 1e-15);
     }
 
     /// Links of a profile, far apart in time: independent samples of block 0 and others.

@@ -253,7 +253,7 @@ impl RadioNetwork {
     }
 
     /// True if what was granted for `tti` was sent.
-    pub(super) fn sends(&self, tti: Tti, g: &Granted) -> bool {
+    pub(in crate::network) fn sends(&self, tti: Tti, g: &Granted) -> bool {
         let u = &self.ues[g.ue].uplink;
         let p = u.harq.get(process_of(tti));
         let again = u.blocks[process_of(tti)].first != tti;
