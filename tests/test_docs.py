@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from lasthop import _core
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -89,8 +91,9 @@ def test_the_bench_table_shows_what_was_measured_and_nothing_else() -> None:
     assert "| `dumbbell1` | 312 |  |  |  | 2.5 G |" in text
 
 
-def test_every_test_that_the_validation_page_names_exists() -> None:
-    page = (DOCS / "validation.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["validation.md", "lte-tables.md"])
+def test_every_test_that_a_page_of_evidence_names_exists(name: str) -> None:
+    page = (DOCS / name).read_text(encoding="utf-8")
     named = re.findall(r"`((?:crates|tests)/[\w/.]+)`: `(\w+)`", page)
     assert named
     missing = [

@@ -239,6 +239,36 @@ def radio_aware() -> Figure:
     return fig
 
 
+def reuse() -> Figure:
+    """SINR and throughput of every phone under three ways to share the carrier."""
+    cqi, third = {"interference": "data"}, {"first": 0, "count": 15}
+    ways: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("every block everywhere", {"cell__macro__downlink": {"cqi": cqi}}),
+        ("soft reuse", {}),
+        ("hard reuse, a third each", {"cell__macro__downlink": {"cqi": cqi, "blocks": third}}),
+    )
+    fig, (left, right) = panels(2)
+    for i, (label, keys) in enumerate(ways):
+        r = run("lte-reuse", **keys)
+        rates = np.sort([f["goodput_bps"] / 1e6 for f in r.flows.to_pylist()])
+        share = 100 * (np.arange(len(rates)) + 1) / len(rates)
+        sinr: dict[str, list[float]] = {}
+        for row in r.radio.to_pylist():
+            if row["direction"] == "downlink" and row["time_s"] > 1 and row["sinr_db"] is not None:
+                sinr.setdefault(row["ue"], []).append(row["sinr_db"])
+        means = np.sort([np.mean(values) for values in sinr.values()])
+        curve(left, means, 100 * (np.arange(len(means)) + 1) / len(means), label, i)
+        curve(right, rates, share, label, i)
+    left.set_xlabel("effective SINR [dB]", fontsize=8)
+    right.set_xlabel("throughput [Mbit/s]", fontsize=8)
+    right.set_xscale("log")
+    for ax in (left, right):
+        ax.set_ylabel("phones below [%]", fontsize=8)
+        ax.set_ylim(0, 100)
+    right.legend(frameon=False, fontsize=7)
+    return fig
+
+
 def slow_station() -> Figure:
     """What each station gets, and how long a call waits, by the queues of the access point."""
     fq: dict[str, Any] = {"kind": "fq-codel"}
@@ -313,6 +343,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-drive": drive,
     "sidelink": sidelink,
     "lte-radio-aware": radio_aware,
+    "lte-reuse": reuse,
     "wifi-slow-station": slow_station,
     "wifi-beside-lte": beside_lte,
 }

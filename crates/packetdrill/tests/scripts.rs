@@ -36,6 +36,21 @@ fn every_script_passes() {
     }
 }
 
+/// What the fuzzer found: eleven digits of seconds overflowed a count of nanoseconds. (2^64 ns are 1.8e10 s.)
+#[test]
+fn times_that_no_clock_reaches_are_mistakes() {
+    for text in [
+        "33333333333`,- ]\u{1}AA z.Z        3\n\n\no\u{c}ooo\t\t  {  \u{2}\0\0\0\0\0\0\0    ' `",
+        "9223372036854775807 `true`\n",
+        "+1048577 `true`\n",
+        "0 `true`\n+1...99999999999 read(3, ..., 1) = 1\n",
+    ] {
+        let o = run(text);
+        assert_eq!(o.verdict, Verdict::Mistake, "{text:?}: {}", o.message);
+        assert!(o.message.contains("at most 1048576 s"), "{text:?}: {}", o.message);
+    }
+}
+
 #[test]
 fn a_run_repeats_itself() {
     for (_, text) in scripts() {

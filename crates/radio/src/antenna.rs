@@ -250,6 +250,7 @@ mod tests {
             (0.0, 90.0, 1.0, 1.0, -3.0),
             (0.0, 90.0, 1.0, -1.0, -3.0),
             (0.0, 90.0, -1.0, 1.0, -36.396),
+            (0.0, 90.0, -1.0, -1.0, -36.396),
             (45.0, 90.0, 1.0, 1.0, 0.0),
             (90.0, 90.0, 1.0, 1.0, -3.0),
             (0.0, 120.0, 0.5, s60, -3.0),
@@ -264,6 +265,9 @@ mod tests {
             let found = Antenna::Cosine { azimuth, beamwidth, gain: Db(0.0) }.gain(x, y, 0.0).0;
             assert!((found - expected).abs() < 1e-3, "{azimuth} {beamwidth} {x} {y}: {found} and {expected}");
         }
+        // Right behind: 20 n log10 cos(pi / 2), n = 4.3624; nothing but the rounding of pi (6.1e-17) keeps it finite.
+        let behind = Antenna::Cosine { azimuth: 0.0, beamwidth: 90.0, gain: Db(0.0) }.gain(-1.0, 0.0, 0.0).0;
+        assert!((behind + 1414.6).abs() < 3.0, "{behind}");
     }
 
     /// 35 degrees off in azimuth: 12 (35/70)^2 = 3 dB. 5 degrees off the tilt: 12 (5/10)^2 = 3 dB. Behind: 25 dB.

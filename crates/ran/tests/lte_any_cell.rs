@@ -110,8 +110,14 @@ impl Plan {
             d.blocks = Some(BlockRange { first: 0, count: self.blocks / 2 + 1 });
         } else if self.flag(7) {
             let (edge, threshold, edge_p_a) = (BlockRange { first: 0, count: 4 }, Db(10.0), Db(0.0));
-            let soft =
-                SoftReuse { edge, centre_everywhere: i == 0, threshold, centre_p_a: Db(-3.0), edge_p_a };
+            let soft = SoftReuse {
+                edge,
+                centre_everywhere: i == 0,
+                threshold,
+                rsrq: (i == 1).then_some(Db(-12.5)),
+                centre_p_a: Db(-3.0),
+                edge_p_a,
+            };
             d.reuse = Some(ReuseConfig::Soft(soft));
         }
         cell.validate().unwrap();

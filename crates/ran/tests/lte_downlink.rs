@@ -5,6 +5,8 @@ mod cell;
 
 #[path = "lte/errors.rs"]
 mod errors;
+#[path = "lte/guaranteed.rs"]
+mod guaranteed;
 #[path = "lte/interference.rs"]
 mod interference;
 #[path = "lte/persistent.rs"]

@@ -59,6 +59,13 @@ fn more_is_offered_than_the_cell_carries() {
     // On for half of the time: 1.5 Mbit/s each.
     let on_off = "app = { kind = 'on-off', rate = '3 Mbit/s', size = '1000 B', on = '1 s', off = '1 s' }\n";
     assert!(warned(&format!("{CELL}{FLOW}transport = 'udp'\n{on_off}"), of));
+    // Three cells of a layout carry three times as much: 13.176 Mbit/s, and three UEs offer 13.2.
+    let layout = |rate: &str| {
+        let three = "radio = { antenna = 'sector' }\n[layout.enb]\nsites = { kind = 'hex', rings = 0, isd = '500 m' }\n[ue.phone]\n";
+        cbr(rate).replace("[ue.phone]\n", three)
+    };
+    assert!(!warned(&layout("4.3 Mbit/s"), "at best"));
+    assert!(warned(&layout("4.4 Mbit/s"), "its 3 cells carry 13.176 Mbit/s down at best"));
     let two_layers = cbr("1.5 Mbit/s")
         .replace("resource_blocks = 6\n", "resource_blocks = 6\ndownlink = { mimo = { mode = 3 } }\n");
     assert!(!warned(&two_layers, "at best"), "two layers carry twice as much");
@@ -91,6 +98,72 @@ fn a_ring_that_is_none_is_refused() {
         let told = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap_err().to_string();
         assert!(told.contains("inner < outer"), "{told}");
     }
+}
+
+/// The phones stand 100 m from the mast. Hata's formulas begin at 1 km and warn below 100 m, the others where they begin.
+#[test]
+fn distances_that_the_path_loss_model_was_not_made_for() {
+    let of = "outside what the path loss model was made for";
+    let at = |model: &str, x: &str| {
+        let radio =
+            format!("[radio]\npath_loss = {model}\ndownlink = '2 GHz'\nuplink = '1.9 GHz'\n[ue.phone]\n");
+        let place = format!("count = 3\nradio.position = ['{x}', '0 m', '1.5 m']\n");
+        let cell = CELL.replace("[ue.phone]\n", &radio).replace("count = 3\n", &place);
+        warned(&format!("{cell}{FLOW}"), of)
+    };
+    for (model, near, usual, far) in [
+        ("'cost231-hata'", "99 m", "500 m", "21 km"),
+        ("{ kind = 'uma', line_of_sight = true }", "9 m", "10 m", "5001 m"),
+        ("{ kind = 'inh', line_of_sight = true }", "2.9 m", "100 m", "151 m"),
+    ] {
+        assert_eq!([near, usual, far].map(|x| at(model, x)), [true, false, true], "{model}");
+    }
+    assert!(!at("'friis'", "1 m") && !at("'friis'", "100 km"));
+    // Log-distance counts the way through the air: 28.5 m down and 20 m aside are 34.8 m.
+    let near = "nearer than `reference_distance` (100 m)";
+    let log = |x: &str| {
+        let radio =
+            "[radio]\npath_loss = { kind = 'log-distance', reference_distance = '100 m' }\n[ue.phone]\n";
+        let place = format!("count = 3\nradio.position = ['{x}', '0 m', '1.5 m']\n");
+        let cell = CELL.replace("[ue.phone]\n", radio).replace("count = 3\n", &place);
+        warnings(&format!("{cell}{FLOW}"))
+    };
+    let told = log("20 m");
+    assert!(told.iter().any(|w| w.contains(near) && w.contains("3 of these 3 UEs start 35 m")), "{told:?}");
+    assert_eq!(log("100 m"), Vec::<String>::new());
+}
+
+/// Frequency reuse that separates nobody: the same blocks for the edges of two cells, or of all cells of a layout.
+#[test]
+fn edges_with_the_same_blocks() {
+    let of = "the same blocks: they meet each other";
+    let two = |first: u32| {
+        let reuse = |first: u32| {
+            format!("downlink = {{ reuse = {{ kind = 'soft', edge = {{ first = {first}, count = 2 }} }} }}\n")
+        };
+        let cells = format!(
+            "[cell.enb]\nresource_blocks = 6\n{}[cell.b]\nenb = 'enb'\nresource_blocks = 6\n{}",
+            reuse(0),
+            reuse(first)
+        );
+        warned(&format!("{}{FLOW}", CELL.replace("[cell.enb]\nresource_blocks = 6\n", &cells)), of)
+    };
+    assert!(two(0) && !two(2));
+    let layout = |more: &str| {
+        let cells = format!(
+            "[cell.enb]\nresource_blocks = 6\nradio = {{ antenna = 'sector' }}\n\
+             downlink = {{ reuse = {{ kind = 'soft', edge = {{ first = 0, count = 2 }} }} }}\n\
+             [layout.enb]\nsites = {{ kind = 'hex', rings = 0, isd = '500 m' }}\n{more}"
+        );
+        format!("{}{FLOW}", CELL.replace("[cell.enb]\nresource_blocks = 6\n", &cells))
+    };
+    assert!(warned(&layout(""), of));
+    let quiet = "none of them tells of it";
+    assert!(warned(&layout("blocks_by_sector = true\n"), quiet));
+    let data = layout("blocks_by_sector = true\n")
+        .replace("downlink = {", "downlink = { cqi = { interference = 'data' },");
+    assert_eq!(warnings(&data), Vec::<String>::new());
+    assert!(!warned(&layout("blocks_by_sector = true\n"), of));
 }
 
 /// Two cells with a handover between them.

@@ -183,3 +183,102 @@ fn frequency_reuse_is_a_key_of_the_cell() {
     assert!(told.contains("a whole resource block group"), "{told}");
     assert_balanced(&run_text(&text(strict)));
 }
+
+/// With a handover each site is an eNB of its own and its sectors are that eNB's; one that is named is the eNB of all.
+#[test]
+fn each_site_is_an_enb() {
+    let enbs = |more: &str| -> Vec<String> {
+        let text = MACRO.replace("[cell.macro]\n", &format!("[handover]\n[cell.macro]\n{more}"));
+        let text = text.replace("['server', 'macro']", "['server', 'gateway']");
+        let scenario = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap();
+        let all = scenario.spec().cellular(&BTreeMap::new());
+        all.config.cells.iter().map(|c| c.enb.clone().unwrap()).collect()
+    };
+    let own: Vec<String> = (1..=7).flat_map(|site| vec![format!("macro-{site}"); 3]).collect();
+    assert_eq!(enbs(""), own);
+    assert_eq!(enbs("enb = 'cloud'\n"), vec!["cloud"; 21]);
+}
+
+/// A car passes three masts of one layout: it changes from eNB to eNB, and what had come to the old one is forwarded over X2.
+#[test]
+fn packets_are_forwarded_between_the_sites_of_a_layout() {
+    let text = |enb: &str| {
+        format!(
+            "[scenario]\nname = 'row'\nduration = '12 s'\n\
+             [link.core]\nbetween = ['server', 'gateway']\ndelay = '10 ms'\n\
+             [radio]\npath_loss = {{ kind = 'log-distance', exponent = 3.0 }}\n[handover]\n\
+             [cell.mast]\n{enb}resource_blocks = 25\n\
+             [layout.mast]\nsectors = 1\nsites = {{ kind = 'list', at = [['0 m', '0 m'], ['500 m', '0 m']] }}\n\
+             [ue.car.radio]\nposition = ['100 m', '10 m', '1.5 m']\nmobility = {{ kind = 'linear', speed = '120 km/h' }}\n\
+             [flow.down]\nfrom = 'server'\nto = 'car'\n[output]\npackets = true\ninterval = '1 s'\n"
+        )
+    };
+    let forwarded = |enb: &str| {
+        let output = run_text(&text(enb));
+        assert_balanced(&output);
+        let kinds = names(&output, "events", "kind");
+        assert!(kinds.iter().any(|k| k == "handover-complete"), "{kinds:?}");
+        names(&output, "packets", "event").iter().filter(|e| *e == "forwarded").count()
+    };
+    assert!(forwarded("") > 0);
+    assert_eq!(forwarded("enb = 'one'\n"), 0, "the cells of one eNB have one PDCP");
+}
+
+/// Sectors take turns: 50 blocks, 16 for the edge of each of three sectors (or, with hard reuse, for each of them).
+#[test]
+fn blocks_by_sector_follow_each_other() {
+    let text = |keys: &str, by_sector: &str| {
+        MACRO
+            .replace("resource_blocks = 25\n", &format!("resource_blocks = 50\n{keys}"))
+            .replace("wrap_around = true\n", &format!("wrap_around = true\n{by_sector}"))
+    };
+    let parse = |keys: &str, by_sector: &str| {
+        Scenario::parse(&text(keys, by_sector), "test.toml", Path::new(""), &[]).map_err(|e| e.to_string())
+    };
+    let soft = "downlink = { reuse = { kind = 'soft', edge = { first = 0, count = 15 } } }\n";
+    let hard = "downlink = { blocks = { first = 2, count = 16 } }\n";
+    let first = |keys: &str, by_sector: &str| -> Vec<u32> {
+        let all = parse(keys, by_sector).unwrap().spec().cellular(&BTreeMap::new());
+        let own = |c: &lasthop_ran::network::CellConfig| {
+            let downlink = c.downlink.clone();
+            downlink.blocks.unwrap_or_else(|| *downlink.reuse.unwrap().edge()).first
+        };
+        all.config.cells.iter().take(4).map(own).collect()
+    };
+    assert_eq!(first(soft, "blocks_by_sector = true\n"), [0, 15, 30, 0]);
+    assert_eq!(first(soft, ""), [0; 4]);
+    assert_eq!(first(hard, "blocks_by_sector = true\n"), [2, 18, 34, 2]);
+    let told = parse(&hard.replace("16", "17"), "blocks_by_sector = true\n").unwrap_err();
+    assert!(told.contains("do not fit into 50"), "{told}");
+    let scenario = parse("", "blocks_by_sector = true\n").unwrap();
+    assert!(scenario.warnings().iter().any(|w| w.message.contains("no blocks belong to a cell")));
+    assert_balanced(&run_text(
+        &text(soft, "blocks_by_sector = true\n").replace("'1 s'", "'300 ms'").replace("'800 ms'", "'200 ms'"),
+    ));
+}
+
+/// `faded_interferers`: "all" is read, runs, reads back as itself, and is another channel than that of the strongest three.
+#[test]
+fn every_interferer_may_fade() {
+    let text = |interferers: &str| {
+        MACRO
+            .replace("[radio]\n", &format!("[radio]\nfading = 'eva'\nfaded_interferers = {interferers}\n"))
+            .replace("drop = {", "radio.speed = '3 km/h'\ndrop = {")
+            .replace("'1 s'", "'300 ms'")
+            .replace("'800 ms'", "'200 ms'")
+    };
+    let sinr = |interferers: &str| {
+        let text = text(interferers);
+        let scenario = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap();
+        let again = Scenario::parse(&scenario.to_toml(), "test.toml", Path::new(""), &[]).unwrap();
+        assert_eq!(again.spec().radio, scenario.spec().radio);
+        let output = run_text(&text);
+        assert_balanced(&output);
+        common::real(&output, "radio", "sinr_db")
+    };
+    let (all, three, none) = (sinr("'all'"), sinr("3"), sinr("0"));
+    assert_eq!(all.len(), three.len());
+    assert!(all != three && three != none);
+    // More than there are is all of them.
+    assert!(sinr("20").iter().zip(&all).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
+}

@@ -224,6 +224,26 @@ fn a_timeout_of_2_6_26_that_was_right_goes_on_with_three_segments() {
     assert_eq!((windows[1], sent), ((20, 10), vec![]));
 }
 
+/// A timeout within recovery: 7 of 20 are lost, 1 SACKed. The head again, and after its ACK two new segments, none of those that were lost
+/// before: an ACK of a retransmission would pass for an original's, and the timeout for spurious.
+#[test]
+fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_judged() {
+    let mut e = twenty(Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) });
+    ack(&mut e, 0, (9, 10));
+    assert_eq!(e.info().ca_state, CaState::Recovery);
+    let late = e.poll_at().unwrap();
+    e.on_time(late);
+    while e.poll_transmit(late).is_some_and(|s| s.len > 0) {}
+    let next = e.info().snd_nxt;
+    let sent = ack_at(&mut e, late, 1, (9, 10));
+    assert_eq!(sent.len(), 2);
+    assert!(sent.iter().all(|n| *n >= 20), "{sent:?} {next:?}");
+    // What was new is SACKed, and nothing else: the timeout was right.
+    let sent = ack_at(&mut e, late, 1, (sent[0], sent[1]));
+    assert_eq!((e.info().ca_state, e.counters().spurious_timeouts), (CaState::Loss, 0));
+    assert_eq!(sent, [1, 2, 3]);
+}
+
 /// One ACK covers all that was outstanding: there are no originals left to tell (tcp_enter_frto_loss with two segments).
 #[test]
 fn a_timeout_of_2_6_26_that_one_ack_answers_slow_starts_from_two() {

@@ -6,6 +6,8 @@
 //! - its [`Definition`]: name, documentation, parameter with default, version, constructor;
 //! - a test of its arithmetic without any network.
 
+pub mod scheduler;
+
 use lasthop_sim::tcp::cc::{AckSample, Congestion, CongestionControl, Definition, Established, Window};
 
 /// One segment more per round trip; the share `beta` of what is in flight stays at a loss.

@@ -9,6 +9,9 @@ pub(super) struct Cursor<'a> {
     place: Place,
 }
 
+/// The longest time that an event may name [s]: clocks count nanoseconds in 64 bits, and times add up.
+const LATEST: i64 = 1 << 20;
+
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Cursor<'a> {
         Cursor { text, at: 0, place: Place { line: 1, column: 1 } }
@@ -143,7 +146,12 @@ impl<'a> Cursor<'a> {
         let seconds: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| wrong())? };
         let six: String = fraction.chars().chain("000000".chars()).take(6).collect();
         let micros: i64 = six.parse().map_err(|_| wrong())?;
-        seconds.checked_mul(1_000_000).filter(|s| *s < i64::MAX / 8).map(|s| s + micros).ok_or_else(wrong)
+        if seconds > LATEST {
+            let message =
+                format!("{whole} s is beyond what a script may ask for: at most {LATEST} s (12 days)");
+            return Err(Problem::Mistake { place, message });
+        }
+        Ok(seconds * 1_000_000 + micros)
     }
 
     pub fn mistake(&self, message: &str) -> Problem {

@@ -41,6 +41,17 @@ mod tests {
         }
     }
 
+    /// R4-081920 by whole decibels from -10 dB on.
+    #[test]
+    fn every_row_of_the_table_holds() {
+        let rows = [0.9226, 0.6941, 0.5209, 0.3431, 0.2060, 0.1091, 0.0455, 0.0175, 0.0067, 0.0021];
+        for (i, expected) in rows.into_iter().enumerate() {
+            let found = control_error(i as f64 - 10.0);
+            assert!((found - expected).abs() < 1e-12, "{} dB: {found}", i as f64 - 10.0);
+        }
+        assert_eq!(control_error(-0.999), 0.0);
+    }
+
     #[test]
     fn ends_are_certain() {
         assert_eq!((control_error(-0.99), control_error(40.0)), (0.0, 0.0));

@@ -516,6 +516,20 @@ mod tests {
         assert!(loss(rma, 800.0, ends(500.0, 35.0, 1.5), false) > at(500.0));
     }
 
+    /// P_LOS of TR 36.814: 63 m in UMa and 36 m in UMi, in RMa e^(-(d - 10) / 1000) and not 200 m (those are the constants that are
+    /// easily confused): at 136 m 18/136 (1 - e^(-136/63)) + e^(-136/63) = 0.2326, with 36 m 0.1522; at 510 m e^(-1/2), at 10 m 1.
+    #[test]
+    fn line_of_sight_has_each_models_own_constant() {
+        let s = Surroundings::default();
+        let p = |model: PathLoss, d: f64| model.line_of_sight_probability(&ends(d, 25.0, 1.5));
+        assert!((p(PathLoss::Uma(s), 136.0) - 0.2326).abs() < 1e-4, "{}", p(PathLoss::Uma(s), 136.0));
+        assert!((p(PathLoss::Umi(s), 136.0) - 0.1522).abs() < 1e-4, "{}", p(PathLoss::Umi(s), 136.0));
+        for model in [PathLoss::Rma(s), PathLoss::NrRma(s)] {
+            assert!((p(model, 510.0) - exp(-0.5)).abs() < 1e-12);
+            assert_eq!(p(model, 10.0), 1.0);
+        }
+    }
+
     /// Indoor hotspot (TR 36.814): 16.9 log10 d + 32.8 + 20 log10 f, and 43.3 log10 d + 11.5 + 20 log10 f.
     #[test]
     fn indoor_hotspot_gives_its_formula_and_its_probability() {

@@ -163,7 +163,7 @@ fn strict_reuse_keeps_the_edges_apart() {
     let cell = |first| {
         let [common, edge] = [(0, 12), (first, 6)].map(|(first, count)| BlockRange { first, count });
         let (threshold, centre_p_a, edge_p_a) = (Db(3.0), Db(0.0), Db(0.0));
-        ReuseConfig::Strict(StrictReuse { common, edge, threshold, centre_p_a, edge_p_a })
+        ReuseConfig::Strict(StrictReuse { common, edge, threshold, rsrq: None, centre_p_a, edge_p_a })
     };
     for scheduler in ["proportional-fair", "round-robin", "fd-bet", "tdmt"] {
         let found = with_reuse([cell(12), cell(18)], scheduler);
@@ -181,10 +181,17 @@ fn strict_reuse_keeps_the_edges_apart() {
 /// its centre, 12.04 dB; its own signal is 6 dB quieter.
 #[test]
 fn soft_reuse_makes_the_neighbours_edge_quiet() {
+    // The same by RSRQ: a geometry of 3 dB is 2 / (12 * 3) = -12.55 dB; the middle has 1/24 = -13.8 dB.
+    for (threshold, rsrq) in [(Db(3.0), None), (Db(-50.0), Some(Db(-12.55)))] {
+        soft_reuse(threshold, rsrq);
+    }
+}
+
+fn soft_reuse(threshold: Db, rsrq: Option<Db>) {
     let cell = |first| {
         let edge = BlockRange { first, count: 8 };
-        let (threshold, centre_p_a, edge_p_a) = (Db(3.0), Db(-6.0), Db(0.0));
-        ReuseConfig::Soft(SoftReuse { edge, centre_everywhere: false, threshold, centre_p_a, edge_p_a })
+        let (centre_p_a, edge_p_a) = (Db(-6.0), Db(0.0));
+        ReuseConfig::Soft(SoftReuse { edge, centre_everywhere: false, threshold, rsrq, centre_p_a, edge_p_a })
     };
     let found = with_reuse([cell(0), cell(8)], "proportional-fair");
     // 6 dB less signal before the same noise: as far as 400 m.

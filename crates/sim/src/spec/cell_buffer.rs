@@ -5,9 +5,9 @@ use lasthop_ran::rlc::lte::BufferConfig;
 
 use crate::config::{Document, Node, Value, dotted};
 
-/// Resource blocks of the carrier that [`BufferConfig`]'s default is made for: 20 MHz. Its 2 MiB are 223 ms at the 75.376 Mbit/s
-/// of TS 36.213 table 7.1.7.2.1-1 (I_TBS 26, 100 blocks), or 111 ms at those of two layers; the peak of a smaller carrier is
-/// near its share of blocks (6 blocks: 4.392 Mbit/s, 229 ms).
+/// Resource blocks of the carrier that [`BufferConfig`]'s default is made for: 20 MHz with one layer. Its 2 MiB are 223 ms at the
+/// 75.376 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (I_TBS 26, 100 blocks). Other cells have as much for each block and layer: the
+/// peak of a smaller carrier is near its share of blocks (6 blocks: 4.392 Mbit/s, 229 ms), two layers carry twice as much.
 const BLOCKS: i128 = 100;
 
 /// Puts the buffer of each UE and dedicated bearer where the scenario has none of its own.
@@ -20,7 +20,11 @@ pub(super) fn fill(document: &mut Document) {
     let mut tables = Vec::new();
     for (name, ue) in ues.iter() {
         let cell = ue.as_table().and_then(|t| t.get("cell")).and_then(Node::as_str);
-        let Some(blocks) = most_blocks(document, cell).filter(|n| (1..BLOCKS).contains(n)) else { continue };
+        let Some(blocks) =
+            peak_blocks(document, cell).filter(|n| (1..=2 * BLOCKS).contains(n) && *n != BLOCKS)
+        else {
+            continue;
+        };
         let bytes = bytes.0 * blocks as u64 / BLOCKS as u64;
         tables.push((dotted(["ue", name]), bytes));
         let dedicated = ue.as_table().and_then(|t| t.get("dedicated")).and_then(Node::as_table);
@@ -36,15 +40,20 @@ pub(super) fn fill(document: &mut Document) {
     }
 }
 
-/// Resource blocks of the largest cell that may serve a UE of `cell`.
-fn most_blocks(document: &Document, cell: Option<&str>) -> Option<i128> {
+/// Resource blocks times layers of the fastest cell that may serve a UE of `cell`.
+fn peak_blocks(document: &Document, cell: Option<&str>) -> Option<i128> {
     let cells = document.get("cell")?.as_table()?;
     let named = cells.iter().filter(|(name, _)| cell.is_none_or(|cell| cell == *name));
     let blocks = |c: &Node| match c.as_table().and_then(|t| t.get("resource_blocks")).map(|n| &n.value) {
         Some(Value::Integer(n)) => *n,
         _ => i128::from(CellConfig::default().resource_blocks),
     };
-    named.map(|(_, c)| blocks(c)).max()
+    // Transmission modes 3 and 4 send up to two layers (TS 36.213 clause 7.1).
+    let layers = |name: &str| match document.get(&format!("cell.{}.downlink.mimo.mode", dotted([name]))) {
+        Some(Node { value: Value::Integer(mode), .. }) if *mode >= 3 => 2,
+        _ => 1,
+    };
+    named.map(|(name, c)| blocks(c) * layers(name)).max()
 }
 
 #[cfg(test)]
@@ -83,6 +92,18 @@ mod tests {
             let seconds = bytes.0 as f64 * 8.0 / peak;
             assert!((0.22..0.23).contains(&seconds), "{blocks} blocks: {bytes} are {seconds} s");
         }
+    }
+
+    /// Two layers carry twice as much (2 * 75.376 Mbit/s): 4 MiB at 20 MHz are 223 ms again, and 10 MHz with two layers has 2 MiB.
+    #[test]
+    fn layers_count() {
+        let two = |keys: &str| {
+            let mimo = "[cell.enb.downlink.mimo]\nmode = 3\n";
+            buffer(&format!("[cell.enb]\n{keys}{mimo}[ue.phone]\n")).unwrap().0
+        };
+        assert_eq!((two(""), two("resource_blocks = 50\n")), (4 << 20, 2 << 20));
+        let single = buffer("[cell.enb.downlink.mimo]\nmode = 2\n[ue.phone]\n").unwrap().0;
+        assert_eq!(single, 2 << 20);
     }
 
     #[test]

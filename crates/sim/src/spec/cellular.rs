@@ -261,6 +261,14 @@ impl Spec {
     /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
     /// `tracks`: the ways that groups of UEs follow, by name.
     pub fn cellular(&self, tracks: &Tracks) -> Cellular {
+        let (mut all, tables) = self.placed(tracks);
+        self.associate(&mut all, &tables);
+        self.add_pairs(&mut all);
+        all
+    }
+
+    /// The same before UEs have chosen their cells, and the numbers of the cells of each table.
+    pub(super) fn placed<'a>(&'a self, tracks: &Tracks) -> (Cellular, BTreeMap<&'a str, Range<usize>>) {
         let mut all = Cellular::default();
         all.config.handover = self.handover;
         all.config.radio = self.radio;
@@ -294,9 +302,7 @@ impl Spec {
                 all.add_bearers(id, node, ue);
             }
         }
-        self.associate(&mut all, &tables);
-        self.add_pairs(&mut all);
-        all
+        (all, tables)
     }
 
     /// The cells of all tables; returns the numbers of those of each.
@@ -313,7 +319,7 @@ impl Spec {
             match self.layout.get(name) {
                 None => add(name.clone(), cell.clone()),
                 Some(layout) => {
-                    for (suffix, cell) in layout.cells(cell, site) {
+                    for (suffix, cell) in layout.cells(name, cell, site) {
                         add(format!("{name}-{suffix}"), cell);
                     }
                     site += layout.places().len() as u32;

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use lasthop_radio::Antenna;
+use lasthop_ran::mac::lte::downlink::BlockRange;
 use lasthop_ran::mac::lte::scheduler::{SCHEDULERS, SchedulerConfig};
+use lasthop_ran::network::CellConfig;
 
 use super::Spec;
 use super::cellular::{UeSpec, validate_bearers};
 use super::check::check_mtu;
+use super::layout::LayoutSpec;
 use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
 use crate::extensions::Extensions;
 
@@ -163,6 +166,33 @@ fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut
     }
 }
 
+/// `blocks_by_sector` needs something to shift, and room for it.
+fn check_shifted(
+    layout: &LayoutSpec,
+    cell: &CellConfig,
+    path: &str,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    let key = format!("{path}.blocks_by_sector");
+    let mut last = layout.last_sector(cell);
+    let reuse = last.downlink.reuse.as_mut().map(|r| *r.edge());
+    let ranges: Vec<_> = last.downlink.blocks.into_iter().chain(reuse).collect();
+    if ranges.is_empty() {
+        let message = "no blocks belong to a cell: neither `downlink.blocks` nor `downlink.reuse` is set";
+        found.push(doc.warning_at(&key, message).help("set one of them in the cell's table"));
+    }
+    let beyond = |r: &BlockRange| r.first.saturating_add(r.count) > last.resource_blocks;
+    if ranges.iter().any(beyond) || (last.validate().is_err() && cell.validate().is_ok()) {
+        let message =
+            format!("the blocks of {} sectors do not fit into {}", layout.sectors, last.resource_blocks);
+        found.push(
+            doc.error_at(&key, message)
+                .help("fewer blocks a cell: a third of the carrier with three sectors"),
+        );
+    }
+}
+
 fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     for (name, layout) in &spec.layout {
@@ -176,6 +206,9 @@ fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         if let Err(e) = layout.validate() {
             found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
             continue;
+        }
+        if let Some(cell) = spec.cell.get(name).filter(|_| layout.blocks_by_sector) {
+            check_shifted(layout, cell, &path, doc, found);
         }
         let antenna = spec.cell.get(name).map(|c| c.radio.antenna);
         if layout.sectors > 1 && matches!(antenna, Some(Antenna::Omni { .. })) {
@@ -199,7 +232,7 @@ fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                     .help("fewer rings, or fewer sectors"),
             );
         } else if let Some(cell) = spec.cell.get(name) {
-            let cells = layout.cells(cell, 0).into_iter();
+            let cells = layout.cells(name, cell, 0).into_iter();
             names.extend(cells.map(|(suffix, _)| (format!("{name}-{suffix}"), name.as_str())));
         }
     }

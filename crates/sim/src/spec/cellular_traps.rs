@@ -1,12 +1,17 @@
 //! Traps of the LTE cell: scenarios that run, and mislead. A small RLC buffer is told by RLC's own check.
 
 use lasthop_net::app::{AppConfig, Distribution, OnOffConfig};
+use lasthop_radio::PathLoss;
+use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::largest_tbs_bits;
 use lasthop_ran::Direction;
+use lasthop_ran::mac::lte::adaptation::CqiInterference;
+use lasthop_ran::network::CellConfig;
+use lasthop_ran::phy::lte::propagation::UeRadioConfig;
 use lasthop_ran::rrc::{InitialState, RrcTiming};
-use lasthop_units::{Bitrate, Duration, Tti};
+use lasthop_units::{Bitrate, CellId, Duration, Id, Tti};
 
-use super::cellular::UeSpec;
+use super::cellular::{Tracks, UeSpec};
 use super::{FlowSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted};
 
@@ -33,6 +38,126 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         for direction in Direction::BOTH {
             too_much(name, direction, spec, doc, found);
         }
+    }
+    same_edges(spec, doc, found);
+    if !found.has_errors() {
+        strange_distances(spec, doc, found);
+    }
+}
+
+/// Reuse of which no CQI tells, and cells whose edges have the same blocks: reuse that separates nobody.
+fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, cell) in &spec.cell {
+        let own = cell.downlink.reuse.is_some() || cell.downlink.blocks.is_some();
+        if own
+            && cell.downlink.cqi.interference == CqiInterference::Reference
+            && spec.cell.len() + spec.layout.len() > 1
+        {
+            let key = format!("cell.{}.downlink", dotted([name]));
+            let message = "frequency reuse, and CQIs of reference signals, which never fall silent: none of them tells of it";
+            found.push(
+                doc.warning_at(&key, message)
+                    .help("`cqi.interference = \"data\"`, or leave it to the outer loop"),
+            );
+        }
+    }
+    let edge = |cell: &CellConfig| cell.downlink.reuse.map(|mut r| *r.edge());
+    let several = |name: &str| spec.layout.get(name).is_some_and(|l| !l.blocks_by_sector);
+    for (i, (name, cell)) in spec.cell.iter().enumerate() {
+        let Some(mine) = edge(cell) else { continue };
+        let twin = spec.cell.iter().take(i).find(|(_, other)| edge(other) == Some(mine)).map(|(n, _)| n);
+        let message = match twin {
+            Some(twin) => {
+                format!("the edges of `{twin}` and of this cell have the same blocks: they meet each other")
+            }
+            None if several(name) => {
+                "the edges of all cells of this layout have the same blocks: they meet each other".into()
+            }
+            None => continue,
+        };
+        let key = format!("cell.{}.downlink.reuse", dotted([name]));
+        found.push(
+            doc.warning_at(&key, message)
+                .help("give each its own `edge`; in a layout `blocks_by_sector = true` does it for the sectors of a site"),
+        );
+    }
+}
+
+/// Hata's and COST 231's formulas begin at 1 km, and are in common use from some 100 m on.
+const NEAR: f64 = 100.0;
+
+/// UEs that start where the path loss model was not made for.
+fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let model = &spec.radio.path_loss;
+    let made_for = model.range().distance;
+    let (low, high) = match model {
+        PathLoss::LogDistance { reference_distance, .. } => (reference_distance.0, f64::INFINITY),
+        _ => (made_for.0.min(NEAR), made_for.1),
+    };
+    if (low, high) == (0.0, f64::INFINITY) || spec.cell.is_empty() {
+        return;
+    }
+    let (all, tables) = spec.placed(&Tracks::new());
+    let mut ues = all.config.ues.iter();
+    for (name, ue) in &spec.ue {
+        let cells: Vec<&CellConfig> = spec
+            .candidates(ue)
+            .flat_map(|c| tables[c].clone())
+            .map(|c| &all.config.cells[CellId::from_index(c)])
+            .collect();
+        let here = ues.by_ref().take(ue.count as usize);
+        // What is pinned has no path loss, and a track is somewhere else.
+        if ue.radio.pinned_sinr.is_some() || ue.track.is_some() || cells.is_empty() {
+            here.for_each(drop);
+            continue;
+        }
+        let nearest = here.map(|u| {
+            cells
+                .iter()
+                .map(|c| apart(model, c, &u.radio, all.config.wrap.as_ref()))
+                .fold(f64::INFINITY, f64::min)
+        });
+        let outside: Vec<f64> = nearest.filter(|d| !(low..=high).contains(d)).collect();
+        let Some(worst) = outside.iter().copied().reduce(|a, b| if a < low { a.min(b) } else { a.max(b) })
+        else {
+            continue;
+        };
+        let who = if ue.count == 1 {
+            "it starts".into()
+        } else {
+            format!("{} of these {} UEs start", outside.len(), ue.count)
+        };
+        let what = match model {
+            PathLoss::LogDistance { .. } => {
+                format!("nearer than `reference_distance` ({low} m): the loss is that at {low} m")
+            }
+            _ => {
+                format!("outside what the path loss model was made for, {} m to {} m", made_for.0, made_for.1)
+            }
+        };
+        found.push(
+            doc.warning_at(
+                &format!("ue.{}", dotted([name])),
+                format!("{who} {worst:.0} m from the nearest cell, {what}"),
+            )
+            .help("another `radio.path_loss`, or another place"),
+        );
+    }
+}
+
+/// The distance that the model counts: through the air for log-distance and short ranges, on the ground for the others.
+fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&WrapAround>) -> f64 {
+    let [x, y, z] = [0, 1, 2].map(|i| ue.position[i].0 - cell.radio.position[i].0);
+    let [x, y] = wrap.map_or([x, y], |w| w.nearest([x, y]));
+    match model {
+        PathLoss::LogDistance { .. }
+        | PathLoss::NrInh(_)
+        | PathLoss::P1411Street
+        | PathLoss::P1238 { .. }
+        | PathLoss::Kun2600
+        | PathLoss::V2vUrban(_)
+        | PathLoss::V2vHighway => (x * x + y * y + z * z).sqrt(),
+        _ => (x * x + y * y).sqrt(),
     }
 }
 
@@ -100,14 +225,21 @@ fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found
     let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
     let config = &spec.cell[cell];
     let layers = if direction == Direction::Downlink && config.downlink.mimo.mode >= 3 { 2 } else { 1 };
-    let best = u64::from(largest_tbs_bits(config.resource_blocks as usize, BEST_I_TBS)) * layers * 1000;
+    let cells = spec
+        .layout
+        .get(cell)
+        .filter(|l| l.validate().is_ok())
+        .map_or(1, |l| l.places().len() as u64 * u64::from(l.sectors));
+    let one = u64::from(largest_tbs_bits(config.resource_blocks as usize, BEST_I_TBS)) * layers * 1000;
+    let best = one.saturating_mul(cells);
     if offered > best {
         let (way, told) = match direction {
             Direction::Downlink => ("down", "to"),
             Direction::Uplink => ("up", "from"),
         };
+        let who = if cells == 1 { "the cell carries".into() } else { format!("its {cells} cells carry") };
         let message = format!(
-            "the flows {told} this cell's UEs offer {}, the cell carries {} {way} at best",
+            "the flows {told} this cell's UEs offer {}, {who} {} {way} at best",
             Bitrate(offered),
             Bitrate(best)
         );

@@ -15,7 +15,8 @@ const MOST_SITES: usize = 400;
 const TRIES: usize = 1000;
 
 /// Where the cells of the cell table with the same name stand. They are named `<name>-<site>` with one sector and
-/// `<name>-<site>-<sector>` with three, numbered from 1, and belong to one eNB node: that of the table.
+/// `<name>-<site>-<sector>` with three, numbered from 1. Links lead to one eNB node, that of the table; with `[handover]` they
+/// lead to the gateway, and each site is an eNB of its own with X2 to the others, unless the table names one for all (`enb`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutSpec {
@@ -31,6 +32,10 @@ pub struct LayoutSpec {
     /// Hexagonal layouts only.
     #[serde(default)]
     pub wrap_around: bool,
+    /// The blocks that a cell has for itself, `downlink.blocks` or those of the edge in `downlink.reuse`, are the table's in the first
+    /// sector and follow each other in the others: frequency reuse between the sectors of a site.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocks_by_sector: bool,
 }
 
 const fn three() -> u32 {
@@ -137,8 +142,25 @@ impl LayoutSpec {
         self.azimuth + 360.0 * f64::from(i) / f64::from(self.sectors)
     }
 
-    /// The cells that `cell` stands for, with what follows the table's name in theirs; sites are numbered from `site` on.
-    pub fn cells(&self, cell: &CellConfig, site: u32) -> Vec<(String, CellConfig)> {
+    /// Gives `cell` the blocks of sector number `i`.
+    fn shift_blocks(&self, cell: &mut CellConfig, i: u32) {
+        if self.blocks_by_sector {
+            let own = cell.downlink.blocks.iter_mut().chain(cell.downlink.reuse.as_mut().map(|r| r.edge()));
+            for range in own {
+                range.first = range.first.saturating_add(i.saturating_mul(range.count));
+            }
+        }
+    }
+
+    /// The last sector's cell: where the blocks of all sectors fit into the carrier, this one is valid.
+    pub fn last_sector(&self, cell: &CellConfig) -> CellConfig {
+        let mut last = cell.clone();
+        self.shift_blocks(&mut last, self.sectors.saturating_sub(1));
+        last
+    }
+
+    /// The cells that the cell `name` stands for, with what follows the table's name in theirs; sites are numbered from `site` on.
+    pub fn cells(&self, name: &str, cell: &CellConfig, site: u32) -> Vec<(String, CellConfig)> {
         let mut all = Vec::new();
         for (i, place) in self.places().iter().enumerate() {
             for sector in 0..self.sectors {
@@ -146,6 +168,8 @@ impl LayoutSpec {
                 let height = cell.radio.position[2];
                 cell.radio.position = [Metres(place[0]), Metres(place[1]), height];
                 cell.radio.site = Some(site + i as u32);
+                cell.enb.get_or_insert_with(|| format!("{name}-{}", i + 1));
+                self.shift_blocks(&mut cell, sector);
                 let name = if self.sectors > 1 {
                     cell.radio.antenna = cell.radio.antenna.turned(self.angle(sector));
                     format!("{}-{}", i + 1, sector + 1)

@@ -21,13 +21,24 @@ impl World {
         if books.bytes.0 != bytes {
             wrong.push(format!("bytes: {} in the books, {bytes} on the shelf", books.bytes.0));
         }
+        wrong.extend(self.audit_streams());
         for (id, flow) in self.flows.enumerate() {
             wrong.extend(self.audit_relays(id));
             for end in [End::A, End::B] {
-                wrong.extend(audit_stream(flow, end));
+                wrong.extend(audit_liveness(flow, end));
             }
         }
         wrong
+    }
+
+    /// What does not hold about the octets that TCP applications write: each is delivered, or waits in the receiver's socket, or is on
+    /// the way, or lost with a packet that the account names and kept by the sender, or was not sent yet.
+    pub(super) fn audit_streams(&self) -> Vec<String> {
+        let ends = [End::A, End::B];
+        self.flows
+            .iter()
+            .flat_map(|flow| ends.into_iter().filter_map(move |end| audit_stream(flow, end)))
+            .collect()
     }
 }
 
@@ -39,6 +50,31 @@ fn audit_stream(flow: &Flow, end: End) -> Option<String> {
     if delivered > written {
         return Some(format!("flow {name}: {delivered} B delivered of {written} B written at {end:?}"));
     }
+    let (sender, receiver) = (&sockets[end as usize].endpoint, &sockets[end.other() as usize].endpoint);
+    let accepted = sender.octets_written();
+    // A SYN that was not sent yet counts as one more that was not.
+    let (acked, sent) = (accepted - sender.unacknowledged(), accepted.saturating_sub(sender.notsent()));
+    // With a proxy, the octets that it has not taken out of its socket.
+    let arrived = receiver.in_order_received() + receiver.readable_by_hand();
+    if !(acked <= arrived && arrived <= sent) {
+        return Some(format!(
+            "flow {name}: of {accepted} B accepted at {end:?} {sent} are sent, {arrived} arrived, {acked} acknowledged"
+        ));
+    }
+    // The applications of a split flow are with its first connection.
+    if flow.leg.is_none() && (accepted > written || delivered != receiver.in_order_received()) {
+        return Some(format!(
+            "flow {name}: {written} B written at {end:?}, {accepted} accepted; {} in order, {delivered} delivered",
+            receiver.in_order_received()
+        ));
+    }
+    None
+}
+
+/// A sender that waits has a timer.
+fn audit_liveness(flow: &Flow, end: End) -> Option<String> {
+    let Transport::Tcp(sockets) = &flow.transport else { return None };
+    let name = &flow.name;
     let endpoint = &sockets[end as usize].endpoint;
     let waits = endpoint.notsent() > 0 || endpoint.info().unacked > 0;
     if waits && endpoint.state().is_synchronized() && endpoint.poll_at().is_none() {

@@ -138,6 +138,7 @@ impl World {
             return Err(Error::Policy(*fault));
         }
         self.weigh();
+        debug_assert_eq!(self.held_by_entities(), self.packets.len(), "packets that no entity holds");
         self.queue.advance_to(t);
         Ok(true)
     }
@@ -155,9 +156,13 @@ impl World {
         Err(d.into())
     }
 
-    /// Checks the books' bytes against the packets that are there.
+    /// Checks the books' bytes against the packets that are there, and the octets of every TCP stream.
     fn weigh(&self) {
         self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
+        if cfg!(debug_assertions) {
+            let wrong = self.audit_streams();
+            assert!(wrong.is_empty(), "conservation of octets: {wrong:?}");
+        }
     }
 
     #[inline]

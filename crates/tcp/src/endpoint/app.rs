@@ -86,6 +86,11 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
+    /// The same where the application takes them by hand (`manual_read`); otherwise it has them already: 0.
+    pub fn readable_by_hand(&self) -> u64 {
+        if self.config.manual_read { self.readable() } else { 0 }
+    }
+
     /// Octets written since the start.
     pub const fn octets_written(&self) -> u64 {
         self.written - 1

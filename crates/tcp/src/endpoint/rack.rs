@@ -605,7 +605,9 @@ impl Endpoint {
             self.note_usage(true);
             return None;
         }
+        // While a timeout is judged new data alone leaves: what was sent again would tell nothing.
         if !self.rack.prefer_new
+            && self.rack.watch.is_none()
             && let Some(i) = self.rack.next_lost()
         {
             return Some(self.resend_record(now, i));

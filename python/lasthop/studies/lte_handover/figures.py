@@ -149,6 +149,7 @@ def load(data: Data) -> Figure:
                     single[column].append(value)
     for ax, (_, _, label, _) in zip(axes, parts, strict=True):
         ax.set_xticks(range(len(added)), [f"+{n}" for n in added])
+        ax.set_xlim(-0.5, len(added) - 0.5)
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1.0))
         _label(ax, "users that begin at 30 s", label)
     fig.legend(*axes[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=2)
@@ -190,6 +191,7 @@ def interruption(evidence: Evidence) -> Figure:
     silent.set_xscale("log")
     silent.set_title(f"no packet arrives, set {evidence.main_set}", fontsize=8)
     _label(silent, "ms", "")
+    silent.tick_params(which="both", labelsize=7)
     silent.legend(fontsize=7, loc="lower right")
     fig.legend(*served[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=5)
     caption = (

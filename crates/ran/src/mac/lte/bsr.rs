@@ -2,7 +2,7 @@
 
 mod report;
 
-pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting};
+pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting, Trailing};
 
 /// Upper bounds of the levels 1 to 62 [B], TS 36.321 v15.1.0 table 6.1.3.1-1.
 ///
@@ -46,6 +46,8 @@ mod tests {
             let exact = 10.0 * math::pow(15_000.0, i as f64 / 61.0);
             assert_eq!(*bound, (exact - 1e-6).ceil() as u32, "level {}", i + 1);
         }
+        // Where other codes have a slip of the pen: 93749 and 4667.
+        assert_eq!((bytes(59), bytes(40)), (93_479, 4677));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::adaptation::{McsRule, Subbands};
+use super::bsr::Trailing;
 use super::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, PiroConfig};
 use super::random_access::RandomAccessConfig;
 use super::scheduler::{NoParameters, SchedulerConfig};
@@ -191,7 +192,7 @@ impl CellProfile {
                 c.control_errors = false;
                 c.power_control.enabled = false;
                 c.outer_loop.enabled = false;
-                c.bsr.trailing = true;
+                c.bsr.trailing = Trailing::Always;
                 c.bsr.retx_timer = Duration::from_millis(40);
                 c.bsr.any_value = true;
             }

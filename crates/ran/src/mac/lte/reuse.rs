@@ -33,6 +33,10 @@ pub struct StrictReuse {
     /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full power.
     #[serde(default = "threshold")]
     pub threshold: Db,
+    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS 36.214 clause 5.1.3), every cell
+    /// loaded; below -10.8 dB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rsrq: Option<Db>,
     /// P_A of UEs in the centre, beside their own.
     #[serde(default = "equal")]
     pub centre_p_a: Db,
@@ -53,6 +57,10 @@ pub struct SoftReuse {
     /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full power.
     #[serde(default = "threshold")]
     pub threshold: Db,
+    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS 36.214 clause 5.1.3), every cell
+    /// loaded; below -10.8 dB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rsrq: Option<Db>,
     /// P_A of UEs in the centre, beside their own.
     #[serde(default = "quieter")]
     pub centre_p_a: Db,
@@ -92,6 +100,13 @@ pub struct Reuse {
     p_a: [Db; 2],
 }
 
+/// The geometry g whose RSRQ is `rsrq`, every cell loaded: RSRQ = N RSRP / RSSI = S / (12 (S + I + N)) = g / (12 (1 + g)), because a
+/// resource block has 12 subcarriers, of which RSRP counts one. None where no geometry has it.
+pub fn geometry_of_rsrq(rsrq: Db) -> Option<Db> {
+    let share = 12.0 * lasthop_radio::linear(rsrq);
+    (share > 0.0 && share < 1.0).then(|| lasthop_radio::decibels(share / (1.0 - share)))
+}
+
 /// Groups of `band` that lie within `range`.
 pub fn groups_within(band: &Band, range: BlockRange) -> Groups {
     let allowed = RbSet::range(range.first, range.count);
@@ -102,25 +117,47 @@ pub fn groups_within(band: &Band, range: BlockRange) -> Groups {
 impl ReuseConfig {
     /// Refuses what cannot work; keys relative to this table.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let (ranges, threshold, p_a) = match self {
+        let (ranges, threshold, rsrq, p_a) = match self {
             ReuseConfig::Strict(s) => {
                 let (c, e) = (s.common, s.edge);
                 let apart =
                     c.first.saturating_add(c.count) <= e.first || e.first.saturating_add(e.count) <= c.first;
                 check(apart, "edge", "blocks beside those of `common`")?;
-                (vec![("common", c), ("edge", e)], s.threshold, [s.centre_p_a, s.edge_p_a])
+                (vec![("common", c), ("edge", e)], s.threshold, s.rsrq, [s.centre_p_a, s.edge_p_a])
             }
-            ReuseConfig::Soft(s) => (vec![("edge", s.edge)], s.threshold, [s.centre_p_a, s.edge_p_a]),
+            ReuseConfig::Soft(s) => (vec![("edge", s.edge)], s.threshold, s.rsrq, [s.centre_p_a, s.edge_p_a]),
         };
         for (key, r) in ranges {
             let end = r.first.saturating_add(r.count);
             check(r.count > 0 && end <= 110, key, "at least one block, within the carrier")?;
         }
         check(threshold.0.is_finite(), "threshold", "a number of dB")?;
+        check(
+            rsrq.is_none_or(|r| geometry_of_rsrq(r).is_some()),
+            "rsrq",
+            "below -10.8 dB: a cell that is alone has 1/12 with every block in use",
+        )?;
         for (key, p) in ["centre_p_a", "edge_p_a"].iter().zip(p_a) {
             check((-20.0..=10.0).contains(&p.0), key, "-20 to 10 dB")?;
         }
         Ok(())
+    }
+
+    /// Geometry below which a UE is at the edge.
+    fn limit(&self) -> Db {
+        let (threshold, rsrq) = match self {
+            ReuseConfig::Strict(s) => (s.threshold, s.rsrq),
+            ReuseConfig::Soft(s) => (s.threshold, s.rsrq),
+        };
+        rsrq.and_then(geometry_of_rsrq).unwrap_or(threshold)
+    }
+
+    /// Blocks for the edge.
+    pub const fn edge(&mut self) -> &mut BlockRange {
+        match self {
+            ReuseConfig::Strict(s) => &mut s.edge,
+            ReuseConfig::Soft(s) => &mut s.edge,
+        }
     }
 
     /// On `band`, of which the cell has `usable`; None where a zone would be without a whole group.
@@ -128,14 +165,14 @@ impl ReuseConfig {
         let within = |range| groups_within(band, range) & usable;
         let reuse = match self {
             ReuseConfig::Strict(s) => Reuse {
-                threshold: s.threshold,
+                threshold: self.limit(),
                 groups: [within(s.common), within(s.edge)],
                 p_a: [s.centre_p_a, s.edge_p_a],
             },
             ReuseConfig::Soft(s) => {
                 let edge = within(s.edge);
                 let centre = if s.centre_everywhere { usable } else { usable & !edge };
-                Reuse { threshold: s.threshold, groups: [centre, edge], p_a: [s.centre_p_a, s.edge_p_a] }
+                Reuse { threshold: self.limit(), groups: [centre, edge], p_a: [s.centre_p_a, s.edge_p_a] }
             }
         };
         reuse.groups.iter().all(|g| *g != 0).then_some(reuse)
@@ -169,12 +206,12 @@ mod tests {
 
     fn soft(edge: BlockRange, centre_everywhere: bool) -> ReuseConfig {
         let (threshold, centre_p_a, edge_p_a) = (threshold(), quieter(), equal());
-        ReuseConfig::Soft(SoftReuse { edge, centre_everywhere, threshold, centre_p_a, edge_p_a })
+        ReuseConfig::Soft(SoftReuse { edge, centre_everywhere, threshold, rsrq: None, centre_p_a, edge_p_a })
     }
 
     fn strict(common: BlockRange, edge: BlockRange) -> ReuseConfig {
         let (threshold, centre_p_a, edge_p_a) = (threshold(), equal(), equal());
-        ReuseConfig::Strict(StrictReuse { common, edge, threshold, centre_p_a, edge_p_a })
+        ReuseConfig::Strict(StrictReuse { common, edge, threshold, rsrq: None, centre_p_a, edge_p_a })
     }
 
     /// 25 blocks in groups of 2, the last one of one block: blocks 0 to 12 hold groups 0 to 5, 13 to 24 groups 7 to 12.
@@ -188,6 +225,27 @@ mod tests {
         assert_eq!(soft(RANGE(0, 4), true).on(&band, band.all()).unwrap().groups(Zone::Centre), band.all());
         assert!(soft(RANGE(1, 2), false).on(&band, band.all()).is_none(), "half of two groups");
         assert!(soft(RANGE(0, 25), false).on(&band, band.all()).is_none(), "nothing for the centre");
+    }
+
+    /// g = 2 (3.01 dB): 2 / (12 * 3) = 1/18 = -12.55 dB; g = 1: 1/24 = -13.80 dB. 1/12 = -10.79 dB belongs to no interference and no noise.
+    #[test]
+    fn an_rsrq_is_a_geometry_where_every_cell_is_loaded() {
+        for (rsrq, geometry) in [(-12.552_7, 3.010_3), (-13.802_1, 0.0), (-20.0, -8.653_0)] {
+            let found = geometry_of_rsrq(Db(rsrq)).unwrap().0;
+            assert!((found - geometry).abs() < 1e-3, "{rsrq}: {found}");
+        }
+        assert_eq!(geometry_of_rsrq(Db(-10.79)), None);
+        let ReuseConfig::Soft(config) = soft(RANGE(0, 12), false) else { panic!() };
+        let config = ReuseConfig::Soft(SoftReuse { rsrq: Some(Db(-13.802_1)), ..config });
+        assert!(config.limit().0.abs() < 1e-3, "it counts instead of the threshold");
+        let wrong = ReuseConfig::Soft(SoftReuse {
+            rsrq: Some(Db(-3.0)),
+            ..match config {
+                ReuseConfig::Soft(s) => s,
+                ReuseConfig::Strict(_) => panic!(),
+            }
+        });
+        assert_eq!(wrong.validate().unwrap_err().key, "rsrq");
     }
 
     #[test]

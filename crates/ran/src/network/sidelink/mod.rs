@@ -9,6 +9,7 @@
 //! A UE may send on the sidelink and the uplink in one TTI. There is no fast fading on sidelinks. Grants and feedback are always
 //! heard.
 
+mod oracle;
 pub(super) mod reorder;
 mod report;
 mod schedule;

@@ -191,7 +191,9 @@ impl RadioNetwork {
             }
         };
         let Some(s) = &mut self.sidelink else { return };
-        if let (Some(mcs), false) = (mcs, busy) {
+        // What is sent again has its blocks already: the occasion is left to it.
+        let taken = s.plan.granted(tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
+        if let (Some(mcs), false) = (mcs, busy || taken) {
             if let Some(p) = &mut s.lanes[lane as usize].persistent {
                 p.mcs = Some(mcs);
             }

@@ -87,6 +87,9 @@ impl RadioNetwork {
 
     /// With all transmissions of this TTI known: what arrives at the peers.
     pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
+        if cfg!(debug_assertions) {
+            self.check_sidelinks(tti);
+        }
         let process = process_of(tti);
         let mut i = 0;
         while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
@@ -211,6 +214,6 @@ impl RadioNetwork {
 }
 
 /// The process of a TTI.
-const fn process_of(tti: Tti) -> usize {
+pub(super) const fn process_of(tti: Tti) -> usize {
     (tti.0 % HARQ_PERIOD) as usize
 }

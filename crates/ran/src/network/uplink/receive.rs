@@ -6,6 +6,7 @@ use super::super::trace::{Step, TraceLink};
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Content, Granted};
+use crate::mac::lte::bsr::Trailing;
 use crate::mac::lte::harq::State;
 use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
@@ -40,6 +41,7 @@ impl RadioNetwork {
     }
 
     fn uplink_received(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
+        let trailing = self.cells[self.ues[ue].serving].uplink.config.bsr.trailing;
         let u = &mut self.ues[ue].uplink;
         let p = u.harq.get_mut(process);
         u.stats.decoded_bytes += u64::from(p.bytes);
@@ -52,7 +54,11 @@ impl RadioNetwork {
         let (full, known) = (block.full, block.c_rnti);
         if let Some(report) = report {
             u.view.on_report(first, report);
-        } else if full && content == Content::New && u.view.waiting() == 0 && !u.view.is_granted_after(first)
+        } else if full
+            && content == Content::New
+            && u.view.waiting() == 0
+            && !u.view.is_granted_after(first)
+            && trailing != Trailing::AfterRequest
         {
             // A full block that says nothing about what remains: there may be more.
             u.view.request();

@@ -161,6 +161,7 @@ impl RadioNetwork {
         slot.granted.push(granted);
         let u = &mut self.ues[granted.ue].uplink;
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
+        let answers = u.view.is_requested();
         u.view.on_grant(target, data);
         u.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
         u.served = Some(tti);
@@ -174,6 +175,9 @@ impl RadioNetwork {
         // The UE's side.
         let u = &mut self.ues[granted.ue].uplink;
         u.bsr.on_grant(tti);
+        if answers {
+            u.bsr.on_answer();
+        }
         u.granted_until = u.granted_until.max(Some(target));
         if u.access.is_resolving() {
             // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and contains an UL grant for a new

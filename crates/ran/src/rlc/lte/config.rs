@@ -126,8 +126,8 @@ impl UmConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Most bytes waiting. Of a UE whose cells have fewer than 100 resource blocks the default is their share of 2 MiB: some
-    /// 225 ms at the peak rate of one layer.
+    /// Most bytes waiting. Of a UE whose cells do not have 100 resource blocks and one layer the default is their share of 2 MiB, or
+    /// twice as much with two layers: some 225 ms at the peak rate.
     pub bytes: OrInfinity<Bytes>,
     /// Most SDUs waiting.
     pub packets: OrInfinity<u32>,

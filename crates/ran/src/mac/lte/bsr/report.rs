@@ -20,11 +20,24 @@ pub struct BsrConfig {
     pub periodic_timer: OrInfinity<Duration>,
     /// retxBSR-Timer: 320, 640, 1280, 2560, 5120 or 10240 ms.
     pub retx_timer: Duration,
-    /// Every block that leaves data behind carries a report of the rest (SimuLTE); TS 36.321 has it only when a report was
-    /// triggered or there is padding.
-    pub trailing: bool,
+    /// Which blocks carry a report of what they leave behind.
+    pub trailing: Trailing,
     /// Lets values pass that no message carries, for the profiles of other simulators.
     pub any_value: bool,
+}
+
+/// Which blocks that leave data behind carry a report of the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trailing {
+    /// Those for which a report was triggered, or with room for padding (TS 36.321).
+    #[default]
+    Never,
+    /// Every one, as the paper on TCP over direct communications tells of SimuLTE.
+    Always,
+    /// The first one after a request was answered, as SimuLTE's code has it: no other block carries a report, whatever triggers
+    /// it, and the eNB concludes nothing from a full block.
+    AfterRequest,
 }
 
 impl Default for BsrConfig {
@@ -33,7 +46,7 @@ impl Default for BsrConfig {
         BsrConfig {
             periodic_timer: OrInfinity::Value(Duration::from_millis(10)),
             retx_timer: Duration::from_millis(320),
-            trailing: false,
+            trailing: Trailing::Never,
             any_value: false,
         }
     }
@@ -123,7 +136,9 @@ const SUBHEADER: u32 = 1;
 pub struct Reporting {
     periodic: Option<u64>,
     retx: u64,
-    trailing: bool,
+    trailing: Trailing,
+    /// A request was answered, and no report has been sent since.
+    answered: bool,
     regular_triggered: bool,
     periodic_triggered: bool,
     /// When periodicBSR-Timer expires.
@@ -161,6 +176,7 @@ impl Reporting {
             periodic: config.periodic_timer.value().map(Duration::as_millis),
             retx: config.retx_timer.as_millis(),
             trailing: config.trailing,
+            answered: false,
             regular_triggered: false,
             periodic_triggered: false,
             periodic_at: None,
@@ -181,6 +197,11 @@ impl Reporting {
     // 5.4.5: "start or restart retxBSR-Timer upon reception of a grant for transmission of new data on any UL-SCH."
     pub const fn on_grant(&mut self, tti: Tti) {
         self.retx_at = Some(tti.plus(self.retx));
+    }
+
+    /// The grant answers a request.
+    pub const fn on_answer(&mut self) {
+        self.answered = true;
     }
 
     /// When a timer expires next.
@@ -211,7 +232,13 @@ impl Reporting {
     // available for transmission but is not sufficient to additionally accommodate the BSR MAC control element plus its
     // subheader."
     pub fn reserve(&mut self, room: u32, need: u64, before: &Buffers) -> u32 {
-        let trails = self.trailing && need > u64::from(room);
+        let left = need > u64::from(room);
+        let trails = match self.trailing {
+            Trailing::Never => false,
+            Trailing::Always => left,
+            Trailing::AfterRequest if !self.answered => return 0,
+            Trailing::AfterRequest => left,
+        };
         if !(self.regular_triggered || self.periodic_triggered || trails) {
             return 0;
         }
@@ -249,6 +276,9 @@ impl Reporting {
     // [...]: report Truncated BSR of the LCG with the highest priority logical channel with data available for
     // transmission; else report Short BSR. else if [...] the size of the Long BSR plus its subheader, report Long BSR."
     pub fn pad(&mut self, tti: Tti, padding: u32, after: &Buffers) -> Option<Report> {
+        if self.trailing == Trailing::AfterRequest && !self.answered {
+            return None;
+        }
         let report = match padding {
             p if p >= SUBHEADER + LONG => after.long(),
             p if p >= SUBHEADER + SHORT => {
@@ -279,6 +309,7 @@ impl Reporting {
             self.periodic_at = self.periodic.map(|p| tti.plus(p));
         }
         self.retx_at = Some(tti.plus(self.retx));
+        self.answered = false;
         self.cancel();
     }
 
@@ -346,9 +377,24 @@ mod tests {
 
     #[test]
     fn a_trailing_report_goes_with_every_block_that_leaves_data_behind() {
-        let mut r = Reporting::new(&BsrConfig { trailing: true, ..BsrConfig::default() });
+        let mut r = Reporting::new(&BsrConfig { trailing: Trailing::Always, ..BsrConfig::default() });
         let b = buffers([500, 0, 0, 0], 0);
         assert_eq!((r.reserve(100, 505, &b), r.reserve(505, 505, &b)), (2, 0));
+    }
+
+    /// One report for each request that was answered: data that remain after it wait for the next.
+    #[test]
+    fn after_a_request_one_block_carries_a_report() {
+        let mut r = Reporting::new(&BsrConfig { trailing: Trailing::AfterRequest, ..BsrConfig::default() });
+        let b = buffers([500, 0, 0, 0], 0);
+        r.on_data();
+        assert_eq!((r.reserve(100, 505, &b), r.pad(Tti(1), 4, &b)), (0, None), "nobody has answered");
+        assert!(r.wants_request());
+        r.on_answer();
+        assert_eq!(r.reserve(100, 505, &b), 2);
+        assert!(r.compose(Tti(2), 2, &b, &b).is_some());
+        r.on_tti(Tti(12), true);
+        assert_eq!((r.reserve(100, 505, &b), r.wants_request()), (0, false));
     }
 
     #[test]
