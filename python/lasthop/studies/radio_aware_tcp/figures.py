@@ -393,7 +393,7 @@ def figure_9(data: Data) -> Figure:
 
 def figure_summary(data: Data) -> Figure:
     """Goodput against the 95th percentile of the delay, for everything on the same radio."""
-    fig = MplFigure(figsize=(6.8, 4.6), layout="constrained")
+    fig = MplFigure(figsize=(7.6, 5.6), layout="constrained")
     ax = fig.add_subplot()
     ax.set_xlabel("one-way delay that 95 % of the packets do not exceed [ms]")
     ax.set_ylabel("goodput [Mbit/s]")
@@ -411,7 +411,7 @@ def figure_summary(data: Data) -> Figure:
     ax.axhline(air, color="#666666", linestyle="--", linewidth=0.8)
     handles, labels = ax.get_legend_handles_labels()
     first = dict(zip(reversed(labels), reversed(handles), strict=True))
-    ax.legend([first[f] for f in FAMILIES], list(FAMILIES), frameon=False, fontsize=8, loc="lower left")
+    ax.legend([first[f] for f in FAMILIES], list(FAMILIES), frameon=False, fontsize=8, loc="lower right")
     caption = (
         "Full buffer, layer-2 buffer 60 kB, 40 s. Dashed: the air rate. Close coupling has a receive window of "
         "64 kB, so that a packet does not wait in the IP buffer for what the sender has written long before."
@@ -423,7 +423,7 @@ def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
     """Names beside points, moved up or down so that they do not cover one another."""
     rates = [p[1] for p in points]
     delays = [p[0] for p in points]
-    step = (max(rates) - min(rates)) * 0.045
+    step = (max(rates) - min(rates)) * 0.03
     wide = (max(delays) - min(delays)) * 0.22
     ax.set_xlim(min(delays) - 0.05 * wide, max(delays) + 1.2 * wide)
     placed: list[tuple[float, float]] = []
@@ -448,8 +448,8 @@ def figure_wrong(data: Data) -> Figure:
     fig = MplFigure(figsize=(7.6, 4.8), layout="constrained")
     cubic = data.estimate("wrong", "goodput", case="cubic").mean
     columns: dict[str, list[object]] = {"kind": [], "value": [], "goodput_mbps": []}
-    grid = fig.subplots(2, 4, sharey=True).flat
-    for ax, (kind, (_, title, unit)) in zip(grid, WRONGS.items(), strict=False):
+    *grid, last = fig.subplots(2, 4, sharey=True).flat
+    for ax, (kind, (_, title, unit)) in zip(grid, WRONGS.items(), strict=True):
         points = wrongs(data, kind)
         ax.plot(list(points), list(points.values()), "o-", color=COLOURS["queue"], markersize=4)
         ax.axhline(cubic, color=COLOURS["cubic"], linestyle="--", linewidth=1)
@@ -463,7 +463,6 @@ def figure_wrong(data: Data) -> Figure:
         columns["kind"] += [kind] * len(points)
         columns["value"] += list(points)
         columns["goodput_mbps"] += list(points.values())
-    last = next(grid)
     last.axis("off")
     last.plot([], [], "o-", color=COLOURS["queue"], markersize=4, label="with hints")
     last.plot([], [], "--", color=COLOURS["cubic"], linewidth=1, label="CUBIC")
