@@ -207,9 +207,8 @@ impl Kernel for Look<'_> {
     fn run(self) {
         let mut taps = Taps::default();
         self.fading.taps_at(self.cycles, &mut Scratch::default(), &mut taps);
-        for part in 0..self.fading.response.parts() {
-            self.fading.response.gains(&taps, part, self.gains);
-        }
+        let response = &self.fading.response;
+        response.gains(&taps, (1 << response.parts()) - 1, self.gains);
     }
 }
 

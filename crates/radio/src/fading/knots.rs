@@ -1,6 +1,6 @@
 //! Taps between knots: for terminals that need many TTIs for a wavelength.
 
-use lasthop_engine::lanes::{Kernel, wide};
+use lasthop_engine::lanes::{Kernel, near, wide};
 
 use super::sinusoids::{LANES, Scratch, Sinusoids, Taps, whole_lanes};
 
@@ -58,6 +58,17 @@ impl Knots {
                 now[k] = p0[k] + g0 * (p1[k] - p0[k]) + (h1 * m0[k] + g1 * m1[k]) + (h2 * a0[k] + g2 * a1[k]);
             }
             *to = now;
+        }
+    }
+
+    /// Brings what a look after `cycles` reads near.
+    #[inline]
+    pub fn expect(&self, cycles: f64) {
+        let n = self.known.len() / KEPT;
+        let before = (cycles * PER_CYCLE) as i64;
+        for index in [before, before + 1] {
+            let at = index.rem_euclid(KEPT as i64) as usize;
+            near(&self.known[at * n..][..n]);
         }
     }
 

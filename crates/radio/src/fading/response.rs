@@ -10,6 +10,9 @@ use super::sinusoids::Taps;
 /// Pairs of blocks, one above and one below the middle, that are worked out together.
 const PAIRS: usize = 8;
 
+/// One number for each pair of a part.
+type Lanes = [f32; PAIRS];
+
 /// What delays do to the blocks of a carrier: the rotation of each tap from the middle to the blocks above it. Those below
 /// are their mirror images. The blocks fall into parts, from the middle outwards, each of which can be had alone.
 #[derive(Debug)]
@@ -17,7 +20,10 @@ pub struct Response {
     blocks: usize,
     taps: usize,
     /// `[part][tap]`: cosines and sines of 2 pi f tau, f the distance of each pair of the part from the middle.
-    rotations: Box<[([f32; PAIRS], [f32; PAIRS])]>,
+    rotations: Box<[(Lanes, Lanes)]>,
+    /// By tap, for a last part of one or two pairs: cosine, sine, cosine, sine of the first, then of the second. Empty where
+    /// the last part has more.
+    last: Box<[Lanes]>,
 }
 
 impl Response {
@@ -26,7 +32,7 @@ impl Response {
         let delays: Vec<f64> = delays.collect();
         // With an odd number there is a block in the middle; with an even one the nearest are half a block away.
         let first = if blocks % 2 == 1 { 1.0 } else { 0.5 };
-        let mut rotations = Vec::new();
+        let mut rotations: Vec<(Lanes, Lanes)> = Vec::new();
         for part in 0..(blocks / 2).div_ceil(PAIRS).max(1) {
             for delay in &delays {
                 let turn = |i: usize| TAU * RESOURCE_BLOCK * (first + (part * PAIRS + i) as f64) * delay;
@@ -36,7 +42,10 @@ impl Response {
                 ));
             }
         }
-        Response { blocks, taps: delays.len(), rotations: rotations.into() }
+        let few = blocks > 2 * PAIRS && (1..=2).contains(&(blocks / 2 % PAIRS));
+        let by_pair = |(c, s): &(Lanes, Lanes)| [c[0], s[0], c[0], s[0], c[1], s[1], c[1], s[1]];
+        let last = rotations[rotations.len() - delays.len()..].iter().map(by_pair).filter(|_| few).collect();
+        Response { blocks, taps: delays.len(), rotations: rotations.into(), last }
     }
 
     /// Resource blocks.
@@ -58,25 +67,53 @@ impl Response {
         if alone { 0 } else { pair / PAIRS }
     }
 
-    /// Power gains of the blocks of `part` into their places in `gains`.
+    /// Power gains of the blocks of the parts `wanted` (bit `i`: part `i`) into their places in `gains`.
     #[inline(always)]
-    pub fn gains(&self, taps: &Taps, part: usize, gains: &mut [f32]) {
-        // A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) +
-        // j(yc + xs) below. The four products are summed over the taps once for both blocks.
-        let (mut xc, mut ys) = ([0.0_f32; PAIRS], [0.0_f32; PAIRS]);
-        let (mut yc, mut xs) = ([0.0_f32; PAIRS], [0.0_f32; PAIRS]);
-        let rotations = &self.rotations[part * self.taps..][..self.taps];
-        let (re, im) = taps.parts();
-        for ((cosines, sines), (x, y)) in rotations.iter().zip(re.iter().zip(im)) {
-            for k in 0..PAIRS {
-                xc[k] += x * cosines[k];
-                ys[k] += y * sines[k];
-                yc[k] += y * cosines[k];
-                xs[k] += x * sines[k];
-            }
+    pub fn gains(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
+        // The loops over the taps of the standard profiles have a fixed length.
+        match self.taps {
+            9 => self.gains_of(9, taps, wanted, gains),
+            7 => self.gains_of(7, taps, wanted, gains),
+            n => self.gains_of(n, taps, wanted, gains),
         }
+    }
+
+    #[inline(always)]
+    fn gains_of(&self, n: usize, taps: &Taps, mut wanted: u32, gains: &mut [f32]) {
+        let (re, im) = taps.parts();
+        let (re, im) = (&re[..n], &im[..n]);
+        let gains = &mut gains[..self.blocks];
+        let last = 1 << (self.parts() - 1);
+        if !self.last.is_empty() && wanted & last != 0 {
+            wanted &= !last;
+            self.last_gains(n, re, im, gains);
+        }
+        // Two parts at a time share what is read of the taps.
+        while wanted != 0 {
+            let one = wanted.trailing_zeros() as usize;
+            wanted &= wanted - 1;
+            if wanted == 0 {
+                self.put(one, re, im, products(self.rotations(n, one), re, im), gains);
+                break;
+            }
+            let two = wanted.trailing_zeros() as usize;
+            wanted &= wanted - 1;
+            let [of_one, of_two] = products_of_two(self.rotations(n, one), self.rotations(n, two), re, im);
+            self.put(one, re, im, of_one, gains);
+            self.put(two, re, im, of_two, gains);
+        }
+    }
+
+    #[inline(always)]
+    fn rotations(&self, taps: usize, part: usize) -> &[(Lanes, Lanes)] {
+        &self.rotations[part * taps..][..taps]
+    }
+
+    /// The gains of `part` from its products.
+    #[inline(always)]
+    fn put(&self, part: usize, re: &[f32], im: &[f32], [xc, ys, yc, xs]: [Lanes; 4], gains: &mut [f32]) {
         let pairs = self.blocks / 2;
-        let (below, above) = gains[..self.blocks].split_at_mut(pairs);
+        let (below, above) = gains.split_at_mut(pairs);
         let above = match self.blocks % 2 {
             1 => {
                 if part == 0 {
@@ -106,6 +143,70 @@ impl Response {
             below.iter_mut().zip(&down[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
         }
     }
+
+    /// The gains of a last part of one or two pairs: the four products of both go side by side.
+    #[inline(always)]
+    fn last_gains(&self, taps: usize, re: &[f32], im: &[f32], gains: &mut [f32]) {
+        let mut sum = [0.0_f32; PAIRS];
+        for (rotation, (x, y)) in self.last[..taps].iter().zip(re.iter().zip(im)) {
+            let tap = [*x, *y, *y, *x, *x, *y, *y, *x];
+            for k in 0..PAIRS {
+                sum[k] += tap[k] * rotation[k];
+            }
+        }
+        let n = self.blocks / 2 % PAIRS;
+        let above = gains.len() - n;
+        for i in 0..n.min(2) {
+            let [xc, ys, yc, xs] = [0, 1, 2, 3].map(|k| sum[4 * i + k]);
+            let (re, im) = (xc + ys, yc - xs);
+            gains[above + i] = re * re + im * im;
+            let (re, im) = (xc - ys, yc + xs);
+            gains[n - 1 - i] = re * re + im * im;
+        }
+    }
+}
+
+/// A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) + j(yc + xs)
+/// below. The four products, summed over the taps once for both blocks.
+#[inline(always)]
+fn products(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] {
+    let [mut xc, mut ys, mut yc, mut xs] = [[0.0; PAIRS]; 4];
+    for ((cosines, sines), (x, y)) in rotations.iter().zip(re.iter().zip(im)) {
+        for k in 0..PAIRS {
+            xc[k] += x * cosines[k];
+            ys[k] += y * sines[k];
+            yc[k] += y * cosines[k];
+            xs[k] += x * sines[k];
+        }
+    }
+    [xc, ys, yc, xs]
+}
+
+/// The same of two parts.
+#[inline(always)]
+fn products_of_two(
+    one: &[(Lanes, Lanes)],
+    two: &[(Lanes, Lanes)],
+    re: &[f32],
+    im: &[f32],
+) -> [[Lanes; 4]; 2] {
+    let [mut xc, mut ys, mut yc, mut xs] = [[0.0; PAIRS]; 4];
+    let [mut xc2, mut ys2, mut yc2, mut xs2] = [[0.0; PAIRS]; 4];
+    for (((cosines, sines), (cosines2, sines2)), (x, y)) in one.iter().zip(two).zip(re.iter().zip(im)) {
+        for k in 0..PAIRS {
+            xc[k] += x * cosines[k];
+            ys[k] += y * sines[k];
+            yc[k] += y * cosines[k];
+            xs[k] += x * sines[k];
+        }
+        for k in 0..PAIRS {
+            xc2[k] += x * cosines2[k];
+            ys2[k] += y * sines2[k];
+            yc2[k] += y * cosines2[k];
+            xs2[k] += x * sines2[k];
+        }
+    }
+    [[xc, ys, yc, xs], [xc2, ys2, yc2, xs2]]
 }
 
 #[cfg(test)]
@@ -120,13 +221,49 @@ mod tests {
             let taps = Taps { values: vec![0.6, 0.3, 0.2, 0.5], count: 2 };
             for part in 0..response.parts() {
                 let mut gains = vec![-1.0; blocks];
-                response.gains(&taps, part, &mut gains);
+                response.gains(&taps, 1 << part, &mut gains);
                 for (b, gain) in gains.iter().enumerate() {
                     assert_eq!(
                         *gain >= 0.0,
                         response.part_of(b) == part,
                         "{blocks} blocks, {b}, part {part}"
                     );
+                }
+            }
+        }
+    }
+
+    /// Bit by bit the same, whichever parts are asked for together.
+    #[test]
+    fn parts_are_the_same_together_and_alone() {
+        for blocks in [6usize, 15, 17, 18, 20, 25, 50, 51, 52, 54, 75, 100, 110] {
+            let delays = [0.0, 3e-8, 1e-6];
+            let response = Response::new(delays.into_iter(), blocks);
+            let taps = Taps { values: vec![0.6, -0.3, 0.2, 0.5, 0.7, -0.1, 0.0, 0.0], count: 3 };
+            let mut alone = vec![-1.0; blocks];
+            for part in 0..response.parts() {
+                // As it was defined: the products of a pair, in the order of the taps.
+                let (re, im) = taps.parts();
+                let [xc, ys, yc, xs] = products(response.rotations(3, part), re, im);
+                let middle = blocks % 2;
+                for k in 0..PAIRS.min((blocks / 2).saturating_sub(part * PAIRS)) {
+                    let (x, y) = (xc[k] + ys[k], yc[k] - xs[k]);
+                    alone[blocks / 2 + middle + part * PAIRS + k] = x * x + y * y;
+                    let (x, y) = (xc[k] - ys[k], yc[k] + xs[k]);
+                    alone[blocks / 2 - 1 - part * PAIRS - k] = x * x + y * y;
+                }
+                if middle == 1 {
+                    let (x, y) = (re.iter().sum::<f32>(), im.iter().sum::<f32>());
+                    alone[blocks / 2] = x * x + y * y;
+                }
+            }
+            for wanted in 1..1u32 << response.parts() {
+                let mut gains = vec![-1.0; blocks];
+                response.gains(&taps, wanted, &mut gains);
+                for (b, gain) in gains.iter().enumerate() {
+                    let asked = wanted >> response.part_of(b) & 1 == 1;
+                    let expected: f32 = if asked { alone[b] } else { -1.0 };
+                    assert_eq!(gain.to_bits(), expected.to_bits(), "{blocks} blocks, {b}, {wanted:b}");
                 }
             }
         }

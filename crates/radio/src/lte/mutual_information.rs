@@ -8,6 +8,7 @@
 
 use std::sync::LazyLock;
 
+use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_engine::math::{db, exp, sqrt};
 
 use super::bler_curves::QAM256;
@@ -56,9 +57,7 @@ impl MiPlaces {
     #[inline]
     pub fn of(sinr: &[f32]) -> MiPlaces {
         let mut places = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
-        for ((g, piece), sinr) in places.sinr.iter_mut().zip(&mut places.piece).zip(sinr) {
-            (*g, *piece) = place(*sinr);
-        }
+        wide(Locate { sinr, places: &mut places });
         places
     }
 
@@ -73,6 +72,23 @@ impl MiPlaces {
             at_zero + slope * g
         };
         places.map(at).sum::<f32>() / n.max(1) as f32
+    }
+}
+
+/// Finds the places of a row.
+struct Locate<'a> {
+    sinr: &'a [f32],
+    places: &'a mut MiPlaces,
+}
+
+impl Kernel for Locate<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let MiPlaces { sinr, piece } = self.places;
+        for ((g, piece), sinr) in sinr.iter_mut().zip(piece).zip(self.sinr) {
+            (*g, *piece) = place(*sinr);
+        }
     }
 }
 

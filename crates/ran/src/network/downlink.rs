@@ -134,6 +134,7 @@ impl RadioNetwork {
         work.candidates.clear();
         work.rates.clear();
         for i in 0..work.backlogs.len() {
+            self.expect_reports(&work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
             let d = &self.ues[ue].downlink;
             // What a persistent grant is about to carry waits for it.

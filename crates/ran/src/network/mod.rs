@@ -19,6 +19,7 @@
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
 mod access;
+mod ahead;
 mod backhaul;
 mod calendar;
 pub mod config;
@@ -48,7 +49,7 @@ pub use uplink::UplinkCounters;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lasthop_units::{BearerId, CellId, IndexVec, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::qci::priority_of;
@@ -266,9 +267,11 @@ impl RadioNetwork {
         (self.next, self.open) = (tti, tti);
         let mut due = std::mem::take(&mut self.due);
         self.calendar.take(tti, &mut due);
-        for item in due.drain(..) {
-            self.happen(now, tti, item, out);
+        for i in 0..due.len() {
+            self.expect_due(&due, i);
+            self.happen(now, tti, due[i], out);
         }
+        due.clear();
         self.due = due;
         self.prepare_occasions(tti);
         if !self.waiting.is_empty() {
@@ -277,6 +280,7 @@ impl RadioNetwork {
         self.close_preambles(tti);
         for cell in self.cells.ids() {
             if self.cells[cell].is_active() {
+                self.expect_scheduling(CellId::from_index(cell.index() + 1));
                 self.schedule_downlink(now, tti, cell, out);
                 let held =
                     if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };

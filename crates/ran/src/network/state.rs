@@ -159,6 +159,12 @@ impl DownlinkUe {
         let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
         self.harq[code_word].as_mut().map(|p| p.get_mut(i))
     }
+    /// The same, to look at.
+    #[inline]
+    pub fn process_ref(&self, id: u8) -> Option<&Process> {
+        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+        self.harq[code_word].as_ref().map(|p| p.get(i))
+    }
     /// A free process of `code_word`.
     #[inline]
     pub fn idle(&self, code_word: usize) -> Option<u8> {

@@ -75,15 +75,21 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Makes sure that `event` comes at `want` or earlier.
-    #[inline]
+    /// Makes sure that `event` comes at `want` or earlier. Mostly it does already: that much is built into the caller.
+    #[inline(always)]
     pub fn ensure(&mut self, queue: &mut EventQueue<Event>, want: Option<Instant>, event: Event) {
-        let Some(want) = want else { return };
-        if self.pending.is_none_or(|at| want < at) {
-            let at = want.max(queue.now());
-            queue.schedule(at, event.class(), event);
-            self.pending = Some(at);
+        if let Some(want) = want
+            && self.pending.is_none_or(|at| want < at)
+        {
+            self.schedule(queue, want, event);
         }
+    }
+
+    #[inline(never)]
+    fn schedule(&mut self, queue: &mut EventQueue<Event>, want: Instant, event: Event) {
+        let at = want.max(queue.now());
+        queue.schedule(at, event.class(), event);
+        self.pending = Some(at);
     }
 
     /// The event of `now` has come. False: it was overtaken by an earlier one and is void.

@@ -11,6 +11,7 @@ impl RadioNetwork {
     /// All cells have spoken: every transmission meets its fate.
     pub(in crate::network) fn air_downlink(&mut self, tti: Tti) {
         for i in 0..self.on_air.len() {
+            self.expect_fates(tti, i);
             let t = self.on_air[i];
             // Both code words of a UE come with one assignment.
             let same = i > 0 && self.on_air[i - 1].ue == t.ue;

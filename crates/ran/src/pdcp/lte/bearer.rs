@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_engine::lanes::near;
 use lasthop_net::Site;
 use lasthop_units::{Bitrate, Id, Instant, PacketId};
 
@@ -171,6 +172,18 @@ impl LteBearer {
         }
     }
 
+    /// Something at `end` is about to happen: what says where its RLC entity is comes near, with
+    /// [`expect`](Self::expect) the entity.
+    #[inline]
+    pub(crate) fn approach(&self, end: End) {
+        near(&self.sides[end.index()].rlc);
+    }
+
+    #[inline]
+    pub(crate) fn expect(&self, end: End) {
+        self.sides[end.index()].rlc.expect();
+    }
+
     /// Gives the memory of a PDU of `end`'s back.
     pub fn recycle(&mut self, end: End, pdu: Pdu) {
         self.sides[end.index()].rlc.recycle(pdu);
@@ -183,9 +196,14 @@ impl LteBearer {
     }
 
     /// When a timer of either end expires next.
+    #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let each = |s: &Side| s.rlc.poll_at().into_iter().chain(s.tx.poll_at()).min();
-        self.sides.iter().filter_map(each).min()
+        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let [a, b] = self.sides.each_ref().map(|s| earlier(s.rlc.poll_at(), s.tx.poll_at()));
+        earlier(a, b)
     }
 
     /// Timers that have expired act.

@@ -20,10 +20,10 @@ use lasthop_radio::{Place, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
 use super::RbSet;
-use super::fading::FastFading;
+use super::fading::{FastFading, Seat};
 use super::propagation::Propagation;
 use crate::sdu::Direction;
-use around::Around;
+use around::{Around, Ray};
 use emissions::Emissions;
 
 /// Width of a resource block.
@@ -192,10 +192,17 @@ impl Air {
     pub fn gains(&mut self, tti: Tti, cell: CellId, ue: UeId) -> Gains {
         let i = ue.index() * self.cells.len() + cell.index();
         if self.links[i].until <= tti.0 {
-            let (gains, until) = self.propagation.gains(cell, ue, tti);
-            self.links[i] = Link { gains, until: until.map_or(u64::MAX, |t| t.0) };
+            self.renew(tti, cell, ue);
         }
         self.links[i].gains
+    }
+
+    #[cold]
+    fn renew(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+        let (gains, until) = self.propagation.gains(cell, ue, tti);
+        let until = until.map_or(u64::MAX, |t| t.0);
+        self.links[ue.index() * self.cells.len() + cell.index()] = Link { gains, until };
+        self.ues[ue].around.renew(cell, gains.downlink, until);
     }
 
     /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals too.
@@ -235,9 +242,9 @@ impl Air {
         }
         self.look_around(tti, cell, ue);
         let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
-        for i in 0..self.ues[ue].around.strong.len() {
-            let other = self.ues[ue].around.strong[i];
-            sum += self.cells[other].full[0] * self.gains(tti, other, ue).downlink;
+        for i in 1..self.ues[ue].around.rays.len() {
+            let ray = self.ray(tti, ue, i);
+            sum += self.cells[ray.cell].full[0] * ray.gain;
         }
         self.cells[cell].full[0] * self.gains(tti, cell, ue).downlink / sum
     }
@@ -273,11 +280,11 @@ impl Air {
             return self.flat(rbs.len(), pinned);
         }
         self.gather_data(tti, cell, ue, rbs);
-        let gain = self.gains(tti, cell, ue).downlink;
+        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
         let Air { fading, sent, interference, row, .. } = self;
         let sent = &sent[tti.0 as usize % sent.len()];
         debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
-        let fading = fading_on(fading, Direction::Downlink, cell, ue, tti, rbs);
+        let fading = fading_at(fading, seat, tti, rbs);
         wide(FillRow { rbs, power: sent.power(cell), gain, fading, interference, row })
     }
 
@@ -292,9 +299,9 @@ impl Air {
         } else {
             self.gather_full(tti, cell, ue, rbs);
         }
-        let gain = self.gains(tti, cell, ue).downlink;
+        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
         let Air { fading, cells, interference, row, .. } = self;
-        let fading = fading_on(fading, Direction::Downlink, cell, ue, tti, rbs);
+        let fading = fading_at(fading, seat, tti, rbs);
         wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
     }
 
@@ -312,16 +319,16 @@ impl Air {
     #[inline]
     fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.look_around(tti, cell, ue);
+        self.expect(tti, ue);
         let n = self.cells.len();
         let slot = tti.0 as usize % self.sent.len();
         let rest = &self.rest[ue.index() * n..][..n];
         self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
-        for i in 0..self.ues[ue].around.strong.len() {
-            let other = self.ues[ue].around.strong[i];
+        for i in 1..self.ues[ue].around.rays.len() {
+            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
             let shared = self.sent[slot].used(tti, other).and(rbs);
             if !shared.is_empty() {
-                let gain = self.gains(tti, other, ue).downlink;
-                let fading = fading_on(&mut self.fading, Direction::Downlink, other, ue, tti, shared);
+                let fading = fading_at(&mut self.fading, seat, tti, shared);
                 let power = self.sent[slot].power(other);
                 wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
             }
@@ -332,13 +339,13 @@ impl Air {
     #[inline]
     fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.look_around(tti, cell, ue);
+        self.expect(tti, ue);
         let flat = self.ues[ue].noise + self.ues[ue].around.rest;
         rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
-        for i in 0..self.ues[ue].around.strong.len() {
-            let other = self.ues[ue].around.strong[i];
-            let gain = self.gains(tti, other, ue).downlink;
+        for i in 1..self.ues[ue].around.rays.len() {
+            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
             let shared = self.carrier(other).and(rbs);
-            let fading = fading_on(&mut self.fading, Direction::Downlink, other, ue, tti, shared);
+            let fading = fading_at(&mut self.fading, seat, tti, shared);
             let power = &self.cells[other].full;
             wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
         }
@@ -470,6 +477,12 @@ fn fading_on(
     rbs: RbSet,
 ) -> &[f32] {
     fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
+}
+
+/// The same of the link at `seat`.
+#[inline]
+fn fading_at(fading: &mut Option<FastFading>, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> &[f32] {
+    fading.as_mut().map_or(&[], |f| f.row_at(seat, tti, rbs))
 }
 
 /// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without fading, 1.

@@ -1,6 +1,8 @@
 //! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody asks about.
 
-use lasthop_engine::lanes::{Kernel, wide};
+use std::num::NonZeroU32;
+
+use lasthop_engine::lanes::{Kernel, near, wide};
 use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
@@ -13,38 +15,55 @@ const SLOW: f64 = 1.0 / 6.0 / 4.0;
 /// The fading of all links.
 #[derive(Debug)]
 pub struct FastFading {
-    /// By cell: cells of one width share a shape, and the blocks of its parts.
-    shapes: IndexVec<CellId, (FadingShape, Vec<RbSet>)>,
+    /// Cells of one width share a shape, and the blocks of its parts.
+    shapes: Vec<(FadingShape, Vec<RbSet>)>,
+    /// By cell: its shape.
+    shape_of: IndexVec<CellId, u32>,
     seed: u64,
     /// Wavelengths that a UE travels in a TTI, by direction.
     cycles: IndexVec<UeId, [f64; 2]>,
-    /// By UE, then cell, then direction; made when first asked for.
-    links: Vec<[Option<Box<Link>>; 2]>,
+    /// By UE, then cell, then direction: the link's seat, if somebody has asked for it.
+    seats: Vec<[Option<Seat>; 2]>,
+    links: Vec<Link>,
     scratch: Scratch,
+}
+
+/// The place of a link: for who asks often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat(NonZeroU32);
+
+impl Seat {
+    const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
 }
 
 /// The fading of a link, and what is known of it in one TTI.
 #[derive(Debug)]
 struct Link {
-    fading: Fading,
-    knots: Option<Knots>,
     tti: Tti,
-    taps: Taps,
+    /// Wavelengths that the UE travels in a TTI.
+    cycles: f64,
+    /// Which shape it has.
+    shape: u32,
     /// Bit `i`: the gains of part `i` are those of `tti`.
     done: u32,
     gains: Box<[f32]>,
+    taps: Taps,
+    knots: Option<Knots>,
+    fading: Fading,
 }
 
 impl Link {
-    fn new(fading: Fading, slow: bool) -> Link {
+    fn new(fading: Fading, cycles: f64, shape: u32) -> Link {
         let gains = vec![1.0; fading.response().blocks()].into();
-        let knots = slow.then(Knots::default);
-        Link { fading, knots, tti: Tti(u64::MAX), taps: Taps::default(), done: 0, gains }
+        let knots = (cycles <= SLOW).then(Knots::default);
+        Link { fading, knots, tti: Tti(u64::MAX), cycles, shape, taps: Taps::default(), done: 0, gains }
     }
 
-    /// Brings the gains of at least the blocks `rbs` to `tti`, after `cycles`; `parts` are the blocks of each part.
+    /// Brings the gains of at least the blocks `rbs` to `tti`; `parts` are the blocks of each part.
     #[inline]
-    fn bring(&mut self, tti: Tti, cycles: f64, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) {
+    fn bring(&mut self, tti: Tti, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) {
         let new = self.tti != tti;
         if new {
             self.tti = tti;
@@ -57,7 +76,8 @@ impl Link {
         let missing = wanted & !self.done;
         if new || missing != 0 {
             self.done |= missing;
-            wide(Look { link: self, cycles: new.then_some(cycles), parts: missing, scratch });
+            let cycles = new.then_some(self.cycles * tti.0 as f64);
+            wide(Look { link: self, cycles, parts: missing, scratch });
         }
     }
 }
@@ -82,11 +102,7 @@ impl Kernel for Look<'_> {
             (Some(cycles), None) => fading.taps_at(cycles, self.scratch, taps),
             (None, _) => {}
         }
-        let mut left = self.parts;
-        while left != 0 {
-            fading.response().gains(taps, left.trailing_zeros() as usize, gains);
-            left &= left - 1;
-        }
+        fading.response().gains(taps, self.parts, gains);
     }
 }
 
@@ -103,43 +119,85 @@ impl FastFading {
         if profile == FadingProfile::None {
             return None;
         }
-        let mut known: Vec<(u32, (FadingShape, Vec<RbSet>))> = Vec::new();
+        let mut shapes: Vec<(FadingShape, Vec<RbSet>)> = Vec::new();
+        let mut widths = Vec::new();
         let mut shape = |blocks: u32| {
-            if let Some((_, shape)) = known.iter().find(|(b, _)| *b == blocks) {
-                return shape.clone();
-            }
-            let shape = FadingShape::new(profile, blocks as usize);
-            // Links of a profile differ in their taps, not in their parts.
-            let parts = shape.link(seed, 0).map_or(Vec::new(), |link| parts(&link));
-            known.push((blocks, (shape, parts)));
-            known[known.len() - 1].1.clone()
+            let known = widths.iter().position(|b| *b == blocks);
+            known.unwrap_or_else(|| {
+                let shape = FadingShape::new(profile, blocks as usize);
+                // Links of a profile differ in their taps, not in their parts.
+                let parts = shape.link(seed, 0).map_or(Vec::new(), |link| parts(&link));
+                widths.push(blocks);
+                shapes.push((shape, parts));
+                shapes.len() - 1
+            }) as u32
         };
-        let shapes: IndexVec<CellId, (FadingShape, Vec<RbSet>)> = blocks.map(&mut shape).collect();
+        let shape_of: IndexVec<CellId, u32> = blocks.map(&mut shape).collect();
         let per_tti = |v: Speed| frequencies.map(|f| doppler_hz(v, f.0) * TTI.as_secs_f64());
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
-        let links = (0..shapes.len() * cycles.len()).map(|_| [None, None]).collect();
-        Some(FastFading { shapes, seed, cycles, links, scratch: Scratch::default() })
+        let seats = vec![[None; 2]; shape_of.len() * cycles.len()];
+        let links = Vec::new();
+        Some(FastFading { shapes, shape_of, seed, cycles, seats, links, scratch: Scratch::default() })
     }
 
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at least those of `rbs` hold. One
     /// for each block of the cell's carrier.
     #[inline]
     pub fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
-        let d = direction.index();
-        let i = ue.index() * self.shapes.len() + cell.index();
-        let (shape, parts) = &self.shapes[cell];
-        let cycles = self.cycles[ue][d];
-        let link = match &mut self.links[i][d] {
-            Some(link) => link,
-            empty => {
-                // The key of a link names its ends, not its place in a list: more UEs shift nobody's fading.
-                let entity = (ue.index() as u64) << 20 | (cell.index() as u64) << 1 | d as u64;
-                let Some(fading) = shape.link(self.seed, entity) else { return &[] };
-                empty.insert(Box::new(Link::new(fading, cycles <= SLOW)))
-            }
-        };
-        link.bring(tti, cycles * tti.0 as f64, parts, rbs, &mut self.scratch);
+        let seat = self.seat(direction, cell, ue);
+        self.row_at(seat, tti, rbs)
+    }
+
+    /// Where the link between `cell` and `ue` is; made when first asked for. None where it does not fade.
+    #[inline]
+    pub fn seat(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<Seat> {
+        let i = ue.index() * self.shape_of.len() + cell.index();
+        match self.seats[i][direction.index()] {
+            None => self.take_seat(direction, cell, ue),
+            seat => seat,
+        }
+    }
+
+    /// [`row`](Self::row) of the link at `seat`; empty for None.
+    #[inline]
+    pub fn row_at(&mut self, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> &[f32] {
+        let Some(seat) = seat else { return &[] };
+        let link = &mut self.links[seat.index()];
+        link.bring(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.scratch);
         &link.gains
+    }
+
+    /// Brings near what says how the link at `seat` stands.
+    #[inline]
+    pub fn approach(&self, seat: Option<Seat>) {
+        if let Some(link) = seat.and_then(|s| self.links.get(s.index())) {
+            near(link);
+        }
+    }
+
+    /// Brings near what a look at the link at `seat` in `tti` reads. False if it was looked at in this TTI already.
+    #[inline]
+    pub fn expect(&self, seat: Option<Seat>, tti: Tti) -> bool {
+        let Some(link) = seat.and_then(|s| self.links.get(s.index())).filter(|l| l.tti != tti) else {
+            return false;
+        };
+        if let Some(knots) = &link.knots {
+            knots.expect(link.cycles * tti.0 as f64);
+        }
+        true
+    }
+
+    #[cold]
+    fn take_seat(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<Seat> {
+        let d = direction.index();
+        let shape = self.shape_of[cell];
+        // The key of a link names its ends, not its place in a list: more UEs shift nobody's fading.
+        let entity = (ue.index() as u64) << 20 | (cell.index() as u64) << 1 | d as u64;
+        let fading = self.shapes[shape as usize].0.link(self.seed, entity)?;
+        self.links.push(Link::new(fading, self.cycles[ue][d], shape));
+        let seat = NonZeroU32::new(self.links.len() as u32).map(Seat);
+        self.seats[ue.index() * self.shape_of.len() + cell.index()][d] = seat;
+        seat
     }
 }
 

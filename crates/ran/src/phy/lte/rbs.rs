@@ -76,9 +76,12 @@ impl RbSet {
     }
     /// The first run of `count` blocks within the set, if there is one.
     pub fn run(self, count: u32) -> Option<RbSet> {
-        let mut starts = self.0;
-        for shift in 1..count {
-            starts &= self.0 >> shift;
+        // Where `length` blocks begin, `length` doubling.
+        let (mut starts, mut length) = (self.0, 1);
+        while length < count {
+            let step = length.min(count - length);
+            starts &= starts >> step;
+            length += step;
         }
         let first = RbSet(starts).first()?;
         Some(RbSet::range(first, count))
@@ -119,6 +122,17 @@ impl fmt::Debug for RbSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By the definition: every one of `count` neighbours is in the set.
+    #[test]
+    fn a_run_is_the_first_of_its_length() {
+        let free = RbSet(0x3_f00f_7ffe_0c3f_fff7_0001);
+        for count in 1..=110 {
+            let all = |first: &u32| (0..count).all(|i| free.contains(first + i));
+            let first = (0..=110 - count).find(all);
+            assert_eq!(free.run(count), first.map(|f| RbSet::range(f, count)), "{count}");
+        }
+    }
 
     #[test]
     fn runs_are_found_lowest_first() {

@@ -167,6 +167,11 @@ impl<P: Payload> Rlc<P> {
             Rlc::Am(e) => e.start_anew(out),
         }
     }
+    /// Something is about to happen to the entity: it is brought near.
+    #[inline]
+    pub(crate) fn expect(&self) {
+        each!(self, e => lasthop_engine::lanes::near(&**e));
+    }
     /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
     #[inline]
     pub fn buffer_status(&self) -> BufferStatus {

@@ -1,8 +1,12 @@
 //! Which cells a UE hears, and which of them count by themselves.
 
+use lasthop_engine::lanes::near;
 use lasthop_units::{CellId, Id, Tti, UeId};
+use smallvec::SmallVec;
 
+use super::super::fading::Seat;
 use super::{Air, Link};
+use crate::sdu::Direction;
 
 /// What surrounds a UE, served by one cell.
 #[derive(Debug, Default)]
@@ -13,11 +17,26 @@ pub struct Around {
     until: u64,
     /// The cells with the strongest links, in descending order: one more than interfering links fade.
     top: Vec<CellId>,
-    /// Of these the ones that interfere.
-    pub strong: Vec<CellId>,
+    /// The link to the serving cell, then those of the strongest ones that interfere.
+    pub rays: SmallVec<[Ray; 4]>,
     /// Power of all other cells in a block when they send at full power [mW].
     pub rest: f32,
 }
+
+/// A link whose fading counts: what is known of it elsewhere, together.
+#[derive(Clone, Copy, Debug)]
+pub struct Ray {
+    pub cell: CellId,
+    /// Large-scale gain of the downlink.
+    pub gain: f32,
+    /// First TTI in which it must be worked out again.
+    pub until: u64,
+    /// Where its fading is.
+    pub seat: Option<Seat>,
+}
+
+/// What so many links need is near anyway.
+const FEW: usize = 256;
 
 /// The links to cells that are neither serving nor strong are worked out again so many times more rarely than the others.
 const FAR: u64 = 10;
@@ -26,6 +45,13 @@ impl Around {
     /// A cell's power has changed: nothing that was seen holds.
     pub(super) fn forget(&mut self) {
         (self.cell, self.until) = (None, 0);
+    }
+
+    /// The gain of the link to `cell` has been worked out again.
+    pub(super) fn renew(&mut self, cell: CellId, gain: f32, until: u64) {
+        for ray in self.rays.iter_mut().filter(|ray| ray.cell == cell) {
+            (ray.gain, ray.until) = (gain, until);
+        }
     }
 }
 
@@ -84,16 +110,61 @@ impl Air {
         let n = self.cells.len();
         let around = &mut self.ues[ue].around;
         around.cell = Some(cell);
-        around.strong.clear();
-        around.strong.extend(around.top.iter().filter(|c| **c != cell).take(self.faded));
+        let strong = around.top.iter().copied().filter(|c| *c != cell).take(self.faded);
+        let strong: SmallVec<[CellId; 4]> = std::iter::once(cell).chain(strong).collect();
+        let ray = |cell: &CellId| {
+            let Link { gains, until } = self.links[ue.index() * n + cell.index()];
+            let seat = self.fading.as_mut().and_then(|f| f.seat(Direction::Downlink, *cell, ue));
+            Ray { cell: *cell, gain: gains.downlink, until, seat }
+        };
+        around.rays = strong.iter().map(ray).collect();
         let mut sum = 0.0;
         for other in self.cells.ids() {
             let i = ue.index() * n + other.index();
-            let counts = other != cell && !self.ues[ue].around.strong.contains(&other);
+            let counts = !strong.contains(&other);
             self.rest[i] = if counts { self.links[i].gains.downlink } else { 0.0 };
             sum += self.cells[other].full[0] * self.rest[i];
         }
         self.ues[ue].around.rest = sum;
+    }
+
+    /// Link `i` of those that count by themselves at `ue`, in `tti`.
+    #[inline]
+    pub(super) fn ray(&mut self, tti: Tti, ue: UeId, i: usize) -> Ray {
+        let ray = self.ues[ue].around.rays[i];
+        if ray.until > tti.0 {
+            return ray;
+        }
+        self.gains(tti, ray.cell, ue);
+        self.ues[ue].around.rays[i]
+    }
+
+    /// Brings near what the next question about the downlink of `ue` reads first.
+    #[inline]
+    pub fn approach(&self, ue: UeId) {
+        near(&self.ues[ue].around);
+    }
+
+    /// Brings near what is known of the links of `ue`, after [`approach`](Self::approach).
+    #[inline]
+    pub fn approach_links(&self, ue: UeId) {
+        if let Some(fading) = &self.fading {
+            self.ues[ue].around.rays.iter().for_each(|ray| fading.approach(ray.seat));
+        }
+    }
+
+    /// Brings near what a look at the links of `ue` in `tti` reads, after [`approach_links`](Self::approach_links).
+    #[inline]
+    pub fn expect(&self, tti: Tti, ue: UeId) {
+        if let (Some(fading), true) = (&self.fading, self.links.len() > FEW) {
+            // Whoever has looked at the first has mostly looked at all.
+            let mut rays = self.ues[ue].around.rays.iter();
+            if rays.next().is_some_and(|first| fading.expect(first.seat, tti)) {
+                rays.for_each(|ray| {
+                    fading.expect(ray.seat, tti);
+                });
+            }
+        }
     }
 
     /// Power of a block of `cell` at `ue` [mW], as it is known.
