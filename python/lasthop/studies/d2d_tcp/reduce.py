@@ -95,17 +95,17 @@ class Steps:
     """The columns of the table `steps`."""
 
     def __init__(self, table: pa.Table) -> None:
-        """Texts become numbers, which are compared by `of`."""
+        """In the order of the table."""
+        self.table = table
         self.time = column(table, "time_s")
         self.tti = ttis(self.time)
         self.packet = np.nan_to_num(column(table, "packet"), nan=-1.0).astype(np.int64)
-        self.text = {name: np.asarray(table.column(name).to_pylist()) for name in ("node", "to", "step", "link")}
 
     def of(self, **texts: str) -> BoolArray:
         """Rows whose columns have these texts."""
         found = np.ones(len(self.time), dtype=bool)
         for name, text in texts.items():
-            found &= self.text[name] == text
+            found &= np.asarray(pc.equal(self.table[name], text))
         return found
 
     def asks(self, node: str) -> IntArray:
@@ -119,12 +119,11 @@ class Packets:
     def __init__(self, table: pa.Table) -> None:
         """In the order of the table."""
         self.time, self.packet = column(table, "time_s"), np.asarray(table.column("packet"), dtype=np.int64)
-        self.event, self.node = (np.asarray(table.column(name).to_pylist()) for name in ("event", "node"))
+        self.table = table
 
     def of(self, event: str, node: str) -> BoolArray:
         """Rows of an event at a node."""
-        found: BoolArray = (self.event == event) & (self.node == node)
-        return found
+        return np.asarray(pc.and_(pc.equal(self.table["event"], event), pc.equal(self.table["node"], node)))
 
 
 #: Figure 4: TTIs from the request to report, report decoded and grant, data, data decoded.
@@ -138,7 +137,7 @@ def ttis(time_s: FloatArray) -> IntArray:
 
 def direct_legs(steps: Steps, node: str) -> IntArray:
     """For each request of `node` a row: after how many TTIs the first of each step of LEG follows; -1: it does not."""
-    here, there = steps.text["node"] == node, steps.text["to"] == node
+    here, there = steps.of(node=node), steps.of(to=node)
     rows = {
         "report": steps.of(step="report") & (here | there),
         "report-heard": steps.of(step="report-heard") & (here | there),
@@ -244,7 +243,7 @@ def shown_segment(steps: Steps, packets: Packets) -> dict[str, Any]:
     # A block of the report alone carries no packet; that it was decoded is the step `report-heard`.
     bare = steps.of(link="uplink") & (steps.of(step="ack") | (steps.of(step="data") & (steps.packet < 0)))
     chosen = np.flatnonzero(near & ~bare)
-    texts = [steps.text[name][chosen].tolist() for name in ("node", "to", "step", "link")]
+    texts = steps.table.select(["node", "to", "step", "link"]).take(chosen).to_pydict().values()
     rows = list(dict.fromkeys(zip((steps.tti[chosen] - start).tolist(), *texts, strict=True)))
     got = np.unique(ttis(packets.time[packets.of("received", "a")]) - start)
     first = got[(got > 15) & (got <= 40)]

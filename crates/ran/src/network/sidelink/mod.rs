@@ -6,8 +6,7 @@
 //! [`switch`] moves a lane between the sidelink and the way over the eNB.
 //!
 //! # Simplifications
-//! A UE may send on the sidelink and the uplink in one TTI. There is no fast fading on sidelinks. Grants and feedback are always
-//! heard.
+//! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always heard.
 
 mod group;
 mod oracle;
