@@ -1,6 +1,7 @@
 //! Multicast against closed forms: one transmission whatever the size of the group, independent receivers.
 
 use super::*;
+use crate::mac::lte::downlink::{AmcConfig, BlerTargetConfig};
 use crate::mac::lte::sidelink::mcs_of_cqi;
 use crate::network::GroupConfig;
 use crate::network::trace::TraceRecord;
@@ -95,14 +96,25 @@ fn a_group_hears_one_transmission() {
     assert_eq!(run(9, 4), (vec![31, 39, 47, 55], 4 * blocks));
 }
 
+/// The link's CQI is that of the blocks, and the MCS of a CQI is one that fails with probability 0.4.
+fn lossy() -> CellConfig {
+    let mut cell = simulte();
+    cell.uplink.data_errors = true;
+    let amc = BlerTargetConfig {
+        target: lasthop_units::Ratio(0.4),
+        reference_blocks: 4,
+        ..BlerTargetConfig::default()
+    };
+    cell.uplink.amc = AmcConfig::BlerTarget(amc);
+    cell
+}
+
 /// Blocks of one error probability p: what each of three receivers loses is binomial, and two lose the same block with
 /// probability p^2: their draws are independent. 3000 packets, four standard deviations: sqrt(p (1 - p) / 3000).
 #[test]
 fn losses_of_receivers_are_binomial_and_independent() {
-    let mut cell = simulte();
-    cell.uplink.data_errors = true;
-    let link = SidelinkConfig { transmissions: 1, ..pinned(8) };
-    let mut w = group(cell, &around(3), &link, Some(9), |_| ());
+    let link = SidelinkConfig { transmissions: 1, ..pinned(9) };
+    let mut w = group(lossy(), &around(3), &link, Some(9), |_| ());
     let n = 3000;
     (0..n).for_each(|i| drop(w.push_all(MS(20 + 25 * i), 100)));
     w.run_until(MS(20 + 25 * n + 100));
@@ -134,7 +146,7 @@ fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
     let (mcs, blocks) = (sent[0].mcs.unwrap(), sent[0].blocks as usize);
     assert_eq!(mcs, mcs_of_cqi(9));
     let cell = &w.network.cells[lasthop_units::CellId::from_index(0)].uplink;
-    let level = cell.adaptation.needed(mcs_of_cqi(8));
+    let level = cell.adaptation.needed(mcs);
     let block = ErrorModel::of_grant(Mcs::new(mcs), McsTable::Uplink, blocks).unwrap();
     let mut soft = SoftBuffer::new(cell.config.harq.combining.into());
     let sinr = vec![lasthop_radio::linear(Db(f64::from(level))) as f32; blocks];
@@ -149,10 +161,8 @@ fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
 /// p(k - 1) - p(k).
 #[test]
 fn receivers_join_the_transmissions_of_a_block() {
-    let mut cell = simulte();
-    cell.uplink.data_errors = true;
-    let link = SidelinkConfig { transmissions: 2, ..pinned(8) };
-    let mut w = group(cell, &around(2), &link, Some(9), |_| ());
+    let link = SidelinkConfig { transmissions: 2, ..pinned(9) };
+    let mut w = group(lossy(), &around(2), &link, Some(9), |_| ());
     let n = 1500;
     (0..n).for_each(|i| drop(w.push_all(MS(20 + 40 * i), 100)));
     w.run_until(MS(20 + 40 * n + 100));
@@ -179,7 +189,7 @@ fn each_receiver_has_its_own_link() {
         let mut cell = simulte();
         cell.uplink.data_errors = true;
         let link =
-            SidelinkConfig { header: 0, transmissions: 1, power: Dbm(0.0), ..SidelinkConfig::default() };
+            SidelinkConfig { header: 0, transmissions: 1, power: Dbm(12.0), ..SidelinkConfig::default() };
         let mut w = group(cell, &places, &link, cqi, |_| ());
         (0..50).for_each(|i| drop(w.push_all(MS(20 + 50 * i), 500)));
         w.run_until(MS(5000));
