@@ -222,7 +222,9 @@ def _bars(ax: Axes, bars: list[tuple[str, Estimate, str]]) -> None:
     for i, (_, value, colour) in enumerate(bars):
         ax.bar(i, value.mean, color=colour, yerr=value.half_width or 0.0, capsize=3, error_kw={"linewidth": 0.8})
         ax.annotate(f"{value.mean:.1f}", (i, 0.3), ha="center", fontsize=6, color="white")
-    ax.set_xticks(range(len(bars)), [name for name, _, _ in bars], rotation=30, ha="right", fontsize=7)
+    ax.set_xticks(
+        range(len(bars)), [name.replace(", ", ",\n") for name, _, _ in bars], rotation=30, ha="right", fontsize=7
+    )
 
 
 def _bar_columns(bars: list[tuple[str, Estimate, str]]) -> dict[str, list[Any]]:
