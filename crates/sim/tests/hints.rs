@@ -115,6 +115,31 @@ fn hints_that_lie_or_come_late_do_no_lasting_harm() {
     }
 }
 
+/// When a sender was first guided, when its base took over after that, and its smoothed round trip then [s].
+fn taken_over(more: &str) -> Option<(f64, f64, f64)> {
+    let output = run_text(&cell(&format!("{AWARE}{HINT}start = '1 s'\n{more}[output]\ntcp = 'ack'\n")));
+    let (times, windows) = (real(&output, "tcp", "time_s"), real(&output, "tcp", "snd_cwnd"));
+    let thresholds = real(&output, "tcp", "snd_ssthresh");
+    let rtt = real(&output, "tcp", "rtt_us");
+    let guided = (0..times.len()).find(|i| times[*i] > 1.0 && thresholds[*i] == windows[*i])?;
+    let base = (guided..times.len()).find(|i| thresholds[*i] != windows[*i])?;
+    Some((times[guided], times[base], rtt[base] * 1e-6))
+}
+
+/// A rate that is always a hundredth, with the queue term and without, and one that is always a hundred times what the link
+/// carries: the base is back within a round trip after the one in which the lie's window was sent. Reports that come 200 ms late
+/// are never followed.
+#[test]
+fn lies_and_late_reports_are_caught_within_a_round_trip() {
+    for lie in
+        ["bias = 0.01\n", "bias = 0.01\nqueue = false\n", "bias = 100.0\n", "bias = 100.0\nqueue = false\n"]
+    {
+        let (guided, base, rtt) = taken_over(lie).unwrap_or_else(|| panic!("{lie}: followed to the end"));
+        assert!(base - guided <= 2.0 * rtt, "{lie}: {:.4} s, round trip {rtt:.4} s", base - guided);
+    }
+    assert_eq!(taken_over("delay = '200 ms'\n"), None);
+}
+
 /// From the eNB's IP buffer MAC takes what a block carries: the layer-2 queue holds less than two packets, nothing is lost, and
 /// the link is full, with a server beside the cell and no congestion control.
 #[test]
@@ -258,6 +283,21 @@ fn events_of(output: &lasthop_sim::RunOutput, source: &str) -> Vec<(f64, String)
     rows.collect()
 }
 
+/// A car that drives from one cell to the other.
+fn drive(trigger: &str, more: &str) -> String {
+    format!(
+        "[scenario]\nname = 'drive'\nduration = '12 s'\n\
+             [link.core]\nbetween = ['server', 'gateway']\ndelay = '5 ms'\n\
+             [radio]\npath_loss = {{ kind = 'log-distance', exponent = 3.0 }}\n\
+             [handover]\ntrigger = {{ kind = '{trigger}' }}\n\
+             [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
+             [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
+             [ue.phone]\ncell = 'west'\n[ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
+             mobility = {{ kind = 'linear', speed = '120 km/h' }}\n\
+             [flow.down]\nfrom = 'server'\nto = 'phone'\n{more}"
+    )
+}
+
 /// A car between two cells: its sender hears of the handover when it begins and when the target has taken over, at the times
 /// of the handover's own events; when no report is made, the link fails, and it is back with the re-established connection.
 #[test]
@@ -266,23 +306,22 @@ fn a_sender_is_told_of_handovers_and_outages() {
         ("a3", "handover-start", "handover-complete", ["handover-begins", "handover-done"]),
         ("none", "radio-link-failure", "rrc-reestablished", ["outage-begins", "outage-over"]),
     ] {
-        let output = run_text(&format!(
-            "[scenario]\nname = 'drive'\nduration = '12 s'\n\
-             [link.core]\nbetween = ['server', 'gateway']\ndelay = '5 ms'\n\
-             [radio]\npath_loss = {{ kind = 'log-distance', exponent = 3.0 }}\n\
-             [handover]\ntrigger = {{ kind = '{trigger}' }}\n\
-             [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
-             [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
-             [ue.phone]\ncell = 'west'\n[ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
-             mobility = {{ kind = 'linear', speed = '120 km/h' }}\n\
-             [flow.down]\nfrom = 'server'\nto = 'phone'\n{AWARE}{HINT}"
-        ));
+        let output = run_text(&drive(trigger, &format!("{AWARE}{HINT}")));
         assert_balanced(&output);
         let ue = events_of(&output, "ue/phone");
         let at =
             |kind: &str| ue.iter().find(|(_, k)| k == kind).unwrap_or_else(|| panic!("{kind}: {ue:?}")).0;
         let expected = [(at(begins), notices[0].to_owned()), (at(ends), notices[1].to_owned())];
         assert_eq!(events_of(&output, "hint/h"), expected);
+    }
+}
+
+/// `stop` bounds notices as it does reports, and a way that loses all reports loses notices.
+#[test]
+fn notices_go_the_way_of_reports() {
+    for (bound, told) in [("", true), ("stop = '1 s'\n", false), ("start = '11.9 s'\n", false)] {
+        let output = run_text(&drive("a3", &format!("{AWARE}{HINT}{bound}")));
+        assert_eq!(!events_of(&output, "hint/h").is_empty(), told, "{bound}");
     }
 }
 

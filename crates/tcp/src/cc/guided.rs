@@ -26,7 +26,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "hint_timeout",
-        default: "one smoothed round trip, at least 2.5 periods of the hints",
+        default: "one smoothed round trip; if 2.5 periods of the hints are longer, those, up to 200 ms",
         unit: "s",
         source: "safety: an older reading is none",
     },

@@ -13,7 +13,8 @@
 //! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one) takes the window over
 //! when no reading is younger than `hint_timeout` (at most a round trip, unless set), when the timer expires, when a mark
 //! arrives, and for a time that doubles when a quarter of a round was lost: whoever said that this window fits was wrong, and
-//! from then on may at most double what the path has carried in a round trip.
+//! from then on may at most double what the path has carried in a round trip. So was who told less than a third of what came
+//! through in a round.
 
 use lasthop_units::{Duration, Instant};
 
@@ -46,7 +47,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "hint_gain", default: "1", unit: "", source: "the contribution, reconstructed" },
     Parameter {
         name: "hint_timeout",
-        default: "one smoothed round trip, at least 2.5 periods of the hints",
+        default: "one smoothed round trip; if 2.5 periods of the hints are longer, those, up to 200 ms",
         unit: "s",
         source: "safety: an older reading is none",
     },
@@ -60,6 +61,8 @@ pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind.
 const FLOOR: f64 = 2.0;
 /// A round of which this share was lost was no round that fitted.
 const LOST_SHARE: f64 = 0.25;
+/// A rate of which more than this multiple came through in a round is no achievable rate.
+const UNDERTOLD: f64 = 3.0;
 /// Fewer segments than this lost in a round prove nothing.
 const LOST_SEGMENTS: f64 = 8.0;
 /// How long hints are not believed after the first such round, and at most.
@@ -85,6 +88,9 @@ pub struct RadioAware {
     /// The link is interrupted since then: the window stands still.
     interrupted: Option<Instant>,
     round: Round,
+    /// When that round began, and the largest rate that was told since [octets/s].
+    round_began: Instant,
+    told: Option<f64>,
     delivered: f64,
     lost: f64,
     /// Most segments that came through in a round trip; a round that brings less takes an eighth of the difference off.
@@ -106,6 +112,8 @@ impl RadioAware {
             timed_out: false,
             interrupted: None,
             round: Round::default(),
+            round_began: Instant::ZERO,
+            told: None,
             delivered: 0.0,
             lost: 0.0,
             proven: 0.0,
@@ -123,6 +131,7 @@ impl RadioAware {
             return;
         }
         let Some(rtt) = self.readings.round_trip(now, &reading) else { return };
+        self.told = Some(self.told.map_or(reading.rate, |told| told.max(reading.rate)));
         let mut octets = reading.rate * rtt;
         if self.config.queue_term {
             octets += self.config.gain * (self.config.queue_threshold as f64 - reading.queue);
@@ -165,15 +174,30 @@ impl RadioAware {
     fn check_losses(&mut self, now: Instant) {
         let (delivered, lost) = (self.delivered, self.lost);
         (self.delivered, self.lost) = (0.0, 0.0);
+        let span = now.since(std::mem::replace(&mut self.round_began, now)).as_secs_f64();
+        let told = std::mem::replace(&mut self.told, self.readings.newest().map(|r| r.rate));
         let came = delivered / self.mss;
         self.proven = if came > self.proven { came } else { self.proven + (came - self.proven) / 8.0 };
-        if self.guided.is_none() || lost < LOST_SEGMENTS * self.mss || lost < LOST_SHARE * (delivered + lost)
-        {
+        if self.guided.is_none() {
+            return;
+        }
+        if told.is_some_and(|rate| came >= FLOOR && delivered > UNDERTOLD * rate * span) {
+            // Nothing was congested: the base algorithm goes on from here as if no hint had come.
+            self.guided = None;
+            self.base.set_cwnd(came);
+            return self.distrust(now);
+        }
+        if lost < LOST_SEGMENTS * self.mss || lost < LOST_SHARE * (delivered + lost) {
             return;
         }
         // The path has shown what it holds: what came through, not what the window was.
         let flight = self.guided.take().unwrap_or(FLOOR).min(delivered / self.mss).max(FLOOR);
         self.base.on_congestion(&Congestion { now, signal: Signal::Loss, flight, repeated: false });
+        self.distrust(now);
+    }
+
+    /// Hints have no say for a time that doubles.
+    fn distrust(&mut self, now: Instant) {
         self.believe_at = now + self.distrust;
         self.distrust = Duration(self.distrust.0 * 2).min(DISTRUST[1]);
     }
@@ -190,6 +214,7 @@ impl CongestionControl for RadioAware {
         self.mss = f64::from(e.mss.max(1));
         self.base.on_established(e);
         self.round.begin(e.nxt);
+        self.round_began = e.now;
         self.readings.on_established(e);
         self.follow(e.now);
     }
@@ -385,6 +410,47 @@ mod tests {
         assert!(!cc.is_guided());
         cc.on_hint(&lie(3_132));
         assert!(cc.is_guided());
+    }
+
+    /// The rate told is a hundredth of the 16 Mbit/s that the path has. With the queue term the window is the 20 segments of Q_th
+    /// (20 ms * 20 kB/s = 0.4 more), of which 20 come through in a round trip of 20 ms, fifty times the rate told. Without it the
+    /// floor of two segments is five times that. After one round trip the base has its own slow start.
+    #[test]
+    fn a_rate_that_is_always_a_hundredth_is_caught_within_a_round_trip() {
+        for (queue_term, segments) in [(true, 20u64), (false, 2)] {
+            let mut cc = aware(|c| c.queue_term = queue_term);
+            let lie = |ms: u64| Hint { rate: Some(Bitrate(160_000)), ..hint(ms, 0, 0) };
+            cc.on_hint(&lie(101));
+            assert!((cc.cwnd() - segments as f64).abs() < 0.5, "{}", cc.cwnd());
+            cc.on_hint(&lie(111));
+            cc.on_ack(&AckSample { una: 2, nxt: 3, ..ack_at(segments, 121, 20) });
+            assert!(!cc.is_guided(), "one round trip after the first hint");
+            assert!(cc.ssthresh() > 1e6, "nothing was congested");
+            cc.on_hint(&lie(131));
+            assert!(!cc.is_guided(), "and it is not believed at once");
+        }
+    }
+
+    /// 1 s between reports: a reading stands for 200 ms, not for 2.5 s.
+    #[test]
+    fn seldom_readings_do_not_stand_for_seconds() {
+        let mut cc = aware(|_| {});
+        cc.on_hint(&Hint { period: Some(Duration::from_secs(1)), ..hint(101, 16, 5_000) });
+        cc.on_ack(&AckSample { una: 0, ..ack_at(1, 301, 20) });
+        assert!(cc.is_guided());
+        cc.on_ack(&AckSample { una: 0, ..ack_at(1, 302, 20) });
+        assert!(!cc.is_guided());
+    }
+
+    /// The same reading in ACK after ACK, measured at 100 ms: it is a round trip old at 120 ms, however often it is told.
+    #[test]
+    fn a_reading_that_is_repeated_grows_old() {
+        let mut cc = aware(|_| {});
+        (101..=120).for_each(|ms| cc.on_hint(&Hint { measured: Some(at(100)), ..hint(ms, 16, 5_000) }));
+        assert!(cc.is_guided());
+        cc.on_hint(&Hint { measured: Some(at(100)), ..hint(121, 16, 5_000) });
+        cc.on_ack(&AckSample { una: 0, ..ack_at(1, 121, 20) });
+        assert!(!cc.is_guided());
     }
 
     #[test]

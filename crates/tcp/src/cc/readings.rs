@@ -10,6 +10,10 @@ use crate::hint::Hint;
 /// The smallest round trip is forgotten after this time.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
+/// Where reports are more seldom than round trips a reading stands for 2.5 periods, but no longer than this: the smallest
+/// retransmission timeout of Linux (TCP_RTO_MIN), after which a sender without news begins anew in any case.
+const LONGEST_SILENCE: Duration = Duration::from_millis(200);
+
 /// R(t) and Q(t) of one hint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
@@ -25,6 +29,8 @@ pub(super) struct Readings {
     config: HintConfig,
     newest: Option<Reading>,
     heard: Instant,
+    /// When the newest reading was taken, or a notice came.
+    taken: Instant,
     /// Time between hints, as told or smoothed.
     period: Duration,
     smallest: SmallestRtt,
@@ -37,6 +43,7 @@ impl Readings {
             config: *config,
             newest: None,
             heard: Instant::ZERO,
+            taken: Instant::ZERO,
             period: Duration::ZERO,
             smallest: SmallestRtt::default(),
             srtt: Duration::ZERO,
@@ -73,9 +80,10 @@ impl Readings {
                 self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
             }
             self.heard = hint.now;
+            self.taken = hint.measured.unwrap_or(hint.now);
             self.newest = Some(Reading { rate: rate.0 as f64 / 8.0, queue: hint.queue.unwrap_or(0) as f64 });
         } else if hint.notice.is_some() {
-            self.heard = hint.now;
+            (self.heard, self.taken) = (hint.now, hint.now);
         }
         if self.smallest.get(hint.now).is_none() && self.srtt > Duration::ZERO {
             self.smallest.add(hint.now, self.srtt);
@@ -91,9 +99,9 @@ impl Readings {
     pub const fn srtt(&self) -> Duration {
         self.srtt
     }
-    /// There is a reading, and nothing was heard for longer than `patience`.
+    /// There is a reading, and it (or the newest notice) is older than `patience`.
     pub fn older_than(&self, now: Instant, patience: Duration) -> bool {
-        self.newest.is_some() && now.since(self.heard) > patience
+        self.newest.is_some() && now.since(self.taken) > patience
     }
     pub const fn forget(&mut self) {
         self.newest = None;
@@ -101,7 +109,7 @@ impl Readings {
     /// How old a reading may be.
     pub fn timeout(&self) -> Duration {
         let several = Duration(self.period.0.saturating_mul(5) / 2);
-        self.config.timeout.unwrap_or(self.srtt.max(several))
+        self.config.timeout.unwrap_or(self.srtt.max(several.min(LONGEST_SILENCE)))
     }
     /// The round trip of the formula [s], if there is one yet.
     pub fn round_trip(&self, now: Instant, r: &Reading) -> Option<f64> {
