@@ -127,17 +127,15 @@ fn taken_over(more: &str) -> Option<(f64, f64, f64)> {
 }
 
 /// A rate that is always a hundredth, with the queue term and without, and one that is always a hundred times what the link
-/// carries: the base is back within a round trip after the one in which the lie's window was sent. Reports that come 200 ms late
-/// are never followed.
+/// carries: the base is back within a round trip after the one in which the lie's window was sent.
 #[test]
-fn lies_and_late_reports_are_caught_within_a_round_trip() {
+fn lies_are_caught_within_a_round_trip() {
     for lie in
         ["bias = 0.01\n", "bias = 0.01\nqueue = false\n", "bias = 100.0\n", "bias = 100.0\nqueue = false\n"]
     {
         let (guided, base, rtt) = taken_over(lie).unwrap_or_else(|| panic!("{lie}: followed to the end"));
         assert!(base - guided <= 2.0 * rtt, "{lie}: {:.4} s, round trip {rtt:.4} s", base - guided);
     }
-    assert_eq!(taken_over("delay = '200 ms'\n"), None);
 }
 
 /// From the eNB's IP buffer MAC takes what a block carries: the layer-2 queue holds less than two packets, nothing is lost, and
