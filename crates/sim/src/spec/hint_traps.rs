@@ -110,7 +110,6 @@ fn tables_of(name: &str, flow: &FlowSpec, spec: &Spec, doc: &Document, found: &m
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::path::Path;
 
     use crate::Scenario;
