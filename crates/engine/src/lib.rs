@@ -3,6 +3,7 @@
 //! Nothing here knows a protocol. The law of time (ARCHITECTURE.md): entities never see this crate's queue; they
 //! answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an [`EventQueue`].
 
+pub mod lanes;
 pub mod math;
 pub mod own;
 mod queue;

@@ -24,6 +24,7 @@ pub use sinusoids::{Scratch, Taps};
 
 use std::sync::Arc;
 
+use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_units::{Duration, Speed};
 use schemars::JsonSchema;
@@ -163,22 +164,18 @@ impl Fading {
     /// Power gain of every resource block, linear with mean 1, when the terminal has travelled `cycles` wavelengths.
     /// `gains` has at least as many places as there are blocks; those beyond are left alone.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
-        let mut taps = Taps::default();
-        self.taps_at(cycles, &mut Scratch::default(), &mut taps);
-        for part in 0..self.response.parts() {
-            self.response.gains(&taps, part, gains);
-        }
+        wide(Look { fading: self, cycles, gains });
     }
 
     /// The taps after `cycles`.
-    #[inline]
+    #[inline(always)]
     pub fn taps_at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
         self.sinusoids.at(cycles, scratch, taps);
     }
 
     /// The taps after `cycles`, between knots of the way: for who looks many times within a sixth of a wavelength.
     /// A function of `cycles` like [`taps_at`](Self::taps_at), from which it differs by less than 1e-4 of a tap's amplitude.
-    #[inline]
+    #[inline(always)]
     pub fn taps_between(&self, knots: &mut Knots, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
         knots.at(&self.sinusoids, cycles, scratch, taps);
     }
@@ -197,10 +194,64 @@ impl Fading {
     }
 }
 
+/// A look at all blocks.
+struct Look<'a> {
+    fading: &'a Fading,
+    cycles: f64,
+    gains: &'a mut [f32],
+}
+
+impl Kernel for Look<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let mut taps = Taps::default();
+        self.fading.taps_at(self.cycles, &mut Scratch::default(), &mut taps);
+        for part in 0..self.fading.response.parts() {
+            self.fading.response.gains(&taps, part, self.gains);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::f64::consts::TAU;
+
+    /// The same bits with eight lanes as with four, at knots, between them and without.
+    #[test]
+    fn wide_vectors_change_nothing() {
+        struct Between<'a>(&'a Fading, f64, &'a mut Taps);
+        impl Kernel for Between<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run(self) {
+                self.0.taps_between(&mut Knots::default(), self.1, &mut Scratch::default(), self.2);
+            }
+        }
+        for profile in [
+            FadingProfile::Epa,
+            FadingProfile::Etu,
+            FadingProfile::Jakes { paths: 6, delay_spread: six_hundred() },
+        ] {
+            let fading = FadingShape::new(profile, 75).link(3, 8).unwrap();
+            for i in 0..200 {
+                let cycles = f64::from(i) * 0.777;
+                let (mut four, mut eight) = ([0.0; 75], [0.0; 75]);
+                Look { fading: &fading, cycles, gains: &mut four }.run();
+                fading.gains(cycles, &mut eight);
+                assert_eq!(four.map(f32::to_bits), eight.map(f32::to_bits));
+                let (mut four, mut eight) = (Taps::default(), Taps::default());
+                Between(&fading, cycles, &mut four).run();
+                wide(Between(&fading, cycles, &mut eight));
+                assert_eq!(four.values, eight.values);
+            }
+        }
+    }
+
+    const fn six_hundred() -> Duration {
+        Duration(600)
+    }
 
     fn spread_ns(profile: FadingProfile) -> (f64, f64) {
         let taps = profile.taps();

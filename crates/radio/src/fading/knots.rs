@@ -1,6 +1,8 @@
 //! Taps between knots: for terminals that need many TTIs for a wavelength.
 
-use super::sinusoids::{Scratch, Sinusoids, Taps};
+use lasthop_engine::lanes::{Kernel, wide};
+
+use super::sinusoids::{LANES, Scratch, Sinusoids, Taps, whole_lanes};
 
 /// Knots per wavelength. Between two of them a tap is the polynomial of degree 5 with their values, slopes and curvatures
 /// (Hermite). A sinusoid of one turn a wavelength is missed by at most (2 pi h)^6 / (6! 2^6) = 2.9e-5 of its amplitude
@@ -15,7 +17,7 @@ const KEPT: usize = 4;
 pub struct Knots {
     /// By knot modulo their number: which one is remembered.
     index: [i64; KEPT],
-    /// By knot: values, slopes and curvatures of all taps, per distance of knots.
+    /// By knot: values, slopes and curvatures of all taps, per distance of knots, each up to whole lanes.
     known: Box<[f32]>,
 }
 
@@ -27,33 +29,40 @@ impl Default for Knots {
 
 impl Knots {
     /// The taps of `sinusoids` after `cycles`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at(&mut self, sinusoids: &Sinusoids, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
-        let n = 2 * sinusoids.taps();
         let place = cycles * PER_CYCLE;
         let before = place.floor();
         let t = (place - before) as f32;
         let left = self.find(sinusoids, before as i64, scratch);
         let right = self.find(sinusoids, before as i64 + 1, scratch);
+        taps.resize(sinusoids.taps());
+        let n = taps.values.len();
         let three = |at: usize| {
             let (values, rest) = self.known[3 * n * at..][..3 * n].split_at(n);
             let (slopes, curvatures) = rest.split_at(n);
-            values.iter().zip(slopes).zip(curvatures)
+            [values, slopes, curvatures].map(|of| of.as_chunks::<LANES>().0)
         };
         let t2 = t * t;
         let t3 = t2 * t;
         let g0 = t3 * (10.0 - 15.0 * t + 6.0 * t2);
         let (h1, g1) = (t - t3 * (6.0 - 8.0 * t + 3.0 * t2), t3 * (7.0 * t - 4.0 - 3.0 * t2));
         let (h2, g2) = (0.5 * (t2 - t3 * (3.0 - 3.0 * t + t2)), 0.5 * t3 * (1.0 - 2.0 * t + t2));
-        taps.values.resize(n, 0.0);
-        let both = three(left).zip(three(right));
-        for (tap, (((p0, m0), a0), ((p1, m1), a1))) in taps.values.iter_mut().zip(both) {
-            *tap = p0 + g0 * (p1 - p0) + (h1 * m0 + g1 * m1) + (h2 * a0 + g2 * a1);
+        let ([p0, m0, a0], [p1, m1, a1]) = (three(left), three(right));
+        let (to, _) = taps.values.as_chunks_mut::<LANES>();
+        let left = p0.iter().zip(m0).zip(a0);
+        let right = p1.iter().zip(m1).zip(a1);
+        for (to, (((p0, m0), a0), ((p1, m1), a1))) in to.iter_mut().zip(left.zip(right)) {
+            let mut now = [0.0; LANES];
+            for k in 0..LANES {
+                now[k] = p0[k] + g0 * (p1[k] - p0[k]) + (h1 * m0[k] + g1 * m1[k]) + (h2 * a0[k] + g2 * a1[k]);
+            }
+            *to = now;
         }
     }
 
     /// Where knot `index` is, worked out if it was not there.
-    #[inline]
+    #[inline(always)]
     fn find(&mut self, sinusoids: &Sinusoids, index: i64, scratch: &mut Scratch) -> usize {
         let at = index.rem_euclid(KEPT as i64) as usize;
         if self.index[at] != index {
@@ -64,13 +73,29 @@ impl Knots {
 
     #[cold]
     fn work_out(&mut self, sinusoids: &Sinusoids, index: i64, at: usize, scratch: &mut Scratch) {
-        let n = 6 * sinusoids.taps();
+        let n = 3 * whole_lanes(2 * sinusoids.taps());
         if self.known.is_empty() {
             self.known = vec![0.0; n * KEPT].into();
         }
-        let known = &mut self.known[at * n..][..n];
-        sinusoids.with_derivatives(index as f64 / PER_CYCLE, 1.0 / PER_CYCLE, scratch, known);
+        wide(WorkOut { sinusoids, index, scratch, to: &mut self.known[at * n..][..n] });
         self.index[at] = index;
+    }
+}
+
+/// What is kept of knot `index`.
+struct WorkOut<'a> {
+    sinusoids: &'a Sinusoids,
+    index: i64,
+    scratch: &'a mut Scratch,
+    to: &'a mut [f32],
+}
+
+impl Kernel for WorkOut<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let cycles = self.index as f64 / PER_CYCLE;
+        self.sinusoids.with_derivatives(cycles, 1.0 / PER_CYCLE, self.scratch, self.to);
     }
 }
 

@@ -59,14 +59,14 @@ impl Response {
     }
 
     /// Power gains of the blocks of `part` into their places in `gains`.
-    #[inline]
+    #[inline(always)]
     pub fn gains(&self, taps: &Taps, part: usize, gains: &mut [f32]) {
         // A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) +
         // j(yc + xs) below. The four products are summed over the taps once for both blocks.
         let (mut xc, mut ys) = ([0.0_f32; PAIRS], [0.0_f32; PAIRS]);
         let (mut yc, mut xs) = ([0.0_f32; PAIRS], [0.0_f32; PAIRS]);
         let rotations = &self.rotations[part * self.taps..][..self.taps];
-        let (re, im) = taps.values.split_at(self.taps);
+        let (re, im) = taps.parts();
         for ((cosines, sines), (x, y)) in rotations.iter().zip(re.iter().zip(im)) {
             for k in 0..PAIRS {
                 xc[k] += x * cosines[k];
@@ -95,9 +95,16 @@ impl Response {
             down[PAIRS - 1 - k] = re * re + im * im;
         }
         let first = part * PAIRS;
-        let n = PAIRS.min(pairs - first.min(pairs));
-        above[first..first + n].copy_from_slice(&up[..n]);
-        below[pairs - first - n..pairs - first].copy_from_slice(&down[PAIRS - n..]);
+        // Whole parts are copied as such, without a call.
+        if first + PAIRS <= pairs {
+            above[first..first + PAIRS].copy_from_slice(&up);
+            below[pairs - first - PAIRS..pairs - first].copy_from_slice(&down);
+        } else {
+            let n = pairs - first.min(pairs);
+            above[first..first + n].iter_mut().zip(&up).for_each(|(to, gain)| *to = *gain);
+            let below = &mut below[pairs - first - n..pairs - first];
+            below.iter_mut().zip(&down[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
+        }
     }
 }
 
@@ -110,7 +117,7 @@ mod tests {
     fn every_block_has_one_part() {
         for blocks in [1usize, 6, 15, 25, 50, 75, 100, 110] {
             let response = Response::new([0.0, 1e-6].into_iter(), blocks);
-            let taps = Taps { values: vec![0.6, 0.3, 0.2, 0.5] };
+            let taps = Taps { values: vec![0.6, 0.3, 0.2, 0.5], count: 2 };
             for part in 0..response.parts() {
                 let mut gains = vec![-1.0; blocks];
                 response.gains(&taps, part, &mut gains);

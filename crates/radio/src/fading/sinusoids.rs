@@ -9,20 +9,46 @@ use super::SINUSOIDS;
 /// Complex gains of the taps of a link at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Taps {
-    /// Real parts, then imaginary parts.
+    /// Real parts, then imaginary parts, then nothing up to whole lanes.
     pub(super) values: Vec<f32>,
+    /// How many.
+    pub(super) count: usize,
 }
 
-/// Cosines and sines of the sinusoids of a link: memory that all links share.
+/// Turns, cosines and sines of the sinusoids of a link: memory that all links share.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch([Vec<f32>; 2]);
+
+/// Numbers that are worked out side by side.
+pub(super) const LANES: usize = 8;
 
 impl Taps {
     /// Real and imaginary part of each.
     pub fn pairs(&self) -> impl Iterator<Item = (f32, f32)> {
-        let (re, im) = self.values.split_at(self.values.len() / 2);
+        let (re, im) = self.parts();
         re.iter().copied().zip(im.iter().copied())
     }
+
+    /// Real parts and imaginary parts.
+    #[inline(always)]
+    pub(super) fn parts(&self) -> (&[f32], &[f32]) {
+        self.values[..2 * self.count].split_at(self.count)
+    }
+
+    /// Room for `count` taps.
+    #[inline(always)]
+    pub(super) fn resize(&mut self, count: usize) {
+        if self.count != count {
+            self.count = count;
+            self.values.resize(whole_lanes(2 * count), 0.0);
+        }
+    }
+}
+
+/// `n`, up to whole lanes.
+#[inline(always)]
+pub(super) const fn whole_lanes(n: usize) -> usize {
+    n.next_multiple_of(LANES)
 }
 
 /// The sinusoids of the taps of a link: cosine of the angle of arrival and phase [turns], tap by tap.
@@ -57,86 +83,111 @@ impl Sinusoids {
     }
 
     /// All taps after `cycles`.
-    #[inline]
+    #[inline(always)]
     pub fn at(&self, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
-        taps.values.resize(2 * self.taps(), 0.0);
-        self.fill(cycles, scratch, &mut taps.values);
-    }
-
-    #[inline]
-    fn fill(&self, cycles: f64, scratch: &mut Scratch, to: &mut [f32]) {
-        self.turn(cycles, &mut scratch.0);
-        let (re, im) = to.split_at_mut(self.taps());
-        self.sum(&scratch.0[0], re);
-        self.sum(&scratch.0[1], im);
+        let n = self.taps();
+        taps.resize(n);
+        let (re, im) = taps.values[..2 * n].split_at_mut(n);
+        let turns = &mut scratch.0[0];
+        self.turn(cycles, turns);
+        if self.in_sixteens() {
+            let (turns, _) = turns.as_chunks::<SINUSOIDS>();
+            for (((turns, amplitude), re), im) in turns.iter().zip(&self.amplitudes).zip(re).zip(im) {
+                let (mut c, mut s) = ([0.0; SINUSOIDS], [0.0; SINUSOIDS]);
+                for i in 0..SINUSOIDS {
+                    (c[i], s[i]) = circle(turns[i]);
+                }
+                (*re, *im) = (amplitude * in_fours(&c), amplitude * in_fours(&s));
+            }
+        } else {
+            let turns = turns.chunks(self.cosines.len() / n);
+            for (((turns, amplitude), re), im) in turns.zip(&self.amplitudes).zip(re).zip(im) {
+                *re = amplitude * turns.iter().map(|t| circle(*t).0).sum::<f32>();
+                *im = amplitude * turns.iter().map(|t| circle(*t).1).sum::<f32>();
+            }
+        }
     }
 
     /// All taps after `cycles` and their first and second derivative by the way, per `step` cycles, one after the other into
-    /// `to`: each real parts, then imaginary parts.
+    /// `to`, each from whole lanes on: real parts, then imaginary parts.
+    #[inline(always)]
     pub fn with_derivatives(&self, cycles: f64, step: f64, scratch: &mut Scratch, to: &mut [f32]) {
         let n = self.taps();
-        let (values, rest) = to.split_at_mut(2 * n);
-        self.fill(cycles, scratch, values);
-        let (slopes, curvatures) = rest.split_at_mut(2 * n);
-        for to in [slopes, curvatures] {
-            // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha) cos.
-            let [c, s] = &mut scratch.0;
-            for ((c, s), cosine) in c.iter_mut().zip(s.iter_mut()).zip(&self.cosines) {
-                let k = (TAU * step * cosine) as f32;
-                (*c, *s) = (-*s * k, *c * k);
+        let [x, y] = &mut scratch.0;
+        self.turn(cycles, x);
+        y.resize(x.len(), 0.0);
+        for (x, y) in x.iter_mut().zip(y.iter_mut()) {
+            (*x, *y) = circle(*x);
+        }
+        for (derivative, to) in to.chunks_exact_mut(whole_lanes(2 * n)).enumerate() {
+            if derivative > 0 {
+                // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha) cos.
+                for ((x, y), cosine) in x.iter_mut().zip(y.iter_mut()).zip(&self.cosines) {
+                    let k = (TAU * step * cosine) as f32;
+                    (*x, *y) = (-*y * k, *x * k);
+                }
             }
-            let (re, im) = to.split_at_mut(n);
-            self.sum(c, re);
-            self.sum(s, im);
+            let (re, im) = to[..2 * n].split_at_mut(n);
+            self.sum(x, re);
+            self.sum(y, im);
         }
     }
 
-    /// Cosine and sine of every cycles * cosine + phase [turns], without a branch or a table: of the nearest whole number of
-    /// turns only the rest counts, of its half the cosine and sine come by polynomials (5e-8), and are doubled. Within 1e-6.
-    #[inline]
-    fn turn(&self, cycles: f64, [x, y]: &mut [Vec<f32>; 2]) {
+    /// Every cycles * cosine + phase [turns], without whole turns: -1/2 to 1/2.
+    #[inline(always)]
+    fn turn(&self, cycles: f64, turns: &mut Vec<f32>) {
         // The sum with this number has no digits behind the point: what is left after taking it away again is the nearest
         // whole number, for all below 2^51. Needs no call for `round`, so that lanes go side by side.
         const WHOLE: f64 = 1.5 * (1u64 << 52) as f64;
-        x.resize(self.cosines.len(), 0.0);
-        y.resize(self.cosines.len(), 0.0);
-        // Two loops: double precision has two lanes, single four.
-        for (t, (cosine, phase)) in x.iter_mut().zip(self.cosines.iter().zip(&self.phases)) {
+        turns.resize(self.cosines.len(), 0.0);
+        for (t, (cosine, phase)) in turns.iter_mut().zip(self.cosines.iter().zip(&self.phases)) {
             let turns = cycles * cosine + phase;
             *t = (turns - ((turns + WHOLE) - WHOLE)) as f32;
         }
-        for (x, y) in x.iter_mut().zip(y.iter_mut()) {
-            let t = *x;
-            let q = t * t;
-            let s = t * ((((SIN[4] * q + SIN[3]) * q + SIN[2]) * q + SIN[1]) * q + SIN[0]);
-            let c = (((COS[4] * q + COS[3]) * q + COS[2]) * q + COS[1]) * q + COS[0];
-            *x = 1.0 - (s + s) * s;
-            *y = (s + s) * c;
-        }
+    }
+
+    #[inline(always)]
+    fn in_sixteens(&self) -> bool {
+        self.cosines.len() == SINUSOIDS * self.taps()
     }
 
     /// The sum of each tap's sinusoids with the tap's amplitude.
-    #[inline]
+    #[inline(always)]
     fn sum(&self, of: &[f32], to: &mut [f32]) {
-        let each = self.cosines.len() / self.taps();
-        if each == SINUSOIDS {
+        if self.in_sixteens() {
             let (taps, _) = of.as_chunks::<SINUSOIDS>();
             for ((tap, amplitude), to) in taps.iter().zip(&self.amplitudes).zip(to) {
-                let (fours, _) = tap.as_chunks::<4>();
-                let mut sum = fours[0];
-                for four in &fours[1..] {
-                    for i in 0..4 {
-                        sum[i] += four[i];
-                    }
-                }
-                *to = amplitude * ((sum[0] + sum[2]) + (sum[1] + sum[3]));
+                *to = amplitude * in_fours(tap);
             }
         } else {
-            for ((tap, amplitude), to) in of.chunks(each).zip(&self.amplitudes).zip(to) {
+            let taps = of.chunks(self.cosines.len() / self.taps());
+            for ((tap, amplitude), to) in taps.zip(&self.amplitudes).zip(to) {
                 *to = amplitude * tap.iter().sum::<f32>();
             }
         }
     }
+}
+
+/// Cosine and sine of `t` turns, -1/2 to 1/2, without a branch or a table: those of half of it by polynomials (5e-8), doubled.
+/// Within 1e-6.
+#[inline(always)]
+fn circle(t: f32) -> (f32, f32) {
+    let q = t * t;
+    let s = t * ((((SIN[4] * q + SIN[3]) * q + SIN[2]) * q + SIN[1]) * q + SIN[0]);
+    let c = (((COS[4] * q + COS[3]) * q + COS[2]) * q + COS[1]) * q + COS[0];
+    (1.0 - (s + s) * s, (s + s) * c)
+}
+
+/// The sum of a tap's sinusoids: four of them side by side.
+#[inline(always)]
+fn in_fours(of: &[f32; SINUSOIDS]) -> f32 {
+    let mut sum = [of[0], of[1], of[2], of[3]];
+    for four in 1..SINUSOIDS / 4 {
+        for i in 0..4 {
+            sum[i] += of[4 * four + i];
+        }
+    }
+    (sum[0] + sum[2]) + (sum[1] + sum[3])
 }
 
 /// sin(pi t) / t and cos(pi t) as polynomials in t^2 for |t| <= 1/2: least squares, weighted until the error is even.

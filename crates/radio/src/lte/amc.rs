@@ -48,6 +48,8 @@ pub struct Amc {
     table: CqiTable,
     /// By MCS: the mutual information from which on the reference block meets the target.
     mi_needed: Vec<(Modulation, f32)>,
+    /// By modulation: its first row in `mi_needed`.
+    first: [usize; 4],
     /// By MCS: the CQI that is reported.
     cqi_of_mcs: Vec<Cqi>,
 }
@@ -55,7 +57,7 @@ pub struct Amc {
 impl Amc {
     /// Works out the thresholds (some milliseconds; do it once per cell).
     pub fn new(mode: AmcMode, table: CqiTable) -> Amc {
-        let mut amc = Amc { mode, table, mi_needed: Vec::new(), cqi_of_mcs: Vec::new() };
+        let mut amc = Amc { mode, table, mi_needed: Vec::new(), first: [0; 4], cqi_of_mcs: Vec::new() };
         if let AmcMode::BlerTarget { target, prbs, rounding } = mode {
             let mcs_table = table.mcs_table();
             for i in 0..=mcs_table.largest().index() {
@@ -63,6 +65,9 @@ impl Amc {
                 let Some(block) = block else { break };
                 let modulation = block.modulation();
                 let needed = mi_closed_form(modulation, from_db(snr_db_needed(&block, target))) as f32;
+                if amc.mi_needed.last().is_none_or(|(before, _)| *before != modulation) {
+                    amc.first[modulation as usize] = amc.mi_needed.len();
+                }
                 amc.mi_needed.push((modulation, needed));
                 amc.cqi_of_mcs.push(cqi_of_mcs(Mcs::new(i), table, rounding));
             }
@@ -108,17 +113,17 @@ impl Amc {
     }
 
     fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
-        // The information falls from one order to the next; each is asked for at most once.
-        let mut known: Option<(Modulation, f32)> = None;
-        let found = self.mi_needed.iter().rposition(|(modulation, needed)| {
-            let mi = match known {
-                Some((m, mi)) if m == *modulation => mi,
-                _ => mi(*modulation),
-            };
-            known = Some((*modulation, mi));
-            mi >= *needed
-        });
-        found.map(|i| Mcs::new(i as u8))
+        // The information falls from one order to the next; each is asked for once, from the highest.
+        let mut rows = self.mi_needed.as_slice();
+        while let Some((modulation, _)) = rows.last() {
+            let first = self.first[*modulation as usize];
+            let mi = mi(*modulation);
+            if let Some(i) = rows[first..].iter().rposition(|(_, needed)| mi >= *needed) {
+                return Some(Mcs::new((first + i) as u8));
+            }
+            rows = &rows[..first];
+        }
+        None
     }
 
     /// The MCS that a scheduler gives to a UE that reported `cqi`; nothing for CQI 0.

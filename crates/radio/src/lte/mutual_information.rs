@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use lasthop_engine::math::{db, exp, sqrt};
 
-use super::Modulation;
 use super::bler_curves::QAM256;
+use super::{Modulation, PRB_MAX};
 
 /// Mutual information per coded bit, 0 to 1, at the linear SINR `g`, by the closed form. 256QAM is not covered by the
 /// cited form; its weights are fitted to its bit-interleaved capacity by `tools/make_bler_curves.py`.
@@ -41,6 +41,47 @@ pub fn mean_mi_of(modulation: Modulation, sinr: &[f32], prbs: impl IntoIterator<
         n += 1;
     }
     sum / n.max(1) as f32
+}
+
+/// Where the look-ups of a row of SINRs are: for who asks for the information of several modulations.
+#[derive(Clone, Debug)]
+pub struct MiPlaces {
+    /// By resource block: the SINR, and its piece.
+    sinr: [f32; PRB_MAX],
+    piece: [u16; PRB_MAX],
+}
+
+impl MiPlaces {
+    /// Of the linear SINRs `sinr`, at most [`PRB_MAX`].
+    #[inline]
+    pub fn of(sinr: &[f32]) -> MiPlaces {
+        let mut places = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
+        for ((g, piece), sinr) in places.sinr.iter_mut().zip(&mut places.piece).zip(sinr) {
+            (*g, *piece) = place(*sinr);
+        }
+        places
+    }
+
+    /// [`mean_mi`] of the resource blocks `among`, to the bit.
+    #[inline]
+    pub fn mean_mi(&self, modulation: Modulation, among: std::ops::Range<usize>) -> f32 {
+        let lines = &LOOKUP[modulation as usize].lines;
+        let n = among.len();
+        let places = self.sinr[among.clone()].iter().zip(&self.piece[among]);
+        let at = |(g, piece): (&f32, &u16)| {
+            let (at_zero, slope) = lines[usize::from(*piece) % LINES];
+            at_zero + slope * g
+        };
+        places.map(at).sum::<f32>() / n.max(1) as f32
+    }
+}
+
+/// A SINR within the look-up's range, and its piece.
+#[inline(always)]
+fn place(g: f32) -> (f32, u16) {
+    // Positive floats are ordered as their bits are; a negative or NaN SINR has no place here.
+    let g = g.clamp(LOWEST, HIGHEST);
+    (g, ((g.to_bits() >> SHIFT) - (LOWEST_EXPONENT << PIECE_BITS)) as u16)
 }
 
 /// Mean mutual information of QPSK, 16QAM and 64QAM over the same blocks: what a CQI needs.
@@ -73,11 +114,13 @@ const OCTAVES: u32 = 26;
 const PIECE_BITS: u32 = 6;
 const PIECES: usize = (OCTAVES << PIECE_BITS) as usize;
 const SHIFT: u32 = 23 - PIECE_BITS;
+/// The pieces and room up to a power of two, so that an index needs no check.
+const LINES: usize = PIECES.next_power_of_two();
 
 /// A function of the SINR in straight pieces.
 struct Lookup {
     /// Value at SINR 0 of the straight line, and its slope.
-    lines: Box<[(f32, f32)]>,
+    lines: Box<[(f32, f32); LINES]>,
     /// SINR and value at the ends of the pieces, for the inverse.
     knots: Box<[(f64, f64)]>,
     /// By value in steps of 1/STEPS: the first knot above it.
@@ -102,13 +145,11 @@ impl Lookup {
                 Some((g, *top))
             })
             .collect();
-        let lines = knots
-            .windows(2)
-            .map(|k| {
-                let slope = (k[1].1 - k[0].1) / (k[1].0 - k[0].0);
-                ((k[0].1 - slope * k[0].0) as f32, slope as f32)
-            })
-            .collect();
+        let mut lines = Box::new([(0.0, 0.0); LINES]);
+        for (line, k) in lines.iter_mut().zip(knots.windows(2)) {
+            let slope = (k[1].1 - k[0].1) / (k[1].0 - k[0].0);
+            *line = ((k[0].1 - slope * k[0].0) as f32, slope as f32);
+        }
         let above =
             |step: usize| knots.partition_point(|(_, value)| *value <= step as f64 / STEPS as f64) as u16;
         let above = (0..=STEPS).map(above).collect();
@@ -118,10 +159,8 @@ impl Lookup {
     /// The value at `g`; the first piece also serves what lies below, the last value what lies above.
     #[inline]
     fn at(&self, g: f32) -> f32 {
-        // Positive floats are ordered as their bits are; a negative or NaN SINR has no place here.
-        let g = g.clamp(LOWEST, HIGHEST);
-        let (at_zero, slope) =
-            self.lines[((g.to_bits() >> SHIFT) - (LOWEST_EXPONENT << PIECE_BITS)) as usize];
+        let (g, piece) = place(g);
+        let (at_zero, slope) = self.lines[usize::from(piece) % LINES];
         at_zero + slope * g
     }
 
@@ -236,5 +275,9 @@ mod tests {
         assert_eq!(mean_mi_of(Qam16, &sinr, [0, 2]), (alone(1.0) + alone(100.0)) / 2.0);
         assert_eq!(mean_mi(Qam16, &[]), 0.0);
         assert_eq!(mean_mi_all(&sinr)[1], mean_mi(Qam16, &sinr));
+        for (first, end) in [(0, 3), (1, 3), (2, 2)] {
+            let places = MiPlaces::of(&sinr);
+            assert_eq!(places.mean_mi(Qam64, first..end), mean_mi(Qam64, &sinr[first..end]));
+        }
     }
 }

@@ -152,7 +152,7 @@ impl RadioNetwork {
     pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
             let received =
-                self.cells[cell].config.reference_power() * f64::from(self.air.gains(tti, cell, ue).downlink);
+                self.cells[cell].reference_power * f64::from(self.air.gains(tti, cell, ue).downlink);
             if received > GRANT_SAFE * self.ues[ue].uplink.noise {
                 return false;
             }

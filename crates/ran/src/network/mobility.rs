@@ -189,7 +189,9 @@ impl RadioNetwork {
 
     /// A cell sends with another power from now on; its measurements follow.
     pub fn set_cell_power(&mut self, cell: CellId, power: Dbm) {
-        self.cells[cell].config.radio.power = power;
+        let c = &mut self.cells[cell];
+        c.config.radio.power = power;
+        c.reference_power = c.config.reference_power();
         if !self.cells[cell].down {
             self.air.set_power(cell, milliwatts(power));
         }

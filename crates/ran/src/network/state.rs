@@ -31,6 +31,8 @@ pub(super) struct Cell {
     pub down: bool,
     /// Where its control channels are.
     pub control: ControlBlocks,
+    /// Power of a resource block at the antenna, all blocks in use [mW].
+    pub reference_power: f64,
 }
 
 impl Cell {
@@ -43,6 +45,7 @@ impl Cell {
             persistent: Vec::new(),
             down: false,
             control: ControlBlocks::new(config.resource_blocks),
+            reference_power: config.reference_power(),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
         }
     }

@@ -12,18 +12,41 @@ use crate::phy::MAX_PPDU;
 /// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
 pub(super) const ROUND: i64 = 256_000;
 
+/// In which order an access point serves its stations.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Whose packet is the oldest.
+    Oldest,
+    /// One after the other.
+    Turns,
+    /// Who has used less time on the air.
+    Airtime,
+    /// One after the other, of those for whom the driver has something: fairness was at work when it took the packets.
+    Ready,
+}
+
+impl Order {
+    const fn of(buffer: &BufferConfig) -> Order {
+        match buffer {
+            BufferConfig::Fifo { .. } => Order::Oldest,
+            BufferConfig::PerStation { .. } => Order::Turns,
+            BufferConfig::FqCodel(c) if c.driver.is_some() => Order::Ready,
+            BufferConfig::FqCodel(c) if c.airtime_fairness => Order::Airtime,
+            BufferConfig::FqCodel(_) => Order::Turns,
+        }
+    }
+}
+
 impl Wlan {
     /// Whose data is next.
     pub(super) fn choose(&mut self, d: usize, category: Category) -> Option<StationId> {
         let ac = category.index();
         let end = self.devices[d].end();
-        let buffer = match end {
-            End::Ap => self.aps[self.devices[d].ap].buffer,
-            End::Station => return self.devices[d].ring[ac].front().copied(),
-        };
-        match buffer {
-            // Fairness was at work when the driver took the packets; below it stations take turns.
-            BufferConfig::FqCodel(c) if c.driver.is_some() => {
+        if end == End::Station {
+            return self.devices[d].ring[ac].front().copied();
+        }
+        match Order::of(&self.aps[self.devices[d].ap].buffer) {
+            Order::Ready => {
                 let ring = &mut self.devices[d].ring[ac];
                 let links = &self.links;
                 let ready = |s: &StationId| {
@@ -33,7 +56,7 @@ impl Wlan {
                 ring.rotate_left(i + 1);
                 ring.back().copied()
             }
-            BufferConfig::FqCodel(c) if c.airtime_fairness => loop {
+            Order::Airtime => loop {
                 // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in turn.
                 let station = *self.devices[d].ring[ac].front()?;
                 let lane = self.lane(station, end, category);
@@ -43,7 +66,7 @@ impl Wlan {
                 lane.deficit += ROUND;
                 self.devices[d].ring[ac].rotate_left(1);
             },
-            BufferConfig::Fifo { .. } => {
+            Order::Oldest => {
                 let links = &self.links;
                 let age = |s: &&StationId| {
                     let lane = links[**s].lanes[end.index()][ac].as_ref();
@@ -51,7 +74,7 @@ impl Wlan {
                 };
                 self.devices[d].ring[ac].iter().min_by_key(age).copied()
             }
-            _ => {
+            Order::Turns => {
                 let ring = &mut self.devices[d].ring[ac];
                 let station = ring.front().copied();
                 if station.is_some() {

@@ -11,8 +11,12 @@ use crate::mac::Category;
 impl Wlan {
     /// The driver of an access point takes what it may of a category. Nothing happens without a driver's queue.
     pub(super) fn fill_driver(&mut self, now: Instant, d: usize, category: Category, out: &mut WlanOutput) {
-        let BufferConfig::FqCodel(config) = self.aps[self.devices[d].ap].buffer else { return };
-        let Some(driver) = config.driver else { return };
+        let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =
+            &self.aps[self.devices[d].ap].buffer
+        else {
+            return;
+        };
+        let (config, driver) = (*config, *driver);
         let ac = category.index();
         let mut room = {
             let below =

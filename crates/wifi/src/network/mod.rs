@@ -166,11 +166,14 @@ impl Wlan {
     ) {
         let ap = &self.aps[self.links[station].ap];
         let category = if ap.standard.qos() { category } else { Category::BestEffort };
-        let buffer = ap.buffer;
+        let common = match ap.buffer {
+            BufferConfig::Fifo { packets } => Some(packets),
+            _ => None,
+        };
         let device = self.device_of(station, end);
         let ac = category.index();
         if end == End::Ap
-            && let BufferConfig::Fifo { packets } = buffer
+            && let Some(packets) = common
             && self.devices[device].queued[ac] >= packets
         {
             out.dropped.push((station, end, now, item, DropCause::QueueFull));

@@ -92,12 +92,15 @@ def side(data: Data) -> Figure:
                     append(columns, metric=key, rate=float(r), mean=p.mean, half_width=p.half_width, **at)
             _side_scale(ax, key)
             dress(ax, "", "")
-            if row is panels[0]:
+            if transport == transports[0]:
                 ax.set_title(LABEL[key].replace("\n", " "), fontsize=8)
             ax.set_xscale("log", base=2)
             ax.set_xticks([float(r) for r in rates], [f"{float(r):g}" for r in rates])
             ax.xaxis.set_minor_locator(NullLocator())
         row[0].set_ylabel(transport_name(transport), fontsize=8)
+    for ax, key in zip(panels[0], FOUR, strict=True):
+        if key != "dly":  # the panels of a column share their limits, which all lines have a say in
+            ax.set_ylim(bottom=0)
     fig.supxlabel("source rate of a station [Mbit/s]", fontsize=8)
     handles, labels = panels[0][0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
@@ -114,7 +117,6 @@ def _side_scale(ax: Axes, key: str) -> None:
     elif key == "jit":
         ax.set_yscale("symlog", linthresh=0.1)
     else:
-        ax.set_ylim(bottom=0)
         return
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())

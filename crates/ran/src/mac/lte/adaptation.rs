@@ -6,7 +6,7 @@
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
-    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, Modulation, Olla, OllaConfig, mean_mi,
+    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiPlaces, Modulation, Olla, OllaConfig,
     piro_gamma, tbs_bits,
 };
 use lasthop_units::Tti;
@@ -143,6 +143,8 @@ pub struct Adaptation {
     blocks: usize,
     subband: usize,
     group: usize,
+    /// By group: the sub-band of its first block.
+    subband_of: [u8; SUBBANDS_MAX],
 }
 
 impl Adaptation {
@@ -162,7 +164,8 @@ impl Adaptation {
             Subbands::Group => group,
         };
         debug_assert!(rate.len() <= MCS_COUNT);
-        Adaptation { amc, mcs_table, needed_db, rate, rule, blocks, subband, group }
+        let subband_of = std::array::from_fn(|g| (g * group / subband) as u8);
+        Adaptation { amc, mcs_table, needed_db, rate, rule, blocks, subband, group, subband_of }
     }
 
     /// The table of MCS.
@@ -179,7 +182,7 @@ impl Adaptation {
     pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
         debug_assert_eq!(sinr.len(), self.blocks);
         let parts = self.blocks.div_ceil(self.subband);
-        let mut information = Information { sinr, size: self.subband, known: [None; 4] };
+        let mut information = Information::new(sinr, self.subband);
         let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
         let mut cqi_of = |part: Option<usize>| match (by_mi, part) {
             (true, _) => self.amc.cqi_of_mi(|m| information.mean(m, part)),
@@ -231,15 +234,20 @@ impl Adaptation {
             up = up.min(self.needed_db.get(mcs + 1).map_or(f32::INFINITY, |n| n - db - ROUNDING_DB));
             Some(mcs as u8)
         };
-        for (level, mcs) in quality.levels[..subbands].iter().zip(&mut quality.mcs) {
-            *mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
-        }
+        // Many sub-bands have the level of the carrier.
         quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
+        let mut last = (quality.wideband, quality.wideband_mcs);
+        for (level, mcs) in quality.levels[..subbands].iter().zip(&mut quality.mcs) {
+            if *level != last.0 {
+                last = (*level, mcs_of(*level).unwrap_or(OUT_OF_RANGE));
+            }
+            *mcs = last.1;
+        }
         quality.holds = (offset - down, offset + up);
         let layers = f32::from(quality.layers);
         let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
         for (g, to) in quality.rates[..self.blocks.div_ceil(self.group)].iter_mut().enumerate() {
-            *to = rate(quality.mcs[g * self.group / self.subband]);
+            *to = rate(quality.mcs[usize::from(self.subband_of[g])]);
         }
         quality.wideband_rate = rate(quality.wideband_mcs) * self.blocks as f32;
         quality.stale = false;
@@ -262,7 +270,7 @@ impl Adaptation {
             self.work_out(quality);
         }
         let usable = |mcs: u8| (mcs != OUT_OF_RANGE).then_some(mcs);
-        let each = || bits(given).map(|g| (g, usable(quality.mcs[g as usize * self.group / self.subband])));
+        let each = || bits(given).map(|g| (g, usable(quality.mcs[usize::from(self.subband_of[g as usize])])));
         match self.rule {
             McsRule::Wideband => usable(quality.wideband_mcs),
             McsRule::Lowest => each().map(|(_, mcs)| mcs).min().flatten(),
@@ -315,18 +323,27 @@ fn differential(subband: u8, wideband: u8) -> u8 {
 struct Information<'a> {
     sinr: &'a [f32],
     size: usize,
+    /// Where the look-ups of `sinr` are.
+    places: MiPlaces,
     /// By modulation: the sub-bands' means, and the mean of all.
     known: [Option<([f32; SUBBANDS_MAX], f32)>; 4],
 }
 
-impl Information<'_> {
+impl<'a> Information<'a> {
+    fn new(sinr: &'a [f32], size: usize) -> Information<'a> {
+        Information { sinr, size, places: MiPlaces::of(sinr), known: [None; 4] }
+    }
+
     /// The mean over a sub-band, or over all.
     fn mean(&mut self, modulation: Modulation, part: Option<usize>) -> f32 {
         let (parts, all) = self.known[modulation as usize].get_or_insert_with(|| {
             let (mut parts, mut sum) = ([0.0; SUBBANDS_MAX], 0.0);
-            for (mean, part) in parts.iter_mut().zip(self.sinr.chunks(self.size)) {
-                *mean = mean_mi(modulation, part);
-                sum += *mean * part.len() as f32;
+            let mut first = 0;
+            for mean in &mut parts[..self.sinr.len().div_ceil(self.size)] {
+                let end = self.sinr.len().min(first + self.size);
+                *mean = self.places.mean_mi(modulation, first..end);
+                sum += *mean * (end - first) as f32;
+                first = end;
             }
             (parts, sum / self.sinr.len() as f32)
         });

@@ -292,10 +292,14 @@ impl RadioNetwork {
         self.air.measure_interference(cell, g.ue, g.rbs);
         p.soft.add(&block, mi);
         u.stats.sinr_count += 1;
-        u.stats.sinr_db_sum += sinr_db_of_mi(block.modulation(), mi);
+        let snr_db = sinr_db_of_mi(block.modulation(), mi);
+        u.stats.sinr_db_sum += snr_db;
         u.stats.ttis += 1;
         u.stats.resource_blocks += u64::from(g.rbs.len());
-        let decoded = !errors || p.luck >= block.combined_error(&p.soft);
+        // What is alone in the soft buffer has the SINR that is known already.
+        let alone = p.soft.transmissions() == 1;
+        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
+        let decoded = !errors || p.luck >= error();
         u.stats.errors += u64::from(!decoded);
         decoded
     }

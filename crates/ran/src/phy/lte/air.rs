@@ -15,6 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_radio::{Place, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
@@ -134,8 +135,8 @@ pub struct Air {
     /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
     sent: Box<[Emissions]>,
     uplink: (Tti, Vec<Sender>),
-    interference: Vec<f32>,
-    row: Vec<f32>,
+    interference: Box<[f32]>,
+    row: Box<[f32]>,
     /// Gains between UEs that were asked about, and until when they hold.
     direct: BTreeMap<(UeId, UeId), (f32, u64)>,
 }
@@ -180,8 +181,8 @@ impl Air {
             fading,
             sent: (0..remembered).map(|_| Emissions::new(cells.len(), most)).collect(),
             uplink: (Tti(u64::MAX), Vec::new()),
-            interference: vec![0.0; most],
-            row: Vec::with_capacity(most),
+            interference: vec![0.0; most].into(),
+            row: vec![0.0; most].into(),
             direct: BTreeMap::new(),
         }
     }
@@ -277,8 +278,7 @@ impl Air {
         let sent = &sent[tti.0 as usize % sent.len()];
         debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
         let fading = fading_on(fading, Direction::Downlink, cell, ue, tti, rbs);
-        fill_row(rbs, sent.power(cell), gain, fading, interference, row);
-        row
+        wide(FillRow { rbs, power: sent.power(cell), gain, fading, interference, row })
     }
 
     /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with `data`, what the other
@@ -295,8 +295,7 @@ impl Air {
         let gain = self.gains(tti, cell, ue).downlink;
         let Air { fading, cells, interference, row, .. } = self;
         let fading = fading_on(fading, Direction::Downlink, cell, ue, tti, rbs);
-        fill_row(rbs, &cells[cell].full, gain, fading, interference, row);
-        row
+        wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
     }
 
     /// True if links fade: blocks differ.
@@ -323,7 +322,8 @@ impl Air {
             if !shared.is_empty() {
                 let gain = self.gains(tti, other, ue).downlink;
                 let fading = fading_on(&mut self.fading, Direction::Downlink, other, ue, tti, shared);
-                add_faded(shared, self.sent[slot].power(other), gain, fading, &mut self.interference);
+                let power = self.sent[slot].power(other);
+                wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
             }
         }
     }
@@ -339,7 +339,8 @@ impl Air {
             let gain = self.gains(tti, other, ue).downlink;
             let shared = self.carrier(other).and(rbs);
             let fading = fading_on(&mut self.fading, Direction::Downlink, other, ue, tti, shared);
-            add_faded(shared, &self.cells[other].full, gain, fading, &mut self.interference);
+            let power = &self.cells[other].full;
+            wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
         }
     }
 
@@ -373,8 +374,7 @@ impl Air {
             "the UE has said that it transmits"
         );
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
-        fill_row(rbs, &sent.power, gain, fading, interference, row);
-        row
+        wide(FillRow { rbs, power: &sent.power, gain, fading, interference, row })
     }
 
     /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just now ([`Air::uplink`]): TS
@@ -402,16 +402,7 @@ impl Air {
         let Air { cells, fading, row, .. } = self;
         let Cell { noise, heard, .. } = &cells[cell];
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
-        row.clear();
-        // Where nothing but noise was heard the last factor is exactly 1.
-        rbs.runs(|first, len| {
-            let heard = heard[first..first + len].iter();
-            match fading.get(first..first + len) {
-                Some(fading) => row.extend(fading.iter().zip(heard).map(|(f, h)| each * f * (noise / h))),
-                None => row.extend(heard.map(|h| each * (noise / h))),
-            }
-        });
-        row
+        wide(Sound { rbs, each, noise: *noise, heard, fading, row })
     }
 
     /// Large-scale gain between two UEs on the uplink carrier.
@@ -457,15 +448,14 @@ impl Air {
         }
         let gain = self.between(tti, tx, rx);
         let Air { ues, interference, row, .. } = self;
-        fill_row(rbs, &ues[tx].sent.power, gain, &[], interference, row);
-        row
+        wide(FillRow { rbs, power: &ues[tx].sent.power, gain, fading: &[], interference, row })
     }
 
     /// `blocks` blocks of the same SINR.
     pub fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
-        self.row.clear();
-        self.row.resize(blocks as usize, sinr);
-        &self.row
+        let row = &mut self.row[..blocks as usize];
+        row.fill(sinr);
+        row
     }
 }
 
@@ -482,31 +472,87 @@ fn fading_on(
     fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
 }
 
-/// power * gain * fading / interference of the blocks `rbs` into `row`; without fading, 1.
-#[inline]
-fn fill_row(rbs: RbSet, power: &[f32], gain: f32, fading: &[f32], interference: &[f32], row: &mut Vec<f32>) {
-    row.clear();
-    rbs.runs(|first, len| {
-        let end = first + len;
-        let each = power[first..end].iter().zip(&interference[first..end]);
-        match fading.get(first..end) {
-            Some(fading) => row.extend(each.zip(fading).map(|((p, i), f)| p * gain * f / i)),
-            None => row.extend(each.map(|(p, i)| p * gain / i)),
+/// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without fading, 1.
+struct FillRow<'a> {
+    rbs: RbSet,
+    power: &'a [f32],
+    gain: f32,
+    fading: &'a [f32],
+    interference: &'a [f32],
+    row: &'a mut [f32],
+}
+
+impl<'a> Kernel for FillRow<'a> {
+    type Output = &'a [f32];
+    #[inline(always)]
+    fn run(self) -> &'a [f32] {
+        let FillRow { mut rbs, power, gain, fading, interference, row } = self;
+        let mut at = 0;
+        while let Some((first, len)) = rbs.take_run() {
+            let end = first + len;
+            let each = power[first..end].iter().zip(&interference[first..end]).zip(&mut row[at..at + len]);
+            match fading.get(first..end) {
+                Some(fading) => each.zip(fading).for_each(|(((p, i), to), f)| *to = p * gain * f / i),
+                None => each.for_each(|((p, i), to)| *to = p * gain / i),
+            }
+            at += len;
         }
-    });
+        &row[..at]
+    }
 }
 
 /// Adds power * gain * fading of the blocks `rbs` to `to`; without fading, 1.
-#[inline]
-fn add_faded(rbs: RbSet, power: &[f32], gain: f32, fading: &[f32], to: &mut [f32]) {
-    rbs.runs(|first, len| {
-        let end = first + len;
-        let each = to[first..end].iter_mut().zip(&power[first..end]);
-        match fading.get(first..end) {
-            Some(fading) => each.zip(fading).for_each(|((to, p), f)| *to += p * gain * f),
-            None => each.for_each(|(to, p)| *to += p * gain),
+struct AddFaded<'a> {
+    rbs: RbSet,
+    power: &'a [f32],
+    gain: f32,
+    fading: &'a [f32],
+    to: &'a mut [f32],
+}
+
+impl Kernel for AddFaded<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let AddFaded { mut rbs, power, gain, fading, to } = self;
+        while let Some((first, len)) = rbs.take_run() {
+            let end = first + len;
+            let each = to[first..end].iter_mut().zip(&power[first..end]);
+            match fading.get(first..end) {
+                Some(fading) => each.zip(fading).for_each(|((to, p), f)| *to += p * gain * f),
+                None => each.for_each(|(to, p)| *to += p * gain),
+            }
         }
-    });
+    }
+}
+
+/// What a sounding signal with `each` times the noise on each block of `rbs` has above what was heard there, in `row`.
+struct Sound<'a> {
+    rbs: RbSet,
+    each: f32,
+    noise: f32,
+    heard: &'a [f32],
+    fading: &'a [f32],
+    row: &'a mut [f32],
+}
+
+impl<'a> Kernel for Sound<'a> {
+    type Output = &'a [f32];
+    #[inline(always)]
+    fn run(self) -> &'a [f32] {
+        let Sound { mut rbs, each, noise, heard, fading, row } = self;
+        let mut at = 0;
+        while let Some((first, len)) = rbs.take_run() {
+            // Where nothing but noise was heard the last factor is exactly 1.
+            let both = heard[first..first + len].iter().zip(&mut row[at..at + len]);
+            match fading.get(first..first + len) {
+                Some(fading) => both.zip(fading).for_each(|((h, to), f)| *to = each * f * (noise / h)),
+                None => both.for_each(|(h, to)| *to = each * (noise / h)),
+            }
+            at += len;
+        }
+        &row[..at]
+    }
 }
 
 /// The same where every block has one power.

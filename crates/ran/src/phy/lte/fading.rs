@@ -1,5 +1,6 @@
 //! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody asks about.
 
+use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_radio::{Fading, FadingProfile, FadingShape, Knots, Scratch, Taps, doppler_hz};
 use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
@@ -41,24 +42,51 @@ impl Link {
         Link { fading, knots, tti: Tti(u64::MAX), taps: Taps::default(), done: 0, gains }
     }
 
-    /// The gains of at least the blocks `rbs` in `tti`, after `cycles`; `parts` are the blocks of each part.
+    /// Brings the gains of at least the blocks `rbs` to `tti`, after `cycles`; `parts` are the blocks of each part.
     #[inline]
-    fn row(&mut self, tti: Tti, cycles: f64, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) -> &[f32] {
-        if self.tti != tti {
+    fn bring(&mut self, tti: Tti, cycles: f64, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) {
+        let new = self.tti != tti;
+        if new {
             self.tti = tti;
             self.done = 0;
-            match &mut self.knots {
-                Some(knots) => self.fading.taps_between(knots, cycles, scratch, &mut self.taps),
-                None => self.fading.taps_at(cycles, scratch, &mut self.taps),
-            }
         }
+        let mut wanted = 0;
         for (i, part) in parts.iter().enumerate() {
-            if self.done >> i & 1 == 0 && !part.and(rbs).is_empty() {
-                self.fading.response().gains(&self.taps, i, &mut self.gains);
-                self.done |= 1 << i;
-            }
+            wanted |= u32::from(!part.and(rbs).is_empty()) << i;
         }
-        &self.gains
+        let missing = wanted & !self.done;
+        if new || missing != 0 {
+            self.done |= missing;
+            wide(Look { link: self, cycles: new.then_some(cycles), parts: missing, scratch });
+        }
+    }
+}
+
+/// A look at a link.
+struct Look<'a> {
+    link: &'a mut Link,
+    /// The way that the UE has travelled, if the taps are those of an earlier moment.
+    cycles: Option<f64>,
+    /// Bit `i`: part `i` is wanted.
+    parts: u32,
+    scratch: &'a mut Scratch,
+}
+
+impl Kernel for Look<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Link { fading, knots, taps, gains, .. } = self.link;
+        match (self.cycles, knots) {
+            (Some(cycles), Some(knots)) => fading.taps_between(knots, cycles, self.scratch, taps),
+            (Some(cycles), None) => fading.taps_at(cycles, self.scratch, taps),
+            (None, _) => {}
+        }
+        let mut left = self.parts;
+        while left != 0 {
+            fading.response().gains(taps, left.trailing_zeros() as usize, gains);
+            left &= left - 1;
+        }
     }
 }
 
@@ -110,7 +138,8 @@ impl FastFading {
                 empty.insert(Box::new(Link::new(fading, cycles <= SLOW)))
             }
         };
-        link.row(tti, cycles * tti.0 as f64, parts, rbs, &mut self.scratch)
+        link.bring(tti, cycles * tti.0 as f64, parts, rbs, &mut self.scratch);
+        &link.gains
     }
 }
 

@@ -54,16 +54,24 @@ impl RbSet {
             Some(rb)
         })
     }
+    /// Takes the lowest run of neighbouring blocks out of the set: its first block and its length.
+    #[inline(always)]
+    pub fn take_run(&mut self) -> Option<(usize, usize)> {
+        let rest = self.0;
+        if rest == 0 {
+            return None;
+        }
+        let first = rest.trailing_zeros();
+        let len = (rest >> first).trailing_ones();
+        // One more than the lowest member carries through its run.
+        self.0 = rest & rest.wrapping_add(rest & rest.wrapping_neg());
+        Some((first as usize, len as usize))
+    }
     /// Calls `each` with the first block and the length of every run of neighbouring blocks, ascending.
     #[inline]
-    pub fn runs(self, mut each: impl FnMut(usize, usize)) {
-        let mut rest = self.0;
-        while rest != 0 {
-            let first = rest.trailing_zeros();
-            let len = (rest >> first).trailing_ones();
-            each(first as usize, len as usize);
-            // One more than the lowest member carries through its run.
-            rest &= rest.wrapping_add(rest & rest.wrapping_neg());
+    pub fn runs(mut self, mut each: impl FnMut(usize, usize)) {
+        while let Some((first, len)) = self.take_run() {
+            each(first, len);
         }
     }
     /// The first run of `count` blocks within the set, if there is one.

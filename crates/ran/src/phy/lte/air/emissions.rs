@@ -1,5 +1,6 @@
 //! What cells put on the air.
 
+use lasthop_engine::lanes::{Kernel, wide};
 use lasthop_units::{CellId, Id, Tti};
 
 use super::super::RbSet;
@@ -16,6 +17,14 @@ pub struct Emissions {
     level: Vec<f32>,
     /// By cell, then block: power [mW] where it is used.
     power: Vec<f32>,
+    /// By cell: its level if it uses the whole carrier evenly in this TTI, 0 otherwise.
+    whole: Vec<f32>,
+    /// Cells that use a part of the carrier, or all of it with several powers, ascending.
+    partly: Vec<usize>,
+    /// `whole` and `partly` are not those of this TTI yet.
+    stale: bool,
+    /// By cell: what it adds to every block.
+    adds: Vec<f32>,
 }
 
 impl Emissions {
@@ -27,6 +36,10 @@ impl Emissions {
             used: vec![RbSet::EMPTY; cells],
             level: vec![0.0; cells],
             power: vec![0.0; cells * width],
+            whole: vec![0.0; cells],
+            partly: Vec::with_capacity(cells),
+            stale: true,
+            adds: vec![0.0; cells],
         }
     }
 
@@ -37,6 +50,7 @@ impl Emissions {
             self.tti = tti;
             self.used.fill(RbSet::EMPTY);
         }
+        self.stale = true;
         let i = cell.index();
         debug_assert!(self.used[i].and(rbs).is_empty(), "{tti:?}: a block of {cell:?} twice");
         debug_assert!(rbs.without(RbSet::range(0, self.width as u32)).is_empty());
@@ -60,25 +74,48 @@ impl Emissions {
 
     /// `noise` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the places of `rbs` in `to`.
     #[inline]
-    pub fn gather(&self, tti: Tti, gains: &[f32], rbs: RbSet, noise: f32, to: &mut [f32]) {
-        let mut all = noise;
-        let silent = self.tti != tti;
-        let mut uneven = 0;
-        if !silent {
-            for ((used, level), gain) in self.used.iter().zip(&self.level).zip(gains) {
-                // A cell that sends with one power on all of `rbs` adds the same to each.
-                let even = rbs.without(*used).is_empty() && *level >= 0.0;
-                all += if even { level * gain } else { 0.0 };
-                uneven += usize::from(!even);
-            }
-        }
-        rbs.runs(|first, len| to[first..first + len].fill(all));
-        if silent || uneven == 0 {
+    pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet, noise: f32, to: &mut [f32]) {
+        if self.tti != tti {
+            rbs.runs(|first, len| to[first..first + len].fill(noise));
             return;
         }
-        for (i, gain) in gains.iter().enumerate() {
-            let shared = self.used[i].and(rbs);
-            if *gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level[i] >= 0.0 {
+        if self.stale {
+            self.sort_out();
+        }
+        wide(Weigh { levels: &self.whole, gains, to: &mut self.adds });
+        let mut uneven = false;
+        for i in &self.partly {
+            // A cell that sends with one power on all of `rbs` adds the same to each.
+            let even = rbs.without(self.used[*i]).is_empty() && self.level[*i] >= 0.0;
+            self.adds[*i] = if even { self.level[*i] * gains[*i] } else { 0.0 };
+            uneven |= !even;
+        }
+        let all = self.adds.iter().fold(noise, |sum, adds| sum + adds);
+        rbs.runs(|first, len| to[first..first + len].fill(all));
+        if uneven {
+            self.add_uneven(gains, rbs, to);
+        }
+    }
+
+    /// Tells cells on the whole carrier from those on a part of it.
+    fn sort_out(&mut self) {
+        let carrier = RbSet::range(0, self.width as u32);
+        self.stale = false;
+        self.partly.clear();
+        for (i, (used, level)) in self.used.iter().zip(&self.level).enumerate() {
+            let whole = *used == carrier && *level >= 0.0;
+            self.whole[i] = if whole { *level } else { 0.0 };
+            if !whole && !used.is_empty() {
+                self.partly.push(i);
+            }
+        }
+    }
+
+    /// What the cells send that do not add the same to each of `rbs`.
+    fn add_uneven(&self, gains: &[f32], rbs: RbSet, to: &mut [f32]) {
+        for i in &self.partly {
+            let (gain, shared) = (gains[*i], self.used[*i].and(rbs));
+            if gain == 0.0 || shared.is_empty() || rbs.without(shared).is_empty() && self.level[*i] >= 0.0 {
                 continue;
             }
             let power = &self.power[i * self.width..][..self.width];
@@ -87,6 +124,23 @@ impl Emissions {
                     *to += power * gain;
                 }
             });
+        }
+    }
+}
+
+/// Levels by gains.
+struct Weigh<'a> {
+    levels: &'a [f32],
+    gains: &'a [f32],
+    to: &'a mut [f32],
+}
+
+impl Kernel for Weigh<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for ((to, level), gain) in self.to.iter_mut().zip(self.levels).zip(self.gains) {
+            *to = level * gain;
         }
     }
 }
