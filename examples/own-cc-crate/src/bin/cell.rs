@@ -47,7 +47,8 @@ fn main() -> Result<(), Error> {
         let flows = &out.summary()["flows"];
         let call = flows.as_array().and_then(|all| all.iter().find(|f| f["flow"] == "call")).unwrap_or(&flows[0]);
         let of = |key: &str| call[key].as_f64().unwrap_or_default();
-        println!("{:3.0}% {:5.1} ms {scheduler}", 100.0 * of("rx_packets") / of("tx_packets"), 1e3 * of("delay_mean_s"));
+        let arrived = of("goodput_bps") / 64e3; // of the call's rate
+        println!("{:3.0}% {:5.1} ms {scheduler}", 100.0 * arrived, 1e3 * of("delay_mean_s"));
     }
     Ok(())
 }

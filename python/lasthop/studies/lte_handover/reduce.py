@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,37 +124,39 @@ def packet_table(run: Run) -> dict[str, Any]:
     bytes, and whether it is a repetition.
     """
     table = run.table("packets")
-    keep = ["time_s", "packet", "event", "seq", "len", "retransmission", "flow"]
-    rows = table.select(keep).to_pydict()
-    sent: dict[int, int] = {}
-    out: dict[str, list[Any]] = {"sent": [], "received": [], "forwarded": [], "seq": [], "len": [], "again": []}
-    for i, event in enumerate(rows["event"]):
-        length = rows["len"][i]
-        if not length or rows["flow"][i] != "ftp":
-            continue
-        packet = rows["packet"][i]
-        if event == "sent":
-            sent[packet] = len(out["sent"])
-            out["sent"].append(rows["time_s"][i])
-            out["received"].append(np.nan)
-            out["forwarded"].append(np.nan)
-            out["seq"].append(rows["seq"][i])
-            out["len"].append(length)
-            out["again"].append(bool(rows["retransmission"][i]))
-        elif event in ("received", "forwarded") and packet in sent:
-            out[event][sent[packet]] = rows["time_s"][i]
-    kinds = {"sent": float, "received": float, "forwarded": float, "seq": float, "len": float, "again": bool}
-    packets: dict[str, Any] = {name: np.asarray(out[name], dtype=kind) for name, kind in kinds.items()}
-    packets["ids"] = sent
-    packets["discarded"] = np.full(len(packets["sent"]), np.nan)
-    packets["dropped"] = np.full(len(packets["sent"]), np.nan)
-    packets["cause"] = [""] * len(packets["sent"])
-    drops = run.table("drops").to_pydict()
-    for t, packet, cause in zip(drops["time_s"], drops["packet"], drops["cause"], strict=True):
-        if packet in sent:
-            packets["cause"][sent[packet]] = cause
-            packets["discarded" if cause in DISCARDED else "dropped"][sent[packet]] = t
+    table = table.filter(pc.and_(pc.equal(table["flow"], "ftp"), pc.greater(table["len"], 0)))
+    event = np.asarray(table["event"].to_numpy(zero_copy_only=False))
+    packet, time_s = np.asarray(table["packet"]), column(table, "time_s")
+    sent = event == "sent"
+    ids = packet[sent]
+    order = np.argsort(ids)
+    packets: dict[str, Any] = {"ids": set(ids.tolist()), "sent": time_s[sent]}
+    for name in ("received", "forwarded"):
+        packets[name] = np.full(len(ids), np.nan)
+        chosen = event == name
+        at, known = _places(ids, order, packet[chosen])
+        packets[name][at] = time_s[chosen][known]
+    packets["seq"], packets["len"] = column(table, "seq")[sent], column(table, "len")[sent]
+    packets["again"] = np.asarray(table["retransmission"].fill_null(False))[sent].astype(bool)
+    packets["discarded"] = np.full(len(ids), np.nan)
+    packets["dropped"] = np.full(len(ids), np.nan)
+    packets["cause"] = [""] * len(ids)
+    drops = run.table("drops")
+    at, known = _places(ids, order, np.asarray(drops["packet"]))
+    causes = drops["cause"].to_pylist()
+    for place, row in zip(at.tolist(), np.flatnonzero(known).tolist(), strict=True):
+        cause = packets["cause"][place] = causes[row]
+        packets["discarded" if cause in DISCARDED else "dropped"][place] = drops["time_s"][row].as_py()
     return packets
+
+
+def _places(ids: Any, order: Any, wanted: Any) -> tuple[Any, Any]:
+    """Where in `ids` (sorted by `order`) the wanted packets are, and which of these are there at all."""
+    if not len(ids) or not len(wanted):
+        return np.zeros(0, dtype=int), np.zeros(len(wanted), dtype=bool)
+    found = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
+    known = ids[found] == wanted
+    return found[known], known
 
 
 def delays(packets: dict[str, Any], start: float, end: float) -> FloatArray:
