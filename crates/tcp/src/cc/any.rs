@@ -69,8 +69,12 @@ impl Cc {
     }
     /// The algorithm may set a sending rate.
     #[inline]
-    pub(crate) const fn may_pace(&self) -> bool {
-        matches!(self, Cc::Bbr(_) | Cc::Bbr3(_) | Cc::Custom(_))
+    pub(crate) fn may_pace(&self) -> bool {
+        match self {
+            Cc::Guided(cc) => cc.base().may_pace(),
+            Cc::RadioAware(cc) => cc.base().may_pace(),
+            cc => matches!(cc, Cc::Bbr(_) | Cc::Bbr3(_) | Cc::Custom(_)),
+        }
     }
     /// One of the caller's own, at work.
     #[inline]
@@ -179,8 +183,11 @@ impl CongestionControl for Cc {
         each!(self, cc => cc.on_undo(cwnd, ssthresh))
     }
     fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
-        if let Cc::Cubic(cc) = self {
-            cc.on_transmit_start(now, idle);
+        match self {
+            Cc::Cubic(cc) => cc.on_transmit_start(now, idle),
+            Cc::Guided(cc) => cc.on_transmit_start(now, idle),
+            Cc::RadioAware(cc) => cc.on_transmit_start(now, idle),
+            _ => {}
         }
     }
     fn rules_recovery(&self) -> bool {
@@ -197,6 +204,8 @@ impl CongestionControl for Cc {
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         match self {
             Cc::Vegas(cc) => cc.oldest_is_overdue(now, sent),
+            Cc::Guided(cc) => cc.oldest_is_overdue(now, sent),
+            Cc::RadioAware(cc) => cc.oldest_is_overdue(now, sent),
             Cc::Custom(cc) => cc.oldest_is_overdue(now, sent),
             _ => false,
         }
@@ -205,6 +214,8 @@ impl CongestionControl for Cc {
     fn wants_reduction(&mut self) -> bool {
         match self {
             Cc::Cdg(cc) => cc.wants_reduction(),
+            Cc::Guided(cc) => cc.wants_reduction(),
+            Cc::RadioAware(cc) => cc.wants_reduction(),
             Cc::Custom(cc) => cc.wants_reduction(),
             _ => false,
         }
@@ -213,6 +224,8 @@ impl CongestionControl for Cc {
     fn own_timeout(&self) -> Option<Duration> {
         match self {
             Cc::Vegas(cc) => cc.own_timeout(),
+            Cc::Guided(cc) => cc.own_timeout(),
+            Cc::RadioAware(cc) => cc.own_timeout(),
             Cc::Custom(cc) => cc.own_timeout(),
             _ => None,
         }
@@ -222,6 +235,8 @@ impl CongestionControl for Cc {
         match self {
             Cc::Bbr(cc) => cc.pacing_rate(),
             Cc::Bbr3(cc) => cc.pacing_rate(),
+            Cc::Guided(cc) => cc.pacing_rate(),
+            Cc::RadioAware(cc) => cc.pacing_rate(),
             Cc::Custom(cc) => cc.pacing_rate(),
             _ => None,
         }

@@ -2,8 +2,8 @@
 //! [`recovery`](crate::recovery)'s.
 //!
 //! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all. To add one:
-//! write its file, add a row to the table, a name to [`CcName`] and an arm to [`Cc`]. Most keep a [`Window`] and say
-//! only by how much it moves. An algorithm from outside this crate comes as a [`Definition`].
+//! write its file, add a row to the table (`algorithms.rs`), a name to [`CcName`] and an arm to [`Cc`] (`any.rs`). Most keep
+//! a [`Window`] and say only by how much it moves. An algorithm from outside this crate comes as a [`Definition`].
 
 mod abc;
 mod algorithms;
@@ -15,6 +15,7 @@ mod control;
 mod cubic;
 mod custom;
 mod dctcp;
+mod evidence;
 mod guided;
 mod highspeed;
 mod htcp;

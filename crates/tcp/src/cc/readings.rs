@@ -3,9 +3,22 @@
 
 use lasthop_units::{Duration, Instant};
 
-use super::{AckSample, Established};
+use super::{AckSample, Established, Parameter};
 use crate::config::{HintConfig, HintRtt};
 use crate::hint::Hint;
+
+/// The smallest window that hints may ask for [segments].
+pub(super) const FLOOR: f64 = 2.0;
+
+/// Parameters of all users of hints.
+pub(super) const TIMEOUT_PARAMETER: Parameter = Parameter {
+    name: "hint_timeout",
+    default: "one smoothed round trip; if 2.5 periods of the hints are longer, those, up to 200 ms",
+    unit: "s",
+    source: "safety: an older reading is none",
+};
+pub(super) const FLOOR_PARAMETER: Parameter =
+    Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" };
 
 /// The smallest round trip is forgotten after this time.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
@@ -147,5 +160,37 @@ impl SmallestRtt {
         let [newer, older] = &self.halves;
         // A connection that was idle keeps what it knew last.
         older.iter().filter(fresh).chain(newer).map(|h| h.1).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{CcName, CongestionControl};
+    use crate::config::{Config, HintConfig, VegasConfig, VegasReading, VegasRto};
+    use lasthop_units::{Duration, Instant};
+
+    /// As long as nobody tells anything windows, pacing and timers of those who listen are their base's.
+    #[test]
+    fn without_hints_their_users_are_their_base() {
+        let vegas = VegasConfig { reading: VegasReading::Ns2, rto: VegasRto::Fine, ..linux_like().vegas };
+        for user in [CcName::RadioAware, CcName::Guided] {
+            for base in [CcName::Reno, CcName::Cubic, CcName::Vegas, CcName::Bbr, CcName::Cdg] {
+                let config = Config { vegas, hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
+                let mut a = Path::new(user, config, 50, 40.0);
+                let mut b = Path::new(base, config, 50, 40.0);
+                assert_eq!(a.rounds(4), b.rounds(4), "{base:?}");
+                a.lose();
+                b.lose();
+                assert_eq!(a.rounds(30), b.rounds(30), "{base:?}");
+                a.cc.on_transmit_start(Instant::from_millis(9_000), Duration::from_secs(5));
+                b.cc.on_transmit_start(Instant::from_millis(9_000), Duration::from_secs(5));
+                assert_eq!(a.rounds(4), b.rounds(4), "{base:?}");
+                assert_eq!(a.cc.own_timeout(), b.cc.own_timeout());
+                assert_eq!(b.cc.own_timeout().is_some(), base == CcName::Vegas);
+                assert_eq!((a.cc.pacing_rate(), a.cc.may_pace()), (b.cc.pacing_rate(), b.cc.may_pace()));
+                assert_eq!(b.cc.pacing_rate().is_some(), base == CcName::Bbr);
+            }
+        }
     }
 }
