@@ -159,8 +159,13 @@ def test_a_recovery_belongs_to_what_dropped_its_segment() -> None:
         "again": np.array([False, False, False, True, True, True]),
     }
     events = [{"time_s": t, "kind": k} for t, k in [(1.5, "recovery-enter"), (2.5, "recovery-enter"), (3.5, "rto")]]
-    found = reduce.answers(events, packets, 1.0)
-    assert found == {"by_handover": 1, "by_queue": 1, "spurious": 0, "timeouts": 1, "spurious_timeouts": 1}
+    # A second recovery at 2.7 s that sends nothing: the hole at 1 was filled before, and the ACK of it is under way.
+    events.insert(2, {"time_s": 2.7, "kind": "recovery-enter"})
+    tcp = pa.table({"time_s": [1.5, 2.5, 2.7, 3.5], "snd_una": [0, 1, 1, 2]})
+    found = reduce.answers(events, packets, tcp, 1.0)
+    assert found == {"by_handover": 1, "by_queue": 2, "spurious": 0, "timeouts": 1, "spurious_timeouts": 1}
+    tcp = pa.table({"time_s": [1.5, 2.5, 2.7, 3.5], "snd_una": [0, 1, 2, 2]})
+    assert reduce.answers(events, packets, tcp, 1.0)["spurious"] == 1
 
 
 class Made:

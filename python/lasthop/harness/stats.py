@@ -85,7 +85,8 @@ class Estimate:
 
 def _number(x: float, digits: int) -> str:
     """`digits` significant digits, but 1500 rather than 1.5e+03."""
-    return f"{x:.0f}" if 10**digits <= abs(x) < 1e9 else f"{x:.{digits}g}"
+    text = f"{x:.{digits}g}"
+    return f"{x:.0f}" if "e+" in text and abs(x) < 1e9 else text
 
 
 def student_t_975(df: int) -> float:
