@@ -165,7 +165,7 @@ def figure_5(evidence: Evidence) -> Figure:
         ax.set_title(title, fontsize=8)
         _label(ax, "receive window [KB]", "mean round trip [ms]" if i % 2 == 0 else "")
         columns[f"figure5-{i}"] = rows
-    axes[0].set_ylim(20, 120)
+    axes[0].set_ylim(20, 150)
     axes[0].legend(fontsize=7)
     caption = "Data / ACK; 60 s after 5 s of warm-up, 95 % intervals. Beside it the same under the other readings."
     return Figure("figure5", "Figure 5: round trip over the receive window", caption, fig, columns)
