@@ -116,7 +116,9 @@ fn losses_of_receivers_are_binomial_and_independent() {
     let link = SidelinkConfig { transmissions: 1, ..pinned(9) };
     let mut w = group(lossy(), &around(3), &link, Some(9), |_| ());
     let n = 3000;
-    (0..n).for_each(|i| drop(w.push_all(MS(20 + 25 * i), 100)));
+    for i in 0..n {
+        w.push_all(MS(20 + 25 * i), 100);
+    }
     w.run_until(MS(20 + 25 * n + 100));
     let p = error_at_each_transmission(&mut w, 1)[0];
     assert!((0.05..0.95).contains(&p), "{p}: not worth a test");
@@ -164,7 +166,9 @@ fn receivers_join_the_transmissions_of_a_block() {
     let link = SidelinkConfig { transmissions: 2, ..pinned(9) };
     let mut w = group(lossy(), &around(2), &link, Some(9), |_| ());
     let n = 1500;
-    (0..n).for_each(|i| drop(w.push_all(MS(20 + 40 * i), 100)));
+    for i in 0..n {
+        w.push_all(MS(20 + 40 * i), 100);
+    }
     w.run_until(MS(20 + 40 * n + 100));
     let p = error_at_each_transmission(&mut w, 2);
     let after = |ms: u64| {
@@ -191,7 +195,9 @@ fn each_receiver_has_its_own_link() {
         let link =
             SidelinkConfig { header: 0, transmissions: 1, power: Dbm(12.0), ..SidelinkConfig::default() };
         let mut w = group(cell, &places, &link, cqi, |_| ());
-        (0..50).for_each(|i| drop(w.push_all(MS(20 + 50 * i), 500)));
+        for i in 0..50 {
+            w.push_all(MS(20 + 50 * i), 500);
+        }
         w.run_until(MS(5000));
         let mcs = w.sent()[0].mcs.unwrap();
         ([0, 1].map(|k| w.delivered.iter().filter(|d| d.0 % 2 == k).count()), mcs)
@@ -226,7 +232,9 @@ fn what_the_sender_drops_nobody_receives() {
         layers.rlc.buffer.packets = crate::rlc::lte::config::OrInfinity::Value(10)
     };
     let mut w = group(simulte(), &around(4), &pinned(9), None, change);
-    (0..30).for_each(|_| drop(w.push_all(MS(20), 1400)));
+    for _ in 0..30 {
+        w.push_all(MS(20), 1400);
+    }
     w.run_until(MS(2000));
     let got = |k: usize| -> Vec<usize> {
         let mut got: Vec<_> = w.delivered.iter().filter(|d| d.0 % 4 == k).map(|d| d.0 / 4).collect();
