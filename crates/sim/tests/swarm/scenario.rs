@@ -14,6 +14,8 @@ const CELLS_FROM: u64 = 20_000;
 const WLANS_FROM: u64 = 30_000;
 /// Likewise for sidelinks.
 const SIDELINKS_FROM: u64 = 40_000;
+/// Likewise for groups beside them.
+const GROUPS_FROM: u64 = 50_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -53,6 +55,9 @@ pub fn draw(seed: u64, folder: &Path) -> String {
         let wired: Vec<String> = nodes.iter().filter(|n| n.starts_with('n')).cloned().collect();
         let base = wired[w.int(0, wired.len() as u64 - 1) as usize].clone();
         lte::sidelinks(&mut w, &base, &mut nodes);
+        if seed >= GROUPS_FROM && w.chance(0.5) {
+            lte::multicast(&mut w, &mut nodes);
+        }
     }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
     draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);
