@@ -93,8 +93,13 @@ fn each_receiver_has_its_own_packets_and_fragments() {
             other => panic!("{other}"),
         }
     }
-    let voip = run_text(&TALK.replace(small, "app = \"voip\""));
+    let voip = TALK.replace(small, "app = \"voip\"").replace("interval", "steps = true\ninterval");
+    let voip = run_text(&voip);
     assert_eq!(whole(&voip, "flows", "tx_packets"), [501; 3]);
+    // The first datagram is the packets 0 to 2, one for each receiver, and all are named with the block that carries it.
+    let (steps, packets) = (texts(&voip, "steps", "step"), whole(&voip, "steps", "packet"));
+    let carried: Vec<u64> = (0..steps.len()).filter(|i| steps[*i] == "data").map(|i| packets[i]).collect();
+    assert!((0..3).all(|p| carried.contains(&p)), "{carried:?}");
 }
 
 /// Without fading all is decoded up to 70 m away, where -8 dBm leave some 19 dB above the noise; fading of the links between the UEs costs the receivers blocks, each its own.

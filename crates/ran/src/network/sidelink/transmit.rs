@@ -241,9 +241,19 @@ impl RadioNetwork {
             Step::Decoded | Step::Failed => tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode,
             _ => tti.0,
         };
-        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
-        let group = l.group.is_some().then_some(lane);
-        trace.push(TraceRecord { peer: l.peer(), group, ..record.with(l.harq.get(process_of(Tti(sent)))) });
+        let p = l.harq.get(process_of(Tti(sent)));
+        let mut record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(p);
+        (record.peer, record.group) = (l.peer(), l.group.is_some().then_some(lane));
+        if let Some(group) = &l.group {
+            // Each receiver has its own copy of a packet.
+            record.packets.clear();
+            for m in &group.members {
+                let layers = &self.bearers[m.bearer].layers;
+                record.packets.extend(p.parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)));
+            }
+            record.packets.dedup();
+        }
+        trace.push(record);
     }
 }
 
