@@ -459,7 +459,12 @@ fn a_bearer_without_forwarding_does_not_wait_for_x2() {
         let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
         let h = config.handover.as_mut().unwrap();
         (h.x2.rate, h.x2.buffer) = (Bitrate(1_000_000), OrInfinity::INFINITY);
-        add_ue(&mut config, 0, [50.0, 0.0], &[bearer(HandoverKind::Lossless, Mode::Am), bearer(kind, Mode::Am)]);
+        add_ue(
+            &mut config,
+            0,
+            [50.0, 0.0],
+            &[bearer(HandoverKind::Lossless, Mode::Am), bearer(kind, Mode::Am)],
+        );
         let mut w = World::new(&config, 1);
         w.until(ms(100));
         (0..400).for_each(|_| w.push(0, End::Network, 1000));
@@ -580,7 +585,10 @@ fn any_drive_goes_through_every_step() {
         assert!(seen.get(name).is_some_and(|n| *n > 10), "{name}: {seen:?}");
     }
     assert_eq!(phases.len(), 10, "{phases:?}");
-    assert!(spared > 10, "{spared} UEs had a failure and kept their connection: nothing of theirs may be lost");
+    assert!(
+        spared > 10,
+        "{spared} UEs had a failure and kept their connection: nothing of theirs may be lost"
+    );
 }
 
 /// A lossless bearer: every packet arrived; but of what was there while its UE had no connection, the network says that it went with
@@ -591,7 +599,10 @@ fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
         for (fate, pushed) in fates.iter().zip(pushed) {
             let gone = matches!(fate, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
             let fine = matches!(fate, Some(Ok(_))) || gone && reconnected.is_some_and(|t| *pushed < t);
-            prop_assert!(fine, "bearer {bearer}: {fate:?}, pushed at {pushed}, connected anew at {reconnected:?}");
+            prop_assert!(
+                fine,
+                "bearer {bearer}: {fate:?}, pushed at {pushed}, connected anew at {reconnected:?}"
+            );
         }
     }
     Ok(())
@@ -601,12 +612,13 @@ fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
 /// arrive was discarded, and by one of these names.
 fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCaseError> {
     let discarded = |f: &Fate| {
-        matches!(f, Some(Err(
-            DropCause::HandoverDiscard
+        matches!(
+            f,
+            Some(Err(DropCause::HandoverDiscard
                 | DropCause::NotForwarded
                 | DropCause::Reestablishment
-                | DropCause::RadioLinkFailure,
-        )))
+                | DropCause::RadioLinkFailure,))
+        )
     };
     for fates in &w.fates[bearer] {
         let last = fates.iter().rposition(|f| matches!(f, Some(Ok(_)))).unwrap_or(0);

@@ -106,7 +106,11 @@ impl Scenario {
             }
             if let Some(cells) = cells_of_layout(&self.spec, key) {
                 let Scalar::Bool(down) = value else {
-                    let d = self.complaint(index, key, format!("expected true or false, found {}", value.to_toml()));
+                    let d = self.complaint(
+                        index,
+                        key,
+                        format!("expected true or false, found {}", value.to_toml()),
+                    );
                     return Err(Error::Input(d.into()));
                 };
                 actions.extend(cells.into_iter().map(|name| Action::Cell(name, *down)));
