@@ -18,7 +18,7 @@ use crate::config::{Diagnostics, Document, dotted};
 /// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default of some simulators.
 const SMALL_MSS: u16 = 536;
 /// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
-const BEST_I_TBS: u8 = 26;
+pub(super) const BEST_I_TBS: u8 = 26;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, flow) in &spec.flow {

@@ -11,6 +11,7 @@ mod change;
 mod check;
 mod handover_check;
 mod hint;
+mod hint_traps;
 mod layout;
 mod link;
 mod load;

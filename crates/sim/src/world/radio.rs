@@ -124,6 +124,10 @@ impl Radio {
     pub const fn network_mut(&mut self) -> &mut RadioNetwork {
         &mut self.network
     }
+    /// The link of `ue` is interrupted: handover or loss.
+    pub fn is_cut_off(&self, ue: UeId) -> bool {
+        self.ues[ue].interrupted.is_some()
+    }
     /// The UE at a node.
     pub fn ue_at(&self, node: NodeId) -> Option<UeId> {
         self.ues.enumerate().find(|(_, ue)| ue.node == node).map(|(id, _)| id)
