@@ -27,7 +27,7 @@ impl RadioNetwork {
     pub(in crate::network) fn hold_for_lanes(&mut self, tti: Tti, cell: CellId) -> RbSet {
         let target = tti.plus(self.cells[cell].config.timing.grant);
         let process = (target.0 % PROCESSES as u64) as usize;
-        let Some(s) = &self.sidelink else { return RbSet::EMPTY };
+        let Some(s) = self.sidelink.as_ref().filter(|s| !s.active.is_empty()) else { return RbSet::EMPTY };
         let c = &self.cells[cell].uplink;
         let free = c.band.without(c.plan.used(target) | s.reserved(target));
         let most = free.len() / 2;
