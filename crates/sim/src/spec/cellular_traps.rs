@@ -265,7 +265,8 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         // These are answered by a congestion control.
         _ => 0,
     };
-    let pairs = spec.pairs_of(flow);
+    // To a group everything is sent once.
+    let pairs = if spec.group_of_flow(flow).is_some() { 1 } else { spec.pairs_of(flow) };
     if here { rate * pairs * u64::from(flow.count) } else { 0 }
 }
 

@@ -4,10 +4,13 @@
 //! checked like any file, and the difference to what was in force becomes actions. So a value is validated by the
 //! same code whether it is in force at the start or later.
 
+use std::collections::BTreeMap;
+
 use lasthop_radio::Mobility;
 use lasthop_units::Instant;
 use serde_json::Value;
 
+use super::at::Scalar;
 use super::check;
 use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
@@ -100,6 +103,18 @@ impl Scenario {
                     |n| format!("did you mean `{n}`? `lasthop describe runtime` lists what may change"),
                 ));
                 return Err(Error::Input(d.into()));
+            }
+            if let Some(cells) = cells_of_layout(&self.spec, key) {
+                let Scalar::Bool(down) = value else {
+                    let d = self.complaint(
+                        index,
+                        key,
+                        format!("expected true or false, found {}", value.to_toml()),
+                    );
+                    return Err(Error::Input(d.into()));
+                };
+                actions.extend(cells.into_iter().map(|name| Action::Cell(name, *down)));
+                continue;
             }
             if let Some((name, near)) = nobody(&self.spec, key) {
                 let d = self.complaint(index, key, format!("nothing is called `{name}`"));
@@ -195,16 +210,37 @@ fn may_change(key: &str) -> bool {
     })
 }
 
-/// The name in `key` of an access point or of stations that do not exist: setting a key must not make them. With the nearest
-/// that does.
+/// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its cells (`macro-1-3`). The document
+/// has one table for them all, so what is in force at each is not read from it.
+fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
+    let name = key.strip_prefix("cell.")?.strip_suffix(".down")?;
+    spec.layout.iter().find_map(|(table, layout)| {
+        let cells = layout.cells(table, spec.cell.get(table)?, 0).into_iter();
+        let names: Vec<String> = cells.map(|(suffix, _)| format!("{table}-{suffix}")).collect();
+        match name {
+            all if all == table => Some(names),
+            one => names.into_iter().find(|n| n == one).map(|n| vec![n]),
+        }
+    })
+}
+
+/// The name in `key` of what does not exist: setting a key must not make it. With the nearest that does.
 fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
+    fn missing<T>(all: &BTreeMap<String, T>, name: &str) -> Option<Option<String>> {
+        (!all.contains_key(name)).then(|| suggest(name, all.keys()))
+    }
     let mut parts = key.split('.');
     let (table, name) = (parts.next()?, parts.next()?);
-    match table {
-        "ap" if !spec.ap.contains_key(name) => Some((name, suggest(name, spec.ap.keys()))),
-        "station" if !spec.station.contains_key(name) => Some((name, suggest(name, spec.station.keys()))),
+    let near = match table {
+        "ap" => missing(&spec.ap, name),
+        "bearer" => missing(&spec.bearer, name),
+        "cell" => missing(&spec.cell, name),
+        "link" => missing(&spec.link, name),
+        "sidelink" => missing(&spec.sidelink, name),
+        "station" => missing(&spec.station, name),
         _ => None,
-    }
+    };
+    near.map(|near| (name, near))
 }
 
 /// The first link and key of `at` that would give a rate to a direction that follows a trace.
