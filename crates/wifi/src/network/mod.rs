@@ -31,6 +31,8 @@ mod output;
 mod radios;
 mod receive;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub use config::{

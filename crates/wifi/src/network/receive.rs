@@ -74,14 +74,12 @@ impl Wlan {
             // For all: nobody answers.
             return self.end_turn(now, sender);
         };
+        if received && matches!(frame, Frame::Cts | Frame::Ack | Frame::BlockAck) {
+            self.devices[to.1].burst.airtime += t.end.since(t.start);
+        }
         match frame {
             Frame::Cts if received => return self.cleared(now, to.1),
-            Frame::Ack | Frame::BlockAck if received => {
-                let answered = self.devices[to.1].burst.airtime
-                    + self.media[m].on_air[i].end.since(self.media[m].on_air[i].start);
-                self.devices[to.1].burst.airtime = answered;
-                return self.acknowledged(now, to.1, out);
-            }
+            Frame::Ack | Frame::BlockAck if received => return self.acknowledged(now, to.1, out),
             Frame::Cts | Frame::Ack | Frame::BlockAck => return self.unanswered(now, to.1, out),
             _ => {}
         }
