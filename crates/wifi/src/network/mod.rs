@@ -19,6 +19,7 @@
 //! Propagation takes no time.
 
 mod build;
+mod channel;
 mod check;
 pub mod config;
 mod driver;
