@@ -302,6 +302,12 @@ impl Medium {
         });
     }
 
+    /// True if nothing else was on the air at the same time as the transmission at place `i`.
+    pub fn is_alone(&self, i: usize) -> bool {
+        let t = &self.on_air[i];
+        self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
+    }
+
     /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it, at this SINR.
     pub fn judge(&mut self, i: usize, r: usize) -> Option<f64> {
         let t = &self.on_air[i];
