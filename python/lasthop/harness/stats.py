@@ -79,6 +79,8 @@ class Estimate:
     def text(self, digits: int = 3, unit: str = "") -> str:
         """`5.12 ± 0.081 s`: the mean and half the interval, which gets two digits."""
         half = self.half_width
+        if half is not None and half < 1e-12 * abs(self.mean):
+            half = 0.0  # equal replications, but for the rounding of their mean
         spread = "" if half is None else f" ± {_number(half, 2)}"
         return f"{_number(self.mean, digits)}{spread}{' ' + unit if unit else ''}"
 

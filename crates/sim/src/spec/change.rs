@@ -4,10 +4,13 @@
 //! checked like any file, and the difference to what was in force becomes actions. So a value is validated by the
 //! same code whether it is in force at the start or later.
 
+use std::collections::BTreeMap;
+
 use lasthop_radio::Mobility;
 use lasthop_units::Instant;
 use serde_json::Value;
 
+use super::at::Scalar;
 use super::check;
 use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
@@ -98,6 +101,18 @@ impl Scenario {
                 let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
                 return Err(Error::Input(d.help(help).into()));
             }
+            if let Some(cells) = cells_of_layout(&self.spec, key) {
+                let Scalar::Bool(down) = value else {
+                    let d = self.complaint(
+                        index,
+                        key,
+                        format!("expected true or false, found {}", value.to_toml()),
+                    );
+                    return Err(Error::Input(d.into()));
+                };
+                actions.extend(cells.into_iter().map(|name| Action::Cell(name, *down)));
+                continue;
+            }
             if let Some((name, near)) = nobody(&self.spec, key) {
                 let d = self.complaint(index, key, format!("nothing is called `{name}`"));
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
@@ -167,12 +182,13 @@ impl Scenario {
         }
     }
 
-    /// Errors of the changed document, told at the key of `at` that caused them: each was set by its own `apply_set`, in order.
+    /// Errors of the changed document, told at the key of `at` that caused them: each but those of layouts was set by its own `apply_set`, in order.
     fn retell(&self, index: Option<usize>, at: &At, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
         for e in errors.iter().filter(|e| e.severity == Severity::Error) {
             let place = e.set.and_then(|set| set.checked_sub(self.document.sets() + 1));
-            let key = at.set.keys().nth(place.unwrap_or(0)).map_or("", |k| k);
+            let mut written = at.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
+            let key = written.nth(place.unwrap_or(0)).or(at.set.keys().next()).map_or("", |k| k);
             out.push(self.complaint(index, key, e.message.clone()).help_opt(e.help.clone()));
         }
         Error::Input(out)
@@ -206,21 +222,41 @@ fn may_change(key: &str) -> bool {
     })
 }
 
-/// The name in `key` of an access point or of stations that do not exist: setting a key must not make them. With the nearest
-/// that does.
+/// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its cells (`macro-1-3`). The document
+/// has one table for them all, so what is in force at each is not read from it.
+fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
+    let name = key.strip_prefix("cell.")?.strip_suffix(".down")?;
+    spec.layout.iter().find_map(|(table, layout)| {
+        let cells = layout.cells(table, spec.cell.get(table)?, 0).into_iter();
+        let names: Vec<String> = cells.map(|(suffix, _)| format!("{table}-{suffix}")).collect();
+        match name {
+            all if all == table => Some(names),
+            one => names.into_iter().find(|n| n == one).map(|n| vec![n]),
+        }
+    })
+}
+
+/// The name in `key` of what does not exist: setting a key must not make it. With the nearest that does.
 fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
+    fn missing<T>(all: &BTreeMap<String, T>, name: &str) -> Option<Option<String>> {
+        (!all.contains_key(name)).then(|| suggest(name, all.keys()))
+    }
     let mut parts = key.split('.');
     let (table, name) = (parts.next()?, parts.next()?);
-    match table {
-        "ap" if !spec.ap.contains_key(name) => Some((name, suggest(name, spec.ap.keys()))),
-        "station" if !spec.station.contains_key(name) => {
-            // One of several: keys are those of all of them.
-            let group = spec.station.iter().find(|(group, s)| s.nodes(group).any(|node| node == name));
-            let near = group.map(|(group, _)| group.clone());
-            Some((name, near.or_else(|| suggest(name, spec.station.keys()))))
+    // One of several stations: keys are those of all of them.
+    let group = || spec.station.iter().find(|(group, s)| s.nodes(group).any(|node| node == name));
+    let near = match table {
+        "ap" => missing(&spec.ap, name),
+        "bearer" => missing(&spec.bearer, name),
+        "cell" => missing(&spec.cell, name),
+        "link" => missing(&spec.link, name),
+        "sidelink" => missing(&spec.sidelink, name),
+        "station" => {
+            missing(&spec.station, name).map(|near| group().map(|(group, _)| group.clone()).or(near))
         }
         _ => None,
-    }
+    };
+    near.map(|near| (name, near))
 }
 
 /// The first link and key of `at` that would give a rate to a direction that follows a trace.

@@ -68,6 +68,39 @@ pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
     }
 }
 
+/// A UE of the cell of [`sidelinks`] that sends to the others at once, and its flow; its node is new.
+pub fn multicast(w: &mut Words, nodes: &mut Vec<String>) {
+    w.table("ue.g");
+    w.key("cell", "\"d1\"");
+    w.key("rlc", "{ mode = \"um\" }");
+    w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+    nodes.push("g".to_owned());
+    w.table("multicast.all");
+    w.key("from", "\"g\"");
+    let to = if w.chance(0.5) { "[\"s\"]" } else { "[\"t\", \"s\"]" };
+    w.key("to", to);
+    w.maybe(0.5, "cqi", |w| w.int(1, 15).to_string());
+    w.maybe(0.3, "pdcp", |_| "{ sn_bits = 7 }".to_owned());
+    w.maybe(0.3, "rlc", |w| {
+        let buffer = format!("{{ packets = {} }}", w.log(1, 100));
+        format!("{{ mode = \"um\", buffer = {buffer} }}")
+    });
+    w.table("multicast.all.link");
+    w.maybe(0.5, "power", |w| format!("\"{} dBm\"", w.int(0, 46) as i64 - 23));
+    w.maybe(0.5, "transmissions", |w| w.int(1, 8).to_string());
+    w.maybe(0.3, "persistent", |w| {
+        format!("{{ period = \"{} ms\", blocks = {} }}", w.int(1, 40), w.pick(&[1, 2, 3, 4, 5, 6]))
+    });
+    w.table("flow.all");
+    w.key("from", "\"g\"");
+    w.key("to", "\"all\"");
+    w.key("transport", "\"udp\"");
+    w.maybe(0.2, "count", |w| w.int(1, 3).to_string());
+    w.maybe(0.2, "start_spread", |w| w.time(1, 500_000));
+    let (rate, size) = (w.rate(1_000, 2_000_000), w.bytes(1, 4000));
+    w.key("app", format!("{{ kind = \"cbr\", rate = {rate}, size = {size} }}"));
+}
+
 /// A cell of its own at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes are new.
 pub fn sidelinks(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
     w.table("cell.d1");

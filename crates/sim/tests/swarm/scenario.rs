@@ -14,9 +14,11 @@ const CELLS_FROM: u64 = 20_000;
 const WLANS_FROM: u64 = 30_000;
 /// Likewise for sidelinks.
 const SIDELINKS_FROM: u64 = 40_000;
+/// Likewise for groups beside them.
+const GROUPS_FROM: u64 = 50_000;
 
 /// Likewise for more of wireless LANs.
-const MORE_WLANS_FROM: u64 = 50_000;
+const MORE_WLANS_FROM: u64 = 60_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -58,6 +60,9 @@ pub fn draw(seed: u64, folder: &Path) -> String {
         let wired: Vec<String> = nodes.iter().filter(|n| n.starts_with('n')).cloned().collect();
         let base = wired[w.int(0, wired.len() as u64 - 1) as usize].clone();
         lte::sidelinks(&mut w, &base, &mut nodes);
+        if seed >= GROUPS_FROM && w.chance(0.5) {
+            lte::multicast(&mut w, &mut nodes);
+        }
     }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
     if let Some(wlans) = &wlans {

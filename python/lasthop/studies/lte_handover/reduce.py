@@ -182,7 +182,7 @@ def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
     # All that was under way at the handover, however long it had waited, and what was sent after it.
     known = np.fmax(packets["received"], np.fmax(packets["discarded"], packets["dropped"]))
     ended = np.where(np.isnan(known), packets["sent"], known)
-    near = (ended > t0 - 1.0) & (packets["sent"] < t0 + 3.0)
+    near = (ended > t0 - 1.0) & (packets["sent"] < t0 + AFTER_S)
     steps = np.arange(0.0, run.duration_s, 0.1)
     received = packets["received"]
     good = np.histogram(received[~np.isnan(received)], bins=steps, weights=packets["len"][~np.isnan(received)])[0]
