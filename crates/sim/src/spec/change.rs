@@ -14,7 +14,7 @@ use super::at::Scalar;
 use super::check;
 use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
-use crate::config::{self, Diagnostics, suggest};
+use crate::config::{self, Diagnostics, Severity, suggest};
 use crate::error::Error;
 use crate::world::Action;
 
@@ -96,13 +96,10 @@ impl Scenario {
         let mut next = self.clone();
         for (key, value) in &at.set {
             if !may_change(key) {
-                let near = suggest(key, RUNTIME_KEYS.iter().map(|k| k.0));
-                let mut d = self.complaint(index, key, format!("`{key}` is fixed during a run"));
-                d = d.help(near.map_or_else(
-                    || "`lasthop describe runtime` lists what may change".to_owned(),
-                    |n| format!("did you mean `{n}`? `lasthop describe runtime` lists what may change"),
-                ));
-                return Err(Error::Input(d.into()));
+                let d = self.complaint(index, key, format!("`{key}` is fixed during a run"));
+                let list = "`lasthop describe runtime` lists what may change";
+                let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
+                return Err(Error::Input(d.help(help).into()));
             }
             if let Some(cells) = cells_of_layout(&self.spec, key) {
                 let Scalar::Bool(down) = value else {
@@ -121,13 +118,13 @@ impl Scenario {
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
             }
             if let Err(e) = next.document.apply_set(&format!("{key}={}", value.to_toml())) {
-                return Err(self.retell(index, key, e));
+                return Err(self.retell(index, at, e));
             }
         }
         if !at.set.is_empty() {
             next.spec = match next.document.read::<Spec>() {
                 Ok(spec) => spec,
-                Err(e) => return Err(self.retell(index, at.set.keys().next().map_or("", |k| k), e)),
+                Err(e) => return Err(self.retell(index, at, e)),
             };
             if let Some((name, key)) = rate_over_trace(&self.spec, at) {
                 let d = self.complaint(
@@ -145,7 +142,7 @@ impl Scenario {
             let mut found = Diagnostics::new();
             check::check(&next.spec, &next.document, &next.extensions, &mut found);
             if found.has_errors() {
-                return Err(Error::Input(found));
+                return Err(self.retell(index, at, found));
             }
             actions.extend(difference(&self.spec, &next.spec));
         }
@@ -185,14 +182,29 @@ impl Scenario {
         }
     }
 
-    /// Errors of the changed document, told at the place that caused them.
-    fn retell(&self, index: Option<usize>, key: &str, errors: Diagnostics) -> Error {
+    /// Errors of the changed document, told at the key of `at` that caused them: each but those of layouts was set by its own `apply_set`, in order.
+    fn retell(&self, index: Option<usize>, at: &At, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
-        for e in &errors {
+        for e in errors.iter().filter(|e| e.severity == Severity::Error) {
+            let place = e.set.and_then(|set| set.checked_sub(self.document.sets() + 1));
+            let mut written = at.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
+            let key = written.nth(place.unwrap_or(0)).or(at.set.keys().next()).map_or("", |k| k);
             out.push(self.complaint(index, key, e.message.clone()).help_opt(e.help.clone()));
         }
         Error::Input(out)
     }
+}
+
+/// What may change in place of a key that may not: all of a value of which the key is a part, or one that is written alike.
+fn remedy(key: &str) -> Option<String> {
+    let mut whole = key;
+    while let Some((above, _)) = whole.rsplit_once('.') {
+        if may_change(above) {
+            return Some(format!("`{above}` may change as a whole: give all of its values."));
+        }
+        whole = above;
+    }
+    suggest(key, RUNTIME_KEYS.iter().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
 }
 
 fn may_change(key: &str) -> bool {
@@ -231,13 +243,17 @@ fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
     }
     let mut parts = key.split('.');
     let (table, name) = (parts.next()?, parts.next()?);
+    // One of several stations: keys are those of all of them.
+    let group = || spec.station.iter().find(|(group, s)| s.nodes(group).any(|node| node == name));
     let near = match table {
         "ap" => missing(&spec.ap, name),
         "bearer" => missing(&spec.bearer, name),
         "cell" => missing(&spec.cell, name),
         "link" => missing(&spec.link, name),
         "sidelink" => missing(&spec.sidelink, name),
-        "station" => missing(&spec.station, name),
+        "station" => {
+            missing(&spec.station, name).map(|near| group().map(|(group, _)| group.clone()).or(near))
+        }
         _ => None,
     };
     near.map(|near| (name, near))

@@ -17,6 +17,9 @@ const SIDELINKS_FROM: u64 = 40_000;
 /// Likewise for groups beside them.
 const GROUPS_FROM: u64 = 50_000;
 
+/// Likewise for more of wireless LANs.
+const MORE_WLANS_FROM: u64 = 60_000;
+
 /// A bearer as the changes see it.
 struct BearerDrawn {
     name: String,
@@ -46,9 +49,11 @@ pub fn draw(seed: u64, folder: &Path) -> String {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
         lte::cell(&mut w, &base, &mut nodes);
     }
+    let mut wlans = None;
     if seed >= WLANS_FROM && w.chance(0.4) {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
-        wlan::network(&mut w, &base, &mut nodes);
+        let drawn = wlan::network(&mut w, &base, &mut nodes, seed >= MORE_WLANS_FROM);
+        wlans = (seed >= MORE_WLANS_FROM).then_some(drawn);
     }
     if seed >= SIDELINKS_FROM && w.chance(0.5) {
         // A UE or a station is no eNB.
@@ -60,7 +65,10 @@ pub fn draw(seed: u64, folder: &Path) -> String {
         }
     }
     let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
-    draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);
+    if let Some(wlans) = &wlans {
+        wlans.categories(&mut w, &flows);
+    }
+    draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows, wlans.as_ref());
     output(&mut w);
     w.text
 }
@@ -366,6 +374,7 @@ fn draw_changes(
     links: &[LinkDrawn],
     bearers: &[BearerDrawn],
     flows: &[String],
+    wlans: Option<&wlan::Drawn>,
 ) {
     if w.chance(0.5) {
         return;
@@ -374,6 +383,14 @@ fn draw_changes(
         w.text.push_str("\n[[at]]\n");
         let t = if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(1000, length_us) };
         w.key("t", t);
+        // Seeds without them draw nothing here.
+        if let Some(wlans) = wlans
+            && w.chance(0.5)
+            && let Some(set) = wlans.change(w)
+        {
+            w.key("set", set);
+            continue;
+        }
         let link = &links[w.int(0, links.len() as u64 - 1) as usize];
         match w.int(0, 5) {
             0 if !link.rates.is_empty() => {

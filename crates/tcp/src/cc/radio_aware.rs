@@ -13,8 +13,8 @@
 //! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one) takes the window over
 //! when no reading is younger than `hint_timeout` (at most a round trip, unless set), when the timer expires, when a mark
 //! arrives, and for a time that doubles when a round shows that the hint was wrong (`evidence.rs`): a quarter
-//! of the window was lost, or more than three times the rate told came through. From then on a hint may at most double what
-//! the path has carried in a round trip.
+//! of the window was lost, or more than three times the rate told came through, or less than a third while the queue grew to
+//! three bandwidth-delay products. From then on a hint may at most double what the path has carried in a round trip.
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -79,6 +79,8 @@ pub struct RadioAware {
     interrupted: Option<Instant>,
     round: Round,
     evidence: Evidence,
+    /// Segments of a window that was too large are still in flight.
+    overrun: bool,
     /// Most segments that came through in a round trip; a round that brings less takes an eighth of the difference off.
     proven: f64,
 }
@@ -99,6 +101,7 @@ impl RadioAware {
             interrupted: None,
             round: Round::default(),
             evidence: Evidence::default(),
+            overrun: false,
             proven: 0.0,
         }
     }
@@ -159,7 +162,7 @@ impl RadioAware {
     }
 
     /// At the end of a round: did the path carry what was told?
-    fn check_round(&mut self, now: Instant) {
+    fn check_round(&mut self, now: Instant, falls_short: bool) {
         let round = std::mem::replace(
             &mut self.evidence,
             Evidence::since(now, self.readings.newest().map(|r| r.rate)),
@@ -173,9 +176,10 @@ impl RadioAware {
             self.base.set_cwnd(came);
             return self.distrust(now);
         }
-        if !round.overflowed(self.mss) {
+        if !falls_short && !round.overflowed(self.mss) {
             return;
         }
+        self.overrun = falls_short;
         // The path has shown what it holds: what came through, not what the window was.
         self.guided = None;
         let flight = window.min(came).max(FLOOR);
@@ -222,8 +226,17 @@ impl CongestionControl for RadioAware {
         self.check_age(ack.now);
         // What is plain already need not wait for the end of its round.
         let gone = self.guided.is_some_and(|w| self.evidence.lost(self.mss) > LOST_SHARE * w);
-        if self.round.ended(ack) || gone {
-            self.check_round(ack.now);
+        let falls_short = self.guided.is_some()
+            && self.interrupted.is_none()
+            && self.readings.smallest(ack.now).is_some_and(|least| self.evidence.falls_short(ack, least));
+        let ended = self.round.ended(ack);
+        self.overrun &= !ended;
+        if ended || gone || falls_short {
+            self.check_round(ack.now, falls_short);
+        }
+        if falls_short {
+            // The next round ends when all that was sent by the boast has come through or is given up.
+            self.round.begin(ack.nxt);
         }
         if self.guided.is_none() {
             self.base.on_ack(ack);
@@ -239,11 +252,15 @@ impl CongestionControl for RadioAware {
                 self.base.on_congestion(c);
                 self.believe_at = c.now + self.readings.srtt();
             }
+            // What a boast has sent too much is no measure of the path.
+            _ if self.overrun => {
+                self.base.on_congestion(&Congestion { flight: c.flight.min(self.proven.max(FLOOR)), ..*c });
+            }
             _ => self.base.on_congestion(c),
         }
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        self.check_round(c.now);
+        self.check_round(c.now, false);
         self.guided = None;
         self.timed_out = true;
         self.base.on_timeout(c);
@@ -434,6 +451,24 @@ mod tests {
             cc.on_hint(&lie(131));
             assert!(!cc.is_guided(), "and it is not believed at once");
         }
+    }
+
+    /// Ten times the 16 Mbit/s that the path has, and a queue that never overflows: at 181 ms the round trip is four times the
+    /// smallest, and 162 segments have come in 81 ms, a tenth of what was told. The base goes on with half of those. Losses among the
+    /// 400 that were sent are measured by the 162, not by the 400.
+    #[test]
+    fn a_rate_that_is_too_large_is_caught_without_a_loss() {
+        let mut cc = aware(|c| c.queue_term = false);
+        (101..=180).step_by(10).for_each(|ms| cc.on_hint(&hint(ms, 160, 0)));
+        assert_eq!(cc.cwnd(), 400.0);
+        cc.on_ack(&AckSample { una: 0, ..ack_at(160, 180, 80) });
+        assert!(cc.is_guided(), "four times, no more");
+        cc.on_ack(&AckSample { una: 0, ..ack_at(2, 181, 81) });
+        assert_eq!((cc.is_guided(), cc.ssthresh()), (false, 81.0));
+        cc.on_hint(&hint(182, 160, 0));
+        assert!(!cc.is_guided());
+        cc.on_congestion(&congestion(400.0));
+        assert_eq!(cc.ssthresh(), 81.0);
     }
 
     /// 1 s between reports: a reading stands for 200 ms, not for 2.5 s.

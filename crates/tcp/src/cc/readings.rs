@@ -116,6 +116,10 @@ impl Readings {
     pub fn older_than(&self, now: Instant, patience: Duration) -> bool {
         self.newest.is_some() && now.since(self.taken) > patience
     }
+    /// The smallest round trip of the last ten seconds.
+    pub fn smallest(&self, now: Instant) -> Option<Duration> {
+        self.smallest.get(now)
+    }
     pub const fn forget(&mut self) {
         self.newest = None;
     }

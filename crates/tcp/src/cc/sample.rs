@@ -62,6 +62,8 @@ pub struct AckSample {
     pub nxt: u64,
     /// Octets in flight before the ACK.
     pub flight_before: u64,
+    /// The peer's window (SND.WND) \[octets\].
+    pub peer_window: u64,
     /// Sender's segment size \[octets\].
     pub mss: u32,
     /// Round trip of the newest segment acknowledged, if that was sent once.
@@ -94,6 +96,11 @@ impl AckSample {
     #[inline]
     pub fn segments_passed(&self) -> u32 {
         (self.passed as u32).div_ceil(self.mss.max(1))
+    }
+    /// The sender had no room for one segment more, be it by its own window or by the peer's.
+    #[inline]
+    pub fn window_limited(&self) -> bool {
+        self.cwnd_limited || self.flight_before + u64::from(self.mss) > self.peer_window
     }
     /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
     #[inline]

@@ -160,7 +160,7 @@ pub enum InitialState {
     /// Not associated: authentication, association and block ack agreements take frames on the air. Data waits.
     #[default]
     Attach,
-    /// Associated, block ack agreements in place.
+    /// Associated, block ack agreements in place where A-MPDUs are sent.
     Associated,
 }
 
