@@ -114,10 +114,10 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
         }
         _ => {}
     }
-    if let (Some(rate), Some(ap)) = (&group.rate, spec.ap_of(group).and_then(|ap| spec.ap.get(ap))) {
-        if let Err(e) = ap.check_rate(rate) {
-            found.push(doc.error_at(&format!("{path}.rate.{}", e.key), e.message).help_opt(e.help));
-        }
+    if let (Some(rate), Some(ap)) = (&group.rate, spec.ap_of(group).and_then(|ap| spec.ap.get(ap)))
+        && let Err(e) = ap.check_rate(rate)
+    {
+        found.push(doc.error_at(&format!("{path}.rate.{}", e.key), e.message).help_opt(e.help));
     }
     for flow in group.category.keys().filter(|flow| !spec.flow.contains_key(*flow)) {
         let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
