@@ -200,7 +200,7 @@ def multicast() -> Figure:
         left.plot(away, heard, "o", ms=3.5, color=COLOURS[i], label=f"each block sent {label}")
         blocks = sum(b["resource_blocks"] for b in r.table("radio").to_pylist() if b["direction"] == "sidelink")
         right.bar(i, blocks / 20, width=0.6, color=COLOURS[i])
-    left.legend(frameon=False, fontsize=7, loc="upper right")
+    left.legend(frameon=False, fontsize=7, loc="lower left")
     left.set_xlabel("distance from the speaker [m]", fontsize=8)
     left.set_ylabel("packets of the call heard [%]", fontsize=8)
     right.set_xticks(range(3), ["once", "2 times", "4 times"])
