@@ -371,8 +371,11 @@ impl CongestionControl for Listener {
     }
 }
 
+/// Notices as a sender heard them, and the events of its link: when, and which.
+type Heard = (Vec<(f64, &'static str)>, Vec<(f64, String)>);
+
 /// The notices that a sender hears while its receiver drives by `trigger`, and the events of its link.
-fn heard(trigger: &str, more: &str) -> (Vec<(f64, &'static str)>, Vec<(f64, String)>) {
+fn heard(trigger: &str, more: &str) -> Heard {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let listener = Listener(Arc::clone(&heard));
     let definition = Definition::new("listener", move |_| Ok(Box::new(listener.clone())));

@@ -226,10 +226,18 @@ fn access_points_and_stations_change_during_a_run() {
     let waiting = whole(&output, "wifi", "queue_packets");
     assert!(waiting.iter().any(|n| *n > 900) && *waiting.last().unwrap() <= 10, "{waiting:?}");
     let (events, _) = output.table("events").unwrap();
-    let sources = events[0].column_by_name("source").unwrap();
-    let source = |i| arrow::util::display::array_value_to_string(sources, i).unwrap();
-    let of = |name: &str| (0..events[0].num_rows()).filter(|i| source(*i) == name).count();
-    assert_eq!((of("ap/home"), of("station/phone")), (4, 3));
+    let text = |name: &str, i: usize| {
+        arrow::util::display::array_value_to_string(events[0].column_by_name(name).unwrap(), i).unwrap()
+    };
+    let of = |source: &str, kind: &str| -> Vec<f64> {
+        let rows =
+            (0..events[0].num_rows()).filter(|i| text("source", *i) == source && text("kind", *i) == kind);
+        rows.map(|i| text("time_s", i).parse().unwrap()).collect()
+    };
+    assert_eq!((of("ap/home", "change").len(), of("station/phone", "change").len()), (4, 3));
+    // Without A-MPDUs there is nothing to agree on; with them the first packet asks.
+    let agreed = of("station/phone", "block-ack-agreement");
+    assert!(agreed.len() == 1 && agreed[0] > 6.0 && agreed[0] < 6.1, "{agreed:?}");
 }
 
 const CHANGES: &str = "[scenario]\nname = 'changes'\nduration = '10 s'\n\

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use lasthop_net::Site;
-use lasthop_net::aqm::AqmConfig;
 use lasthop_units::{Bitrate, Id, Instant, PacketId};
 
 use super::config::{Counted, HandoverKind};
@@ -49,12 +48,7 @@ pub struct LteBearer {
     pub(super) counts: Counted,
     /// Why an SDU is lost that a later one has overtaken.
     pub(super) overtaken: DropCause,
-    /// The AQM of each end's buffer, and where it sits.
-    aqm: Option<(AqmConfig, [Site; 2])>,
 }
-
-/// Entities of AQMs that begin anew differ in what lies above these bits: other draws than before.
-const AQM_EPOCH: u64 = 1 << 40;
 
 /// No packet: what a control PDU carries in the place of one.
 pub(super) fn nobody() -> PacketId {
@@ -85,28 +79,16 @@ impl LteBearer {
             handover: config.pdcp.handover,
             counts: config.pdcp.retransmission.counts,
             overtaken: DropCause::RadioLoss,
-            aqm: None,
         }
     }
 
     /// Seats the active queue management of `config` at both ends, with draws of `entity` in the run `seed`. `rates` is what
     /// each end may send at, where it is known.
     pub fn seat_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
-        let site =
-            |i: usize| Site { seed, entity: entity.wrapping_mul(2).wrapping_add(i as u64), rate: rates[i] };
-        self.aqm = config.buffer.aqm.map(|aqm| (aqm, [site(0), site(1)]));
-        let built = |i: usize| self.aqm.as_ref().map(|(aqm, sites)| aqm.build(&sites[i]));
-        for (side, aqm) in self.sides.iter_mut().zip([built(0), built(1)]) {
-            side.rlc.set_aqm(aqm);
-        }
-    }
-
-    /// The buffer at `end` is empty and begins anew, and so does its AQM: what it knew was of another queue.
-    pub(super) fn renew_aqm(&mut self, end: End) {
-        let i = end.index();
-        if let Some((aqm, sites)) = &mut self.aqm {
-            sites[i].entity = sites[i].entity.wrapping_add(AQM_EPOCH);
-            self.sides[i].rlc.set_aqm(Some(aqm.build(&sites[i])));
+        for end in [End::Network, End::Ue] {
+            let i = end.index();
+            let site = Site { seed, entity: entity.wrapping_mul(2).wrapping_add(i as u64), rate: rates[i] };
+            self.sides[i].rlc.set_aqm(config.buffer.aqm.map(|aqm| aqm.build(&site)));
         }
     }
 

@@ -114,7 +114,6 @@ impl LteBearer {
             let side = &mut self.sides[end.index()];
             side.rlc.start_anew(&mut self.rlc_out);
             side.tx.begin_epoch(kind);
-            self.renew_aqm(end);
             self.flush_up(end, kind, out);
             let side = &mut self.sides[end.index()];
             side.rx.re_establish(kind, &mut self.rx_out);
@@ -203,53 +202,5 @@ impl LteBearer {
         side.tx.number_waiting(&mut self.tx_out);
         self.pass_down(now, end, out);
         self.settle(now, end, out);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pdcp::lte::LteBearerConfig;
-    use crate::rlc::lte::Grant;
-    use lasthop_units::{Duration, Id, PacketId};
-
-    /// Six packets enter; which of them the AQM drops before `most` are sent, counted from 0.
-    fn judged(b: &mut LteBearer, now: &mut Instant, most: u32) -> Vec<u64> {
-        let (mut out, mut pdus, mut first) = (LteBearerOutput::default(), Vec::new(), None);
-        for i in 0..6 {
-            let serial = b.push(*now, End::Network, PacketId::from_index(i), 100, &mut out);
-            first = first.or(Some(serial));
-        }
-        for _ in 0..most {
-            *now += Duration(10);
-            b.pull(*now, End::Network, Grant::of(120), &mut pdus, &mut out);
-        }
-        let by_aqm = out.dropped.iter().filter(|(_, _, cause)| *cause == DropCause::Aqm);
-        by_aqm.map(|(_, sdu, _)| sdu.serial - first.unwrap_or(0)).collect()
-    }
-
-    /// CoDel with target and interval of 1 ns: the first packet that has waited sets the clock, the next one is dropped (the test of
-    /// `rlc/lte/buffer.rs` has the rest). Then it is dropping: it would take the first packet of the next six. When RLC was
-    /// re-established, in the same node or for another, the first packet sets the clock again.
-    #[test]
-    fn an_aqm_begins_anew_with_its_rlc_entity() {
-        let config: LteBearerConfig = serde_json::from_str(
-            r#"{ "pdcp": { "handover": "none" }, "rlc": { "mode": "um",
-                 "buffer": { "aqm": { "kind": "codel", "target": "1 ns", "interval": "1 ns" } } } }"#,
-        )
-        .unwrap();
-        let anew: [fn(&mut LteBearer, Instant); 3] = [
-            |_, _| {},
-            |b, now| b.re_establish(now, &mut LteBearerOutput::default()),
-            |b, now| b.hand_over(now, &mut Vec::new(), &mut LteBearerOutput::default()),
-        ];
-        for (anew, first_dropped) in anew.into_iter().zip([3, 1, 1]) {
-            let mut now = Instant(0);
-            let mut b = LteBearer::new(&config);
-            b.seat_aqm(&config.rlc, 1, 0, [None, None]);
-            assert_eq!(judged(&mut b, &mut now, 2), [1]);
-            anew(&mut b, now);
-            assert_eq!(judged(&mut b, &mut now, 9).first(), Some(&first_dropped));
-        }
     }
 }
