@@ -34,6 +34,9 @@ def test_one_replication_has_no_interval_and_none_is_no_estimate() -> None:
     assert Estimate.of([3.0]).ci95 is None
     assert Estimate.of([3.0]).text() == "3"
     assert Estimate.of([24000.0, 26000.0]).text() == "25000 ± 12706"
+    assert Estimate.of([999.7]).text() == "1000"
+    assert Estimate.of([0.1 + 0.2, 0.3, 0.3]).text() == "0.3 ± 0"
+    assert Estimate.of([1e12]).text() == "1e+12"
     with pytest.raises(ValueError, match="at least one"):
         Estimate.of([])
 

@@ -335,6 +335,17 @@ def test_a_claim_that_differs_is_shown_with_the_run_that_turns_it(folder: Path) 
     assert [a["verdict"] for a in turned["ablations"]] == ["agrees"]  # type: ignore[attr-defined]
 
 
+def test_an_ablation_may_change_points_of_two_selections(folder: Path) -> None:
+    change(folder, "claims.toml", "link.a.loss=9", "link.a.loss=10")
+    more = 'where = { loss = [20] }\nalso = [{ where = { loss = [0] }, set = ["link.a.loss=8"] }]\n\n'
+    change(folder, "claims.toml", "where = { loss = [20] }\n\n", more)
+    change(folder, "study.py", "(55, 65)", "(75, 85)")
+    backend = FakeBackend(simulate)
+    turned = claims_of(run(folder, backend))["T1"]
+    assert [a["verdict"] for a in turned["ablations"]] == ["agrees"]  # type: ignore[attr-defined]
+    assert {8, 10} <= {s.get("link.a.loss") for s in backend.ran}
+
+
 def test_claims_may_share_an_ablation_and_it_is_run_once(folder: Path) -> None:
     own = """[[claim.ablation]]
 name = "half the loss"

@@ -29,5 +29,9 @@ def test_it_is_valid_without_warnings(path: Path) -> None:
 @every
 def test_every_flow_gets_something_done(path: Path) -> None:
     results = lh.Scenario.load(path).run()
-    for flow in results.flows.select(["flow", "app_bytes"]).to_pylist():
-        assert flow["app_bytes"] > 10_000, flow
+    flows = results.flows.select(["flow", "app_bytes"]).to_pylist()
+    # Nobody answers a group's speaker: its farthest listeners hear what reaches them.
+    to_a_group = "[multicast." in path.read_text(encoding="utf-8")
+    for flow in flows:
+        assert flow["app_bytes"] > (0 if to_a_group else 10_000), flow
+    assert max(flow["app_bytes"] for flow in flows) > 10_000

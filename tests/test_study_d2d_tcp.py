@@ -5,12 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from lasthop.harness import find_study
-from lasthop.studies.d2d_tcp.reduce import LEG, after_switch, asking_share, direct_legs, riders, trip, waiting
+from lasthop.studies.d2d_tcp.reduce import (
+    LEG,
+    Packets,
+    Steps,
+    after_switch,
+    asking_share,
+    direct_legs,
+    riders,
+    trip,
+    waiting,
+)
 
 STUDY = find_study("d2d-tcp")
+
+
+def steps_of(rows: list[dict[str, Any]]) -> Steps:
+    """Those rows as the reducers see them."""
+    return Steps(pa.Table.from_pylist(rows))
+
+
+def packets_of(rows: list[dict[str, Any]]) -> Packets:
+    """Those rows as the reducers see them."""
+    return Packets(pa.Table.from_pylist(rows))
 
 
 def step(tti: int, node: str, to: str, what: str, link: str, packet: int | None = None) -> dict[str, Any]:
@@ -45,40 +66,42 @@ def test_every_claim_is_there_and_two_values_are_chosen_by_us() -> None:
 
 def test_the_leg_of_the_paper_is_found_and_another_one_is_not() -> None:
     steps = [row for i in range(5) for row in burst(100 * i, i)]
-    assert direct_legs(steps, "a") == [LEG] * 3  # the last two requests may lack what follows
+    assert (
+        direct_legs(steps_of(steps), "a").tolist() == [list(LEG.values())] * 3
+    )  # the last two requests may lack what follows
     late = [{**s, "time_s": s["time_s"] + 1e-3} if s["step"] == "data" else s for s in steps]
-    assert [leg["data"] for leg in direct_legs(late, "a")] == [12] * 3
+    assert direct_legs(steps_of(late), "a")[:, list(LEG).index("data")].tolist() == [12] * 3
 
 
 def test_two_thirds_of_the_way_is_asking() -> None:
-    steps = burst(0, 7)
-    packets = [packet(0, 7, "a", "sent"), packet(15, 7, "b", "received")]
+    steps = steps_of(burst(0, 7))
+    packets = packets_of([packet(0, 7, "a", "sent"), packet(15, 7, "b", "received")])
     assert asking_share(steps, packets, "a", "b") == pytest.approx(11 / 15)
-    assert trip(steps, [packet(30, 8, "a", "received")]) == 30
+    assert trip(steps, packets_of([packet(30, 8, "a", "received")])) == 30
 
 
 def test_what_comes_after_the_report_waits_for_the_next_request() -> None:
     # Requests at 0, 13 and 60; packet 2 comes at 6, after the report of 5, and goes with the second request.
     steps = burst(0, 1) + burst(13, 2) + burst(60, 3)
     packets = [packet(0, 1, "a", "sent"), packet(6, 2, "a", "sent"), packet(60, 3, "a", "sent")]
-    assert waiting(steps, packets, "a") == (1.0, 7.0, 13.0)
+    assert waiting(steps_of(steps), packets_of(packets), "a") == (1.0, 7.0, 13.0)
 
 
 def test_a_packet_in_two_blocks_rides_with_no_report() -> None:
     steps = [step(0, "b", "enb", "request", "uplink"), step(5, "b", "enb", "report", "uplink")]
     steps += [step(5, "b", "enb", "data", "uplink", p) for p in (1, 2)] + [step(11, "b", "enb", "data", "uplink", 2)]
-    assert riders(steps, "b") == (1.0, 1.0)
+    assert riders(steps_of(steps), "b") == (1.0, 1.0)
 
 
 def test_renos_deadlock_is_read_off_the_samples() -> None:
     # Recovery at 0.05 s, left at 0.08; silence to the timeout at 1.08; a second recovery at 1.5.
     kinds = [(0.05, "recovery-enter"), (0.08, "recovery-exit"), (1.08, "rto"), (1.5, "recovery-enter")]
     t = np.arange(0.0, 3.0, 0.01)
-    state = np.where((t > 0.05) & (t < 0.08), "recovery", "open")
+    in_recovery = (t > 0.05) & (t < 0.08)
     cwnd = np.where(t <= 0.05, 244.0, np.where(t < 0.08, 150.0, 122.0))
     ssthresh = np.where(t <= 0.05, 500.0, 122.0)
     acked = np.where(t < 0.05, t, np.where(t < 1.2, 0.05, t))
-    found = after_switch(kinds, t, cwnd, ssthresh, state, np.zeros_like(t), acked, 244.0)
+    found = after_switch(kinds, t, cwnd, ssthresh, in_recovery, np.zeros_like(t), acked, 244.0)
     assert (found["cut"], found["inflated"], found["after"]) == (0.5, 28.0, 122.0)
     assert found["silence_s"] == pytest.approx(1.0)
     assert (found["timeouts"], found["second_share"], found["kept_recovery"]) == (1.0, 1.0, 0.0)

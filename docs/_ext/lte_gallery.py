@@ -185,6 +185,29 @@ def sidelink() -> Figure:
     return fig
 
 
+def multicast() -> Figure:
+    """A call to a group: what each listener has of it, by its distance from the speaker."""
+    fig, (left, right) = panels(2)
+    for i, transmissions in enumerate((1, 2, 4)):
+        r = run("sidelink-multicast", multicast__group__link__transmissions=transmissions)
+        rows = r.table("positions").to_pylist()
+        places = {p["ue"]: (p["x_m"], p["y_m"]) for p in rows if p["time_s"] == rows[0]["time_s"]}
+        x, y = places["speaker"]
+        flows = r.flows.to_pylist()
+        away = [np.hypot(places[f["dst"]][0] - x, places[f["dst"]][1] - y) for f in flows]
+        heard = [100 * f["rx_packets"] / f["tx_packets"] for f in flows]
+        label = "once" if transmissions == 1 else f"{transmissions} times"
+        left.plot(away, heard, "o", ms=3.5, color=COLOURS[i], label=f"each block sent {label}")
+        blocks = sum(b["resource_blocks"] for b in r.table("radio").to_pylist() if b["direction"] == "sidelink")
+        right.bar(i, blocks / 20, width=0.6, color=COLOURS[i])
+    left.legend(frameon=False, fontsize=7, loc="lower left")
+    left.set_xlabel("distance from the speaker [m]", fontsize=8)
+    left.set_ylabel("packets of the call heard [%]", fontsize=8)
+    right.set_xticks(range(3), ["once", "2 times", "4 times"])
+    right.set_ylabel("resource blocks a second", fontsize=8)
+    return fig
+
+
 def drive() -> Figure:
     """Where the car is, who serves it, and what it measures."""
     r = run("lte-drive")
@@ -342,6 +365,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "lte-handover": handover,
     "lte-drive": drive,
     "sidelink": sidelink,
+    "sidelink-multicast": multicast,
     "lte-radio-aware": radio_aware,
     "lte-reuse": reuse,
     "wifi-slow-station": slow_station,

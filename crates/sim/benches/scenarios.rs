@@ -43,6 +43,14 @@ const CASES: &[Case] = &[
     Case { name: "lte-bulk10", full: || bulk(10, 0, 60), short: Some(|| bulk(10, 0, 2)), jobs: 1, times: 3 },
     Case { name: "lte-bulk50", full: || bulk(50, 0, 60), short: Some(|| bulk(50, 0, 2)), jobs: 1, times: 3 },
     Case { name: "lte-up10", full: || upload(10, 60), short: Some(|| upload(10, 2)), jobs: 1, times: 3 },
+    Case {
+        name: "up10-silent2",
+        full: || beside(false, 10),
+        short: Some(|| beside(false, 2)),
+        jobs: 1,
+        times: 1,
+    },
+    Case { name: "up10-pair", full: || beside(true, 10), short: Some(|| beside(true, 2)), jobs: 1, times: 1 },
     Case { name: "d2d-pairs50", full: || pairs(50, 30), short: Some(|| pairs(50, 1)), jobs: 1, times: 3 },
     Case {
         name: "idle1000",
@@ -308,7 +316,18 @@ tcp = {{ cc = "reno" }}
 
 /// Full-buffer uploads of `ues` UEs at 60 km/h on an EVA channel: scheduling requests, buffer reports, grants.
 fn upload(ues: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
-    parse(&format!(
+    parse(&upload_text(ues, seconds)).map(|s| vec![s])
+}
+
+/// The same with ten UEs and two more that say nothing, as a pair with a sidelink or without: what a sidelink costs others.
+fn beside(sidelink: bool, seconds: u32) -> Result<Vec<Scenario>, Error> {
+    let silent = ["left", "right"].map(|name| format!("[ue.{name}]\nrlc = {{ mode = \"um\" }}\n")).concat();
+    let pair = if sidelink { "[sidelink.pair]\nbetween = [\"left\", \"right\"]\n" } else { "" };
+    parse(&format!("{}{silent}{pair}", upload_text(10, seconds))).map(|s| vec![s])
+}
+
+fn upload_text(ues: u32, seconds: u32) -> String {
+    format!(
         r#"
 [scenario]
 name = "lte-up{ues}"
@@ -326,8 +345,7 @@ to = "server"
 app = "bulk"
 tcp = {{ cc = "reno" }}
 "#
-    ))
-    .map(|s| vec![s])
+    )
 }
 
 /// Pairs of phones 10 to 30 m apart in a disc of 250 m, one transfer each over its sidelink; pairs that leave each other 20 dB share

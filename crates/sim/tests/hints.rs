@@ -3,9 +3,11 @@
 mod common;
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use common::{assert_balanced, real, run_text, whole};
-use lasthop_sim::Scenario;
+use lasthop_sim::tcp::cc::{AckSample, Congestion, CongestionControl, Definition, Established, Hint};
+use lasthop_sim::{Extensions, RunOutput, Scenario, run};
 
 /// One phone at a pinned SINR of 12 dB on 20 MHz, a wire of 5 ms, an RLC buffer of 150 kB (1.2 times 33 Mbit/s in 30 ms), and a radio-aware download.
 fn cell(more: &str) -> String {
@@ -67,7 +69,7 @@ fn a_hint_in_an_option_of_the_acks_does_the_same_and_costs_its_octets() {
     );
     let (d, o) = (real(&direct, "flows", "goodput_bps")[0], real(&option, "flows", "goodput_bps")[0]);
     assert!((o / d - 1.0).abs() < 0.05, "{o} against {d}");
-    let mean = |out: &lasthop_sim::RunOutput| {
+    let mean = |out: &RunOutput| {
         whole(out, "flows", "reverse_tx_bytes")[0] as f64
             / whole(out, "flows", "reverse_tx_packets")[0] as f64
     };
@@ -112,6 +114,61 @@ fn hints_that_lie_or_come_late_do_no_lasting_harm() {
     ] {
         let told = long(&format!("{AWARE}{HINT}{wrong}"));
         assert!(told > least, "{wrong}: {told} against {least}");
+    }
+}
+
+/// Times, windows and thresholds of the sender at each ACK.
+fn trace(output: &RunOutput) -> [Vec<f64>; 3] {
+    ["time_s", "snd_cwnd", "snd_ssthresh"].map(|column| real(output, "tcp", column))
+}
+
+/// Reports that come three round trips late are never followed: the sender is its base, a Reno that paces, from the first ACK to the
+/// last. (A window that equals its threshold for a while is Reno's fast recovery and not a hint: it is there in both.)
+#[test]
+fn a_sender_whose_reports_come_late_is_its_base_to_the_last_ack() {
+    let run = |more: &str| trace(&run_text(&cell(&format!("{more}[output]\ntcp = 'ack'\n"))));
+    let late = run(&format!("{AWARE}{HINT}start = '1 s'\ndelay = '200 ms'\n"));
+    let base = run("tcp = { cc = 'reno', pacing = true, receive_buffer = '4 MB' }\n");
+    let equal = (0..base[0].len()).filter(|i| base[1][*i] == base[2][*i]).count();
+    assert!(equal > 1000, "a stretch of Reno's own where the window is the threshold: {equal}");
+    assert!(late == base);
+}
+
+/// From when hints come at `start` [s] until the base algorithm has taken over, and the largest round trip measured meanwhile [s].
+fn taken_over(start: f64, lie: &str, buffer: &str) -> (f64, f64) {
+    let hint = format!("{AWARE}{HINT}start = '{start} s'\n{lie}[output]\ntcp = 'ack'\n");
+    let output = run_text(&cell(&hint).replace("150 kB", buffer));
+    let [times, windows, thresholds] = trace(&output);
+    // Guided, the threshold is the window. The base's is infinite here (-1) until it is cut to what came through, which is less than a
+    // half of what a boast asks for; what recovery adds to a window for a time does not count.
+    let guided = (0..times.len()).find(|i| times[*i] > start && thresholds[*i] == windows[*i]).unwrap();
+    let own = |i: &usize| thresholds[*i] < 0.5 * thresholds[guided];
+    let base = (guided..times.len()).find(own).unwrap_or_else(|| panic!("{lie}: followed to the end"));
+    let trips = &real(&output, "tcp", "rtt_sample_us")[guided..=base];
+    (times[base] - times[guided], trips.iter().copied().fold(0.0, f64::max) * 1e-6)
+}
+
+/// A rate that is always a hundredth: more came through in the round in which it was told.
+#[test]
+fn a_lie_that_tells_too_little_is_caught_within_a_round_trip() {
+    for lie in ["bias = 0.01\n", "bias = 0.01\nqueue = false\n"] {
+        let (took, trip) = taken_over(1.0, lie, "150 kB");
+        println!("{lie:?}: {took} s, round trip {trip} s");
+        assert!(took <= trip, "{lie:?}: {took} s, round trip {trip} s");
+    }
+}
+
+/// A rate that is always a hundred times what the link carries. In a buffer that overflows the first of its segments that are lost show one
+/// round trip later, through the full buffer. One that never overflows makes the round trip four times the smallest. What shows it was
+/// sent within 5 ms of the hint: nothing before can.
+#[test]
+fn a_lie_that_tells_too_much_is_caught_within_the_round_trip_that_it_makes() {
+    for (start, buffer) in [(1.0, "150 kB"), (0.06, "50 MB")] {
+        for lie in ["bias = 100.0\n", "bias = 100.0\nqueue = false\n"] {
+            let (took, trip) = taken_over(start, lie, buffer);
+            println!("{lie:?} {buffer}: {took} s, round trip {trip} s");
+            assert!(took <= trip + 0.005, "{lie:?} {buffer}: {took} s, round trip {trip} s");
+        }
     }
 }
 
@@ -241,7 +298,7 @@ fn coupled_marking_lets_classic_and_l4s_share_one_queue() {
 }
 
 /// Kinds of the events of a source that begins with `source`, with their times.
-fn events_of(output: &lasthop_sim::RunOutput, source: &str) -> Vec<(f64, String)> {
+fn events_of(output: &RunOutput, source: &str) -> Vec<(f64, String)> {
     use arrow::array::AsArray;
     let (batches, _) = output.table("events").unwrap();
     let rows = batches.iter().flat_map(|b| {
@@ -258,6 +315,21 @@ fn events_of(output: &lasthop_sim::RunOutput, source: &str) -> Vec<(f64, String)
     rows.collect()
 }
 
+/// A car that drives from one cell to the other.
+fn drive(trigger: &str, more: &str) -> String {
+    format!(
+        "[scenario]\nname = 'drive'\nduration = '12 s'\n\
+             [link.core]\nbetween = ['server', 'gateway']\ndelay = '5 ms'\n\
+             [radio]\npath_loss = {{ kind = 'log-distance', exponent = 3.0 }}\n\
+             [handover]\ntrigger = {{ kind = '{trigger}' }}\n\
+             [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
+             [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
+             [ue.phone]\ncell = 'west'\n[ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
+             mobility = {{ kind = 'linear', speed = '120 km/h' }}\n\
+             [flow.down]\nfrom = 'server'\nto = 'phone'\n{more}"
+    )
+}
+
 /// A car between two cells: its sender hears of the handover when it begins and when the target has taken over, at the times
 /// of the handover's own events; when no report is made, the link fails, and it is back with the re-established connection.
 #[test]
@@ -266,23 +338,85 @@ fn a_sender_is_told_of_handovers_and_outages() {
         ("a3", "handover-start", "handover-complete", ["handover-begins", "handover-done"]),
         ("none", "radio-link-failure", "rrc-reestablished", ["outage-begins", "outage-over"]),
     ] {
-        let output = run_text(&format!(
-            "[scenario]\nname = 'drive'\nduration = '12 s'\n\
-             [link.core]\nbetween = ['server', 'gateway']\ndelay = '5 ms'\n\
-             [radio]\npath_loss = {{ kind = 'log-distance', exponent = 3.0 }}\n\
-             [handover]\ntrigger = {{ kind = '{trigger}' }}\n\
-             [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
-             [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
-             [ue.phone]\ncell = 'west'\n[ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\
-             mobility = {{ kind = 'linear', speed = '120 km/h' }}\n\
-             [flow.down]\nfrom = 'server'\nto = 'phone'\n{AWARE}{HINT}"
-        ));
+        let output = run_text(&drive(trigger, &format!("{AWARE}{HINT}")));
         assert_balanced(&output);
         let ue = events_of(&output, "ue/phone");
         let at =
             |kind: &str| ue.iter().find(|(_, k)| k == kind).unwrap_or_else(|| panic!("{kind}: {ue:?}")).0;
         let expected = [(at(begins), notices[0].to_owned()), (at(ends), notices[1].to_owned())];
         assert_eq!(events_of(&output, "hint/h"), expected);
+    }
+}
+
+/// A window of 20 segments, and what was heard of the link.
+#[derive(Clone, Debug)]
+struct Listener(Arc<Mutex<Vec<(f64, &'static str)>>>);
+
+impl CongestionControl for Listener {
+    fn cwnd(&self) -> f64 {
+        20.0
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+    fn on_established(&mut self, _: &Established) {}
+    fn on_ack(&mut self, _: &AckSample) {}
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_timeout(&mut self, _: &Congestion) {}
+    fn set_cwnd(&mut self, _: f64) {}
+    fn on_hint(&mut self, hint: &Hint) {
+        if let Some(notice) = hint.notice {
+            self.0.lock().unwrap().push((hint.now.as_secs_f64(), notice.name()));
+        }
+    }
+}
+
+/// Notices as a sender heard them, and the events of its link: when, and which.
+type Heard = (Vec<(f64, &'static str)>, Vec<(f64, String)>);
+
+/// The notices that a sender hears while its receiver drives by `trigger`, and the events of its link.
+fn heard(trigger: &str, more: &str) -> Heard {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let listener = Listener(Arc::clone(&heard));
+    let definition = Definition::new("listener", move |_| Ok(Box::new(listener.clone())));
+    let extensions = Extensions::new().with_cc(definition).unwrap();
+    let text = drive(trigger, &format!("tcp = {{ cc = 'listener' }}\n{HINT}{more}"));
+    let scenario = Scenario::parse_with(&text, "test.toml", Path::new(""), &[], &extensions).unwrap();
+    let output = run(&scenario, None, &mut |_| true).unwrap();
+    let told = heard.lock().unwrap().clone();
+    (told, events_of(&output, "hint/h"))
+}
+
+/// Beside the connection each notice comes once, 5 ms after its event. In the ACKs' option, which repeats the newest notice in each of
+/// hundreds of ACKs, the sender hears it once too. What begins an interruption cannot come through it: the last word is what ended it.
+#[test]
+fn a_notice_is_heard_once_whichever_way_it_goes() {
+    for trigger in ["a3", "none"] {
+        let (told, events) = heard(trigger, "delay = '5 ms'\n");
+        assert_eq!(told.len(), events.len());
+        for ((at, notice), (event, kind)) in told.iter().zip(&events) {
+            assert_eq!((notice, ((at - event) * 1e6).round()), (&kind.as_str(), 5000.0));
+        }
+        let (told, events) = heard(trigger, "carrier = 'option'\n");
+        let (over, last) = events.last().unwrap();
+        let (at, notice) =
+            told.last().unwrap_or_else(|| panic!("{trigger}: nothing was heard of {events:?}"));
+        assert_eq!(notice, last);
+        // The timer of a segment that was lost in a failed link may have to expire before there is an ACK: a second at the first.
+        assert!((*over..over + 2.0).contains(at), "{at}: {over}");
+        let mut kinds: Vec<_> = told.iter().map(|(_, notice)| *notice).collect();
+        kinds.dedup();
+        assert_eq!(kinds.len(), told.len(), "each once: {told:?}");
+        assert!(told.len() <= events.len());
+    }
+}
+
+/// `stop` bounds notices as it does reports, and a way that loses all reports loses notices.
+#[test]
+fn notices_go_the_way_of_reports() {
+    for (bound, told) in [("", true), ("stop = '1 s'\n", false), ("start = '11.9 s'\n", false)] {
+        let output = run_text(&drive("a3", &format!("{AWARE}{HINT}{bound}")));
+        assert_eq!(!events_of(&output, "hint/h").is_empty(), told, "{bound}");
     }
 }
 

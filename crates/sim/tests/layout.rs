@@ -282,3 +282,38 @@ fn every_interferer_may_fade() {
     // More than there are is all of them.
     assert!(sinr("20").iter().zip(&all).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
 }
+
+/// `cell.NAME.down` of a layout switches all of its cells, of one of its cells that one alone: at the first moment 21 cells fall silent,
+/// at the second one speaks again, and its UEs hear again what is sent to them.
+#[test]
+fn cells_of_a_layout_are_switched_together_or_alone() {
+    let at = |changes: &str| run_text(&format!("{MACRO}{changes}"));
+    let down = "[[at]]\nt = '300 ms'\nset = { 'cell.macro.down' = true }\n";
+    let up = "[[at]]\nt = '500 ms'\nset = { 'cell.macro-1-1.down' = false }\n";
+    let received = |o: &RunOutput| whole(o, "flows", "rx_packets").iter().sum::<u64>();
+    let (all, none, one) = (at(""), at(down), at(&format!("{down}{up}")));
+    let switched =
+        |o: &RunOutput, kind: &str| names(o, "events", "kind").iter().filter(|k| *k == kind).count();
+    assert_eq!((switched(&none, "cell-down"), switched(&none, "cell-up")), (21, 0));
+    assert_eq!((switched(&one, "cell-down"), switched(&one, "cell-up")), (21, 1));
+    // 800 ms of packets, 300 ms of which find a cell on.
+    assert!(received(&none) < received(&all) / 2, "{} of {}", received(&none), received(&all));
+    assert!(received(&one) > received(&none), "{} {}", received(&one), received(&none));
+}
+
+/// What a change names must be there: a cell, a link, a bearer or a sidelink that is not is a mistake and not a new one.
+#[test]
+fn changes_of_what_is_not_there_are_mistakes() {
+    for (key, value, says, help) in [
+        ("cell.macor.down", "true", "nothing is called `macor`", "did you mean `macro`?"),
+        ("cell.macro-9-1.down", "true", "nothing is called `macro-9-1`", ""),
+        ("cell.macro.down", "1", "expected true or false, found 1", ""),
+        ("link.cor.delay", "'5 ms'", "nothing is called `cor`", "did you mean `core`?"),
+        ("bearer.x.downlink.bler", "0.1", "nothing is called `x`", ""),
+        ("sidelink.x.forward", "'direct'", "nothing is called `x`", ""),
+    ] {
+        let text = format!("{MACRO}[[at]]\nt = '300 ms'\nset = {{ '{key}' = {value} }}\n");
+        let errors = Scenario::parse(&text, "x.toml", Path::new(""), &[]).unwrap_err().to_string();
+        assert!(errors.contains(says) && errors.contains(help), "{key}: {errors}");
+    }
+}

@@ -4,6 +4,9 @@
 //! what a receiver writes into its ACKs when the hint travels in-band, as a TCP option in the manner of mobile throughput
 //! guidance (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253 and an identifier) whose
 //! value is ours, 8 octets. Whoever carries hints otherwise calls [`Endpoint::handle_hint`](crate::Endpoint::handle_hint).
+//!
+//! ACKs are lost and come in batches, so an option says what *is*: how old its reading is, and the newest notice with a number
+//! of its own. The sender takes a notice once, however often it is told.
 
 use std::num::NonZeroU32;
 
@@ -81,13 +84,20 @@ pub struct Guidance {
     rate: NonZeroU32,
     /// Q(t) in units of [`QUEUE_UNIT`] octets, rounded to nearest; the largest value: not known.
     queue: u16,
+    /// Kind of the newest notice in the lower three bits, its number in the others; 0: there was none.
     notice: u8,
+    /// Age of the readings when the ACK left, in units of [`AGE_UNIT`], rounded up; the largest value: that or more.
+    age: u8,
 }
 
 /// Unit of the queue in the option \[octets\].
 pub const QUEUE_UNIT: u64 = 64;
 
+/// Unit of the age in the option.
+pub const AGE_UNIT: Duration = Duration::from_millis(4);
+
 const NO_QUEUE: u16 = u16::MAX;
+const NOTICE_BITS: u32 = 3;
 
 impl Guidance {
     /// Kind of the option: experimental (RFC 6994).
@@ -97,7 +107,7 @@ impl Guidance {
     /// Octets of the whole option.
     pub const LEN: u8 = 12;
 
-    /// The readings, quantised: the rate to 1 kbit/s, the queue to 64 octets up to 4 MB.
+    /// Fresh readings, quantised: the rate to 1 kbit/s, the queue to 64 octets up to 4 MB; the notice has the number 0.
     pub fn new(rate: Option<Bitrate>, queue: Option<u64>, notice: Option<Notice>) -> Guidance {
         let kbps = rate.map_or(u64::from(u32::MAX), |r| (r.0 / 1000 + 1).min(u64::from(u32::MAX) - 1));
         let units = |q: u64| ((q.saturating_add(QUEUE_UNIT / 2)) / QUEUE_UNIT).min(u64::from(NO_QUEUE) - 1);
@@ -105,7 +115,25 @@ impl Guidance {
             rate: NonZeroU32::new(kbps as u32).unwrap_or(NonZeroU32::MAX),
             queue: queue.map_or(NO_QUEUE, |q| units(q) as u16),
             notice: notice.map_or(0, Notice::number),
+            age: 0,
         }
+    }
+    /// The same with a number for its notice, of which the lower five bits count: another number is another notice.
+    pub const fn numbered(self, number: u8) -> Guidance {
+        let kind = self.notice & ((1 << NOTICE_BITS) - 1);
+        Guidance { notice: if kind == 0 { 0 } else { kind | number << NOTICE_BITS }, ..self }
+    }
+    /// The same when its readings are that old.
+    pub fn aged(self, age: Duration) -> Guidance {
+        Guidance { age: age.0.div_ceil(AGE_UNIT.0).min(u8::MAX.into()) as u8, ..self }
+    }
+    /// How old the readings were when the ACK left, at least (to 4 ms, up to 1.02 s).
+    pub const fn age(&self) -> Duration {
+        Duration(AGE_UNIT.0 * self.age as u64)
+    }
+    /// Which notice it is: kind and number in one; 0: none.
+    pub(crate) const fn notice_number(&self) -> u8 {
+        self.notice
     }
     /// R(t), if it is told.
     pub fn rate(&self) -> Option<Bitrate> {
@@ -117,29 +145,30 @@ impl Guidance {
     }
     /// What is happening to the link.
     pub fn notice(&self) -> Option<Notice> {
-        Notice::from_number(self.notice)
+        Notice::from_number(self.notice & ((1 << NOTICE_BITS) - 1))
     }
-    /// The hint that the sender makes of it at `now`. When it was measured is not told.
+    /// The hint that the sender makes of it at `now`. How long the ACK took is not told: readings are older by that.
     pub fn hint(&self, now: Instant) -> Hint {
-        Hint { rate: self.rate(), queue: self.queue(), notice: self.notice(), ..Hint::at(now) }
+        let measured = Some(Instant(now.0.saturating_sub(self.age().0)));
+        Hint { measured, rate: self.rate(), queue: self.queue(), notice: self.notice(), ..Hint::at(now) }
     }
 
-    /// The option's octets: kind, length, identifier, rate, queue, notice, a zero.
+    /// The option's octets: kind, length, identifier, rate, queue, notice, age.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[Guidance::KIND, Guidance::LEN]);
         out.extend_from_slice(&Guidance::EXPERIMENT);
         out.extend_from_slice(&self.rate.get().to_be_bytes());
         out.extend_from_slice(&self.queue.to_be_bytes());
-        out.extend_from_slice(&[self.notice, 0]);
+        out.extend_from_slice(&[self.notice, self.age]);
     }
     /// Reads what follows kind and length; `None`: some other experiment, or no value of this one.
     pub(crate) fn decode(body: &[u8]) -> Option<Guidance> {
         let (id, value) = body.split_first_chunk::<2>()?;
         let value: &[u8; 8] = value.try_into().ok()?;
-        let [a, b, c, d, e, f, notice, _] = *value;
-        let known = *id == Guidance::EXPERIMENT && (notice == 0 || Notice::from_number(notice).is_some());
+        let [a, b, c, d, e, f, notice, age] = *value;
         let rate = NonZeroU32::new(u32::from_be_bytes([a, b, c, d]))?;
-        known.then_some(Guidance { rate, queue: u16::from_be_bytes([e, f]), notice })
+        let found = Guidance { rate, queue: u16::from_be_bytes([e, f]), notice, age };
+        (*id == Guidance::EXPERIMENT && (notice == 0 || found.notice().is_some())).then_some(found)
     }
 }
 
@@ -150,6 +179,11 @@ mod tests {
     #[test]
     fn readings_survive_the_option_to_its_units() {
         let g = Guidance::new(Some(Bitrate(19_123_456)), Some(45_000), Some(Notice::HandoverDone));
+        let g = g.numbered(33).aged(Duration::from_millis(9));
+        assert_eq!((g.notice(), g.notice_number()), (Some(Notice::HandoverDone), 2 | 1 << 3), "33 mod 32");
+        // 9 ms are three units of 4 ms.
+        assert_eq!(g.hint(Instant::from_millis(100)).measured, Some(Instant::from_millis(88)));
+        assert_eq!(g.aged(Duration::from_secs(9)).age(), Duration::from_millis(1020));
         // 45000 / 64 = 703.1: 703 * 64.
         assert_eq!((g.rate(), g.queue()), (Some(Bitrate(19_123_000)), Some(44_992)));
         let mut bytes = Vec::new();
@@ -167,7 +201,7 @@ mod tests {
     #[test]
     fn options_of_other_experiments_and_broken_ones_are_no_guidance() {
         for body in
-            [&b"XX\0\0\0\x01\0\0\0\0"[..], b"LH", b"LH\0\0\0\0\0\0\0\0", b"LH\0\0\0\x01\0\0\x09\0", b""]
+            [&b"XX\0\0\0\x01\0\0\0\0"[..], b"LH", b"LH\0\0\0\0\0\0\0\0", b"LH\0\0\0\x01\0\0\x0d\0", b""]
         {
             assert_eq!(Guidance::decode(body), None, "{body:?}");
         }

@@ -4,12 +4,14 @@ use thiserror::Error;
 
 /// A value that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{key}: {message}")]
+#[error("{key}: {message}{}", help.as_ref().map(|h| format!(" ({h})")).unwrap_or_default())]
 pub struct ConfigError {
     /// The key, relative to the table that was validated (`rlc.am.tx_window`).
     pub key: String,
-    /// What is wrong and what to write instead.
+    /// What is wrong.
     pub message: String,
+    /// What to write instead, where the message does not say it.
+    pub help: Option<String>,
 }
 
 /// A value that works but is a known trap.
@@ -21,9 +23,23 @@ pub struct Warning {
     pub message: String,
 }
 
-/// Fails with `message` unless `ok`.
-pub(crate) fn check(ok: bool, key: &str, message: &str) -> Result<(), ConfigError> {
-    if ok { Ok(()) } else { Err(ConfigError { key: key.into(), message: message.into() }) }
+/// Fails unless `ok`; `range` says which values there are.
+pub(crate) fn check(ok: bool, key: &str, range: &str) -> Result<(), ConfigError> {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    refuse(ok, key, || (format!("`{name}` has a value that cannot work"), range.to_owned()))
+}
+
+/// Fails with a message and a remedy unless `ok`.
+pub(crate) fn refuse(
+    ok: bool,
+    key: &str,
+    told: impl FnOnce() -> (String, String),
+) -> Result<(), ConfigError> {
+    if ok {
+        return Ok(());
+    }
+    let (message, help) = told();
+    Err(ConfigError { key: key.into(), message, help: Some(help) })
 }
 
 /// Puts `prefix.` before the keys of a sub-table's verdict.
@@ -32,8 +48,7 @@ pub(crate) fn within(
     verdict: Result<Vec<Warning>, ConfigError>,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), ConfigError> {
-    let inner =
-        verdict.map_err(|e| ConfigError { key: format!("{prefix}.{}", e.key), message: e.message })?;
+    let inner = verdict.map_err(|e| ConfigError { key: format!("{prefix}.{}", e.key), ..e })?;
     warnings.extend(
         inner.into_iter().map(|w| Warning { key: format!("{prefix}.{}", w.key), message: w.message }),
     );

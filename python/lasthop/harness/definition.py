@@ -137,8 +137,8 @@ class Group:
 class Variation:
     """Another way to run the same grids: a reading of the source, a mechanism off, an ablation, a value +-20 %.
 
-    `overrides` apply to the points that match `where` (axis -> labels); the others stay as they are in the base,
-    so that nothing is run twice.
+    `overrides` apply to the points that match `where` (axis -> labels), those of each row of `also` to the points that
+    match its own; the others stay as they are in the base, so that nothing is run twice.
     """
 
     name: str
@@ -151,14 +151,25 @@ class Variation:
     sets: tuple[str, ...] | None = None
     #: What evaluators find in the claim's settings beside its own: another way to count the same runs.
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: Further overrides for points of their own.
+    also: tuple[tuple[Mapping[str, tuple[Any, ...]], tuple[str, ...]], ...] = ()
 
     def applies(self, point: Point) -> bool:
         """Whether the overrides hold at this point of a grid."""
-        return all(point.get(axis) in labels for axis, labels in self.where.items() if axis in point)
+        return _matches(point, self.where)
+
+    def overrides_at(self, point: Point) -> tuple[str, ...]:
+        """What is changed at this point of a grid."""
+        rows = ((self.where, self.overrides), *self.also)
+        return tuple(o for where, overrides in rows if _matches(point, where) for o in overrides)
 
     def under(self, parameter_set: ParameterSet) -> bool:
         """Whether it is run under that set."""
         return self.sets is None or parameter_set.name in self.sets
+
+
+def _matches(point: Point, where: Mapping[str, tuple[Any, ...]]) -> bool:
+    return all(point.get(axis) in labels for axis, labels in where.items() if axis in point)
 
 
 BASE = Variation("base")
@@ -441,12 +452,17 @@ def _variation(body: Mapping[str, Any], role: Literal["reading", "switch", "abla
         name=body["name"],
         role=role,
         overrides=tuple(body.get("set", ())),
-        where={axis: tuple(labels) for axis, labels in body.get("where", {}).items()},
+        where=_where(body),
+        also=tuple((_where(row), tuple(row["set"])) for row in body.get("also", ())),
         claims=tuple(body["claims"]) if "claims" in body else None,
         about=body.get("about", ""),
         sets=tuple(body["sets"]) if "sets" in body else None,
         settings=body.get("settings", {}),
     )
+
+
+def _where(body: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {axis: tuple(labels) for axis, labels in body.get("where", {}).items()}
 
 
 def _sensitivity(body: Mapping[str, Any] | None, quick: bool) -> SensitivityPlan | None:

@@ -161,7 +161,9 @@ def _ablations(study: Study, evidence: Evidence) -> Markup:
         "comparisons is turned when each that failed holds in one of them."
     )
     text += _join(
-        Markup("<p><strong>{}</strong>: {} <small>{}</small></p>").format(a.name, a.about, ", ".join(a.overrides))
+        Markup("<p><strong>{}</strong>: {} <small>{}</small></p>").format(
+            a.name, a.about, ", ".join([*a.overrides, *(o for _, more in a.also for o in more)])
+        )
         for a in used.values()
     )
     if unexplained:

@@ -251,7 +251,7 @@ class Runner:
     def _expand(self, request: Request) -> Iterable[_Job]:
         group, variation = request.group, request.variation
         for point, overrides in group.points():
-            more = variation.overrides if variation.applies(point) else ()
+            more = variation.overrides_at(point)
             for seed in range(1, group.seeds + 1):
                 # The first replication of a base run or a reading is the one that figures show.
                 shown = seed == 1 and variation.role != "sensitivity"

@@ -79,13 +79,16 @@ class Estimate:
     def text(self, digits: int = 3, unit: str = "") -> str:
         """`5.12 ± 0.081 s`: the mean and half the interval, which gets two digits."""
         half = self.half_width
+        if half is not None and half < 1e-12 * abs(self.mean):
+            half = 0.0  # equal replications, but for the rounding of their mean
         spread = "" if half is None else f" ± {_number(half, 2)}"
         return f"{_number(self.mean, digits)}{spread}{' ' + unit if unit else ''}"
 
 
 def _number(x: float, digits: int) -> str:
     """`digits` significant digits, but 1500 rather than 1.5e+03."""
-    return f"{x:.0f}" if 10**digits <= abs(x) < 1e9 else f"{x:.{digits}g}"
+    text = f"{x:.{digits}g}"
+    return f"{x:.0f}" if "e+" in text and abs(x) < 1e9 else text
 
 
 def student_t_975(df: int) -> float:

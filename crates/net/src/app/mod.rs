@@ -284,6 +284,12 @@ impl App {
         }
     }
 
+    /// A datagram of `size` bytes was sent here too: the application of another receiver of the group has written it.
+    pub fn copied(&mut self, size: u32) {
+        self.stats.datagrams_sent += 1;
+        self.stats.written[0] += u64::from(size);
+    }
+
     /// The send buffer at `end` has room for `free` bytes.
     pub fn on_writable(&mut self, _now: Instant, end: End, free: u64, out: &mut Vec<Action>) {
         self.sides[end as usize].room = free;

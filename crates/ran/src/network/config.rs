@@ -33,6 +33,8 @@ pub struct NetworkConfig {
     pub bearers: Vec<DrbConfig>,
     /// Pairs of UEs with a sidelink; their bearers' ids follow those of `bearers`.
     pub pairs: Vec<PairConfig>,
+    /// Groups to which one UE sends; their bearers' ids, one for each receiver, follow those of `pairs`.
+    pub groups: Vec<GroupConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
     /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their cells, and packets enter
@@ -243,6 +245,21 @@ pub struct DrbConfig {
     pub layers: LteBearerConfig,
     /// What it promises.
     pub qos: Qos,
+}
+
+/// One UE that sends to several others of its cell at once: multicast over the sidelink.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupConfig {
+    /// Who sends.
+    pub from: UeId,
+    /// Who receives, at least one, each once.
+    pub to: Vec<UeId>,
+    /// PDCP and RLC of the sender and of each receiver, unacknowledged mode.
+    pub layers: LteBearerConfig,
+    /// The link; its `transmissions` are always made, for nobody answers.
+    pub link: SidelinkConfig,
+    /// The CQI by which blocks are sent, 1 to 15; None: that of the worst link of the group.
+    pub cqi: Option<u8>,
 }
 
 /// Two UEs of one cell with a sidelink between them.

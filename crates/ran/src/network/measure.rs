@@ -11,7 +11,7 @@ use super::{NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::RbSet;
 use crate::phy::lte::air::{Air, CellAir, UeAir};
-use crate::phy::lte::fading::FastFading;
+use crate::phy::lte::fading::{DirectFading, FastFading};
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -34,7 +34,17 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
     let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(UeConfig::fading_speed));
     let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
-    Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back)
+    let mut air =
+        Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back);
+    if !(config.pairs.is_empty() && config.groups.is_empty()) {
+        let (most, speeds) = (
+            cells.iter().map(|c| c.blocks).max().unwrap_or(0),
+            config.ues.iter().map(UeConfig::fading_speed),
+        );
+        let profile = config.radio.sidelink_fading;
+        air.set_direct_fading(DirectFading::new(profile, most, speeds, config.radio.uplink, seed));
+    }
+    air
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.

@@ -41,7 +41,7 @@ mod tests;
 pub mod trace;
 mod uplink;
 
-pub use config::{CellConfig, DrbConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
+pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use mobility::MobilityCounters;
 pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
 pub use uplink::UplinkCounters;
@@ -140,7 +140,7 @@ pub struct RadioNetwork {
     scratch: LteBearerOutput,
     /// Handover between cells, and the network behind them.
     mobility: Option<Box<mobility::Mobility>>,
-    /// None without pairs.
+    /// None without pairs and groups.
     sidelink: Option<Box<sidelink::state::Sidelink>>,
     /// Steps that nobody has taken yet; None: no trace is kept.
     trace: Option<Vec<trace::TraceRecord>>,
@@ -193,10 +193,12 @@ impl RadioNetwork {
             });
             network.ues[ue].drbs.push(id);
         }
-        for pair in &config.pairs {
-            let mut layers = LteBearer::new(&pair.layers);
-            layers.seat_aqm(&pair.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let (ue, qos) = (pair.ues[1], Default::default());
+        let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
+        let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
+        for (ue, config) in pairs.chain(groups) {
+            let mut layers = LteBearer::new(config);
+            layers.seat_aqm(&config.rlc, seed, network.bearers.len() as u64, [None, None]);
+            let qos = Default::default();
             let drb = Drb { ue, layers, qos, ip: None, wake: None, tells_rate: false, direct: true };
             network.bearers.push(drb);
         }

@@ -55,7 +55,8 @@ impl RadioNetwork {
             self.bearers[bearer].layers.lose(Parcel::fresh(sdu), DropCause::NotForwarded, &mut self.scratch);
             return self.settle(now, bearer, out);
         }
-        if route.forwarding {
+        // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait for.
+        if route.forwarding && self.bearers[bearer].layers.handover_kind() != HandoverKind::None {
             return m.backhaul.wait_behind(ue, bearer, sdu);
         }
         self.bearers[bearer].layers.accept(now, Parcel::fresh(sdu), &mut self.scratch);

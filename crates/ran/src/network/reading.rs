@@ -52,7 +52,7 @@ impl RadioNetwork {
         self.bearers[bearer].layers.rlc_stats(End::Network).queue_bytes
     }
 
-    /// What `ue` was served in the uplink, averaged by the scheduler.
+    /// What `ue` was granted in the uplink for new transport blocks, averaged over the scheduler's window.
     pub fn uplink_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let tti = Tti::containing(now, TTI);
         let window = self.cells[self.ues[ue].serving].config.uplink.window;

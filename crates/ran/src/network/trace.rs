@@ -77,8 +77,10 @@ pub struct TraceRecord {
     pub link: TraceLink,
     /// The UE: the sender, or the receiver in the downlink.
     pub ue: UeId,
-    /// The receiver of a sidelink.
+    /// The receiver of a sidelink; None for a block that goes to a group.
     pub peer: Option<UeId>,
+    /// The lane, if it leads to a group.
+    pub group: Option<u32>,
     /// The TTI that is meant.
     pub about: Tti,
     /// Resource blocks.
@@ -100,6 +102,7 @@ impl TraceRecord {
             link,
             ue,
             peer: None,
+            group: None,
             about: tti,
             blocks: 0,
             bytes: 0,

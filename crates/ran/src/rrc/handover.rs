@@ -119,10 +119,10 @@ impl HandoverConfig {
         require(t311, "t311", &self.t311, "1, 3, 5, 10, 15, 20 or 30 s")?;
         let t301 = one_of(self.t301, &[100, 200, 300, 400, 600, 1000, 1500, 2000]);
         require(t301, "t301", &self.t301, "100, 200, 300, 400, 600, 1000, 1500 or 2000 ms")?;
-        check(self.period >= ms(5) && self.period <= ms(2000), "period", "5 ms to 2 s")?;
-        check(self.filter <= 19, "filter", "filterCoefficient is 0 to 19")?;
-        check(self.s1.rate.0 > 0, "s1.rate", "above 0 bit/s")?;
-        check(self.x2.rate.0 > 0, "x2.rate", "above 0 bit/s")?;
+        require(self.period >= ms(5) && self.period <= ms(2000), "period", &self.period, "5 ms to 2 s")?;
+        require(self.filter <= 19, "filter", &self.filter, "a filterCoefficient of 0 to 19")?;
+        require(self.s1.rate.0 > 0, "s1.rate", &self.s1.rate, "a rate above 0 bit/s")?;
+        require(self.x2.rate.0 > 0, "x2.rate", &self.x2.rate, "a rate above 0 bit/s")?;
         for (key, t) in [
             ("processing", self.processing),
             ("interruption", self.interruption),

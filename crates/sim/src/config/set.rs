@@ -33,6 +33,11 @@ impl Document {
         }
         Ok(())
     }
+
+    /// How many were applied. A diagnostic's `set` is the number of one.
+    pub fn sets(&self) -> usize {
+        self.sets.len()
+    }
 }
 
 type Failure = (String, Range<usize>, Option<&'static str>);

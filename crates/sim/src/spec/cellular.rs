@@ -190,6 +190,8 @@ pub struct Cellular {
     pub bearers: Vec<String>,
     /// Each pair of UEs.
     pub pairs: Vec<PairNames>,
+    /// Name of each multicast group.
+    pub groups: Vec<String>,
 }
 
 /// A UE's names.
@@ -221,10 +223,13 @@ impl Spec {
         if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
     }
 
-    /// Every node name that a flow's end stands for: the UEs or stations of a group, or the one node.
+    /// Every node name that a flow's end stands for: the UEs or stations of a group, the receivers of a multicast, or the one node.
     pub fn members(&self, end: &str) -> Vec<String> {
         if let Some(ue) = self.ue.get(end) {
             return ue.nodes(end).collect();
+        }
+        if let Some(group) = self.multicast.get(end) {
+            return group.receivers(self);
         }
         self.station.get(end).map_or_else(|| vec![end.to_owned()], |group| group.nodes(end).collect())
     }
@@ -264,6 +269,7 @@ impl Spec {
         let (mut all, tables) = self.placed(tracks);
         self.associate(&mut all, &tables);
         self.add_pairs(&mut all);
+        self.add_groups(&mut all);
         all
     }
 

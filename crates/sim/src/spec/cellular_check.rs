@@ -56,6 +56,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
     }
     check_names(spec, doc, found);
     super::sidelink::check(spec, doc, found);
+    super::multicast::check(spec, doc, found);
 }
 
 /// A scheduler that is not built in must be one of the caller's own, with the parameters that it has.
@@ -113,7 +114,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     if let Some(Err(e)) = ue.persistent_uplink.map(|p| p.validate()) {
         found.push(doc.error_at(&format!("{path}.persistent_uplink.{}", e.key), e.message));
     }
-    if ue.persistent_uplink.is_some() && !spec.sidelink.is_empty() {
+    if ue.persistent_uplink.is_some() && !(spec.sidelink.is_empty() && spec.multicast.is_empty()) {
         let message = "semi-persistent grants of the uplink and sidelinks share no cell yet";
         let help = "take one of them out, or give the sidelink `persistent` grants";
         found.push(doc.error_at(&format!("{path}.persistent_uplink"), message).help(help));

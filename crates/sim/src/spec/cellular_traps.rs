@@ -18,7 +18,7 @@ use crate::config::{Diagnostics, Document, dotted};
 /// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default of some simulators.
 const SMALL_MSS: u16 = 536;
 /// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
-const BEST_I_TBS: u8 = 26;
+pub(super) const BEST_I_TBS: u8 = 26;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, flow) in &spec.flow {
@@ -265,7 +265,8 @@ fn offered(flow: &FlowSpec, cell: &str, direction: Direction, spec: &Spec) -> u6
         // These are answered by a congestion control.
         _ => 0,
     };
-    let pairs = spec.pairs_of(flow);
+    // To a group everything is sent once.
+    let pairs = if spec.group_of_flow(flow).is_some() { 1 } else { spec.pairs_of(flow) };
     if here { rate * pairs * u64::from(flow.count) } else { 0 }
 }
 

@@ -4,14 +4,17 @@
 //! checked like any file, and the difference to what was in force becomes actions. So a value is validated by the
 //! same code whether it is in force at the start or later.
 
+use std::collections::BTreeMap;
+
 use lasthop_radio::Mobility;
 use lasthop_units::Instant;
 use serde_json::Value;
 
+use super::at::Scalar;
 use super::check;
 use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
-use crate::config::{self, Diagnostics, suggest};
+use crate::config::{self, Diagnostics, Severity, suggest};
 use crate::error::Error;
 use crate::world::Action;
 
@@ -93,26 +96,35 @@ impl Scenario {
         let mut next = self.clone();
         for (key, value) in &at.set {
             if !may_change(key) {
-                let near = suggest(key, RUNTIME_KEYS.iter().map(|k| k.0));
-                let mut d = self.complaint(index, key, format!("`{key}` is fixed during a run"));
-                d = d.help(near.map_or_else(
-                    || "`lasthop describe runtime` lists what may change".to_owned(),
-                    |n| format!("did you mean `{n}`? `lasthop describe runtime` lists what may change"),
-                ));
-                return Err(Error::Input(d.into()));
+                let d = self.complaint(index, key, format!("`{key}` is fixed during a run"));
+                let list = "`lasthop describe runtime` lists what may change";
+                let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
+                return Err(Error::Input(d.help(help).into()));
+            }
+            if let Some(cells) = cells_of_layout(&self.spec, key) {
+                let Scalar::Bool(down) = value else {
+                    let d = self.complaint(
+                        index,
+                        key,
+                        format!("expected true or false, found {}", value.to_toml()),
+                    );
+                    return Err(Error::Input(d.into()));
+                };
+                actions.extend(cells.into_iter().map(|name| Action::Cell(name, *down)));
+                continue;
             }
             if let Some((name, near)) = nobody(&self.spec, key) {
                 let d = self.complaint(index, key, format!("nothing is called `{name}`"));
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
             }
             if let Err(e) = next.document.apply_set(&format!("{key}={}", value.to_toml())) {
-                return Err(self.retell(index, key, e));
+                return Err(self.retell(index, at, e));
             }
         }
         if !at.set.is_empty() {
             next.spec = match next.document.read::<Spec>() {
                 Ok(spec) => spec,
-                Err(e) => return Err(self.retell(index, at.set.keys().next().map_or("", |k| k), e)),
+                Err(e) => return Err(self.retell(index, at, e)),
             };
             if let Some((name, key)) = rate_over_trace(&self.spec, at) {
                 let d = self.complaint(
@@ -130,7 +142,7 @@ impl Scenario {
             let mut found = Diagnostics::new();
             check::check(&next.spec, &next.document, &next.extensions, &mut found);
             if found.has_errors() {
-                return Err(Error::Input(found));
+                return Err(self.retell(index, at, found));
             }
             actions.extend(difference(&self.spec, &next.spec));
         }
@@ -170,14 +182,29 @@ impl Scenario {
         }
     }
 
-    /// Errors of the changed document, told at the place that caused them.
-    fn retell(&self, index: Option<usize>, key: &str, errors: Diagnostics) -> Error {
+    /// Errors of the changed document, told at the key of `at` that caused them: each but those of layouts was set by its own `apply_set`, in order.
+    fn retell(&self, index: Option<usize>, at: &At, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
-        for e in &errors {
+        for e in errors.iter().filter(|e| e.severity == Severity::Error) {
+            let place = e.set.and_then(|set| set.checked_sub(self.document.sets() + 1));
+            let mut written = at.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
+            let key = written.nth(place.unwrap_or(0)).or(at.set.keys().next()).map_or("", |k| k);
             out.push(self.complaint(index, key, e.message.clone()).help_opt(e.help.clone()));
         }
         Error::Input(out)
     }
+}
+
+/// What may change in place of a key that may not: all of a value of which the key is a part, or one that is written alike.
+fn remedy(key: &str) -> Option<String> {
+    let mut whole = key;
+    while let Some((above, _)) = whole.rsplit_once('.') {
+        if may_change(above) {
+            return Some(format!("`{above}` may change as a whole: give all of its values."));
+        }
+        whole = above;
+    }
+    suggest(key, RUNTIME_KEYS.iter().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
 }
 
 fn may_change(key: &str) -> bool {
@@ -195,16 +222,41 @@ fn may_change(key: &str) -> bool {
     })
 }
 
-/// The name in `key` of an access point or of stations that do not exist: setting a key must not make them. With the nearest
-/// that does.
+/// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its cells (`macro-1-3`). The document
+/// has one table for them all, so what is in force at each is not read from it.
+fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
+    let name = key.strip_prefix("cell.")?.strip_suffix(".down")?;
+    spec.layout.iter().find_map(|(table, layout)| {
+        let cells = layout.cells(table, spec.cell.get(table)?, 0).into_iter();
+        let names: Vec<String> = cells.map(|(suffix, _)| format!("{table}-{suffix}")).collect();
+        match name {
+            all if all == table => Some(names),
+            one => names.into_iter().find(|n| n == one).map(|n| vec![n]),
+        }
+    })
+}
+
+/// The name in `key` of what does not exist: setting a key must not make it. With the nearest that does.
 fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
+    fn missing<T>(all: &BTreeMap<String, T>, name: &str) -> Option<Option<String>> {
+        (!all.contains_key(name)).then(|| suggest(name, all.keys()))
+    }
     let mut parts = key.split('.');
     let (table, name) = (parts.next()?, parts.next()?);
-    match table {
-        "ap" if !spec.ap.contains_key(name) => Some((name, suggest(name, spec.ap.keys()))),
-        "station" if !spec.station.contains_key(name) => Some((name, suggest(name, spec.station.keys()))),
+    // One of several stations: keys are those of all of them.
+    let group = || spec.station.iter().find(|(group, s)| s.nodes(group).any(|node| node == name));
+    let near = match table {
+        "ap" => missing(&spec.ap, name),
+        "bearer" => missing(&spec.bearer, name),
+        "cell" => missing(&spec.cell, name),
+        "link" => missing(&spec.link, name),
+        "sidelink" => missing(&spec.sidelink, name),
+        "station" => {
+            missing(&spec.station, name).map(|near| group().map(|(group, _)| group.clone()).or(near))
+        }
         _ => None,
-    }
+    };
+    near.map(|near| (name, near))
 }
 
 /// The first link and key of `at` that would give a rate to a direction that follows a trace.

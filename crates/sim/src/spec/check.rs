@@ -51,6 +51,7 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     super::cellular_check::check(spec, doc, extensions, found);
     super::cellular_traps::check(spec, doc, found);
     super::hint::check(spec, doc, found);
+    super::hint_traps::check(spec, doc, found);
     super::wireless_check::check(spec, doc, found);
     let map = Map::of(spec);
     super::cellular_check::check_choice(spec, &|a, b| map.connected(a, b), doc, found);

@@ -11,9 +11,11 @@ mod change;
 mod check;
 mod handover_check;
 mod hint;
+mod hint_traps;
 mod layout;
 mod link;
 mod load;
+mod multicast;
 mod node;
 mod sidelink;
 mod wireless;
@@ -41,6 +43,7 @@ pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;
 pub use load::Scenario;
+pub use multicast::MulticastSpec;
 pub use node::{NodeSpec, ProxySpec};
 pub use sidelink::SidelinkSpec;
 pub use wireless::{StationNames, StationSpec, Wireless};
@@ -78,6 +81,9 @@ pub struct Spec {
     /// Sidelinks between UEs by name: direct communication in the uplink band.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sidelink: BTreeMap<String, SidelinkSpec>,
+    /// Groups of UEs to which another sends at once, by name: multicast over the sidelink.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub multicast: BTreeMap<String, MulticastSpec>,
     /// What all wireless LANs share.
     #[serde(default, skip_serializing_if = "is_default")]
     pub wlan: AirConfig,
@@ -266,7 +272,7 @@ pub struct FlowSpec {
     /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data. The name of a group
     /// of UEs or stations stands for each of them.
     pub from: String,
-    /// Node of the passive end, or a group of UEs or stations.
+    /// Node of the passive end, a group of UEs or stations, or a `[multicast.<name>]` group.
     pub to: String,
     /// With groups of the same size at both ends: the first of one with the first of the other and so on, as `[sidelink.<name>]`
     /// pairs them; otherwise every one with every other.

@@ -50,7 +50,7 @@ pub struct SidelinkSpec {
     pub rlc: RlcConfig,
 }
 
-fn unacknowledged() -> RlcConfig {
+pub(super) fn unacknowledged() -> RlcConfig {
     RlcConfig { mode: Mode::Um, ..RlcConfig::default() }
 }
 

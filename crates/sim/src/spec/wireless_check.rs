@@ -16,7 +16,7 @@ const MAX_STATIONS: u64 = 2_000;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if let Err(e) = spec.wlan.validate() {
-        found.push(doc.error_at(&format!("wlan.{}", e.key), e.message));
+        found.push(doc.error_at(&format!("wlan.{}", e.key), e.message).help_opt(e.help));
     }
     for (name, ap) in &spec.ap {
         let path = format!("ap.{}", dotted([name]));
@@ -26,7 +26,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                     found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
                 }
             }
-            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message)),
+            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message).help_opt(e.help)),
         }
     }
     check_channels(spec, doc, found);
@@ -46,6 +46,9 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for name in spec.ap.keys() {
         too_much(name, spec, doc, found);
     }
+    if !found.has_errors() {
+        out_of_reach(spec, doc, found);
+    }
 }
 
 /// Who shares a channel shares its width and its slots.
@@ -60,6 +63,16 @@ fn check_channels(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                 doc.error_at(&format!("ap.{}.channel", dotted([name])), message)
                     .help("networks of one channel have one width, and 802.11b keeps to itself"),
             );
+        }
+        let near = spec.ap.iter().take(i).find(|(_, other)| other.overlaps_unheard(ap));
+        if let Some((other, first)) = near {
+            let message = format!(
+                "channel {} overlaps with {}, which `{other}` uses, and neither network hears the other: only equal numbers share a \
+                 medium",
+                ap.channel, first.channel
+            );
+            let warning = doc.warning_at(&format!("ap.{}.channel", dotted([name])), message);
+            found.push(warning.help("give both the same channel and width, or channels that do not overlap"));
         }
     }
 }
@@ -79,11 +92,11 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
         let told = format!("an 802.11 frame carries IP packets up to 2296 B, not {}", group.mtu);
         found.push(doc.error_at(&format!("{path}.mtu"), told));
     }
-    let verdicts = [group.radio.validate().map_err(|e| (format!("radio.{}", e.key), e.message))]
+    let verdicts = [group.radio.validate().map_err(|e| (format!("radio.{}", e.key), e.message, e.help))]
         .into_iter()
-        .chain(group.ring.map(|r| r.validate().map_err(|e| (e.key, e.message))));
-    for (key, message) in verdicts.filter_map(Result::err) {
-        found.push(doc.error_at(&format!("{path}.{key}"), message));
+        .chain(group.ring.map(|r| r.validate().map_err(|e| (e.key, e.message, None))));
+    for (key, message, help) in verdicts.filter_map(Result::err) {
+        found.push(doc.error_at(&format!("{path}.{key}"), message).help_opt(help));
     }
     check_drop(group, &path, spec, doc, found);
     match &group.ap {
@@ -101,16 +114,10 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
         }
         _ => {}
     }
-    if let (Some(rate), Some(ap)) = (&group.rate, spec.ap_of(group).and_then(|ap| spec.ap.get(ap))) {
-        let verdict = match *rate {
-            RateConfig::Fixed { mcs, streams } => {
-                ap.mode(mcs, streams).map(|_| ()).map_err(|e| ("mcs".into(), e.0))
-            }
-            _ => rate.validate().map(|_| ()).map_err(|e| (e.key, e.message)),
-        };
-        if let Err((key, message)) = verdict {
-            found.push(doc.error_at(&format!("{path}.rate.{key}"), message));
-        }
+    if let (Some(rate), Some(ap)) = (&group.rate, spec.ap_of(group).and_then(|ap| spec.ap.get(ap)))
+        && let Err(e) = ap.check_rate(rate)
+    {
+        found.push(doc.error_at(&format!("{path}.rate.{}", e.key), e.message).help_opt(e.help));
     }
     for flow in group.category.keys().filter(|flow| !spec.flow.contains_key(*flow)) {
         let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
@@ -209,6 +216,30 @@ fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         );
         found.push(doc.warning_at(&format!("ap.{}", dotted([name])), message).help(
             "what is too much waits in the access point's and the stations' queues and is dropped there",
+        ));
+    }
+}
+
+/// Stations that stay where no preamble reaches: they never associate, and nothing is delivered.
+fn out_of_reach(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let all = spec.wireless().config;
+    let mut stations = all.stations.iter();
+    for (name, group) in spec.station.iter().filter(|(_, group)| spec.ap_of(group).is_some()) {
+        let theirs = stations.by_ref().take(group.count as usize);
+        let short = theirs.filter_map(|s| all.radio.falls_short(&all.aps[s.ap], &s.radio));
+        let (count, best) = short.fold((0, f64::NEG_INFINITY), |(n, best), dbm| (n + 1, dbm.max(best)));
+        if count == 0 {
+            continue;
+        }
+        let told = match group.count {
+            1 => format!("too far away: frames arrive with {best:.0} dBm, below what a preamble takes"),
+            n => format!(
+                "{count} of {n} are too far away: the best of these get frames with {best:.0} dBm, below what a preamble takes"
+            ),
+        };
+        let warning = doc.warning_at(&format!("station.{}", dotted([name])), told);
+        found.push(warning.help(
+            "nothing will reach them: bring them nearer, or raise `radio.power` here and at the access point",
         ));
     }
 }

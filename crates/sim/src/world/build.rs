@@ -51,6 +51,7 @@ impl World {
         for (name, flow) in &spec.flow {
             builder.add_flows(scenario, &routes, name, flow)?;
         }
+        builder.join_groups(spec, &radio);
         let snoops = builder.snoops(spec, &mut routes);
         let hinters = builder.hinters(spec, &radio);
         let end = Instant::ZERO + spec.scenario.duration;
@@ -230,6 +231,25 @@ impl Builder {
             }
         }
         Ok(())
+    }
+
+    /// The flows to the receivers of a multicast group go together: that to the first drives the others.
+    fn join_groups(&mut self, spec: &Spec, radio: &Radio) {
+        for (name, flow) in &spec.flow {
+            let Some(lane) = radio.direct().group_lane(&flow.to) else { continue };
+            let own: Vec<FlowId> =
+                self.flows.enumerate().filter(|(_, f)| *f.group == **name).map(|(id, _)| id).collect();
+            let count = flow.count as usize;
+            for (i, id) in own.iter().enumerate() {
+                self.flows[*id].multicast = Some((lane, (i / count) as u32));
+            }
+            for (k, first) in own.iter().enumerate().take(count) {
+                let copies: Box<[FlowId]> = own.iter().skip(count + k).step_by(count).copied().collect();
+                let start = self.starts.iter().find(|(id, ..)| id == first).map_or(Instant::ZERO, |s| s.2);
+                self.starts.iter_mut().filter(|(id, ..)| copies.contains(id)).for_each(|s| s.2 = start);
+                self.flows[*first].copies = copies;
+            }
+        }
     }
 
     /// A flow, or the row of connections that proxies on its way make of it. Returns the first.

@@ -22,6 +22,8 @@ pub(super) struct Direct {
     /// The bearer of the first pair, and for each pair its name and the node at the network's end of its bearer.
     first_bearer: usize,
     pairs: Vec<(Box<str>, NodeId)>,
+    /// Multicast groups by name: the lane.
+    groups: Vec<(Box<str>, u32)>,
 }
 
 impl Direct {
@@ -29,23 +31,36 @@ impl Direct {
     pub fn new(all: &Cellular, ues: &[NodeId], network: &RadioNetwork) -> Direct {
         let flows =
             |lane: u32| all.pairs[lane as usize / 2].flows.iter().map(|f| f.as_str().into()).collect();
+        let of_pairs = 2 * all.pairs.len();
+        let groups = (of_pairs as u32..).zip(&all.groups).map(|(lane, name)| (name.as_str().into(), lane));
         let lane = |(lane, tx, rx): (u32, UeId, UeId)| ((tx, ues[rx.index()]), (lane, flows(lane)));
         let names = all.pairs.iter().map(|p| p.name.as_str().into());
         Direct {
-            lanes: network.lanes().map(lane).collect(),
+            lanes: network.lanes().take(of_pairs).map(lane).collect(),
+            groups: groups.collect(),
             first_bearer: all.config.bearers.len(),
             pairs: names.zip(all.config.pairs.iter().map(|p| ues[p.ues[0].index()])).collect(),
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+        self.pairs.is_empty() && self.groups.is_empty()
     }
 
     /// The lane that carries packets of the flow group `group` from `ue` to `to`.
     pub fn lane(&self, ue: UeId, to: NodeId, group: &str) -> Option<u32> {
         let (lane, flows) = self.lanes.get(&(ue, to))?;
         (flows.is_empty() || flows.iter().any(|f| **f == *group)).then_some(*lane)
+    }
+
+    /// The lane to the group `name`.
+    pub fn group_lane(&self, name: &str) -> Option<u32> {
+        self.groups.iter().find(|g| &*g.0 == name).map(|g| g.1)
+    }
+
+    /// The name of the group that `lane` leads to.
+    fn group_name(&self, lane: u32) -> Option<&str> {
+        self.groups.iter().find(|g| g.1 == lane).map(|g| &*g.0)
     }
 
     /// The node at the network's end of `bearer`, if that is a UE's.
@@ -74,8 +89,10 @@ impl World {
         let Some(table) = &mut probes.steps else { return };
         let names: IndexVec<UeId, &str> = radio.ue_nodes().map(|n| &*nodes[n].name).collect();
         let enbs: IndexVec<UeId, &str> = radio.ue_enbs().map(|n| &*nodes[n].name).collect();
-        for record in radio.drain_steps() {
-            let (by, to) = ends(&record, &names, &enbs);
+        let records: Vec<TraceRecord> = radio.drain_steps().collect();
+        for record in records {
+            let group = record.group.and_then(|lane| radio.direct().group_name(lane));
+            let (by, to) = ends(&record, &names, &enbs, group);
             if record.packets.is_empty() {
                 step_row(table, &record, by, to, None);
             }
@@ -91,12 +108,13 @@ fn ends<'a>(
     r: &TraceRecord,
     ues: &IndexVec<UeId, &'a str>,
     enbs: &IndexVec<UeId, &'a str>,
+    group: Option<&'a str>,
 ) -> (&'a str, &'a str) {
     let (ue, enb) = (ues[r.ue], enbs[r.ue]);
     let (sender, receiver) = match r.link {
         TraceLink::Downlink => (enb, ue),
         TraceLink::Uplink => (ue, enb),
-        TraceLink::Sidelink => (ue, r.peer.map_or(enb, |p| ues[p])),
+        TraceLink::Sidelink => (ue, r.peer.map_or(group.unwrap_or(enb), |p| ues[p])),
     };
     match r.step {
         Step::Grant => (enb, ue),

@@ -2,7 +2,7 @@
 
 use lasthop_net::app::App;
 use lasthop_tcp::Endpoint;
-use lasthop_units::{Instant, NodeId, Seq};
+use lasthop_units::{FlowId, Instant, NodeId, Seq};
 
 use super::event::{End, Wake};
 use super::proxy::Leg;
@@ -32,6 +32,10 @@ pub struct Flow {
     pub(super) highest_sent: [u64; 2],
     /// Where it stands, if it is a part of a flow that proxies split.
     pub(crate) leg: Option<Box<Leg>>,
+    /// The lane of the group that its data go to, and which receiver's flow it is.
+    pub(super) multicast: Option<(u32, u32)>,
+    /// The flows of the other receivers, which this one, the first receiver's, drives.
+    pub(super) copies: Box<[FlowId]>,
     /// The last ACK gave a round-trip sample.
     pub(super) fresh_sample: bool,
 }
@@ -99,8 +103,14 @@ impl Flow {
             isn,
             highest_sent: [0; 2],
             leg: None,
+            multicast: None,
+            copies: Box::default(),
             fresh_sample: false,
         }
+    }
+    /// Another flow of its group sends what this one does.
+    pub(super) fn is_copy(&self) -> bool {
+        self.multicast.is_some_and(|(_, member)| member > 0)
     }
     /// The node of an end.
     #[inline]

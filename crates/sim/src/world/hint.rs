@@ -33,6 +33,10 @@ struct Told {
     /// Active UEs of the cell, averaged, and as last broadcast.
     load: Smooth,
     broadcast: Option<(Instant, f64)>,
+    /// In the TCP option: what its ACKs say, and when that was measured.
+    saying: (Instant, Option<Guidance>),
+    /// The newest notice, and how many there were.
+    notice: (Option<Notice>, u8),
     /// Share of the resource blocks that the UE got, and the count and moment of the last look.
     share: Smooth,
     counted: (u64, Instant),
@@ -63,6 +67,8 @@ impl Hinter {
             rate: Smooth::default(),
             load: Smooth::default(),
             broadcast: None,
+            saying: (Instant::ZERO, None),
+            notice: (None, 0),
             share: Smooth::default(),
             counted: (0, Instant::ZERO),
         });
@@ -74,6 +80,18 @@ impl Hinter {
             draw: Draw::new(seed, Purpose::Hint, super::name_key(&format!("hint/{name}"))),
             reports: 0,
         }
+    }
+
+    /// Reports and notices are told from `start` to `stop`.
+    fn tells_at(&self, now: Instant) -> bool {
+        let after = |d: Duration| now >= Instant::ZERO + d;
+        after(self.spec.start) && !self.spec.stop.is_some_and(after)
+    }
+
+    /// Whether the next report, or notice, is lost on its way.
+    fn loses_report(&mut self) -> bool {
+        self.reports += 1;
+        self.draw.happens(2 * self.reports, self.spec.loss.0)
     }
 }
 
@@ -95,13 +113,10 @@ impl World {
         let next = now + self.hinters[n].spec.period;
         let stop = self.hinters[n].spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
         for i in 0..self.hinters[n].told.len() {
-            let lost = {
-                let h = &mut self.hinters[n];
-                h.reports += 1;
-                h.draw.happens(2 * h.reports, h.spec.loss.0)
-            };
+            let lost = self.hinters[n].loses_report();
             let Some(hint) = self.read_link(now, n, i) else { continue };
-            if !lost {
+            // Who has no cell reports to nobody.
+            if !lost && !self.radio.is_cut_off(self.hinters[n].told[i].ue) {
                 self.send_hint(now, n, i, hint);
             }
         }
@@ -112,7 +127,7 @@ impl World {
             }
         } else if self.hinters[n].spec.carrier == HintCarrier::Option {
             for i in 0..self.hinters[n].told.len() {
-                self.set_guidance(n, i, None);
+                self.set_guidance(now, n, i, None);
             }
         }
     }
@@ -179,8 +194,18 @@ impl World {
         let h = &mut self.hinters[n];
         match h.spec.carrier {
             HintCarrier::Option => {
-                let guidance = Guidance::new(hint.rate, hint.queue, hint.notice);
-                self.set_guidance(n, i, Some(guidance));
+                let told = &mut h.told[i];
+                if let Some(notice) = hint.notice {
+                    told.notice = (Some(notice), told.notice.1.wrapping_add(1));
+                }
+                // A notice goes beside the readings that are there.
+                let (measured, before) = told.saying;
+                let (measured, rate, queue) = match (hint.rate, before) {
+                    (None, Some(g)) => (measured, g.rate(), g.queue()),
+                    _ => (now, hint.rate, hint.queue),
+                };
+                let guidance = Guidance::new(rate, queue, told.notice.0).numbered(told.notice.1);
+                self.set_guidance(measured, n, i, Some(guidance));
             }
             HintCarrier::Direct => {
                 let at = now + h.spec.delay;
@@ -191,11 +216,12 @@ impl World {
         }
     }
 
-    fn set_guidance(&mut self, n: usize, i: usize, guidance: Option<Guidance>) {
+    fn set_guidance(&mut self, measured: Instant, n: usize, i: usize, guidance: Option<Guidance>) {
+        self.hinters[n].told[i].saying = (measured, guidance);
         let flow = &mut self.flows[self.hinters[n].told[i].flow];
         let receiver = flow.data_end.other();
         if let Transport::Tcp(sockets) = &mut flow.transport {
-            sockets[receiver as usize].endpoint.set_guidance(guidance);
+            sockets[receiver as usize].endpoint.set_guidance(measured, guidance);
         }
     }
 
@@ -213,12 +239,15 @@ impl World {
     /// Something happens to the link of `ue`: everybody who is told of it hears so, the way that readings go.
     pub(super) fn notify_of_link(&mut self, now: Instant, ue: UeId, notice: Notice) {
         for n in 0..self.hinters.len() {
+            if !self.hinters[n].tells_at(now) {
+                continue;
+            }
             if self.hinters[n].told.iter().any(|told| told.ue == ue) {
                 let source = format!("hint/{}", self.hinters[n].name);
                 self.note_event(now, &source, notice.name(), None, "");
             }
             for i in 0..self.hinters[n].told.len() {
-                if self.hinters[n].told[i].ue == ue {
+                if self.hinters[n].told[i].ue == ue && !self.hinters[n].loses_report() {
                     self.send_hint(
                         now,
                         n,

@@ -81,6 +81,7 @@ impl Radio {
         };
         let owners = all.config.bearers.iter().map(|drb| drb.ue);
         let owners = owners.chain(all.config.pairs.iter().map(|pair| pair.ues[1]));
+        let owners = owners.chain(all.config.groups.iter().flat_map(|group| group.to.iter().copied()));
         let mut network = RadioNetwork::new(&all.config, seed);
         for (i, queue) in all.ip_buffers.iter().enumerate() {
             if let Some(queue) = queue {
@@ -112,7 +113,7 @@ impl Radio {
             timer: Wake::default(),
             output: NetworkOutput::default(),
             sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
-            sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len()],
+            sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len() + all.groups.len()],
         })
     }
 
@@ -123,6 +124,14 @@ impl Radio {
     /// The network itself, to look at what it works out when asked.
     pub const fn network_mut(&mut self) -> &mut RadioNetwork {
         &mut self.network
+    }
+    /// Sidelinks.
+    pub const fn direct(&self) -> &Direct {
+        &self.direct
+    }
+    /// The link of `ue` is interrupted: handover or loss.
+    pub fn is_cut_off(&self, ue: UeId) -> bool {
+        self.ues[ue].interrupted.is_some()
     }
     /// The UE at a node.
     pub fn ue_at(&self, node: NodeId) -> Option<UeId> {
@@ -173,6 +182,11 @@ impl World {
         let packet = &self.packets[id];
         let sdu = Sdu { ecn: packet.ecn, ..Sdu::new(id, packet.size) };
         if end == BearerEnd::Ue && !self.radio.direct.is_empty() {
+            if let Some((lane, member)) = self.flows[packet.flow].multicast {
+                let radio = &mut self.radio;
+                radio.network.push_group(now, lane, member, sdu, &mut radio.output);
+                return self.settle_radio(now);
+            }
             let group = &*self.flows[packet.flow].group;
             if let Some(lane) = self.radio.direct.lane(ue, packet.dst, group) {
                 let radio = &mut self.radio;

@@ -34,6 +34,9 @@ impl World {
         f.started.get_or_insert(now);
         self.note_flow(now, flow, "flow-start", None, "");
         let f = &mut self.flows[flow];
+        if f.is_copy() {
+            return;
+        }
         match &mut f.transport {
             Transport::Tcp(sockets) if first => {
                 f.app.start(now, &mut self.app_actions);
@@ -51,6 +54,9 @@ impl World {
     /// A flow's application stops offering data; what it wrote is still delivered.
     pub(super) fn stop_flow(&mut self, now: Instant, flow: FlowId) {
         self.note_flow(now, flow, "flow-stop", None, "");
+        if self.flows[flow].is_copy() {
+            return;
+        }
         self.flows[flow].app.stop(now, &mut self.app_actions);
         self.do_app_actions(now, flow);
     }
@@ -193,6 +199,12 @@ impl World {
                 }
                 AppAction::SendDatagram { end, size: bytes } => {
                     let size = IP_HEADER + UDP_HEADER + bytes;
+                    // To a group: the first receiver's copy is the last, with which all go.
+                    for i in 0..self.flows[flow].copies.len() {
+                        let copy = self.flows[flow].copies[i];
+                        self.flows[copy].app.copied(bytes);
+                        self.send(now, copy, end, size, Payload::Udp(end.other(), bytes));
+                    }
                     self.send(now, flow, end, size, Payload::Udp(end.other(), bytes));
                 }
                 AppAction::Close { end } => {

@@ -53,8 +53,8 @@ fn layers(w: &mut Words, table: &str) {
     }
 }
 
-/// A cell and UEs at the node `base`; the UEs' nodes are new.
-pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
+/// A cell and UEs at the node `base`, perhaps with hints and IP buffers; the UEs' nodes are new.
+pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool) {
     w.table("cell.c1");
     w.key("enb", format!("\"{base}\""));
     w.maybe(0.7, "resource_blocks", |w| w.pick(&[6, 15, 25, 50, 75, 100]).to_string());
@@ -62,10 +62,67 @@ pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
     w.table("ue.u");
     w.key("count", count);
     w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+    if hints {
+        w.maybe(0.3, "ip_buffer", |w| w.word(&["infinite", "droptail", "fq-codel", "codel"]));
+    }
     layers(w, "ue.u");
     for i in 1..=count {
         nodes.push(if count == 1 { "u".to_owned() } else { format!("u-{i}") });
     }
+    if hints && w.chance(0.8) {
+        tell(w);
+    }
+}
+
+/// Hints to every sender to a UE.
+fn tell(w: &mut Words) {
+    w.table("hint.h");
+    w.maybe(0.5, "source", |w| w.word(&["ue", "enb"]));
+    w.maybe(0.6, "carrier", |w| w.word(&["direct", "option"]));
+    w.maybe(0.5, "load", |w| w.word(&["broadcast", "own", "none"]));
+    w.maybe(0.5, "period", |w| format!("\"{} ms\"", w.log(1, 10_000)));
+    w.maybe(0.5, "delay", |w| w.time(1, 2_000_000));
+    w.maybe(0.3, "queue", Words::flag);
+    w.maybe(0.3, "rate_step", |w| w.rate(1, 100_000_000));
+    w.maybe(0.3, "error", |w| format!("{:.2}", w.int(0, 300) as f64 / 100.0));
+    w.maybe(0.3, "bias", |w| format!("{:.2}", w.log(1, 10_000) as f64 / 100.0));
+    w.maybe(0.3, "loss", |w| w.ratio(100.0));
+    w.maybe(0.2, "start", |w| w.time(1000, 5_000_000));
+    w.maybe(0.2, "stop", |w| w.time(1000, 10_000_000));
+    w.maybe(0.3, "record", Words::flag);
+}
+
+/// A UE of the cell of [`sidelinks`] that sends to the others at once, and its flow; its node is new.
+pub fn multicast(w: &mut Words, nodes: &mut Vec<String>) {
+    w.table("ue.g");
+    w.key("cell", "\"d1\"");
+    w.key("rlc", "{ mode = \"um\" }");
+    w.maybe(0.3, "mtu", |w| w.bytes(68, 9000));
+    nodes.push("g".to_owned());
+    w.table("multicast.all");
+    w.key("from", "\"g\"");
+    let to = if w.chance(0.5) { "[\"s\"]" } else { "[\"t\", \"s\"]" };
+    w.key("to", to);
+    w.maybe(0.5, "cqi", |w| w.int(1, 15).to_string());
+    w.maybe(0.3, "pdcp", |_| "{ sn_bits = 7 }".to_owned());
+    w.maybe(0.3, "rlc", |w| {
+        let buffer = format!("{{ packets = {} }}", w.log(1, 100));
+        format!("{{ mode = \"um\", buffer = {buffer} }}")
+    });
+    w.table("multicast.all.link");
+    w.maybe(0.5, "power", |w| format!("\"{} dBm\"", w.int(0, 46) as i64 - 23));
+    w.maybe(0.5, "transmissions", |w| w.int(1, 8).to_string());
+    w.maybe(0.3, "persistent", |w| {
+        format!("{{ period = \"{} ms\", blocks = {} }}", w.int(1, 40), w.pick(&[1, 2, 3, 4, 5, 6]))
+    });
+    w.table("flow.all");
+    w.key("from", "\"g\"");
+    w.key("to", "\"all\"");
+    w.key("transport", "\"udp\"");
+    w.maybe(0.2, "count", |w| w.int(1, 3).to_string());
+    w.maybe(0.2, "start_spread", |w| w.time(1, 500_000));
+    let (rate, size) = (w.rate(1_000, 2_000_000), w.bytes(1, 4000));
+    w.key("app", format!("{{ kind = \"cbr\", rate = {rate}, size = {size} }}"));
 }
 
 /// A cell of its own at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes are new.

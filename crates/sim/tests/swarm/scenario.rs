@@ -14,6 +14,12 @@ const CELLS_FROM: u64 = 20_000;
 const WLANS_FROM: u64 = 30_000;
 /// Likewise for sidelinks.
 const SIDELINKS_FROM: u64 = 40_000;
+/// Likewise for groups beside them.
+const GROUPS_FROM: u64 = 50_000;
+/// Likewise for more of wireless LANs.
+const MORE_WLANS_FROM: u64 = 60_000;
+/// Likewise for capacity hints, IP buffers and the applications of people: pages, 3GPP's files, video, calls, games.
+const HINTS_FROM: u64 = 70_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -42,20 +48,28 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     let bearers = draw_bearers(&mut w, seed, &mut nodes);
     if seed >= CELLS_FROM && w.chance(0.4) {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
-        lte::cell(&mut w, &base, &mut nodes);
+        lte::cell(&mut w, &base, &mut nodes, seed >= HINTS_FROM);
     }
+    let mut wlans = None;
     if seed >= WLANS_FROM && w.chance(0.4) {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
-        wlan::network(&mut w, &base, &mut nodes);
+        let drawn = wlan::network(&mut w, &base, &mut nodes, seed >= MORE_WLANS_FROM);
+        wlans = (seed >= MORE_WLANS_FROM).then_some(drawn);
     }
     if seed >= SIDELINKS_FROM && w.chance(0.5) {
         // A UE or a station is no eNB.
         let wired: Vec<String> = nodes.iter().filter(|n| n.starts_with('n')).cloned().collect();
         let base = wired[w.int(0, wired.len() as u64 - 1) as usize].clone();
         lte::sidelinks(&mut w, &base, &mut nodes);
+        if seed >= GROUPS_FROM && w.chance(0.5) {
+            lte::multicast(&mut w, &mut nodes);
+        }
     }
-    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000);
-    draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows);
+    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000, seed >= HINTS_FROM);
+    if let Some(wlans) = &wlans {
+        wlans.categories(&mut w, &flows);
+    }
+    draw_changes(&mut w, seconds * 1_000_000, &links, &bearers, &flows, wlans.as_ref());
     output(&mut w);
     w.text
 }
@@ -292,7 +306,7 @@ fn buffer(w: &mut Words) {
     w.maybe(0.2, "buffer_policy", |w| w.word(&["drop-tail", "drop-head"]));
 }
 
-fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64) -> Vec<String> {
+fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool) -> Vec<String> {
     let count = w.int(0, 8);
     let mut names = Vec::new();
     for i in 1..=count {
@@ -310,10 +324,10 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64) -> Vec<String> {
         w.maybe(0.1, "autostart", Words::flag);
         w.maybe(0.15, "count", |w| w.log(1, 20).to_string());
         w.maybe(0.15, "stagger", |w| w.time(1, 2_000_000));
-        let app = app(w, tcp);
+        let app = if hints && w.chance(0.5) { peoples(w, tcp) } else { app(w, tcp) };
         w.key("app", app);
         if tcp {
-            tcp::options(w, &name);
+            tcp::options(w, &name, hints);
         }
         names.push(name);
     }
@@ -355,12 +369,47 @@ fn app(w: &mut Words, tcp: bool) -> String {
     }
 }
 
+/// Applications with a person behind them.
+fn peoples(w: &mut Words, tcp: bool) -> String {
+    let count = if w.chance(0.5) { format!(", count = {}", w.log(1, 30)) } else { String::new() };
+    if !tcp {
+        let deadline = w.time(1000, 1_000_000);
+        let kind = w.pick(&["voip", "game"]);
+        return format!("{{ kind = \"{kind}\", size = {}, deadline = {deadline} }}", w.bytes(20, 1400));
+    }
+    match w.int(0, 2) {
+        0 => format!(
+            "{{ kind = \"web-page\", request = {}, reading = {}, parsing = {}, pipelined = {}{count} }}",
+            w.bytes(1, 5000),
+            w.time(1000, 3_000_000),
+            w.time(1000, 500_000),
+            w.flag(),
+        ),
+        1 => format!(
+            "{{ kind = \"ftp\", model = {}, size = {}, interval = {}{count} }}",
+            w.word(&["1", "2", "3"]),
+            w.bytes(1, 3_000_000),
+            w.time(10_000, 5_000_000),
+        ),
+        _ => {
+            let segment = w.log(100, 4000);
+            format!(
+                "{{ kind = \"dash\", segment = \"{segment} ms\", max_buffer = \"{} ms\", startup = \"{segment} ms\", \
+                 adaptation = {}{count} }}",
+                segment * w.int(1, 8),
+                w.word(&["throughput", "buffer"]),
+            )
+        }
+    }
+}
+
 fn draw_changes(
     w: &mut Words,
     length_us: u64,
     links: &[LinkDrawn],
     bearers: &[BearerDrawn],
     flows: &[String],
+    wlans: Option<&wlan::Drawn>,
 ) {
     if w.chance(0.5) {
         return;
@@ -369,6 +418,14 @@ fn draw_changes(
         w.text.push_str("\n[[at]]\n");
         let t = if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(1000, length_us) };
         w.key("t", t);
+        // Seeds without them draw nothing here.
+        if let Some(wlans) = wlans
+            && w.chance(0.5)
+            && let Some(set) = wlans.change(w)
+        {
+            w.key("set", set);
+            continue;
+        }
         let link = &links[w.int(0, links.len() as u64 - 1) as usize];
         match w.int(0, 5) {
             0 if !link.rates.is_empty() => {

@@ -5,11 +5,15 @@ use super::words::Words;
 /// How often a key is written.
 const P: f64 = 0.12;
 
-pub fn options(w: &mut Words, name: &str) {
+pub fn options(w: &mut Words, name: &str, hints: bool) {
     w.table(format!("flow.{name}.tcp"));
     let ns2 = w.chance(0.3);
     w.key("profile", if ns2 { "\"ns2\"" } else { "\"rfc\"" });
-    w.maybe(0.6, "cc", |w| w.word(&["reno", "vegas"]));
+    if hints && w.chance(0.5) {
+        listener(w, ns2);
+    } else {
+        w.maybe(0.6, "cc", |w| w.word(&["reno", "vegas"]));
+    }
     let recovery = w.pick(&["", "tahoe", "reno", "newreno", "sack"]);
     if !recovery.is_empty() {
         w.key("recovery", format!("\"{recovery}\""));
@@ -23,6 +27,21 @@ pub fn options(w: &mut Words, name: &str) {
     timers(w);
     recovery_details(w);
     vegas(w);
+}
+
+/// A congestion control that listens to hints.
+fn listener(w: &mut Words, ns2: bool) {
+    let cc = w.word(&["radio-aware", "radio-aware", "guided"]);
+    w.key("cc", cc);
+    let bases: &[&str] =
+        if ns2 { &["reno", "vegas"] } else { &["reno", "cubic", "vegas", "westwood", "cdg"] };
+    w.maybe(0.6, "hint_base", |w| w.word(bases));
+    w.maybe(0.5, "hint_rtt", |w| w.word(&["min", "srtt", "predicted"]));
+    w.maybe(0.3, "hint_queue_term", Words::flag);
+    w.maybe(0.3, "hint_queue_threshold", |w| w.bytes(1, 1_000_000));
+    w.maybe(0.2, "hint_gain", |w| format!("{:.2}", w.int(1, 1000) as f64 / 100.0));
+    w.maybe(0.2, "hint_timeout", |w| w.time(1000, 10_000_000));
+    w.maybe(0.2, "pacing", Words::flag);
 }
 
 fn window(w: &mut Words) {

@@ -9,10 +9,10 @@
 //! only make the flow slower: a source that boasts changes nothing, one that tells too little slows its own flow down, and
 //! one that falls silent is forgotten within a round trip (or 2.5 periods).
 
-use lasthop_units::Instant;
+use lasthop_units::{Bitrate, Duration, Instant};
 
-use super::readings::Readings;
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Parameter};
+use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
+use super::{AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Parameter};
 use crate::config::Config;
 use crate::hint::Hint;
 
@@ -24,20 +24,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         unit: "",
         source: "recommended: a round trip with queueing would ask for more queueing",
     },
-    Parameter {
-        name: "hint_timeout",
-        default: "one smoothed round trip, at least 2.5 periods of the hints",
-        unit: "s",
-        source: "safety: an older reading is none",
-    },
-    Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" },
+    TIMEOUT_PARAMETER,
+    FLOOR_PARAMETER,
 ];
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. The draft's guidance is a throughput only: \
      the layer-2 queue has no say here.";
-
-/// The smallest ceiling [segments].
-const FLOOR: f64 = 2.0;
 
 /// The base algorithm and its ceiling.
 #[derive(Clone, Debug)]
@@ -62,6 +54,11 @@ impl Guided {
     /// R(t) * RTT \[segments\]; infinite: there is no guidance.
     pub fn ceiling(&self) -> f64 {
         self.ceiling
+    }
+
+    /// The algorithm under the ceiling.
+    pub(super) const fn base(&self) -> &Cc {
+        &self.base
     }
 
     fn follow(&mut self, now: Instant) {
@@ -115,8 +112,26 @@ impl CongestionControl for Guided {
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.base.on_undo(cwnd, ssthresh);
     }
+    fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
+        self.base.on_dup_ack(dup)
+    }
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        self.base.on_transmit_start(now, idle);
+    }
     fn rules_recovery(&self) -> bool {
         self.base.rules_recovery()
+    }
+    fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
+        self.base.oldest_is_overdue(now, sent)
+    }
+    fn wants_reduction(&mut self) -> bool {
+        self.base.wants_reduction()
+    }
+    fn own_timeout(&self) -> Option<Duration> {
+        self.base.own_timeout()
+    }
+    fn pacing_rate(&self) -> Option<Bitrate> {
+        self.base.pacing_rate()
     }
 }
 
@@ -126,7 +141,6 @@ mod tests {
     use super::*;
     use crate::CcName;
     use crate::config::HintConfig;
-    use lasthop_units::{Bitrate, Duration};
 
     fn hint(ms: u64, mbps: u64) -> Hint {
         let now = Instant::from_millis(ms);
@@ -179,18 +193,5 @@ mod tests {
         assert_eq!(cc.cwnd(), 10.0);
         cc.on_ack(&ack_at(1, 146, 20));
         assert_eq!((cc.ceiling(), cc.cwnd()), (f64::INFINITY, 11.0));
-    }
-
-    #[test]
-    fn without_guidance_it_is_its_base() {
-        for base in [CcName::Reno, CcName::Cubic] {
-            let config = Config { hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
-            let mut a = Path::new(CcName::Guided, config, 50, 40.0);
-            let mut b = Path::new(base, config, 50, 40.0);
-            assert_eq!(a.rounds(4), b.rounds(4));
-            a.lose();
-            b.lose();
-            assert_eq!(a.rounds(30), b.rounds(30));
-        }
     }
 }

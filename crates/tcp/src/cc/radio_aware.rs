@@ -12,14 +12,18 @@
 //!
 //! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one) takes the window over
 //! when no reading is younger than `hint_timeout` (at most a round trip, unless set), when the timer expires, when a mark
-//! arrives, and for a time that doubles when a quarter of a round was lost: whoever said that this window fits was wrong, and
-//! from then on may at most double what the path has carried in a round trip.
+//! arrives, and for a time that doubles when a round shows that the hint was wrong (`evidence.rs`): a quarter
+//! of the window was lost, or more than three times the rate told came through, or less than a third while the queue grew to
+//! three bandwidth-delay products. From then on a hint may at most double what the path has carried in a round trip.
 
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bitrate, Duration, Instant};
 
-use super::readings::Readings;
+use super::evidence::{Evidence, LOST_SHARE};
+use super::readings::{FLOOR, FLOOR_PARAMETER, Readings, TIMEOUT_PARAMETER};
 use super::window::Round;
-use super::{AckSample, Cc, Congestion, CongestionControl, Established, Parameter, Signal};
+use super::{
+    AckSample, Cc, Congestion, CongestionControl, DupAck, DupAckAction, Established, Parameter, Signal,
+};
 use crate::config::{Config, HintConfig};
 use crate::hint::Hint;
 
@@ -44,24 +48,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "recommended: half of the layer-2 buffer of 60 kB",
     },
     Parameter { name: "hint_gain", default: "1", unit: "", source: "the contribution, reconstructed" },
-    Parameter {
-        name: "hint_timeout",
-        default: "one smoothed round trip, at least 2.5 periods of the hints",
-        unit: "s",
-        source: "safety: an older reading is none",
-    },
-    Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" },
+    TIMEOUT_PARAMETER,
+    FLOOR_PARAMETER,
 ];
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET have nothing of the kind. Without hints it is its base algorithm \
      exactly.";
 
-/// The smallest window under guidance [segments].
-const FLOOR: f64 = 2.0;
-/// A round of which this share was lost was no round that fitted.
-const LOST_SHARE: f64 = 0.25;
-/// Fewer segments than this lost in a round prove nothing.
-const LOST_SEGMENTS: f64 = 8.0;
 /// How long hints are not believed after the first such round, and at most.
 const DISTRUST: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)];
 /// A link that is interrupted for longer has no readings.
@@ -85,8 +78,9 @@ pub struct RadioAware {
     /// The link is interrupted since then: the window stands still.
     interrupted: Option<Instant>,
     round: Round,
-    delivered: f64,
-    lost: f64,
+    evidence: Evidence,
+    /// Segments of a window that was too large are still in flight.
+    overrun: bool,
     /// Most segments that came through in a round trip; a round that brings less takes an eighth of the difference off.
     proven: f64,
 }
@@ -106,8 +100,8 @@ impl RadioAware {
             timed_out: false,
             interrupted: None,
             round: Round::default(),
-            delivered: 0.0,
-            lost: 0.0,
+            evidence: Evidence::default(),
+            overrun: false,
             proven: 0.0,
         }
     }
@@ -117,12 +111,18 @@ impl RadioAware {
         self.guided.is_some()
     }
 
+    /// The algorithm that takes over.
+    pub(super) const fn base(&self) -> &Cc {
+        &self.base
+    }
+
     fn follow(&mut self, now: Instant) {
         let Some(reading) = self.readings.newest().filter(|_| self.interrupted.is_none()) else { return };
         if now < self.believe_at || self.timed_out {
             return;
         }
         let Some(rtt) = self.readings.round_trip(now, &reading) else { return };
+        self.evidence.follow(reading.rate);
         let mut octets = reading.rate * rtt;
         if self.config.queue_term {
             octets += self.config.gain * (self.config.queue_threshold as f64 - reading.queue);
@@ -161,19 +161,34 @@ impl RadioAware {
         }
     }
 
-    /// At the end of a round: did the window fit?
-    fn check_losses(&mut self, now: Instant) {
-        let (delivered, lost) = (self.delivered, self.lost);
-        (self.delivered, self.lost) = (0.0, 0.0);
-        let came = delivered / self.mss;
+    /// At the end of a round: did the path carry what was told?
+    fn check_round(&mut self, now: Instant, falls_short: bool) {
+        let round = std::mem::replace(
+            &mut self.evidence,
+            Evidence::since(now, self.readings.newest().map(|r| r.rate)),
+        );
+        let came = round.delivered(self.mss);
         self.proven = if came > self.proven { came } else { self.proven + (came - self.proven) / 8.0 };
-        if self.guided.is_none() || lost < LOST_SEGMENTS * self.mss || lost < LOST_SHARE * (delivered + lost)
-        {
+        let Some(window) = self.guided else { return };
+        if came >= FLOOR && round.exceeds(now) {
+            // Nothing was congested: the base algorithm goes on from here as if no hint had come.
+            self.guided = None;
+            self.base.set_cwnd(came);
+            return self.distrust(now);
+        }
+        if !falls_short && !round.overflowed(self.mss) {
             return;
         }
+        self.overrun = falls_short;
         // The path has shown what it holds: what came through, not what the window was.
-        let flight = self.guided.take().unwrap_or(FLOOR).min(delivered / self.mss).max(FLOOR);
+        self.guided = None;
+        let flight = window.min(came).max(FLOOR);
         self.base.on_congestion(&Congestion { now, signal: Signal::Loss, flight, repeated: false });
+        self.distrust(now);
+    }
+
+    /// Hints have no say for a time that doubles.
+    fn distrust(&mut self, now: Instant) {
         self.believe_at = now + self.distrust;
         self.distrust = Duration(self.distrust.0 * 2).min(DISTRUST[1]);
     }
@@ -190,6 +205,7 @@ impl CongestionControl for RadioAware {
         self.mss = f64::from(e.mss.max(1));
         self.base.on_established(e);
         self.round.begin(e.nxt);
+        self.evidence = Evidence::since(e.now, None);
         self.readings.on_established(e);
         self.follow(e.now);
     }
@@ -206,13 +222,21 @@ impl CongestionControl for RadioAware {
     fn on_ack(&mut self, ack: &AckSample) {
         self.timed_out &= ack.acked == 0;
         self.readings.on_ack(ack, self.interrupted.is_some());
-        self.delivered += ack.delivered as f64;
-        self.lost += ack.lost as f64;
+        self.evidence.on_ack(ack);
         self.check_age(ack.now);
-        // A window of which a quarter is gone need not wait for the end of its round.
-        let gone = self.guided.is_some_and(|w| self.lost > LOST_SHARE * w * self.mss);
-        if self.round.ended(ack) || gone {
-            self.check_losses(ack.now);
+        // What is plain already need not wait for the end of its round.
+        let gone = self.guided.is_some_and(|w| self.evidence.lost(self.mss) > LOST_SHARE * w);
+        let falls_short = self.guided.is_some()
+            && self.interrupted.is_none()
+            && self.readings.smallest(ack.now).is_some_and(|least| self.evidence.falls_short(ack, least));
+        let ended = self.round.ended(ack);
+        self.overrun &= !ended;
+        if ended || gone || falls_short {
+            self.check_round(ack.now, falls_short);
+        }
+        if falls_short {
+            // The next round ends when all that was sent by the boast has come through or is given up.
+            self.round.begin(ack.nxt);
         }
         if self.guided.is_none() {
             self.base.on_ack(ack);
@@ -228,11 +252,15 @@ impl CongestionControl for RadioAware {
                 self.base.on_congestion(c);
                 self.believe_at = c.now + self.readings.srtt();
             }
+            // What a boast has sent too much is no measure of the path.
+            _ if self.overrun => {
+                self.base.on_congestion(&Congestion { flight: c.flight.min(self.proven.max(FLOOR)), ..*c });
+            }
             _ => self.base.on_congestion(c),
         }
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        self.check_losses(c.now);
+        self.check_round(c.now, false);
         self.guided = None;
         self.timed_out = true;
         self.base.on_timeout(c);
@@ -256,8 +284,29 @@ impl CongestionControl for RadioAware {
             self.base.on_undo(cwnd, ssthresh);
         }
     }
+    fn on_dup_ack(&mut self, dup: &DupAck) -> DupAckAction {
+        match self.guided {
+            Some(_) => DupAckAction::Standard,
+            None => self.base.on_dup_ack(dup),
+        }
+    }
+    fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
+        self.base.on_transmit_start(now, idle);
+    }
     fn rules_recovery(&self) -> bool {
         self.guided.is_some() || self.base.rules_recovery()
+    }
+    fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
+        self.guided.is_none() && self.base.oldest_is_overdue(now, sent)
+    }
+    fn wants_reduction(&mut self) -> bool {
+        self.guided.is_none() && self.base.wants_reduction()
+    }
+    fn own_timeout(&self) -> Option<Duration> {
+        self.base.own_timeout().filter(|_| self.guided.is_none())
+    }
+    fn pacing_rate(&self) -> Option<Bitrate> {
+        self.base.pacing_rate().filter(|_| self.guided.is_none())
     }
 }
 
@@ -265,9 +314,7 @@ impl CongestionControl for RadioAware {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::CcName;
     use crate::config::HintRtt;
-    use lasthop_units::Bitrate;
 
     fn at(ms: u64) -> Instant {
         Instant::from_millis(ms)
@@ -387,6 +434,65 @@ mod tests {
         assert!(cc.is_guided());
     }
 
+    /// The rate told is a hundredth of the 16 Mbit/s that the path has. With the queue term the window is the 20 segments of Q_th
+    /// (20 ms * 20 kB/s = 0.4 more), of which 20 come through in a round trip of 20 ms, fifty times the rate told. Without it the
+    /// floor of two segments is five times that. After one round trip the base has its own slow start.
+    #[test]
+    fn a_rate_that_is_always_a_hundredth_is_caught_within_a_round_trip() {
+        for (queue_term, segments) in [(true, 20u64), (false, 2)] {
+            let mut cc = aware(|c| c.queue_term = queue_term);
+            let lie = |ms: u64| Hint { rate: Some(Bitrate(160_000)), ..hint(ms, 0, 0) };
+            cc.on_hint(&lie(101));
+            assert!((cc.cwnd() - segments as f64).abs() < 0.5, "{}", cc.cwnd());
+            cc.on_hint(&lie(111));
+            cc.on_ack(&AckSample { una: 2, nxt: 3, ..ack_at(segments, 121, 20) });
+            assert!(!cc.is_guided(), "one round trip after the first hint");
+            assert!(cc.ssthresh() > 1e6, "nothing was congested");
+            cc.on_hint(&lie(131));
+            assert!(!cc.is_guided(), "and it is not believed at once");
+        }
+    }
+
+    /// Ten times the 16 Mbit/s that the path has, and a queue that never overflows: at 181 ms the round trip is four times the
+    /// smallest, and 162 segments have come in 81 ms, a tenth of what was told. The base goes on with half of those. Losses among the
+    /// 400 that were sent are measured by the 162, not by the 400.
+    #[test]
+    fn a_rate_that_is_too_large_is_caught_without_a_loss() {
+        let mut cc = aware(|c| c.queue_term = false);
+        (101..=180).step_by(10).for_each(|ms| cc.on_hint(&hint(ms, 160, 0)));
+        assert_eq!(cc.cwnd(), 400.0);
+        cc.on_ack(&AckSample { una: 0, ..ack_at(160, 180, 80) });
+        assert!(cc.is_guided(), "four times, no more");
+        cc.on_ack(&AckSample { una: 0, ..ack_at(2, 181, 81) });
+        assert_eq!((cc.is_guided(), cc.ssthresh()), (false, 81.0));
+        cc.on_hint(&hint(182, 160, 0));
+        assert!(!cc.is_guided());
+        cc.on_congestion(&congestion(400.0));
+        assert_eq!(cc.ssthresh(), 81.0);
+    }
+
+    /// 1 s between reports: a reading stands for 200 ms, not for 2.5 s.
+    #[test]
+    fn seldom_readings_do_not_stand_for_seconds() {
+        let mut cc = aware(|_| {});
+        cc.on_hint(&Hint { period: Some(Duration::from_secs(1)), ..hint(101, 16, 5_000) });
+        cc.on_ack(&AckSample { una: 0, ..ack_at(1, 301, 20) });
+        assert!(cc.is_guided());
+        cc.on_ack(&AckSample { una: 0, ..ack_at(1, 302, 20) });
+        assert!(!cc.is_guided());
+    }
+
+    /// The same reading in ACK after ACK, measured at 100 ms: it is a round trip old at 120 ms, however often it is told.
+    #[test]
+    fn a_reading_that_is_repeated_grows_old() {
+        let mut cc = aware(|_| {});
+        (101..=120).for_each(|ms| cc.on_hint(&Hint { measured: Some(at(100)), ..hint(ms, 16, 5_000) }));
+        assert!(cc.is_guided());
+        cc.on_hint(&Hint { measured: Some(at(100)), ..hint(121, 16, 5_000) });
+        cc.on_ack(&AckSample { una: 0, ..ack_at(1, 121, 20) });
+        assert!(!cc.is_guided());
+    }
+
     #[test]
     fn after_a_timeout_hints_wait_for_new_data() {
         let mut cc = aware(|_| {});
@@ -411,18 +517,5 @@ mod tests {
         assert!(cc.is_guided());
         cc.on_ack(&ack_at(1, 330, 40));
         assert_eq!(cc.cwnd(), 40.0, "8 Mbit/s and the new round trip of 40 ms");
-    }
-
-    #[test]
-    fn without_hints_it_is_its_base() {
-        for base in [CcName::Reno, CcName::Cubic] {
-            let config = Config { hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
-            let mut a = Path::new(CcName::RadioAware, config, 50, 40.0);
-            let mut b = Path::new(base, config, 50, 40.0);
-            assert_eq!(a.rounds(4), b.rounds(4));
-            a.lose();
-            b.lose();
-            assert_eq!(a.rounds(30), b.rounds(30));
-        }
     }
 }

@@ -3,12 +3,29 @@
 
 use lasthop_units::{Duration, Instant};
 
-use super::{AckSample, Established};
+use super::{AckSample, Established, Parameter};
 use crate::config::{HintConfig, HintRtt};
 use crate::hint::Hint;
 
+/// The smallest window that hints may ask for [segments].
+pub(super) const FLOOR: f64 = 2.0;
+
+/// Parameters of all users of hints.
+pub(super) const TIMEOUT_PARAMETER: Parameter = Parameter {
+    name: "hint_timeout",
+    default: "one smoothed round trip; if 2.5 periods of the hints are longer, those, up to 200 ms",
+    unit: "s",
+    source: "safety: an older reading is none",
+};
+pub(super) const FLOOR_PARAMETER: Parameter =
+    Parameter { name: "floor", default: "2", unit: "segments", source: "RFC 5681 section 3.1" };
+
 /// The smallest round trip is forgotten after this time.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+
+/// Where reports are more seldom than round trips a reading stands for 2.5 periods, but no longer than this: the smallest
+/// retransmission timeout of Linux (TCP_RTO_MIN), after which a sender without news begins anew in any case.
+const LONGEST_SILENCE: Duration = Duration::from_millis(200);
 
 /// R(t) and Q(t) of one hint.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +42,8 @@ pub(super) struct Readings {
     config: HintConfig,
     newest: Option<Reading>,
     heard: Instant,
+    /// When the newest reading was taken, or a notice came.
+    taken: Instant,
     /// Time between hints, as told or smoothed.
     period: Duration,
     smallest: SmallestRtt,
@@ -37,6 +56,7 @@ impl Readings {
             config: *config,
             newest: None,
             heard: Instant::ZERO,
+            taken: Instant::ZERO,
             period: Duration::ZERO,
             smallest: SmallestRtt::default(),
             srtt: Duration::ZERO,
@@ -73,9 +93,10 @@ impl Readings {
                 self.period = Duration((self.period.0 / 8).saturating_mul(7) + gap.0 / 8);
             }
             self.heard = hint.now;
+            self.taken = hint.measured.unwrap_or(hint.now);
             self.newest = Some(Reading { rate: rate.0 as f64 / 8.0, queue: hint.queue.unwrap_or(0) as f64 });
         } else if hint.notice.is_some() {
-            self.heard = hint.now;
+            (self.heard, self.taken) = (hint.now, hint.now);
         }
         if self.smallest.get(hint.now).is_none() && self.srtt > Duration::ZERO {
             self.smallest.add(hint.now, self.srtt);
@@ -91,9 +112,13 @@ impl Readings {
     pub const fn srtt(&self) -> Duration {
         self.srtt
     }
-    /// There is a reading, and nothing was heard for longer than `patience`.
+    /// There is a reading, and it (or the newest notice) is older than `patience`.
     pub fn older_than(&self, now: Instant, patience: Duration) -> bool {
-        self.newest.is_some() && now.since(self.heard) > patience
+        self.newest.is_some() && now.since(self.taken) > patience
+    }
+    /// The smallest round trip of the last ten seconds.
+    pub fn smallest(&self, now: Instant) -> Option<Duration> {
+        self.smallest.get(now)
     }
     pub const fn forget(&mut self) {
         self.newest = None;
@@ -101,7 +126,7 @@ impl Readings {
     /// How old a reading may be.
     pub fn timeout(&self) -> Duration {
         let several = Duration(self.period.0.saturating_mul(5) / 2);
-        self.config.timeout.unwrap_or(self.srtt.max(several))
+        self.config.timeout.unwrap_or(self.srtt.max(several.min(LONGEST_SILENCE)))
     }
     /// The round trip of the formula [s], if there is one yet.
     pub fn round_trip(&self, now: Instant, r: &Reading) -> Option<f64> {
@@ -139,5 +164,37 @@ impl SmallestRtt {
         let [newer, older] = &self.halves;
         // A connection that was idle keeps what it knew last.
         older.iter().filter(fresh).chain(newer).map(|h| h.1).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{CcName, CongestionControl};
+    use crate::config::{Config, HintConfig, VegasConfig, VegasReading, VegasRto};
+    use lasthop_units::{Duration, Instant};
+
+    /// As long as nobody tells anything windows, pacing and timers of those who listen are their base's.
+    #[test]
+    fn without_hints_their_users_are_their_base() {
+        let vegas = VegasConfig { reading: VegasReading::Ns2, rto: VegasRto::Fine, ..linux_like().vegas };
+        for user in [CcName::RadioAware, CcName::Guided] {
+            for base in [CcName::Reno, CcName::Cubic, CcName::Vegas, CcName::Bbr, CcName::Cdg] {
+                let config = Config { vegas, hint: HintConfig { base, ..linux_like().hint }, ..linux_like() };
+                let mut a = Path::new(user, config, 50, 40.0);
+                let mut b = Path::new(base, config, 50, 40.0);
+                assert_eq!(a.rounds(4), b.rounds(4), "{base:?}");
+                a.lose();
+                b.lose();
+                assert_eq!(a.rounds(30), b.rounds(30), "{base:?}");
+                a.cc.on_transmit_start(Instant::from_millis(9_000), Duration::from_secs(5));
+                b.cc.on_transmit_start(Instant::from_millis(9_000), Duration::from_secs(5));
+                assert_eq!(a.rounds(4), b.rounds(4), "{base:?}");
+                assert_eq!(a.cc.own_timeout(), b.cc.own_timeout());
+                assert_eq!(b.cc.own_timeout().is_some(), base == CcName::Vegas);
+                assert_eq!((a.cc.pacing_rate(), a.cc.may_pace()), (b.cc.pacing_rate(), b.cc.may_pace()));
+                assert_eq!(b.cc.pacing_rate().is_some(), base == CcName::Bbr);
+            }
+        }
     }
 }

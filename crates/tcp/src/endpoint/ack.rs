@@ -142,6 +142,7 @@ impl Endpoint {
             marked,
             lost,
             in_flight,
+            peer_window: self.wnd,
             mss: self.mss,
             srtt: self.rto.srtt(),
             state: self.recovery.state(),

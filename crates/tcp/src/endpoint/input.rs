@@ -40,7 +40,7 @@ impl Endpoint {
             return;
         }
         if let Some(guidance) = &seg.guidance {
-            self.handle_hint(&guidance.hint(now));
+            self.take_guidance(now, guidance);
         }
         // Fifth, the ACK field.
         if !seg.flags.has(Flags::ACK) || !self.take_ack_by_state(now, seg, start) {

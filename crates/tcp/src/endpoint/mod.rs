@@ -203,7 +203,10 @@ pub struct Endpoint {
     events: VecDeque<Event>,
     report_rtt: bool,
     /// What our bare ACKs tell the peer about our last hop.
-    guidance: Option<Guidance>,
+    /// What ACKs tell the peer of its last hop, and since when that is known.
+    guidance: Option<(Instant, Guidance)>,
+    /// The newest notice that the peer's ACKs brought.
+    heard_notice: u8,
 }
 
 fn ack_policy(config: &Config) -> AckPolicy {
@@ -295,6 +298,7 @@ impl Endpoint {
             events: VecDeque::new(),
             report_rtt: false,
             guidance: None,
+            heard_notice: 0,
             config,
         }
     }
@@ -312,9 +316,20 @@ impl Endpoint {
         }
     }
 
-    /// From now on bare ACKs carry this hint to the peer, until it is set anew; `None`: none.
-    pub fn set_guidance(&mut self, guidance: Option<Guidance>) {
-        self.guidance = guidance;
+    /// From now on bare ACKs carry this hint to the peer, with the age that its readings of `measured` have by then, until it
+    /// is set anew; `None`: none.
+    pub fn set_guidance(&mut self, measured: Instant, guidance: Option<Guidance>) {
+        self.guidance = guidance.map(|g| (measured, g));
+    }
+
+    /// An ACK's option: its notice is news once, its readings each time.
+    fn take_guidance(&mut self, now: Instant, guidance: &Guidance) {
+        let mut hint = guidance.hint(now);
+        let number = guidance.notice_number();
+        if std::mem::replace(&mut self.heard_notice, number) == number {
+            hint.notice = None;
+        }
+        self.handle_hint(&hint);
     }
 
     /// When to call [`on_time`](Self::on_time); `None` when nothing will happen without input.

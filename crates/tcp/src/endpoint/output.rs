@@ -347,8 +347,8 @@ impl Endpoint {
         let mut segment = self.header(now);
         segment.seq = self.seq_of(self.max);
         // What lies beyond a hole is more urgent than a hint: together they have no room beside timestamps.
-        if self.guidance.is_some() && segment.sack.len() <= 1 {
-            segment.guidance = self.guidance;
+        if segment.sack.len() <= 1 {
+            segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));
         }
         segment
     }

@@ -312,6 +312,7 @@ impl Endpoint {
             una: self.una,
             nxt: self.nxt,
             flight_before: p.flight_before * mss,
+            peer_window: self.wnd,
             mss: self.mss,
             rtt: self.round_trip(now, seg, g, p),
             srtt: self.rto.srtt(),

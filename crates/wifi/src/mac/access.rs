@@ -74,6 +74,10 @@ impl Access {
             }
         }
     }
+    /// What it may use in its turn.
+    pub const fn turn(&self) -> Duration {
+        if self.txop.is_zero() { Duration::MAX } else { self.txop }
+    }
     /// DCF: DIFS is SIFS and two slots.
     pub const fn dcf(cw_min: u32) -> Access {
         Access { aifsn: 2, cw_min, cw_max: 1023, txop: Duration::ZERO }

@@ -22,7 +22,7 @@ pub const BLOCK_ACK: u64 = 32;
 /// Block ack request.
 pub const BLOCK_ACK_REQUEST: u64 = 24;
 /// An A-MPDU subframe's delimiter.
-const DELIMITER: u32 = 4;
+pub const DELIMITER: u32 = 4;
 /// An A-MSDU subframe's header.
 const SUBFRAME: u32 = 14;
 

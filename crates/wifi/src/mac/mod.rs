@@ -7,7 +7,7 @@ mod reorder;
 
 pub use access::{Access, Category, Contender, Counting};
 pub use frame::{
-    ACK, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, FCS, LLC, RTS, header, join, mpdu,
+    ACK, AggregationConfig, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, DELIMITER, FCS, LLC, RTS, header, join, mpdu,
 };
 pub use originator::{Agreement, Chain, Mpdu, Originator, Pool};
 pub use reorder::{Reorder, WINDOW};

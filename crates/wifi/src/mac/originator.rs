@@ -126,6 +126,12 @@ impl Originator {
     pub fn start(&self) -> u16 {
         distance(self.window.len() as u16, self.next)
     }
+    /// The first sequence number that the recipient has not got: what it has got and not yet acknowledged to our knowledge will
+    /// not come to its reordering again.
+    pub fn to_come(&self) -> u16 {
+        let got = self.window.iter().take_while(|m| m.arrived()).count();
+        (self.start() + got as u16) % 4096
+    }
     /// MPDUs that are not done.
     pub const fn waiting(&self) -> usize {
         self.waiting

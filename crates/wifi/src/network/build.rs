@@ -2,15 +2,33 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
-use super::config::BufferConfig;
+use super::config::{ApConfig, BufferConfig};
 use super::lane::Rules;
 use super::medium::Frame;
 use super::{DropCause, End, Wlan, WlanOutput};
-use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, Category};
-use crate::phy::MAX_PPDU;
+use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, DELIMITER, RTS};
+use crate::phy::{Compat, MAX_PPDU, Mode};
 
 /// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
 pub(super) const ROUND: i64 = 256_000;
+
+/// The longest PSDU at a rate whose exchange, with the answer and where it is beyond the threshold RTS and CTS, takes no longer than
+/// `left`.
+fn longest_psdu(ap: &ApConfig, mode: &Mode, left: Duration, sifs: Duration, compat: Compat) -> u64 {
+    let control = ap.answer(mode);
+    let of = |bytes| control.duration(Bytes(bytes), compat);
+    let left = left.saturating_sub(sifs + of(BLOCK_ACK));
+    let within = |left| mode.largest(MAX_PPDU.min(left), compat).0;
+    let bare = within(left);
+    let longest = match ap.rts_threshold {
+        Some(threshold) if bare > threshold.0 => {
+            let cleared = within(left.saturating_sub(of(RTS) + of(CTS) + sifs * 2));
+            cleared.max(threshold.0)
+        }
+        _ => bare,
+    };
+    longest.min(ap.aggregation.ampdu_limit(mode))
+}
 
 /// In which order an access point serves its stations.
 #[derive(Clone, Copy)]
@@ -107,6 +125,7 @@ impl Wlan {
         let ap = &self.aps[link.ap];
         let Some(lane) = &mut link.lanes[end.index()][category.index()] else { return false };
         let device = &mut self.devices[d];
+        let turn = device.contenders[category.index()].access().turn();
         let burst = &mut device.burst;
         burst.station = Some(station);
         let agreed = lane.originator.agreement == Agreement::Agreed;
@@ -124,11 +143,15 @@ impl Wlan {
         let snr = medium.radios.snr(now, from, to);
         let mode = link.control[end.index()].choose(now, retries, snr);
         let qos = ap.standard.qos();
-        let rules = Rules { qos, aggregation: &ap.aggregation, mode: &mode, lifetime: ap.lifetime };
         let aggregates = agreed && mode.aggregates() && ap.aggregation.ampdu;
-        let answer = ap.answer(&mode).duration(Bytes(BLOCK_ACK), self.air.compat);
-        let time = MAX_PPDU.min(left.saturating_sub(medium.timing.sifs + answer));
-        let limit = mode.largest(time, self.air.compat).0.min(ap.aggregation.ampdu_limit(&mode));
+        let limit = longest_psdu(ap, &mode, left, medium.timing.sifs, self.air.compat);
+        let of_a_turn = if left == turn {
+            limit
+        } else {
+            longest_psdu(ap, &mode, turn, medium.timing.sifs, self.air.compat)
+        };
+        let room = [limit, of_a_turn].map(|psdu| psdu.saturating_sub(DELIMITER.into()) as u32);
+        let rules = Rules { qos, aggregation: &ap.aggregation, mode: &mode, lifetime: ap.lifetime, room };
         let most = if aggregates { ap.aggregation.max_mpdus as usize } else { 1 };
         let burst = &mut self.devices[d].burst;
         let before = lane.queued();

@@ -2,10 +2,11 @@
 
 use lasthop_units::Duration;
 
+use super::channel::{self, Band};
 use super::config::{AirConfig, ApConfig, BufferConfig, DeviceRadioConfig, Standard, control_mode};
-use crate::config::{ConfigError, Warning, check, within};
+use crate::config::{ConfigError, Warning, check, refuse, within};
 use crate::mac::Category;
-use crate::phy::Width;
+use crate::phy::{Guard, Width};
 use crate::rate::RateConfig;
 
 impl ApConfig {
@@ -15,36 +16,21 @@ impl ApConfig {
     /// The first key that cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
-        let five = (36..=177).contains(&self.channel);
-        let two = (1..=14).contains(&self.channel);
-        check(five || two, "channel", "1 to 14 (2.4 GHz) or 36 to 177 (5 GHz)")?;
-        match self.standard {
-            Standard::B => check(two, "channel", "802.11b is in 2.4 GHz: channels 1 to 14")?,
-            Standard::A | Standard::Ac => {
-                check(five, "channel", "802.11a and 802.11ac are in 5 GHz: channels 36 to 177")?;
-            }
-            Standard::N => {}
-        }
-        let widest = match self.standard {
-            Standard::A | Standard::B => Width::W20,
-            Standard::N => Width::W40,
-            Standard::Ac => Width::W160,
-        };
-        check(
-            self.width <= widest,
-            "width",
-            &format!("{} has at most {} MHz", self.standard.name(), widest.mhz()),
-        )?;
+        self.check_channel()?;
         check((1..=4).contains(&self.streams), "streams", "1 to 4 streams")?;
-        check(
-            self.streams == 1 || self.standard.qos(),
-            "streams",
-            "only 802.11n and 802.11ac have several streams",
-        )?;
-        if let RateConfig::Fixed { mcs, streams } = self.rate {
-            let verdict = self.mode(mcs, streams);
-            check(verdict.is_ok(), "rate.mcs", &verdict.err().map(|e| e.0).unwrap_or_default())?;
-        }
+        refuse(self.streams == 1 || self.standard.qos(), "streams", || {
+            (
+                format!("{} has one stream", self.standard.name()),
+                "only 802.11n and 802.11ac have several streams".into(),
+            )
+        })?;
+        refuse(self.guard_interval == Guard::Long || self.standard.qos(), "guard_interval", || {
+            (
+                format!("{} has one guard interval", self.standard.name()),
+                "only 802.11n and 802.11ac have a short one: leave `guard_interval` out".into(),
+            )
+        })?;
+        self.check_rate(&self.rate).map_err(|e| ConfigError { key: format!("rate.{}", e.key), ..e })?;
         within("rate", self.rate.validate(), &mut warnings)?;
         if let Some(rate) = self.control_rate {
             let message = if self.standard == Standard::B {
@@ -76,6 +62,68 @@ impl ApConfig {
         Ok(warnings)
     }
 
+    /// Channel and width must be there, for this standard.
+    fn check_channel(&self) -> Result<(), ConfigError> {
+        let (n, standard) = (self.channel, self.standard.name());
+        let band = Band::of(n);
+        check(band.is_some(), "channel", "1 to 14 (2.4 GHz) or 36 to 177 (5 GHz)")?;
+        let (band_of, numbers) = match self.standard {
+            Standard::B => (Some(Band::Two), "2.4 GHz: channels 1 to 14"),
+            Standard::A | Standard::Ac => (Some(Band::Five), "5 GHz: channels 36 to 177"),
+            Standard::N => (band, ""),
+        };
+        refuse(band == band_of, "channel", || {
+            (format!("{standard} is in {numbers}"), "choose a channel there, or another standard".into())
+        })?;
+        refuse(n != 14 || self.standard == Standard::B, "channel", || {
+            ("channel 14 is for 802.11b alone".into(), "802.11n has channels 1 to 13 in 2.4 GHz".into())
+        })?;
+        let widest = match self.standard {
+            Standard::A | Standard::B => Width::W20,
+            Standard::N => Width::W40,
+            Standard::Ac => Width::W160,
+        };
+        refuse(self.width <= widest, "width", || {
+            let told = format!("{standard} has at most {} MHz", widest.mhz());
+            (told, format!("\"{} MHz\" at most, or another standard", widest.mhz()))
+        })?;
+        refuse(channel::block(n, Width::W20).is_some(), "channel", || {
+            let told = format!("there is no channel {n} of 20 MHz: wider ones are called by one of theirs");
+            (told, format!("channels of 5 GHz: {}", channel::numbers(Width::W20)))
+        })?;
+        refuse(channel::block(n, self.width).is_some(), "channel", || {
+            let told = format!("no channel of {} MHz holds channel {n}", self.width.mhz());
+            (told, format!("those that are in one: {}", channel::numbers(self.width)))
+        })
+    }
+
+    /// Refuses a rate control, of this access point or of stations of it, that cannot work with it, naming the key.
+    ///
+    /// # Errors
+    /// The first key that cannot work.
+    pub fn check_rate(&self, rate: &RateConfig) -> Result<(), ConfigError> {
+        let RateConfig::Fixed { mcs, streams } = *rate else { return rate.validate().map(|_| ()) };
+        let mode = self.mode(mcs, streams);
+        let told = mode.as_ref().err().map(|e| e.0.clone()).unwrap_or_default();
+        refuse(mode.is_ok(), "mcs", || (told, format!("rates here: {}", self.rate_numbers())))?;
+        let needed = streams.unwrap_or(1).max(mode.map_or(1, |m| m.streams()));
+        refuse(needed <= self.streams, if streams.is_some() { "streams" } else { "mcs" }, || {
+            let has = self.streams;
+            let told = format!("a rate of {needed} streams, and its access point has `streams = {has}`");
+            (told, format!("set `streams = {needed}` there, or choose a rate of at most {has}"))
+        })
+    }
+
+    /// Which `mcs` there are.
+    fn rate_numbers(&self) -> &'static str {
+        match self.standard {
+            Standard::B => "0 to 3 for 1, 2, 5.5 and 11 Mbit/s",
+            Standard::A => "0 to 7 for 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s",
+            Standard::N => "0 to 7 with the streams of the access point, or 0 to 31 for one to four streams",
+            Standard::Ac => "0 to 9, some of them not with every width and number of streams",
+        }
+    }
+
     fn check_access(&self, category: Category) -> Result<(), ConfigError> {
         let Some(a) = self.edca.given(category) else { return Ok(()) };
         let key = |name: &str| format!("edca.{}.{name}", category.name().replace('-', "_"));
@@ -105,7 +153,7 @@ impl ApConfig {
                 q.packets
             }
         };
-        check(packets > 0, "buffer", "room for at least one packet")
+        check(packets > 0, "buffer.packets", "room for at least one packet")
     }
 }
 
@@ -122,6 +170,7 @@ impl DeviceRadioConfig {
         self.mobility.validate().map_err(|(key, message)| ConfigError {
             key: format!("mobility.{key}"),
             message: message.to_owned(),
+            help: None,
         })
     }
 }

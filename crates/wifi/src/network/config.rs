@@ -4,7 +4,7 @@ use lasthop_net::aqm::CodelConfig;
 use lasthop_radio::{FadingProfile, Mobility, PathLoss};
 use lasthop_units::{ApId, Bitrate, Bytes, Db, Dbm, Duration, Hertz, IndexVec, Metres, StationId};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::mac::{Access, AggregationConfig, Category};
 use crate::phy::{Compat, Format, Guard, Mode, NoSuchMode, Width};
@@ -137,6 +137,38 @@ impl Default for DeviceRadioConfig {
     }
 }
 
+impl DeviceRadioConfig {
+    /// An access point's: at the origin, 2.5 m high, 20 dBm.
+    pub const fn access_point() -> DeviceRadioConfig {
+        DeviceRadioConfig {
+            position: [Metres(0.0), Metres(0.0), Metres(2.5)],
+            mobility: Mobility::Static,
+            power: Dbm(20.0),
+            noise_figure: Db(7.0),
+        }
+    }
+}
+
+/// What a scenario says of an access point's radio: keys that it leaves out are an access point's, not a station's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RadioPatch {
+    position: Option<[Metres; 3]>,
+    mobility: Option<Mobility>,
+    power: Option<Dbm>,
+    noise_figure: Option<Db>,
+}
+
+fn over_access_point<'de, D: Deserializer<'de>>(d: D) -> Result<DeviceRadioConfig, D::Error> {
+    let (given, own) = (RadioPatch::deserialize(d)?, DeviceRadioConfig::access_point());
+    Ok(DeviceRadioConfig {
+        position: given.position.unwrap_or(own.position),
+        mobility: given.mobility.unwrap_or(own.mobility),
+        power: given.power.unwrap_or(own.power),
+        noise_figure: given.noise_figure.unwrap_or(own.noise_figure),
+    })
+}
+
 /// Beacons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -160,7 +192,7 @@ pub enum InitialState {
     /// Not associated: authentication, association and block ack agreements take frames on the air. Data waits.
     #[default]
     Attach,
-    /// Associated, block ack agreements in place.
+    /// Associated, block ack agreements in place where A-MPDUs are sent.
     Associated,
 }
 
@@ -375,6 +407,7 @@ pub struct ApConfig {
     /// How stations begin.
     pub start: InitialState,
     /// Where it is, and its radio.
+    #[serde(deserialize_with = "over_access_point")]
     pub radio: DeviceRadioConfig,
 }
 
@@ -399,11 +432,7 @@ impl Default for ApConfig {
             buffer: BufferConfig::default(),
             beacon: BeaconConfig::default(),
             start: InitialState::Attach,
-            radio: DeviceRadioConfig {
-                position: [Metres(0.0), Metres(0.0), Metres(2.5)],
-                power: Dbm(20.0),
-                ..DeviceRadioConfig::default()
-            },
+            radio: DeviceRadioConfig::access_point(),
         }
     }
 }

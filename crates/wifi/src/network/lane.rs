@@ -220,7 +220,10 @@ impl Lane {
         pool: &mut Pool,
         lost: &mut Lost,
     ) {
-        let most = rules.aggregation.mpdu_limit(rules.mode);
+        // What is too long for this turn with one packet waits for the next, and for that may grow.
+        let [now_left, of_a_turn] = rules.room;
+        let room = if whole.bytes <= now_left { now_left } else { of_a_turn };
+        let most = rules.aggregation.mpdu_limit(rules.mode).min(room);
         while let Some(item) = self.next(now, &mut lost.dropped) {
             let bytes = join(whole.bytes, whole.msdus, item.size);
             if bytes > most {
@@ -250,6 +253,8 @@ pub struct Rules<'a> {
     pub mode: &'a Mode,
     /// Longest stay.
     pub lifetime: Option<Duration>,
+    /// Longest MPDU that an exchange has time for, in what is left of this turn and in a whole one.
+    pub room: [u32; 2],
 }
 
 /// Packets that left by a drop.

@@ -88,9 +88,9 @@ impl Wlan {
             (Subject::Association, End::Station) => self.manage(now, answer(Subject::Association)),
             (Subject::Association, End::Ap) => self.associated(now, station, out),
             (Subject::BlockAckAsked(category), _) => {
-                // What is not yet acknowledged is what comes first (clause 9.4.1.16: starting sequence number).
+                // Clause 9.4.1.16: starting sequence number.
                 let lane = self.lane(station, from, category);
-                lane.reorder.restart(lane.originator.start());
+                lane.reorder.restart(lane.originator.to_come());
                 self.manage(now, answer(Subject::BlockAckAnswered(category)));
             }
             (Subject::BlockAckAnswered(category), _) => {
@@ -98,14 +98,18 @@ impl Wlan {
                 let lane = self.lane(station, asker, category);
                 lane.originator.agreement = Agreement::Agreed;
                 // MPDUs may have gone singly since the request.
-                lane.reorder.restart(lane.originator.start());
+                lane.reorder.restart(lane.originator.to_come());
                 out.events.push((station, WlanEvent::BlockAck(asker, category)));
             }
         }
     }
 
-    /// A management frame was given up.
+    /// A management frame was given up. If only its ACKs were lost it has done its work: the other end goes on, and an agreement
+    /// that is in place stays.
     pub(super) fn management_failed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
+        if frame.arrived {
+            return;
+        }
         match frame.subject {
             Subject::Authentication | Subject::Association => {
                 if !self.links[frame.station].associated {

@@ -197,7 +197,7 @@ impl Medium {
         mut busy: impl FnMut(usize, &mut Ear, &mut Instant),
     ) -> (u64, Instant) {
         self.radios.refresh(now);
-        if self.active == 0 {
+        if self.on_air.len() > self.active {
             self.sweep();
         }
         self.active += 1;
@@ -286,11 +286,26 @@ impl Medium {
         i
     }
 
-    /// Forgets what overlaps with nothing any more.
+    /// Forgets what is over and overlaps with nothing that is still on the air: what ended before the earliest of that began. (On a
+    /// channel with networks out of each other's reach something may be on the air always.)
     fn sweep(&mut self) {
-        for t in self.on_air.drain(..) {
-            self.spare.push(t.powers);
-        }
+        let active = self.on_air.iter().filter(|t| !t.over).map(|t| t.start);
+        let earliest = active.min().unwrap_or(Instant::MAX);
+        let spare = &mut self.spare;
+        // In order, as powers are summed up in order.
+        self.on_air.retain_mut(|t| {
+            let stays = !t.over || t.end > earliest;
+            if !stays {
+                spare.push(std::mem::take(&mut t.powers));
+            }
+            stays
+        });
+    }
+
+    /// True if nothing else was on the air at the same time as the transmission at place `i`.
+    pub fn is_alone(&self, i: usize) -> bool {
+        let t = &self.on_air[i];
+        self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
     }
 
     /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it, at this SINR.

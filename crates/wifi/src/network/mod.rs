@@ -19,6 +19,7 @@
 //! Propagation takes no time.
 
 mod build;
+mod channel;
 mod check;
 pub mod config;
 mod driver;
@@ -31,6 +32,8 @@ mod output;
 mod radios;
 mod receive;
 mod setup;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub use config::{
@@ -256,12 +259,13 @@ impl Wlan {
     fn take_turns(&mut self, now: Instant, out: &mut WlanOutput) -> bool {
         let mut any = false;
         for m in 0..self.media.len() {
-            for member in 0..self.media[m].members.len() {
-                if self.media[m].due[member] <= now {
-                    self.media[m].due[member] = Instant::MAX;
-                    any = true;
-                    self.turn(now, self.media[m].members[member], out);
-                }
+            let mut member = 0;
+            while let Some(next) = self.media[m].due[member..].iter().position(|t| *t <= now) {
+                member += next;
+                self.media[m].due[member] = Instant::MAX;
+                any = true;
+                self.turn(now, self.media[m].members[member], out);
+                member += 1;
             }
         }
         any
@@ -362,7 +366,8 @@ impl Wlan {
                 1 << 40 | (station.index() as u64) << 8 | (end.index() << 2 | category.index()) as u64;
             let site = Site { seed: self.seed, entity, rate: None };
             let mut lane = Lane::new(&buffer, site, ap.reorder_timeout);
-            if ap.start == InitialState::Associated {
+            let aggregates = ap.standard.qos() && ap.aggregation.ampdu;
+            if ap.start == InitialState::Associated && aggregates {
                 lane.originator.agreement = crate::mac::Agreement::Agreed;
             }
             return place.insert(Box::new(lane));

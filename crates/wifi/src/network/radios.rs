@@ -7,7 +7,7 @@ use lasthop_radio::{
 };
 use lasthop_units::{Db, Hertz, Instant};
 
-use super::config::{AirConfig, DeviceRadioConfig};
+use super::config::{AirConfig, ApConfig, DeviceRadioConfig};
 
 /// Subcarrier groups of 180 kHz over which fading is averaged: 17.6 of 20 MHz carry data.
 const GROUPS: usize = 98;
@@ -208,6 +208,27 @@ impl Radios {
             pair.gain = (math::pow(2.0, bits / groups as f64) - 1.0) / snr;
         }
         pair.gain
+    }
+}
+
+impl AirConfig {
+    /// Whether a station that does not move is beyond the reach of its access point, or the other way: the power [dBm] of the weaker
+    /// direction if its preambles are not found, whatever is drawn. Line of sight is taken for granted, shadowing and fading help by
+    /// what one link in a thousand is helped by.
+    pub fn falls_short(&self, ap: &ApConfig, station: &DeviceRadioConfig) -> Option<f64> {
+        if ap.radio.mobility != Mobility::Static || station.mobility != Mobility::Static {
+            return None;
+        }
+        let (a, b) = (ap.radio.position.map(|m| m.0), station.position.map(|m| m.0));
+        let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
+        let ends = Ends::new(math::sqrt(dx * dx + dy * dy), a[2].max(b[2]), a[2].min(b[2]));
+        let loss = self.path_loss.loss(ap.frequency(), &ends, true).0.max(0.0);
+        let luck = 3.1 * self.shadowing.map_or(0.0, |s| s.0)
+            + if self.fading == FadingProfile::None { 0.0 } else { 8.4 };
+        let arrives = ap.radio.power.0.min(station.power.0) - loss;
+        // 3 dB for each doubling of the width.
+        let needed = self.preamble_detection.0 + 10.0 * math::log10(f64::from(ap.width.mhz()) / 20.0);
+        (arrives + luck < needed).then_some(arrives)
     }
 }
 

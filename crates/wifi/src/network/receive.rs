@@ -21,21 +21,20 @@ impl Wlan {
     /// A PPDU leaves the air.
     pub(super) fn transmission_ends(&mut self, now: Instant, m: usize, serial: u64, out: &mut WlanOutput) {
         let i = self.media[m].end(serial);
-        let (from, to, frame) = {
-            let t = &self.media[m].on_air[i];
-            (t.from, t.to, t.frame)
-        };
+        let medium = &self.media[m];
+        let (t, alone) = (&medium.on_air[i], medium.is_alone(i));
+        let (from, to, start, nav, sure) = (t.from, t.to, t.start, t.nav, t.mode.sure());
+        let check = (t.frame == Frame::Rts).then(|| self.nav_check(m, i));
         let mut received = false;
         for r in 0..self.media[m].members.len() {
             if r == from {
                 continue;
             }
-            let (start, power) = (self.media[m].on_air[i].start, self.media[m].on_air[i].powers[r]);
-            let heard = power >= self.media[m].detection;
-            let ear = &mut self.media[m].ears[r];
+            let medium = &mut self.media[m];
+            let (power, ear) = (medium.on_air[i].powers[r], &mut medium.ears[r]);
             if ear.locked.is_none_or(|(other, ..)| other != serial) {
                 // Its preamble kept the medium busy, and it could not be read.
-                if heard && ear.tx_until <= start && !ear.idle {
+                if power >= medium.detection && ear.tx_until <= start && !ear.idle {
                     ear.bad = true;
                 }
                 continue;
@@ -45,13 +44,12 @@ impl Wlan {
                 received = self.read(now, m, i, r);
                 self.media[m].ears[r].bad = !received;
             } else {
-                let ok = self.overhear(m, i, r);
-                let (nav, is_rts) = (self.media[m].on_air[i].nav, frame == Frame::Rts);
-                let check = self.nav_check(m, i);
+                let clear = alone && power / medium.radios.noise(r) >= sure;
+                let ok = clear || self.overhear(m, i, r);
                 let ear = &mut self.media[m].ears[r];
                 ear.bad = !ok;
                 if ok {
-                    reserve(ear, now, nav, is_rts.then_some(check));
+                    reserve(ear, now, nav, check);
                 }
             }
         }
@@ -74,14 +72,12 @@ impl Wlan {
             // For all: nobody answers.
             return self.end_turn(now, sender);
         };
+        if received && matches!(frame, Frame::Cts | Frame::Ack | Frame::BlockAck) {
+            self.devices[to.1].burst.airtime += t.end.since(t.start);
+        }
         match frame {
             Frame::Cts if received => return self.cleared(now, to.1),
-            Frame::Ack | Frame::BlockAck if received => {
-                let answered = self.devices[to.1].burst.airtime
-                    + self.media[m].on_air[i].end.since(self.media[m].on_air[i].start);
-                self.devices[to.1].burst.airtime = answered;
-                return self.acknowledged(now, to.1, out);
-            }
+            Frame::Ack | Frame::BlockAck if received => return self.acknowledged(now, to.1, out),
             Frame::Cts | Frame::Ack | Frame::BlockAck => return self.unanswered(now, to.1, out),
             _ => {}
         }

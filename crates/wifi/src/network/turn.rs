@@ -26,7 +26,7 @@ impl Wlan {
                 // Clause 10.22.2.2 d: as after a collision on the air.
                 self.devices[d].contenders[c].widen();
                 self.internal.push(c);
-            } else if self.prepare(now, d, c, self.whole_txop(d, c), out) {
+            } else if self.prepare(now, d, c, self.devices[d].contenders[c].access().turn(), out) {
                 winner = Some(c);
             } else {
                 self.devices[d].contenders[c].wants = false;
@@ -49,12 +49,6 @@ impl Wlan {
         let txop = self.devices[d].contenders[c].access().txop;
         self.devices[d].txop_end = now.saturating_add(txop);
         self.send_burst(now, d);
-    }
-
-    /// What a contender may use in its turn.
-    fn whole_txop(&self, d: usize, contender: usize) -> Duration {
-        let txop = self.devices[d].contenders[contender].access().txop;
-        if txop.is_zero() { Duration::MAX } else { txop }
     }
 
     /// An idle period ends for a device.

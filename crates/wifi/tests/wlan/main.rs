@@ -2,6 +2,8 @@
 
 mod bianchi;
 mod ladder;
+mod limits;
+mod published;
 mod scenes;
 
 mod support;

@@ -194,6 +194,26 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
     assert!((got / want - 1.0).abs() < 0.005, "{got}, not {want}");
 }
 
+/// The same with A-MPDUs, a TXOP of 2 ms and RTS and CTS before all: RTS 28, SIFS 16, CTS 28, SIFS 16, PPDU, SIFS 16, block ack 32 us
+/// leave the PPDU 1864 us: (1864 - 40) / 4 = 456 symbols of 260 bits are 118 538 bits less 22, 14 817 B: 9 subframes of 1544 B (the
+/// last 1542 B). 40 + 4 ceil((8 * 13 894 + 22) / 260) = 1752 us, the exchange 1888 us; what is left takes nothing more.
+#[test]
+fn a_txop_holds_rts_and_cts_too() {
+    let mut ap = ApConfig { rts_threshold: Some(Bytes(500)), ..quiet(7) };
+    let txop = Duration::from_millis(2);
+    ap.edca.video = Some(lasthop_wifi::mac::Access { aifsn: 2, cw_min: 7, cw_max: 15, txop });
+    let source = [Source { category: Category::Video, ..Source::down(0, 1500) }];
+    let mut wlan = build(ap, vec![station(2.0, 0.0)], 1);
+    let got = saturate(&mut wlan, &source, 1.0, 11.0);
+    let stats = wlan.stats(StationId::from_index(0), End::Ap);
+    // Time on the air without the three SIFS within.
+    let exchange = stats.airtime as f64 / stats.ppdus as f64 / 1e3 + 3.0 * 16.0;
+    assert!((exchange - 1888.0).abs() < 1.0, "{exchange} us");
+    let want = 9.0 * 1500.0 * 8.0 / (1888.0 + 34.0 + 3.5 * 9.0);
+    let got = mbps(got[0], 10.0);
+    assert!((got / want - 1.0).abs() < 0.005, "{got}, not {want}");
+}
+
 /// Downloads of a fast (MCS 8) and a slow (MCS 0) station, single MPDUs. Taking turns both get the same throughput, below the slow
 /// one's (M. Heusse et al., INFOCOM 2003): 12 000 bit each in the sum of both exchanges. With airtime fairness each gets the same
 /// time (T. Hoiland-Jorgensen et al., USENIX ATC 2017), so throughputs go as 33.8 to 5.7 Mbit/s.

@@ -141,10 +141,13 @@ def figure_5(evidence: Evidence) -> Figure:
         other = _reading(evidence, reading.name)
         if other is not None and "window" in other.records:
             panels.append((reading.name, other))
-    fig = MplFigure(figsize=(3.4 * len(panels), 3.2), layout="constrained")
+    lines = (len(panels) + 1) // 2
+    fig = MplFigure(figsize=(3.6 * min(len(panels), 2), 2.9 * lines), layout="constrained")
     columns: dict[str, dict[str, list[Any]]] = {}
-    axes = np.atleast_1d(fig.subplots(1, len(panels), sharey=True))
-    for i, (ax, (title, of)) in enumerate(zip(axes, panels, strict=True)):
+    axes = np.atleast_1d(fig.subplots(lines, min(len(panels), 2), sharey=True)).ravel()
+    for spare in axes[len(panels) :]:
+        spare.axis("off")
+    for i, (ax, (title, of)) in enumerate(zip(axes, panels, strict=False)):
         rows: dict[str, list[Any]] = {"mode": [], "window_kb": [], "rtt_ms": [], "half_width_ms": []}
         for mode in MODES:
             kb = of.labels("window", "kb")
@@ -157,11 +160,12 @@ def figure_5(evidence: Evidence) -> Figure:
                 for name, value in zip(rows, (mode, k, f.mean, f.half_width), strict=True):
                     rows[name].append(value)
         ax.set_xscale("log", base=2)
-        ax.set_xticks(kb, [str(k) for k in kb])
+        # Labels of windows between the powers of two would touch their neighbours'.
+        ax.set_xticks(kb, [str(k) if int(k).bit_count() == 1 else "" for k in kb])
         ax.set_title(title, fontsize=8)
-        _label(ax, "receive window [KB]", "mean round trip [ms]" if i == 0 else "")
+        _label(ax, "receive window [KB]", "mean round trip [ms]" if i % 2 == 0 else "")
         columns[f"figure5-{i}"] = rows
-    axes[0].set_ylim(20, 120)
+    axes[0].set_ylim(20, 150)
     axes[0].legend(fontsize=7)
     caption = "Data / ACK; 60 s after 5 s of warm-up, 95 % intervals. Beside it the same under the other readings."
     return Figure("figure5", "Figure 5: round trip over the receive window", caption, fig, columns)
@@ -218,7 +222,9 @@ def _bars(ax: Axes, bars: list[tuple[str, Estimate, str]]) -> None:
     for i, (_, value, colour) in enumerate(bars):
         ax.bar(i, value.mean, color=colour, yerr=value.half_width or 0.0, capsize=3, error_kw={"linewidth": 0.8})
         ax.annotate(f"{value.mean:.1f}", (i, 0.3), ha="center", fontsize=6, color="white")
-    ax.set_xticks(range(len(bars)), [name for name, _, _ in bars], rotation=30, ha="right", fontsize=7)
+    ax.set_xticks(
+        range(len(bars)), [name.replace(", ", ",\n") for name, _, _ in bars], rotation=30, ha="right", fontsize=7
+    )
 
 
 def _bar_columns(bars: list[tuple[str, Estimate, str]]) -> dict[str, list[Any]]:

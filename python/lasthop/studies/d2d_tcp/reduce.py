@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
     from lasthop.harness import Run
     from lasthop.harness.stats import FloatArray
+
+    BoolArray = npt.NDArray[np.bool_]
+    IntArray = npt.NDArray[np.int64]
 
 #: Samples before this are slow start's [s].
 WARM_UP_S = 5.0
@@ -57,13 +62,10 @@ def reduce_rtt(run: Run) -> dict[str, Any]:
 
 def requests_per_s(run: Run, node: str) -> float:
     """Requests for the uplink that `node` sent after the warm-up."""
-    rows = run.table("radio").to_pylist()
-    sent = sum(
-        r["requests"] or 0
-        for r in rows
-        if r["ue"] == node and r["direction"] == "uplink" and r["time_s"] > WARM_UP_S + 1e-6
-    )
-    return float(sent) / (run.duration_s - WARM_UP_S)
+    radio = run.table("radio")
+    mine = pc.and_(pc.equal(radio["ue"], node), pc.equal(radio["direction"], "uplink"))
+    sent = pc.sum(radio.filter(pc.and_(mine, pc.greater(radio["time_s"], WARM_UP_S + 1e-6)))["requests"]).as_py()
+    return float(sent or 0) / (run.duration_s - WARM_UP_S)
 
 
 # --- one segment, TTI by TTI ------------------------------------------------------------------------------------------
@@ -71,15 +73,15 @@ def requests_per_s(run: Run, node: str) -> float:
 
 def reduce_steps(run: Run) -> dict[str, Any]:
     """How requests are answered, what rides with reports, and how long packets wait for the next request."""
-    steps = run.table("steps").to_pylist()
-    packets = run.table("packets").to_pylist()
+    steps, packets = Steps(run.table("steps")), Packets(run.table("packets"))
     legs = {node: direct_legs(steps, node) for node in ("a", "b")}
     values: dict[str, Any] = {}
     for node, peer in (("a", "b"), ("b", "a")):
         found = legs[node]
-        exact = [leg for leg in found if leg == LEG]
         values[f"legs_{node}"] = float(len(found))
-        values[f"exact_{node}"] = len(exact) / len(found) if found else 0.0
+        values[f"exact_{node}"] = (
+            int(np.sum(np.all(found == list(LEG.values()), axis=1))) / len(found) if len(found) else 0.0
+        )
         values[f"asking_{node}"] = asking_share(steps, packets, node, peer)
         values[f"waits_{node}"], values[f"waiting_{node}_ms"], values[f"gap_{node}"] = waiting(steps, packets, node)
         values[f"ridden_{node}"], values[f"ridden_most_{node}"] = riders(steps, node)
@@ -89,153 +91,163 @@ def reduce_steps(run: Run) -> dict[str, Any]:
     return values
 
 
+class Steps:
+    """The columns of the table `steps`."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """In the order of the table."""
+        self.table = table
+        self.time = column(table, "time_s")
+        self.tti = ttis(self.time)
+        self.packet = np.nan_to_num(column(table, "packet"), nan=-1.0).astype(np.int64)
+
+    def of(self, **texts: str) -> BoolArray:
+        """Rows whose columns have these texts."""
+        found = np.ones(len(self.time), dtype=bool)
+        for name, text in texts.items():
+            found &= np.asarray(pc.equal(self.table[name], text))
+        return found
+
+    def asks(self, node: str) -> IntArray:
+        """The TTIs in which `node` sent a request."""
+        return np.unique(self.tti[self.of(step="request", node=node)])
+
+
+class Packets:
+    """The columns of the table `packets`."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """In the order of the table."""
+        self.time, self.packet = column(table, "time_s"), np.asarray(table.column("packet"), dtype=np.int64)
+        self.table = table
+
+    def of(self, event: str, node: str) -> BoolArray:
+        """Rows of an event at a node."""
+        return np.asarray(pc.and_(pc.equal(self.table["event"], event), pc.equal(self.table["node"], node)))
+
+
 #: Figure 4: TTIs from the request to report, report decoded and grant, data, data decoded.
 LEG = {"report": 5, "report-heard": 9, "grant": 9, "data": 11, "ack": 15}
 
 
-def tti(time_s: float) -> int:
-    """The TTI that begins at, or before, a time."""
-    return int(np.floor(time_s / TTI_S + 1e-6))
+def ttis(time_s: FloatArray) -> IntArray:
+    """The TTIs that begin at, or before, the times."""
+    return np.floor(time_s / TTI_S + 1e-6).astype(np.int64)
 
 
-def direct_legs(steps: list[dict[str, Any]], node: str) -> list[dict[str, int]]:
-    """For each request of `node`: after how many TTIs the first of each step of LEG follows."""
-    asks = [tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == node]
-    found: dict[str, list[int]] = defaultdict(list)
-    for s in steps:
-        if s["step"] in ("report", "report-heard") and node in (s["node"], s["to"]):
-            found[s["step"]].append(tti(s["time_s"]))
-        elif s["link"] == "sidelink" and s["step"] == "grant" and s["to"] == node:
-            found["grant"].append(tti(s["time_s"]))
-        elif s["link"] == "sidelink" and s["step"] == "data" and s["node"] == node:
-            found["data"].append(tti(s["time_s"]))
-        elif s["link"] == "sidelink" and s["step"] == "ack" and s["to"] == node:
-            found["ack"].append(tti(s["time_s"]))
-    legs = []
-    times = {what: np.unique(all_) for what, all_ in found.items()}
-    for ask in asks[:-2]:
-        leg = {}
-        for what in LEG:
-            here = times.get(what, np.array([]))
-            # From the earliest TTI in which it can be: what comes before belongs to the request before.
-            i = int(np.searchsorted(here, ask + (5 if what == "report" else 9)))
-            leg[what] = int(here[i]) - ask if i < len(here) else -1
-        legs.append(leg)
+def direct_legs(steps: Steps, node: str) -> IntArray:
+    """For each request of `node` a row: after how many TTIs the first of each step of LEG follows; -1: it does not."""
+    here, there = steps.of(node=node), steps.of(to=node)
+    rows = {
+        "report": steps.of(step="report") & (here | there),
+        "report-heard": steps.of(step="report-heard") & (here | there),
+        "grant": steps.of(link="sidelink", step="grant") & there,
+        "data": steps.of(link="sidelink", step="data") & here,
+        "ack": steps.of(link="sidelink", step="ack") & there,
+    }
+    asks = steps.tti[steps.of(step="request", node=node)][:-2]
+    legs = np.full((len(asks), len(LEG)), -1)
+    for i, what in enumerate(LEG):
+        times = np.unique(steps.tti[rows[what]])
+        # From the earliest TTI in which it can be: what comes before belongs to the request before.
+        at = np.searchsorted(times, asks + (5 if what == "report" else 9))
+        known = at < len(times)
+        legs[known, i] = times[at[known]] - asks[known]
     return legs
 
 
-def trip(steps: list[dict[str, Any]], packets: list[dict[str, Any]]) -> float:
+def trip(steps: Steps, packets: Packets) -> float:
     """From the request of a burst to the arrival of the first ACK that answers it, most frequent value [TTI]."""
-    asks = np.array(sorted({tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == "a"}))
-    acks = np.array(sorted({tti(p["time_s"]) for p in packets if p["event"] == "received" and p["node"] == "a"}))
+    asks, acks = steps.asks("a"), np.unique(ttis(packets.time[packets.of("received", "a")]))
     if not len(asks) or not len(acks):
         return float("nan")
     at = np.searchsorted(acks, asks + 15)
-    trips = [int(acks[i] - ask) for ask, i in zip(asks, at, strict=True) if i < len(acks)]
+    trips = (acks[at[at < len(acks)]] - asks[at < len(acks)]).tolist()
     return float(Counter(trips).most_common(1)[0][0]) if trips else float("nan")
 
 
-def ways(packets: list[dict[str, Any]], node: str, peer: str) -> dict[int, tuple[float, float]]:
-    """Packets from `node` to `peer`: when sent and when received."""
-    sent = {p["packet"]: p["time_s"] for p in packets if p["event"] == "sent" and p["node"] == node}
-    return {
-        p["packet"]: (sent[p["packet"]], p["time_s"])
-        for p in packets
-        if p["event"] == "received" and p["node"] == peer and p["packet"] in sent
-    }
-
-
-def asking_share(steps: list[dict[str, Any]], packets: list[dict[str, Any]], node: str, peer: str) -> float:
+def asking_share(steps: Steps, packets: Packets, node: str, peer: str) -> float:
     """The share of a packet's way that passes before its first block is on the air."""
-    first: dict[int, float] = {}
-    for s in steps:
-        if s["step"] == "data" and s["node"] == node and s["packet"] is not None:
-            first.setdefault(s["packet"], s["time_s"])
-    shares = [
-        (first[p] - start) / (end - start)
-        for p, (start, end) in ways(packets, node, peer).items()
-        if p in first and end > start
-    ]
+    data = steps.of(step="data", node=node) & (steps.packet >= 0)
+    carried, first = np.unique(steps.packet[data], return_index=True)
+    aired = dict(zip(carried.tolist(), steps.time[data][first].tolist(), strict=True))
+    left, came = packets.of("sent", node), packets.of("received", peer)
+    sent = dict(zip(packets.packet[left].tolist(), packets.time[left].tolist(), strict=True))
+    received = dict(zip(packets.packet[came].tolist(), packets.time[came].tolist(), strict=True))
+    ways = [(aired[p], sent[p], end) for p, end in received.items() if p in sent and p in aired]
+    shares = [(air - start) / (end - start) for air, start, end in ways if end > start]
     return float(np.mean(shares)) if shares else float("nan")
 
 
-def waiting(steps: list[dict[str, Any]], packets: list[dict[str, Any]], node: str) -> tuple[float, float, float]:
+def waiting(steps: Steps, packets: Packets, node: str) -> tuple[float, float, float]:
     """Packets that come after the report of a request and before its data block, and must be asked for anew.
 
     How many; how long they wait for the next request in the mean [ms]; the shortest time between two requests [TTI].
     """
-    asks = np.array(sorted({tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == node}))
+    asks = steps.asks(node)
     if len(asks) < 3:
         return 0.0, float("nan"), float("nan")
-    carried = {
-        (s["packet"], tti(s["time_s"])) for s in steps if s["step"] == "data" and s["node"] == node and s["packet"]
-    }
-    in_block = {p for p, _ in carried}
-    waits = []
-    for p in packets:
-        if p["event"] != "sent" or p["node"] != node or p["packet"] not in in_block:
-            continue
-        # What comes within a TTI goes with the next one.
-        came = int(np.ceil(p["time_s"] / TTI_S - 1e-6))
-        i = int(np.searchsorted(asks, came, side="right")) - 1
-        if i < 0 or i + 1 >= len(asks) or not 5 < came - asks[i] <= 11:
-            continue
-        if not any((p["packet"], t) in carried for t in range(came, int(asks[i]) + 13)):
-            waits.append(int(asks[i + 1]) - came)
+    # Packet 0 is the SYN.
+    data = steps.of(step="data", node=node) & (steps.packet > 0)
+    carried = set(zip(steps.packet[data].tolist(), steps.tti[data].tolist(), strict=True))
+    sent = packets.of("sent", node) & np.isin(packets.packet, steps.packet[data])
+    # What comes within a TTI goes with the next one.
+    came = np.ceil(packets.time[sent] / TTI_S - 1e-6).astype(np.int64)
+    i = np.searchsorted(asks, came, side="right") - 1
+    between = (i >= 0) & (i + 1 < len(asks))
+    after = came - asks[i]
+    late = between & (after > 5) & (after <= 11)
+    waits = [
+        int(asks[k + 1]) - t
+        for p, t, k in zip(packets.packet[sent][late].tolist(), came[late].tolist(), i[late].tolist(), strict=True)
+        if not any((p, u) in carried for u in range(t, int(asks[k]) + 13))
+    ]
     return float(len(waits)), float(np.mean(waits)) if waits else float("nan"), float(np.min(np.diff(asks)))
 
 
-def riders(steps: list[dict[str, Any]], node: str) -> tuple[float, float]:
+def riders(steps: Steps, node: str) -> tuple[float, float]:
     """Whole packets that ride with a report of `node`: share of reports with 1 or 2, and the most."""
-    blocks: dict[int, set[int]] = defaultdict(set)
-    count: Counter[int] = Counter()
-    for s in steps:
-        if s["step"] == "data" and s["link"] == "uplink" and s["node"] == node and s["packet"] is not None:
-            blocks[tti(s["time_s"])].add(s["packet"])
-    for riding in blocks.values():
-        count.update(riding)
-    reports = {tti(s["time_s"]) for s in steps if s["step"] == "report" and s["node"] == node}
-    # Reports in the small grant that answers a request, after TTI 5; a packet in two blocks is in none of them whole.
-    asks = {tti(s["time_s"]) for s in steps if s["step"] == "request" and s["node"] == node}
-    whole = [sum(count[p] == 1 for p in blocks.get(t, ())) for t in reports if t - 5 in asks]
+    data = steps.of(step="data", link="uplink", node=node) & (steps.packet >= 0)
+    # Each packet once in a TTI; a packet in two blocks is in none of them whole.
+    riding = np.unique(np.stack([steps.tti[data], steps.packet[data]]), axis=1)
+    packets, blocks = np.unique(riding[1], return_counts=True)
+    alone = np.isin(riding[1], packets[blocks == 1])
+    reports = np.unique(steps.tti[steps.of(step="report", node=node)])
+    # Reports in the small grant that answers a request, after TTI 5.
+    reports = reports[np.isin(reports - 5, steps.asks(node))]
+    whole = [int(np.sum(alone[riding[0] == t])) for t in reports.tolist()]
     return (float(np.mean([1 <= n <= 2 for n in whole])), float(max(whole))) if whole else (0.0, 0.0)
 
 
 def reduce_bursts(run: Run) -> dict[str, Any]:
     """Requests of the sender, and bursts: sidelink blocks of its data in neighbouring TTIs, after the warm-up."""
-    import pyarrow.compute as pc
-
     steps = run.table("steps")
     steps = steps.filter(pc.and_(pc.greater(steps["time_s"], WARM_UP_S), pc.equal(steps["node"], "a")))
 
-    def ttis(step: str, link: str) -> FloatArray:
-        found = steps.filter(pc.and_(pc.equal(steps["step"], step), pc.equal(steps["link"], link)))
-        return np.unique(np.floor(column(found, "time_s") / TTI_S + 1e-6))
+    def found(step: str, link: str) -> IntArray:
+        rows = steps.filter(pc.and_(pc.equal(steps["step"], step), pc.equal(steps["link"], link)))
+        return np.unique(ttis(column(rows, "time_s")))
 
-    requests, blocks = ttis("request", "uplink"), ttis("data", "sidelink")
+    requests, blocks = found("request", "uplink"), found("data", "sidelink")
     bursts = float(np.sum(np.diff(blocks) > 1) + 1)
     return {"requests": float(len(requests)), "bursts": bursts, "per_burst": len(requests) / bursts}
 
 
-def shown_segment(steps: list[dict[str, Any]], packets: list[dict[str, Any]]) -> dict[str, Any]:
+def shown_segment(steps: Steps, packets: Packets) -> dict[str, Any]:
     """Steps of one burst and its ACKs after a second, from the request on: time [TTI], who, to whom, what."""
-    asks = [s for s in steps if s["step"] == "request" and s["node"] == "a" and s["time_s"] > 1.0]
-    if not asks:
+    asks = steps.tti[steps.of(step="request", node="a") & (steps.time > 1.0)]
+    if not len(asks):
         return {}
-    start = tti(asks[0]["time_s"])
-    rows = []
-    seen = set()
-    for s in steps:
-        after = tti(s["time_s"]) - start
-        key = (after, s["node"], s["to"], s["step"], s["link"])
-        # A block of the report alone carries no packet; that it was decoded is the step `report-heard`.
-        bare = s["link"] == "uplink" and (s["step"] == "ack" or (s["step"] == "data" and s["packet"] is None))
-        if 0 <= after <= 31 and key not in seen and not bare:
-            seen.add(key)
-            rows.append(key)
-    got = sorted({tti(p["time_s"]) - start for p in packets if p["event"] == "received" and p["node"] == "a"})
-    first = [t for t in got if 15 < t <= 40]
-    return {"moments": rows, "ack_received": first[0] if first else -1}
+    start = int(asks[0])
+    near = (steps.tti >= start) & (steps.tti <= start + 31)
+    # A block of the report alone carries no packet; that it was decoded is the step `report-heard`.
+    bare = steps.of(link="uplink") & (steps.of(step="ack") | (steps.of(step="data") & (steps.packet < 0)))
+    chosen = np.flatnonzero(near & ~bare)
+    texts = steps.table.select(["node", "to", "step", "link"]).take(chosen).to_pydict().values()
+    rows = list(dict.fromkeys(zip((steps.tti[chosen] - start).tolist(), *texts, strict=True)))
+    got = np.unique(ttis(packets.time[packets.of("received", "a")]) - start)
+    first = got[(got > 15) & (got <= 40)]
+    return {"moments": rows, "ack_received": int(first[0]) if len(first) else -1}
 
 
 # --- mode switches ----------------------------------------------------------------------------------------------------
@@ -243,8 +255,9 @@ def shown_segment(steps: list[dict[str, Any]], packets: list[dict[str, Any]]) ->
 
 def switches_of(run: Run) -> list[tuple[float, str, float]]:
     """When the sender changed its way, which way it takes now, and the bytes that were dropped."""
-    rows = run.table("events").to_pylist()
-    found = [e for e in rows if e["kind"] == "mode-switch" and e["source"] == "ue/a"]
+    events = run.table("events")
+    mine = pc.and_(pc.equal(events["kind"], "mode-switch"), pc.equal(events["source"], "ue/a"))
+    found = events.filter(mine).to_pylist()
     return [(e["time_s"], "direct" if ": direct" in e["detail"] else "infrastructure", e["value"]) for e in found]
 
 
@@ -281,11 +294,12 @@ def stalls_after(run: Run, times: list[float]) -> list[float]:
 
 def reduce_switches(run: Run) -> dict[str, Any]:
     """What TCP did after each switch, from samples of the sender every few milliseconds and its events."""
-    tcp, events = run.table("tcp"), run.table("events").to_pylist()
+    tcp, events = run.table("tcp"), run.table("events")
+    events = events.filter(pc.equal(events["source"], "flow/ftp"))
     t, cwnd, ssthresh = column(tcp, "time_s"), column(tcp, "snd_cwnd"), column(tcp, "snd_ssthresh")
-    state = np.asarray(tcp.column("ca_state").to_pylist())
+    in_recovery = np.asarray(pc.equal(tcp["ca_state"], "recovery"))
     again, acked = column(tcp, "total_retrans"), column(tcp, "bytes_acked")
-    mine = [(e["time_s"], e["kind"]) for e in events if e["source"] == "flow/ftp"]
+    mine = list(zip(column(events, "time_s").tolist(), events["kind"].to_pylist(), strict=True))
     all_: dict[str, list[dict[str, float]]] = {"direct": [], "infrastructure": []}
     switches = switches_of(run)
     for i, (at, to, dropped) in enumerate(switches):
@@ -296,7 +310,9 @@ def reduce_switches(run: Run) -> dict[str, Any]:
         kinds = [(when - at, what) for when, what in mine if at <= when < end]
         before = float(cwnd[t < at][-1])
         all_[to].append(
-            after_switch(kinds, t[here] - at, cwnd[here], ssthresh[here], state[here], again[here], acked[here], before)
+            after_switch(
+                kinds, t[here] - at, cwnd[here], ssthresh[here], in_recovery[here], again[here], acked[here], before
+            )
             | {"dropped": dropped / (MSS + 40), "before": before}
         )
     values: dict[str, Any] = {}
@@ -316,7 +332,7 @@ def after_switch(
     t: FloatArray,
     cwnd: FloatArray,
     ssthresh: FloatArray,
-    state: Any,
+    in_recovery: BoolArray,
     again: FloatArray,
     acked: FloatArray,
     before: float,
@@ -330,7 +346,6 @@ def after_switch(
     left = first("recovery-exit", entered) if not np.isnan(entered) else np.nan
     timeout = first("rto")
     second = first("recovery-enter", timeout + 1e-6) if not np.isnan(timeout) else np.nan
-    in_recovery = state == "recovery"
     early = t < (timeout if not np.isnan(timeout) else entered + 1.0 if not np.isnan(entered) else 1.0)
     cut = ssthresh[(t > entered) & early]
     in_force = cwnd[(t > entered) & early & ~in_recovery]
@@ -381,23 +396,21 @@ def reduce_burst(run: Run) -> dict[str, Any]:
     if not switches:
         return {"lost": 0.0, "duplicates": 0.0, "together_ms": np.nan}
     at = switches[0][0]
-    drops = run.table("drops").to_pylist()
-    lost = sum(d["cause"] == "mode-switch" and abs(d["time_s"] - at) < TTI_S for d in drops)
-    packets = run.table("packets").filter(_between(run.table("packets"), at, at + 1.0))
-    rows = packets.to_pylist()
-    acks = [(p["time_s"], p["ack"]) for p in rows if p["event"] == "received" and p["node"] == "a" and not p["len"]]
+    drops, packets = run.table("drops"), run.table("packets")
+    gone = np.asarray(pc.equal(drops["cause"], "mode-switch")) & (np.abs(column(drops, "time_s") - at) < TTI_S)
+    mine = pc.and_(pc.equal(packets["event"], "received"), pc.equal(packets["node"], "a"))
+    rows = packets.filter(pc.and_(_between(packets, at, at + 1.0), pc.and_(mine, pc.equal(packets["len"], 0))))
+    acks = list(zip(column(rows, "time_s").tolist(), rows["ack"].to_pylist(), strict=True))
     duplicates = [later[0] for earlier, later in itertools.pairwise(acks) if later[1] == earlier[1]]
     few = duplicates[:8]
     return {
-        "lost": float(lost),
+        "lost": float(np.sum(gone)),
         "duplicates": float(len(duplicates)),
         "together_ms": (few[-1] - few[0]) * 1e3 if len(few) > 2 else np.nan,
     }
 
 
 def _between(table: pa.Table, start: float, end: float) -> Any:
-    import pyarrow.compute as pc
-
     time = table.column("time_s")
     return pc.and_(pc.greater_equal(time, start), pc.less(time, end))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING
@@ -147,7 +148,7 @@ def trade_off(claim: Claim, data: Data) -> Finding:
 
 
 def load_step(claim: Claim, data: Data) -> Finding:
-    """H9: rates, RTT and timeouts of the first users before and after n more begin."""
+    """H9: rates, RTT and (unless the setting `timeouts` is false) timeouts before and after the step."""
     low, high = claim.settings["share"]
     checks = {}
     for added in data.labels("load", "added"):
@@ -158,6 +159,8 @@ def load_step(claim: Claim, data: Data) -> Finding:
         checks[f"rate +{added}"] = j.in_band(f"+{added}: rate after / before", share, (low * fair, high * fair))
         rtt = Estimate.of([r.values["rtt_after_s"] / r.values["rtt_before_s"] for r in runs])
         checks[f"RTT +{added}"] = j.at_least(f"+{added}: RTT after / before", rtt, claim.settings["rtt"])
+        if not claim.settings.get("timeouts", True):
+            continue
         timeouts = {
             f"+{added}: timeouts in 15 s {when}": data.estimate("load", f"timeouts_{when}", added=added)
             for when in ("before", "after")
@@ -203,9 +206,14 @@ def _delays(claim: Claim, data: Data) -> dict[str, j.Check]:
 
 
 def _order(data: Data, what: str, key: str, queue: int, scale: float, unit: str) -> j.Check:
-    """Seamless below lossless."""
-    pair = {
-        f"{what} {kind} {queue} kB": data.estimate("sweep", key, type=kind, queue=queue).scaled(scale)
-        for kind in ("seamless", "lossless")
-    }
-    return j.ordered(pair, unit=unit)
+    """Seamless below lossless, at the speeds at which something arrived under both (else there is no delay)."""
+    found = [data.estimate("sweep", key, type=kind, queue=queue).scaled(scale) for kind in ("seamless", "lossless")]
+    both = [pair for pair in zip(*(f.samples for f in found), strict=True) if not any(map(math.isnan, pair))]
+    lacking = found[0].n - len(both)
+    without = f" ({lacking} of {found[0].n} speeds left out: nothing arrived)" if lacking else ""
+    if not both:
+        return j.holds(f"{what} {queue} kB{without}", False)
+    seamless, lossless = (Estimate.of(list(samples)) for samples in zip(*both, strict=True))
+    return j.ordered(
+        {f"{what} seamless {queue} kB{without}": seamless, f"{what} lossless {queue} kB{without}": lossless}, unit=unit
+    )

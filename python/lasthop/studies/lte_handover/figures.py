@@ -8,13 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure as MplFigure
 
 from lasthop.harness import Data, Evidence, Figure
+from lasthop.harness.stats import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
-
-    from lasthop.harness.stats import Estimate
 
 COLOURS = {"seamless": "#d55e00", "lossless": "#0072b2"}
 TYPES = ("seamless", "lossless")
@@ -58,7 +57,8 @@ def around_the_handover(data: Data, kind: str) -> Figure:
             moments = shown[f"seq_{what}_t"]
             if not np.isnan(moments).all():
                 seq.plot(moments, number, mark, markersize=size, color=shade, label=label, linestyle="none")
-        seq.set_xlim(t0 - 1.0, t0 + 3.0)
+        repeated = shown["seq_sent_t"][shown["again"] & (shown["seq_sent_t"] > t0)]
+        seq.set_xlim(t0 - 1.0, min(max(t0 + 3.0, repeated.min() + 1.0 if len(repeated) else 0.0), t0 + 10.0))
         fig.legend(*seq.get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=5, markerscale=2)
         columns[f"lh1-{kind}-window"] = {"time_s": list(shown["cwnd_t"]), "cwnd": list(shown["cwnd"])}
         columns[f"lh1-{kind}-segments"] = {
@@ -75,8 +75,8 @@ def around_the_handover(data: Data, kind: str) -> Figure:
     title = f"LH-1: a {kind} handover, retransmission queue of {SHOWN_KB} kB"
     caption = (
         "The dotted line is the moment at which the UE leaves the source. Below, every segment that was sent, "
-        "received, forwarded, discarded or dropped in those seconds, each at its own moment: what is discarded at the "
-        "handover had been sent up to seconds before."
+        "received, forwarded, discarded or dropped until TCP begins to repeat, each at its own moment: what is "
+        "discarded at the handover had been sent up to seconds before."
     )
     return Figure(f"lh1-{kind}", title, caption, fig, columns)
 
@@ -258,25 +258,25 @@ def drive_map(data: Data) -> Figure:
 
 def choice(data: Data) -> Figure:
     """May applications choose? Call, game, web pages and download on shared and split bearers."""
-    names, breaks = data.labels("perbearer", "bearers"), data.labels("perbearer", "interruption")
-    fig = MplFigure(figsize=(7.2, 3.2), layout="constrained")
+    names, breaks = data.labels("perbearer", "bearers"), data.labels("perbearer", "handover")
+    fig = MplFigure(figsize=(7.2, 4.0), layout="constrained")
     axes = fig.subplots(1, 4)
-    columns: dict[str, list[Any]] = {"bearers": [], "interruption_ms": []}
-    styles = tuple(zip(("o", "s", "^", "v"), ("#56b4e9", "#0072b2", "#000000", "#777777"), strict=True))
+    columns: dict[str, list[Any]] = {"bearers": [], "handover": []}
+    styles = tuple(zip(("o", "s", "^", "v"), ("#56b4e9", "#0072b2", "#000000", "#d55e00"), strict=True))
     for ax, (key, label, scale) in zip(axes, USERS, strict=True):
         columns[key] = []
         for k, (broken, (mark, colour)) in enumerate(zip(breaks, styles, strict=False)):
-            found = [data.estimate("perbearer", key, bearers=n, interruption=broken).scaled(scale) for n in names]
+            found = [data.estimate("perbearer", key, bearers=n, handover=broken).scaled(scale) for n in names]
             places = np.arange(len(names)) + (k - (len(breaks) - 1) / 2) * 0.2
             spread = [f.half_width or 0.0 for f in found]
             ax.errorbar(
                 [f.mean for f in found], places, xerr=spread, fmt=mark, color=colour, markersize=4, linewidth=0.8,
-                label=f"{broken} ms without radio",
+                label=broken,
             )  # fmt: skip
             columns[key].extend(f.mean for f in found)
             if key == USERS[0][0]:
                 columns["bearers"].extend(names)
-                columns["interruption_ms"].extend([broken] * len(names))
+                columns["handover"].extend([broken] * len(names))
         ax.set_yticks(range(len(names)), names if ax is axes[0] else [""] * len(names), fontsize=7)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.grid(axis="y", linewidth=0.3)
@@ -285,7 +285,8 @@ def choice(data: Data) -> Figure:
     caption = (
         "One UE with a call, a game, web pages and a download across a handover; retransmission queue of 1024 kB. "
         "Split: call and game have a bearer of their own (QCI 1), pages and download share a lossless one; "
-        "split in three: pages have one too (QCI 6, lossless). " + _what_the_type_gains(data)
+        "split in three: pages have one too (QCI 6, lossless); not forwarded: the call's and game's bearer neither "
+        "forwards nor waits for what is forwarded. " + _what_the_type_gains(data)
     )
     return Figure("choice", "The type of handover by bearer", caption, fig, {"choice": columns})
 
@@ -302,14 +303,14 @@ USERS = (
 def _what_the_type_gains(data: Data) -> str:
     """The call's MOS: what a bearer of its own brings, and what its type does beyond that."""
     texts = []
-    for broken in data.labels("perbearer", "interruption"):
+    for broken in data.labels("perbearer", "handover"):
         mos = {
-            name: data.estimate("perbearer", "mos", bearers=name, interruption=broken)
+            name: data.estimate("perbearer", "mos", bearers=name, handover=broken)
             for name in ("shared, lossless", "split, all lossless", "split")
         }
         own = mos["split, all lossless"].minus(mos["shared, lossless"])
         kind = mos["split"].minus(mos["split, all lossless"])
-        texts.append(f"{own.text(2)} and {kind.text(2)} at {broken} ms")
+        texts.append(f"{own.text(2)} and {kind.text(2)} ({broken})")
     return (
         "What the call's MOS gains by a bearer of its own (split, all lossless, against shared, lossless), and by the "
         f"type alone (split against split, all lossless): {'; '.join(texts)}."
@@ -317,16 +318,23 @@ def _what_the_type_gains(data: Data) -> str:
 
 
 def backhaul(data: Data) -> Figure:
-    """Goodput and delay in the window over the delay of X2, by its rate."""
+    """Goodput, delay and silence in the window over the delay of X2, by its rate."""
     delays, rates = data.labels("x2", "delay"), data.labels("x2", "rate")
-    fig = MplFigure(figsize=(7.2, 5.0), layout="constrained")
-    axes = fig.subplots(2, len(rates), sharex=True, sharey="row", squeeze=False)
-    parts = (("goodput_bps", "goodput [Mbit/s]", 1e-6), ("delay_mean_s", "mean segment delay [s]", 1.0))
+    fig = MplFigure(figsize=(7.2, 7.0), layout="constrained")
+    axes = fig.subplots(3, len(rates), sharex=True, sharey="row", squeeze=False)
+    parts = (
+        ("goodput_bps", "goodput [Mbit/s]", 1e-6),
+        ("delay_mean_s", "mean segment delay [s]", 1.0),
+        ("gap_s", "no packet arrives [ms], median", 1e3),
+    )
     columns: dict[str, list[Any]] = {"type": [], "rate_mbps": [], "delay_ms": []}
     for kind in TYPES:
         for column, rate in enumerate(rates):
             for row, (key, _, scale) in enumerate(parts):
                 found = [data.estimate("x2", key, type=kind, rate=rate, delay=d).scaled(scale) for d in delays]
+                if key == "gap_s":
+                    # After a seamless handover a few runs hear nothing for seconds, until a timer of TCP's expires.
+                    found = [Estimate.of([float(np.nanmedian(f.samples))]) for f in found]
                 _with_interval(axes[row, column], delays, found, COLOURS[kind], kind)
                 columns.setdefault(key, []).extend(f.mean for f in found)
                 columns.setdefault(f"{key}_half_width", []).extend(f.half_width or 0.0 for f in found)
@@ -338,9 +346,12 @@ def backhaul(data: Data) -> Figure:
         for row, (_, label, _) in enumerate(parts):
             axes[row, column].set_xscale("log")
             axes[row, column].set_ylim(bottom=0)
-            _label(axes[row, column], "X2 delay [ms]" if row else "", "" if column else label)
+            _label(axes[row, column], "X2 delay [ms]" if row == len(parts) - 1 else "", "" if column else label)
     fig.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=2)
-    caption = "Window of measure, retransmission queue of 512 kB. Means and 95 % intervals over speeds."
+    caption = (
+        "Window of measure, retransmission queue of 512 kB. Means and 95 % intervals over speeds; below, the median "
+        "over speeds of the time between the last packet before the handover and the first one after it."
+    )
     return Figure("x2", "X2 delay and rate", caption, fig, {"x2": columns})
 
 

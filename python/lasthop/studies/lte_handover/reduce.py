@@ -77,19 +77,21 @@ def reduce_drive(run: Run) -> dict[str, Any]:
         gap_s=gap,
         retransmits=float(again.sum()),
         cwnd_kept=window_kept(run, t0),
-        **answers(events, packets, t0),
+        **answers(events, packets, run.table("tcp"), t0),
     )
     if run.shown:
         values.update(around(run, packets, t0))
     return values
 
 
-def answers(events: list[dict[str, Any]], packets: dict[str, Any], t0: float) -> dict[str, float]:
+def answers(events: list[dict[str, Any]], packets: dict[str, Any], tcp: pa.Table, t0: float) -> dict[str, float]:
     """TCP's recoveries and timeouts in the time after the handover, by what became of the segment that each began with.
 
     `by_handover`: it was discarded at the handover. `by_queue`: dropped elsewhere, by the full queue. `spurious`: not
-    dropped at all.
+    dropped at all. The segment is the first that is sent again at that moment. A recovery that follows the one before
+    at once may send nothing, since its hole was repeated in the one before: then it is the first unacknowledged one.
     """
+    sampled, snd_una = column(tcp, "time_s"), column(tcp, "snd_una")
     counts = dict.fromkeys(("by_handover", "by_queue", "spurious", "timeouts", "spurious_timeouts"), 0.0)
     fate: dict[float, str] = {}
     for seq, cause in zip(packets["seq"], packets["cause"], strict=True):
@@ -100,7 +102,8 @@ def answers(events: list[dict[str, Any]], packets: dict[str, Any], t0: float) ->
         if event["kind"] not in ("recovery-enter", "rto") or not t0 <= t < t0 + ANSWER_S:
             continue
         sent = packets["again"] & (np.abs(packets["sent"] - t) < 1e-6)
-        lost = fate.get(float(packets["seq"][sent].min()), "spurious") if sent.any() else "spurious"
+        row = max(int(np.searchsorted(sampled, t + 1e-6)) - 1, 0)
+        lost = fate.get(float(packets["seq"][sent].min() if sent.any() else snd_una[row]), "spurious")
         if event["kind"] == "recovery-enter":
             counts[lost] += 1
         else:
@@ -179,7 +182,7 @@ def around(run: Run, packets: dict[str, Any], t0: float) -> dict[str, Any]:
     # All that was under way at the handover, however long it had waited, and what was sent after it.
     known = np.fmax(packets["received"], np.fmax(packets["discarded"], packets["dropped"]))
     ended = np.where(np.isnan(known), packets["sent"], known)
-    near = (ended > t0 - 1.0) & (packets["sent"] < t0 + 3.0)
+    near = (ended > t0 - 1.0) & (packets["sent"] < t0 + AFTER_S)
     steps = np.arange(0.0, run.duration_s, 0.1)
     received = packets["received"]
     good = np.histogram(received[~np.isnan(received)], bins=steps, weights=packets["len"][~np.isnan(received)])[0]

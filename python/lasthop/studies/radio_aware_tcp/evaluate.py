@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lasthop.harness import judge as j
@@ -35,6 +36,12 @@ def ratio(data: Data, scheme: str, buffer: int) -> Estimate:
     return over(goodput(data, scheme, buffer), goodput(data, "normal", buffer))
 
 
+def judged(claim: Claim, checks: list[j.Check], evidence: list[str]) -> Finding:
+    """Agrees when every comparison holds; each is a part, so that ablations can turn them one by one."""
+    parts = {f"{claim.id}.{i}": check.passed for i, check in enumerate(checks, 1)}
+    return replace(j.all_of(checks, evidence), parts=parts)
+
+
 def buffer_shape(claim: Claim, data: Data) -> Finding:
     """R1: goodput and round trip against the buffer."""
     labels = data.labels("bdp", "bdp")
@@ -46,7 +53,7 @@ def buffer_shape(claim: Claim, data: Data) -> Finding:
     for x, rate in zip(xs, rates, strict=True):
         if x >= 2:
             checks.append(j.at_least(f"goodput / air rate at {x:g} BDP", rate.scaled(1 / air), claim.settings["share"]))
-    return j.all_of(checks, ["figure 1"])
+    return judged(claim, checks, ["figure 1"])
 
 
 def slow_start_costs(claim: Claim, data: Data) -> Finding:
@@ -94,14 +101,14 @@ def table_row(claim: Claim, data: Data) -> Finding:
     for scheme, rate in zip(SCHEMES, claim.settings["rates"], strict=True):
         band = (rate * (1 - absolute), rate * (1 + absolute))
         checks.append(j.in_band(scheme, goodput(data, scheme, buffer), band, unit="Mbit/s"))
-    return j.all_of(checks, ["table 1"])
+    return judged(claim, checks, ["table 1"])
 
 
-def table_order(_: Claim, data: Data) -> Finding:
+def table_order(claim: Claim, data: Data) -> Finding:
     """R7: the order within each row, and the growth of each column."""
     checks = [j.ordered({s: goodput(data, s, b) for s in SCHEMES}, unit="Mbit/s") for b in (45, 60)]
     checks += [j.ordered({f"{s} {b} kB": goodput(data, s, b) for b in (45, 60)}, unit="Mbit/s") for s in SCHEMES]
-    return j.all_of(checks, ["table 1"])
+    return judged(claim, checks, ["table 1"])
 
 
 def rate_alone(claim: Claim, data: Data) -> Finding:

@@ -393,7 +393,7 @@ def figure_9(data: Data) -> Figure:
 
 def figure_summary(data: Data) -> Figure:
     """Goodput against the 95th percentile of the delay, for everything on the same radio."""
-    fig = MplFigure(figsize=(7.6, 5.6), layout="constrained")
+    fig = MplFigure(figsize=(8.0, 6.4), layout="constrained")
     ax = fig.add_subplot()
     ax.set_xlabel("one-way delay that 95 % of the packets do not exceed [ms]")
     ax.set_ylabel("goodput [Mbit/s]")
@@ -420,27 +420,36 @@ def figure_summary(data: Data) -> Figure:
 
 
 def _label(ax: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Names beside points, moved up or down so that they do not cover one another."""
-    rates = [p[1] for p in points]
-    delays = [p[0] for p in points]
-    step = (max(rates) - min(rates)) * 0.03
-    wide = (max(delays) - min(delays)) * 0.22
-    ax.set_xlim(min(delays) - 0.05 * wide, max(delays) + 1.2 * wide)
-    placed: list[tuple[float, float]] = []
-    for delay, rate, name, colour in sorted(points, key=lambda p: -p[1]):
-        y = rate
-        while any(abs(y - other) < step and abs(delay - x) < wide for x, other in placed):
-            y -= step / 4
-        placed.append((delay, y))
+    """Names beside points, where they cover neither a point nor one another."""
+    (x0, x1), (y0, y1) = ((min(p[i] for p in points), max(p[i] for p in points)) for i in (0, 1))
+    ax.set_xlim(x0 - 0.05 * (x1 - x0), x1 + 0.15 * (x1 - x0))
+    ax.set_ylim(y0 - 0.05 * (y1 - y0), y1 + 0.08 * (y1 - y0))
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    at = [((x - left) / (right - left), (y - low) / (high - low)) for x, y, _, _ in points]
+    taken = [(x - 0.008, y - 0.01, x + 0.008, y + 0.01) for x, y in at]
+
+    def covered(box: tuple[float, float, float, float]) -> float:
+        inside = box[0] >= 0 and box[1] >= 0 and box[2] <= 1 and box[3] <= 1
+        common = ((min(box[2], t[2]) - max(box[0], t[0]), min(box[3], t[3]) - max(box[1], t[1])) for t in taken)
+        return sum(w * h for w, h in common if w > 0 and h > 0) + (not inside)
+
+    for (x, y), (_, _, name, colour) in sorted(zip(at, points, strict=True), key=lambda p: -p[0][1]):
+        # In shares of the axes: letters of 7 points.
+        width, height = 0.0085 * len(name), 0.026
+        places = [
+            (x + gap if onward else x - gap - width, y + rise - height / 2)
+            for gap in (0.014, 0.03, 0.05)
+            for rise in (0.0, 0.03, -0.03, 0.06, -0.06, 0.1, -0.1, 0.15, -0.15, 0.2, -0.2)
+            for onward in (True, False)
+        ]
+        u, v = min(places, key=lambda p: covered((p[0], p[1], p[0] + width, p[1] + height)))
+        taken.append((u, v, u + width, v + height))
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2}
+        near = abs(v + height / 2 - y) < 0.001
         ax.annotate(
-            name,
-            (delay, rate),
-            xytext=(delay + 0.06 * wide, y),
-            fontsize=7,
-            color=colour,
-            va="center",
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 2},
-        )
+            name, ((x * (right - left) + left), y * (high - low) + low), (u, v + height / 2),
+            textcoords="axes fraction", fontsize=7, color=colour, va="center", arrowprops=None if near else line,
+        )  # fmt: skip
 
 
 def figure_wrong(data: Data) -> Figure:

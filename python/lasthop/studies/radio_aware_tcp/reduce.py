@@ -34,6 +34,11 @@ def flow(run: Run, name: str) -> dict[str, Any]:
     return next(f for f in run.table("flows").to_pylist() if f["flow"] == name)
 
 
+def of_flow(table: Any, name: str) -> Any:
+    """The rows of a flow."""
+    return table.filter(pc.equal(table.column("flow"), name))
+
+
 def number(value: float | None) -> float:
     """A number; not a number where there is none."""
     return float("nan") if value is None else float(value)
@@ -44,8 +49,7 @@ def reduce_download(run: Run) -> dict[str, Any]:
     down = flow(run, "down")
     # Behind a proxy the last hop is a connection of its own; the flow's own packets end at the proxy.
     last = next((f for f in run.table("flows").to_pylist() if f["flow"].startswith("down@")), down)
-    table = run.table("drops")  # mostly the background's: millions
-    drops = column(table.filter(pc.equal(table.column("flow"), "down")), "time_s")
+    drops = column(of_flow(run.table("drops"), "down"), "time_s")  # most are the background's: millions
     parts = np.histogram(drops, bins=6, range=(1.0, run.duration_s))[0]
     return {
         "goodput": down["goodput_bps"] / 1e6,
@@ -151,9 +155,8 @@ def reduce_trace(run: Run) -> dict[str, Any]:
     """Figure 2: window, layer-2 queue and rate of the link over the first seconds."""
     found = reduce_download(run)
     if run.shown:
-        tcp, hints = run.table("tcp"), run.table("hints")
-        mine = np.asarray(tcp.column("flow").to_pylist()) == "down"
-        early = mine & (column(tcp, "time_s") < TRACE_S)
+        tcp, hints = of_flow(run.table("tcp"), "down"), run.table("hints")
+        early = column(tcp, "time_s") < TRACE_S
         heard = column(hints, "time_s") < TRACE_S
         found |= {
             "time_s": column(tcp, "time_s")[early],
@@ -171,12 +174,11 @@ def reduce_prediction(run: Run) -> dict[str, Any]:
     Reports carry the moment at which they were taken. By then layer 2 has got what had left the sender one wire's
     delay before.
     """
-    hints, tcp = run.table("hints"), run.table("tcp")
+    hints, tcp = run.table("hints"), of_flow(run.table("tcp"), "down")
     time, rate = column(hints, "time_s"), column(hints, "rate_bps")
     real = column(hints, "real_queue_bytes")
     told = hints.column("queue_bytes").null_count == 0
-    down = np.asarray(tcp.column("flow").to_pylist()) == "down"
-    when, sent, acked = (column(tcp, name)[down] for name in ("time_s", "snd_nxt", "bytes_acked"))
+    when, sent, acked = (column(tcp, name) for name in ("time_s", "snd_nxt", "bytes_acked"))
     edges = np.arange(3.0, run.duration_s - WINDOW_S, WINDOW_S)
     served = np.diff(np.interp(edges, when, acked)) * 8 / WINDOW_S
     mean = np.asarray([rate[(time >= a) & (time < a + WINDOW_S)].mean() for a in edges[:-1]])

@@ -1,14 +1,14 @@
 //! The sidelink: UEs that send to each other in the uplink band, on blocks that the eNB grants.
 //!
-//! A lane is one direction of a pair; its bearer, RLC, PDCP, multiplexer and HARQ processes are those of any other link. A
+//! A lane is one direction of a pair, or from one UE to a [`group`]; its bearer, RLC, PDCP, multiplexer and HARQ processes are those of any other link. A
 //! UE with data for a lane asks as for the uplink and reports in an uplink block ([`report`]); the eNB grants blocks
 //! that it takes from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and tells both ([`transmit`]).
 //! [`switch`] moves a lane between the sidelink and the way over the eNB.
 //!
 //! # Simplifications
-//! A UE may send on the sidelink and the uplink in one TTI. There is no fast fading on sidelinks. Grants and feedback are always
-//! heard.
+//! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always heard.
 
+mod group;
 mod oracle;
 pub(super) mod reorder;
 mod report;
@@ -32,19 +32,19 @@ use crate::sdu::{End, Sdu};
 use state::{Persistent, Sidelink};
 
 impl RadioNetwork {
-    /// Sets up the pairs of `config`, whose bearers are there already.
+    /// Sets up the pairs and groups of `config`, whose bearers are there already.
     pub(super) fn set_up_sidelinks(&mut self, config: &NetworkConfig, seed: u64) {
-        if config.pairs.is_empty() {
+        if config.pairs.is_empty() && config.groups.is_empty() {
             return;
         }
         let (cells, ues) = (&self.cells, &self.ues);
-        let first = self.bearers.len() - config.pairs.len();
+        let first = config.bearers.len();
         let outer_loop = |ue: UeId| cells[ues[ue].serving].uplink.config.outer_loop.olla();
-        let mut all = Sidelink::new(&config.pairs, ues.len(), first, outer_loop, seed);
+        let mut all = Sidelink::new(&config.pairs, &config.groups, ues.len(), first, outer_loop, seed);
         // Persistent blocks lie one after the other from the upper end of the band, phases likewise.
         let mut top = None;
         for i in 0..all.lanes.len() {
-            let Some(persistent) = all.pair(i as u32).link.persistent else { continue };
+            let Some(persistent) = all.lanes[i].link.persistent else { continue };
             let cell = &self.cells[self.ues[all.lanes[i].tx].serving];
             let band = cell.uplink.band;
             let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
@@ -80,7 +80,7 @@ impl RadioNetwork {
         self.sidelink.as_ref()?.lanes.get(lane as usize).map(|l| &l.stats)
     }
 
-    /// Lanes of the network, with the UEs that send and receive.
+    /// Lanes of the network, with the UEs that send and receive; of a group, the first that does.
     pub fn lanes(&self) -> impl Iterator<Item = (u32, UeId, UeId)> + '_ {
         let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
         lanes.enumerate().map(|(i, l)| (i as u32, l.tx, l.rx))
@@ -107,11 +107,11 @@ impl RadioNetwork {
         }
     }
 
-    /// What both ends of a pair's bearer have waiting may have changed.
+    /// What the senders of a bearer have waiting may have changed.
     pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
         let from = self.first_open();
-        let Some(first) = self.sidelink.as_ref().and_then(|s| s.lane_of(bearer)) else { return };
-        for lane in [first, first + 1] {
+        let Some(lanes) = self.sidelink.as_ref().map(|s| s.lanes_of(bearer)) else { return };
+        for lane in lanes {
             let Some(s) = &mut self.sidelink else { return };
             let l = &mut s.lanes[lane as usize];
             let backlog = self.bearers[bearer].layers.buffer_status(l.end).total();
@@ -140,6 +140,10 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let tti = Tti::containing(now, TTI);
+        let Some(s) = &mut self.sidelink else { return };
+        if !s.of_group.is_empty() {
+            self.drop_copies(bearer, dropped, out);
+        }
         let Some(s) = &mut self.sidelink else { return };
         if s.pairs.iter().all(|p| !p.config.lossless) {
             return;

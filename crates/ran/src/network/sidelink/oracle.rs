@@ -42,13 +42,10 @@ impl RadioNetwork {
                     );
                 }
             }
+            self.check_group(tti, l);
             let p = l.harq.get(process_of(tti));
             assert!(matches!(p.state, State::Awaiting { .. } | State::Failed), "{tti:?}: {:?}", p.state);
-            assert!(
-                (1..=s.pair(g.lane).link.transmissions).contains(&p.transmissions),
-                "{tti:?}: {}",
-                p.transmissions
-            );
+            assert!((1..=l.link.transmissions).contains(&p.transmissions), "{tti:?}: {}", p.transmissions);
             assert_eq!(g.again, p.transmissions > 1, "{tti:?}: a block sent again is not new");
             assert_eq!(
                 (p.mcs, p.bytes, p.rbs),
@@ -58,7 +55,7 @@ impl RadioNetwork {
             assert_eq!(tbs_bytes(p.mcs, g.rbs.len()), p.bytes, "{tti:?}: the size is the table's");
             let sizes: SmallVec<[u32; 16]> =
                 p.parts.iter().map(|(bearer, pdu)| pdu.size(self.bearers[*bearer].layers.format())).collect();
-            let room = p.bytes.saturating_sub(s.pair(g.lane).link.header);
+            let room = p.bytes.saturating_sub(l.link.header);
             assert!(pdu::padding(room, 0, &sizes).is_some(), "{tti:?}: more than fits");
         }
     }
@@ -86,7 +83,6 @@ impl RadioNetwork {
         if a.persistent.is_some() && b.persistent.is_some() {
             return true;
         }
-        let strangers = [a.tx, a.rx].iter().all(|ue| ![b.tx, b.rx].contains(ue));
-        self.cells[cell].config.sidelink.reuse != Reuse::None && strangers
+        self.cells[cell].config.sidelink.reuse != Reuse::None && !a.shares_a_ue_with(b)
     }
 }

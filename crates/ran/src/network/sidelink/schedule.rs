@@ -4,12 +4,13 @@ use lasthop_units::{CellId, Tti};
 
 use super::super::uplink::tbs_bytes;
 use super::super::{Due, RadioNetwork};
-use super::state::LaneGrant;
+use super::state::{Lane, LaneGrant};
 use crate::mac::lte::harq::{PROCESSES, State};
-use crate::mac::lte::sidelink::{LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
+use crate::mac::lte::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::lte::uplink::fewest_blocks;
 use crate::network::trace::{Step, TraceLink, TraceRecord};
 use crate::phy::lte::RbSet;
+use crate::phy::lte::air::Air;
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{Mcs, McsTable};
 
@@ -26,7 +27,7 @@ impl RadioNetwork {
     pub(in crate::network) fn hold_for_lanes(&mut self, tti: Tti, cell: CellId) -> RbSet {
         let target = tti.plus(self.cells[cell].config.timing.grant);
         let process = (target.0 % PROCESSES as u64) as usize;
-        let Some(s) = &self.sidelink else { return RbSet::EMPTY };
+        let Some(s) = self.sidelink.as_ref().filter(|s| !s.active.is_empty()) else { return RbSet::EMPTY };
         let c = &self.cells[cell].uplink;
         let free = c.band.without(c.plan.used(target) | s.reserved(target));
         let most = free.len() / 2;
@@ -41,7 +42,7 @@ impl RadioNetwork {
             if need >= most || !idle || waiting == 0 {
                 continue;
             }
-            let bytes = waiting + OVERHEAD + u64::from(s.pair(lane).link.header);
+            let bytes = waiting + OVERHEAD + u64::from(l.link.header);
             let i_tbs = self.lane_mcs(tti, cell, lane).and_then(|m| Mcs::new(m).i_tbs(McsTable::Uplink));
             need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
         }
@@ -124,7 +125,7 @@ impl RadioNetwork {
             let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
             waiting -= 1;
             let most = share.min(free.longest_run().len());
-            let bytes = l.view.waiting() + OVERHEAD + u64::from(s.pair(*lane).link.header);
+            let bytes = l.view.waiting() + OVERHEAD + u64::from(l.link.header);
             let sized = Mcs::new(mcs).i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
             let Some((blocks, bytes)) = sized else { continue };
             let Some(rbs) = free.run(blocks) else { continue };
@@ -139,23 +140,25 @@ impl RadioNetwork {
         self.cells[cell].config.sidelink.half_duplex
     }
 
-    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one radio does not do both.
+    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one radio does not do both. What the
+    /// receivers of a group do is not asked: among many somebody always sends.
     fn deaf(&self, target: Tti, cell: CellId, lane: u32) -> bool {
         let Some(s) = &self.sidelink else { return false };
-        let (tx, rx) = (s.lanes[lane as usize].tx, s.lanes[lane as usize].rx);
-        let ends = |g: &LaneGrant| (s.lanes[g.lane as usize].tx, s.lanes[g.lane as usize].rx);
-        s.plan.granted(target).iter().map(ends).any(|(t, r)| t == rx || r == tx)
-            || self.cells[cell].uplink.plan.granted(target).iter().any(|g| g.ue == rx)
+        let l = &s.lanes[lane as usize];
+        let rx = l.group.is_none().then_some(l.rx);
+        let mut others = s.plan.granted(target).iter().map(|g| &s.lanes[g.lane as usize]);
+        others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
+            || self.cells[cell].uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
     }
 
     fn grant_lane(&mut self, tti: Tti, target: Tti, cell: CellId, grant: LaneGrant) {
         let Some(s) = &mut self.sidelink else { return };
         s.plan.slot(target).push(grant);
-        let header = s.pair(grant.lane).link.header;
         let l = &mut s.lanes[grant.lane as usize];
-        l.view.on_grant(target, grant.bytes.saturating_sub(header));
+        l.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
         (l.served, l.granted_until) = (tti, Some(target));
-        let (tx, rx) = (l.tx, l.rx);
+        let (tx, peer) = (l.tx, l.peer());
+        let group = l.group.is_some().then_some(grant.lane);
         self.cells[cell].uplink.plan.slot(target).used |= grant.rbs;
         self.calendar.note(target, Due::Transmit);
         self.pause_rac(target, tx);
@@ -163,7 +166,8 @@ impl RadioNetwork {
             let record = TraceRecord::new(tti, Step::Grant, TraceLink::Sidelink, tx);
             let (blocks, bytes) = (grant.rbs.len(), u64::from(grant.bytes));
             trace.push(TraceRecord {
-                peer: Some(rx),
+                peer,
+                group,
                 about: target,
                 blocks,
                 bytes,
@@ -206,26 +210,25 @@ impl RadioNetwork {
         self.sidelink_data(bearer);
     }
 
-    /// The eNB learns of the quality of `lane` if what it knows is old.
+    /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst link.
     pub(super) fn learn_lane(&mut self, tti: Tti, cell: CellId, lane: u32) {
         let Some(s) = &mut self.sidelink else { return };
-        let period = s.pair(lane).link.report_period.as_millis();
-        if !s.lanes[lane as usize].quality.is_stale(tti, period) {
+        let l = &mut s.lanes[lane as usize];
+        if !l.quality.is_stale(tti, l.link.report_period.as_millis()) {
             return;
         }
-        let power = s.pair(lane).link.power;
-        let l = &mut s.lanes[lane as usize];
-        let level = match &s.pairs[lane as usize / 2].config.link.quality {
+        let level = match &l.link.quality {
             LinkQuality::Pinned { steps } => {
-                let cqi = cqi_at(steps, self.air.distance_between(tti, l.tx, l.rx));
+                let cqi = worst_cqi(&mut self.air, tti, l, steps);
                 l.stats.reports += 1;
                 l.stats.cqi_sum += u64::from(cqi);
                 self.cells[cell].uplink.adaptation.needed(mcs_of_cqi(cqi))
             }
             LinkQuality::Physical => {
                 // Over the whole band, without interference: what that costs the outer loop finds out.
-                let blocks = self.cells[cell].uplink.band.len();
-                db(f64::from(self.air.sidelink_snr(tti, l.tx, l.rx, power, blocks)).max(1e-9)) as f32
+                let band = self.cells[cell].uplink.band;
+                let level = |rx| self.air.sidelink_level(tti, [l.tx, rx], l.link.power, band);
+                l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };
         l.quality.learn(tti, level);
@@ -235,11 +238,11 @@ impl RadioNetwork {
     pub(super) fn lane_mcs(&mut self, tti: Tti, cell: CellId, lane: u32) -> Option<u8> {
         let s = self.sidelink.as_ref()?;
         let l = &s.lanes[lane as usize];
-        match &s.pair(lane).link.quality {
-            LinkQuality::Pinned { steps } => {
-                let distance = self.air.distance_between(tti, l.tx, l.rx);
-                Some(mcs_of_cqi(cqi_at(steps, distance)))
-            }
+        if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
+            return Some(mcs_of_cqi(cqi));
+        }
+        match &l.link.quality {
+            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(&mut self.air, tti, l, steps))),
             LinkQuality::Physical => self.cells[cell].uplink.adaptation.mcs(l.quality.level()?),
         }
     }
@@ -256,23 +259,24 @@ impl RadioNetwork {
         conflicts.clear();
         conflicts.resize(n * n, false);
         s.conflicts_until = tti.plus(CONFLICTS_HOLD);
-        let ends: Vec<_> = s.lanes.iter().map(|l| (l.tx, l.rx)).collect();
-        let powers: Vec<f64> = (0..n).map(|i| s.pair(i as u32).link.power.0).collect();
         for a in 0..n {
             for b in 0..a {
-                let ((ta, ra), (tb, rb)) = (ends[a], ends[b]);
+                let (la, lb) = (&s.lanes[a], &s.lanes[b]);
                 // Nobody hears anything while it sends on the same blocks.
-                let own = ta == tb || ta == rb || tb == ra || ra == rb;
+                let own = la.shares_a_ue_with(lb);
                 let clash = match reuse {
                     Reuse::All => own,
                     Reuse::None => true,
                     Reuse::Above { min_sir } => {
-                        let mut sir = |(t, r), p, (o, _), q| {
-                            let (wanted, other) = (self.air.between(tti, t, r), self.air.between(tti, o, r));
-                            p - q + db(f64::from(wanted.max(1e-30)) / f64::from(other.max(1e-30)))
+                        let mut too_near = |l: &Lane, other: &Lane| {
+                            l.receivers().any(|r| {
+                                let wanted = self.air.between(tti, l.tx, r).max(1e-30);
+                                let unwanted = self.air.between(tti, other.tx, r).max(1e-30);
+                                let sir = db(f64::from(wanted) / f64::from(unwanted));
+                                l.link.power.0 - other.link.power.0 + sir < min_sir.0
+                            })
                         };
-                        own || sir((ta, ra), powers[a], (tb, rb), powers[b]) < min_sir.0
-                            || sir((tb, rb), powers[b], (ta, ra), powers[a]) < min_sir.0
+                        own || too_near(la, lb) || too_near(lb, la)
                     }
                 };
                 (conflicts[a * n + b], conflicts[b * n + a]) = (clash, clash);
@@ -283,4 +287,10 @@ impl RadioNetwork {
             s.conflicts = conflicts;
         }
     }
+}
+
+/// The CQI of the longest way from the sender of a lane to a receiver.
+pub(super) fn worst_cqi(air: &mut Air, tti: Tti, lane: &Lane, steps: &[CqiStep]) -> u8 {
+    let cqi = |rx| cqi_at(steps, air.distance_between(tti, lane.tx, rx));
+    lane.receivers().map(cqi).min().unwrap_or(1)
 }

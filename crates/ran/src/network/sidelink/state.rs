@@ -1,30 +1,38 @@
 //! What the network keeps for sidelinks. A network without pairs has none of it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, Id, IndexVec, Tti, UeId};
 
-use super::super::config::PairConfig;
+use super::super::config::{GroupConfig, PairConfig};
+use super::group::Group;
 use super::reorder::Reorder;
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::harq::Processes;
 use crate::mac::lte::multiplex::{LogicalChannelConfig, Multiplexer};
-use crate::mac::lte::sidelink::{LinkMode, SidelinkPersistent};
+use crate::mac::lte::sidelink::{LinkMode, SidelinkConfig, SidelinkPersistent};
 use crate::mac::lte::uplink::{BufferView, UplinkQuality};
 use crate::phy::lte::RbSet;
 use crate::sdu::End;
 use lasthop_radio::lte::OllaConfig;
 
-/// One direction of a pair. Lanes 2i and 2i + 1 belong to pair i: from its first UE to its second, and back.
+/// One direction of a pair, or the one of a group. Lanes 2i and 2i + 1 belong to pair i: from its first UE to its second, and back;
+/// those of the groups follow.
 #[derive(Debug)]
 pub struct Lane {
-    /// The UE that sends, and the one that receives.
+    /// The UE that sends, and the one that receives; of a group, the first of them.
     pub tx: UeId,
     pub rx: UeId,
-    /// The pair's bearer, and the end of it that sends.
+    /// The bearer, of a group the first receiver's, and the end of it that sends.
     pub bearer: BearerId,
     pub end: End,
     /// Which way packets go.
     pub mode: LinkMode,
+    pub link: Arc<SidelinkConfig>,
+    /// All receivers of a group.
+    pub group: Option<Box<Group>>,
     // The sender's side.
     pub harq: Processes,
     pub mux: Multiplexer,
@@ -58,6 +66,60 @@ pub struct Persistent {
     pub phase: u64,
     /// Chosen at the activation.
     pub mcs: Option<u8>,
+}
+
+impl Lane {
+    fn new(
+        id: u32,
+        ues: [UeId; 2],
+        bearer: BearerId,
+        end: End,
+        link: &Arc<SidelinkConfig>,
+        seed: u64,
+    ) -> Lane {
+        let mut mux = Multiplexer::default();
+        mux.add(0, LogicalChannelConfig::default());
+        Lane {
+            tx: ues[0],
+            rx: ues[1],
+            bearer,
+            end,
+            mode: LinkMode::Direct,
+            link: link.clone(),
+            group: None,
+            harq: Processes::default(),
+            mux,
+            covered: 0,
+            wants: false,
+            granted_until: None,
+            persistent: None,
+            occasion: None,
+            errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
+            stats: LinkStats::default(),
+            view: BufferView::default(),
+            quality: UplinkQuality::new(None),
+            active: false,
+            served: Tti(0),
+            order: None,
+        }
+    }
+
+    /// The one receiver, if it is one.
+    pub fn peer(&self) -> Option<UeId> {
+        self.group.is_none().then_some(self.rx)
+    }
+
+    /// A UE sends on both, or receives on both, or sends on one and receives on the other.
+    pub fn shares_a_ue_with(&self, other: &Lane) -> bool {
+        let has = |ue| other.tx == ue || other.receivers().any(|r| r == ue);
+        has(self.tx) || self.receivers().any(has)
+    }
+
+    /// Who receives.
+    pub fn receivers(&self) -> impl Iterator<Item = UeId> + '_ {
+        let one = self.group.is_none().then_some(self.rx);
+        one.into_iter().chain(self.group.iter().flat_map(|g| g.members.iter().map(|m| m.ue)))
+    }
 }
 
 impl Persistent {
@@ -138,52 +200,48 @@ pub struct Sidelink {
     pub conflicts_until: Tti,
     /// Memory of the scheduler.
     pub order: Vec<(Tti, u32)>,
-    /// The bearer of pair 0.
+    /// The bearer of pair 0, or of the first group's first receiver.
     pub first_bearer: usize,
+    /// By bearer of a group, in order: its lane and which receiver's it is.
+    pub of_group: Vec<(u32, u32)>,
 }
 
 impl Sidelink {
     /// `ues`: all UEs of the network. `first_bearer`: the bearer of the first pair. `outer_loop`: of the pair's cell.
     pub fn new(
         pairs: &[PairConfig],
+        groups: &[GroupConfig],
         ues: usize,
         first_bearer: usize,
         outer_loop: impl Fn(UeId) -> Option<OllaConfig>,
         seed: u64,
     ) -> Sidelink {
-        let mut lanes = Vec::new();
-        let mut of_ue: IndexVec<UeId, Vec<u32>> = (0..ues).map(|_| Vec::new()).collect();
+        let mut lanes: Vec<Lane> = Vec::new();
         for (i, pair) in pairs.iter().enumerate() {
-            let bearer = BearerId::from_index(first_bearer + i);
+            let (bearer, link) = (BearerId::from_index(first_bearer + i), Arc::new(pair.link.clone()));
             for (k, end) in [End::Network, End::Ue].into_iter().enumerate() {
                 let (tx, rx) = (pair.ues[k], pair.ues[1 - k]);
-                let id = (2 * i + k) as u32;
-                of_ue[tx].push(id);
-                let mut mux = Multiplexer::default();
-                mux.add(0, LogicalChannelConfig::default());
                 lanes.push(Lane {
-                    tx,
-                    rx,
-                    bearer,
-                    end,
                     mode: pair.mode[k],
-                    harq: Processes::default(),
-                    mux,
-                    covered: 0,
-                    wants: false,
-                    granted_until: None,
-                    persistent: None,
-                    occasion: None,
-                    errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
-                    stats: LinkStats::default(),
-                    view: BufferView::default(),
                     quality: UplinkQuality::new(outer_loop(tx)),
-                    active: false,
-                    served: Tti(0),
                     order: pair.lossless.then(Box::default),
+                    ..Lane::new(lanes.len() as u32, [tx, rx], bearer, end, &link, seed)
                 });
             }
         }
+        let mut of_group = Vec::new();
+        for config in groups {
+            let (id, first) = (lanes.len() as u32, first_bearer + pairs.len() + of_group.len());
+            let ends = [config.from, config.to[0]];
+            let link = Arc::new(config.link.clone());
+            of_group.extend((0..config.to.len()).map(|k| (id, k as u32)));
+            lanes.push(Lane {
+                group: Some(Box::new(Group::new(config, first, SIDELINK | u64::from(id) << 24, seed))),
+                ..Lane::new(id, ends, BearerId::from_index(first), End::Network, &link, seed)
+            });
+        }
+        let mut of_ue: IndexVec<UeId, Vec<u32>> = (0..ues).map(|_| Vec::new()).collect();
+        (0..).zip(&lanes).for_each(|(id, lane)| of_ue[lane.tx].push(id));
         Sidelink {
             pairs: pairs.iter().map(|p| Pair { config: p.clone(), switched: None }).collect(),
             conflicts: Vec::new(),
@@ -193,17 +251,31 @@ impl Sidelink {
             order: Vec::new(),
             of_ue,
             first_bearer,
+            of_group,
             lanes,
         }
     }
 
-    /// The pair of a lane.
+    /// The pair of a lane; a group's lane has none.
     pub fn pair(&self, lane: u32) -> &PairConfig {
         &self.pairs[lane as usize / 2].config
     }
     /// The first lane of the pair whose bearer it is.
     pub fn lane_of(&self, bearer: BearerId) -> Option<u32> {
-        bearer.index().checked_sub(self.first_bearer).map(|pair| 2 * pair as u32)
+        let pair = bearer.index().checked_sub(self.first_bearer)?;
+        (pair < self.pairs.len()).then_some(2 * pair as u32)
+    }
+    /// The group's lane whose bearer it is, and which receiver's.
+    pub fn group_of(&self, bearer: BearerId) -> Option<(u32, u32)> {
+        self.of_group.get(bearer.index().checked_sub(self.first_bearer + self.pairs.len())?).copied()
+    }
+    /// The lanes whose senders' data are in `bearer`.
+    pub fn lanes_of(&self, bearer: BearerId) -> Range<u32> {
+        match (self.lane_of(bearer), self.group_of(bearer)) {
+            (Some(first), _) => first..first + 2,
+            (None, Some((lane, 0))) => lane..lane + 1,
+            _ => 0..0,
+        }
     }
     /// The eNB looks at `lane` from the next scheduling on.
     pub fn wake(&mut self, lane: u32) {

@@ -1,5 +1,7 @@
 //! Sidelinks against the published timeline, rule by rule, and against interference and losses.
 
+mod group;
+
 use lasthop_units::{BearerId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, UeId};
 
 use super::super::trace::{Step, TraceLink};
@@ -382,6 +384,32 @@ fn a_full_uplink_does_not_starve_a_sidelink() {
     assert!(sent >= 40, "the uplink goes on meanwhile: {sent}");
     w.run_until(MS(200));
     assert_eq!(w.delivered.len(), 401);
+}
+
+/// Both lanes have the whole band every 3 TTIs, lane 0 in 30, lane 1 in 31. What fails in 30 goes again in 38 and 46; 46 is lane
+/// 1's by 3 n + 1, which waits for 49 and arrives at 53; without the failures it would have gone in 46.
+#[test]
+fn a_persistent_occasion_is_left_to_a_retransmission() {
+    for (fails, expected) in [(false, 50), (true, 53)] {
+        let mut cell = simulte();
+        cell.uplink.data_errors = true;
+        let persistent = SidelinkPersistent { period: Duration::from_millis(3), blocks: 50 };
+        let link = SidelinkConfig { persistent: Some(persistent), transmissions: 3, ..pinned(1) };
+        let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |_| ());
+        if let Some(p) = w.network.sidelink.as_mut().unwrap().lanes[0].persistent.as_mut().filter(|_| fails) {
+            // At a CQI of 1 this is never decoded.
+            p.mcs = Some(28);
+        }
+        w.push(MS(29), 0, 100);
+        let id = w.push(MS(44), 1, 20);
+        w.run_until(MS(200));
+        let sent: Vec<_> =
+            w.steps().into_iter().filter(|s| matches!(s.1, Step::Data | Step::Again)).collect();
+        let of = |ue| sent.iter().filter(|s| s.3 == ue).map(|s| s.0).collect::<Vec<_>>();
+        assert_eq!(of(0), if fails { vec![30, 38, 46] } else { vec![30] });
+        assert_eq!(of(1), [expected - 4]);
+        assert!(w.delivered.contains(&(id, MS(expected))), "{:?}", w.delivered);
+    }
 }
 
 /// With one radio a UE hears nothing while it sends. Both ends ask in TTI 20 and could send in 31: with two radios both arrive at

@@ -1,6 +1,6 @@
 //! Transport blocks of the sidelink: filled, sent, decoded by the peer, sent again 8 TTIs later.
 
-use lasthop_units::{Instant, Tti};
+use lasthop_units::{Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::state::LaneGrant;
@@ -22,7 +22,7 @@ impl RadioNetwork {
             let sends = if g.again { self.repeat_lane(tti, &g) } else { self.fill_lane(now, tti, &g, out) };
             let Some(s) = self.sidelink.as_ref().filter(|_| sends) else { continue };
             let l = &s.lanes[g.lane as usize];
-            let each = (milliwatts(s.pair(g.lane).link.power) / f64::from(g.rbs.len().max(1))) as f32;
+            let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
             let tx = l.tx;
             self.air.ue_transmits_each(tti, tx, g.rbs, each);
             self.trace_lane(tti, if g.again { Step::Again } else { Step::Data }, g.lane);
@@ -46,9 +46,8 @@ impl RadioNetwork {
     fn fill_lane(&mut self, now: Instant, tti: Tti, g: &LaneGrant, out: &mut NetworkOutput) -> bool {
         let RadioNetwork { sidelink, bearers, pdus, scratch, block_sdus, cells, ues, .. } = self;
         let Some(s) = sidelink else { return false };
-        let header = s.pair(g.lane).link.header;
         let l = &mut s.lanes[g.lane as usize];
-        let (bearer, end) = (l.bearer, l.end);
+        let (bearer, end, header) = (l.bearer, l.end, l.link.header);
         let layers = std::cell::RefCell::new(&mut bearers[bearer].layers);
         let before = layers.borrow().buffer_status(end).total();
         let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
@@ -77,6 +76,9 @@ impl RadioNetwork {
             p.luck = l.errors.uniform(tti.0);
             p.soft = SoftBuffer::new(cells[ues[l.tx].serving].uplink.config.harq.combining.into());
             p.state = State::Awaiting { decoded: false };
+            if let Some(group) = &mut l.group {
+                group.begin_block(tti, p.soft);
+            }
             l.stats.blocks += 1;
             l.stats.bytes += u64::from(g.bytes);
             l.stats.mcs_sum += u64::from(g.mcs);
@@ -94,44 +96,67 @@ impl RadioNetwork {
         let mut i = 0;
         while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
             i += 1;
-            let deaf = self.is_deaf(tti, g.lane);
-            let Some(s) = &mut self.sidelink else { return };
-            let l = &mut s.lanes[g.lane as usize];
-            let (tx, rx) = (l.tx, l.rx);
-            let p = l.harq.get_mut(process);
+            let Some(s) = &self.sidelink else { return };
+            let l = &s.lanes[g.lane as usize];
+            let p = l.harq.get(process);
             if p.sent != tti || p.transmissions == 0 {
                 continue;
             }
-            let Some(block) = p.block else { continue };
-            let cell = &self.cells[self.ues[tx].serving];
-            let sinr = match &s.pairs[g.lane as usize / 2].config.link.quality {
-                LinkQuality::Physical => self.air.sidelink(tti, tx, rx, g.rbs),
-                LinkQuality::Pinned { steps } => {
-                    let cqi = cqi_at(steps, self.air.distance_between(tti, tx, rx));
-                    let level = cell.uplink.adaptation.needed(mcs_of_cqi(cqi));
-                    self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
-                }
-            };
-            let mi = mean_mi(block.modulation(), sinr);
-            // What a UE does not hear is lost, also where blocks never fail.
-            let decoded = !deaf && {
-                p.soft.add(&block, mi);
-                !cell.uplink.config.data_errors || p.luck >= block.combined_error(&p.soft)
-            };
-            p.state = State::Awaiting { decoded };
+            let (rx, is_group) = (l.rx, l.group.is_some());
+            if is_group {
+                self.air_group(tti, &g);
+            } else {
+                // What a UE does not hear is lost, also where blocks never fail.
+                let heard = if self.is_deaf(tti, rx) { None } else { self.information(tti, &g, rx) };
+                self.air_pair(tti, &g, heard);
+            }
+            let Some(s) = &mut self.sidelink else { return };
+            let l = &mut s.lanes[g.lane as usize];
+            let decoded = matches!(l.harq.get(process).state, State::Awaiting { decoded: true });
             l.stats.ttis += 1;
             l.stats.resource_blocks += u64::from(g.rbs.len());
             l.stats.errors += u64::from(!decoded);
-            let due = tti.plus(cell.config.timing.decode);
+            let due = tti.plus(self.cells[self.ues[l.tx].serving].config.timing.decode);
             let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
             self.calendar.note(due, due_item);
         }
     }
 
-    /// The receiver of `lane` sends itself in `tti` and has one radio for both.
-    fn is_deaf(&self, tti: Tti, lane: u32) -> bool {
+    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the transmission.
+    fn air_pair(&mut self, tti: Tti, g: &LaneGrant, heard: Option<f32>) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[g.lane as usize];
+        let errors = self.cells[self.ues[l.tx].serving].uplink.config.data_errors;
+        let p = l.harq.get_mut(process_of(tti));
+        let decoded = match (heard, p.block) {
+            (Some(mi), Some(block)) => {
+                p.soft.add(&block, mi);
+                !errors || p.luck >= block.combined_error(&p.soft)
+            }
+            _ => false,
+        };
+        p.state = State::Awaiting { decoded };
+    }
+
+    /// Mutual information of the transmission `g` at `rx`.
+    pub(super) fn information(&mut self, tti: Tti, g: &LaneGrant, rx: UeId) -> Option<f32> {
+        let l = &self.sidelink.as_ref()?.lanes[g.lane as usize];
+        let block = l.harq.get(process_of(tti)).block?;
+        let sinr = match &l.link.quality {
+            LinkQuality::Physical => self.air.sidelink(tti, l.tx, rx, g.rbs),
+            LinkQuality::Pinned { steps } => {
+                let cqi = cqi_at(steps, self.air.distance_between(tti, l.tx, rx));
+                let adaptation = &self.cells[self.ues[l.tx].serving].uplink.adaptation;
+                let level = adaptation.needed(mcs_of_cqi(cqi));
+                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
+            }
+        };
+        Some(mean_mi(block.modulation(), sinr))
+    }
+
+    /// `rx` sends itself in `tti` and has one radio for both.
+    pub(super) fn is_deaf(&self, tti: Tti, rx: UeId) -> bool {
         let Some(s) = &self.sidelink else { return false };
-        let rx = s.lanes[lane as usize].rx;
         if !self.cells[self.ues[rx].serving].config.sidelink.half_duplex {
             return false;
         }
@@ -139,6 +164,20 @@ impl RadioNetwork {
         let now = |p: &crate::mac::lte::harq::Process| p.sent == tti && p.transmissions > 0;
         now(self.ues[rx].uplink.harq.get(process))
             || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
+    }
+
+    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
+    pub(super) fn repeat_later(&mut self, lane: u32, process: usize) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        p.state = State::Failed;
+        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
+        let again = p.sent.plus(HARQ_PERIOD);
+        let cell = self.ues[l.tx].serving;
+        s.plan.slot(again).push(g);
+        self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
+        self.calendar.note(again, Due::Transmit);
     }
 
     /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
@@ -152,13 +191,15 @@ impl RadioNetwork {
     ) {
         let tti = Tti::containing(now, TTI);
         let Some(s) = &mut self.sidelink else { return };
-        let most = s.pair(lane).link.transmissions;
         let l = &mut s.lanes[lane as usize];
-        let (bearer, end) = (l.bearer, l.end);
+        let (bearer, end, most) = (l.bearer, l.end, l.link.transmissions);
         let p = l.harq.get_mut(process);
         let State::Awaiting { decoded } = p.state else { return };
         if p.sent != sent {
             return;
+        }
+        if l.group.is_some() {
+            return self.group_decoded(now, lane, process, out);
         }
         if p.transmissions == 1 {
             l.quality.first_transmission(decoded);
@@ -168,15 +209,7 @@ impl RadioNetwork {
         let l = &mut s.lanes[lane as usize];
         let p = l.harq.get_mut(process);
         if !decoded && p.transmissions < most {
-            p.state = State::Failed;
-            let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
-            let again = sent.plus(HARQ_PERIOD);
-            let tx = l.tx;
-            s.plan.slot(again).push(g);
-            let cell = self.ues[tx].serving;
-            self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
-            self.calendar.note(again, Due::Transmit);
-            return;
+            return self.repeat_later(lane, process);
         }
         if decoded {
             l.stats.decoded_bytes += u64::from(p.bytes);
@@ -208,8 +241,19 @@ impl RadioNetwork {
             Step::Decoded | Step::Failed => tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode,
             _ => tti.0,
         };
-        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx);
-        trace.push(TraceRecord { peer: Some(l.rx), ..record.with(l.harq.get(process_of(Tti(sent)))) });
+        let p = l.harq.get(process_of(Tti(sent)));
+        let mut record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(p);
+        (record.peer, record.group) = (l.peer(), l.group.is_some().then_some(lane));
+        if let Some(group) = &l.group {
+            // Each receiver has its own copy of a packet.
+            record.packets.clear();
+            for m in &group.members {
+                let layers = &self.bearers[m.bearer].layers;
+                record.packets.extend(p.parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)));
+            }
+            record.packets.dedup();
+        }
+        trace.push(record);
     }
 }
 

@@ -38,7 +38,7 @@ pub struct LteBearer {
     pub(super) acknowledged: bool,
     pub(super) sides: [Side; 2],
     /// Packets pushed so far, by end.
-    pushed: [u64; 2],
+    pub(super) pushed: [u64; 2],
     pub(super) rlc_out: RlcOutput,
     pub(super) tx_out: PdcpTxOutput,
     pub(super) rx_out: PdcpRxOutput,

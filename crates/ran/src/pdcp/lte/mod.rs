@@ -14,6 +14,7 @@
 mod bearer;
 mod compression;
 pub mod config;
+mod copies;
 mod handover;
 mod ledger;
 mod pdu;

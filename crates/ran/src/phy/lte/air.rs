@@ -16,11 +16,13 @@ mod tests;
 use std::collections::BTreeMap;
 
 use lasthop_engine::lanes::{Kernel, wide};
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{Place, milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
 
 use super::RbSet;
-use super::fading::{FastFading, Seat};
+use super::fading::{DirectFading, FastFading, Seat};
 use super::propagation::Propagation;
 use crate::sdu::Direction;
 use around::{Around, Ray};
@@ -139,6 +141,7 @@ pub struct Air {
     row: Box<[f32]>,
     /// Gains between UEs that were asked about, and until when they hold.
     direct: BTreeMap<(UeId, UeId), (f32, u64)>,
+    direct_fading: Option<DirectFading>,
 }
 
 impl Air {
@@ -184,7 +187,13 @@ impl Air {
             interference: vec![0.0; most].into(),
             row: vec![0.0; most].into(),
             direct: BTreeMap::new(),
+            direct_fading: None,
         }
+    }
+
+    /// Links between UEs fade.
+    pub fn set_direct_fading(&mut self, fading: Option<DirectFading>) {
+        self.direct_fading = fading;
     }
 
     /// Large-scale gains between `cell` and `ue`.
@@ -433,10 +442,18 @@ impl Air {
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Linear signal-to-noise ratio at `rx` of what `tx` sends with `power` over `blocks` blocks.
-    pub fn sidelink_snr(&mut self, tti: Tti, tx: UeId, rx: UeId, power: Dbm, blocks: u32) -> f32 {
-        let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
-        each * self.between(tti, tx, rx) / self.ues[rx].noise
+    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` over all of `rbs` [dB]; where links fade, that
+    /// of an unfaded channel that carries as much.
+    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: Dbm, rbs: RbSet) -> f32 {
+        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32;
+        let snr = each * self.between(tti, tx, rx) / self.ues[rx].noise;
+        let Air { direct_fading: Some(fading), row, .. } = self else {
+            return db(f64::from(snr).max(1e-9)) as f32;
+        };
+        let fading = fading.row(tx, rx, tti, rbs);
+        let row = &mut row[..rbs.len() as usize];
+        rbs.iter().zip(row.iter_mut()).for_each(|(block, to)| *to = snr * fading[block as usize]);
+        sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, row)) as f32
     }
 
     /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in ascending order. Every UE must
@@ -451,11 +468,17 @@ impl Air {
                 continue;
             }
             let power = other.each * self.between(tti, other.ue, rx);
-            add_even(shared, power, &[], &mut self.interference);
+            // What is below the noise need not fade.
+            let fading = match &mut self.direct_fading {
+                Some(fading) if power > noise => fading.row(other.ue, rx, tti, shared),
+                _ => &[],
+            };
+            add_even(shared, power, fading, &mut self.interference);
         }
         let gain = self.between(tti, tx, rx);
-        let Air { ues, interference, row, .. } = self;
-        wide(FillRow { rbs, power: &ues[tx].sent.power, gain, fading: &[], interference, row })
+        let Air { ues, interference, row, direct_fading, .. } = self;
+        let fading: &[f32] = direct_fading.as_mut().map_or(&[], |f| f.row(tx, rx, tti, rbs));
+        wide(FillRow { rbs, power: &ues[tx].sent.power, gain, fading, interference, row })
     }
 
     /// `blocks` blocks of the same SINR.

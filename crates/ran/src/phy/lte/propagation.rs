@@ -49,7 +49,11 @@ pub struct RadioConfig {
     /// 7 dB, independent from link to link). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_shadowing: Option<Db>,
-    /// Fast fading of every link between a UE and an eNB; between UEs there is none.
+    /// Fast fading of every link between two UEs, on the uplink's carrier. Both ends may move: the Doppler frequency is the square
+    /// root of the sum of squares of the two.
+    #[serde(skip_serializing_if = "no_fading")]
+    pub sidelink_fading: FadingProfile,
+    /// Fast fading of every link between a UE and an eNB.
     pub fading: FadingProfile,
     /// Interfering links of each UE that fade; the rest have their large-scale gain.
     pub faded_interferers: FadedInterferers,
@@ -74,12 +78,17 @@ impl Default for RadioConfig {
             line_of_sight_distance: None,
             sidelink_path_loss: None,
             sidelink_shadowing: None,
+            sidelink_fading: FadingProfile::None,
             fading: FadingProfile::None,
             faded_interferers: FadedInterferers::default(),
             minimum_coupling_loss: None,
             refresh: 10,
         }
     }
+}
+
+fn no_fading(profile: &FadingProfile) -> bool {
+    *profile == FadingProfile::None
 }
 
 /// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that serves it always does.

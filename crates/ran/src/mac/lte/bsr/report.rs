@@ -36,7 +36,7 @@ pub enum Trailing {
     /// Every one, as the paper on TCP over direct communications tells of SimuLTE.
     Always,
     /// The first one after a request was answered, as SimuLTE's code has it: no other block carries a report, whatever triggers
-    /// it, and the eNB concludes nothing from a full block.
+    /// it, the eNB concludes nothing from a full block, and what the last one leaves behind is asked for anew.
     AfterRequest,
 }
 
@@ -236,7 +236,11 @@ impl Reporting {
         let trails = match self.trailing {
             Trailing::Never => false,
             Trailing::Always => left,
-            Trailing::AfterRequest if !self.answered => return 0,
+            Trailing::AfterRequest if !self.answered => {
+                // What is left must be asked for, if no grant is to come.
+                self.regular_triggered |= left;
+                return 0;
+            }
             Trailing::AfterRequest => left,
         };
         if !(self.regular_triggered || self.periodic_triggered || trails) {
@@ -382,7 +386,7 @@ mod tests {
         assert_eq!((r.reserve(100, 505, &b), r.reserve(505, 505, &b)), (2, 0));
     }
 
-    /// One report for each request that was answered: data that remain after it wait for the next.
+    /// One report for each request that was answered: for data that remain after it there is another request.
     #[test]
     fn after_a_request_one_block_carries_a_report() {
         let mut r = Reporting::new(&BsrConfig { trailing: Trailing::AfterRequest, ..BsrConfig::default() });
@@ -394,7 +398,8 @@ mod tests {
         assert_eq!(r.reserve(100, 505, &b), 2);
         assert!(r.compose(Tti(2), 2, &b, &b).is_some());
         r.on_tti(Tti(12), true);
-        assert_eq!((r.reserve(100, 505, &b), r.wants_request()), (0, false));
+        assert!(!r.wants_request());
+        assert_eq!((r.reserve(100, 505, &b), r.wants_request()), (0, true));
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! A key that is left out has its default whatever else its table gives: the whole of what `to_toml` writes and the same with
+//! one key taken out are one scenario, unless that key is one that must be written.
+
+mod common;
+
+use common::folder;
+use lasthop_sim::{Error, Scenario};
+
+const TABLES: &str = r#"
+[scenario]
+name = "partial"
+duration = "2 s"
+[link.wire]
+between = ["server", "left"]
+[bearer.dch]
+kind = "umts"
+between = ["left", "phone"]
+[bearer.pipe]
+kind = "lte-rlc"
+between = ["server", "tablet"]
+[link.gate]
+between = ["server", "gateway"]
+[handover]
+[cell.one]
+radio.power = "43 dBm"
+[ue.u]
+[ap.hot]
+node = "server"
+[station.laptop]
+[flow.down]
+from = "server"
+to = "phone"
+[flow.call]
+from = "server"
+to = "laptop"
+transport = "udp"
+app = { kind = "cbr", rate = "64 kbit/s" }
+[flow.radio]
+from = "server"
+to = "u"
+"#;
+
+fn read(text: &str) -> Result<String, Error> {
+    Scenario::parse(text, "partial.toml", &folder("partial"), &[]).map(|s| s.to_toml())
+}
+
+/// `doc` without the key at `path`.
+fn without(doc: &toml::Table, path: &[String]) -> toml::Table {
+    let mut copy = doc.clone();
+    let (last, parents) = path.split_last().expect("a key");
+    let mut table = &mut copy;
+    for key in parents {
+        table = table.get_mut(key).and_then(toml::Value::as_table_mut).expect("a table");
+    }
+    table.remove(last);
+    copy
+}
+
+/// Every key that is no table, by its path.
+fn leaves(table: &toml::Table, path: &mut Vec<String>, out: &mut Vec<Vec<String>>) {
+    for (key, value) in table {
+        path.push(key.clone());
+        match value {
+            toml::Value::Table(inner) if !inner.is_empty() => leaves(inner, path, out),
+            _ => out.push(path.clone()),
+        }
+        path.pop();
+    }
+}
+
+#[test]
+fn a_key_left_out_is_its_default() {
+    let whole = read(TABLES).unwrap_or_else(|e| panic!("{e}"));
+    let doc: toml::Table = whole.parse().unwrap();
+    let mut keys = Vec::new();
+    leaves(&doc, &mut Vec::new(), &mut keys);
+    let given: toml::Table = TABLES.parse().unwrap();
+    let mut written = Vec::new();
+    leaves(&given, &mut Vec::new(), &mut written);
+    let mut left_out = 0;
+    for key in keys.iter().filter(|key| !written.contains(key)) {
+        let text = without(&doc, key).to_string();
+        // What must be written is refused: the kind of a thing that has one.
+        let Ok(again) = read(&text) else { continue };
+        assert_eq!(again, whole, "without {}", key.join("."));
+        left_out += 1;
+    }
+    assert!(left_out * 10 > keys.len() * 9, "{left_out} of {} keys could be left out", keys.len());
+}
+
+#[test]
+fn an_access_point_that_gives_its_power_stays_where_it_is() {
+    let text = TABLES.replace("node = \"server\"", "node = \"server\"\nradio.power = \"15 dBm\"");
+    let doc: toml::Table = read(&text).unwrap_or_else(|e| panic!("{e}")).parse().unwrap();
+    let radio = &doc["ap"]["hot"]["radio"];
+    assert_eq!(radio["power"].as_str(), Some("15 dBm"));
+    assert_eq!(radio["position"].as_array().unwrap()[2].as_str(), Some("2.5 m"));
+}

@@ -1,0 +1,178 @@
+//! What an algorithm is told: ACKs, losses, marks, the handshake.
+
+use lasthop_units::{Duration, Instant};
+
+use crate::recovery::CaState;
+use crate::segment::Timestamps;
+
+/// How fast data was delivered between two moments of a connection (the delivery-rate estimate that BBR rests on).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RateSample {
+    /// Octets delivered over the interval.
+    pub delivered: u64,
+    /// The longer of the time it took to send and to acknowledge them; zero: no sample.
+    pub interval: Duration,
+    /// Octets that had been delivered when the newest of them was sent.
+    pub prior_delivered: u64,
+    /// Octets in flight before the ACK.
+    pub prior_in_flight: u64,
+    /// Octets in flight when the newest of them was sent, itself included.
+    pub sent_in_flight: u64,
+    /// Octets lost since then.
+    pub lost: u64,
+    /// The sender had run out of data, so the rate may be below the path's.
+    pub app_limited: bool,
+}
+
+/// A lost segment: what was in flight when it was sent, itself included, and what was lost since, itself included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossSample {
+    /// Octets.
+    pub sent_in_flight: u64,
+    /// Octets.
+    pub lost: u64,
+}
+
+/// What an ACK tells. Counts are of octets, offsets of the sender's stream (0 is the SYN).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckSample {
+    /// When the ACK arrived.
+    pub now: Instant,
+    /// Octets newly acknowledged cumulatively; 0 for an ACK that only brings SACK news.
+    pub acked: u64,
+    /// Octets newly known to have arrived: acknowledged and not SACKed before, or SACKed.
+    pub delivered: u64,
+    /// Octets by which SND.UNA moved, those SACKed before included (Linux: `pkts_acked`).
+    pub passed: u64,
+    /// Octets delivered since the newest segment of this ACK was sent: what was in flight then.
+    pub delivered_since_sent: u64,
+    /// Octets delivered since the start.
+    pub total_delivered: u64,
+    /// Octets newly taken for lost.
+    pub lost: u64,
+    /// Of the segments newly lost the first since whose sending more than 2 % of the flight were lost (BBR), else the last.
+    pub loss: Option<LossSample>,
+    /// Of `delivered`, the octets that met a congestion mark (ECN).
+    pub marked: u64,
+    /// Octets in flight after the ACK.
+    pub in_flight: u64,
+    /// SND.UNA after the ACK.
+    pub una: u64,
+    /// SND.NXT when the ACK arrived, before anything new is sent.
+    pub nxt: u64,
+    /// Octets in flight before the ACK.
+    pub flight_before: u64,
+    /// The peer's window (SND.WND) \[octets\].
+    pub peer_window: u64,
+    /// Sender's segment size \[octets\].
+    pub mss: u32,
+    /// Round trip of the newest segment acknowledged, if that was sent once.
+    pub rtt: Option<Duration>,
+    /// Smoothed round trip.
+    pub srtt: Option<Duration>,
+    /// Delivery rate, where it is estimated.
+    pub rate: Option<RateSample>,
+    /// The sender's state before the ACK. Linux calls an algorithm's `pkts_acked` in it.
+    pub before: CaState,
+    /// The sender's state after the ACK.
+    pub state: CaState,
+    /// The timestamps option: the peer's clock and the echo of ours (RFC 7323), where loss recovery is RACK's.
+    pub stamps: Option<Timestamps>,
+    /// Duplicate ACKs seen just before this one.
+    pub dup_acks: u32,
+    /// The window was what limited the sender.
+    pub cwnd_limited: bool,
+    /// Loss recovery wants the window to grow: not in fast recovery.
+    pub may_grow: bool,
+}
+
+impl AckSample {
+    /// Segments' worth of octets delivered.
+    #[inline]
+    pub fn segments(&self) -> f64 {
+        self.delivered as f64 / f64::from(self.mss.max(1))
+    }
+    /// Segments that SND.UNA has passed.
+    #[inline]
+    pub fn segments_passed(&self) -> u32 {
+        (self.passed as u32).div_ceil(self.mss.max(1))
+    }
+    /// The sender had no room for one segment more, be it by its own window or by the peer's.
+    #[inline]
+    pub fn window_limited(&self) -> bool {
+        self.cwnd_limited || self.flight_before + u64::from(self.mss) > self.peer_window
+    }
+    /// Slow start after a timeout (RFC 3465 section 2.3 limits its steps to one segment).
+    #[inline]
+    pub fn after_timeout(&self) -> bool {
+        self.before == CaState::Loss
+    }
+}
+
+/// What a duplicate ACK tells (recovery without SACK).
+#[derive(Clone, Copy, Debug)]
+pub struct DupAck {
+    /// When it arrived.
+    pub now: Instant,
+    /// Its number in a row, from 1.
+    pub count: u32,
+    /// When the oldest outstanding segment was sent last.
+    pub oldest_sent: Instant,
+    /// How often it was sent.
+    pub oldest_transmissions: u32,
+    /// The guard against a second reduction for one window is open (`bugfix`).
+    pub guard_open: bool,
+    /// The window in use, whole segments.
+    pub window: u32,
+}
+
+/// What the algorithm wants done about a duplicate ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DupAckAction {
+    /// What the recovery flavour says.
+    Standard,
+    /// Send the oldest segment again; the algorithm has set its window, inflation included.
+    Retransmit,
+    /// Nothing; the algorithm has set its window.
+    Nothing,
+}
+
+/// What told of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// A lost segment.
+    #[default]
+    Loss,
+    /// A mark (ECN).
+    Ecn,
+}
+
+/// A reason to slow down.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Congestion {
+    /// When.
+    pub now: Instant,
+    /// What told.
+    pub signal: Signal,
+    /// FlightSize in segments, as `ssthresh_basis` defines it.
+    pub flight: f64,
+    /// The timer expired once more for the same segment: the window has been cut already.
+    pub repeated: bool,
+}
+
+/// What is known when the handshake is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    /// When.
+    pub now: Instant,
+    /// The handshake's round trip, if the SYN was sent once.
+    pub rtt: Option<Duration>,
+    /// The initial window \[segments\].
+    pub initial_window: f64,
+    /// SND.NXT.
+    pub nxt: u64,
+    /// Sender's segment size [octets].
+    pub mss: u32,
+    /// Keys the numbers of algorithms that draw.
+    pub seed: u64,
+}
