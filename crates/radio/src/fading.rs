@@ -173,11 +173,20 @@ impl Fading {
         self.sinusoids.at(cycles, scratch, taps);
     }
 
-    /// The taps after `cycles`, between knots of the way: for who looks many times within a sixth of a wavelength.
-    /// A function of `cycles` like [`taps_at`](Self::taps_at), from which it differs by less than 1e-4 of a tap's amplitude.
+    /// The gains after `cycles`, between knots of the way: for who looks many times within an eighth of a wavelength.
+    /// A function of `cycles` like [`gains`](Self::gains), from which it differs by 4e-5 (rms) of the mean power. `gains` has
+    /// [`Knots::room`] for the blocks; bit `i` of `wanted` stands for blocks 8 i to 8 i + 7, others are left alone.
     #[inline(always)]
-    pub fn taps_between(&self, knots: &mut Knots, cycles: f64, scratch: &mut Scratch, taps: &mut Taps) {
-        knots.at(&self.sinusoids, cycles, scratch, taps);
+    pub fn gains_between(
+        &self,
+        knots: &mut Knots,
+        cycles: f64,
+        wanted: u32,
+        scratch: &mut Scratch,
+        gains: &mut [f32],
+    ) {
+        let Fading { sinusoids, response } = self;
+        knots.at(knots::Link { sinusoids, response }, cycles, wanted, knots::Work { scratch, gains });
     }
 
     /// What the taps do to the blocks.
@@ -220,12 +229,12 @@ mod tests {
     /// The same bits with eight lanes as with four, at knots, between them and without.
     #[test]
     fn wide_vectors_change_nothing() {
-        struct Between<'a>(&'a Fading, f64, &'a mut Taps);
+        struct Between<'a>(&'a Fading, f64, &'a mut [f32]);
         impl Kernel for Between<'_> {
             type Output = ();
             #[inline(always)]
             fn run(self) {
-                self.0.taps_between(&mut Knots::default(), self.1, &mut Scratch::default(), self.2);
+                self.0.gains_between(&mut Knots::default(), self.1, u32::MAX, &mut Scratch::default(), self.2);
             }
         }
         for profile in [
@@ -240,10 +249,10 @@ mod tests {
                 Look { fading: &fading, cycles, gains: &mut four }.run();
                 fading.gains(cycles, &mut eight);
                 assert_eq!(four.map(f32::to_bits), eight.map(f32::to_bits));
-                let (mut four, mut eight) = (Taps::default(), Taps::default());
+                let (mut four, mut eight) = ([0.0; Knots::room(75)], [0.0; Knots::room(75)]);
                 Between(&fading, cycles, &mut four).run();
                 wide(Between(&fading, cycles, &mut eight));
-                assert_eq!(four.values, eight.values);
+                assert_eq!(four.map(f32::to_bits), eight.map(f32::to_bits));
             }
         }
     }

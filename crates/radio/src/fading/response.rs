@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use lasthop_engine::math;
 
 use super::RESOURCE_BLOCK;
-use super::sinusoids::Taps;
+use super::sinusoids::{Scratch, Taps, whole_lanes};
 
 /// Pairs of blocks, one above and one below the middle, that are worked out together.
 const PAIRS: usize = 8;
@@ -111,37 +111,71 @@ impl Response {
 
     /// The gains of `part` from its products.
     #[inline(always)]
-    fn put(&self, part: usize, re: &[f32], im: &[f32], [xc, ys, yc, xs]: [Lanes; 4], gains: &mut [f32]) {
+    fn put(&self, part: usize, re: &[f32], im: &[f32], products: [Lanes; 4], gains: &mut [f32]) {
+        if self.alone(part) {
+            let middle = all(re, im);
+            gains[self.blocks / 2] = dot(&middle, &middle)[0];
+        }
+        let [up, down] = amplitudes(products);
+        self.place(part, dot(&up, &up), dot(&down, &down), gains);
+    }
+
+    /// In `part` there is the block without a mate.
+    #[inline(always)]
+    fn alone(&self, part: usize) -> bool {
+        part == 0 && self.blocks % 2 == 1
+    }
+
+    /// What is known of the pairs of `part` into the places of their blocks: `up` above the middle, `down` below.
+    #[inline(always)]
+    fn place(&self, part: usize, up: Lanes, down: Lanes, row: &mut [f32]) {
         let pairs = self.blocks / 2;
-        let (below, above) = gains.split_at_mut(pairs);
-        let above = match self.blocks % 2 {
-            1 => {
-                if part == 0 {
-                    let (re, im) = (re.iter().sum::<f32>(), im.iter().sum::<f32>());
-                    above[0] = re * re + im * im;
-                }
-                &mut above[1..]
-            }
-            _ => above,
-        };
-        let (mut up, mut down) = ([0.0; PAIRS], [0.0; PAIRS]);
+        let (below, above) = row[..self.blocks].split_at_mut(pairs);
+        let above = &mut above[self.blocks % 2..];
+        let mut mirrored = [0.0; PAIRS];
         for k in 0..PAIRS {
-            let (re, im) = (xc[k] + ys[k], yc[k] - xs[k]);
-            up[k] = re * re + im * im;
-            let (re, im) = (xc[k] - ys[k], yc[k] + xs[k]);
-            down[PAIRS - 1 - k] = re * re + im * im;
+            mirrored[PAIRS - 1 - k] = down[k];
         }
         let first = part * PAIRS;
         // Whole parts are copied as such, without a call.
         if first + PAIRS <= pairs {
             above[first..first + PAIRS].copy_from_slice(&up);
-            below[pairs - first - PAIRS..pairs - first].copy_from_slice(&down);
+            below[pairs - first - PAIRS..pairs - first].copy_from_slice(&mirrored);
         } else {
             let n = pairs - first.min(pairs);
             above[first..first + n].iter_mut().zip(&up).for_each(|(to, gain)| *to = *gain);
             let below = &mut below[pairs - first - n..pairs - first];
-            below.iter_mut().zip(&down[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
+            below.iter_mut().zip(&mirrored[PAIRS - n..]).for_each(|(to, gain)| *to = *gain);
         }
+    }
+
+    /// Power gains of all blocks, their first and their second derivative, by eight blocks, from the derivatives of `n` taps.
+    #[inline(always)]
+    pub(super) fn derivatives<'a>(&self, n: usize, scratch: &'a mut Scratch) -> &'a [Vec<[f32; PAIRS]>; 3] {
+        let Scratch { derivatives, rows, .. } = scratch;
+        let taps = |i: usize| derivatives[i * whole_lanes(2 * n)..][..2 * n].split_at(n);
+        let ((x, y), (dx, dy), (ddx, ddy)) = (taps(0), taps(1), taps(2));
+        for row in rows.iter_mut() {
+            row.resize(self.blocks.div_ceil(PAIRS), [0.0; PAIRS]);
+        }
+        let [values, slopes, curvatures] = rows.each_mut().map(|row| row.as_flattened_mut());
+        for part in 0..self.parts() {
+            let rotations = self.rotations(self.taps, part);
+            let [up, down] = amplitudes(products(rotations, x, y));
+            let [up1, down1] = amplitudes(products(rotations, dx, dy));
+            let [up2, down2] = amplitudes(products(rotations, ddx, ddy));
+            self.place(part, dot(&up, &up), dot(&down, &down), values);
+            self.place(part, slope(&up, &up1), slope(&down, &down1), slopes);
+            self.place(part, curvature(&up, &up1, &up2), curvature(&down, &down1, &down2), curvatures);
+            if self.alone(part) {
+                let (h, h1, h2) = (all(x, y), all(dx, dy), all(ddx, ddy));
+                let b = self.blocks / 2;
+                values[b] = dot(&h, &h)[0];
+                slopes[b] = slope(&h, &h1)[0];
+                curvatures[b] = curvature(&h, &h1, &h2)[0];
+            }
+        }
+        rows
     }
 
     /// The gains of a last part of one or two pairs: the four products of both go side by side.
@@ -164,6 +198,56 @@ impl Response {
             gains[n - 1 - i] = re * re + im * im;
         }
     }
+}
+
+/// Real and imaginary part of H above the middle and below it, from the products.
+#[inline(always)]
+fn amplitudes([xc, ys, yc, xs]: [Lanes; 4]) -> [Amplitude; 2] {
+    let [mut up, mut down] = [([0.0; PAIRS], [0.0; PAIRS]); 2];
+    for k in 0..PAIRS {
+        (up.0[k], up.1[k]) = (xc[k] + ys[k], yc[k] - xs[k]);
+        (down.0[k], down.1[k]) = (xc[k] - ys[k], yc[k] + xs[k]);
+    }
+    [up, down]
+}
+
+/// Real and imaginary parts.
+type Amplitude = (Lanes, Lanes);
+
+/// Re(a* b).
+#[inline(always)]
+fn dot(a: &Amplitude, b: &Amplitude) -> Lanes {
+    let mut out = [0.0; PAIRS];
+    for k in 0..PAIRS {
+        out[k] = a.0[k] * b.0[k] + a.1[k] * b.1[k];
+    }
+    out
+}
+
+/// First derivative of |H|^2: 2 Re(H* H').
+#[inline(always)]
+fn slope(h: &Amplitude, first: &Amplitude) -> Lanes {
+    let mut out = dot(h, first);
+    for value in &mut out {
+        *value *= 2.0;
+    }
+    out
+}
+
+/// Second derivative of |H|^2: 2 (|H'|^2 + Re(H* H'')).
+#[inline(always)]
+fn curvature(h: &Amplitude, first: &Amplitude, second: &Amplitude) -> Lanes {
+    let (square, bend) = (dot(first, first), dot(h, second));
+    let mut out = [0.0; PAIRS];
+    for k in 0..PAIRS {
+        out[k] = 2.0 * (square[k] + bend[k]);
+    }
+    out
+}
+
+/// The response in the middle of the carrier.
+fn all(re: &[f32], im: &[f32]) -> Amplitude {
+    ([re.iter().sum(); PAIRS], [im.iter().sum(); PAIRS])
 }
 
 /// A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) + j(yc + xs)

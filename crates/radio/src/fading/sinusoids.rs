@@ -15,9 +15,16 @@ pub struct Taps {
     pub(super) count: usize,
 }
 
-/// Turns, cosines and sines of the sinusoids of a link: memory that all links share.
+/// What is worked out on the way to the gains of a link: memory that all links share.
 #[derive(Clone, Debug, Default)]
-pub struct Scratch([Vec<f32>; 2]);
+pub struct Scratch {
+    /// Turns, cosines and sines of sinusoids.
+    circle: [Vec<f32>; 2],
+    /// Taps and their first and second derivative, each from whole lanes on: real parts, then imaginary parts.
+    pub(super) derivatives: Vec<f32>,
+    /// Powers of blocks, their first and second derivative.
+    pub(super) rows: [Vec<[f32; LANES]>; 3],
+}
 
 /// Numbers that are worked out side by side.
 pub(super) const LANES: usize = 8;
@@ -88,7 +95,7 @@ impl Sinusoids {
         let n = self.taps();
         taps.resize(n);
         let (re, im) = taps.values[..2 * n].split_at_mut(n);
-        let turns = &mut scratch.0[0];
+        let turns = &mut scratch.circle[0];
         self.turn(cycles, turns);
         if self.in_sixteens() {
             let (turns, _) = turns.as_chunks::<SINUSOIDS>();
@@ -108,12 +115,12 @@ impl Sinusoids {
         }
     }
 
-    /// All taps after `cycles` and their first and second derivative by the way, per `step` cycles, one after the other into
-    /// `to`, each from whole lanes on: real parts, then imaginary parts.
+    /// All taps after `cycles` and their first and second derivative by the way, per `step` cycles.
     #[inline(always)]
-    pub fn with_derivatives(&self, cycles: f64, step: f64, scratch: &mut Scratch, to: &mut [f32]) {
+    pub fn with_derivatives(&self, cycles: f64, step: f64, scratch: &mut Scratch) {
         let n = self.taps();
-        let [x, y] = &mut scratch.0;
+        let Scratch { circle: [x, y], derivatives: to, .. } = scratch;
+        to.resize(3 * whole_lanes(2 * n), 0.0);
         self.turn(cycles, x);
         y.resize(x.len(), 0.0);
         for (x, y) in x.iter_mut().zip(y.iter_mut()) {

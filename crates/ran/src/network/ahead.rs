@@ -78,7 +78,8 @@ impl RadioNetwork {
             self.expect_process(t.ue, t.process);
         }
         if let Some(t) = self.on_air.get(i + 1) {
-            self.air.expect(tti, t.ue);
+            // Control channels are looked at before data.
+            self.air.expect(tti, t.ue, self.cells[t.cell].control.first());
             near(&self.ues[t.ue].downlink.stats);
         }
     }

@@ -196,6 +196,11 @@ impl ControlBlocks {
         let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
         ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
     }
+
+    /// The blocks that are looked at first.
+    pub fn first(&self) -> RbSet {
+        self.parts.first().map_or(RbSet::EMPTY, |(rbs, _)| *rbs)
+    }
 }
 
 #[cfg(test)]

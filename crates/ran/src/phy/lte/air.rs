@@ -328,7 +328,7 @@ impl Air {
     #[inline]
     fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.look_around(tti, cell, ue);
-        self.expect(tti, ue);
+        self.expect(tti, ue, rbs);
         let n = self.cells.len();
         let slot = tti.0 as usize % self.sent.len();
         let rest = &self.rest[ue.index() * n..][..n];
@@ -348,7 +348,7 @@ impl Air {
     #[inline]
     fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.look_around(tti, cell, ue);
-        self.expect(tti, ue);
+        self.expect(tti, ue, rbs);
         let flat = self.ues[ue].noise + self.ues[ue].around.rest;
         rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
         for i in 1..self.ues[ue].around.rays.len() {

@@ -11,8 +11,9 @@ use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 use super::{RbSet, TTI};
 use crate::sdu::Direction;
 
-/// UEs that need at least four TTIs for a sixth of a wavelength (22 km/h at 2 GHz) have their taps between knots.
-const SLOW: f64 = 1.0 / 6.0 / 4.0;
+/// UEs that need at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains between knots. A knot takes the
+/// work of some three looks.
+const SLOW: f64 = Knots::APART / 8.0;
 
 /// The fading of all links.
 #[derive(Debug)]
@@ -48,7 +49,8 @@ struct Link {
     cycles: f64,
     /// Which shape it has.
     shape: u32,
-    /// Bit `i`: the gains of part `i` are those of `tti`.
+    blocks: u32,
+    /// Bit `i`: the gains of part `i`, or between knots of blocks 8 i to 8 i + 7, are those of `tti`.
     done: u32,
     gains: Box<[f32]>,
     taps: Taps,
@@ -58,9 +60,11 @@ struct Link {
 
 impl Link {
     fn new(fading: Fading, cycles: f64, shape: u32) -> Link {
-        let gains = vec![1.0; fading.response().blocks()].into();
+        let blocks = fading.response().blocks();
+        let gains = vec![1.0; Knots::room(blocks)].into();
         let knots = (cycles <= SLOW).then(Knots::default);
-        Link { fading, knots, tti: Tti(u64::MAX), cycles, shape, taps: Taps::default(), done: 0, gains }
+        let (tti, taps, blocks) = (Tti(u64::MAX), Taps::default(), blocks as u32);
+        Link { fading, knots, tti, cycles, shape, blocks, taps, done: 0, gains }
     }
 
     /// Brings the gains of at least the blocks `rbs` to `tti`; `parts` are the blocks of each part.
@@ -70,6 +74,16 @@ impl Link {
         if new {
             self.tti = tti;
             self.done = 0;
+        }
+        if let Some(knots) = &mut self.knots {
+            let wanted = rbs.eights() & !self.done;
+            if wanted != 0 {
+                self.done |= wanted;
+                let cycles = self.cycles * tti.0 as f64;
+                let Link { fading, gains, .. } = self;
+                wide(LookBetween { fading, knots, cycles, wanted, gains, scratch });
+            }
+            return;
         }
         let mut wanted = 0;
         for (i, part) in parts.iter().enumerate() {
@@ -81,6 +95,26 @@ impl Link {
             let cycles = new.then_some(self.cycles * tti.0 as f64);
             wide(Look { link: self, cycles, parts: missing, scratch });
         }
+    }
+}
+
+/// A look at a link between knots.
+struct LookBetween<'a> {
+    fading: &'a Fading,
+    knots: &'a mut Knots,
+    cycles: f64,
+    /// Bit `i`: blocks 8 i to 8 i + 7.
+    wanted: u32,
+    gains: &'a mut [f32],
+    scratch: &'a mut Scratch,
+}
+
+impl Kernel for LookBetween<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let LookBetween { fading, knots, cycles, wanted, gains, scratch } = self;
+        fading.gains_between(knots, cycles, wanted, scratch, gains);
     }
 }
 
@@ -98,11 +132,9 @@ impl Kernel for Look<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Link { fading, knots, taps, gains, .. } = self.link;
-        match (self.cycles, knots) {
-            (Some(cycles), Some(knots)) => fading.taps_between(knots, cycles, self.scratch, taps),
-            (Some(cycles), None) => fading.taps_at(cycles, self.scratch, taps),
-            (None, _) => {}
+        let Link { fading, taps, gains, .. } = self.link;
+        if let Some(cycles) = self.cycles {
+            fading.taps_at(cycles, self.scratch, taps);
         }
         fading.response().gains(taps, self.parts, gains);
     }
@@ -166,7 +198,7 @@ impl FastFading {
         let Some(seat) = seat else { return &[] };
         let link = &mut self.links[seat.index()];
         link.bring(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.scratch);
-        &link.gains
+        &link.gains[..link.blocks as usize]
     }
 
     /// Brings near what says how the link at `seat` stands.
@@ -177,14 +209,14 @@ impl FastFading {
         }
     }
 
-    /// Brings near what a look at the link at `seat` in `tti` reads. False if it was looked at in this TTI already.
+    /// Brings near what a look at the blocks `rbs` of the link at `seat` in `tti` reads. False if it was looked at in this TTI already.
     #[inline]
-    pub fn expect(&self, seat: Option<Seat>, tti: Tti) -> bool {
+    pub fn expect(&self, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> bool {
         let Some(link) = seat.and_then(|s| self.links.get(s.index())).filter(|l| l.tti != tti) else {
             return false;
         };
         if let Some(knots) = &link.knots {
-            knots.expect(link.cycles * tti.0 as f64);
+            knots.expect(link.cycles * tti.0 as f64, rbs.eights());
         }
         true
     }
@@ -247,11 +279,11 @@ impl DirectFading {
             Entry::Vacant(e) => {
                 let entity = BETWEEN_UES | (first.index() as u64) << 30 | second.index() as u64;
                 let Some(fading) = shape.link(*seed, entity) else { return &[] };
-                e.insert(Box::new(Link::new(fading, cycles <= SLOW)))
+                e.insert(Box::new(Link::new(fading, cycles, 0)))
             }
         };
-        link.bring(tti, cycles * tti.0 as f64, parts, rbs, scratch);
-        &link.gains
+        link.bring(tti, parts, rbs, scratch);
+        &link.gains[..link.blocks as usize]
     }
 }
 

@@ -42,6 +42,18 @@ impl RbSet {
     pub const fn first(self) -> Option<u32> {
         if self.0 == 0 { None } else { Some(self.0.trailing_zeros()) }
     }
+    /// Bit `i`: one of the blocks from 8 i to 8 i + 7 is in it.
+    pub const fn eights(self) -> u32 {
+        // The lowest bit of each byte: of any in it. The product gathers those of eight bytes in the highest one.
+        const LOWEST: u64 = 0x0101_0101_0101_0101;
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        let any = self.0 | self.0 >> 4;
+        let any = any | any >> 2;
+        let any = any | any >> 1;
+        let low = (any as u64 & LOWEST).wrapping_mul(GATHER) >> 56;
+        let high = ((any >> 64) as u64 & LOWEST).wrapping_mul(GATHER) >> 56;
+        (low | high << 8) as u32
+    }
     /// The blocks in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u32> {
         let mut rest = self.0;
@@ -122,6 +134,18 @@ impl fmt::Debug for RbSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eights_of_blocks() {
+        for first in 0..110 {
+            for count in 0..=110 - first {
+                let set = RbSet::range(first, count) | RbSet::range(77, 1);
+                let expected = set.iter().fold(0, |mask, rb| mask | 1 << (rb / 8));
+                assert_eq!(set.eights(), expected, "{first} {count}");
+            }
+        }
+        assert_eq!(RbSet::EMPTY.eights(), 0);
+    }
 
     /// By the definition: every one of `count` neighbours is in the set.
     #[test]
