@@ -22,6 +22,8 @@ const LEAST: f32 = 1e-6;
 pub struct Knots {
     /// By knot modulo their number: which one is remembered.
     index: [i64; KEPT],
+    /// By knot: what no block exceeds before it and after it, as far as the knot says.
+    most: [[f32; 2]; KEPT],
     /// By knot, then by eight blocks: their values, slopes and curvatures, per distance of knots.
     known: Box<[Eight]>,
 }
@@ -31,7 +33,7 @@ type Eight = [[f32; LANES]; 3];
 
 impl Default for Knots {
     fn default() -> Self {
-        Knots { index: [i64::MIN; KEPT], known: Box::default() }
+        Knots { index: [i64::MIN; KEPT], most: [[0.0; 2]; KEPT], known: Box::default() }
     }
 }
 
@@ -66,7 +68,7 @@ impl Knots {
             let i = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
             let ([p0, m0, a0], [p1, m1, a1]) = (&left[i], &right[i]);
-            let mut now = [0.0; LANES];
+            let mut now = [0.0_f32; LANES];
             for k in 0..LANES {
                 now[k] = p0[k] + g0 * (p1[k] - p0[k]) + (h1 * m0[k] + g1 * m1[k]) + (h2 * a0[k] + g2 * a1[k]);
             }
@@ -75,6 +77,14 @@ impl Knots {
             }
             to[i] = now;
         }
+    }
+
+    /// What no block's power exceeds between the two knots around `cycles`: a look at none of them.
+    #[inline]
+    pub(super) fn most(&mut self, of: Link<'_>, cycles: f64, scratch: &mut Scratch) -> f32 {
+        let before = (cycles * PER_CYCLE).floor() as i64;
+        let (left, right) = (self.find(of, before, scratch), self.find(of, before + 1, scratch));
+        self.most[left][1].max(self.most[right][0])
     }
 
     /// Brings what a look at the blocks `wanted` after `cycles` reads near.
@@ -108,7 +118,7 @@ impl Knots {
         if self.known.is_empty() {
             self.known = vec![Eight::default(); n * KEPT].into();
         }
-        wide(WorkOut { of, index, scratch, to: &mut self.known[at * n..][..n] });
+        self.most[at] = wide(WorkOut { of, index, scratch, to: &mut self.known[at * n..][..n] });
         self.index[at] = index;
     }
 }
@@ -135,17 +145,27 @@ struct WorkOut<'a> {
 }
 
 impl Kernel for WorkOut<'_> {
-    type Output = ();
+    type Output = [f32; 2];
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> [f32; 2] {
         let WorkOut { of: Link { sinusoids, response }, index, scratch, to } = self;
         let cycles = index as f64 / PER_CYCLE;
         sinusoids.with_derivatives(cycles, 1.0 / PER_CYCLE, scratch);
         let [values, slopes, curvatures] = response.derivatives(sinusoids.taps(), scratch);
         let rows = values.iter().zip(slopes).zip(curvatures);
+        let mut most = [[LEAST; LANES]; 2];
         for (to, ((values, slopes), curvatures)) in to.iter_mut().zip(rows) {
             *to = [*values, *slopes, *curvatures];
+            // The polynomial lies between the least and the greatest of its six Bernstein coefficients; three of them are
+            // those of the knot at either end.
+            for k in 0..LANES {
+                let (p, m, a) = (values[k], 0.2 * slopes[k], 0.05 * curvatures[k]);
+                most[0][k] = most[0][k].max(p).max(p - m).max(p - 2.0 * m + a);
+                most[1][k] = most[1][k].max(p).max(p + m).max(p + 2.0 * m + a);
+            }
         }
+        // The polynomial is evaluated with rounding.
+        most.map(|side| side.iter().fold(0.0, |most, of| of.max(most)) * (1.0 + 1e-5))
     }
 }
 
@@ -181,6 +201,30 @@ mod tests {
             assert!((rms / 4.3e-5 - 1.0).abs() < 0.15, "{profile:?}: {rms}");
             assert!(worst < 1e-3, "{profile:?}: {worst}");
         }
+    }
+
+    /// What is said to be the most is never exceeded, and not by far the most.
+    #[test]
+    fn no_block_exceeds_the_most_between_two_knots() {
+        let shape = FadingShape::new(FadingProfile::Eva, 50);
+        let (mut scratch, mut gains) = (Scratch::default(), [0.0; 56]);
+        let (mut found, mut said) = (0.0, 0.0);
+        for entity in 0..50 {
+            let (link, mut knots) = (shape.link(3, entity).unwrap(), Knots::default());
+            for interval in 0..40 {
+                let mut most = 0.0_f32;
+                for i in 0..32 {
+                    let cycles = (f64::from(interval) + f64::from(i) / 32.0) * Knots::APART;
+                    link.gains_between(&mut knots, cycles, u32::MAX, &mut scratch, &mut gains);
+                    let bound = link.most_between(&mut knots, cycles, &mut scratch);
+                    assert!(gains[..50].iter().all(|gain| *gain <= bound));
+                    most = gains[..50].iter().fold(most, |most, gain| most.max(*gain));
+                    said += bound / 32.0;
+                }
+                found += most;
+            }
+        }
+        assert!(said < 1.1 * found, "{said} and {found}");
     }
 
     /// Back and forth, near and far: what is remembered changes nothing.

@@ -218,8 +218,8 @@ type Amplitude = (Lanes, Lanes);
 #[inline(always)]
 fn dot(a: &Amplitude, b: &Amplitude) -> Lanes {
     let mut out = [0.0; PAIRS];
-    for k in 0..PAIRS {
-        out[k] = a.0[k] * b.0[k] + a.1[k] * b.1[k];
+    for (k, out) in out.iter_mut().enumerate() {
+        *out = a.0[k] * b.0[k] + a.1[k] * b.1[k];
     }
     out
 }
@@ -237,10 +237,9 @@ fn slope(h: &Amplitude, first: &Amplitude) -> Lanes {
 /// Second derivative of |H|^2: 2 (|H'|^2 + Re(H* H'')).
 #[inline(always)]
 fn curvature(h: &Amplitude, first: &Amplitude, second: &Amplitude) -> Lanes {
-    let (square, bend) = (dot(first, first), dot(h, second));
-    let mut out = [0.0; PAIRS];
-    for k in 0..PAIRS {
-        out[k] = 2.0 * (square[k] + bend[k]);
+    let (mut out, bend) = (dot(first, first), dot(h, second));
+    for (value, bend) in out.iter_mut().zip(bend) {
+        *value = 2.0 * (*value + bend);
     }
     out
 }

@@ -74,8 +74,16 @@ fn safe(luck: f64) -> f32 {
     SAFE[((luck * LUCKS as f64) as usize).min(LUCKS - 1)]
 }
 
+/// Draws after one that needed the blocks of all links that look at them straight away. Nothing but time depends on it.
+const DOUBTS: u8 = 8;
+
 /// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
 const ROUNDING: f32 = 0.01;
+
+/// Information of the blocks at `places` of `row`, together.
+fn information(row: &[f32], places: &[u8]) -> f32 {
+    mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i))) * places.len() as f32
+}
 
 impl RadioNetwork {
     /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
@@ -134,16 +142,37 @@ impl RadioNetwork {
     /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
     /// other cell interferes.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        let parts = &self.cells[cell].control;
         // What the draw is compared with falls with the information: with the draw known, some blocks are enough to tell
         // that it does not matter what the others have.
         let luck = self.ues[ue].downlink.control_errors.uniform(tti.0);
-        let enough = (safe(luck) + ROUNDING) * parts.blocks;
+        let enough = (safe(luck) + ROUNDING) * self.cells[cell].control.blocks;
+        if self.surely_hears(tti, cell, ue, enough) {
+            debug_assert!(!self.misses_by(tti, cell, ue, luck, enough), "the bound is one");
+            return false;
+        }
+        self.misses_by(tti, cell, ue, luck, enough)
+    }
+
+    /// True if what is known of the strongest interferers without a look at them brings `enough` information.
+    fn surely_hears(&mut self, tti: Tti, cell: CellId, ue: UeId, enough: f32) -> bool {
+        let d = &mut self.ues[ue].downlink;
+        if d.in_doubt > 0 {
+            d.in_doubt -= 1;
+            return false;
+        }
+        let Some((rbs, places)) = self.cells[cell].control.parts.first() else { return false };
+        let Some(row) = self.air.reference_at_least(tti, cell, ue, *rbs) else { return false };
+        let sure = information(row, places) > enough;
+        d.in_doubt = if sure { 0 } else { DOUBTS };
+        sure
+    }
+
+    /// The same with the blocks of all links.
+    fn misses_by(&mut self, tti: Tti, cell: CellId, ue: UeId, luck: f64, enough: f32) -> bool {
         let (mut sum, mut n) = (0.0, 0);
-        for (rbs, places) in parts.parts.iter().take(if self.air.fades() { usize::MAX } else { 1 }) {
-            let row = self.air.reference(tti, cell, ue, *rbs, false);
-            sum += mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i)))
-                * places.len() as f32;
+        let parts = &self.cells[cell].control.parts;
+        for (rbs, places) in parts.iter().take(if self.air.fades() { usize::MAX } else { 1 }) {
+            sum += information(self.air.reference(tti, cell, ue, *rbs, false), places);
             n += places.len();
             if sum > enough {
                 return false;

@@ -121,6 +121,8 @@ pub(super) struct DownlinkUe {
     /// Draws of transport blocks by code word, and of assignments.
     pub block_errors: [Draw; 2],
     pub control_errors: Draw,
+    /// So many checks of control channels more look at all links straight away.
+    pub in_doubt: u8,
     /// Distance of its reports to those of other UEs [TTI].
     pub phase: u64,
 }
@@ -149,6 +151,7 @@ impl DownlinkUe {
             stats: LinkStats::default(),
             block_errors: [draw(0), draw(1)],
             control_errors: draw(3),
+            in_doubt: 0,
             phase: id.index() as u64,
         }
     }

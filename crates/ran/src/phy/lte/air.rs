@@ -314,6 +314,25 @@ impl Air {
         wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
     }
 
+    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least, where a look at the link to `cell`
+    /// alone tells it: the others' fading is as strong as it becomes between two knots. None where links are not that slow.
+    pub fn reference_at_least(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> Option<&[f32]> {
+        if self.ues[ue].pinned.is_some() || self.fading.is_none() {
+            return None;
+        }
+        self.look_around(tti, cell, ue);
+        let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
+        for i in 1..self.ues[ue].around.rays.len() {
+            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
+            sum += self.cells[other].full[0] * gain * self.fading.as_mut()?.most_at(seat, tti)?;
+        }
+        rbs.runs(|first, len| self.interference[first..first + len].fill(sum));
+        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Air { fading, cells, interference, row, .. } = self;
+        let fading = fading_at(fading, seat, tti, rbs);
+        Some(wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row }))
+    }
+
     /// True if links fade: blocks differ.
     pub const fn fades(&self) -> bool {
         self.fading.is_some()
@@ -328,7 +347,6 @@ impl Air {
     #[inline]
     fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.look_around(tti, cell, ue);
-        self.expect(tti, ue, rbs);
         let n = self.cells.len();
         let slot = tti.0 as usize % self.sent.len();
         let rest = &self.rest[ue.index() * n..][..n];
@@ -348,7 +366,6 @@ impl Air {
     #[inline]
     fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
         self.look_around(tti, cell, ue);
-        self.expect(tti, ue, rbs);
         let flat = self.ues[ue].noise + self.ues[ue].around.rest;
         rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
         for i in 1..self.ues[ue].around.rays.len() {

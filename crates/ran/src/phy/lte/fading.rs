@@ -28,7 +28,7 @@ pub struct FastFading {
     /// By UE, then cell, then direction: the link's seat, if somebody has asked for it.
     seats: Vec<[Option<Seat>; 2]>,
     links: Vec<Link>,
-    scratch: Scratch,
+    work: Work,
 }
 
 /// The place of a link: for who asks often.
@@ -41,61 +41,104 @@ impl Seat {
     }
 }
 
-/// The fading of a link, and what is known of it in one TTI.
+/// The fading of a link.
 #[derive(Debug)]
 struct Link {
-    tti: Tti,
     /// Wavelengths that the UE travels in a TTI.
     cycles: f64,
     /// Which shape it has.
     shape: u32,
     blocks: u32,
-    /// Bit `i`: the gains of part `i`, or between knots of blocks 8 i to 8 i + 7, are those of `tti`.
-    done: u32,
-    gains: Box<[f32]>,
-    taps: Taps,
-    knots: Option<Knots>,
+    known: Known,
     fading: Fading,
+}
+
+/// What is remembered of a link.
+#[derive(Debug)]
+enum Known {
+    /// A slow one: its gains at knots of the way. A look between them is no more work than finding out what is known of the TTI.
+    Knots(Knots),
+    /// A fast one: what has been worked out of one TTI.
+    Moment(Moment),
+}
+
+#[derive(Debug)]
+struct Moment {
+    tti: Tti,
+    /// Bit `i`: the gains of part `i` are those of `tti`.
+    done: u32,
+    taps: Taps,
+    gains: Box<[f32]>,
 }
 
 impl Link {
     fn new(fading: Fading, cycles: f64, shape: u32) -> Link {
         let blocks = fading.response().blocks();
-        let gains = vec![1.0; Knots::room(blocks)].into();
-        let knots = (cycles <= SLOW).then(Knots::default);
-        let (tti, taps, blocks) = (Tti(u64::MAX), Taps::default(), blocks as u32);
-        Link { fading, knots, tti, cycles, shape, blocks, taps, done: 0, gains }
+        let known = if cycles <= SLOW {
+            Known::Knots(Knots::default())
+        } else {
+            let gains = vec![1.0; blocks].into();
+            Known::Moment(Moment { tti: Tti(u64::MAX), done: 0, taps: Taps::default(), gains })
+        };
+        Link { cycles, shape, blocks: blocks as u32, known, fading }
     }
 
-    /// Brings the gains of at least the blocks `rbs` to `tti`; `parts` are the blocks of each part.
+    /// The gains of at least the blocks `rbs` in `tti`; `parts` are the blocks of each part.
     #[inline]
-    fn bring(&mut self, tti: Tti, parts: &[RbSet], rbs: RbSet, scratch: &mut Scratch) {
+    fn look<'a>(&'a mut self, tti: Tti, parts: &[RbSet], rbs: RbSet, work: &'a mut Work) -> &'a [f32] {
+        let Link { cycles, blocks, known, fading, .. } = self;
+        let (cycles, blocks) = (*cycles * tti.0 as f64, *blocks as usize);
+        let Work { scratch, gains } = work;
+        match known {
+            Known::Knots(knots) => {
+                if gains.len() < blocks {
+                    gains.resize(Knots::room(blocks), 1.0);
+                }
+                wide(LookBetween { fading, knots, cycles, wanted: rbs.eights(), gains, scratch });
+                &gains[..blocks]
+            }
+            Known::Moment(moment) => {
+                moment.bring(tti, fading, cycles, parts, rbs, scratch);
+                &moment.gains
+            }
+        }
+    }
+}
+
+impl Moment {
+    /// Brings the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled `cycles`.
+    #[inline]
+    fn bring(
+        &mut self,
+        tti: Tti,
+        fading: &Fading,
+        cycles: f64,
+        parts: &[RbSet],
+        rbs: RbSet,
+        scratch: &mut Scratch,
+    ) {
         let new = self.tti != tti;
         if new {
-            self.tti = tti;
-            self.done = 0;
-        }
-        if let Some(knots) = &mut self.knots {
-            let wanted = rbs.eights() & !self.done;
-            if wanted != 0 {
-                self.done |= wanted;
-                let cycles = self.cycles * tti.0 as f64;
-                let Link { fading, gains, .. } = self;
-                wide(LookBetween { fading, knots, cycles, wanted, gains, scratch });
-            }
-            return;
+            (self.tti, self.done) = (tti, 0);
         }
         let mut wanted = 0;
         for (i, part) in parts.iter().enumerate() {
             wanted |= u32::from(!part.and(rbs).is_empty()) << i;
         }
-        let missing = wanted & !self.done;
-        if new || missing != 0 {
-            self.done |= missing;
-            let cycles = new.then_some(self.cycles * tti.0 as f64);
-            wide(Look { link: self, cycles, parts: missing, scratch });
+        let parts = wanted & !self.done;
+        if new || parts != 0 {
+            self.done |= parts;
+            wide(Look { fading, moment: self, cycles: new.then_some(cycles), parts, scratch });
         }
     }
+}
+
+/// Memory that all looks share.
+#[derive(Debug, Default)]
+struct Work {
+    scratch: Scratch,
+    /// Gains of the last look between knots, at whole lanes.
+    gains: Vec<f32>,
 }
 
 /// A look at a link between knots.
@@ -120,7 +163,8 @@ impl Kernel for LookBetween<'_> {
 
 /// A look at a link.
 struct Look<'a> {
-    link: &'a mut Link,
+    fading: &'a Fading,
+    moment: &'a mut Moment,
     /// The way that the UE has travelled, if the taps are those of an earlier moment.
     cycles: Option<f64>,
     /// Bit `i`: part `i` is wanted.
@@ -132,11 +176,11 @@ impl Kernel for Look<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Link { fading, taps, gains, .. } = self.link;
+        let Moment { taps, gains, .. } = self.moment;
         if let Some(cycles) = self.cycles {
-            fading.taps_at(cycles, self.scratch, taps);
+            self.fading.taps_at(cycles, self.scratch, taps);
         }
-        fading.response().gains(taps, self.parts, gains);
+        self.fading.response().gains(taps, self.parts, gains);
     }
 }
 
@@ -171,7 +215,7 @@ impl FastFading {
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
         let seats = vec![[None; 2]; shape_of.len() * cycles.len()];
         let links = Vec::new();
-        Some(FastFading { shapes, shape_of, seed, cycles, seats, links, scratch: Scratch::default() })
+        Some(FastFading { shapes, shape_of, seed, cycles, seats, links, work: Work::default() })
     }
 
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at least those of `rbs` hold. One
@@ -197,8 +241,15 @@ impl FastFading {
     pub fn row_at(&mut self, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> &[f32] {
         let Some(seat) = seat else { return &[] };
         let link = &mut self.links[seat.index()];
-        link.bring(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.scratch);
-        &link.gains[..link.blocks as usize]
+        link.look(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
+    }
+
+    /// What no block's gain of the link at `seat` exceeds in `tti`, where that is known without looking at them: of a slow link.
+    #[inline]
+    pub fn most_at(&mut self, seat: Option<Seat>, tti: Tti) -> Option<f32> {
+        let Link { cycles, known, fading, .. } = &mut self.links[seat?.index()];
+        let Known::Knots(knots) = known else { return None };
+        Some(fading.most_between(knots, *cycles * tti.0 as f64, &mut self.work.scratch))
     }
 
     /// Brings near what says how the link at `seat` stands.
@@ -209,16 +260,13 @@ impl FastFading {
         }
     }
 
-    /// Brings near what a look at the blocks `rbs` of the link at `seat` in `tti` reads. False if it was looked at in this TTI already.
+    /// Brings near what a look at the blocks `rbs` of the link at `seat` in `tti` reads.
     #[inline]
-    pub fn expect(&self, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> bool {
-        let Some(link) = seat.and_then(|s| self.links.get(s.index())).filter(|l| l.tti != tti) else {
-            return false;
-        };
-        if let Some(knots) = &link.knots {
+    pub fn expect(&self, seat: Option<Seat>, tti: Tti, rbs: RbSet) {
+        let Some(link) = seat.and_then(|s| self.links.get(s.index())) else { return };
+        if let Known::Knots(knots) = &link.known {
             knots.expect(link.cycles * tti.0 as f64, rbs.eights());
         }
-        true
     }
 
     #[cold]
@@ -249,7 +297,7 @@ pub struct DirectFading {
     /// Wavelengths that a UE travels in a TTI.
     cycles: IndexVec<UeId, f64>,
     links: BTreeMap<(UeId, UeId), Box<Link>>,
-    scratch: Scratch,
+    work: Work,
 }
 
 impl DirectFading {
@@ -265,7 +313,7 @@ impl DirectFading {
         let shape = FadingShape::new(profile, blocks as usize);
         let parts = parts(&shape.link(seed, 0)?);
         let cycles = speeds.map(|v| doppler_hz(v, frequency.0) * TTI.as_secs_f64()).collect();
-        Some(DirectFading { shape, parts, seed, cycles, links: BTreeMap::new(), scratch: Scratch::default() })
+        Some(DirectFading { shape, parts, seed, cycles, links: BTreeMap::new(), work: Work::default() })
     }
 
     /// Power gains by resource block, mean 1, of the link between `a` and `b` in `tti`: at least those of `rbs` hold.
@@ -273,7 +321,7 @@ impl DirectFading {
         let (first, second) = (a.min(b), a.max(b));
         let [u, v] = [first, second].map(|ue| self.cycles[ue]);
         let cycles = (u * u + v * v).sqrt();
-        let DirectFading { shape, parts, seed, links, scratch, .. } = self;
+        let DirectFading { shape, parts, seed, links, work, .. } = self;
         let link = match links.entry((first, second)) {
             Entry::Occupied(e) => e.into_mut(),
             Entry::Vacant(e) => {
@@ -282,8 +330,7 @@ impl DirectFading {
                 e.insert(Box::new(Link::new(fading, cycles, 0)))
             }
         };
-        link.bring(tti, parts, rbs, scratch);
-        &link.gains[..link.blocks as usize]
+        link.look(tti, parts, rbs, work)
     }
 }
 

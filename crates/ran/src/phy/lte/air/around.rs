@@ -154,17 +154,11 @@ impl Air {
         }
     }
 
-    /// Brings near what a look at the blocks `rbs` of the links of `ue` in `tti` reads, after [`approach_links`](Self::approach_links).
+    /// Brings near what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads, after [`approach_links`](Self::approach_links).
     #[inline]
     pub fn expect(&self, tti: Tti, ue: UeId, rbs: RbSet) {
         if let (Some(fading), true) = (&self.fading, self.links.len() > FEW) {
-            // Whoever has looked at the first has mostly looked at all.
-            let mut rays = self.ues[ue].around.rays.iter();
-            if rays.next().is_some_and(|first| fading.expect(first.seat, tti, rbs)) {
-                rays.for_each(|ray| {
-                    fading.expect(ray.seat, tti, rbs);
-                });
-            }
+            self.ues[ue].around.rays.first().into_iter().for_each(|ray| fading.expect(ray.seat, tti, rbs));
         }
     }
 
