@@ -57,7 +57,7 @@ pub enum FadingProfile {
     Flat,
     /// One sinusoid per path, each with an exponential delay: what SimuLTE calls Jakes fading.
     Jakes {
-        /// Paths; SimuLTE has 6.
+        /// Paths, 1 to 1024; SimuLTE has 6.
         #[serde(default = "six")]
         paths: u32,
         /// Mean of the exponential path delays; SimuLTE has 363 ns.
@@ -100,6 +100,18 @@ const ETU: &[(f64, f64)] = &[
 ];
 
 impl FadingProfile {
+    /// Refuses what is no channel.
+    ///
+    /// # Errors
+    /// What is wrong with its paths.
+    pub const fn validate(self) -> Result<(), &'static str> {
+        match self {
+            FadingProfile::Jakes { paths: 0, .. } => Err("Jakes fading without a path: 1 to 1024"),
+            FadingProfile::Jakes { paths: 1025.., .. } => Err("more than 1024 paths"),
+            _ => Ok(()),
+        }
+    }
+
     /// Tap delays [s] and powers that sum to 1; empty where taps are drawn or absent.
     pub fn taps(self) -> Vec<(f64, f64)> {
         let table: &[(f64, f64)] = match self {

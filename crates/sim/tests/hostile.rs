@@ -55,6 +55,20 @@ fn mistakes_are_told_with_line_and_column() {
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 0);
 }
 
+/// Fading without a path has no channel, with four thousand million no machine has the memory.
+#[test]
+fn fading_has_paths() {
+    let base = folder("hostile-fading");
+    for (table, key) in [("radio", "fading"), ("radio", "sidelink_fading"), ("wlan", "fading")] {
+        for paths in ["0", "4294967295"] {
+            let cell = "[cell.c]\n[ue.u]\n[ap.w]\n[station.s]\n";
+            let text = format!("{GOOD}{cell}[{table}]\n{key} = {{ kind = 'jakes', paths = {paths} }}\n");
+            let told = refused(&text, &base);
+            assert!(told.contains("1024") && told.contains("bad.toml:15:"), "{told}");
+        }
+    }
+}
+
 #[test]
 fn broken_traces_are_refused_with_their_line() {
     let base = folder("hostile-traces");

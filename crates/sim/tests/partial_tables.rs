@@ -96,3 +96,24 @@ fn an_access_point_that_gives_its_power_stays_where_it_is() {
     assert_eq!(radio["power"].as_str(), Some("15 dBm"));
     assert_eq!(radio["position"].as_array().unwrap()[2].as_str(), Some("2.5 m"));
 }
+
+/// The same by a change during the run, which must give the same run as the power written from the start.
+#[test]
+fn an_access_point_whose_power_changes_stays_where_it_is() {
+    let base = folder("partial-at");
+    let end_of = |text: &str| {
+        let scenario = Scenario::parse(text, "partial.toml", &base, &[]).unwrap_or_else(|e| panic!("{e}"));
+        let output = lasthop_sim::run(&scenario, None, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+        output.digest()
+    };
+    let [before, after] = [
+        "radio.power = \"15 dBm\"",
+        "radio = { power = \"15 dBm\", position = [\"0 m\", \"0 m\", \"2.5 m\"] }",
+    ]
+    .map(|radio| end_of(&TABLES.replace("node = \"server\"", &format!("node = \"server\"\n{radio}"))));
+    assert_eq!(before, after);
+    let changed = |at: &str| format!("{TABLES}[[at]]\nt = \"0 s\"\nset = {{ {at} }}\n");
+    let both =
+        "\"ap.hot.radio.power\" = \"15 dBm\", \"ap.hot.radio.position\" = [\"0 m\", \"0 m\", \"2.5 m\"]";
+    assert_eq!(end_of(&changed("\"ap.hot.radio.power\" = \"15 dBm\"")), end_of(&changed(both)));
+}

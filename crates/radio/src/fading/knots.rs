@@ -13,7 +13,8 @@ use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
 const PER_CYCLE: f64 = 8.0;
 /// Knots that are remembered. Two would do if nobody looked back: reports are of the TTI before.
 const KEPT: usize = 4;
-/// A polynomial may cross nothing where a power does not: 60 dB below the mean, less than the error.
+/// Where a power is nearly nothing the polynomial may be less than nothing, by as much as its error: what is below -44 dB says only
+/// that it is. It stays positive: 60 dB below the mean.
 const LEAST: f32 = 1e-6;
 
 /// Powers of a link's blocks at the knots that were looked at last, their slopes and curvatures. Nothing but memory: with or
@@ -21,7 +22,7 @@ const LEAST: f32 = 1e-6;
 #[derive(Clone, Debug)]
 pub struct Knots {
     /// By knot modulo their number: which one is remembered.
-    index: [i64; KEPT],
+    index: [Option<i64>; KEPT],
     /// By knot: what no block exceeds before it and after it, as far as the knot says.
     most: [[f32; 2]; KEPT],
     /// By knot, then by eight blocks: their values, slopes and curvatures, per distance of knots.
@@ -33,7 +34,7 @@ type Eight = [[f32; LANES]; 3];
 
 impl Default for Knots {
     fn default() -> Self {
-        Knots { index: [i64::MIN; KEPT], most: [[0.0; 2]; KEPT], known: Box::default() }
+        Knots { index: [None; KEPT], most: [[0.0; 2]; KEPT], known: Box::default() }
     }
 }
 
@@ -63,10 +64,12 @@ impl Knots {
         let n = self.known.len() / KEPT;
         let (left, right) = (&self.known[left * n..][..n], &self.known[right * n..][..n]);
         let to = &mut gains.as_chunks_mut::<LANES>().0[..n];
-        wanted &= u32::MAX >> (32 - n);
         while wanted != 0 {
             let i = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
+            if i >= n {
+                break;
+            }
             let ([p0, m0, a0], [p1, m1, a1]) = (&left[i], &right[i]);
             let mut now = [0.0_f32; LANES];
             for k in 0..LANES {
@@ -106,7 +109,7 @@ impl Knots {
     #[inline(always)]
     fn find(&mut self, of: Link<'_>, index: i64, scratch: &mut Scratch) -> usize {
         let at = index.rem_euclid(KEPT as i64) as usize;
-        if self.index[at] != index {
+        if self.index[at] != Some(index) {
             self.work_out(of, index, at, scratch);
         }
         at
@@ -119,7 +122,7 @@ impl Knots {
             self.known = vec![Eight::default(); n * KEPT].into();
         }
         self.most[at] = wide(WorkOut { of, index, scratch, to: &mut self.known[at * n..][..n] });
-        self.index[at] = index;
+        self.index[at] = Some(index);
     }
 }
 
@@ -225,6 +228,23 @@ mod tests {
             }
         }
         assert!(said < 1.1 * found, "{said} and {found}");
+    }
+
+    /// A narrow link right after a wide one: what the wide one left in memory is not among its blocks.
+    #[test]
+    fn links_of_other_widths_leave_nothing_behind() {
+        let wide = FadingShape::new(FadingProfile::Eva, 100);
+        for blocks in [1, 6, 15, 25, 50, 75] {
+            let narrow = FadingShape::new(FadingProfile::Eva, blocks);
+            for entity in 0..50 {
+                let link = narrow.link(3, entity).unwrap();
+                let (mut shared, mut own) = (Scratch::default(), Scratch::default());
+                wide.link(4, entity).unwrap().most_between(&mut Knots::default(), 7.3, &mut shared);
+                let [after, alone] =
+                    [&mut shared, &mut own].map(|s| link.most_between(&mut Knots::default(), 7.3, s));
+                assert_eq!(after, alone, "{blocks}");
+            }
+        }
     }
 
     /// Back and forth, near and far: what is remembered changes nothing.

@@ -182,6 +182,9 @@ impl AirConfig {
     /// The first key that cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(!self.refresh.is_zero(), "refresh", "above 0 s")?;
+        let wrong =
+            |message: &str| ConfigError { key: "fading".into(), message: message.to_owned(), help: None };
+        self.fading.validate().map_err(wrong)?;
         check(self.shadowing.is_none_or(|s| (0.0..=30.0).contains(&s.0)), "shadowing", "0 dB to 30 dB")?;
         check(self.capture.is_none_or(|c| (0.0..=60.0).contains(&c.0)), "capture", "0 dB to 60 dB")?;
         check((-20.0..=40.0).contains(&self.preamble_sinr.0), "preamble_sinr", "-20 dB to 40 dB")?;

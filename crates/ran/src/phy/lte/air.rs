@@ -352,9 +352,11 @@ impl Air {
         let rest = &self.rest[ue.index() * n..][..n];
         self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
         for i in 1..self.ues[ue].around.rays.len() {
-            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
+            let other = self.ues[ue].around.rays[i].cell;
             let shared = self.sent[slot].used(tti, other).and(rbs);
+            // Who is silent is not asked about: a gain that moves is worked out for who asks.
             if !shared.is_empty() {
+                let Ray { gain, seat, .. } = self.ray(tti, ue, i);
                 let fading = fading_at(&mut self.fading, seat, tti, shared);
                 let power = self.sent[slot].power(other);
                 wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });

@@ -377,6 +377,34 @@ mod tests {
         );
     }
 
+    /// Slow links of two widths, which share memory, by turns and alone.
+    #[test]
+    fn slow_links_fade_by_themselves_too() {
+        let slow = |ues: usize| {
+            let speeds = (0..ues).map(|_| Speed(3.0 / 3.6));
+            let frequencies = [Hertz(2120e6), Hertz(1930e6)];
+            FastFading::new(FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7).unwrap()
+        };
+        let cell = CellId::from_index;
+        let mut busy = slow(4);
+        for t in 0..300 {
+            for (c, blocks) in [(1, 50), (0, 25)] {
+                let (ue, all) = (UeId::from_index(t % 4), RbSet::range(0, blocks));
+                let part = RbSet::range(blocks - 9, 5);
+                let (tti, d) = (Tti(t as u64), Direction::Downlink);
+                let row = busy.row(d, cell(c), ue, tti, part)[blocks as usize - 9..][..5].to_vec();
+                let seat = busy.seat(d, cell(c), ue);
+                let most = busy.most_at(seat, tti).expect("slow");
+                let mut alone = slow(4);
+                let whole = alone.row(d, cell(c), ue, tti, all).to_vec();
+                assert_eq!(row, whole[blocks as usize - 9..][..5]);
+                assert!(whole.len() == blocks as usize && whole.iter().all(|gain| *gain <= most));
+                let seat = alone.seat(d, cell(c), ue);
+                assert_eq!(alone.most_at(seat, tti), Some(most));
+            }
+        }
+    }
+
     /// Two ends that move at 0.6 and 0.8 m/s cross a level as often as one at 1 m/s: the power of Rayleigh fading falls below r^2
     /// times its mean sqrt(2 pi) f r e^(-r^2) times a second (S. O. Rice), and for mobile-to-mobile channels f is sqrt(f1^2 + f2^2)
     /// (A. S. Akki, "Statistical properties of mobile-to-mobile land communication channels", IEEE Trans. Veh. Technol. 43(4), 1994). At

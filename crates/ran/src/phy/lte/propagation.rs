@@ -229,6 +229,10 @@ impl RadioConfig {
             "0 dB or more: an air gap gives nothing",
         )?;
         check(self.refresh >= 1, "refresh", "at least 1 TTI")?;
+        for (key, profile) in [("fading", self.fading), ("sidelink_fading", self.sidelink_fading)] {
+            let wrong = |message: &str| ConfigError { key: key.to_owned(), message: message.to_owned() };
+            profile.validate().map_err(wrong)?;
+        }
         Ok(warnings)
     }
 }
