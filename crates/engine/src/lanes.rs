@@ -64,7 +64,7 @@ const LINE: usize = 64;
 mod tests {
     use super::*;
 
-    /// Any size, none too.
+    /// It has no effect that could be seen: all that can fail here is that it reads or writes where it must not.
     #[test]
     fn what_comes_near_stays_as_it_is() {
         let bytes: Vec<u8> = (0..200).collect();
