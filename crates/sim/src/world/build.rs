@@ -1,6 +1,6 @@
 //! From a checked scenario to a world at time zero.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
@@ -47,7 +47,8 @@ impl World {
         let radio = builder.add_radio(scenario)?;
         let wlan = builder.add_wlan(spec);
         // Every end of a flow is a node by now: the scenario's check has seen to it.
-        let mut routes = routes(builder.nodes.len(), &builder.edges);
+        let destinations = builder.destinations(spec);
+        let mut routes = routes(builder.nodes.len(), &builder.edges, &destinations);
         for (name, flow) in &spec.flow {
             builder.add_flows(scenario, &routes, name, flow)?;
         }
@@ -143,6 +144,14 @@ impl Builder {
         let id = self.nodes.push(Node { name: name.into(), reassembly: NodeReassembly::new() });
         self.by_name.insert(name.to_owned(), id);
         id
+    }
+
+    /// The nodes that packets are sent to: the ends of flows, and proxies between them.
+    fn destinations(&self, spec: &Spec) -> BTreeSet<NodeId> {
+        let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
+        let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
+        let names = ends.chain(proxies.map(|(name, _)| name.clone()));
+        names.filter_map(|name| self.by_name.get(&name).copied()).collect()
     }
 
     fn add_direction(
@@ -321,9 +330,12 @@ impl Builder {
         [from, to]: [NodeId; 2],
     ) -> Vec<(NodeId, &'a ProxySpec)> {
         let mut found = Vec::new();
+        if !all.node.values().any(|node| matches!(node, NodeSpec::Proxy(_))) {
+            return found;
+        }
         let mut node = from;
         while flow.transport == crate::spec::Transport::Tcp && node != to {
-            let port = routes[node][to];
+            let port = routes.port(node, to);
             let Some(edge) = self.edges.iter().find(|e| e.from == node && Some(e.port) == port) else {
                 break;
             };
@@ -365,8 +377,7 @@ impl Builder {
                 self.edges.iter().find(leaves).map(|e| e.port)
             });
             let agent = Port::Snoop(out.len() as u32);
-            let everywhere = routes[at].iter().map(|port| port.map(|_| agent)).collect();
-            let ports = std::mem::replace(&mut routes[at], everywhere);
+            let ports = routes.divert(at, agent);
             out.push(SnoopNode::new(at, snoop.config(), ports, towards));
         }
         out

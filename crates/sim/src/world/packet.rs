@@ -98,7 +98,7 @@ impl World {
         if packet.dst == node {
             return self.arrive(now, node, id);
         }
-        self.leave(now, node, self.routes[node][packet.dst], id);
+        self.leave(now, node, self.routes.port(node, packet.dst), id);
     }
 
     /// A packet leaves `node` by `port`.

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use lasthop_tcp::{Snoop, SnoopConfig, SnoopOut, Verdict};
-use lasthop_units::{FlowId, IndexVec, Instant, NodeId, PacketId};
+use lasthop_units::{FlowId, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
 use super::World;
 use super::event::{Event, Wake};
 use super::packet::{Packet, Payload, Place};
-use super::route::Port;
+use super::route::{Port, Row};
 
 /// An agent, wired into the world.
 pub struct SnoopNode {
     pub node: NodeId,
     pub config: SnoopConfig,
     /// The node's routes, which its entry in the world's table hides.
-    ports: IndexVec<NodeId, Option<Port>>,
+    pub ports: Row,
     /// Ports that lead to mobiles; `None`: those of the radio.
     towards: Option<Port>,
     /// One agent per connection that has sent data to a mobile.
@@ -29,12 +29,7 @@ pub struct SnoopNode {
 
 impl SnoopNode {
     /// An agent at `node`, whose routes it takes over.
-    pub fn new(
-        node: NodeId,
-        config: SnoopConfig,
-        ports: IndexVec<NodeId, Option<Port>>,
-        towards: Option<Port>,
-    ) -> SnoopNode {
+    pub fn new(node: NodeId, config: SnoopConfig, ports: Row, towards: Option<Port>) -> SnoopNode {
         SnoopNode {
             node,
             config,
@@ -45,10 +40,6 @@ impl SnoopNode {
             wake: Wake::default(),
             output: SnoopOut::default(),
         }
-    }
-    /// Where a packet goes that is to reach `destination`.
-    pub fn port(&self, destination: NodeId) -> Option<Port> {
-        self.ports[destination]
     }
     fn leads_to_mobile(&self, port: Option<Port>) -> bool {
         match (port, self.towards) {
@@ -64,7 +55,7 @@ impl World {
     pub(super) fn pass_snoop(&mut self, now: Instant, index: u32, id: PacketId) {
         let s = &mut self.snoops[index as usize];
         let (node, packet) = (s.node, &self.packets[id]);
-        let port = s.port(packet.dst);
+        let port = self.routes.port_of(&s.ports, packet.dst);
         let (Payload::Tcp(_, segment), None, true) = (&packet.payload, packet.fragment, s.running) else {
             return self.leave(now, node, port, id);
         };
@@ -107,7 +98,7 @@ impl World {
         let mut output = std::mem::take(&mut self.snoops[index as usize].output);
         for packet in output.down.drain(..).chain(output.up.drain(..)) {
             let s = &self.snoops[index as usize];
-            let (node, port) = (s.node, s.port(packet.dst));
+            let (node, port) = (s.node, self.routes.port_of(&s.ports, packet.dst));
             self.account.made.add(packet.size);
             let id = self.packets.insert(packet);
             if self.probes.packets.is_some() {
