@@ -216,3 +216,63 @@ fn a_tiny_send_buffer_loses_nothing() {
         assert_eq!(whole(&output, "flows", "requests"), [5], "{buffer}");
     }
 }
+
+/// A link that stands still goes on and gets a longer delay and loss at one instant; a flow starts and another stops. The first packet
+/// that leaves then has the new delay, whichever table comes first.
+#[test]
+fn the_order_of_changes_of_one_instant_does_not_matter() {
+    let tables = [
+        "[[at]]\nt = '2 s'\nset = { 'link.x.rate' = '5 Mbit/s' }\n",
+        "[[at]]\nt = '2 s'\nset = { 'link.x.delay' = '40 ms', 'link.y.rate' = '3 Mbit/s' }\n",
+        "[[at]]\nt = '2 s'\nset = { 'link.x.forward.loss' = '1 %' }\nstart = 'flow.late'\n",
+        "[[at]]\nt = '2 s'\nset = { 'link.x.rate' = '5 Mbit/s' }\nstop = 'flow.early'\n",
+        "[[at]]\nt = '1 s'\nset = { 'link.x.rate' = '0 bit/s' }\n",
+    ];
+    let run_in = |order: [usize; 5]| {
+        let mut text = "[scenario]\nname = 'order'\nduration = '6 s'\n\
+             [link.x]\nbetween = ['a', 'b']\nrate = '5 Mbit/s'\ndelay = '10 ms'\n\
+             [link.y]\nbetween = ['b', 'c']\nrate = '4 Mbit/s'\n\
+             [flow.early]\nfrom = 'a'\nto = 'c'\n[flow.late]\nfrom = 'c'\nto = 'a'\nautostart = false\n\
+             [output]\npackets = true\n"
+            .to_owned();
+        order.iter().for_each(|i| text.push_str(tables[*i]));
+        run_text(&text).digest()
+    };
+    let digest = run_in([0, 1, 2, 3, 4]);
+    for order in [[1, 0, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1], [3, 1, 4, 2, 0]] {
+        assert_eq!(run_in(order), digest, "{order:?}");
+    }
+}
+
+/// What has no order cannot say two things.
+#[test]
+fn changes_of_one_instant_that_contradict_each_other_are_refused() {
+    let refused = |more: &str| {
+        let text = format!(
+            "[scenario]\nname = 'both'\nduration = '6 s'\n[link.x]\nbetween = ['a', 'b']\nrate = '5 Mbit/s'\n\
+             [flow.f]\nfrom = 'a'\nto = 'b'\n{more}"
+        );
+        let parsed = lasthop_sim::Scenario::parse(&text, "both.toml", std::path::Path::new(""), EMPTY);
+        parsed.unwrap_err().to_string()
+    };
+    let rates = "[[at]]\nt = '2 s'\nset = { 'link.x.rate' = '1 Mbit/s' }\n\
+                 [[at]]\nt = '2000 ms'\nset = { 'link.x.rate' = '2 Mbit/s' }\n";
+    let message = refused(rates);
+    assert!(message.contains("becomes both \"1 Mbit/s\" and \"2 Mbit/s\" at 2 s"), "{message}");
+    assert!(message.contains("both.toml:15"), "{message}");
+    let flow = "[[at]]\nt = '2 s'\nstop = 'flow.f'\n[[at]]\nt = '2 s'\nstart = 'flow.f'\n";
+    assert!(refused(flow).contains("`flow.f` starts and stops at 2 s"), "{}", refused(flow));
+}
+
+/// A table of all pairs of nodes would take 43 GB here.
+#[test]
+fn thirty_thousand_idle_links_cost_what_they_are() {
+    let links: String = (0..30_000)
+        .map(|i| format!("[link.l{i}]\nbetween = ['a{i}', 'b{i}']\nrate = '10 Mbit/s'\n"))
+        .collect();
+    let text = format!(
+        "[scenario]\nname = 'idle'\nduration = '500 ms'\n{links}[flow.f]\nfrom = 'a0'\nto = 'b0'\n\
+         [output]\nqueues = false\n"
+    );
+    assert!(whole(&run_text(&text), "flows", "app_bytes")[0] > 0);
+}

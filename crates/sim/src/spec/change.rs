@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_radio::Mobility;
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 use serde_json::Value;
 
 use super::at::Scalar;
@@ -61,20 +61,58 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
 ];
 
+/// Everything that changes at one instant. What is applied first does not depend on the order of the file: keys in
+/// alphabetical order (a key before those below it), then starts, then stops, both by name.
+#[derive(Default)]
+struct Moment {
+    /// Keys with their values and the `[[at]]` tables that they stand in; `None`: a caller's.
+    set: BTreeMap<String, (Scalar, Option<usize>)>,
+    start: BTreeMap<String, Option<usize>>,
+    stop: BTreeMap<String, Option<usize>>,
+}
+
+impl Moment {
+    /// Takes in the `[[at]]` table number `index`. A contradiction to the tables before is an error: key and message.
+    fn add(&mut self, at: &At, index: Option<usize>) -> Result<(), (String, String)> {
+        for (key, value) in &at.set {
+            let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), index));
+            if before != value {
+                let (a, b) = (before.to_toml(), value.to_toml());
+                return Err((key.clone(), format!("`{key}` becomes both {a} and {b} at {}", at.t)));
+            }
+        }
+        self.start.extend(at.start.iter().map(|name| (name.clone(), index)));
+        self.stop.extend(at.stop.iter().map(|name| (name.clone(), index)));
+        match self.start.keys().find(|name| self.stop.contains_key(*name)) {
+            Some(both) => Err((String::new(), format!("`{both}` starts and stops at {}", at.t))),
+            None => Ok(()),
+        }
+    }
+
+    /// The table that a key stands in.
+    fn place(&self, key: &str) -> Option<usize> {
+        self.set.get(key).and_then(|(_, index)| *index)
+    }
+}
+
 impl Scenario {
-    /// The actions of all `[[at]]` tables, in order of time (of equal times in order of the file).
+    /// The actions of all `[[at]]` tables, in order of time. The tables of one instant are one change, so their order in
+    /// the file does not matter.
     pub(super) fn plan_changes(&self) -> Result<Vec<(Instant, Vec<Action>)>, Error> {
-        let mut order: Vec<usize> = (0..self.spec.at.len()).collect();
-        order.sort_by_key(|i| self.spec.at[*i].t);
+        let mut moments: BTreeMap<Duration, Moment> = BTreeMap::new();
+        let mut found = Diagnostics::new();
+        for (i, at) in self.spec.at.iter().enumerate() {
+            if let Err((key, message)) = moments.entry(at.t).or_default().add(at, Some(i)) {
+                found.push(self.complaint(Some(i), &key, message).help("keep one of them"));
+            }
+        }
         let mut in_force = self.clone();
         let mut planned = Vec::new();
-        let mut found = Diagnostics::new();
-        for i in order {
-            let at = &self.spec.at[i];
-            match in_force.step(at, Some(i)) {
+        for (t, moment) in &moments {
+            match in_force.step(moment) {
                 Ok((next, actions)) => {
                     in_force = next;
-                    planned.push((Instant(at.t.0), actions));
+                    planned.push((Instant(t.0), actions));
                 }
                 Err(Error::Input(more)) => found.extend(more),
                 Err(other) => return Err(other),
@@ -88,89 +126,110 @@ impl Scenario {
     /// # Errors
     /// An unknown key, one that is fixed during a run, a value that does not fit, nothing of that name.
     pub fn change(&self, at: &At) -> Result<(Scenario, Vec<Action>), Error> {
-        self.step(at, None)
+        let mut moment = Moment::default();
+        if let Err((key, message)) = moment.add(at, None) {
+            return Err(Error::Input(self.complaint(None, &key, message).into()));
+        }
+        self.step(&moment)
     }
 
-    fn step(&self, at: &At, index: Option<usize>) -> Result<(Scenario, Vec<Action>), Error> {
-        let mut actions = Vec::new();
+    fn step(&self, moment: &Moment) -> Result<(Scenario, Vec<Action>), Error> {
         let mut next = self.clone();
-        for (key, value) in &at.set {
+        let mut actions = self.set_keys(moment, &mut next)?;
+        if !moment.set.is_empty() {
+            next.spec = match next.document.read::<Spec>() {
+                Ok(spec) => spec,
+                Err(e) => return Err(self.retell(moment, e)),
+            };
+            self.refuse_contradictions(moment)?;
+            let mut found = Diagnostics::new();
+            check::check(&next.spec, &next.document, &next.extensions, &mut found);
+            if found.has_errors() {
+                return Err(self.retell(moment, found));
+            }
+            actions.extend(difference(&self.spec, &next.spec));
+        }
+        type Make = fn(String) -> Action;
+        for (names, make, make_node) in [
+            (&moment.start, Action::StartFlow as Make, Action::StartNode as Make),
+            (&moment.stop, Action::StopFlow as Make, Action::StopNode as Make),
+        ] {
+            for (name, index) in names {
+                actions.push(self.start_or_stop(name, *index, make, make_node)?);
+            }
+        }
+        Ok((next, actions))
+    }
+
+    /// Sets the keys of `moment` in the document of `next`; returns the actions for cells of layouts, of which the
+    /// document has one table. A layout is switched before one of its cells.
+    fn set_keys(&self, moment: &Moment, next: &mut Scenario) -> Result<Vec<Action>, Error> {
+        let mut switched: Vec<(Vec<String>, bool)> = Vec::new();
+        for (key, (value, index)) in &moment.set {
             if !may_change(key) {
-                let d = self.complaint(index, key, format!("`{key}` is fixed during a run"));
+                let d = self.complaint(*index, key, format!("`{key}` is fixed during a run"));
                 let list = "`lasthop describe runtime` lists what may change";
                 let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
                 return Err(Error::Input(d.help(help).into()));
             }
             if let Some(cells) = cells_of_layout(&self.spec, key) {
                 let Scalar::Bool(down) = value else {
-                    let d = self.complaint(
-                        index,
-                        key,
-                        format!("expected true or false, found {}", value.to_toml()),
-                    );
-                    return Err(Error::Input(d.into()));
+                    let message = format!("expected true or false, found {}", value.to_toml());
+                    return Err(Error::Input(self.complaint(*index, key, message).into()));
                 };
-                actions.extend(cells.into_iter().map(|name| Action::Cell(name, *down)));
+                switched.push((cells, *down));
                 continue;
             }
             if let Some((name, near)) = nobody(&self.spec, key) {
-                let d = self.complaint(index, key, format!("nothing is called `{name}`"));
+                let d = self.complaint(*index, key, format!("nothing is called `{name}`"));
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
             }
             if let Err(e) = next.document.apply_set(&format!("{key}={}", value.to_toml())) {
-                return Err(self.retell(index, at, e));
+                return Err(self.retell(moment, e));
             }
         }
-        if !at.set.is_empty() {
-            next.spec = match next.document.read::<Spec>() {
-                Ok(spec) => spec,
-                Err(e) => return Err(self.retell(index, at, e)),
-            };
-            if let Some((name, key)) = rate_over_trace(&self.spec, at) {
-                let d = self.complaint(
-                    index,
-                    key,
-                    format!("link `{name}` follows a trace: it has no rate to change"),
-                );
-                return Err(Error::Input(d.help("use a trace that does what you want").into()));
-            }
-            if let Some((key, by)) = placed_otherwise(&self.spec, at) {
-                let d = self.complaint(index, key, format!("`{by}` says where it is"));
-                let help = format!("leave `{by}` out and give `radio.position` from the start");
-                return Err(Error::Input(d.help(help).into()));
-            }
-            let mut found = Diagnostics::new();
-            check::check(&next.spec, &next.document, &next.extensions, &mut found);
-            if found.has_errors() {
-                return Err(self.retell(index, at, found));
-            }
-            actions.extend(difference(&self.spec, &next.spec));
+        switched.sort_by_key(|(cells, _)| std::cmp::Reverse(cells.len()));
+        let actions = switched.into_iter().flat_map(|(cells, down)| {
+            cells.into_iter().map(move |name| Action::Cell(name, down)).collect::<Vec<_>>()
+        });
+        Ok(actions.collect())
+    }
+
+    /// Values that another key of the scenario rules out.
+    fn refuse_contradictions(&self, moment: &Moment) -> Result<(), Error> {
+        if let Some((name, key)) = rate_over_trace(&self.spec, moment) {
+            let message = format!("link `{name}` follows a trace: it has no rate to change");
+            let d = self.complaint(moment.place(key), key, message);
+            return Err(Error::Input(d.help("use a trace that does what you want").into()));
         }
-        type Make = fn(String) -> Action;
-        for (what, make, make_node) in [
-            (&at.start, Action::StartFlow as Make, Action::StartNode as Make),
-            (&at.stop, Action::StopFlow as Make, Action::StopNode as Make),
-        ] {
-            let Some(name) = what else { continue };
-            let snoop = |n: &&str| matches!(self.spec.node.get(*n), Some(NodeSpec::Snoop(_)));
-            if let Some(node) = name.strip_prefix("node.").filter(snoop) {
-                actions.push(make_node(node.to_owned()));
-                continue;
-            }
-            let flow = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f));
-            let Some(flow) = flow else {
-                let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
-                let names = flows.chain(self.spec.node.keys().map(|n| format!("node.{n}")));
-                let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
-                let d = self.complaint(index, "", format!("nothing is called `{name}`"));
-                return Err(Error::Input(
-                    d.help_opt(near.or(Some("flows and snoop agents can be started and stopped".into())))
-                        .into(),
-                ));
-            };
-            actions.push(make(flow.to_owned()));
+        if let Some((key, by)) = placed_otherwise(&self.spec, moment) {
+            let d = self.complaint(moment.place(key), key, format!("`{by}` says where it is"));
+            let help = format!("leave `{by}` out and give `radio.position` from the start");
+            return Err(Error::Input(d.help(help).into()));
         }
-        Ok((next, actions))
+        Ok(())
+    }
+
+    fn start_or_stop(
+        &self,
+        name: &str,
+        index: Option<usize>,
+        make: fn(String) -> Action,
+        make_node: fn(String) -> Action,
+    ) -> Result<Action, Error> {
+        let snoop = |n: &&str| matches!(self.spec.node.get(*n), Some(NodeSpec::Snoop(_)));
+        if let Some(node) = name.strip_prefix("node.").filter(snoop) {
+            return Ok(make_node(node.to_owned()));
+        }
+        if let Some(flow) = name.strip_prefix("flow.").filter(|f| self.spec.flow.contains_key(*f)) {
+            return Ok(make(flow.to_owned()));
+        }
+        let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
+        let names = flows.chain(self.spec.node.keys().map(|n| format!("node.{n}")));
+        let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
+        let d = self.complaint(index, "", format!("nothing is called `{name}`"));
+        let otherwise = || Some("flows and snoop agents can be started and stopped".into());
+        Err(Error::Input(d.help_opt(near.or_else(otherwise)).into()))
     }
 
     /// An error at the `[[at]]` table number `index`, or about a call.
@@ -183,13 +242,13 @@ impl Scenario {
     }
 
     /// Errors of the changed document, told at the key of `at` that caused them: each but those of layouts was set by its own `apply_set`, in order.
-    fn retell(&self, index: Option<usize>, at: &At, errors: Diagnostics) -> Error {
+    fn retell(&self, moment: &Moment, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
         for e in errors.iter().filter(|e| e.severity == Severity::Error) {
             let place = e.set.and_then(|set| set.checked_sub(self.document.sets() + 1));
-            let mut written = at.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
-            let key = written.nth(place.unwrap_or(0)).or(at.set.keys().next()).map_or("", |k| k);
-            out.push(self.complaint(index, key, e.message.clone()).help_opt(e.help.clone()));
+            let mut written = moment.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
+            let key = written.nth(place.unwrap_or(0)).or(moment.set.keys().next()).map_or("", |k| k);
+            out.push(self.complaint(moment.place(key), key, e.message.clone()).help_opt(e.help.clone()));
         }
         Error::Input(out)
     }
@@ -259,9 +318,9 @@ fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
     near.map(|near| (name, near))
 }
 
-/// The first link and key of `at` that would give a rate to a direction that follows a trace.
-fn rate_over_trace<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'a str)> {
-    at.set.keys().find_map(|key| {
+/// The first link and key of `moment` that would give a rate to a direction that follows a trace.
+fn rate_over_trace<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'a str)> {
+    moment.set.keys().find_map(|key| {
         let (name, rest) = key.strip_prefix("link.")?.split_once('.')?;
         let link = spec.link.get(name)?;
         let traced = |forward| link.direction(forward).trace.is_some();
@@ -327,9 +386,9 @@ fn wireless_difference(old: &Spec, new: &Spec) -> Vec<Action> {
     actions
 }
 
-/// The first key of `at` that would put somewhere who is told elsewhere where to be, and who tells.
-fn placed_otherwise<'a>(spec: &Spec, at: &'a At) -> Option<(&'a str, &'static str)> {
-    at.set.keys().find_map(|key| {
+/// The first key of `moment` that would put somewhere who is told elsewhere where to be, and who tells.
+fn placed_otherwise<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'static str)> {
+    moment.set.keys().find_map(|key| {
         let path = key.strip_suffix(".radio.position")?;
         let (radio, drawn) = match path.split_once('.')? {
             ("ap", name) => (&spec.ap.get(name)?.radio, None),

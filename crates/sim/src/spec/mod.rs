@@ -102,7 +102,7 @@ pub struct Spec {
     /// Flows by name: who talks to whom, with which application and transport.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flow: BTreeMap<String, FlowSpec>,
-    /// Changes during the run, in any order.
+    /// Changes during the run, in any order; those of one time are one change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<At>,
     /// What the run writes down.
