@@ -2,10 +2,12 @@
 //!
 //! Linux 6.1: tcp_measure_rcv_mss, tcp_incr_quickack, tcp_enter_quickack_mode, tcp_event_data_recv, tcp_event_data_sent,
 //! tcp_event_ack_sent, __tcp_ack_snd_check, tcp_cleanup_rbuf (net/ipv4/tcp_input.c, tcp.c), tcp_send_delayed_ack
-//! (tcp_output.c) and tcp_delack_timer_handler (tcp_timer.c). Not here: the kernel's ticks (time is exact), compressed ACKs
-//! during reordering (each out-of-order segment is acknowledged), the option TCP_QUICKACK, and the delay of a FIN's ACK.
+//! (tcp_output.c) and tcp_delack_timer_handler (tcp_timer.c). Times are whole jiffies (`tcp_jiffies32`) where the clock has
+//! ticks. Not here: compressed ACKs during reordering (each out-of-order segment is acknowledged), the option TCP_QUICKACK, and the delay of a FIN's ACK.
 
 use lasthop_units::{Duration, Instant};
+
+use crate::jiffies::Timers;
 
 /// TCP_DELACK_MAX, HZ/5.
 const DELAY_MAX: Duration = Duration::from_millis(200);
@@ -19,6 +21,9 @@ const LEAST: u32 = 88;
 /// What the heuristics have learnt of the peer.
 #[derive(Clone, Debug)]
 pub struct LinuxAcks {
+    timers: Timers,
+    /// `icsk_ack.timeout`: when an ACK that waits is due, before the wheel's slot; [`Instant::MAX`] when none waits.
+    pub expires: Instant,
     /// TCP_ATO_MIN and TCP_DELACK_MIN, HZ/25.
     least: Duration,
     quick_max: u32,
@@ -66,9 +71,11 @@ pub enum When {
 
 impl LinuxAcks {
     /// Delays begin at `least`; at most `quick_max` ACKs in a row leave at once.
-    pub fn new(least: Duration, quick_max: u32) -> LinuxAcks {
+    pub fn new(least: Duration, quick_max: u32, timers: Timers) -> LinuxAcks {
         LinuxAcks {
-            least,
+            timers,
+            expires: Instant::MAX,
+            least: timers.up(least),
             quick_max,
             timeout: Duration::ZERO,
             quick: 0,
@@ -83,35 +90,38 @@ impl LinuxAcks {
     /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK due.
     pub fn learn(&mut self, a: &Arrival) {
         self.measure(a);
+        let now = self.timers.jiffy(a.now);
         if self.timeout.is_zero() {
             self.add_quick(self.quick_max, a.window);
             self.timeout = self.least;
         } else {
-            let gap = a.now.since(self.last_data);
-            if gap <= self.least / 2 {
-                self.timeout = self.timeout / 2 + self.least / 2;
+            let gap = now.since(self.last_data);
+            let half = |d: Duration| self.timers.down(d / 2);
+            if gap <= half(self.least) {
+                self.timeout = half(self.timeout) + half(self.least);
             } else if gap < self.timeout {
-                self.timeout = (self.timeout / 2 + gap).min(a.rto);
+                self.timeout = (half(self.timeout) + gap).min(a.rto);
             } else if gap > a.rto {
                 // "Too long gap. Apparently sender failed to restart window, so that we will send ACKs quickly."
                 self.add_quick(self.quick_max, a.window);
             }
         }
-        self.last_data = a.now;
+        self.last_data = now;
     }
 
-    /// When its ACK leaves at the latest; `deadline` is that of an ACK that waits already.
-    pub fn when(&self, a: &Arrival, deadline: Instant) -> When {
+    /// When its ACK leaves at the latest: [`When::By`] is the jiffy in which the timer expires.
+    pub fn when(&self, a: &Arrival) -> When {
         let enough = a.unacknowledged > u64::from(self.peer_segment);
         let moves = a.unread == 0 || a.window_now >= a.window;
         if enough && moves || self.is_quick() || a.unread == 0 && self.is_wanted_by_read(a.unacknowledged) {
             return When::Now;
         }
         let delay = self.delay(a.srtt);
-        if deadline != Instant::MAX && deadline <= a.now.saturating_add(delay / 4) {
+        let now = self.timers.jiffy(a.now);
+        if self.expires != Instant::MAX && self.expires <= now.saturating_add(self.timers.down(delay / 4)) {
             return When::Now;
         }
-        When::By(deadline.min(a.now.saturating_add(delay)))
+        When::By(self.expires.min(now.saturating_add(delay)))
     }
 
     /// The application has taken all there was: whether the ACK of `unacknowledged` octets leaves now.
@@ -134,12 +144,13 @@ impl LinuxAcks {
 
     /// Data leaves: an answer within the timeout makes the session an interactive one.
     pub fn data_sent(&mut self, now: Instant) {
-        self.interactive |= now.since(self.last_data) < self.timeout;
+        self.interactive |= self.timers.jiffy(now).since(self.last_data) < self.timeout;
     }
 
     /// An ACK leaves, alone or on data.
     pub fn sent(&mut self) {
         self.pushed = 0;
+        self.expires = Instant::MAX;
         if self.quick == 1 {
             self.timeout = self.least;
         }
@@ -148,6 +159,7 @@ impl LinuxAcks {
 
     /// The delay has passed with no data to carry the ACK.
     pub fn missed(&mut self, rto: Duration) {
+        self.expires = Instant::MAX;
         if self.interactive {
             self.interactive = false;
             self.timeout = self.least;
@@ -190,7 +202,7 @@ impl LinuxAcks {
         let mut delay = self.timeout;
         if delay > self.least {
             let most = if self.interactive || self.pushed > 0 { DELAY_MAX } else { ESTIMATE_MAX };
-            delay = delay.min(srtt.map_or(most, |r| r.max(self.least).min(most)));
+            delay = delay.min(srtt.map_or(most, |r| self.timers.up(r).max(self.least).min(most)));
         }
         delay.min(DELAY_MAX.max(self.least))
     }
@@ -199,11 +211,12 @@ impl LinuxAcks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jiffies::{KernelClock, Wheel};
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn acks(quick: u32) -> LinuxAcks {
-        LinuxAcks::new(MS(40), quick)
+        LinuxAcks::new(MS(40), quick, Timers::new(KernelClock::Exact, Wheel::Levels))
     }
     /// A full segment of 1000 at `ms`, alone since the last ACK and read at once.
     fn full(ms: u64) -> Arrival {
@@ -253,7 +266,10 @@ mod tests {
         // A second segment when a quarter of the delay or less is left: at once.
         at += 1000;
         let one = Arrival { srtt: Some(MS(100)), ..full(at) };
-        let left = |ms| p.when(&one, one.now.saturating_add(MS(ms)));
+        let left = |ms| {
+            let expires = one.now.saturating_add(MS(ms));
+            LinuxAcks { expires, ..p.clone() }.when(&one)
+        };
         assert_eq!((left(26), left(25)), (When::By(one.now.saturating_add(MS(26))), When::Now));
     }
 
@@ -264,7 +280,7 @@ mod tests {
         for i in 0..17 {
             let a = full(1000 + i);
             p.learn(&a);
-            assert_eq!(p.when(&a, Instant::MAX) == When::Now, i < 16, "{i}");
+            assert_eq!(p.when(&a) == When::Now, i < 16, "{i}");
             p.sent();
         }
         p.hurry(2, 64_000);
@@ -286,9 +302,9 @@ mod tests {
         p.learn(&a);
         p.data_sent(Instant::from_millis(1039));
         // Interactive: no quick ACK, although fifteen are left.
-        assert_eq!(p.when(&a, Instant::MAX), When::By(Instant::from_millis(1040)));
+        assert_eq!(p.when(&a), When::By(Instant::from_millis(1040)));
         p.missed(MS(300));
-        assert_eq!((p.when(&a, Instant::MAX), p.timeout), (When::Now, MS(40)));
+        assert_eq!((p.when(&a), p.timeout), (When::Now, MS(40)));
         let mut late = acks(0);
         late.learn(&a);
         late.data_sent(Instant::from_millis(1040));
@@ -301,10 +317,10 @@ mod tests {
         p.learn(&full(1000));
         p.learn(&full(1001));
         let two = Arrival { unacknowledged: 2000, ..full(1001) };
-        assert_eq!(p.when(&two, Instant::MAX), When::Now);
+        assert_eq!(p.when(&two), When::Now);
         // Unread data that narrows the window: the read will send it.
         let stuck = Arrival { unread: 2000, window_now: 62_000, ..two };
-        assert_ne!(p.when(&stuck, Instant::MAX), When::Now);
+        assert_ne!(p.when(&stuck), When::Now);
         assert!(p.is_wanted_by_read(2000));
     }
 

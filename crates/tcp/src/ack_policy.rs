@@ -3,6 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use crate::ack_linux::{Arrival, LinuxAcks, When};
+use crate::jiffies::Timers;
 
 /// The delayed-acknowledgement policy and its state.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct AckPolicy {
     unacknowledged: u32,
     now_due: bool,
     deadline: Instant,
+    timers: Timers,
     /// Linux' heuristics, which then decide instead of `every`, `quick` and `delay`.
     linux: Option<Box<LinuxAcks>>,
 }
@@ -22,7 +24,7 @@ pub struct AckPolicy {
 impl AckPolicy {
     /// Acknowledges the first `quick` segments one by one, then every `every`-th full-sized segment (>= 1), and no later
     /// than `delay` after the first.
-    pub const fn new(every: u32, delay: Duration, quick: u32) -> AckPolicy {
+    pub const fn new(every: u32, delay: Duration, quick: u32, timers: Timers) -> AckPolicy {
         AckPolicy {
             every,
             quick,
@@ -30,13 +32,15 @@ impl AckPolicy {
             unacknowledged: 0,
             now_due: false,
             deadline: Instant::MAX,
+            timers,
             linux: None,
         }
     }
 
     /// By Linux' heuristics: delays begin at `delay`, at most `quick` ACKs in a row leave at once.
-    pub fn linux(delay: Duration, quick: u32) -> AckPolicy {
-        AckPolicy { linux: Some(Box::new(LinuxAcks::new(delay, quick))), ..AckPolicy::new(2, delay, 0) }
+    pub fn linux(delay: Duration, quick: u32, timers: Timers) -> AckPolicy {
+        let linux = Some(Box::new(LinuxAcks::new(delay, quick, timers)));
+        AckPolicy { linux, ..AckPolicy::new(2, delay, 0, timers) }
     }
 
     /// In-order data of `len` octets arrived; `full` is the size of a full segment.
@@ -49,7 +53,7 @@ impl AckPolicy {
         if quick || self.every <= 1 || self.unacknowledged >= full.saturating_mul(self.every) {
             self.now_due = true;
         } else if self.deadline == Instant::MAX {
-            self.deadline = now.saturating_add(self.delay);
+            self.deadline = self.timers.at(now, self.delay);
         }
     }
 
@@ -64,9 +68,13 @@ impl AckPolicy {
         let Some(linux) = &mut self.linux else { return };
         linux.learn(arrival);
         self.unacknowledged = self.unacknowledged.saturating_add(arrival.len);
-        match linux.when(arrival, self.deadline) {
+        match linux.when(arrival) {
             When::Now => self.now_due = true,
-            When::By(deadline) => self.deadline = deadline,
+            When::By(expires) if linux.expires != expires => {
+                linux.expires = expires;
+                self.deadline = self.timers.at_jiffy(arrival.now, expires);
+            }
+            When::By(_) => {}
         }
     }
 
@@ -118,10 +126,12 @@ impl AckPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jiffies::{KernelClock, Wheel};
 
     #[test]
     fn every_second_full_segment_is_acknowledged_and_a_lone_one_after_the_delay() {
-        let mut p = AckPolicy::new(2, Duration::from_millis(200), 0);
+        let exact = Timers::new(KernelClock::Exact, Wheel::Levels);
+        let mut p = AckPolicy::new(2, Duration::from_millis(200), 0, exact);
         p.on_in_order_data(Instant::ZERO, 1000, 1000);
         assert!(!p.is_due());
         assert_eq!(p.deadline(), Instant::from_millis(200));
@@ -137,7 +147,8 @@ mod tests {
 
     #[test]
     fn without_delay_each_segment_is_acknowledged() {
-        let mut p = AckPolicy::new(1, Duration::from_millis(200), 0);
+        let exact = Timers::new(KernelClock::Exact, Wheel::Levels);
+        let mut p = AckPolicy::new(1, Duration::from_millis(200), 0, exact);
         p.on_in_order_data(Instant::ZERO, 1, 1000);
         assert!(p.is_due());
         assert_eq!(p.deadline(), Instant::MAX);

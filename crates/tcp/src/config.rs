@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cc::CcName;
 use crate::host::Host;
+use crate::jiffies::{KernelClock, Timers};
 use crate::profile::Profile;
 
 /// How lost segments are found and sent again.
@@ -388,6 +389,8 @@ pub struct Config {
     pub rtt_sampling: RttSampling,
     /// G of RFC 6298, or the tick.
     pub clock_granularity: Duration,
+    /// The clock of every timer but pacing's.
+    pub kernel_clock: KernelClock,
     /// RTO before the first sample.
     pub initial_rto: Duration,
     /// Floor of the RTO.
@@ -449,6 +452,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// The timers of this clock.
+    pub(crate) const fn timers(&self) -> Timers {
+        Timers::new(self.kernel_clock, self.host.wheel)
+    }
+
     /// The initial window for segments of `mss` octets \[segments\].
     pub fn initial_window_segments(&self, mss: u32) -> f64 {
         match self.initial_window {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::jiffies::Wheel;
+
 /// The choices. [`Host::PLAIN`] has none of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
@@ -22,6 +24,8 @@ pub struct Host {
     pub scale_for: Option<u64>,
     /// What counts towards the next ACK.
     pub acks: AckRule,
+    /// Where the timers of a `kernel_clock` with ticks are filed.
+    pub wheel: Wheel,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
 }
@@ -74,6 +78,7 @@ impl Host {
         drops_future_acks: false,
         scale_for: None,
         acks: AckRule::Octets,
+        wheel: Wheel::Levels,
         loss_probes: true,
     };
 

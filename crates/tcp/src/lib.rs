@@ -18,6 +18,7 @@ mod endpoint;
 mod flight;
 pub mod hint;
 mod host;
+mod jiffies;
 mod options;
 pub mod profile;
 mod reassembly;
@@ -41,6 +42,7 @@ pub use config::{
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
 pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, WindowRule};
+pub use jiffies::{KernelClock, Wheel};
 pub use options::{OptionError, Options};
 pub use profile::Profile;
 pub use recovery::CaState;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
 use crate::host::AckRule;
+use crate::jiffies::KernelClock;
 use crate::profile::Profile;
 
 /// TCP options of a flow. A profile gives every value; what is written here replaces the profile's.
@@ -99,6 +100,11 @@ pub struct Options {
     pub rtt_sampling: Option<RttSampling>,
     /// Clock granularity G of RFC 6298, or the tick of `ns2-ticks`; more than 0.
     pub clock_granularity: Option<Duration>,
+    /// The clock of the timers: `exact`, or the ticks of a Linux kernel, `hz-1000`, `hz-250` or `hz-100`. With ticks a wait
+    /// is rounded up to whole ticks and ends at the next slot of the kernel's timer wheel: up to a tick late for waits
+    /// below 63 ticks, up to 8 ticks below 504, up to 64 below 4032. The timers are those of RTO, loss probes, RACK's
+    /// reordering window, delayed ACKs, window probes and TIME-WAIT; pacing is exact.
+    pub kernel_clock: Option<KernelClock>,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s; ns-2: 6 s).
     pub initial_rto: Option<Duration>,
     /// Floor of the retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
@@ -316,6 +322,7 @@ impl Options {
         set(&mut c.rtt_estimator, self.rtt_estimator);
         set(&mut c.rtt_sampling, self.rtt_sampling);
         set(&mut c.backoff_floor, self.backoff_floor);
+        set(&mut c.kernel_clock, self.kernel_clock);
         set(&mut c.time_wait, self.time_wait);
         set(&mut c.initial_rto, self.initial_rto);
         set(&mut c.min_rto, self.min_rto);

@@ -3,6 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use crate::config::{BackoffFloor, Config, RttEstimator};
+use crate::jiffies::Timers;
 use crate::rtt::{InetRtt, LinuxRtt, Smoothed, Ticks};
 
 /// Computes and backs off the retransmission timeout; owns the RTT estimate it rests on.
@@ -20,6 +21,7 @@ pub struct Rto {
     granularity: Duration,
     max_backoff: u32,
     floor: BackoffFloor,
+    timers: Timers,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +50,7 @@ impl Rto {
             granularity: config.clock_granularity,
             max_backoff: config.max_backoff,
             floor: config.backoff_floor,
+            timers: config.timers(),
         }
     }
 
@@ -68,7 +71,8 @@ impl Rto {
             }
             Estimate::Linux(e) => {
                 e.sample(now, now.since(sent));
-                self.base = e.srtt.unwrap_or_default() + e.rttvar;
+                // tcp_set_rto: the timeout is kept, and doubled, in jiffies.
+                self.base = self.timers.up(e.srtt.unwrap_or_default() + e.rttvar);
             }
             Estimate::Ticks(t) => {
                 t.sample(sent, now);

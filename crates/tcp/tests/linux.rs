@@ -1,5 +1,8 @@
 //! The `linux-6` profile by scripts: a sender against ACKs written by hand, and goldens of the window by round trip for
 //! each algorithm.
+//!
+//! Timers run on jiffies of 1 ms. A timer that is armed at a whole millisecond `t` for `n` jiffies is filed under the next
+//! slot after `t + n`: of 1 ms below 63 jiffies, of 8 ms below 504 (kernel/time/timer.c, calc_wheel_index).
 
 mod util;
 
@@ -119,9 +122,9 @@ fn a_timeout_of_cubic_takes_the_path_of_the_kernel() {
     let o = Options { cc: Some(CcName::Cubic), ..Options::default() };
     let mut s = Script::new(o, 10, 10);
     let out = s.until(620);
-    // Probe after two round trips of 100 ms and 2 ms; the timer starts anew there: SRTT + 200 ms. There is no new data,
-    // so that F-RTO cannot ask.
-    assert_eq!(out, ["9@302", "0@602"]);
+    // Probe after two round trips of 100 ms and 2 ms: 302, the next multiple of 8 is 304; the timer starts anew there:
+    // SRTT + 200 ms: 604, the next is 608. There is no new data, so that F-RTO cannot ask.
+    assert_eq!(out, ["9@304", "0@608"]);
     assert_eq!(s.window(), (1.0, 7.0, "loss"));
     s.until(702);
     s.ack(1, &[], 0);
@@ -148,9 +151,9 @@ fn the_tail_is_probed_and_its_loss_found_without_a_timeout() {
     let mut s = Script::new(reno(), 5, 5);
     s.until(200);
     assert!(s.ack(3, &[], 0).is_empty());
-    // Two outstanding: 2 SRTT + 2 ms after the ACK.
-    assert_eq!(s.until(402), ["4@402"]);
-    s.until(502);
+    // Two outstanding: 2 SRTT + 2 ms after the ACK: 402, the next multiple of 8 is 408.
+    assert_eq!(s.until(408), ["4@408"]);
+    s.until(508);
     // The probe arrives, segment 3 is missing: RACK sees that it was sent before.
     assert_eq!(s.ack(3, &[(4, 5)], 0), ["3"]);
     assert_eq!((s.window().2, s.e.counters().loss_probes, s.e.counters().timeouts), ("recovery", 1, 0));
@@ -159,8 +162,9 @@ fn the_tail_is_probed_and_its_loss_found_without_a_timeout() {
 #[test]
 fn a_lone_segment_is_probed_no_later_than_the_timeout() {
     // tcp.md: TLP at + 300 ms, RTO another 300 ms later, for a round trip of 100 ms: 2 SRTT + 200 ms is beyond the RTO.
+    // In slots of 8 ms: 100 + 300 = 400 is one, so the next, 408; 408 + 300 = 708: 712.
     let mut s = Script::new(reno(), 1, 1);
-    assert_eq!(s.until(750), ["0@400", "0@700"]);
+    assert_eq!(s.until(750), ["0@408", "0@712"]);
 }
 
 #[test]
@@ -182,7 +186,8 @@ fn f_rto_undoes_a_timeout_whose_originals_arrive() {
     // Without timestamps: the first ACK after the timeout lets new data out, the second proves the originals.
     let mut s = Script::new(reno(), 10, 1000);
     let out = s.until(610);
-    assert_eq!(out, ["10@302", "0@602"]);
+    // As above: 302 goes to 304, and 604 to 608.
+    assert_eq!(out, ["10@304", "0@608"]);
     assert_eq!(s.window(), (1.0, 5.0, "loss"));
     s.until(650);
     s.ack(2, &[], 0);
@@ -233,9 +238,48 @@ fn after_reordering_a_gap_is_waited_for() {
         assert!(!s.ack(3, &[(4, n)], 0).contains(&"3".to_owned()));
     }
     assert_eq!(s.window().2, "disorder");
-    // RTT 150 ms for segments sent at 100 ms, and a quarter of the smallest round trip, 25 ms: due at 275, 2 ms of timer.
+    // RTT 150 ms for segments sent at 100 ms, and a quarter of the smallest round trip, 25 ms: due at 275. The
+    // timer is armed at 250 for usecs_to_jiffies(25000 + 2000) = 27 jiffies and fires when jiffy 277 is over.
     let out = s.until(300);
-    assert_eq!(out.first().map(String::as_str), Some("3@277"));
+    assert_eq!(out.first().map(String::as_str), Some("3@278"));
+}
+
+#[test]
+fn a_coarser_clock_makes_the_same_timers_later() {
+    // The reordering timer of the test before, armed at 250 ms for 27 ms. HZ 250, in jiffy 62: 7 jiffies, filed under jiffy
+    // 62 + 7 + 1 = 70, 280 ms. HZ 100, in jiffy 25: 3 jiffies, 25 + 3 + 1 = 29, 290 ms.
+    // The probe of a lone segment, armed at 100 ms for 300: HZ 250, in jiffy 25: 75 jiffies are not below 63, so a slot of 8
+    // jiffies: after jiffy 100 comes 104, 416 ms. HZ 100, in jiffy 10: 30 jiffies, 41: 410 ms.
+    for (clock, reordering, probe) in [
+        (KernelClock::Exact, "3@277", "0@400"),
+        (KernelClock::Hz1000, "3@278", "0@408"),
+        (KernelClock::Hz250, "3@280", "0@416"),
+        (KernelClock::Hz100, "3@290", "0@410"),
+    ] {
+        let o = Options { kernel_clock: Some(clock), ..reno() };
+        let mut s = Script::new(o.clone(), 20, 1000);
+        s.until(200);
+        s.ack(0, &[(1, 3)], 0);
+        s.ack(3, &[], 0);
+        s.until(250);
+        s.ack(3, &[(4, 8)], 0);
+        assert_eq!(s.until(300).first().map(String::as_str), Some(reordering), "{clock:?}");
+        assert_eq!(Script::new(o, 1, 1).until(450), [probe], "{clock:?}");
+    }
+}
+
+#[test]
+fn the_timeout_is_doubled_in_jiffies_and_a_syn_waits_for_its_slot() {
+    let mut e = Endpoint::new(Options { profile: Profile::Linux6, ..reno() }.resolve().unwrap(), ISN);
+    e.connect(Instant::ZERO);
+    while e.poll_transmit(Instant::ZERO).is_some() {}
+    // TCP_TIMEOUT_INIT, 1 s, is filed in a slot of 64 ms: after 1000 comes 1024. From there 2 s: after 3024 comes 3072; 4 s
+    // from there: after 7072 comes 7104 (below 4032 jiffies: of 64 ms).
+    for at in [1024, 3072, 7104] {
+        assert_eq!(e.poll_at(), Some(Instant::from_millis(at)));
+        e.on_time(Instant::from_millis(at));
+        while e.poll_transmit(Instant::from_millis(at)).is_some() {}
+    }
 }
 
 #[test]

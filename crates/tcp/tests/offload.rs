@@ -90,8 +90,9 @@ fn a_cork_holds_a_part_until_it_is_drawn_or_the_persist_timer_fires() {
     p.ends[0].write(p.now, 300);
     p.flush();
     assert_eq!(packets(&p, 0), []);
-    // Linux sends what a cork holds after 200 ms, here the timeout: a round trip of 100 ms and 200 ms.
-    p.drive(p.now + Duration::from_millis(299));
+    // Linux sends what a cork holds after 200 ms, here the timeout: a round trip of 100 ms and 200 ms: armed at
+    // 150 ms for 300 jiffies, it is filed in the slot of 8 jiffies after 450, at 456 ms.
+    p.drive(p.now + Duration::from_millis(305));
     assert_eq!(packets(&p, 0), []);
     p.drive(p.now + Duration::from_millis(2));
     assert_eq!(packets(&p, 0), [(300, true)]);

@@ -332,7 +332,7 @@ impl Endpoint {
     }
 
     pub(super) fn start_rto(&mut self, now: Instant) {
-        self.rto_at = now.saturating_add(self.timeout());
+        self.rto_at = self.timers.at(now, self.timeout());
         self.persist_at = Instant::MAX;
     }
 

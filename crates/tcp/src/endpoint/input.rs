@@ -106,7 +106,7 @@ impl Endpoint {
         }
         if self.state == State::TimeWait && seg.flags.has(Flags::FIN) {
             // The peer's FIN again: acknowledge it and wait anew (RFC 9293 section 3.10.7.4, eighth).
-            self.time_wait_at = now.saturating_add(self.config.time_wait);
+            self.time_wait_at = self.timers.at(now, self.config.time_wait);
         }
         self.ack.at_once();
     }

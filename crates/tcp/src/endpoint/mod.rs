@@ -33,6 +33,7 @@ use crate::config::Config;
 use crate::flight::Flight;
 use crate::hint::{Guidance, Hint};
 use crate::host::AckRule;
+use crate::jiffies::Timers;
 use crate::reassembly::Reassembly;
 use crate::recovery::{Rack, Recovery, Sender};
 use crate::right_sizing::RightSizing;
@@ -173,6 +174,8 @@ pub struct Endpoint {
     reset: Option<Segment>,
     probe_due: bool,
 
+    /// When a wait ends.
+    timers: Timers,
     // Timers: Instant::MAX when off.
     rto_at: Instant,
     /// RACK's reordering timer, or the tail loss probe.
@@ -211,8 +214,8 @@ pub struct Endpoint {
 
 fn ack_policy(config: &Config) -> AckPolicy {
     match config.host.acks {
-        AckRule::Linux => AckPolicy::linux(config.ack_delay, config.quick_acks),
-        _ => AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks),
+        AckRule::Linux => AckPolicy::linux(config.ack_delay, config.quick_acks, config.timers()),
+        _ => AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks, config.timers()),
     }
 }
 
@@ -277,6 +280,7 @@ impl Endpoint {
             syn_transmissions: 0,
             reset: None,
             probe_due: false,
+            timers: config.timers(),
             rto_at: Instant::MAX,
             loss_at: Instant::MAX,
             loss_is_probe: false,

@@ -59,7 +59,7 @@ impl Endpoint {
         self.counters.segments_sent += 1;
         self.counters.retransmitted_segments += u64::from(self.syn_transmissions > 1);
         if self.rto_at == Instant::MAX {
-            self.rto_at = now.saturating_add(self.rto.current());
+            self.rto_at = self.timers.at(now, self.rto.current());
         }
         let answers = self.state == State::SynReceived;
         // An answer offers only what was offered (RFC 7323 sections 1.3 and 3.2, RFC 2018 section 2).

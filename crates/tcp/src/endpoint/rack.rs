@@ -27,7 +27,8 @@ struct Progress {
     hold: bool,
 }
 
-/// TCP_TIMEOUT_MIN: two jiffies of 1 ms.
+/// TCP_TIMEOUT_MIN_US: added to RACK's and the probe's wait before it is rounded up to jiffies (tcp_rack_mark_lost,
+/// tcp_schedule_loss_probe; Linux 6.1.61, before that two jiffies: the same with HZ 1000).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 impl Endpoint {
@@ -477,7 +478,8 @@ impl Endpoint {
             |i: usize| flight.get(i).map_or((Instant::MAX, 0, 1), |s| (s.at, s.end, s.transmissions));
         let again = self.rack.detect(now, window, record);
         if let Some(at) = again {
-            self.loss_at = at + TIMEOUT_MIN;
+            let wait = (at.since(now) + TIMEOUT_MIN).min(self.rto.current());
+            self.loss_at = self.timers.at(now, wait);
             self.loss_is_probe = false;
         } else if !self.loss_is_probe {
             self.loss_at = Instant::MAX;
@@ -501,7 +503,7 @@ impl Endpoint {
         }
         let lone = if self.rack.marks.len() == 1 { Duration::from_millis(200) } else { TIMEOUT_MIN };
         let wait = self.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
-        let at = now.saturating_add(wait);
+        let at = self.timers.at(now, wait);
         self.loss_is_probe = true;
         // Not after the retransmission timeout.
         self.loss_at = at.min(self.rto_at);

@@ -48,7 +48,7 @@ impl Endpoint {
         self.emit(Event::RtoFired { count: self.timeouts_in_a_row });
         self.rto.back_off();
         self.syn_due = true;
-        self.rto_at = now.saturating_add(self.rto.current());
+        self.rto_at = self.timers.at(now, self.rto.current());
     }
 
     fn retransmission_timeout(&mut self, now: Instant) {
@@ -122,7 +122,7 @@ impl Endpoint {
             self.override_sws = true;
         }
         self.persist_backoff = (self.persist_backoff + 1).min(16);
-        self.persist_at = now.saturating_add(self.persist_interval());
+        self.persist_at = self.timers.at(now, self.persist_interval());
     }
 
     fn persist_interval(&self) -> Duration {
@@ -141,7 +141,7 @@ impl Endpoint {
             self.rto_at = Instant::MAX;
             if self.persist_at == Instant::MAX {
                 self.persist_backoff = 0;
-                self.persist_at = now.saturating_add(self.persist_interval());
+                self.persist_at = self.timers.at(now, self.persist_interval());
             }
         } else if outstanding {
             self.persist_at = Instant::MAX;
@@ -162,7 +162,7 @@ impl Endpoint {
             self.persist_at = Instant::MAX;
         } else if self.persist_at == Instant::MAX {
             self.persist_backoff = 0;
-            self.persist_at = now.saturating_add(self.persist_interval());
+            self.persist_at = self.timers.at(now, self.persist_interval());
         }
     }
 
@@ -170,7 +170,7 @@ impl Endpoint {
         self.rto_at = Instant::MAX;
         self.loss_at = Instant::MAX;
         self.persist_at = Instant::MAX;
-        self.time_wait_at = now.saturating_add(self.config.time_wait);
+        self.time_wait_at = self.timers.at(now, self.config.time_wait);
     }
 
     /// RFC 5681 section 4.1: after an idle time of more than one RTO, cwnd = min(IW, cwnd).
@@ -184,7 +184,7 @@ impl Endpoint {
         if self.config.idle_restart
             && self.state.is_synchronized()
             && self.una == self.max
-            && now.since(self.last_sent) > self.rto.current()
+            && self.timers.jiffy(now).since(self.timers.jiffy(self.last_sent)) > self.rto.current()
         {
             let restart = self.config.initial_window_segments(self.mss).min(self.cc.cwnd());
             self.cc.on_idle_restart(now, restart);

@@ -5,6 +5,7 @@ use lasthop_units::Duration;
 use super::{Profile, linux_6};
 use crate::config::*;
 use crate::host::{AckRule, Host};
+use crate::jiffies::Wheel;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux2626,
@@ -14,7 +15,7 @@ pub(super) const CONFIG: Config = Config {
     initial_rto: Duration::from_secs(3),
     syn_retries: Some(5),
     loss_detection: LossDetection::Fack,
-    host: Host { loss_probes: false, acks: AckRule::Octets, ..Host::LINUX },
+    host: Host { loss_probes: false, acks: AckRule::Octets, wheel: Wheel::Jiffies, ..Host::LINUX },
     window_reduction: WindowReduction::RateHalving,
     growth: Growth::Acks,
     abc_limit: 1,
@@ -30,6 +31,10 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("receive_buffer", "net.ipv4.tcp_rmem's maximum, 4 MiB; fixed here, no tuning by itself"),
     ("receive_tuning", "not carried over: 2.6.26 tunes by an older rule"),
     ("ack_rule", "a fixed delay after the quick ACKs; `linux` has the heuristics, which 2.6.26 had too"),
+    (
+        "kernel_clock",
+        "CONFIG_HZ 1000 of the Network Simulation Cradle 0.5.2; a timer fires when its jiffy begins (internal_add_timer)",
+    ),
     ("initial_rto", "TCP_TIMEOUT_INIT, 3 HZ (1 s since 3.1)"),
     ("syn_retries", "TCP_SYN_RETRIES 5"),
     (

@@ -6,6 +6,7 @@ use super::{Profile, rfc};
 use crate::cc::CcName;
 use crate::config::*;
 use crate::host::Host;
+use crate::jiffies::KernelClock;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux6,
@@ -18,6 +19,7 @@ pub(super) const CONFIG: Config = Config {
     receive_buffer: 3 * 1024 * 1024,
     ack_delay: Duration::from_millis(40),
     rtt_estimator: RttEstimator::Linux,
+    kernel_clock: KernelClock::Hz1000,
     min_rto: Duration::from_millis(200),
     max_rto: Duration::from_secs(120),
     backoff_floor: BackoffFloor::Before,
@@ -49,6 +51,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("dsack", "net.ipv4.tcp_dsack 1"),
     ("ack_delay", "TCP_DELACK_MIN, HZ/25: the estimate of the ACK timeout begins there (TCP_ATO_MIN)"),
     ("rtt_estimator", "tcp_rtt_estimator"),
+    ("kernel_clock", "CONFIG_HZ=1000; usecs_to_jiffies, calc_wheel_index (kernel/time/timer.c)"),
     ("min_rto", "TCP_RTO_MIN, HZ/5"),
     ("max_rto", "TCP_RTO_MAX, 120 s"),
     ("time_wait", "TCP_TIMEWAIT_LEN, 60 s"),

@@ -6,6 +6,7 @@ use super::Profile;
 use crate::cc::CcName;
 use crate::config::*;
 use crate::host::Host;
+use crate::jiffies::KernelClock;
 
 /// Every value; the sources stand in [`SETTINGS`](super::SETTINGS).
 pub(super) const CONFIG: Config = Config {
@@ -42,6 +43,7 @@ pub(super) const CONFIG: Config = Config {
     rtt_estimator: RttEstimator::Rfc6298,
     rtt_sampling: RttSampling::EveryAck,
     clock_granularity: Duration::from_millis(1),
+    kernel_clock: KernelClock::Exact,
     initial_rto: Duration::from_secs(1),
     min_rto: Duration::from_secs(1),
     max_rto: Duration::from_secs(60),

@@ -91,6 +91,7 @@ pub const SETTINGS: &[Setting] = &[
     row("rtt_estimator", |c| word(c.rtt_estimator), "RFC 6298 section 2"),
     row("rtt_sampling", |c| word(c.rtt_sampling), "RFC 7323 section 4"),
     row("clock_granularity", |c| c.clock_granularity.to_string(), "no RFC value; below 100 ms is advised"),
+    row("kernel_clock", |c| word(c.kernel_clock), "no RFC asks for ticks"),
     row("initial_rto", |c| c.initial_rto.to_string(), "RFC 6298 (2.1)"),
     row("min_rto", |c| c.min_rto.to_string(), "RFC 6298 (2.4)"),
     row("max_rto", |c| c.max_rto.to_string(), "RFC 6298 (2.5): at least 60 s"),
