@@ -2,7 +2,7 @@
 //! any parameters. Every SDU leaves exactly once and in order; and when the losses end, everything drains in bounded
 //! time for every set of triggers that `validate` does not warn of.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_engine::{Draw, Purpose, Stream};
 use lasthop_ran::rlc::umts::am::{AmConfig, AmEntity, BufferPolicy, OnMaxDat, StatusFormat};
@@ -75,6 +75,8 @@ struct Pair {
     failures: u32,
     /// Pulls in a row that gave nothing although `has_data`.
     empty: [u32; 2],
+    /// By sender, HFN and SN: transmissions of a PDU.
+    transmissions: [BTreeMap<(u32, u32), u32>; 2],
 }
 
 const STEP: Duration = Duration::from_millis(10);
@@ -94,6 +96,7 @@ impl Pair {
             in_bytes,
             failures: 0,
             empty: [0; 2],
+            transmissions: Default::default(),
         }
     }
 
@@ -122,6 +125,7 @@ impl Pair {
             // A poll whose PDU has reached MaxDAT becomes a reset or a discard, sent in the next TTI.
             self.empty[end] = if had && self.pdus.is_empty() { self.empty[end] + 1 } else { 0 };
             assert!(self.empty[end] < 3, "has_data, but nothing comes");
+            self.count_transmissions(end);
             for pdu in self.pdus.drain(..) {
                 while r.uniform() >= loss {
                     self.air[end].push_back((now + DELAY, pdu.clone()));
@@ -143,6 +147,21 @@ impl Pair {
                 }
                 self.ends[1 - end].receive(now, &pdu, &mut self.out);
                 self.settle(1 - end);
+            }
+        }
+    }
+
+    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, whatever else goes on.
+    fn count_transmissions(&mut self, end: usize) {
+        let cfg = *self.ends[end].config();
+        if cfg.on_max_dat != OnMaxDat::Discard {
+            return;
+        }
+        for pdu in &self.pdus {
+            if let Pdu::Data(data) = pdu {
+                let n = self.transmissions[end].entry((data.hfn, data.sn.get())).or_default();
+                *n += 1;
+                assert!(*n <= cfg.max_dat, "PDU {:?} was sent {n} times", data.sn);
             }
         }
     }
@@ -172,6 +191,7 @@ impl Pair {
         if self.out.events.drain(..).any(|e| e == RlcEvent::Unrecoverable) {
             self.failures += 1;
             self.air.iter_mut().for_each(VecDeque::clear);
+            self.transmissions.iter_mut().for_each(BTreeMap::clear);
             for end in 0..2 {
                 self.ends[end].reestablish(&mut self.out);
                 self.settle(end);
@@ -243,7 +263,7 @@ proptest! {
 #[test]
 fn the_swarm_reaches_every_mechanism() {
     let (mut live, mut resets, mut failures, mut discards, mut duplicates) = (0, 0, 0, 0, 0);
-    for seed in 0..300 {
+    for seed in 0..2000 {
         let (pair, was_live) = fight(seed);
         live += u32::from(was_live);
         failures += pair.failures;

@@ -18,8 +18,16 @@ fn sufi() -> impl Strategy<Value = Sufi> {
             .prop_map(|(fsn, o)| Sufi::Bitmap { fsn, octets: o.into_iter().collect() }),
         (sn(), prop::collection::vec(0u8..16, 0..16))
             .prop_map(|(fsn, c)| Sufi::Rlist { fsn, codewords: c.into_iter().collect() }),
-        (prop::collection::vec(sn(), 1..16), 0u8..16)
-            .prop_map(|(s, n_length)| Sufi::Mrw { sns: s.into_iter().collect(), n_length }),
+        (prop::collection::vec(sn(), 1..16), 0u8..16).prop_map(|(s, n_length)| Sufi::Mrw {
+            beyond_window: false,
+            sns: s.into_iter().collect(),
+            n_length,
+        }),
+        (sn(), 0u8..16).prop_map(|(sn, n_length)| Sufi::Mrw {
+            beyond_window: true,
+            sns: [sn].into_iter().collect(),
+            n_length,
+        }),
         (0u8..16, sn()).prop_map(|(n, sn)| Sufi::MrwAck { n, sn }),
     ]
 }

@@ -109,6 +109,8 @@ pub enum Sufi {
     },
     /// Move the receiving window: the discarded SDUs end in these PDUs (at most 15).
     Mrw {
+        /// LENGTH is 0: the only SN lies at VT(A) + Configured_Tx_Window_Size or above (clause 11.6.2.2).
+        beyond_window: bool,
         /// Where each discarded SDU ends; the last one counts.
         sns: SmallVec<[AmSn; 2]>,
         /// Which LI of the last PDU ends the last discarded SDU; 0: it ends with the PDU before.

@@ -185,9 +185,9 @@ impl Segmenter {
     }
 
     /// Takes out the first `n` SDUs and appends them to `out` with whether something of each was sent. Returns
-    /// where the last sent one ended: the PDU that tells its end and the number of the LI in it, or `(vt_s, 0)`
-    /// when the end was not told yet. `None` if nothing of them was sent.
-    pub fn discard(&mut self, n: usize, vt_s: u64, mut out: impl FnMut(Sdu, bool)) -> Option<(u64, u8)> {
+    /// where the last sent one ended: the PDU with its end mark and the number of the LI in it, or `Some(None)` when
+    /// no PDU has its end mark yet. `None` if nothing of them was sent.
+    pub fn discard(&mut self, n: usize, mut out: impl FnMut(Sdu, bool)) -> Option<Option<(u64, u8)>> {
         let mut end = None;
         for _ in 0..n {
             let s = self.sdus.pop_front().expect("no more are discarded than there are");
@@ -199,7 +199,7 @@ impl Segmenter {
                 }
             }
             if s.sent > 0 {
-                end = Some(s.end.unwrap_or((vt_s, 0)));
+                end = Some(s.end);
             }
             out(s.sdu, s.sent > 0);
         }
@@ -254,15 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn discarding_a_half_sent_sdu_ends_at_vt_s() {
+    fn discarding_a_half_sent_sdu_finds_no_end() {
         let mut s = segmenter(40, &[100, 100, 100]);
         for c in 0..4 {
             s.fill(c, 40);
         }
         let mut gone = Vec::new();
-        assert_eq!(s.discard(1, 4, |sdu, sent| gone.push((sdu.serial, sent))), Some((2, 1)));
-        assert_eq!(s.discard(1, 4, |sdu, sent| gone.push((sdu.serial, sent))), Some((4, 0)));
-        assert_eq!(s.discard(1, 4, |sdu, sent| gone.push((sdu.serial, sent))), None);
+        assert_eq!(s.discard(1, |sdu, sent| gone.push((sdu.serial, sent))), Some(Some((2, 1))));
+        assert_eq!(s.discard(1, |sdu, sent| gone.push((sdu.serial, sent))), Some(None));
+        assert_eq!(s.discard(1, |sdu, sent| gone.push((sdu.serial, sent))), None);
         assert_eq!(gone, [(0, true), (1, true), (2, false)]);
         assert_eq!(s.waiting_bytes(), Bytes(0));
     }

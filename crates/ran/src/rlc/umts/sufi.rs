@@ -58,9 +58,9 @@ impl Sufi {
                 w.put(fsn.get(), 12);
                 codewords.iter().for_each(|c| w.put((*c).into(), 4));
             }
-            Sufi::Mrw { sns, n_length } => {
+            Sufi::Mrw { beyond_window, sns, n_length } => {
                 w.put(MRW, 4);
-                w.put(sns.len() as u32, 4);
+                w.put(if *beyond_window { 0 } else { sns.len() as u32 }, 4);
                 sns.iter().for_each(|sn| w.put(sn.get(), 12));
                 w.put((*n_length).into(), 4);
             }
@@ -102,9 +102,9 @@ impl Sufi {
             }
             MRW => {
                 // LENGTH 0: one SN_MRW whose SDU extends beyond the configured window (clause 9.2.2.11.8).
-                let n = r.take(4)?.max(1);
-                let sns: Result<SmallVec<_>, _> = (0..n).map(|_| sn(r)).collect();
-                Sufi::Mrw { sns: sns?, n_length: r.take(4)? as u8 }
+                let length = r.take(4)?;
+                let sns: Result<SmallVec<_>, _> = (0..length.max(1)).map(|_| sn(r)).collect();
+                Sufi::Mrw { beyond_window: length == 0, sns: sns?, n_length: r.take(4)? as u8 }
             }
             MRW_ACK => Sufi::MrwAck { n: r.take(4)? as u8, sn: sn(r)? },
             reserved => return Err(CodecError::ReservedType(reserved as u8)),

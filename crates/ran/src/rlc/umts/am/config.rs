@@ -38,7 +38,9 @@ pub enum OnMaxDat {
     /// The RLC reset procedure (TS 25.322 clause 11.4): "no discard after MaxDAT number of transmissions".
     #[default]
     Reset,
-    /// The SDUs up to and including that PDU are discarded and the receiver's window is moved (clause 11.6).
+    /// The SDUs up to and including that PDU are discarded and the receiver's window is moved (clause 11.6). The
+    /// receiver delivers those of them that it has in full. A PDU that comes to its limit while a discard is not
+    /// confirmed is sent no more and is discarded next.
     Discard,
 }
 
@@ -97,7 +99,8 @@ pub struct AmConfig {
     /// `timer_status_prohibit`.
     pub nack_guard: Duration,
 
-    /// How often a PDU may be sent (MaxDAT, clause 9.6 a), 1 and up. Set: 1 to 10, 15, 20, 25, 30, 35, 40.
+    /// How often a PDU may be sent, 1 and up; a transmission for a poll counts. Set of MaxDAT: 1 to 10, 15, 20, 25,
+    /// 30, 35, 40. TS 25.322 v13.0.0 clause 9.6 a allows MaxDAT - 1 transmissions: a MaxDAT of 4 is `max_dat = 3`.
     pub max_dat: u32,
     /// What then: `reset`, `discard` or `unlimited` (clause 9.7.3).
     pub on_max_dat: OnMaxDat,

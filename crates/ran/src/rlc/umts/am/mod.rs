@@ -224,11 +224,11 @@ impl AmEntity {
 
     fn on_status(&mut self, now: Instant, status: &StatusPdu, out: &mut Output) {
         for sufi in &status.sufis {
-            if let Sufi::Mrw { sns, n_length } = sufi
+            if let Sufi::Mrw { beyond_window, sns, n_length } = sufi
                 && let Some(sn) = sns.last()
             {
                 let delivered = out.delivered.len();
-                self.mrw_ack = Some(self.rx.move_window(*sn, *n_length, out));
+                self.mrw_ack = Some(self.rx.move_window(*sn, *n_length, *beyond_window, out));
                 self.count_delivered(out, delivered);
             }
         }

@@ -9,6 +9,8 @@ use crate::sdu::{Output, Sdu};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reassembly {
     partials: VecDeque<Partial>,
+    /// A PDU is missing before the next one: octets up to the next end belong to an SDU that is not complete.
+    out_of_sync: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,10 @@ impl Reassembly {
         for segment in segments {
             if skip > 0 {
                 skip -= usize::from(segment.end != EndMark::None);
+                continue;
+            }
+            if self.out_of_sync {
+                self.out_of_sync = segment.end == EndMark::None;
                 continue;
             }
             let mut partial = self.partials.pop_front().unwrap_or(Partial {
@@ -90,7 +96,15 @@ impl Reassembly {
         self.partials.retain(|p| p.highest > end || (p.highest == end && !p.ended && p.highest != 0));
     }
 
+    /// The next PDU in sequence was discarded by the sender and has not arrived.
+    pub fn gap(&mut self) {
+        self.partials.clear();
+        self.out_of_sync = true;
+    }
+
+    /// The next octet begins an SDU.
     pub fn clear(&mut self) {
         self.partials.clear();
+        self.out_of_sync = false;
     }
 }

@@ -124,25 +124,48 @@ impl Rx {
     }
 
     /// MRW: the sender has given up all SDUs up to the one that ends in PDU `sn` with LI number `n` (or before that
-    /// PDU, `n` = 0). Clause 11.6.3: the window moves there, "the Receiver shall discard AMD PDUs up to" it.
-    pub fn move_window(&mut self, sn: AmSn, n: u8, out: &mut Output) -> Sufi {
+    /// PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are delivered, the rest is discarded, and
+    /// the window moves.
+    pub fn move_window(&mut self, sn: AmSn, n: u8, beyond_window: bool, out: &mut Output) -> Sufi {
         let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));
-        // Windows are at most half of the modulus here (`AmConfig::validate`): beyond it lies the past.
-        if d < 2048 {
+        // "consider SN_MRW1 to be less than VR(MR)": any other SN lies below VR(R), and the order is obsolete
+        // (clause 11.6.6.1). With LENGTH 0 it is "above or equal to VR(R)": at most half of the modulus above, since
+        // windows are no larger where SDUs are discarded (`AmConfig::validate`).
+        let above = if beyond_window { 2049 } else { self.cfg.rx_window };
+        if d < u64::from(above) {
             let end = self.vr_r + d;
-            for count in self.vr_r..end {
-                self.received.remove(count);
-                self.window.pop_front();
-            }
-            self.vr_r = end;
+            self.flush_to(end, n, out);
             self.vr_h = self.vr_h.max(end);
-            self.skip = Some((end, n));
-            self.reassembly.forget(end);
             self.advance(out);
         }
         // Clause 11.6.3.1: N of the MRW when VR(R) is SN_MRW, else 0.
         let n = if AmSn::new(self.vr_r as u32) == sn { n } else { 0 };
         Sufi::MrwAck { n, sn: AmSn::new(self.vr_r as u32) }
+    }
+
+    /// Takes PDUs VR(R) to `end` - 1 out of the window, and what LI number `n` of PDU `end` ends.
+    fn flush_to(&mut self, end: u64, n: u8, out: &mut Output) {
+        for count in self.vr_r..end {
+            self.received.remove(count);
+            if self.cfg.in_sequence {
+                match self.window.pop_front().flatten() {
+                    Some(segments) => self.deliver(count, &segments, out),
+                    None => self.reassembly.gap(),
+                }
+            }
+        }
+        self.vr_r = end;
+        if !self.cfg.in_sequence {
+            self.skip = Some((end, n));
+            self.reassembly.forget(end);
+        } else if n == 0 {
+            self.reassembly.clear();
+        } else if !(end < self.vr_h && self.received.contains(end)) {
+            // The octets that complete the last of the discarded SDUs are still to come.
+            let skipped = self.skip.filter(|(count, _)| *count == end).map_or(0, |(_, n)| n);
+            self.skip = Some((end, n.max(skipped)));
+            self.reassembly.clear();
+        }
     }
 
     /// Clause 11.4: everything received and not delivered is discarded; the peer starts at SN 0 of `hfn`.

@@ -22,6 +22,8 @@ struct Sent {
     /// VT(DAT): how often it was sent (clause 9.4).
     vt_dat: u32,
     last: Instant,
+    /// Reported missing after MaxDAT transmissions: its SDUs wait for their discard.
+    exhausted: bool,
 }
 
 /// Sender state. Sequence numbers are kept unwrapped, as counts: HFN and SN.
@@ -45,6 +47,8 @@ pub(super) struct Tx {
     discard: Option<Discard>,
     /// SDUs of the discard at hand; reported when the receiver has confirmed.
     discarded: Vec<(Sdu, DropCause)>,
+    /// The highest exhausted PDU that is not acknowledged; it waits until the discard at hand is confirmed.
+    exhausted: Option<u64>,
 }
 
 /// What the entity must do after the sender has looked at something.
@@ -71,6 +75,7 @@ impl Tx {
             poll: Poller::new(),
             discard: None,
             discarded: Vec::new(),
+            exhausted: None,
         }
     }
 
@@ -80,14 +85,22 @@ impl Tx {
     pub fn window_used(&self) -> u32 {
         (self.vt_s - self.vt_a) as u32
     }
-    /// Something is sent and not acknowledged.
+    /// A PDU is sent, not acknowledged and not discarded: only such a PDU is worth a poll (clause 11.3.2).
     fn outstanding(&self) -> bool {
-        self.vt_s > self.vt_a
+        if self.discard.is_none() && self.exhausted.is_none() {
+            return self.vt_s > self.vt_a;
+        }
+        self.last_outstanding().is_some()
     }
-    /// New PDUs may be sent. Not while the discard of an SDU whose end was never told is unconfirmed: the receiver
-    /// would take what follows for the rest of that SDU.
+    /// The highest of the PDUs that are sent, not acknowledged and not discarded.
+    fn last_outstanding(&self) -> Option<u64> {
+        let discarded = self.discard.as_ref().map_or(0, |d| d.end);
+        let exhausted = self.exhausted.map_or(0, |count| count + 1);
+        self.acked.last_missing(self.vt_a.max(discarded).max(exhausted), self.vt_s)
+    }
+    /// New PDUs may be sent.
     fn window_open(&self) -> bool {
-        self.vt_s < self.vt_a + u64::from(self.vt_ws) && self.discard.as_ref().is_none_or(|d| d.n_length > 0)
+        self.vt_s < self.vt_a + u64::from(self.vt_ws)
     }
     /// A data PDU could be sent now.
     #[inline]
@@ -144,12 +157,11 @@ impl Tx {
             } else if self.buffer.has_data() && self.window_open() {
                 out.push(self.send_new(now, stats));
             } else if self.poll.is_due(now) && self.outstanding() {
-                // Clause 11.3.2: a poll with nothing to carry it is sent with the PDU VT(S) - 1, again. With
-                // windows of half the modulus and more this is the only unambiguous choice.
-                let count = self.vt_s - 1;
-                if self.schedule(now, count, fate, stats, true) == Verdict::Reset {
+                let count = self.poll_carrier();
+                if self.schedule(now, count, stats, true) == Verdict::Reset {
                     return Verdict::Reset;
                 }
+                self.discard_exhausted(now, fate, stats);
                 if self.retransmissions == 0 {
                     break;
                 }
@@ -163,12 +175,28 @@ impl Tx {
         Verdict::Fine
     }
 
+    /// Clause 11.3.2: a poll with nothing to carry it is sent with PDU VT(S) - 1, again: with windows of half the
+    /// modulus and more this is the only unambiguous choice. Smaller windows allow any PDU that is not acknowledged,
+    /// and where MaxDAT leads to a discard (which needs such windows) polls must not use up a PDU that has arrived.
+    fn poll_carrier(&self) -> u64 {
+        let last = self.vt_s - 1;
+        match self.cfg.on_max_dat {
+            OnMaxDat::Discard => self.last_outstanding().unwrap_or(last),
+            OnMaxDat::Reset | OnMaxDat::Unlimited => last,
+        }
+    }
+
     fn send_new(&mut self, now: Instant, stats: &mut AmStats) -> Pdu {
         let count = self.vt_s;
         let segments = self.buffer.fill(count, self.buffer.layout().payload);
         let sdus_ended = segments.iter().filter(|s| s.end != EndMark::None).count() as u32;
         self.vt_s += 1;
-        self.sent.push_back(Sent { segments: Segments::from_slice(&segments), vt_dat: 1, last: now });
+        self.sent.push_back(Sent {
+            segments: Segments::from_slice(&segments),
+            vt_dat: 1,
+            last: now,
+            exhausted: false,
+        });
         stats.pdus_new += 1;
         let last_new = !self.buffer.has_data();
         let poll = self.decide_poll(now, last_new, false, sdus_ended, stats);
@@ -207,33 +235,25 @@ impl Tx {
         poll
     }
 
-    /// Puts PDU `count` into the retransmission buffer, unless MaxDAT forbids.
-    fn schedule(
-        &mut self,
-        now: Instant,
-        count: u64,
-        out: &mut Output,
-        stats: &mut AmStats,
-        for_poll: bool,
-    ) -> Verdict {
-        let floor = self.discard.as_ref().map_or(0, |d| d.end);
-        if count < floor && !for_poll {
+    /// Puts PDU `count` into the retransmission buffer, unless MaxDAT forbids: then RLC is reset, or the PDU waits
+    /// for [`discard_exhausted`](Self::discard_exhausted).
+    fn schedule(&mut self, now: Instant, count: u64, stats: &mut AmStats, for_poll: bool) -> Verdict {
+        if self.discard.as_ref().is_some_and(|d| count < d.end) {
             return Verdict::Fine;
         }
-        let sent = &self.sent[(count - self.vt_a) as usize];
+        let sent = &mut self.sent[(count - self.vt_a) as usize];
         if !for_poll && now.since(sent.last) < self.cfg.nack_guard {
             stats.nacks_suppressed += 1;
             return Verdict::Fine;
         }
-        if self.cfg.on_max_dat != OnMaxDat::Unlimited && sent.vt_dat >= self.cfg.max_dat && count >= floor {
-            if self.cfg.on_max_dat == OnMaxDat::Reset {
-                return Verdict::Reset;
-            }
-            // One discard at a time: until it is confirmed this PDU goes on. So does one whose SDUs were given up
-            // before: the receiver's window still waits for it.
-            if self.discard.is_none() && self.give_up_to(count, out, stats) {
+        match self.cfg.on_max_dat {
+            OnMaxDat::Reset if sent.vt_dat >= self.cfg.max_dat => return Verdict::Reset,
+            OnMaxDat::Discard if sent.vt_dat >= self.cfg.max_dat => {
+                sent.exhausted = true;
+                self.exhausted = self.exhausted.max(Some(count));
                 return Verdict::Fine;
             }
+            _ => {}
         }
         if self.retransmit.insert(count) {
             self.retransmissions += 1;
@@ -268,13 +288,15 @@ impl Tx {
         }
         if let Some(sn) = lsn {
             self.acknowledge(sn, &hits, stats);
+            self.on_discard_acknowledged(out, stats);
         }
         let mut verdict = Verdict::Fine;
         for &count in &hits {
             if count >= self.vt_a && verdict == Verdict::Fine {
-                verdict = self.schedule(now, count, out, stats, false);
+                verdict = self.schedule(now, count, stats, false);
             }
         }
+        self.discard_exhausted(now, out, stats);
         let missing = &self.missing;
         self.poll.on_status(&self.cfg, self.vt_a, self.vt_s, self.vt_ws, |count| missing.contains(count));
         for count in hits {
@@ -332,7 +354,7 @@ impl Tx {
     pub fn reset(&mut self, hfn: u64, cause: DropCause, out: &mut Output, stats: &mut AmStats) {
         self.report_discarded(out, stats);
         let n = self.buffer.prefix(|s| s.sent > 0);
-        self.buffer.discard(n, self.vt_s, |sdu, _| {
+        self.buffer.discard(n, |sdu, _| {
             stats.sdus_discarded += 1;
             out.dropped.push((sdu, cause));
         });
@@ -345,6 +367,7 @@ impl Tx {
         self.retransmissions = 0;
         self.poll = Poller::new();
         self.discard = None;
+        self.exhausted = None;
     }
 }
 
