@@ -329,6 +329,28 @@ def test_packetdrill_scripts_are_counted_and_a_failure_is_explained() -> None:
     assert lasthop("packetdrill", "drills", "--profile", "nt4").exit_code == 1
 
 
+def test_packetdrill_takes_symbols_and_the_tool_s_options() -> None:
+    Path("branch.pkt").write_text(
+        """
+     0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+    +0   connect(3, ..., ...) = -1 EINPROGRESS
+#ifdef SIX
+    +.1  > S 0:0(0) <mss 1440,sackOK,TS val 0 ecr 0,nop,wscale W>
+#else
+    +.1  > S 0:0(0) <mss 1460,sackOK,TS val 0 ecr 0,nop,wscale W>
+#endif
+    """.replace("connect", "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n    +0   connect").replace("wscale W", "wscale 7")
+    )
+    verdict = lasthop_json("packetdrill", "branch.pkt", code=1)["scripts"][0]
+    assert (verdict["line"], "timing" in verdict["message"]) == (8, True)
+    assert lasthop("packetdrill", "branch.pkt", "--tolerance_usecs=100000").exit_code == 0
+    six = ("-D", "SIX", "--ip_version", "ipv6", "--tolerance_usecs", "100000")
+    assert lasthop("packetdrill", "branch.pkt", *six).exit_code == 0
+    assert "option mss" in lasthop("packetdrill", "branch.pkt", "-DSIX", "--tolerance_usecs=100000").stdout
+    assert "NAME=VALUE" in lasthop("packetdrill", "branch.pkt", "-D", "6").stderr
+    assert "from 68 to 65535" in lasthop("packetdrill", "branch.pkt", "--mtu", "60").stderr
+
+
 def test_studies_are_listed() -> None:
     assert "umts-vegas" in [s["name"] for s in lasthop_json("study", "list")["studies"]]
 

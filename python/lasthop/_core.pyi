@@ -393,7 +393,10 @@ def packetdrill(
     profile: str | None = None,
     cc: str | None = None,
     verbose: bool = False,
+    defines: Sequence[str] = (),
+    options: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Runs packetdrill scripts, given as (name, text), in virtual time; returns JSON: `scripts`, each with `name`,
+    """Runs packetdrill scripts, given as (name, text), in virtual time. `defines`: symbols for `#ifdef`, "NAME" or
+    "NAME=VALUE"; `options`: those of the original tool, as ("mss", "1000"). Returns JSON: `scripts`, each with `name`,
     `verdict` ("passed", "failed", "not-applicable", "mistake"), `line`, `column`, `message`, `transcript`, and
     `categories`."""

@@ -1,31 +1,56 @@
-//! Runs scripts and folders of scripts: `cargo run -p lasthop-packetdrill --example drill -- [-v] FILES`.
+//! Runs scripts and folders of scripts: `cargo run -p lasthop-packetdrill --example drill -- [-v] [-D NAME] [--tolerance_usecs=N] FILES`.
 //!
 //! Demonstrates in particular: a collection becomes a table, and a failure tells expected and actual.
 
 use std::path::{Path, PathBuf};
 
-use lasthop_packetdrill::{Outcome, Request, Summary, Verdict, run_text};
+use lasthop_packetdrill::{Category, Outcome, Request, Summary, Verdict, run_text};
 
-fn main() -> std::io::Result<()> {
-    let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let verbose = args.iter().any(|a| a == "-v");
-    args.retain(|a| a != "-v");
+fn main() -> Result<(), String> {
+    let (request, verbose, paths) = request(std::env::args().skip(1))?;
     let mut files = vec![];
-    for a in &args {
-        collect(Path::new(a), &mut files)?;
+    for p in &paths {
+        collect(Path::new(p), &mut files).map_err(|e| format!("{p}: {e}"))?;
     }
     let mut outcomes = vec![];
     for file in files {
-        let text = String::from_utf8_lossy(&std::fs::read(&file)?).into_owned();
-        let o = run_text(&file.display().to_string(), &text, &Request::default(), verbose);
+        let text = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let text = String::from_utf8_lossy(&text);
+        let o = run_text(&file.display().to_string(), &text, &request, verbose);
         show(&o);
         outcomes.push(o);
     }
     println!("{:>7} {:>6} {:>6} {:>4}  category", "scripts", "passed", "failed", "n/a");
-    for (name, c) in Summary::of(&outcomes).categories {
-        println!("{:>7} {:>6} {:>6} {:>4}  {name}", c.scripts, c.passed, c.failed, c.not_applicable);
+    let summary = Summary::of(&outcomes);
+    for (name, c) in &summary.categories {
+        row(name, c);
     }
+    row("all", &summary.total());
     Ok(())
+}
+
+fn row(name: &str, c: &Category) {
+    println!("{:>7} {:>6} {:>6} {:>4}  {name}", c.scripts, c.passed, c.failed, c.not_applicable);
+}
+
+/// `-v`, `-D NAME[=VALUE]`, `--OPTION=VALUE` of the original tool, and files.
+fn request(args: impl Iterator<Item = String>) -> Result<(Request, bool, Vec<String>), String> {
+    let (mut request, mut verbose, mut paths) = (Request::default(), false, vec![]);
+    let mut args = args;
+    while let Some(a) = args.next() {
+        if a == "-v" {
+            verbose = true;
+        } else if let Some(symbol) = a.strip_prefix("-D") {
+            let next = if symbol.is_empty() { args.next().unwrap_or_default() } else { symbol.to_owned() };
+            request = request.define(&next)?;
+        } else if let Some(option) = a.strip_prefix("--") {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            request = request.option(name, value)?;
+        } else {
+            paths.push(a);
+        }
+    }
+    Ok((request, verbose, paths))
 }
 
 fn show(o: &Outcome) {

@@ -7,6 +7,7 @@
 //! What is not compared, because a [`lasthop_tcp::Segment`] has none of it: payload, addresses, ports, TTL, checksums,
 //! the order of TCP options and their padding. All else is: flags, numbers, window, options and their values, times.
 
+mod arithmetic;
 mod code;
 mod report;
 mod run;
@@ -15,5 +16,7 @@ mod settings;
 
 pub use report::{Category, Outcome, Summary, Verdict, run_text};
 pub use run::{Failed, Transcript, run};
-pub use script::{Call, Event, Expr, Kind, Packet, Place, Problem, Script, Time, parse};
+pub use script::{
+    Call, Defines, Event, Expr, Kind, Packet, Place, Problem, Script, Time, ToolOption, parse, parse_with,
+};
 pub use settings::{Request, Settings};

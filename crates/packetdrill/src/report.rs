@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::run::{Failed, Transcript, run};
-use crate::script::{Place, Problem, parse};
+use crate::script::{Place, Problem, parse_with};
 use crate::settings::Request;
 
 /// How a script ended.
@@ -42,7 +42,7 @@ pub struct Outcome {
 /// Reads and runs a script.
 pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Outcome {
     let mut transcript = Transcript::new(verbose);
-    let ended = match parse(text) {
+    let ended = match parse_with(text, &request.defines) {
         Ok(script) => run(&script, request, &mut transcript),
         Err(problem) => Err(Failed::Problem(problem)),
     };
@@ -81,6 +81,17 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// All categories together, without reasons.
+    pub fn total(&self) -> Category {
+        self.categories.values().fold(Category::default(), |sum, c| Category {
+            scripts: sum.scripts + c.scripts,
+            passed: sum.passed + c.passed,
+            failed: sum.failed + c.failed,
+            not_applicable: sum.not_applicable + c.not_applicable,
+            reasons: sum.reasons,
+        })
+    }
+
     /// Counts.
     pub fn of(outcomes: &[Outcome]) -> Summary {
         let mut summary = Summary::default();

@@ -3,6 +3,8 @@
 //! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
 //! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
 
+use crate::arithmetic;
+use crate::script::Defines;
 use lasthop_tcp::{
     AckRule, CcName, Config, EcnMode, HyStartKind, Offload, OptionError, Options, Profile, WindowRule,
 };
@@ -15,6 +17,10 @@ pub struct Request {
     pub profile: Option<Profile>,
     /// Congestion control instead of the profile's; a script's own choice wins.
     pub cc: Option<CcName>,
+    /// Symbols for the `#ifdef` lines of scripts, and for names in arguments.
+    pub defines: Defines,
+    /// Options of the original tool, name and value; they win over those in a script.
+    pub options: Vec<(String, String)>,
 }
 
 impl Request {
@@ -27,7 +33,28 @@ impl Request {
                 found.copied().ok_or_else(|| format!("`{name}` is no profile; there are {}", known()))
             })
             .transpose()?;
-        Ok(Request { profile, cc: cc.map(self::cc).transpose()? })
+        Ok(Request { profile, cc: cc.map(self::cc).transpose()?, ..Request::default() })
+    }
+
+    /// The request with a symbol more, given as `NAME` or `NAME=VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// The name is none, or the value neither a whole number nor a name.
+    pub fn define(mut self, definition: &str) -> Result<Request, String> {
+        self.defines.add(definition)?;
+        Ok(self)
+    }
+
+    /// The request with an option of the original tool, such as `tolerance_usecs`.
+    ///
+    /// # Errors
+    ///
+    /// The value is not one of the option's.
+    pub fn option(mut self, name: &str, value: &str) -> Result<Request, String> {
+        Settings::new(&self).option(name, value).map_err(|o| o.to_string())?;
+        self.options.push((name.to_owned(), value.to_owned()));
+        Ok(self)
     }
 }
 
@@ -72,7 +99,55 @@ pub struct Settings {
     pub timestamp_tick: i64,
     /// Segments are not put together to match a longer one.
     pub strict_segments: bool,
+    /// Longer packets arrive as merged segments of this size (`--mss`) \[octets\].
+    pub merged_segment: Option<u32>,
 }
+
+/// Why an option has no effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// A simulated endpoint has no such thing.
+    #[error("not applicable: {0}")]
+    NotApplicable(String),
+    /// The option or its value is wrong.
+    #[error("{0}")]
+    Mistake(String),
+}
+
+/// Options of the original tool that concern its addresses, devices, code and output.
+const TOOL_OPTIONS: &[&str] = &[
+    "bind_port",
+    "code_command",
+    "code_format",
+    "code_sockopt",
+    "connect_port",
+    "connect_addr",
+    "debug",
+    "gateway_ip",
+    "init_scripts",
+    "is_anyip",
+    "local_ip",
+    "local_linklocal_ip",
+    "netmask_ip",
+    "psp_udp_port",
+    "remote_ip",
+    "send_omit_free",
+    "so_filename",
+    "so_flags",
+    "speed",
+    "tcp_ts_ecr_scaled",
+    "use_expect",
+    "verbose",
+    "wire_client",
+    "wire_client_dev",
+    "wire_client_netdev",
+    "wire_server",
+    "wire_server_at",
+    "wire_server_dev",
+    "wire_server_ip",
+    "wire_server_netdev",
+    "wire_server_port",
+];
 
 /// What became of a command.
 pub type Understood = Result<(), String>;
@@ -108,33 +183,58 @@ impl Settings {
             tolerance_percent: 12.5,
             timestamp_tick: 0,
             strict_segments: false,
+            merged_segment: None,
         }
     }
 
     /// A command-line option of the original tool. Those about its addresses and devices change nothing here.
-    pub fn option(&mut self, name: &str, value: &str) -> Understood {
-        let number = || value.parse::<i64>().ok().filter(|n| (0..=1 << 40).contains(n));
-        let wrong = || format!("--{name}={value}: a whole number is expected");
+    ///
+    /// # Errors
+    ///
+    /// The value is not one of the option's, the option is not the tool's, or it asks for what an endpoint has not.
+    pub fn option(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        let number = |least: i64, most: i64| {
+            let found = value.parse::<i64>().ok().filter(|n| (least..=most).contains(n));
+            found.ok_or_else(|| {
+                Refused::Mistake(format!(
+                    "--{name}={value}: a whole number from {least} to {most} is expected"
+                ))
+            })
+        };
         match name {
-            "tolerance_usecs" => self.tolerance = number().ok_or_else(wrong)?,
+            "tolerance_usecs" => self.tolerance = number(0, 1 << 40)?,
             "tolerance_percent" => {
-                self.tolerance_percent =
-                    value.parse().ok().filter(|p: &f64| p.is_finite() && *p >= 0.0).ok_or_else(wrong)?;
+                let share = value.parse().ok().filter(|p: &f64| p.is_finite() && *p >= 0.0);
+                self.tolerance_percent = share.ok_or_else(|| {
+                    Refused::Mistake(format!("--{name}={value}: a number from 0 is expected, in per cent"))
+                })?;
             }
-            "tcp_ts_tick_usecs" => self.timestamp_tick = number().ok_or_else(wrong)?,
-            "mtu" => self.mtu = number().filter(|m| (200..=65_000).contains(m)).ok_or_else(wrong)? as u64,
-            "ip_version" if value != "ipv4" => self.ipv6 = value == "ipv6",
+            "tcp_ts_tick_usecs" => self.timestamp_tick = number(0, 1 << 40)?,
+            "mtu" => self.mtu = number(68, 65_535)? as u64,
+            "ip_version" if ["ipv4", "ipv4-mapped-ipv6", "ipv6"].contains(&value) => {
+                self.ipv6 = value == "ipv6";
+            }
+            "ip_version" => {
+                let told = format!("--{name}={value}: ipv4, ipv6 or ipv4-mapped-ipv6 is expected");
+                return Err(Refused::Mistake(told));
+            }
             "strict_segments" => self.strict_segments = true,
-            "mss" => return Err("packets to be merged on reception (--mss)".into()),
-            "non_fatal" | "dry_run" => return Err(format!("the option --{name}")),
-            _ => {}
+            "mss" => self.merged_segment = Some(number(1, 65_535)? as u32),
+            "define" => return Err(Refused::Mistake("symbols are defined with -D NAME".into())),
+            "non_fatal" | "dry_run" => return Err(Refused::NotApplicable(format!("the option --{name}"))),
+            "udp_encapsulation" => return Err(Refused::NotApplicable("encapsulated packets".into())),
+            _ if TOOL_OPTIONS.contains(&name) => {}
+            _ => {
+                let told = format!("--{name} is no option of packetdrill that a script may have");
+                return Err(Refused::Mistake(told));
+            }
         }
         Ok(())
     }
 
     /// Shell commands, one a line or parted by `;`.
     pub fn command(&mut self, text: &str) -> Understood {
-        let text = text.replace("\\\n", " ");
+        let text = arithmetic::expand(&text.replace("\\\n", " "))?;
         for line in text.split(['\n', ';']) {
             let line = line.split(" #").next().unwrap_or_default().trim();
             if !line.is_empty() && !line.starts_with('#') {
@@ -342,6 +442,7 @@ impl Settings {
             ..Options::default()
         };
         let mut config = options.resolve()?;
+        config.host.merged_segment = self.merged_segment;
         config.host.loss_probes = self.early_retrans >= 3;
         if self.bsd {
             config.host.window = WindowRule::AllRoom;

@@ -137,6 +137,8 @@ fn a_mistake_is_told_with_line_column_and_remedy() {
         ("+0 > S 0:0(0) <mmm 3>", 1, 19, "the option `mmm` is not known"),
         ("+0 `sysctl", 1, 5, "has no end"),
         ("+0 close(3 = 0", 1, 12, "`,` or `)` is expected"),
+        ("\n#ifdef A\n+0 close(3) = 0\n", 2, 1, "add `#endif`"),
+        ("#else\n", 1, 1, "no #if before it"),
     ] {
         let o = run(text);
         assert_eq!((o.verdict, o.line, o.column), (Verdict::Mistake, line, column), "{text}: {}", o.message);
@@ -153,6 +155,53 @@ fn the_profile_asked_for_is_the_one_that_runs() {
     assert_eq!(o.verdict, Verdict::Failed);
     assert!(Request::named(Some("linux-9"), None).unwrap_err().contains("linux-6"));
     assert!(Request::named(None, Some("vega")).is_err());
+}
+
+/// What a script leaves to the stack it runs on.
+const BRANCHES: &str = "#ifdef A\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = -1 EMFILE\n#endif\n";
+
+#[test]
+fn one_branch_of_a_condition_runs_and_a_symbol_chooses_it() {
+    assert_eq!(run(BRANCHES).verdict, Verdict::Passed, "nothing of it counts");
+    let defined = Request::default().define("A").unwrap();
+    let o = run_text("script", &BRANCHES.replace("-1 EMFILE", "3\n+0 read(3, ..., 1) = 1"), &defined, false);
+    assert_eq!((o.verdict, o.line), (Verdict::Failed, 3), "{}", o.message);
+    let bsd = Request::default().define("FreeBSD").unwrap();
+    let o = run_text("conditions", &script("conditions"), &bsd, true);
+    assert_eq!(o.verdict, Verdict::Passed, "{}", o.message);
+    assert!(o.transcript.iter().any(|l| l.contains("wscale 6>") && l.contains("S.")), "{:?}", o.transcript);
+    assert!(Request::default().define("3").unwrap_err().contains("NAME=VALUE"));
+}
+
+#[test]
+fn a_symbol_with_a_value_stands_for_it_in_calls_and_code() {
+    let text =
+        "0 socket(..., TYPE, IPPROTO_TCP) = 3\n+0 read(3, ..., N) = -1 ENOTCONN\n+0 %{ assert N == 7 }%\n";
+    let request = Request::default().define("TYPE=SOCK_STREAM").and_then(|r| r.define("N=7")).unwrap();
+    let o = run_text("script", text, &request, false);
+    assert_eq!(o.verdict, Verdict::Passed, "{}", o.message);
+    assert_eq!(run(text).verdict, Verdict::NotApplicable);
+}
+
+#[test]
+fn options_of_the_request_win_over_those_of_the_script_and_wrong_ones_are_told() {
+    let text = "--tolerance_usecs=1\n".to_owned() + &script("delayed-ack").replace("+.12  >", "+.06  >");
+    assert_eq!(run(&text).verdict, Verdict::Failed);
+    let patient = Request::default().option("tolerance_usecs", "100000").unwrap();
+    assert_eq!(run_text("script", &text, &patient, false).verdict, Verdict::Passed);
+    for (name, value, told) in [
+        ("tolerance_usecs", "-1", "from 0 to"),
+        ("mss", "0", "from 1 to 65535"),
+        ("mtu", "67", "from 68 to 65535"),
+        ("tolerance_percent", "NaN", "per cent"),
+        ("ip_version", "6", "ipv4, ipv6 or"),
+        ("tolerance", "4", "no option of packetdrill"),
+    ] {
+        let e = Request::default().option(name, value).unwrap_err();
+        assert!(e.contains(told) && e.contains(&format!("--{name}")), "{e}");
+        let o = run(&format!("\n--{name}={value}\n"));
+        assert_eq!((o.verdict, o.line), (Verdict::Mistake, 2), "{}", o.message);
+    }
 }
 
 proptest! {
@@ -190,6 +239,13 @@ proptest! {
 }
 
 const WORDS: &[&str] = &[
+    "#ifdef A\n",
+    "#else\n",
+    "#endif\n",
+    "#if !(defined A) || 1 == 0\n",
+    "#define A 5\n",
+    "`sysctl -q net.ipv4.tcp_rmem=$((1<<(4*8)))`\n",
+    "--mss=1000\n",
     "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n",
     "+0 bind(3, ..., ...) = 0\n",
     "+0 listen(3, 1) = 0\n",

@@ -8,15 +8,20 @@ use crate::error::LasthopError;
 
 /// Runs packetdrill scripts, given as (name, text); returns outcomes and summary as JSON.
 #[pyfunction]
-#[pyo3(signature = (scripts, profile=None, cc=None, verbose=false))]
+#[pyo3(signature = (scripts, profile=None, cc=None, verbose=false, defines=vec![], options=vec![]))]
 pub fn packetdrill(
     scripts: Vec<(String, String)>,
     profile: Option<&str>,
     cc: Option<&str>,
     verbose: bool,
+    defines: Vec<String>,
+    options: Vec<(String, String)>,
     py: Python<'_>,
 ) -> PyResult<String> {
-    let request = Request::named(profile, cc).map_err(LasthopError::new_err)?;
+    let request = Request::named(profile, cc)
+        .and_then(|r| defines.iter().try_fold(r, |r, d| r.define(d)))
+        .and_then(|r| options.iter().try_fold(r, |r, (name, value)| r.option(name, value)))
+        .map_err(LasthopError::new_err)?;
     py.detach(|| {
         let outcomes: Vec<Outcome> =
             scripts.iter().map(|(name, text)| run_text(name, text, &request, verbose)).collect();

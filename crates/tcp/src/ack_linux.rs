@@ -45,7 +45,7 @@ pub struct LinuxAcks {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub now: Instant,
-    /// Octets of data, and whether PSH or FIN came with it.
+    /// Octets of data, or of each segment that was merged into it, and whether PSH or FIN came with it.
     pub len: u32,
     pub pushed: bool,
     /// The segment size we announced, less fixed options, and the TCP header's octets.
@@ -85,6 +85,11 @@ impl LinuxAcks {
             last_size: 0,
             pushed: 0,
         }
+    }
+
+    /// The peer's segment size as far as it is known \[octets\] (tcp_info: `tcpi_rcv_mss`).
+    pub const fn peer_segment(&self) -> u32 {
+        self.peer_segment
     }
 
     /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK due.

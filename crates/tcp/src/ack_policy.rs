@@ -63,6 +63,11 @@ impl AckPolicy {
         self.linux.as_deref_mut()
     }
 
+    /// The peer's segment size, where Linux' heuristics measure it \[octets\].
+    pub fn peer_segment(&self) -> Option<u32> {
+        self.linux.as_deref().map(LinuxAcks::peer_segment)
+    }
+
     /// In-order data by Linux' heuristics.
     pub fn on_arrival(&mut self, arrival: &Arrival) {
         let Some(linux) = &mut self.linux else { return };

@@ -28,6 +28,9 @@ pub struct Host {
     pub wheel: Wheel,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
+    /// A longer segment that arrives is one that the device has merged from segments of this size \[octets\], which is
+    /// what Linux' `gso_size` says of it; `None`: none is merged.
+    pub merged_segment: Option<u32>,
 }
 
 /// Which right edge of the receive window is advertised.
@@ -80,6 +83,7 @@ impl Host {
         acks: AckRule::Octets,
         wheel: Wheel::Levels,
         loss_probes: true,
+        merged_segment: None,
     };
 
     /// Linux 6 over a device without segmentation offload.

@@ -16,14 +16,39 @@ from lasthop.cli import _output
 @click.argument("paths", metavar="FILES...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--profile", metavar="NAME", help="Stack profile. [linux-6; rfc for scripts that set net.inet.tcp]")
 @click.option("--cc", metavar="NAME", help="Congestion control, where the script chooses none.")
+@click.option(
+    "-D",
+    "--define",
+    "defines",
+    metavar="NAME[=VALUE]",
+    multiple=True,
+    help="Define a symbol for #ifdef lines; with VALUE, it stands for a number or name in calls. Repeatable.",
+)
+@click.option("--mss", metavar="N", help="Longer packets arrive merged from segments of N octets, 1 to 65535 (GRO).")
+@click.option("--mtu", metavar="N", help="MTU of the endpoint's interface, 68 to 65535 octets. [1500]")
+@click.option("--ip_version", metavar="V", help="ipv4, ipv6 (20 octets more of header) or ipv4-mapped-ipv6. [ipv4]")
+@click.option("--tolerance_usecs", metavar="N", help="How far off an event may be, in microseconds. [4000]")
+@click.option(
+    "--tolerance_percent", metavar="P", help="The same in per cent of the time since the event before. [12.5]"
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print every packet, call and print of each script.")
 @_output.json_option
-def packetdrill(paths: tuple[Path, ...], profile: str | None, cc: str | None, verbose: bool, as_json: bool) -> int:
+def packetdrill(
+    paths: tuple[Path, ...],
+    profile: str | None,
+    cc: str | None,
+    defines: tuple[str, ...],
+    verbose: bool,
+    as_json: bool,
+    **tool_options: str | None,
+) -> int:
     """Run packetdrill scripts against the simulated TCP.
 
     FILES are scripts, or folders that are searched for *.pkt. A script injects packets and system calls and states what
     the stack answers, and when; here a simulated endpoint answers, in virtual time. A table counts the scripts of each
     folder that passed and failed, and those that ask for what an endpoint without a kernel has not.
+
+    The options with an underscore, --mss and --mtu are the original tool's. Here they win over those in a script.
 
     \b
     Exit codes: 0 when no script failed, 1 when one did.
@@ -32,12 +57,14 @@ def packetdrill(paths: tuple[Path, ...], profile: str | None, cc: str | None, ve
     Example:
       lasthop packetdrill tests/packetdrill
       lasthop packetdrill gtests/net/tcp/cubic --profile linux-6 -v
+      lasthop packetdrill tcp-testsuite -D STANDARD --tolerance_usecs=100000
     """
     files = _scripts(paths)
     if not files:
         raise LasthopError(f"no *.pkt in {', '.join(map(str, paths))}")
     texts = [(str(f), f.read_text(encoding="utf-8", errors="replace")) for f in files]
-    found = json.loads(_core.packetdrill(texts, profile, cc, verbose))
+    options = [(name, value) for name, value in tool_options.items() if value is not None]
+    found = json.loads(_core.packetdrill(texts, profile, cc, verbose, list(defines), options))
     if as_json:
         _output.json_object(found)
     else:

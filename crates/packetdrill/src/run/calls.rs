@@ -386,10 +386,13 @@ impl World {
             "TCP_CORK" => i64::from(options.cork),
             "SO_SNDBUF" => options.send_buffer.unwrap_or(self.settings.send_buffer) as i64,
             "SO_RCVBUF" => {
-                let mss = connection.map(|i| u64::from(self.connections[i].endpoint.mss()));
-                let default = self.settings.default_receive_buffer(
-                    mss.filter(|_| connection.is_some_and(|i| self.connections[i].established)),
-                );
+                // The segment size is known once a SYN has arrived.
+                let known = |i: &usize| {
+                    let c = &self.connections[*i];
+                    c.established || c.state() == State::SynReceived
+                };
+                let mss = connection.filter(known).map(|i| u64::from(self.connections[i].endpoint.mss()));
+                let default = self.settings.default_receive_buffer(mss);
                 options.receive_buffer.unwrap_or(default) as i64
             }
             "TCP_USER_TIMEOUT" => options.user_timeout as i64,

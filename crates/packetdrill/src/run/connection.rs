@@ -14,6 +14,8 @@ pub(super) struct Connection {
     /// The peer's initial sequence number: the script's is used as it is.
     peer_isn: u32,
     clock: Clock,
+    /// The host is a 4.4BSD.
+    pub bsd: bool,
     /// The descriptor that listens, if the peer opened.
     pub listener: Option<i64>,
     pub established: bool,
@@ -59,6 +61,7 @@ impl Connection {
             script_isn: 0,
             peer_isn: 0,
             clock: Clock::default(),
+            bsd: false,
             listener,
             established: false,
             accepted: false,
@@ -116,7 +119,10 @@ impl Connection {
                 Event::Reset => {
                     self.error = Some(match before {
                         State::SynSent => "ECONNREFUSED",
-                        State::CloseWait => "EPIPE",
+                        // Linux' tcp_reset has EPIPE in CLOSE-WAIT. FreeBSD's tcp_do_segment has ECONNREFUSED in
+                        // SYN-RECEIVED, and ECONNRESET in the states after it.
+                        State::SynReceived if self.bsd => "ECONNREFUSED",
+                        State::CloseWait if !self.bsd => "EPIPE",
                         _ => "ECONNRESET",
                     });
                 }

@@ -18,17 +18,35 @@ pub(super) const CONSTANTS: &[(&str, i64)] = &[
     ("TCP_LAST_ACK", 9),
     ("TCP_LISTEN", 10),
     ("TCP_CLOSING", 11),
+    // The names that FreeBSD's fork of the tool has for the states.
+    ("TCPI_CLOSED", 7),
+    ("TCPI_LISTEN", 10),
+    ("TCPI_SYN_SENT", 2),
+    ("TCPI_SYN_RECEIVED", 3),
+    ("TCPI_ESTABLISHED", 1),
+    ("TCPI_CLOSE_WAIT", 8),
+    ("TCPI_FIN_WAIT_1", 4),
+    ("TCPI_CLOSING", 11),
+    ("TCPI_LAST_ACK", 9),
+    ("TCPI_FIN_WAIT_2", 5),
+    ("TCPI_TIME_WAIT", 6),
     ("TCP_CA_Open", 0),
     ("TCP_CA_Disorder", 1),
     ("TCP_CA_CWR", 2),
     ("TCP_CA_Recovery", 3),
     ("TCP_CA_Loss", 4),
-    ("TCPI_OPT_TIMESTAMPS", 1),
-    ("TCPI_OPT_SACK", 2),
-    ("TCPI_OPT_WSCALE", 4),
-    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_TIMESTAMPS", OPT_TIMESTAMPS),
+    ("TCPI_OPT_SACK", OPT_SACK),
+    ("TCPI_OPT_WSCALE", OPT_WSCALE),
+    ("TCPI_OPT_ECN", OPT_ECN),
     ("TCPI_OPT_ECN_SEEN", 16),
 ];
+
+// Linux, include/uapi/linux/tcp.h; FreeBSD's netinet/tcp.h has the same values.
+const OPT_TIMESTAMPS: i64 = 1;
+const OPT_SACK: i64 = 2;
+const OPT_WSCALE: i64 = 4;
+const OPT_ECN: i64 = 8;
 
 /// The fields, without the prefix.
 pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
@@ -40,6 +58,7 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
     let ms_ago = |t: Instant| now.since(t).as_millis() as i64;
     vec![
         ("state", state(i.state)),
+        ("options", options(c)),
         ("ca_state", ca_state(i.ca_state)),
         ("snd_cwnd", whole(i.snd_cwnd, i64::from(u32::MAX))),
         ("snd_ssthresh", whole(i.snd_ssthresh, 0x7fff_ffff)),
@@ -59,6 +78,7 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
         ("snd_wnd", i.snd_wnd as i64),
         ("rcv_wnd", i.rcv_wnd as i64),
         ("advmss", i64::from(i.advmss)),
+        ("rcv_mss", i64::from(i.rcv_mss)),
         ("reordering", i64::from(i.reordering)),
         ("reord_seen", i64::from(i.reord_seen)),
         ("probes", i64::from(i.probes)),
@@ -78,7 +98,23 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
     ]
 }
 
-fn state(s: State) -> i64 {
+/// The options in force.
+fn options(c: &Connection) -> i64 {
+    let e = &c.endpoint;
+    [
+        (e.uses_timestamps(), OPT_TIMESTAMPS),
+        (e.uses_sack(), OPT_SACK),
+        (e.scales_windows(), OPT_WSCALE),
+        (e.uses_ecn(), OPT_ECN),
+    ]
+    .iter()
+    .filter(|o| o.0)
+    .map(|o| o.1)
+    .sum()
+}
+
+/// The number that tcp_info has for a state.
+pub(super) const fn state(s: State) -> i64 {
     match s {
         State::Established => 1,
         State::SynSent => 2,

@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Instant};
 
 use crate::code::{Value, Variables};
 use crate::script::{Event, Kind, Packet, Place, Problem, Script, Time};
-use crate::settings::{Request, Settings};
+use crate::settings::{Refused, Request, Settings};
 use calls::Step;
 use world::World;
 
@@ -57,13 +57,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Runs a script.
 pub fn run(script: &Script, request: &Request, transcript: &mut Transcript) -> Result<(), Failed> {
     let mut settings = Settings::new(request);
-    for (name, value) in &script.options {
-        let place = Place { line: 1, column: 1 };
-        settings.option(name, value).map_err(|reason| Problem::NotApplicable { place, reason })?;
+    let of_script = script.options.iter().map(|o| (o.place, &o.name, &o.value));
+    let of_request = request.options.iter().map(|(n, v)| (Place { line: 1, column: 1 }, n, v));
+    for (place, name, value) in of_script.chain(of_request) {
+        settings.option(name, value).map_err(|refused| match refused {
+            Refused::NotApplicable(reason) => Problem::NotApplicable { place, reason },
+            Refused::Mistake(message) => Problem::Mistake { place, message },
+        })?;
     }
     let mut player = Player {
         world: World::new(settings),
-        variables: Variables::new(),
+        variables: script.symbols.iter().map(|(n, v)| (n.clone(), Value::Int(*v))).collect(),
         last: None,
         blocked: None,
         transcript,
@@ -243,6 +247,8 @@ impl<'a> Player<'a, '_> {
             for (name, value) in info::fields(connection, self.world.now) {
                 self.variables.insert(format!("tcpi_{name}"), Value::Int(value));
             }
+        } else if let Some(state) = self.world.state_without_connection() {
+            self.variables.insert("tcpi_state".to_owned(), Value::Int(info::state(state)));
         }
     }
 

@@ -69,6 +69,12 @@ impl World {
         self.current.and_then(|i| self.connections.get(i))
     }
 
+    /// The state of a socket that has no connection; `None`: there is no socket.
+    pub fn state_without_connection(&self) -> Option<State> {
+        let socket = self.sockets.values().next()?;
+        Some(if socket.kind == Kind::Listening { State::Listen } else { State::Closed })
+    }
+
     /// When something happens next without a packet or call.
     pub fn next_timer(&self) -> Option<Instant> {
         if self.budget == 0 {
@@ -156,6 +162,7 @@ impl World {
         let mut config = self.settings.config(options.max_segment).map_err(|e| e.to_string())?;
         options.configure(&mut config);
         let mut connection = Connection::new(config, listener);
+        connection.bsd = self.settings.bsd;
         options.apply_limits(&mut connection.endpoint, &self.settings);
         self.connections.push(connection);
         let i = self.connections.len() - 1;

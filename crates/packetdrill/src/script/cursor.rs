@@ -1,20 +1,25 @@
 //! Walks over the text of a script and knows where it is.
 
-use super::{Place, Problem};
+use super::{Defines, Place, Problem};
 
 /// A position in a text. Scripts are ASCII; anything else may stand in comments and strings.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
     place: Place,
+    defines: &'a Defines,
 }
 
 /// The longest time that an event may name [s]: clocks count nanoseconds in 64 bits, and times add up.
 const LATEST: i64 = 1 << 20;
 
 impl<'a> Cursor<'a> {
-    pub fn new(text: &'a str) -> Cursor<'a> {
-        Cursor { text, at: 0, place: Place { line: 1, column: 1 } }
+    pub fn new(text: &'a str, defines: &'a Defines) -> Cursor<'a> {
+        Cursor { text, at: 0, place: Place { line: 1, column: 1 }, defines }
+    }
+
+    pub const fn defines(&self) -> &'a Defines {
+        self.defines
     }
 
     pub const fn place(&self) -> Place {

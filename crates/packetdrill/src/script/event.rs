@@ -1,24 +1,37 @@
 //! Options and events.
 
+use super::conditions::{Defines, select};
 use super::cursor::Cursor;
 use super::expr::{arguments, result};
 use super::packet::packet;
-use super::{Call, Event, Kind, Problem, Script, Time};
+use super::{Call, Event, Kind, Problem, Script, Time, ToolOption};
 use crate::code::Code;
 
-/// Reads a script. Any text is survived; what is wrong is told with line, column and remedy.
+/// Reads a script for which no symbol is defined.
 pub fn parse(text: &str) -> Result<Script, Problem> {
+    parse_with(text, &Defines::default())
+}
+
+/// Reads a script. `defines` decide its `#ifdef` lines, and replace names in arguments of calls.
+///
+/// # Errors
+///
+/// Any text is survived; a mistake comes with line, column and remedy.
+pub fn parse_with(text: &str, defines: &Defines) -> Result<Script, Problem> {
     let mut script = Script::default();
-    let mut c = Cursor::new(text);
+    let (text, defines) = select(text, defines)?;
+    script.symbols = defines.numbers().map(|(n, v)| (n.to_owned(), v)).collect();
+    let mut c = Cursor::new(&text, &defines);
     loop {
         c.space()?;
         if c.peek().is_none() {
             return Ok(script);
         }
+        let place = c.place();
         if c.take("--") {
             let name = c.take_while(|x| x.is_ascii_alphanumeric() || x == '_').to_owned();
             let value = if c.take("=") { c.take_while(|x| !x.is_whitespace()) } else { "" };
-            script.options.push((name, value.trim_matches('"').to_owned()));
+            script.options.push(ToolOption { place, name, value: value.trim_matches('"').to_owned() });
             continue;
         }
         script.events.push(event(&mut c)?);

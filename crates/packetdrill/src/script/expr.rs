@@ -73,7 +73,13 @@ fn term(c: &mut Cursor<'_>, depth: u32) -> Result<Expr, Problem> {
     if c.take("(") {
         return Ok(Expr::Call(name, list(c, ')', depth)?));
     }
-    Ok(Expr::Name(name))
+    Ok(replacement(c, &name).unwrap_or(Expr::Name(name)))
+}
+
+/// What a symbol defined with a value stands for: a number or another name.
+fn replacement(c: &Cursor<'_>, name: &str) -> Option<Expr> {
+    let value = c.defines().value(name)?;
+    Some(value.parse().map_or_else(|_| Expr::Name(value.to_owned()), Expr::Int))
 }
 
 fn record(c: &mut Cursor<'_>, depth: u32) -> Result<Vec<(Option<String>, Expr)>, Problem> {

@@ -3,12 +3,14 @@
 //! The language is that of the packetdrill tool (Cardwell et al., USENIX ATC 2013): option lines, shell commands
 //! between backticks, then events, each a time and a packet, a system call, a shell command or a piece of code.
 
+mod conditions;
 mod cursor;
 mod event;
 mod expr;
 mod packet;
 
-pub use event::parse;
+pub use conditions::Defines;
+pub use event::{parse, parse_with};
 
 use crate::code::Code;
 
@@ -45,10 +47,23 @@ pub enum Problem {
 /// A script.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    /// Command-line options in the text: name without dashes, value.
-    pub options: Vec<(String, String)>,
+    /// Command-line options in the text.
+    pub options: Vec<ToolOption>,
+    /// Symbols whose value is a whole number; the code knows them.
+    pub symbols: Vec<(String, i64)>,
     /// Everything else, in order.
     pub events: Vec<Event>,
+}
+
+/// `--name=value` in a script.
+#[derive(Clone, Debug)]
+pub struct ToolOption {
+    /// Where it stands.
+    pub place: Place,
+    /// Name without dashes.
+    pub name: String,
+    /// Value; empty if there is none.
+    pub value: String,
 }
 
 /// Something that is done or expected at a time.

@@ -116,6 +116,8 @@ fn sequence(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
     c.expect("(")?;
     p.len = c.field("length")?;
     c.expect(")")?;
+    // FreeBSD's fork: the numbers are absolute. They are so in a reset from no connection.
+    c.take("!");
     if end.wrapping_sub(p.seq) != p.len {
         let seq = p.seq;
         return Err(c.mistake(&format!(

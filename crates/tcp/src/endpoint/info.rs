@@ -112,6 +112,8 @@ pub struct Info {
     pub pacing_rate: Option<Bitrate>,
     /// The segment size announced to the peer, less the timestamps' twelve octets \[octets\].
     pub advmss: u32,
+    /// The peer's segment size, where Linux' heuristics of ACKs measure it \[octets\]; 0 elsewhere.
+    pub rcv_mss: u32,
     /// The largest distance by which a segment came late \[segments\].
     pub reordering: u32,
     /// How often that was seen.
@@ -165,6 +167,7 @@ impl Endpoint {
             notsent_bytes: self.written.saturating_sub(self.max),
             pacing_rate: self.pacing_rate(),
             advmss: u32::from(self.config.mss) - if self.timestamps { 12 } else { 0 },
+            rcv_mss: self.ack.peer_segment().unwrap_or(0),
             reordering: self.rack.reordering.max(self.config.dup_threshold),
             reord_seen: self.rack.reordering_seen,
             probes: if self.wnd == 0 { self.persist_backoff } else { 0 },
@@ -209,6 +212,18 @@ impl Endpoint {
     /// The loss recovery at work.
     pub const fn loss_recovery(&self) -> &Recovery {
         &self.recovery
+    }
+    /// The handshake agreed on timestamps (RFC 7323 section 3); before it, they will be offered or answered.
+    pub const fn uses_timestamps(&self) -> bool {
+        self.timestamps
+    }
+    /// The handshake agreed on SACK (RFC 2018); before it, SACK will be offered or answered.
+    pub const fn uses_sack(&self) -> bool {
+        self.sack
+    }
+    /// Both SYNs carried the window scale option (RFC 7323 section 2.2).
+    pub const fn scales_windows(&self) -> bool {
+        self.config.window_scaling && self.peer_scales
     }
     /// Octets written and not yet sent.
     #[inline]

@@ -117,7 +117,7 @@ impl Endpoint {
         let options = if self.timestamps { 12 } else { 0 };
         let arrival = Arrival {
             now,
-            len: seg.len,
+            len: self.config.host.merged_segment.map_or(seg.len, |m| m.min(seg.len)),
             pushed: seg.flags.has(Flags::PSH) || seg.flags.has(Flags::FIN),
             announced: u32::from(self.config.mss).saturating_sub(options),
             header: 20 + options,
