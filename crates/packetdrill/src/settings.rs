@@ -5,9 +5,7 @@
 
 use crate::arithmetic;
 use crate::script::Defines;
-use lasthop_tcp::{
-    AckRule, CcName, Config, EcnMode, HyStartKind, Offload, OptionError, Options, Profile, WindowRule,
-};
+use lasthop_tcp::{CcName, Config, EcnMode, Host, HyStartKind, Offload, OptionError, Options, Profile};
 use lasthop_units::{Bytes, Duration};
 
 /// What is asked of a run beside the script.
@@ -83,6 +81,12 @@ pub struct Settings {
     buffer_max: u64,
     ack_delay: Option<u64>,
     paced: bool,
+    ecn_syns: u32,
+    option_syns: u32,
+    /// net.inet.tcp.drop_synfin.
+    pub drop_syn_fin: bool,
+    /// net.inet.tcp.keepinit: how long a connection may take to be set up; `None`: as many SYNs as there are.
+    pub set_up_limit: Option<Duration>,
     /// net.ipv4.tcp_min_tso_segs.
     pub min_tso_segs: u32,
     /// net.ipv4.tcp_tso_win_divisor.
@@ -175,6 +179,10 @@ impl Settings {
             buffer_max: 2_097_152,
             ack_delay: None,
             paced: false,
+            ecn_syns: 1,
+            option_syns: u32::MAX,
+            drop_syn_fin: false,
+            set_up_limit: None,
             min_tso_segs: 2,
             tso_win_divisor: 3,
             ecn: 2,
@@ -335,6 +343,12 @@ impl Settings {
             ("delacktime", Some(n)) => self.ack_delay = Some(n),
             ("cc.algorithm", _) => self.cc = Some(cc(value)?),
             ("ecn.enable", Some(n)) => self.ecn = n,
+            ("ecn.maxretries", Some(n)) => self.ecn_syns = small(n) + 1,
+            // TCP_REXMT drops them at the third retransmission.
+            ("rexmit_drop_options", Some(n)) => self.option_syns = if n == 0 { u32::MAX } else { 3 },
+            ("initcwnd_segments", Some(n)) => self.initial_window = Some(small(n)),
+            ("drop_synfin", Some(n)) => self.drop_syn_fin = n != 0,
+            ("keepinit", Some(n)) => self.set_up_limit = Some(Duration::from_millis(n.min(1 << 32))),
             ("insecure_syn" | "insecure_rst" | "insecure_ack", Some(n)) if n != 0 => {
                 return Err("a stack without RFC 5961 (net.inet.tcp.insecure_*)".into());
             }
@@ -427,8 +441,9 @@ impl Settings {
             receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
             idle_restart: Some(self.idle_restart),
             hystart: self.hystart.map(|on| if on { HyStartKind::Linux } else { HyStartKind::None }),
-            initial_window: self.initial_window,
-            mss: Some(Bytes(mss)),
+            // FreeBSD's net.inet.tcp.initcwnd_segments (RFC 6928).
+            initial_window: self.initial_window.or(self.bsd.then_some(10)),
+            mss: Some(Bytes(mss.max(64))),
             ack_delay: self.ack_delay.map(Duration::from_millis),
             manual_read: Some(true),
             pacing: Some(self.paced),
@@ -442,12 +457,19 @@ impl Settings {
             ..Options::default()
         };
         let mut config = options.resolve()?;
+        config.mss = mss.clamp(1, 65_495) as u16;
         config.host.merged_segment = self.merged_segment;
         config.host.loss_probes = self.early_retrans >= 3;
         if self.bsd {
-            config.host.window = WindowRule::AllRoom;
-            config.host.acks = AckRule::Segments;
-            config.host.scale_for = Some(self.buffer_max);
+            config.host = Host {
+                scale_for: Some(self.buffer_max),
+                ecn_syns: self.ecn_syns,
+                option_syns: self.option_syns,
+                ..Host::BSD
+            };
+            // TCP_MAXRXTSHIFT and TCPTV_REXMTMAX.
+            config.syn_retries = Some(12);
+            config.max_rto = Duration::from_secs(64);
         }
         if profile == Profile::Linux6 {
             config.host.offload = Some(Offload {

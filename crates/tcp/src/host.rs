@@ -31,6 +31,33 @@ pub struct Host {
     /// A longer segment that arrives is one that the device has merged from segments of this size \[octets\], which is
     /// what Linux' `gso_size` says of it; `None`: none is merged.
     pub merged_segment: Option<u32>,
+    /// Whether SYNs announce the MSS (4.4BSD's TCP_NOOPT takes it away, with the options that have keys of their own).
+    pub announces_mss: bool,
+    /// How many transmissions of a SYN ask for ECN (RFC 3168 section 6.1.1.1: 1; FreeBSD's net.inet.tcp.ecn.maxretries
+    /// and one more).
+    pub ecn_syns: u32,
+    /// How many transmissions of a SYN offer window scale, timestamps and SACK; `u32::MAX`: all (FreeBSD's
+    /// net.inet.tcp.rexmit_drop_options).
+    pub option_syns: u32,
+    /// Data that comes with a SYN is queued and taken once the connection is established, as RFC 9293 sections 3.10.7.2
+    /// and 3.10.7.3 have it. Otherwise it is left to its retransmission, as Linux does without Fast Open, and as
+    /// simulations need, whose SYNs may carry octets that are no data (`syn_filler`).
+    pub takes_syn_text: bool,
+    /// An ACK of text or of a FIN carries our own FIN again while that is not acknowledged (4.4BSD's tcp_output steps
+    /// back over a FIN that was sent).
+    pub repeats_fin: bool,
+    /// What a segment without SYN and RST brings about in TIME-WAIT.
+    pub time_wait: TimeWaitRule,
+}
+
+/// What a segment without SYN and RST brings about in TIME-WAIT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeWaitRule {
+    /// RFC 9293 section 3.10.7.4: outside the window an ACK; a FIN is acknowledged and restarts the time.
+    Rfc9293,
+    /// FreeBSD's tcp_twcheck: nothing for a segment without ACK and for a plain duplicate of the last ACK, an ACK for
+    /// any other; the FIN that was received restarts the time.
+    Bsd,
 }
 
 /// Which right edge of the receive window is advertised.
@@ -38,7 +65,8 @@ pub struct Host {
 pub enum WindowRule {
     /// RFC 9293 section 3.8.6.2.2: it moves by min(buffer / 2, MSS) or not at all.
     Rfc9293,
-    /// Every segment says all the room there is; small openings alone are no reason for a segment (4.4BSD).
+    /// Every segment says all the room there is, rounded up to what the scale can say; small openings alone are no reason
+    /// for a segment. What arrives is judged by the room, be it more than the field can say (4.4BSD's rcv_wnd).
     AllRoom,
     /// As `AllRoom`, and a read is a reason for a segment only when the window has at least doubled (Linux'
     /// tcp_cleanup_rbuf).
@@ -84,6 +112,22 @@ impl Host {
         wheel: Wheel::Levels,
         loss_probes: true,
         merged_segment: None,
+        announces_mss: true,
+        ecn_syns: 1,
+        option_syns: u32::MAX,
+        takes_syn_text: false,
+        repeats_fin: false,
+        time_wait: TimeWaitRule::Rfc9293,
+    };
+
+    /// 4.4BSD's choices, as FreeBSD has them.
+    pub const BSD: Host = Host {
+        window: WindowRule::AllRoom,
+        acks: AckRule::Segments,
+        takes_syn_text: true,
+        repeats_fin: true,
+        time_wait: TimeWaitRule::Bsd,
+        ..Host::PLAIN
     };
 
     /// Linux 6 over a device without segmentation offload.

@@ -41,7 +41,7 @@ pub use config::{
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
 pub use hint::{Guidance, Hint, Notice};
-pub use host::{AckRule, Host, Offload, WindowRule};
+pub use host::{AckRule, Host, Offload, TimeWaitRule, WindowRule};
 pub use jiffies::{KernelClock, Wheel};
 pub use options::{OptionError, Options};
 pub use profile::Profile;

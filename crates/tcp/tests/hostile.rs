@@ -195,9 +195,13 @@ proptest! {
         active: bool,
         handshake: bool,
         offload: bool,
+        bsd: bool,
         operations in proptest::collection::vec(operation(), 0..120),
     ) {
         let mut config = o.resolve().unwrap();
+        if bsd {
+            config.host = Host { option_syns: 2, ecn_syns: 3, merged_segment: Some(500), ..Host::BSD };
+        }
         config.host.offload = offload.then_some(Offload::LINUX);
         let mut e = Endpoint::new(config, Seq(u32::MAX - 2000));
         if offload {

@@ -36,7 +36,8 @@ pub(super) fn compare(call: &Call, returned: &Returned) -> Result<(), String> {
     let spelled = |v: Option<i64>, e: Option<&str>| {
         format!("{}{}", v.map_or("?".into(), |v| v.to_string()), e.map_or(String::new(), |e| format!(" {e}")))
     };
-    let same_error = call.error.as_deref().is_none_or(|e| returned.error.is_none_or(|r| r == e));
+    let one = |e: &str| if e == "EWOULDBLOCK" { "EAGAIN".to_owned() } else { e.to_owned() };
+    let same_error = call.error.as_deref().is_none_or(|e| returned.error.is_none_or(|r| r == one(e)));
     if call.result.is_none_or(|r| r == returned.value) && same_error {
         return Ok(());
     }
@@ -295,6 +296,7 @@ impl World {
             ("TCP_MD5SIG", "TCP MD5 signatures"),
             ("TCP_REPAIR", "TCP_REPAIR"),
             ("SO_TIMESTAMPING", "timestamping"),
+            ("TCP_REMOTE_UDP_ENCAPS_PORT", "encapsulated packets"),
             ("TCP_INQ", "TCP_INQ control messages"),
             ("SO_KEEPALIVE", "keep-alive"),
             ("TCP_KEEPIDLE", "keep-alive"),
@@ -326,6 +328,8 @@ impl World {
             "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
                 options.receive_buffer = Some((2 * value.clamp(0, 1 << 30)).max(2304) as u64)
             }
+            "TCP_NOOPT" => options.no_options = value != 0,
+            "TCP_KEEPINIT" => options.set_up_limit = u64::try_from(value).ok().map(Duration::from_secs),
             "TCP_USER_TIMEOUT" => options.user_timeout = value.max(0) as u64,
             "TCP_NOTSENT_LOWAT" => options.notsent_lowat = value.max(0) as u64,
             "SO_LINGER" => {

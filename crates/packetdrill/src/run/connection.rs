@@ -14,6 +14,8 @@ pub(super) struct Connection {
     /// The peer's initial sequence number: the script's is used as it is.
     peer_isn: u32,
     clock: Clock,
+    /// When the set-up is given up.
+    pub set_up_until: Option<Instant>,
     /// The host is a 4.4BSD.
     pub bsd: bool,
     /// The descriptor that listens, if the peer opened.
@@ -61,6 +63,7 @@ impl Connection {
             script_isn: 0,
             peer_isn: 0,
             clock: Clock::default(),
+            set_up_until: None,
             bsd: false,
             listener,
             established: false,
@@ -74,6 +77,27 @@ impl Connection {
 
     pub fn state(&self) -> State {
         self.endpoint.state()
+    }
+
+    /// When it wants to be woken.
+    pub fn poll_at(&self) -> Option<Instant> {
+        let limit = self.set_up_until.filter(|_| self.is_opening());
+        self.endpoint.poll_at().into_iter().chain(limit).min()
+    }
+
+    /// Its moment has come.
+    pub fn on_time(&mut self, now: Instant) {
+        let before = self.state();
+        self.endpoint.on_time(now);
+        if self.is_opening() && self.set_up_until.is_some_and(|at| at <= now) {
+            self.endpoint.abort(now);
+            self.error = Some("ETIMEDOUT");
+        }
+        self.take_events(before);
+    }
+
+    fn is_opening(&self) -> bool {
+        matches!(self.state(), State::SynSent | State::SynReceived)
     }
 
     /// A packet of the script arrives.

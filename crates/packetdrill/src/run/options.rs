@@ -19,6 +19,10 @@ pub(super) struct SocketOptions {
     /// SO_LINGER with a time of 0.
     pub linger_zero: bool,
     pub linger: Option<(i64, i64)>,
+    /// TCP_NOOPT.
+    pub no_options: bool,
+    /// TCP_KEEPINIT.
+    pub set_up_limit: Option<Duration>,
     /// TCP_USER_TIMEOUT \[ms\].
     pub user_timeout: u64,
     /// TCP_NOTSENT_LOWAT.
@@ -31,6 +35,10 @@ impl SocketOptions {
     /// What they mean to a new connection.
     pub fn configure(&self, config: &mut Config) {
         config.nagle = !self.nodelay;
+        if self.no_options {
+            (config.timestamps, config.sack, config.window_scaling) = (false, false, false);
+            config.host.announces_mss = false;
+        }
         if let Some(b) = self.receive_buffer {
             config.receive_buffer = (b / 2).clamp(256, 1 << 30);
             config.receive_tuning = false;

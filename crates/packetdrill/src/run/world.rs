@@ -80,7 +80,7 @@ impl World {
         if self.budget == 0 {
             return None;
         }
-        let timers = self.connections.iter().filter_map(|c| c.endpoint.poll_at());
+        let timers = self.connections.iter().filter_map(Connection::poll_at);
         timers.chain(self.wake).min().map(|at| at.max(Instant(self.now.0 + 1)))
     }
 
@@ -92,10 +92,8 @@ impl World {
             self.wake = None;
         }
         for c in &mut self.connections {
-            if c.endpoint.poll_at().is_some_and(|at| at <= self.now) {
-                let before = c.state();
-                c.endpoint.on_time(self.now);
-                c.take_events(before);
+            if c.poll_at().is_some_and(|at| at <= self.now) {
+                c.on_time(self.now);
             }
         }
         self.transmit();
@@ -121,6 +119,11 @@ impl World {
 
     /// A packet of the script arrives.
     pub fn inject(&mut self, p: &Packet) -> Result<(), String> {
+        // FreeBSD looks at TIME-WAIT before net.inet.tcp.drop_synfin.
+        let waits = self.under_test().is_some_and(|c| c.state() == State::TimeWait);
+        if self.settings.drop_syn_fin && p.flags.has(Flags::SYN) && p.flags.has(Flags::FIN) && !waits {
+            return Ok(());
+        }
         let i = self.receiver_of(p)?;
         self.connections[i].receive(self.now, p);
         self.transmit();
@@ -163,6 +166,8 @@ impl World {
         options.configure(&mut config);
         let mut connection = Connection::new(config, listener);
         connection.bsd = self.settings.bsd;
+        let limit = options.set_up_limit.or(self.settings.set_up_limit);
+        connection.set_up_until = limit.map(|l| self.now.saturating_add(l));
         options.apply_limits(&mut connection.endpoint, &self.settings);
         self.connections.push(connection);
         let i = self.connections.len() - 1;

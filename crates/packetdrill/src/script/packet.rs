@@ -12,7 +12,7 @@ pub(super) fn packet(c: &mut Cursor<'_>) -> Result<Packet, Problem> {
     }
     c.space()?;
     if c.take("[") || c.take("(") {
-        p.ecn = ecn(c)?;
+        p.ecn = ecn(c, !p.inbound)?;
         c.space()?;
     }
     other_protocols(c)?;
@@ -50,8 +50,10 @@ fn other_protocols(c: &Cursor<'_>) -> Result<(), Problem> {
     Err(c.not_applicable(what))
 }
 
-fn ecn(c: &mut Cursor<'_>) -> Result<Option<u8>, Problem> {
+/// The ECN field between brackets. A segment has no TTL and no DSCP: where they are expected, nothing could be compared.
+fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
     let place = c.place();
+    let others = || Err(Problem::NotApplicable { place, reason: "TTL, hop limit or DSCP of packets".into() });
     let text = c.take_while(|x| x != ']' && x != ')' && x != '\n').trim().to_owned();
     c.next();
     for word in text.split(',').map(str::trim) {
@@ -65,7 +67,13 @@ fn ecn(c: &mut Cursor<'_>) -> Result<Option<u8>, Problem> {
                 let n = word.trim_start_matches("tos").trim();
                 let n =
                     n.strip_prefix("0x").map_or_else(|| n.parse().ok(), |h| u8::from_str_radix(h, 16).ok());
+                if expected && n.is_some_and(|n| n > 3) {
+                    return others();
+                }
                 return Ok(n.map(|n| n & 3));
+            }
+            _ if expected && ["ttl", "hlim", "class"].iter().any(|w| word.starts_with(w)) => {
+                return others();
             }
             _ if ["flowlabel", "ttl", "hlim", "class"].iter().any(|w| word.starts_with(w)) => {}
             _ => {

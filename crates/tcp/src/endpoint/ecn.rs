@@ -130,7 +130,7 @@ impl Endpoint {
             return;
         }
         // Section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way may dislike the flags.
-        if self.syn_transmissions > 1 {
+        if self.syn_transmissions > self.config.host.ecn_syns {
             return;
         }
         match self.config.ecn {

@@ -34,6 +34,7 @@ impl Endpoint {
             return;
         }
         self.take_syn(now, seg);
+        self.passive = true;
         self.step(Input::Syn);
         self.start_syn(now);
         self.take_peer_options(seg);
@@ -81,6 +82,16 @@ impl Endpoint {
             self.ts_recent = t.value;
             self.ts_recent_at = now;
         }
+        if self.config.host.takes_syn_text {
+            self.syn_text = seg.len;
+        }
+    }
+
+    /// Data that came with the SYN. A FIN that came with it (T/TCP, Historic by RFC 6247) is left to its retransmission.
+    #[cold]
+    fn take_syn_text(&mut self, now: Instant) {
+        let text = Segment { len: std::mem::take(&mut self.syn_text), ..Segment::default() };
+        self.take_text(now, &text, 1);
     }
 
     fn set_window_from_syn(&mut self, seg: &Segment) {
@@ -138,6 +149,9 @@ impl Endpoint {
         self.cc.on_established(&Established { now, rtt, initial_window, nxt: self.nxt, mss: self.mss, seed });
         self.wl1 = self.rcv_offset_of(seg.seq);
         self.emit(Event::Established);
+        if self.syn_text > 0 {
+            self.take_syn_text(now);
+        }
         self.take_close();
         self.update_timers(now);
     }

@@ -3,6 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::{CloseReason, Endpoint, Event};
+use crate::host::{TimeWaitRule, WindowRule};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -25,6 +26,9 @@ impl Endpoint {
     fn in_order_of_checks(&mut self, now: Instant, seg: &Segment) {
         // First, the sequence number, and before it PAWS (RFC 7323 section 5.3).
         let start = self.rcv_offset_of(seg.seq);
+        if self.state == State::TimeWait && self.config.host.time_wait == TimeWaitRule::Bsd {
+            return self.in_time_wait_of_bsd(now, seg, start);
+        }
         if self.is_too_old(now, seg) || !self.is_acceptable(start, seg) {
             self.refuse(now, seg, start);
             return;
@@ -60,12 +64,15 @@ impl Endpoint {
     }
 
     /// RFC 9293 table 6, with one tolerance: a segment without length at the right edge is accepted, which is
-    /// where a peer that filled the window puts its pure ACKs.
+    /// where a peer that filled the window puts its pure ACKs. A reset there is outside, unless the window is closed;
+    /// Linux' tcp_sequence tolerates it too.
     fn is_acceptable(&self, start: i64, seg: &Segment) -> bool {
-        let (nxt, edge) = (self.rcv_nxt as i64, self.rcv_edge as i64);
+        let (nxt, edge) = (self.rcv_nxt as i64, self.edge_in_force() as i64);
         let end = start + i64::from(seg.sequence_len());
         if end == start {
-            return start >= nxt && start <= edge.max(nxt);
+            let linux = self.config.host.window == WindowRule::Doubled;
+            let at_edge = start == edge && (linux || !seg.flags.has(Flags::RST));
+            return start == nxt || start > nxt && (start < edge || at_edge);
         }
         // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be made to accept
         // valid ACKs": the text of such a segment is cut away later.
@@ -109,6 +116,32 @@ impl Endpoint {
             self.time_wait_at = self.timers.at(now, self.config.time_wait);
         }
         self.ack.at_once();
+    }
+
+    /// TIME-WAIT as FreeBSD has it: PAWS and window do not matter for a segment without SYN and RST.
+    #[cold]
+    fn in_time_wait_of_bsd(&mut self, now: Instant, seg: &Segment, start: i64) {
+        if seg.flags.has(Flags::RST) {
+            if self.is_acceptable(start, seg) {
+                self.take_reset(start);
+            }
+            return;
+        }
+        if seg.flags.has(Flags::SYN) {
+            self.ack.at_once();
+            return;
+        }
+        if !seg.flags.has(Flags::ACK) {
+            return;
+        }
+        let end = start + i64::from(seg.sequence_len());
+        if seg.flags.has(Flags::FIN) && end == self.rcv_nxt as i64 {
+            self.time_wait_at = now.saturating_add(self.config.time_wait);
+        }
+        let repeats = start == self.rcv_nxt as i64 && self.offset_of(seg.ack) == self.max as i64;
+        if !repeats || seg.sequence_len() > 0 || seg.flags != Flags::ACK {
+            self.ack.at_once();
+        }
     }
 
     /// RFC 5961 section 3.2: a reset counts only exactly at RCV.NXT; elsewhere in the window it is challenged.

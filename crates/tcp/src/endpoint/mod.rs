@@ -166,6 +166,12 @@ pub struct Endpoint {
     /// When a segment with data arrived last.
     last_data_at: Instant,
     reader_gone: bool,
+    /// Octets of data that the peer's SYN carried, until the connection is established.
+    syn_text: u32,
+    /// The peer opened: until the handshake is done only the window of the SYN-ACK exists.
+    passive: bool,
+    /// Our FIN goes again with the ACK that is due.
+    fin_again: bool,
 
     // The SYN, and a reset that waits to leave.
     syn_due: bool,
@@ -274,6 +280,9 @@ impl Endpoint {
             chrono: chrono::Chrono::default(),
             last_data_at: Instant::ZERO,
             reader_gone: false,
+            syn_text: 0,
+            passive: false,
+            fin_again: false,
             usage: offload::Usage::default(),
             syn_due: false,
             syn_sent_at: Instant::ZERO,

@@ -19,7 +19,8 @@ impl Endpoint {
         }
         match self.state {
             State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => return self.send_syn(now),
+            State::SynSent => return self.send_syn(now),
+            State::SynReceived => return self.send_syn_ack(now),
             _ => {}
         }
         if self.offload.is_some()
@@ -45,7 +46,35 @@ impl Endpoint {
             return None;
         }
         self.counters.segments_sent += 1;
+        if self.fin_again {
+            return Some(self.fin_with_ack(now));
+        }
         Some(self.bare_ack(now))
+    }
+
+    /// The SYN-ACK, or the answer to a segment that is not acceptable or is challenged (RFC 9293 section 3.10.7.4, RFC
+    /// 5961 section 3.2): `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    #[cold]
+    fn send_syn_ack(&mut self, now: Instant) -> Option<Segment> {
+        let segment = self.send_syn(now);
+        if segment.is_some() || !self.ack.is_due() {
+            return segment;
+        }
+        self.counters.segments_sent += 1;
+        Some(self.bare_ack(now))
+    }
+
+    /// Our FIN once more, with an ACK.
+    #[cold]
+    fn fin_with_ack(&mut self, now: Instant) -> Segment {
+        self.fin_again = false;
+        if self.una == self.max || self.state == State::TimeWait {
+            return self.bare_ack(now);
+        }
+        let mut segment = self.header(now);
+        segment.seq = self.seq_of(self.max - 1);
+        segment.flags |= Flags::FIN;
+        segment
     }
 
     fn send_syn(&mut self, now: Instant) -> Option<Segment> {
@@ -68,7 +97,7 @@ impl Endpoint {
             seq: self.isn,
             flags: Flags::SYN,
             window: self.first_window() as u16,
-            mss: Some(self.config.mss),
+            mss: self.config.host.announces_mss.then_some(self.config.mss),
             window_scale: scaling.then_some(self.rcv_scale),
             sack_permitted: if answers { self.sack } else { self.config.sack },
             len: if answers { 0 } else { self.config.syn_filler },

@@ -37,12 +37,13 @@ impl Endpoint {
         }
         let nxt = self.rcv_nxt;
         let data_end = start + i64::from(seg.len);
-        if seg.flags.has(Flags::FIN) && data_end <= self.rcv_edge as i64 && data_end >= nxt as i64 {
+        let window_edge = self.edge_in_force();
+        if seg.flags.has(Flags::FIN) && data_end <= window_edge as i64 && data_end >= nxt as i64 {
             self.peer_fin.get_or_insert(data_end as u64);
         }
         // Cut to the window.
         let from = start.max(nxt as i64) as u64;
-        let edge = self.rcv_edge.min(self.peer_fin.unwrap_or(u64::MAX));
+        let edge = window_edge.min(self.peer_fin.unwrap_or(u64::MAX));
         let to = (data_end.max(0) as u64).min(edge);
         if to > from {
             if self.config.dsack {
@@ -68,6 +69,9 @@ impl Endpoint {
             }
         }
         self.take_fin(now);
+        if self.config.host.repeats_fin && self.max > self.written && self.una < self.max {
+            self.fin_again = true;
+        }
     }
 
     /// RFC 2883 section 4.1: what of a segment with news was there already, at its head or, lowest first, further on.
@@ -192,14 +196,29 @@ impl Endpoint {
 
     /// The right edge we could advertise now.
     fn edge_possible(&self) -> u64 {
-        let unread = self.rcv_nxt.saturating_sub(self.read_to.max(1));
         // More than the field can say is of no use.
         let most = u64::from(u16::MAX) << self.rcv_scale;
-        let room = match &self.sizing {
+        self.rcv_nxt + self.buffer_room().min(most)
+    }
+
+    /// What the receive buffer has room for.
+    fn buffer_room(&self) -> u64 {
+        // A FIN takes a number, but no room.
+        let unread = self.data_end().saturating_sub(self.read_to.max(1));
+        match &self.sizing {
             Some(sizing) => sizing.window(unread),
             None => self.config.receive_buffer.saturating_sub(unread),
-        };
-        self.rcv_nxt + room.min(most)
+        }
+    }
+
+    /// The right edge by which what arrives is judged.
+    #[inline]
+    pub(super) fn edge_in_force(&self) -> u64 {
+        let by_room = self.config.host.window == WindowRule::AllRoom;
+        if by_room && !(self.passive && self.state == State::SynReceived) {
+            return self.rcv_edge.max(self.rcv_nxt + self.buffer_room());
+        }
+        self.rcv_edge
     }
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
@@ -218,7 +237,11 @@ impl Endpoint {
         let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));
         if self.config.host.window != WindowRule::Rfc9293 || self.window_has_opened() {
             // Only what the field can say is what the peer will know.
-            let said = self.rcv_nxt + (field_for(self.edge_possible(), self.rcv_nxt) << shift);
+            let mut possible = self.edge_possible();
+            if self.config.host.window == WindowRule::AllRoom {
+                possible += (1 << shift) - 1;
+            }
+            let said = self.rcv_nxt + (field_for(possible, self.rcv_nxt) << shift);
             self.rcv_edge = self.rcv_edge.max(said);
         }
         field_for(self.rcv_edge, self.rcv_nxt) as u16

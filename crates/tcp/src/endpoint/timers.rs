@@ -48,7 +48,19 @@ impl Endpoint {
         self.emit(Event::RtoFired { count: self.timeouts_in_a_row });
         self.rto.back_off();
         self.syn_due = true;
+        if self.syn_transmissions >= self.config.host.option_syns && self.state == State::SynSent {
+            self.stop_offering();
+        }
         self.rto_at = self.timers.at(now, self.rto.current());
+    }
+
+    /// Something on the way may dislike the options.
+    #[cold]
+    fn stop_offering(&mut self) {
+        self.config.timestamps = false;
+        self.config.sack = false;
+        self.config.window_scaling = false;
+        (self.timestamps, self.sack) = (false, false);
     }
 
     fn retransmission_timeout(&mut self, now: Instant) {
@@ -65,6 +77,7 @@ impl Endpoint {
             return;
         }
         self.counters.timeouts += 1;
+        self.fin_again = false;
         self.emit(Event::RtoFired { count: self.timeouts_in_a_row });
         // RFC 6298 (5.5); Karn: no timed segment survives.
         self.rto.back_off();
