@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -366,18 +364,6 @@ def test_as_a_process_it_prints_plain_text_without_a_terminal() -> None:
     assert run.returncode == 0
     assert "\x1b" not in out + err
     assert err == ""
-
-
-def test_ctrl_c_ends_with_130_and_leaves_nothing(room: Path) -> None:
-    run = process("run", "umts.toml", "--set", "scenario.duration=1000000 s", "--out", "long")
-    deadline = time.monotonic() + 20
-    while not (room / "long.partial").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
-    _, err = run.communicate(timeout=60)
-    assert run.returncode == 130
-    assert "Traceback" not in err
-    assert not (room / "long").exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="head is a POSIX tool")

@@ -9,20 +9,25 @@
 Same scenario, same seed, same version: the same bytes, on any machine, with any number of workers.
 """
 
-from lasthop._core import (
-    AckSample,
-    Candidate,
-    Congestion,
-    CongestionControl,
-    Established,
-    Hint,
-    LasthopError,
-    Scheduler,
-    __version__,
-)
-from lasthop._results import Results
-from lasthop._scenario import Scenario, run_many
-from lasthop._simulation import Simulation
+TYPE_CHECKING = False  # the command takes over signals after this module: it imports nothing but builtins
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lasthop._core import (
+        AckSample,
+        Candidate,
+        Congestion,
+        CongestionControl,
+        Established,
+        FolderInUseError,
+        Hint,
+        LasthopError,
+        Scheduler,
+        __version__,
+    )
+    from lasthop._results import Results
+    from lasthop._scenario import Scenario, run_many
+    from lasthop._simulation import Simulation
 
 __all__ = [
     "AckSample",
@@ -30,6 +35,7 @@ __all__ = [
     "Congestion",
     "CongestionControl",
     "Established",
+    "FolderInUseError",
     "Hint",
     "LasthopError",
     "Results",
@@ -39,3 +45,26 @@ __all__ = [
     "__version__",
     "run_many",
 ]
+
+#: Names that are not the extension module's, by the module that has them.
+_MODULES = {
+    "Results": "lasthop._results",
+    "Scenario": "lasthop._scenario",
+    "Simulation": "lasthop._simulation",
+    "run_many": "lasthop._scenario",
+}
+
+
+def __getattr__(name: str) -> "Any":
+    """Imports what is asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'lasthop' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(_MODULES.get(name, "lasthop._core")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

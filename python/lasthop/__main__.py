@@ -1,6 +1,6 @@
 """`python -m lasthop`, the same as the command `lasthop`."""
 
-from lasthop.cli import main
+from lasthop._command import main
 
 if __name__ == "__main__":
-    main(prog_name="lasthop")
+    main()

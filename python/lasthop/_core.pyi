@@ -24,6 +24,9 @@ class LasthopError(ValueError):
 
     diagnostics: list[Diagnostic]
 
+class FolderInUseError(LasthopError):
+    """The result folder holds something, or another run is writing it. Raised before anything is simulated."""
+
 @type_check_only
 class OwnPolicy(Protocol):
     """What `lasthop._own` has found out about a class."""
@@ -377,6 +380,12 @@ def run_many(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[RunOutput]:
     """Runs all, `jobs` at a time (0: every core), in one process. The results do not depend on `jobs`."""
+
+def clear_stale(out: str | PathLike[str]) -> list[str]:
+    """Removes folders that killed runs left beside `out`; says what was removed and what was not."""
+
+def discard_partials() -> None:
+    """Removes the result folders that this process has not finished: for a process that ends at once."""
 
 def json_schema() -> str:
     """JSON Schema of a scenario file."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from lasthop._core import LasthopError
 
 
-def mistake(message: str, help: str | None = None) -> LasthopError:
+def mistake(message: str, help: str | None = None, kind: type[LasthopError] = LasthopError) -> LasthopError:
     """The exception for a mistake in an input, with a remedy if there is one."""
-    error = LasthopError(f"error: {message}" + (f"\n  help: {help}" if help else ""))
+    error = kind(f"error: {message}" + (f"\n  help: {help}" if help else ""))
     error.diagnostics = [
         {
             "severity": "error",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,9 +152,17 @@ class Scenario:
 
         Args:
             out: a folder for the results (Parquet tables, summary, manifest). With it, memory stays flat however
-                long the run; without it, the tables are kept in memory.
-            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+                long the run; without it, the tables are kept in memory. Folders that killed runs left beside it are
+                removed, with a warning.
+            progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about every 50 ms or
+                more often.
+
+        Raises:
+            FolderInUseError: `out` holds something, or another run is writing it.
         """
+        if out is not None:
+            for note in _core.clear_stale(out):
+                warnings.warn(note, stacklevel=2)
         with share_bar(self.name, progress) as report:
             output = _core.run(self._core, out, report)
         return Results(output, None if out is None else Path(out))

@@ -6,11 +6,20 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 create_exception!(lasthop, LasthopError, PyValueError, "A mistake in an input, with place and remedy.");
+create_exception!(
+    lasthop,
+    FolderInUseError,
+    LasthopError,
+    "The result folder holds something, or another run is writing it."
+);
 
 /// The exception for `error`, its `diagnostics` attached as a list of dicts.
 pub fn raise(error: &Error) -> PyErr {
     Python::attach(|py| {
-        let exception = LasthopError::new_err(error.to_string());
+        let exception = match error {
+            Error::InUse(_) => FolderInUseError::new_err(error.to_string()),
+            _ => LasthopError::new_err(error.to_string()),
+        };
         let attach = || -> PyResult<()> {
             let list = json_to_python(py, &error.to_json().to_string())?;
             exception.value(py).setattr("diagnostics", list)

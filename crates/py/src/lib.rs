@@ -45,6 +45,7 @@ fn describe() -> String {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add("LasthopError", m.py().get_type::<error::LasthopError>())?;
+    m.add("FolderInUseError", m.py().get_type::<error::FolderInUseError>())?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<control::CongestionControl>()?;
     m.add_class::<control::AckSample>()?;
@@ -57,6 +58,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<simulation::Simulation>()?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::run_many, m)?)?;
+    m.add_function(wrap_pyfunction!(run::clear_stale, m)?)?;
+    m.add_function(wrap_pyfunction!(run::discard_partials, m)?)?;
     m.add_function(wrap_pyfunction!(import_trace, m)?)?;
     m.add_function(wrap_pyfunction!(packetdrill::packetdrill, m)?)?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;

@@ -34,6 +34,18 @@ impl RunOutput {
     }
 }
 
+/// Removes what runs that were killed left beside `out`; says what was removed and what was not.
+#[pyfunction]
+pub fn clear_stale(py: Python<'_>, out: PathBuf) -> Vec<String> {
+    py.detach(|| lasthop_sim::clear_stale(&out))
+}
+
+/// Removes the result folders that this process has not finished: for a process that ends at once.
+#[pyfunction]
+pub fn discard_partials(py: Python<'_>) {
+    py.detach(lasthop_sim::discard_partials);
+}
+
 /// Runs a scenario to its end.
 #[pyfunction]
 #[pyo3(signature = (scenario, out=None, progress=None))]

@@ -23,10 +23,10 @@ impl Scenario {
         set: Vec<String>,
         cc: Vec<OwnPolicy>,
         schedulers: Vec<OwnPolicy>,
+        py: Python<'_>,
     ) -> PyResult<Self> {
-        lasthop_sim::Scenario::load_with(&path, &set, &extensions(cc, schedulers)?)
-            .map(Scenario)
-            .map_err(|e| raise(&e))
+        let own = extensions(cc, schedulers)?;
+        unlocked(py, || lasthop_sim::Scenario::load_with(&path, &set, &own))
     }
 
     /// Reads a scenario from text; relative paths in it start at `base_dir`.
@@ -39,11 +39,10 @@ impl Scenario {
         set: Vec<String>,
         cc: Vec<OwnPolicy>,
         schedulers: Vec<OwnPolicy>,
+        py: Python<'_>,
     ) -> PyResult<Self> {
-        let base = base_dir.unwrap_or_default();
-        lasthop_sim::Scenario::parse_with(text, name, &base, &set, &extensions(cc, schedulers)?)
-            .map(Scenario)
-            .map_err(|e| raise(&e))
+        let (base, own) = (base_dir.unwrap_or_default(), extensions(cc, schedulers)?);
+        unlocked(py, || lasthop_sim::Scenario::parse_with(text, name, &base, &set, &own))
     }
 
     #[getter]
@@ -60,13 +59,20 @@ impl Scenario {
     }
 
     /// A copy with `key=value` overrides.
-    fn with_set(&self, set: Vec<String>) -> PyResult<Self> {
-        self.0.with_set(&set).map(Scenario).map_err(|e| raise(&e))
+    fn with_set(&self, py: Python<'_>, set: Vec<String>) -> PyResult<Self> {
+        unlocked(py, || self.0.with_set(&set))
     }
 
     /// A copy with these policies of one's own in the place of those that it had.
-    fn with_own(&self, cc: Vec<OwnPolicy>, schedulers: Vec<OwnPolicy>, set: Vec<String>) -> PyResult<Self> {
-        self.0.with_extensions(&extensions(cc, schedulers)?, &set).map(Scenario).map_err(|e| raise(&e))
+    fn with_own(
+        &self,
+        py: Python<'_>,
+        cc: Vec<OwnPolicy>,
+        schedulers: Vec<OwnPolicy>,
+        set: Vec<String>,
+    ) -> PyResult<Self> {
+        let own = extensions(cc, schedulers)?;
+        unlocked(py, || self.0.with_extensions(&own, &set))
     }
 
     /// The effective scenario, every default spelled out.
@@ -113,6 +119,15 @@ impl Scenario {
     fn __repr__(&self) -> String {
         format!("Scenario({:?}, duration={} s, seed={})", self.name(), self.duration_s(), self.seed())
     }
+}
+
+/// Reads a scenario without the interpreter lock: files may be large or slow, and the command's watch over signals is
+/// a Python thread.
+fn unlocked(
+    py: Python<'_>,
+    read: impl FnOnce() -> Result<lasthop_sim::Scenario, lasthop_sim::Error> + Send,
+) -> PyResult<Scenario> {
+    py.detach(read).map(Scenario).map_err(|e| raise(&e))
 }
 
 /// Makes a survey without the interpreter lock; `progress` gets the share done.

@@ -73,7 +73,7 @@ impl Simulation {
     }
 
     /// Runs up to `t`; a change now is in force for all that happens at `t`.
-    fn step_until(&mut self, t: Moment) -> PyResult<()> {
+    fn step_until(&mut self, py: Python<'_>, t: Moment) -> PyResult<()> {
         let t = match t {
             Moment::Seconds(s) if s.is_finite() && s >= 0.0 => Duration::from_secs_f64(s),
             Moment::Seconds(s) => {
@@ -84,7 +84,10 @@ impl Simulation {
                 .map_err(|e: lasthop_units::UnitError| crate::error::LasthopError::new_err(e.to_string()))?,
         };
         let world = self.world()?;
-        world.step_until(Instant::ZERO + t).map_err(|e| raise(&e))
+        let mut interrupted = None;
+        let result =
+            world.step_until_or_stopped(Instant::ZERO + t, &mut || look_around(py, &mut interrupted));
+        crate::run::finish(interrupted, result)
     }
 
     /// Changes a runtime key now.
@@ -109,9 +112,17 @@ impl Simulation {
     }
 
     /// Runs to the scenario's end and gives the results.
-    fn finish(&mut self) -> PyResult<RunOutput> {
+    fn finish(&mut self, py: Python<'_>) -> PyResult<RunOutput> {
         self.world()?;
         let Some(world) = self.0.take() else { unreachable!("checked above") };
-        world.finish().map(RunOutput).map_err(|e| raise(&e))
+        let mut interrupted = None;
+        let result = world.finish_or_stopped(&mut || look_around(py, &mut interrupted));
+        crate::run::finish(interrupted, result).map(RunOutput)
     }
+}
+
+/// Lets other Python threads run, then asks whether a signal (Ctrl-C) has come.
+fn look_around(py: Python<'_>, interrupted: &mut Option<PyErr>) -> bool {
+    py.detach(|| ());
+    py.check_signals().map_err(|e| *interrupted = Some(e)).is_ok()
 }

@@ -19,6 +19,8 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The result folder holds something, or another run is writing it.
+    InUse(String),
     /// A policy of the caller's own failed; what it said is the source.
     Policy(lasthop_tcp::cc::Fault),
     /// The caller stopped the run.
@@ -39,6 +41,7 @@ impl Error {
         match self {
             Error::Input(d) => d.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "),
             Error::Policy(fault) => fault.message.clone(),
+            Error::InUse(message) => message.clone(),
             other => other.to_string(),
         }
     }
@@ -57,6 +60,7 @@ impl fmt::Display for Error {
             Error::Input(d) => d.fmt(f),
             Error::File { path, doing, source } => write!(f, "cannot {doing} {}: {source}", path.display()),
             Error::Policy(fault) => write!(f, "error: {}", fault.message),
+            Error::InUse(message) => write!(f, "error: {message}"),
             Error::Stopped => f.write_str("stopped"),
         }
     }

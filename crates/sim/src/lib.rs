@@ -3,6 +3,7 @@
 //! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] take it to the end, [`Simulation`] steps it.
 //! [`RunOutput`] is what a run left behind, in memory or in a folder. [`world`] is the event loop.
 
+mod attention;
 pub mod config;
 mod describe;
 mod error;
@@ -27,7 +28,7 @@ pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.
 pub use lasthop_units as units;
 pub use probe::tables;
-pub use results::RunOutput;
+pub use results::{RunOutput, clear_stale, discard_partials};
 pub use run::{run, run_many};
 pub use simulation::Simulation;
 pub use spec::{Scalar, Scenario, Spec};

@@ -2,6 +2,7 @@
 
 mod flows;
 mod folder;
+mod owner;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::probe::Table;
 use crate::spec::Scenario;
 use crate::world::World;
-pub use folder::Folder;
+pub use folder::{Folder, clear_stale, discard_partials};
 
 /// Where a run's tables go.
 pub enum Sink {

@@ -7,14 +7,16 @@ use std::sync::mpsc;
 
 use lasthop_units::Instant;
 
+use crate::attention::Attention;
 use crate::results::RunOutput;
 use crate::simulation::Simulation;
 use crate::{Error, Scenario};
 
-/// A run reports its progress at this many equal steps of simulated time; at each it can be stopped.
+/// A run reports its progress at this many equal steps of simulated time, and between them by wall time.
 const STEPS: u64 = 200;
 
-/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and says whether to go on.
+/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and says whether to go on; it is called about
+/// every 50 ms of wall time or more often, also while the world is built.
 ///
 /// With `out` the result folder is written there: first beside it as `<out>.partial`, renamed when whole.
 ///
@@ -25,21 +27,25 @@ pub fn run(
     out: Option<&Path>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, Error> {
-    let mut simulation = Simulation::new(scenario, out)?;
-    let end = simulation.end();
-    for step in 1..=STEPS {
-        let t = Instant((u128::from(end.0) * u128::from(step) / u128::from(STEPS)) as u64);
-        simulation.step_until(t)?;
-        if !progress(step as f64 / STEPS as f64) {
-            return Err(Error::Stopped);
+    let attention = Attention::default();
+    attention.raised_during(|| {
+        let mut simulation = Simulation::build(scenario, out, &attention, &mut || progress(0.0))?;
+        let end = simulation.end();
+        let share = |t: Instant| t.0 as f64 / end.0 as f64;
+        for step in 1..=STEPS {
+            let t = Instant((u128::from(end.0) * u128::from(step) / u128::from(STEPS)) as u64);
+            simulation.step_with(t, &mut |now| progress(share(now)))?;
+            if !progress(step as f64 / STEPS as f64) {
+                return Err(Error::Stopped);
+            }
         }
-    }
-    simulation.finish()
+        simulation.finish()
+    })
 }
 
 /// Runs all `scenarios`, `jobs` at a time (0: every core), each in a thread of its own. Results come in the order
 /// of the scenarios and do not depend on `jobs`. `progress` gets how many are done and says whether to go on; it
-/// is called at least every tenth of a second.
+/// is called at least every twentieth of a second.
 ///
 /// # Errors
 /// The first error in the order of the scenarios; [`Error::Stopped`] when `progress` said no.
@@ -88,13 +94,13 @@ pub fn run_many(
         drop(done_tx);
         let mut done = 0;
         loop {
-            match done_rx.recv_timeout(std::time::Duration::from_millis(100)) {
+            match done_rx.recv_timeout(std::time::Duration::from_millis(50)) {
                 Ok(()) => done += 1,
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             if !stop.load(Ordering::Relaxed) && !progress(done, scenarios.len()) {
-                // Runs in progress end at their next step, waiting ones at their first.
+                // Runs in progress end when they next look up, waiting ones at their first step.
                 stop.store(true, Ordering::Relaxed);
             }
         }

@@ -4,10 +4,16 @@ use std::path::Path;
 
 use lasthop_units::Instant;
 
+use crate::attention::Attention;
 use crate::results::{RunOutput, Sink};
 use crate::spec::{At, Scalar};
 use crate::world::World;
 use crate::{Error, Scenario};
+
+/// Work (events and packets) of the first part of a step after which the caller is asked, and where asking by wall time
+/// begins. An event takes a microsecond, or some milliseconds in a network of hundreds of cells.
+const SHORT_STEP: u64 = 64;
+const LONG_STEP: u64 = 1024;
 
 /// A world in progress with its result folder.
 ///
@@ -22,10 +28,20 @@ impl Simulation {
     /// Builds the world of `scenario`. With `out` its tables stream to `<out>.partial`.
     ///
     /// # Errors
-    /// A folder that cannot be created, or that already holds something.
+    /// A folder that cannot be created, that already holds something, or that another run is writing.
     pub fn new(scenario: &Scenario, out: Option<&Path>) -> Result<Simulation, Error> {
+        Simulation::build(scenario, out, &Attention::default(), &mut || true)
+    }
+
+    /// As [`Simulation::new`]; whenever `attention` is raised, `alive` says whether to go on.
+    pub(crate) fn build(
+        scenario: &Scenario,
+        out: Option<&Path>,
+        attention: &Attention,
+        alive: &mut dyn FnMut() -> bool,
+    ) -> Result<Simulation, Error> {
         let sink = Sink::open(out)?;
-        let world = World::build(scenario, &sink)?;
+        let world = World::build(scenario, &sink, attention, alive)?;
         Ok(Simulation { scenario: scenario.clone(), world, sink })
     }
 
@@ -50,7 +66,47 @@ impl Simulation {
     /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on a way that has
     /// neither rate nor delay).
     pub fn step_until(&mut self, t: Instant) -> Result<(), Error> {
-        self.step(t, u64::MAX).map(|_| ())
+        while !self.step(t, u64::MAX)? {}
+        Ok(())
+    }
+
+    /// As [`Simulation::step_until`]; about every 50 ms of wall time `alive` says whether to go on.
+    ///
+    /// # Errors
+    /// As [`Simulation::step_until`]; [`Error::Stopped`] when `alive` said no: the run stands between two events then and
+    /// can go on.
+    pub fn step_until_or_stopped(
+        &mut self,
+        t: Instant,
+        alive: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
+        // Most steps are short: a thread that raises the flag would cost more than they do.
+        let mut work = SHORT_STEP;
+        while work < LONG_STEP {
+            if self.step(t, work)? {
+                return Ok(());
+            }
+            if !alive() {
+                return Err(Error::Stopped);
+            }
+            work *= 2;
+        }
+        let attention = self.world.attention.clone();
+        attention.raised_during(|| self.step_with(t, &mut |_| alive()))
+    }
+
+    /// Steps to `t`; whenever the flag is raised, `alive` gets the time reached and says whether to go on.
+    pub(crate) fn step_with(
+        &mut self,
+        t: Instant,
+        alive: &mut dyn FnMut(Instant) -> bool,
+    ) -> Result<(), Error> {
+        while !self.step(t, u64::MAX)? {
+            if !alive(self.now()) {
+                return Err(Error::Stopped);
+            }
+        }
+        Ok(())
     }
 
     /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`: false when that was used
@@ -110,9 +166,17 @@ impl Simulation {
     ///
     /// # Errors
     /// A table that cannot be written.
-    pub fn finish(mut self) -> Result<RunOutput, Error> {
+    pub fn finish(self) -> Result<RunOutput, Error> {
+        self.finish_or_stopped(&mut || true)
+    }
+
+    /// As [`Simulation::finish`]; about every 50 ms of wall time `alive` says whether to go on.
+    ///
+    /// # Errors
+    /// As [`Simulation::finish`]; [`Error::Stopped`] when `alive` said no: nothing is left of the run then.
+    pub fn finish_or_stopped(mut self, alive: &mut dyn FnMut() -> bool) -> Result<RunOutput, Error> {
         let end = self.world.end();
-        self.step_until(end)?;
+        self.step_until_or_stopped(end, alive)?;
         self.sink.close(&self.scenario, self.world)
     }
 }

@@ -12,8 +12,13 @@ use crate::error::Error;
 /// Reads a trace in Mahimahi's format.
 ///
 /// # Errors
-/// A file that cannot be opened, or the first mistake in it with its line.
+/// A file that cannot be opened, or the first mistake in it with its line. A pipe or a device: a scenario is read again
+/// with each of its changes, and who opens a pipe waits for its writer without an end.
 pub fn load(path: &Path) -> Result<Trace, Error> {
+    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        let told = format!("{} is not a regular file: copy what it gives to a file", path.display());
+        return Err(Error::input(told));
+    }
     let file = open(path)?;
     read_mahimahi(BufReader::new(file)).map_err(|e| Error::input(format!("{}: {e}", path.display())))
 }

@@ -115,7 +115,7 @@ fn a_folder_in_use_is_not_touched() {
     std::fs::create_dir(&out).unwrap();
     std::fs::write(out.join("mine"), "precious").unwrap();
     let s = Scenario::parse(GOOD, "good.toml", &base, &[]).unwrap();
-    assert!(matches!(run(&s, Some(&out), &mut |_| true), Err(Error::Input(_))));
+    assert!(matches!(run(&s, Some(&out), &mut |_| true), Err(Error::InUse(_))));
     assert_eq!(std::fs::read_to_string(out.join("mine")).unwrap(), "precious");
     assert!(run(&s, Some(Path::new("/dev/null/result")), &mut |_| true).is_err());
     assert_eq!(std::fs::read_dir(&base).unwrap().count(), 1);

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from lasthop import LasthopError, __version__
+from lasthop import LasthopError, __version__, _stop
 from lasthop.cli import _output
 from lasthop.cli._describe import describe
 from lasthop.cli._packetdrill import packetdrill
@@ -23,7 +23,7 @@ from lasthop.cli._survey import rem, survey
 from lasthop.cli._timeline import timeline
 from lasthop.cli._trace import import_trace
 
-OK, INPUT, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+OK, INPUT, USAGE, INTERNAL, SIGNAL = 0, 1, 2, 3, 128
 
 _ISSUE = "This is a bug in Lasthop. Please report it with the lines above and the scenario."
 
@@ -49,8 +49,8 @@ class Lasthop(click.Group):
             _fail(as_json, USAGE, "usage", err.format_message(), hint)
         except click.ClickException as err:
             _fail(as_json, INPUT, "input", err.format_message())
-        except (KeyboardInterrupt, click.Abort):
-            _fail(as_json, INTERRUPTED, "interrupted", "stopped; nothing was left behind")
+        except (KeyboardInterrupt, click.Abort) as err:
+            _fail_stopped(as_json, err)
         except LasthopError as err:
             _fail_input(as_json, err)
         except BrokenPipeError:
@@ -63,6 +63,11 @@ class Lasthop(click.Group):
             traceback.print_exc()
             _fail(as_json, INTERNAL, "internal", f"{type(err).__name__}: {err}", f"\n{_ISSUE}")
         sys.exit(code if isinstance(code, int) else OK)
+
+
+def _fail_stopped(as_json: bool, err: BaseException) -> NoReturn:
+    number = _stop.number_of(err)
+    _fail(as_json, SIGNAL + number, "interrupted", _stop.message(number, _stop.left_by(err)))
 
 
 def _fail_input(as_json: bool, err: LasthopError) -> NoReturn:
@@ -91,7 +96,7 @@ Exit codes:
   1    a mistake in an input (scenario, trace, folder); the message says where
   2    a mistake in the command line
   3    an internal error of Lasthop
-  130  stopped with Ctrl-C
+  130  stopped with Ctrl-C (129: by SIGHUP, 143: by SIGTERM)
 
 With --json a verb prints exactly one JSON object on standard output, an
 {"error": ...} when it fails. NO_COLOR=1 turns colours off.

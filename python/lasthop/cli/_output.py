@@ -85,3 +85,8 @@ def warnings(found: Iterable[Diagnostic]) -> None:
             console.print(Text(f"  --> {place}"), soft_wrap=True)
         if w["help"]:
             console.print(Text(f"  help: {w['help']}"), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Something that the user should know, on stderr."""
+    stderr().print(Text("note", style="bold").append(f": {text}", style="not bold default"), soft_wrap=True)

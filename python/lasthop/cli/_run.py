@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lasthop import Results, Scenario, _format
+from lasthop import FolderInUseError, LasthopError, Results, Scenario, _format
+from lasthop._core import clear_stale
 from lasthop._errors import mistake
 from lasthop._own import CONTROL, SCHEDULER, Kind
 from lasthop.cli import _output
@@ -66,7 +70,8 @@ def run(
     SCENARIO is a TOML file, or the name of a bundled scenario (see 'lasthop scenarios list').
 
     The folder gets manifest.json (what was run), summary.json and one Parquet table per subject: flows, tcp, rlc,
-    mac, queues, events, drops. It appears only when the run is complete.
+    mac, queues, events, drops. It appears only when the run is complete. Without --out a further run of the same
+    scenario and seed takes results/NAME-SEED-2, -3 and so on.
 
     \b
     Examples:
@@ -76,11 +81,11 @@ def run(
       lasthop run my.toml --scheduler edf=my_mac.py:Edf --set cell.enb.downlink.scheduler=edf
     """
     checked = load(scenario, sets, seed, own, schedulers)
-    folder = out or Path("results") / f"{checked.name}-{checked.seed}"
-    _refuse_occupied(folder, force)
+    default = Path("results") / f"{checked.name}-{checked.seed}"
+    candidates = [out or default] if out or force else _numbered(default)
     _output.warnings(checked.warnings)
     began = time.perf_counter()
-    results = _run_into(checked, folder, progress=not (quiet or as_json))
+    folder, results = _run_into_first(checked, candidates, force, progress=not (quiet or as_json))
     seconds = time.perf_counter() - began
     if as_json:
         _output.json_object(
@@ -195,6 +200,32 @@ def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:
     return name, found
 
 
+def _numbered(folder: Path) -> Iterator[Path]:
+    """`folder`, then the same with the numbers from 2 on: an earlier run keeps its results."""
+    yield folder
+    for number in count(2):
+        yield folder.with_name(f"{folder.name}-{number}")
+
+
+def _run_into_first(
+    scenario: Scenario, candidates: Iterable[Path], force: bool, progress: bool
+) -> tuple[Path, Results]:
+    """Runs into the first folder that is free; into an occupied one only if there is no other."""
+    refused: LasthopError | None = None
+    for folder in candidates:
+        # A link stands for the folder that it points to.
+        real = Path(os.path.realpath(folder)) if folder.is_symlink() else folder
+        for note in clear_stale(real):
+            _output.note(note)
+        try:
+            _refuse_occupied(folder, force)
+            return folder, _run_into(scenario, real, progress)
+        except FolderInUseError as err:
+            refused = err
+    assert refused is not None
+    raise refused
+
+
 def _refuse_occupied(folder: Path, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise mistake(f"'{folder}' is a file; the results need a folder")
@@ -202,7 +233,9 @@ def _refuse_occupied(folder: Path, force: bool) -> None:
         return
     if not force:
         raise mistake(
-            f"the folder '{folder}' is not empty", "--force replaces its results; --out DIR takes another folder"
+            f"the folder '{folder}' is not empty",
+            "--force replaces its results; --out DIR takes another folder",
+            FolderInUseError,
         )
     if not (folder / "manifest.json").is_file():
         raise mistake(
@@ -213,8 +246,7 @@ def _refuse_occupied(folder: Path, force: bool) -> None:
 
 def _run_into(scenario: Scenario, folder: Path, progress: bool) -> Results:
     """Runs into `folder`; what an earlier run left there stays until the new results are complete."""
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    if not folder.exists() or not any(folder.iterdir()):
         return scenario.run(out=folder, progress=progress)
     fresh, old = (folder.with_name(f"{folder.name}.{what}") for what in ("new", "old"))
     for leftover in (fresh, old):

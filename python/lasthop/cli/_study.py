@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from lasthop._errors import mistake
+from lasthop._stop import Stopped, number_of
 from lasthop.cli import _output
 
 if TYPE_CHECKING:
@@ -80,13 +81,19 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, f
             result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress, fresh=fresh)
     except StudyError as err:
         raise mistake(str(err)) from err
-    except KeyboardInterrupt:
-        click.echo("\nStopped. Finished runs are kept: the same command goes on from there.", err=True)
-        raise
+    except KeyboardInterrupt as err:
+        kept = harness.kept_runs(name, quick=quick, out=out)
+        raise Stopped(number_of(err), _left(kept)) from err
     if as_json:
         _output.json_object(result.to_json_dict())
     else:
         _show(result)
+
+
+def _left(kept: Path | None) -> str:
+    if kept is None:
+        return "no run had finished"
+    return f"finished runs are kept in {kept}: the same command continues with them"
 
 
 def _show(result: StudyResult) -> None:

@@ -9,7 +9,15 @@ claims together; each claim is shown again at +-20 % of each calibrated value; a
 when the mechanism is switched off; a claim that differs is shown with the run that turns it.
 """
 
-from lasthop.harness.conduct import StudyInfo, conduct, find_study, judge_claim, list_studies, run_study
+from lasthop.harness.conduct import (
+    StudyInfo,
+    conduct,
+    find_study,
+    judge_claim,
+    kept_runs,
+    list_studies,
+    run_study,
+)
 from lasthop.harness.definition import Claim, Study, Variation, load_study
 from lasthop.harness.errors import NoRunsError, StudyCodeError, StudyError
 from lasthop.harness.judge import Check, Finding, Verdict
@@ -44,6 +52,7 @@ __all__ = [
     "conduct",
     "find_study",
     "judge_claim",
+    "kept_runs",
     "list_studies",
     "load_study",
     "run_study",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -98,7 +99,7 @@ def run_study(
             raise StudyError(f"reps must be at least 1, not {reps}")
         study = study.with_seeds(reps)
     sets = [study.parameter_set(s) for s in parameter_sets] if parameter_sets else list(study.parameter_sets)
-    folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
+    folder = result_folder(study, quick, out)
 
     check_target(study, folder)  # before hours of runs, not after them
     runner = Runner(study, backend, jobs, progress, keep=kept_beside(folder))
@@ -116,6 +117,18 @@ def run_study(
         taken=len(runner.taken),
         seconds=time.monotonic() - started,
     )
+
+
+def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> Path:
+    """Where the study writes: `out`, what it points to if it is a symbolic link, or the default."""
+    folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
+    return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
+
+
+def kept_runs(name: str | Path, *, quick: bool = False, out: str | Path | None = None) -> Path | None:
+    """The folder of the finished runs that a study has kept; None if it has kept none."""
+    folder = kept_beside(result_folder(find_study(name, quick), quick, out))
+    return folder if any(folder.glob("*/*.runs.gz")) else None
 
 
 def kept_beside(folder: Path) -> Path:

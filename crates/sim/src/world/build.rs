@@ -23,6 +23,7 @@ use super::route::{Edge, Port, Routes, routes};
 use super::snoop::SnoopNode;
 use super::wlan::WlanSeat;
 use super::{Account, Node, World, name_key};
+use crate::attention::Attention;
 use crate::error::Error;
 use crate::probe::Probes;
 use crate::results::Sink;
@@ -32,11 +33,19 @@ impl World {
     /// The world of `scenario`, its first events waiting.
     ///
     /// # Errors
-    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made.
-    pub fn build(scenario: &Scenario, sink: &Sink) -> Result<World, Error> {
+    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made; `alive`, which is
+    /// asked whenever `attention` is raised, says no.
+    pub(crate) fn build(
+        scenario: &Scenario,
+        sink: &Sink,
+        attention: &Attention,
+        alive: &mut dyn FnMut() -> bool,
+    ) -> Result<World, Error> {
+        let mut go_on = || if !attention.taken() || alive() { Ok(()) } else { Err(Error::Stopped) };
         let spec = scenario.spec();
         let mut builder = Builder { seed: spec.scenario.seed, ..Builder::default() };
         for (name, link) in &spec.link {
+            go_on()?;
             for forward in [true, false] {
                 builder.add_direction(scenario, name, link, forward);
             }
@@ -50,7 +59,7 @@ impl World {
         let destinations = builder.destinations(spec);
         let mut routes = routes(builder.nodes.len(), &builder.edges, &destinations);
         for (name, flow) in &spec.flow {
-            builder.add_flows(scenario, &routes, name, flow)?;
+            builder.add_flows(scenario, &routes, name, flow, &mut go_on)?;
         }
         builder.join_groups(spec, &radio);
         let snoops = builder.snoops(spec, &mut routes);
@@ -75,6 +84,7 @@ impl World {
             changes: Vec::new(),
             progress: None,
             fault: None,
+            attention: attention.clone(),
             probes: Probes::open(spec, sink)?,
             pipe_output: PipeOut::default(),
             hop_output: PipeOut::default(),
@@ -218,6 +228,7 @@ impl Builder {
         routes: &Routes,
         group: &str,
         spec: &FlowSpec,
+        go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
         let all = scenario.spec();
         let ends = all.ends_of(spec);
@@ -225,6 +236,7 @@ impl Builder {
         let mut i = 0;
         for [a, b] in &ends {
             for _ in 0..spec.count {
+                go_on()?;
                 i += 1;
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };
                 let spread = match spec.start_spread.is_zero() {

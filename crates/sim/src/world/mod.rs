@@ -34,6 +34,7 @@ pub use flow::Flow;
 pub use flow::Transport as FlowTransport;
 pub use packet::{Packet, Payload};
 
+use crate::attention::Attention;
 use crate::error::Error;
 use crate::probe::Probes;
 use bearer::BearerHop;
@@ -52,6 +53,10 @@ struct Node {
 
 /// Every so many events it is looked whether time has moved (a power of two, so that the question costs nothing).
 const STANDSTILL: u64 = 1 << 21;
+
+/// Every so many events it is looked whether the caller wants attention: few, because a TTI of a large network takes
+/// milliseconds, and a power of two.
+const LOOK_UP: u64 = 1 << 4;
 
 /// A run in progress.
 pub struct World {
@@ -76,6 +81,8 @@ pub struct World {
     progress: Option<Instant>,
     /// A policy of the caller's own has failed: the run ends.
     fault: Option<Box<Fault>>,
+    /// Raised when the caller wants to be asked.
+    pub(crate) attention: Attention,
     pub(crate) probes: Probes,
     /// Reused between calls: no entity allocates for its output.
     pipe_output: PipeOut,
@@ -107,7 +114,7 @@ impl World {
     }
 
     /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves the clock there, but
-    /// does no more work than `budget`: false when that was used up first.
+    /// does no more work than `budget`: false when that was used up first, or when the caller wants attention.
     ///
     /// # Errors
     /// Time stands still: millions of events belong to one instant. A policy of the caller's own has failed.
@@ -127,8 +134,13 @@ impl World {
             if cfg!(debug_assertions) && taken.is_multiple_of(EVENTS_PER_WEIGHING) {
                 self.weigh();
             }
-            if taken.is_multiple_of(STANDSTILL) {
-                self.check_progress(now)?;
+            if taken.is_multiple_of(LOOK_UP) {
+                if taken.is_multiple_of(STANDSTILL) {
+                    self.check_progress(now)?;
+                }
+                if self.attention.taken() {
+                    return Ok(false);
+                }
             }
             if self.work() >= limit {
                 return Ok(false);

@@ -1,0 +1,132 @@
+//! Who writes a `<name>.<process>.partial` folder, and whether that process lives.
+//!
+//! The folder holds a file with the host's name, locked as long as the run lives. A lock ends with its process however
+//! that ends, and a process id that was given to another process does not hold it. Where the file was written on another
+//! host the lock may not be visible (NFS): such a folder is named and left alone.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// The file in a folder that its run holds locked.
+const FILE: &str = ".owner";
+
+/// Who wrote a folder that is not finished.
+pub struct Owner {
+    process: u32,
+    host: Option<String>,
+    /// Whether the run still writes; None: it ran on another host.
+    alive: Option<bool>,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {}", self.process)?;
+        self.host.as_deref().map_or(Ok(()), |host| write!(f, " on {host}"))
+    }
+}
+
+impl Owner {
+    /// Marks `partial` as this process's, until the file that is returned is closed.
+    pub fn claim(partial: &Path) -> Result<File, Error> {
+        let path = partial.join(FILE);
+        let failed = |e| Error::file("create", &path, e);
+        let mut file = File::create_new(&path).map_err(failed)?;
+        // Locked before it names the host: without a host it is the process id that counts. On a file system without
+        // locks that is all there is.
+        let _best_effort = file.try_lock();
+        file.write_all(host().as_bytes()).map_err(failed)?;
+        Ok(file)
+    }
+
+    /// The folder is whole: nobody owns it any more.
+    pub fn release(partial: &Path) {
+        let _best_effort = fs::remove_file(partial.join(FILE));
+    }
+
+    /// The owner of `partial`, a folder of process `process`.
+    fn of(partial: &Path, process: u32) -> Owner {
+        let file = File::open(partial.join(FILE)).ok();
+        let host_of_file = fs::read_to_string(partial.join(FILE)).ok().filter(|h| !h.is_empty());
+        let same_host = host_of_file.as_ref().is_none_or(|h| *h == host());
+        let locked = match file.as_ref().map(File::try_lock) {
+            Some(Err(TryLockError::WouldBlock)) => Some(true),
+            Some(Ok(())) => Some(false),
+            // No file (another version, or killed before it was made), or a file system without locks.
+            _ => None,
+        };
+        let alive = match locked {
+            Some(true) => Some(true),
+            Some(false) if host_of_file.is_some() => same_host.then_some(false),
+            _ => same_host.then(|| process != std::process::id() && is_process(process)),
+        };
+        Owner { process, host: host_of_file, alive }
+    }
+}
+
+fn is_process(id: u32) -> bool {
+    Path::new("/proc").join(id.to_string()).exists()
+}
+
+/// A lock on the directory `parent` for as long as the file is open; none where the file system has no such lock.
+pub fn lock_directory(parent: &Path) -> Option<File> {
+    let directory = File::open(parent).ok()?;
+    directory.lock().is_ok().then_some(directory)
+}
+
+/// The run that lives and writes what will be `path`.
+pub fn writer_of(path: &Path) -> Option<Owner> {
+    let parent = super::folder::parent(path);
+    let mine = |(name, _): &(String, u32)| path.file_name().is_some_and(|n| n.to_string_lossy() == **name);
+    let found = partials(parent).into_iter().filter(|(_, key)| mine(key));
+    found.map(|(partial, (_, process))| Owner::of(&partial, process)).find(|o| o.alive == Some(true))
+}
+
+/// Removes what dead runs left in `parent`; `path` is what the next run will write. Says what was done.
+pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (partial, (name, process)) in partials(parent) {
+        let owner = Owner::of(&partial, process);
+        // A folder that does not say whose it is may be another program's, unless it has our name.
+        let ours = owner.host.is_some() || path.file_name().is_some_and(|n| n.to_string_lossy() == *name);
+        let shown = partial.display();
+        if !ours || owner.alive == Some(true) {
+            continue;
+        }
+        if partial.join("manifest.json").exists() {
+            notes.push(format!("{shown} holds the complete results of {owner}: rename or remove it"));
+        } else if owner.alive.is_none() {
+            notes.push(format!("{shown} was left by {owner}: remove it if that run has ended"));
+        } else {
+            notes.push(match fs::remove_dir_all(&partial) {
+                Ok(()) => format!("removed {shown}, which {owner} left when it was killed"),
+                Err(e) => format!("cannot remove {shown}, which {owner} left when it was killed: {e}"),
+            });
+        }
+    }
+    notes
+}
+
+/// The folders `NAME.PROCESS.partial` in `parent`, by name.
+fn partials(parent: &Path) -> Vec<(PathBuf, (String, u32))> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
+        .filter_map(|e| Some((e.path(), name_and_process(&e.file_name().to_string_lossy())?)))
+        .collect();
+    found.sort();
+    found
+}
+
+fn name_and_process(folder: &str) -> Option<(String, u32)> {
+    let (name, process) = folder.strip_suffix(".partial")?.rsplit_once('.')?;
+    Some((name.to_owned(), process.parse().ok()?))
+}
+
+fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}

@@ -1,0 +1,103 @@
+"""The command's first and last act: what SIGINT, SIGTERM and SIGHUP do, from the first import to the exit.
+
+While the modules are imported there is nothing to clean up, so a signal ends the process at once. Afterwards a signal
+raises `Stopped` in the main thread, which removes what is not finished on its way out. A thread watches that this
+happens: where the main thread does not come back to Python soon (it reads a slow file, or writes a large table), the
+thread removes unfinished result folders and ends the process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from lasthop._stop import SIGNALS, Stopped, message
+
+TYPE_CHECKING = False  # the module `typing` takes longer than all else here
+if TYPE_CHECKING:
+    import threading
+    from types import FrameType
+    from typing import NoReturn
+
+#: So long may the main thread take to see a signal [s].
+_SEEN_WITHIN = 0.35
+#: So long may it take to clean up [s].
+_GONE_WITHIN = 10.0
+
+
+def main() -> None:
+    """Runs the command line of this process and exits."""
+    guard = _Guard()
+    guard.install()
+    from lasthop.cli import main as command
+
+    guard.start()
+    try:
+        command(prog_name="lasthop")
+    except SystemExit as end:
+        if guard.stopped:
+            # Everything is cleaned up; taking the interpreter and its libraries down would take as long again.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        raise
+
+
+class _Guard:
+    """The handlers of this process."""
+
+    def __init__(self) -> None:
+        #: In the main thread a signal has been seen; None: the modules are still being imported.
+        self._seen: threading.Event | None = None
+        self._taken = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal has come."""
+        return self._seen is not None and self._seen.is_set()
+
+    def install(self) -> None:
+        """Takes over the signals that are not ignored (`nohup` ignores SIGHUP)."""
+        for number in self._taken:
+            signal.signal(number, self._handle)
+
+    def start(self) -> None:
+        """From now on a signal raises `Stopped`, and the watch sees to it that this ends the process."""
+        import threading
+
+        self._seen = threading.Event()
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, args=(read, self._seen), daemon=True).start()
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        """In the main thread, between two instructions of Python."""
+        if self._seen is None or self._seen.is_set():
+            _leave(number)
+        self._seen.set()
+        raise Stopped(number)
+
+    def _watch(self, read: int, seen: threading.Event) -> None:
+        while True:
+            number = os.read(read, 1)[0]
+            if number in self._taken:
+                if seen.wait(_SEEN_WITHIN):
+                    time.sleep(_GONE_WITHIN)
+                _leave(number)
+
+
+def _leave(number: int) -> NoReturn:
+    """Ends the process without coming back to what the main thread does."""
+    core = sys.modules.get("lasthop._core")
+    if core is not None and hasattr(core, "discard_partials"):
+        core.discard_partials()
+    text = message(number)
+    if "--json" in sys.argv:
+        # The import of json may be what was interrupted; the text needs no escapes.
+        os.write(1, f'{{\n  "error": {{\n    "kind": "interrupted",\n    "message": "{text}"\n  }}\n}}\n'.encode())
+    else:
+        os.write(2, f"error: {text}\n".encode())
+    os._exit(128 + number)

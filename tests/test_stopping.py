@@ -1,0 +1,169 @@
+"""Signals: a run ends within half a second of wall time, with the right code, one true message and nothing left."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.scenarios import WIRED
+
+Start: TypeAlias = Callable[..., "subprocess.Popen[str]"]
+
+#: The first 200th of this takes hours.
+ENDLESS = ["--set", "scenario.duration=1000 h", "--set", "link.path.rate=100 Gbit/s"]
+#: Half a second, and what starting processes costs on a machine that is busy with other tests.
+SOON = 2.0
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("wired.toml").write_text(WIRED)
+    return tmp_path
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts the command as a process; what still runs at the end of a test is killed."""
+    runs = []
+
+    def begin(*args: str, hangup: Any = signal.SIG_DFL) -> subprocess.Popen[str]:
+        def handlers() -> None:
+            # A shell starts what is in the background with SIGINT ignored.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, hangup)
+
+        command = [sys.executable, "-m", "lasthop", *args]
+        pipe = subprocess.PIPE
+        run = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=handlers)  # noqa: PLW1509
+        runs.append(run)
+        return run
+
+    yield begin
+    for run in runs:
+        run.kill()
+        run.communicate()
+
+
+def wait_for(pattern: str) -> None:
+    deadline = time.monotonic() + 30
+    while not list(Path().glob(pattern)):
+        assert time.monotonic() < deadline, f"no {pattern}"
+        time.sleep(0.02)
+
+
+def stop(run: subprocess.Popen[str], number: int) -> tuple[str, str]:
+    began = time.monotonic()
+    run.send_signal(number)
+    out, err = run.communicate(timeout=60)
+    assert time.monotonic() - began < SOON
+    assert run.returncode == 128 + number
+    assert "Traceback" not in err
+    return out, err
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_a_signal_ends_a_long_run_at_once_and_leaves_nothing(start: Start, number: int, name: str, room: Path) -> None:
+    run = start("run", "wired.toml", *ENDLESS, "-q")
+    wait_for("results/*.partial/*.parquet")
+    _, err = stop(run, number)
+    assert err.strip().splitlines()[-1] == f"error: stopped by {name}; no result was written"
+    assert [p.name for p in room.iterdir()] == ["wired.toml"]
+
+
+def test_a_stopped_run_is_one_json_object(start: Start) -> None:
+    run = start("run", "wired.toml", *ENDLESS, "--json")
+    wait_for("results/*.partial")
+    out, _ = stop(run, signal.SIGTERM)
+    assert json.loads(out)["error"] == {"kind": "interrupted", "message": "stopped by SIGTERM; no result was written"}
+
+
+def test_nohup_keeps_a_run_alive(start: Start) -> None:
+    run = start("run", "wired.toml", *ENDLESS, hangup=signal.SIG_IGN)
+    wait_for("results/*.partial")
+    run.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert run.poll() is None
+    stop(run, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("delay", [0.15, 0.25, 0.4, 0.6, 0.8, 1.0])
+def test_no_signal_of_the_first_second_makes_a_traceback(start: Start, delay: float, room: Path) -> None:
+    run = start("run", "wired.toml", *ENDLESS)
+    time.sleep(delay)
+    stop(run, signal.SIGINT)
+    assert [p.name for p in room.iterdir()] == ["wired.toml"]
+
+
+def test_what_does_not_come_back_to_python_is_ended_too(start: Start, room: Path) -> None:
+    """A pipe that nobody writes to, opened by the core."""
+    subprocess.run(["mkfifo", "pipe"], check=True)
+    run = start("import-trace", "pipe", "cell.down")
+    time.sleep(1.5)
+    stop(run, signal.SIGTERM)
+    assert not (room / "cell.down").exists()
+
+
+def test_a_study_says_what_it_has_kept(start: Start) -> None:
+    run = start("study", "run", "umts-vegas", "--quick", "--out", "s")
+    wait_for("s.runs/*/*.runs.gz")
+    _, err = stop(run, signal.SIGTERM)
+    assert "finished runs are kept in s.runs: the same command continues" in err
+    assert "no result" not in err
+
+
+def test_a_killed_run_is_cleared_by_the_next(start: Start, room: Path) -> None:
+    run = start("run", "wired.toml", *ENDLESS, "--out", "o")
+    wait_for("o.*.partial/*.parquet")
+    run.kill()
+    run.communicate()
+    (left,) = room.glob("o.*.partial")
+    done = start("run", "wired.toml", "--out", "o")
+    _, err = done.communicate()
+    assert f"removed {left.name}" in err.replace("./", "")
+    assert f"process {run.pid}" in err
+    assert sorted(p.name for p in room.iterdir()) == ["o", "wired.toml"]
+
+
+def test_the_second_run_into_one_folder_is_refused_before_it_works(start: Start, room: Path) -> None:
+    first = start("run", "wired.toml", *ENDLESS, "--out", "o")
+    wait_for("o.*.partial")
+    for force in ([], ["--force"]):
+        second = start("run", "wired.toml", *ENDLESS, "--out", "o", *force)
+        _, err = second.communicate(timeout=60)
+        assert second.returncode == 1
+        assert f"being written by another run (process {first.pid}" in err
+    stop(first, signal.SIGINT)
+
+
+def test_runs_without_a_folder_take_the_next_number(start: Start, room: Path) -> None:
+    runs = [start("run", "wired.toml") for _ in range(3)]
+    assert [r.communicate()[1] for r in runs] == ["", "", ""]
+    assert start("run", "wired.toml").communicate()[1] == ""
+    found = sorted(p.name for p in (room / "results").iterdir())
+    assert found == ["wired-1", "wired-1-2", "wired-1-3", "wired-1-4"]
+
+
+def test_a_link_is_written_through(start: Start, room: Path) -> None:
+    (room / "disk").mkdir()
+    (room / "o").symlink_to("disk/first")
+    for more in ([], ["--force"]):
+        run = start("run", "wired.toml", "--out", "o", *more)
+        _, err = run.communicate()
+        assert (run.returncode, err) == (0, "")
+        assert (room / "disk/first/manifest.json").exists()
+        assert (room / "o").is_symlink()
+    refused = start("run", "wired.toml", "--out", "o")
+    assert "not empty" in refused.communicate()[1]
