@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use lasthop_ran::rlc::lte::wire::WireRlc;
-use lasthop_ran::rlc::lte::{Mode, RlcConfig};
+use lasthop_ran::rlc::lte::{End, Mode, RlcConfig};
 use lasthop_units::{Duration, Instant};
 use libfuzzer_sys::fuzz_target;
 
@@ -11,6 +11,7 @@ use libfuzzer_sys::fuzz_target;
 struct Input {
     acknowledged: bool,
     wide: bool,
+    wide_uplink: bool,
     ops: Vec<Op>,
 }
 
@@ -23,6 +24,7 @@ enum Op {
     Forge { end: bool, bytes: Vec<u8> },
     Wait { ms: u8 },
     ReEstablish,
+    Discard { end: bool, serial: u8 },
 }
 
 fuzz_target!(|input: Input| {
@@ -30,7 +32,9 @@ fuzz_target!(|input: Input| {
     let mut config = RlcConfig { mode, ..RlcConfig::default() };
     config.am.sn_bits = if input.wide { 16 } else { 10 };
     config.um.sn_bits = if input.wide { 10 } else { 5 };
-    let mut ends = [WireRlc::new(&config), WireRlc::new(&config)];
+    config.am.sn_bits_uplink = Some(if input.wide_uplink { 16 } else { 10 });
+    config.um.sn_bits_uplink = Some(if input.wide_uplink { 10 } else { 5 });
+    let mut ends = [WireRlc::new(&config, End::Network), WireRlc::new(&config, End::Ue)];
     let mut air: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut now = Instant::ZERO;
     for op in input.ops {
@@ -57,11 +61,16 @@ fuzz_target!(|input: Input| {
                 air.clear();
                 ends.iter_mut().for_each(WireRlc::re_establish);
             }
+            Op::Discard { end, serial } => {
+                ends[usize::from(end)].discard(u64::from(serial));
+            }
             Op::Deliver { .. } | Op::Lose { .. } => {}
         }
         for end in &mut ends {
             let _ = (end.buffer_status(), end.poll_at());
             end.delivered().for_each(drop);
+            end.confirmed().for_each(drop);
+            end.dropped().for_each(drop);
         }
     }
 });

@@ -141,7 +141,7 @@ fn run_bearer() -> Figures {
 
 fn run(c: &Case) -> Figures {
     let config = RlcConfig { mode: c.mode, ..RlcConfig::default() };
-    let mut ends: [Rlc; 2] = [Rlc::new(&config), Rlc::new(&config)];
+    let mut ends: [Rlc; 2] = [Rlc::new(&config, End::Network), Rlc::new(&config, End::Ue)];
     let mut outs: [RlcOutput; 2] = Default::default();
     let mut air: [Vec<Pdu>; 8] = Default::default();
     let draw = Draw::new(1, Purpose::Test, 0);

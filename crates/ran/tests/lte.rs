@@ -7,6 +7,7 @@ mod lte {
     mod conformance_pdcp;
     mod conformance_um;
     mod end_to_end;
+    mod foreign;
     mod handover;
     mod support;
     mod vectors;

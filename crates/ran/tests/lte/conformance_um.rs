@@ -14,7 +14,7 @@ struct UmUut {
 
 impl UmUut {
     fn new(sn_bits: u32) -> UmUut {
-        UmUut { um: Um::new(&config(sn_bits)), out: RlcOutput::default() }
+        UmUut { um: Um::new(&config(sn_bits), End::Ue), out: RlcOutput::default() }
     }
     fn receive(&mut self, now: Instant, pdu: DataPdu<Span>) {
         self.um.receive(now, &Pdu::Umd(pdu), &mut self.out);
@@ -33,7 +33,7 @@ impl UmUut {
 }
 
 fn config(sn_bits: u32) -> RlcConfig {
-    let um = UmConfig { sn_bits, t_reordering: Duration::from_millis(45) };
+    let um = UmConfig { sn_bits, t_reordering: Duration::from_millis(45), ..UmConfig::default() };
     RlcConfig { mode: Mode::Um, um, ..RlcConfig::default() }
 }
 
@@ -56,7 +56,7 @@ fn tc_7_2_2_3_and_4_reassembly_li_value_above_pdu_size_5_and_10_bit_sn() {
     let bad = [0b0000_0110, 0b0100_0000, 1, 2, 3, 4];
     for (bits, first, next) in [(5, vec![0b0010_0000], vec![1, 7]), (10, vec![0b0000_0100, 0], vec![0, 1, 7])]
     {
-        let mut u = WireRlc::new(&config(bits));
+        let mut u = WireRlc::new(&config(bits), End::Ue);
         u.receive(ms(0), &[&first[..], &bad].concat());
         u.receive(ms(0), &next);
         assert_eq!((u.undecodable, u.delivered().count()), (1, 0));

@@ -38,7 +38,7 @@ pub struct Pair {
 impl Pair {
     pub fn new(config: &RlcConfig, ways: [Way; 2], seed: u64) -> Pair {
         Pair {
-            ends: [Rlc::new(config), Rlc::new(config)],
+            ends: [Rlc::new(config, End::Network), Rlc::new(config, End::Ue)],
             ways,
             delay: Duration::from_millis(4),
             out: Default::default(),
@@ -138,7 +138,7 @@ pub struct Uut {
 
 impl Uut {
     pub fn new(config: &RlcConfig) -> Uut {
-        Uut { am: Am::new(config), out: RlcOutput::default(), pushed: 0 }
+        Uut { am: Am::new(config, End::Ue), out: RlcOutput::default(), pushed: 0 }
     }
     /// Pushes `n` SDUs of `size` bytes.
     pub fn push(&mut self, now: Instant, n: u64, size: u32) {

@@ -15,7 +15,7 @@ struct Tx {
 
 impl Tx {
     fn new(config: &RlcConfig) -> Tx {
-        Tx { rlc: Rlc::new(config), out: RlcOutput::default() }
+        Tx { rlc: Rlc::new(config, End::Ue), out: RlcOutput::default() }
     }
     fn push(&mut self, serial: u64, size: u32) -> u64 {
         self.rlc.push(ms(0), sdu(serial, size), &mut self.out);

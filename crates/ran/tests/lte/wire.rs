@@ -12,7 +12,7 @@ fn content(i: u64, size: usize) -> Vec<u8> {
 }
 
 fn run(config: &RlcConfig, seed: u64, loss: f64, corrupt: f64, n: u64) -> Vec<Vec<u8>> {
-    let mut ends = [WireRlc::new(config), WireRlc::new(config)];
+    let mut ends = [WireRlc::new(config, End::Network), WireRlc::new(config, End::Ue)];
     let mut rng = Draw::new(seed, Purpose::Test, 1).stream(0);
     let mut air: Vec<(u64, usize, Vec<u8>)> = Vec::new();
     let (mut pushed, mut got) = (0, Vec::new());
@@ -72,7 +72,7 @@ fn um_delivers_whole_sdus_only() {
 #[test]
 fn tm_passes_bytes_as_they_are() {
     let config = RlcConfig { mode: Mode::Tm, ..RlcConfig::default() };
-    let (mut a, mut b) = (WireRlc::new(&config), WireRlc::new(&config));
+    let (mut a, mut b) = (WireRlc::new(&config, End::Network), WireRlc::new(&config, End::Ue));
     a.push(ms(0), b"paging");
     assert!(a.pull(ms(0), 5).is_empty(), "transparent mode does not segment");
     for pdu in a.pull(ms(1), 6) {
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let mut config = RlcConfig { mode: if am { Mode::Am } else { Mode::Um }, ..RlcConfig::default() };
         config.am.sn_bits = if wide { 16 } else { 10 };
-        let mut e = WireRlc::new(&config);
+        let mut e = WireRlc::new(&config, End::Ue);
         for (t, (op, bytes, n)) in (0u64..).zip(ops) {
             let now = ms(t * 7);
             match op {

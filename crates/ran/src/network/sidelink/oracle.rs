@@ -53,8 +53,11 @@ impl RadioNetwork {
                 "{tti:?}: not the block that was granted"
             );
             assert_eq!(tbs_bytes(p.mcs, g.rbs.len()), p.bytes, "{tti:?}: the size is the table's");
-            let sizes: SmallVec<[u32; 16]> =
-                p.parts.iter().map(|(bearer, pdu)| pdu.size(self.bearers[*bearer].layers.format())).collect();
+            let sizes: SmallVec<[u32; 16]> = p
+                .parts
+                .iter()
+                .map(|(bearer, pdu)| pdu.size(self.bearers[*bearer].layers.format(l.end)))
+                .collect();
             let room = p.bytes.saturating_sub(l.link.header);
             assert!(pdu::padding(room, 0, &sizes).is_some(), "{tti:?}: more than fits");
         }

@@ -11,6 +11,7 @@ use crate::mac::lte::pdu;
 use crate::mac::lte::uplink::largest_allocation;
 use crate::network::RadioNetwork;
 use crate::phy::lte::RbSet;
+use crate::sdu::End;
 
 impl RadioNetwork {
     /// The oracle: what arrives at `cell` in `tti` keeps the rules of the air.
@@ -50,8 +51,11 @@ impl RadioNetwork {
             let age = tti.0 - block.first.0;
             assert!(age.is_multiple_of(super::HARQ_PERIOD), "{tti:?}: the uplink's HARQ is synchronous");
             assert!(age == 0 || p.transmissions > 1, "{tti:?}: sent again for the first time");
-            let sizes: SmallVec<[u32; 16]> =
-                p.parts.iter().map(|(bearer, pdu)| pdu.size(self.bearers[*bearer].layers.format())).collect();
+            let sizes: SmallVec<[u32; 16]> = p
+                .parts
+                .iter()
+                .map(|(bearer, pdu)| pdu.size(self.bearers[*bearer].layers.format(End::Ue)))
+                .collect();
             assert!(pdu::padding(p.bytes, 0, &sizes).is_some(), "{tti:?}: more than fits");
         }
     }

@@ -210,7 +210,7 @@ impl RadioNetwork {
             |i, grant| {
                 let layers = &mut bearers.borrow_mut()[drbs[i]].layers;
                 let used = layers.pull(now, End::Ue, grant, pdus, scratch);
-                let format = layers.format();
+                let format = layers.format(End::Ue);
                 for pdu in pdus.drain(..) {
                     block_sdus.push(pdu.size(format));
                     parts.push((drbs[i], pdu));

@@ -60,16 +60,16 @@ impl LteBearer {
     /// A bearer with entities in their initial state. `config` must be valid.
     pub fn new(config: &LteBearerConfig) -> LteBearer {
         let acknowledged = config.rlc.mode == Mode::Am;
-        let side = || Side {
+        let side = |end| Side {
             tx: PdcpTx::new(&config.pdcp, acknowledged),
             rx: PdcpRx::new(&config.pdcp, acknowledged),
-            rlc: Rlc::new(&config.rlc),
+            rlc: Rlc::new(&config.rlc, end),
             controls: BTreeMap::new(),
             ledger: Ledger::default(),
         };
         LteBearer {
             acknowledged,
-            sides: [side(), side()],
+            sides: [side(End::Network), side(End::Ue)],
             pushed: [0, 0],
             rlc_out: RlcOutput::default(),
             tx_out: PdcpTxOutput::default(),
@@ -189,10 +189,11 @@ impl LteBearer {
         self.sides[end.index()].rlc.recycle(pdu);
     }
 
-    /// Field widths of RLC's PDUs; transparent mode has none, and its PDUs are as large as any field widths say.
+    /// Field widths of the RLC PDUs that `end` sends; transparent mode has none, and its PDUs are as large as any field
+    /// widths say.
     #[inline]
-    pub fn format(&self) -> Format {
-        self.sides[End::Ue.index()].rlc.format().unwrap_or(Format::um(5))
+    pub fn format(&self, end: End) -> Format {
+        self.sides[end.index()].rlc.format().unwrap_or(Format::um(5))
     }
 
     /// When a timer of either end expires next.

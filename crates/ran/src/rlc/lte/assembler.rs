@@ -1,6 +1,6 @@
 //! Reassembly of SDUs from pieces that arrive in order, by framing info alone.
 
-use super::Payload;
+use super::{Payload, RlcStats};
 
 /// A run of payload bytes between two borders of the original data field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,43 +19,68 @@ pub(super) struct Piece<P> {
 #[derive(Clone, Debug)]
 pub(super) struct Assembler<P: Payload> {
     partial: Option<P::Partial>,
-    /// SDUs of which a beginning was received and not the end.
-    pub broken: u64,
-}
-
-impl<P: Payload> Default for Assembler<P> {
-    fn default() -> Self {
-        Assembler { partial: None, broken: 0 }
-    }
+    /// Nothing can be missing unnoticed (AM), and the piece before the next one has ended an SDU.
+    at_border: bool,
+    contiguous: bool,
 }
 
 impl<P: Payload> Assembler<P> {
+    /// For a byte sequence without gaps (AM, `contiguous`), or one where whole PDUs may be missing unnoticed: in UM so
+    /// many that the SN comes round.
+    pub const fn new(contiguous: bool) -> Assembler<P> {
+        Assembler { partial: None, at_border: contiguous, contiguous }
+    }
+
     /// The next piece in order.
     #[inline]
-    pub fn piece(&mut self, payload: &P, len: u32, starts: bool, ends: bool, out: &mut Vec<P::Sdu>) {
+    pub fn piece(
+        &mut self,
+        payload: &P,
+        len: u32,
+        starts: bool,
+        ends: bool,
+        stats: &mut RlcStats,
+        out: &mut Vec<P::Sdu>,
+    ) {
         let partial = if starts {
-            self.gap();
+            self.gap(stats);
             payload.begin(len)
-        } else {
-            // A segment whose beginning was lost cannot become an SDU (TS 36.322 clause 5.1.2.2.3).
-            let Some(mut partial) = self.partial.take() else { return };
+        } else if let Some(mut partial) = self.partial.take() {
             if !payload.append(len, &mut partial) {
-                self.broken += 1;
+                stats.sdus_broken += 1;
+                self.at_border = false;
                 return;
             }
             partial
+        } else if self.at_border {
+            // TS 36.322 clause 6.2.2.6: FI repeats what the data before it says. A sender that segments a PDU again may
+            // set it wrongly.
+            stats.unmarked_starts += 1;
+            payload.begin(len)
+        } else {
+            // A segment whose beginning was lost cannot become an SDU (TS 36.322 clause 5.1.2.2.3).
+            self.at_border = ends && self.contiguous;
+            return;
         };
+        self.at_border = ends && self.contiguous;
         if !ends {
             self.partial = Some(partial);
         } else if let Some(sdu) = P::finish(partial) {
             out.push(sdu);
         } else {
-            self.broken += 1;
+            stats.sdus_broken += 1;
         }
     }
 
     /// What came so far is not continued: a PDU is missing.
-    pub fn gap(&mut self) {
-        self.broken += u64::from(self.partial.take().is_some());
+    pub fn gap(&mut self, stats: &mut RlcStats) {
+        stats.sdus_broken += u64::from(self.partial.take().is_some());
+        self.at_border = false;
+    }
+
+    /// The next piece is the first of all.
+    pub fn restart(&mut self, stats: &mut RlcStats) {
+        self.gap(stats);
+        self.at_border = self.contiguous;
     }
 }

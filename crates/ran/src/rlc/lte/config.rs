@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Format;
 use super::shortcuts::{Compat, Shortcuts};
 use crate::config::{ConfigError, Warning, check, warn};
+use crate::sdu::End;
 
 /// An RLC entity of LTE.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +54,14 @@ pub struct AmConfig {
     pub sn_bits: u32,
     /// Width of a length indicator: 11 or 15 bits. With 11 an SDU above 2047 B can only be a PDU's last element.
     pub li_bits: u32,
+    /// The same of data from the UE to the network, where it differs: 10 or 16 bits (TS 36.331 clause 6.3.2,
+    /// ul-extended-RLC-AM-SN and dl-extended-RLC-AM-SN). Without it: `sn_bits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sn_bits_uplink: Option<u32>,
+    /// The same of data from the UE to the network, where it differs: 11 or 15 bits (ul-extended-RLC-LI-Field and
+    /// dl-extended-RLC-LI-Field). Without it: `li_bits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub li_bits_uplink: Option<u32>,
     /// t-PollRetransmit: wait for the status report that was polled. 5 to 250 ms by 5, 300 to 500 by 50, 800,
     /// 1000, 2000, 4000 ms.
     pub t_poll_retransmit: Duration,
@@ -74,6 +83,8 @@ impl Default for AmConfig {
         AmConfig {
             sn_bits: 10,
             li_bits: 11,
+            sn_bits_uplink: None,
+            li_bits_uplink: None,
             t_poll_retransmit: Duration::from_millis(45),
             poll_pdu: OrInfinity::Value(32),
             poll_byte: OrInfinity::Value(Bytes(25_000)),
@@ -85,13 +96,13 @@ impl Default for AmConfig {
 }
 
 impl AmConfig {
-    /// The field widths.
-    pub const fn format(&self) -> Format {
-        Format::am(self.sn_bits, self.li_bits)
-    }
-    /// AM_Window_Size (TS 36.322 clause 7.2).
-    pub const fn window(&self) -> u64 {
-        1 << (self.sn_bits - 1)
+    /// The field widths of what `sender` sends.
+    pub fn format(&self, sender: End) -> Format {
+        let up = self.sn_bits_uplink.unwrap_or(self.sn_bits);
+        match sender {
+            End::Network => Format::am(self.sn_bits, self.li_bits).reporting_on(up),
+            End::Ue => Format::am(up, self.li_bits_uplink.unwrap_or(self.li_bits)).reporting_on(self.sn_bits),
+        }
     }
 }
 
@@ -101,24 +112,27 @@ impl AmConfig {
 pub struct UmConfig {
     /// Width of the sequence number: 5 bits (window 16) or 10 (window 512).
     pub sn_bits: u32,
+    /// The same of data from the UE to the network, where it differs: 5 or 10 bits (TS 36.331 clause 6.3.2, UL-UM-RLC and
+    /// DL-UM-RLC). Without it: `sn_bits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sn_bits_uplink: Option<u32>,
     /// t-Reordering: wait for a missing PDU before it is given up: 0 to 100 ms by 5, 110 to 200 by 10, 1600.
     pub t_reordering: Duration,
 }
 
 impl Default for UmConfig {
     fn default() -> Self {
-        UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(35) }
+        UmConfig { sn_bits: 10, sn_bits_uplink: None, t_reordering: Duration::from_millis(35) }
     }
 }
 
 impl UmConfig {
-    /// The field widths.
-    pub const fn format(&self) -> Format {
-        Format::um(self.sn_bits)
-    }
-    /// UM_Window_Size (TS 36.322 clause 7.2).
-    pub const fn window(&self) -> u64 {
-        1 << (self.sn_bits - 1)
+    /// The field widths of what `sender` sends.
+    pub fn format(&self, sender: End) -> Format {
+        Format::um(match sender {
+            End::Network => self.sn_bits,
+            End::Ue => self.sn_bits_uplink.unwrap_or(self.sn_bits),
+        })
     }
 }
 
@@ -249,6 +263,9 @@ impl RlcConfig {
         let am = &self.am;
         require([10, 16].contains(&am.sn_bits), "am.sn_bits", &am.sn_bits, "10 or 16")?;
         require([11, 15].contains(&am.li_bits), "am.li_bits", &am.li_bits, "11 or 15")?;
+        let (sn, li) = (am.sn_bits_uplink.unwrap_or(10), am.li_bits_uplink.unwrap_or(11));
+        require([10, 16].contains(&sn), "am.sn_bits_uplink", &sn, "10 or 16")?;
+        require([11, 15].contains(&li), "am.li_bits_uplink", &li, "11 or 15")?;
         require(
             on_grid(am.t_poll_retransmit, 5, &[800, 1000, 2000, 4000]),
             "am.t_poll_retransmit",
@@ -283,6 +300,8 @@ impl RlcConfig {
         )?;
         let um = &self.um;
         require([5, 10].contains(&um.sn_bits), "um.sn_bits", &um.sn_bits, "5 or 10")?;
+        let sn = um.sn_bits_uplink.unwrap_or(5);
+        require([5, 10].contains(&sn), "um.sn_bits_uplink", &sn, "5 or 10")?;
         for (key, t) in [("am.t_reordering", am.t_reordering), ("um.t_reordering", um.t_reordering)] {
             require(is_reordering(t), key, &t, "0 to 100 ms by 5, 110 to 200 by 10, 1600 ms")?;
         }

@@ -39,7 +39,7 @@ pub mod wire;
 use lasthop_net::aqm::Aqm;
 use lasthop_units::{Bitrate, Instant};
 
-pub use crate::sdu::{DropCause, Sdu};
+pub use crate::sdu::{DropCause, End, Sdu};
 pub use am::{Am, AmState, AmTimers};
 pub use buffer::Backlog;
 pub use config::{AmConfig, BufferConfig, Discipline, Mode, OrInfinity, RlcConfig, UmConfig};
@@ -74,12 +74,12 @@ macro_rules! each {
 }
 
 impl<P: Payload> Rlc<P> {
-    /// Entities in their initial state.
-    pub fn new(config: &RlcConfig) -> Rlc<P> {
+    /// The entities at `end`, in their initial state.
+    pub fn new(config: &RlcConfig, end: End) -> Rlc<P> {
         match config.mode {
             Mode::Tm => Rlc::Tm(Box::new(Tm::new(config))),
-            Mode::Um => Rlc::Um(Box::new(Um::new(config))),
-            Mode::Am => Rlc::Am(Box::new(Am::new(config))),
+            Mode::Um => Rlc::Um(Box::new(Um::new(config, end))),
+            Mode::Am => Rlc::Am(Box::new(Am::new(config, end))),
         }
     }
     /// SDUs that the active queue management has marked.
@@ -220,12 +220,20 @@ impl<P: Payload> Rlc<P> {
     pub fn window_used(&self) -> u32 {
         if let Rlc::Am(e) = self { e.window_used() } else { 0 }
     }
-    /// Field widths; None for transparent mode, which has no header.
+    /// Field widths of what it sends; None for transparent mode, which has no header.
     pub const fn format(&self) -> Option<Format> {
         match self {
             Rlc::Tm(_) => None,
             Rlc::Um(e) => Some(e.format()),
             Rlc::Am(e) => Some(e.format()),
+        }
+    }
+    /// Field widths of what it receives; None for transparent mode.
+    pub const fn peer_format(&self) -> Option<Format> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => Some(e.peer_format()),
+            Rlc::Am(e) => Some(e.peer_format()),
         }
     }
 }

@@ -146,7 +146,8 @@ impl Pdu {
     }
 }
 
-/// Field widths of an entity (TS 36.322 clauses 6.2.1.3 to 6.2.1.6): all sizes of headers come from here.
+/// Field widths of the PDUs that an entity sends (TS 36.322 clauses 6.2.1.3 to 6.2.1.6): all sizes of headers come from
+/// here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Acknowledged mode (else unacknowledged).
@@ -155,20 +156,30 @@ pub struct Format {
     pub sn_bits: u32,
     /// LI: 11 bits, or 15 (AM).
     pub li_bits: u32,
+    /// SN in STATUS PDUs: that of the data they report on, which flow the other way (AM).
+    pub status_sn_bits: u32,
 }
 
 impl Format {
     /// Unacknowledged mode with an SN of `sn_bits`.
     pub const fn um(sn_bits: u32) -> Format {
-        Format { acknowledged: false, sn_bits, li_bits: 11 }
+        Format { acknowledged: false, sn_bits, li_bits: 11, status_sn_bits: sn_bits }
     }
-    /// Acknowledged mode.
+    /// Acknowledged mode, with the same SN in both directions.
     pub const fn am(sn_bits: u32, li_bits: u32) -> Format {
-        Format { acknowledged: true, sn_bits, li_bits }
+        Format { acknowledged: true, sn_bits, li_bits, status_sn_bits: sn_bits }
     }
-    /// SO, SOstart and SOend [bit].
+    /// The same for a peer whose data have an SN of `sn_bits`.
+    pub const fn reporting_on(self, sn_bits: u32) -> Format {
+        Format { status_sn_bits: sn_bits, ..self }
+    }
+    /// SO of a segment [bit].
     pub const fn so_bits(self) -> u32 {
-        if self.sn_bits == 16 { 16 } else { 15 }
+        so_bits(self.sn_bits)
+    }
+    /// SOstart and SOend of a STATUS PDU [bit].
+    pub const fn status_so_bits(self) -> u32 {
+        so_bits(self.status_sn_bits)
     }
     /// The fixed part of the header [B].
     #[inline]
@@ -203,16 +214,26 @@ impl Format {
     }
     /// D/C, CPT, ACK_SN and E1 of a STATUS PDU [bit].
     pub const fn status_fixed_bits(self) -> u32 {
-        1 + 3 + self.sn_bits + 1
+        1 + 3 + self.status_sn_bits + 1
     }
     /// One NACK of a STATUS PDU [bit].
     pub const fn nack_bits(self, portion: bool) -> u32 {
-        self.sn_bits + 2 + if portion { 2 * self.so_bits() } else { 0 }
+        self.status_sn_bits + 2 + if portion { 2 * self.status_so_bits() } else { 0 }
     }
     /// The size of a STATUS PDU [B].
     pub fn status(self, s: &StatusPdu) -> u32 {
         let nacks: u32 = s.nacks.iter().map(|n| self.nack_bits(n.portion.is_some())).sum();
         (self.status_fixed_bits() + nacks).div_ceil(8)
+    }
+    /// AM_Window_Size or UM_Window_Size (TS 36.322 clause 7.2): half of the modulus.
+    #[inline]
+    pub const fn window(self) -> u64 {
+        1 << (self.sn_bits - 1)
+    }
+    /// The modulus of SN.
+    #[inline]
+    pub const fn modulus(self) -> u64 {
+        1 << self.sn_bits
     }
     /// `n` modulo 2^SN.
     #[inline]
@@ -225,6 +246,10 @@ impl Format {
     pub const fn unwrap(self, sn: u32, base: u64) -> u64 {
         base + ((sn as u64).wrapping_sub(base) & ((1 << self.sn_bits) - 1))
     }
+}
+
+const fn so_bits(sn_bits: u32) -> u32 {
+    if sn_bits == 16 { 16 } else { 15 }
 }
 
 /// A transmission opportunity as MAC announces it.

@@ -1,10 +1,12 @@
 //! Entities that talk through encoded PDUs only: whatever speaks TS 36.322 can be at the other end.
 
+use std::collections::BTreeMap;
+
 use lasthop_engine::Slab;
 use lasthop_units::{Instant, PacketId};
 
 use super::codec::{Chunk, decode, encode};
-use super::{BufferStatus, Grant, Pdu, Rlc, RlcConfig, RlcEvent, RlcOutput, RlcStats, Sdu};
+use super::{BufferStatus, DropCause, End, Grant, Pdu, Rlc, RlcConfig, RlcEvent, RlcOutput, RlcStats, Sdu};
 
 /// An RLC entity with bytes above and bytes below.
 #[derive(Debug)]
@@ -12,7 +14,11 @@ pub struct WireRlc {
     rlc: Rlc<Chunk>,
     /// SDUs of which bytes may still be sent.
     store: Slab<PacketId, Vec<u8>>,
+    /// By serial number, the SDUs in `store`.
+    inside: BTreeMap<u64, PacketId>,
     serial: u64,
+    confirmed: Vec<u64>,
+    dropped: Vec<(u64, DropCause)>,
     out: RlcOutput<Vec<u8>>,
     pdus: Vec<Pdu>,
     /// PDUs that could not be decoded.
@@ -20,12 +26,15 @@ pub struct WireRlc {
 }
 
 impl WireRlc {
-    /// An entity in its initial state.
-    pub fn new(config: &RlcConfig) -> WireRlc {
+    /// The entity at `end`, in its initial state. Which end it is matters where field widths differ by direction.
+    pub fn new(config: &RlcConfig, end: End) -> WireRlc {
         WireRlc {
-            rlc: Rlc::new(config),
+            rlc: Rlc::new(config, end),
             store: Slab::new(),
+            inside: BTreeMap::new(),
             serial: 0,
+            confirmed: Vec::new(),
+            dropped: Vec::new(),
             out: RlcOutput::default(),
             pdus: Vec::new(),
             undecodable: 0,
@@ -36,6 +45,7 @@ impl WireRlc {
     pub fn push(&mut self, now: Instant, bytes: &[u8]) -> u64 {
         let id = self.store.insert(bytes.to_vec());
         let sdu = Sdu { serial: self.serial, ..Sdu::new(id, bytes.len() as u32) };
+        self.inside.insert(self.serial, id);
         self.serial += 1;
         self.rlc.push(now, sdu, &mut self.out);
         self.forget_finished();
@@ -51,12 +61,13 @@ impl WireRlc {
         for pdu in self.pdus.drain(..) {
             // Transparent mode has no header, so any format serves.
             let widths = format.unwrap_or(super::Format::um(5));
-            let store = &mut self.store;
+            let (store, inside) = (&mut self.store, &mut self.inside);
             encoded.push(encode(&pdu, widths, |span, len, to| {
                 let from = span.offset as usize;
                 to.extend_from_slice(&store[span.sdu.id][from..from + len as usize]);
                 if !acknowledged && span.offset + len == span.sdu.size {
                     store.remove(span.sdu.id);
+                    inside.remove(&span.sdu.serial);
                 }
             }));
             self.rlc.recycle(pdu);
@@ -67,17 +78,52 @@ impl WireRlc {
 
     /// Bytes from lower layers. What is no PDU is discarded (TS 36.322 clause 5.5.1).
     pub fn receive(&mut self, now: Instant, bytes: &[u8]) {
-        match decode(bytes, self.rlc.format()) {
+        match decode(bytes, self.rlc.peer_format()) {
             Ok(pdu) => self.rlc.receive(now, &pdu, &mut self.out),
             Err(_) => self.undecodable += 1,
         }
         self.forget_finished();
     }
 
-    fn forget_finished(&mut self) {
-        for sdu in self.out.confirmed.drain(..).chain(self.out.dropped.drain(..).map(|d| d.0)) {
-            self.store.remove(sdu.id);
+    /// Upper layers want the SDU `serial` discarded; true if it was and will never be delivered: no byte of it is in a
+    /// PDU yet (TS 36.322 clause 5.3). An SDU that has left already, or a number that was never given, is none.
+    pub fn discard(&mut self, serial: u64) -> bool {
+        let discarded = self.inside.contains_key(&serial) && self.rlc.discard(serial);
+        if discarded {
+            self.forget(serial);
         }
+        discarded
+    }
+
+    fn forget_finished(&mut self) {
+        let confirmed = self.confirmed.len();
+        self.confirmed.extend(self.out.confirmed.drain(..).map(|sdu| sdu.serial));
+        let dropped = self.dropped.len();
+        self.dropped.extend(self.out.dropped.drain(..).map(|(sdu, cause)| (sdu.serial, cause)));
+        for i in confirmed..self.confirmed.len() {
+            self.forget(self.confirmed[i]);
+        }
+        for i in dropped..self.dropped.len() {
+            self.forget(self.dropped[i].0);
+        }
+    }
+
+    fn forget(&mut self, serial: u64) {
+        if let Some(id) = self.inside.remove(&serial) {
+            self.store.remove(id);
+        }
+    }
+
+    /// Serial numbers of the SDUs of ours whose delivery the peer has confirmed (AM) since the last call, in the order of
+    /// the confirmations.
+    pub fn confirmed(&mut self) -> std::vec::Drain<'_, u64> {
+        self.confirmed.drain(..)
+    }
+
+    /// Serial numbers of the SDUs of ours that were dropped since the last call, with the cause. A discarded one is not
+    /// among them.
+    pub fn dropped(&mut self) -> std::vec::Drain<'_, (u64, DropCause)> {
+        self.dropped.drain(..)
     }
 
     /// SDUs received since the last call, in order.
@@ -98,6 +144,7 @@ impl WireRlc {
     /// Timers that have expired act.
     pub fn on_time(&mut self, now: Instant) {
         self.rlc.on_time(now, &mut self.out);
+        self.forget_finished();
     }
 
     /// Re-establishment (TS 36.322 clause 5.4).

@@ -21,11 +21,13 @@ use super::config::RlcConfig;
 use super::{
     BufferStatus, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span, StatusPdu,
 };
+use crate::sdu::End;
 
 /// An AM RLC entity. `P` is what received data fields hold: descriptors, or bytes.
 #[derive(Debug)]
 pub struct Am<P: Payload = Span> {
     format: Format,
+    peer: Format,
     tx: AmTx,
     rx: AmRx<P>,
     t_status_prohibit: Option<Instant>,
@@ -66,13 +68,15 @@ pub struct AmTimers {
 }
 
 impl<P: Payload> Am<P> {
-    /// An entity in its initial state.
-    pub fn new(config: &RlcConfig) -> Am<P> {
+    /// The entity at `end`, in its initial state.
+    pub fn new(config: &RlcConfig, end: End) -> Am<P> {
         let shortcuts = config.shortcuts();
+        let (format, peer) = (config.am.format(end), config.am.format(end.peer()));
         Am {
-            format: config.am.format(),
-            tx: AmTx::new(config),
-            rx: AmRx::new(&config.am),
+            format,
+            peer,
+            tx: AmTx::new(config, format),
+            rx: AmRx::new(&config.am, peer),
             t_status_prohibit: None,
             status_prohibit: config.am.t_status_prohibit,
             one_pdu_per_grant: shortcuts.one_pdu_per_grant,
@@ -148,17 +152,22 @@ impl<P: Payload> Am<P> {
     fn pull_status(&mut self, now: Instant, left: &mut Grant, pdus: &mut Vec<Pdu>) {
         // TS 36.322 v15.1.0 5.2.3: "if t-StatusProhibit is not running: at the first transmission opportunity
         // indicated by lower layer, construct a STATUS PDU and deliver it to lower layer".
-        if !self.rx.status_due || self.t_status_prohibit.is_some() {
+        if !self.report_is_due() {
             return;
         }
         let mut status = self.spare_status.pop().unwrap_or_default();
-        if !status::build(&self.rx, self.format, left.room(), &mut status) {
+        let reached = status::build(&self.rx, self.format, left.room(), &mut status);
+        // While t-StatusProhibit runs only the rest of a report that a grant cut is sent, which must say more.
+        let new = reached.filter(|to| self.t_status_prohibit.is_none() || Some(*to) > self.rx.cut_at);
+        let Some(reached) = new else {
             self.spare_status.push(status);
             return;
-        }
+        };
         let size = self.format.status(&status);
         left.charge(size);
-        self.rx.status_due = false;
+        // What the grant had no room for stays due: its NACKs would otherwise wait for another trigger.
+        self.rx.cut_at = (reached < self.rx.vr_ms).then_some(reached);
+        self.rx.status_due = self.rx.cut_at.is_some();
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);
         // "When a STATUS PDU has been delivered to lower layer: start t-StatusProhibit."
@@ -166,6 +175,11 @@ impl<P: Payload> Am<P> {
             self.t_status_prohibit = Some(now + self.status_prohibit);
         }
         pdus.push(Pdu::Status(status));
+    }
+
+    /// A report, or the rest of one, may be sent now.
+    const fn report_is_due(&self) -> bool {
+        self.rx.status_due && (self.t_status_prohibit.is_none() || self.rx.cut_at.is_some())
     }
 
     /// A PDU from lower layers.
@@ -226,7 +240,7 @@ impl<P: Payload> Am<P> {
     /// Back to the initial state, for another node.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         let before = out.delivered.len();
-        self.rx.re_establish(&mut out.delivered);
+        self.rx.re_establish(&mut self.stats, &mut out.delivered);
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
         self.tx.re_establish(out);
         self.t_status_prohibit = None;
@@ -236,11 +250,7 @@ impl<P: Payload> Am<P> {
 
     /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
     pub fn buffer_status(&self) -> BufferStatus {
-        let status = if self.rx.status_due && self.t_status_prohibit.is_none() {
-            status::estimate(&self.rx, self.format)
-        } else {
-            0
-        };
+        let status = if self.report_is_due() { status::estimate(&self.rx, self.format) } else { 0 };
         BufferStatus {
             status,
             retransmission: self.tx.window.retx_bytes(),
@@ -283,7 +293,7 @@ impl<P: Payload> Am<P> {
 
     /// State variables, wrapped as on the wire.
     pub fn state(&self) -> AmState {
-        let (tx, rx, f) = (&self.tx, &self.rx, self.format);
+        let (tx, rx, f, peer) = (&self.tx, &self.rx, self.format, self.peer);
         AmState {
             vt_a: f.wrap(tx.window.vt_a()),
             vt_ms: f.wrap(tx.vt_ms()),
@@ -291,11 +301,11 @@ impl<P: Payload> Am<P> {
             poll_sn: f.wrap(tx.poll_sn),
             pdu_without_poll: tx.pdu_without_poll,
             byte_without_poll: tx.byte_without_poll,
-            vr_r: f.wrap(rx.vr_r),
-            vr_mr: f.wrap(rx.vr_mr()),
-            vr_x: f.wrap(rx.vr_x),
-            vr_ms: f.wrap(rx.vr_ms),
-            vr_h: f.wrap(rx.vr_h()),
+            vr_r: peer.wrap(rx.vr_r),
+            vr_mr: peer.wrap(rx.vr_mr()),
+            vr_x: peer.wrap(rx.vr_x),
+            vr_ms: peer.wrap(rx.vr_ms),
+            vr_h: peer.wrap(rx.vr_h()),
         }
     }
 
@@ -318,8 +328,12 @@ impl<P: Payload> Am<P> {
         &self.stats
     }
 
-    /// Field widths.
+    /// Field widths of what it sends.
     pub const fn format(&self) -> Format {
         self.format
+    }
+    /// Field widths of what it receives.
+    pub const fn peer_format(&self) -> Format {
+        self.peer
     }
 }

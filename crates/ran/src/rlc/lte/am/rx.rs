@@ -27,6 +27,8 @@ pub(super) struct AmRx<P: Payload> {
     pub t_reordering: Option<Instant>,
     /// A status report is wanted.
     pub status_due: bool,
+    /// ACK_SN of the last report, where its grant cut it: the rest of it is still due.
+    pub cut_at: Option<u64>,
     /// SNs of polled PDUs whose status report waits for the reordering of what precedes them.
     delayed_polls: Vec<u64>,
     /// Slots that hold a part of their PDU only.
@@ -34,19 +36,20 @@ pub(super) struct AmRx<P: Payload> {
 }
 
 impl<P: Payload> AmRx<P> {
-    pub fn new(config: &AmConfig) -> AmRx<P> {
+    pub fn new(config: &AmConfig, format: Format) -> AmRx<P> {
         AmRx {
             config: config.clone(),
-            format: config.format(),
+            format,
             vr_r: 0,
             vr_x: 0,
             vr_ms: 0,
             slots: VecDeque::new(),
             missing: VecDeque::new(),
             spare: Vec::new(),
-            assembler: Assembler::default(),
+            assembler: Assembler::new(true),
             t_reordering: None,
             status_due: false,
+            cut_at: None,
             delayed_polls: Vec::new(),
             partly: 0,
         }
@@ -60,7 +63,11 @@ impl<P: Payload> AmRx<P> {
     /// VR(MR) = VR(R) + AM_Window_Size.
     #[inline]
     pub const fn vr_mr(&self) -> u64 {
-        self.vr_r + self.config.window()
+        self.vr_r + self.format.window()
+    }
+    /// `n` as on the wire.
+    pub const fn wrap(&self, n: u64) -> u32 {
+        self.format.wrap(n)
     }
     /// The slot of `sn` in `[VR(R), VR(H))`.
     pub fn slot(&self, sn: u64) -> &Slot<P> {
@@ -83,7 +90,7 @@ impl<P: Payload> AmRx<P> {
         }
         let discarded = !self.place(x, pdu, stats, out);
         if !discarded {
-            self.after_placing(now, x, out);
+            self.after_placing(now, x, stats, out);
         }
         if pdu.poll {
             self.on_poll(x, discarded);
@@ -98,11 +105,16 @@ impl<P: Payload> AmRx<P> {
     #[inline]
     fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) -> bool {
         if x >= self.vr_mr() {
-            stats.out_of_window += 1;
+            // A late duplicate, where the SN was below VR(R) once: `x` is then a modulus too high.
+            if x >= self.format.modulus() {
+                stats.duplicates += 1;
+            } else {
+                stats.out_of_window += 1;
+            }
             return false;
         }
         if x == self.vr_r && self.slots.is_empty() && pdu.segment.is_none() {
-            self.pass_through(pdu, out);
+            self.pass_through(pdu, stats, out);
             return true;
         }
         // 5.1.3.2.3: "if x >= VR(H): update VR(H) to x + 1".
@@ -138,11 +150,11 @@ impl<P: Payload> AmRx<P> {
 
     /// The next PDU in sequence, whole, with nothing waiting: the common case needs no buffer.
     #[inline]
-    fn pass_through(&mut self, pdu: &DataPdu<P>, out: &mut Vec<P::Sdu>) {
+    fn pass_through(&mut self, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         let n = pdu.elements.len();
         for (i, e) in pdu.elements.iter().enumerate() {
             let (starts, ends) = (i > 0 || pdu.starts, i + 1 < n || pdu.ends);
-            self.assembler.piece(&e.payload, e.len, starts, ends, out);
+            self.assembler.piece(&e.payload, e.len, starts, ends, stats, out);
         }
         self.vr_r += 1;
         self.vr_ms = self.vr_ms.max(self.vr_r);
@@ -150,7 +162,7 @@ impl<P: Payload> AmRx<P> {
 
     /// TS 36.322 v15.1.0 5.1.3.2.3, "Actions when a RLC data PDU is placed in the reception buffer".
     #[inline]
-    fn after_placing(&mut self, now: Instant, x: u64, out: &mut Vec<P::Sdu>) {
+    fn after_placing(&mut self, now: Instant, x: u64, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         // "if all byte segments of the AMD PDU with SN = VR(MS) are received: update VR(MS) to the SN of the first
         // AMD PDU with SN > current VR(MS) for which not all byte segments have been received".
         if self.vr_ms == x {
@@ -161,7 +173,7 @@ impl<P: Payload> AmRx<P> {
         // window and in-sequence byte segments of the AMD PDU with SN = VR(R) [...] and deliver the reassembled
         // RLC SDUs to upper layer in sequence if not delivered before".
         if x == self.vr_r && !self.slots.is_empty() {
-            self.deliver(out);
+            self.deliver(stats, out);
         }
         // "if t-Reordering is running: if VR(X) = VR(R); or if VR(X) falls outside of the receiving window and
         // VR(X) is not equal to VR(MR): stop and reset t-Reordering".
@@ -177,9 +189,9 @@ impl<P: Payload> AmRx<P> {
     }
 
     /// Moves VR(R) over complete PDUs and delivers what is in sequence.
-    fn deliver(&mut self, out: &mut Vec<P::Sdu>) {
+    fn deliver(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while let Some(slot) = self.slots.front_mut() {
-            slot.hand_over(&mut self.assembler, out);
+            slot.hand_over(&mut self.assembler, stats, out);
             if !slot.is_complete() {
                 break;
             }
@@ -235,18 +247,19 @@ impl<P: Payload> AmRx<P> {
     // VR(MR) in the receiving side, remove RLC headers when doing so and deliver all reassembled RLC SDUs to upper
     // layer in ascending order of the RLC SN, if not delivered before; discard the remaining AMD PDUs and byte
     // segments of AMD PDUs in the receiving side".
-    pub fn re_establish(&mut self, out: &mut Vec<P::Sdu>) {
+    pub fn re_establish(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while let Some(mut slot) = self.slots.pop_front() {
-            slot.hand_over_all(&mut self.assembler, out);
+            slot.hand_over_all(&mut self.assembler, stats, out);
             self.spare.push(slot.into_pieces());
         }
-        self.assembler.gap();
+        self.assembler.restart(stats);
         self.missing.clear();
         self.vr_r = 0;
         self.vr_x = 0;
         self.vr_ms = 0;
         self.t_reordering = None;
         self.status_due = false;
+        self.cut_at = None;
         self.delayed_polls.clear();
         self.partly = 0;
     }

@@ -1,7 +1,7 @@
 //! One AMD PDU in the reception buffer: whole, or the byte segments of it that have come.
 
 use crate::rlc::lte::assembler::{Assembler, Piece};
-use crate::rlc::lte::{DataPdu, Payload};
+use crate::rlc::lte::{DataPdu, Payload, RlcStats};
 
 /// Received bytes of the AMD PDU with one SN.
 #[derive(Clone, Debug)]
@@ -120,24 +120,24 @@ impl<P: Payload> Slot<P> {
 
     /// Hands over the pieces that continue the byte sequence.
     #[inline]
-    pub fn hand_over(&mut self, to: &mut Assembler<P>, out: &mut Vec<P::Sdu>) {
+    pub fn hand_over(&mut self, to: &mut Assembler<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while let Some(p) = self.pieces.get(self.handed).filter(|p| p.so == self.handed_to) {
-            to.piece(&p.payload, p.len, p.starts, p.ends, out);
+            to.piece(&p.payload, p.len, p.starts, p.ends, stats, out);
             self.handed_to += p.len;
             self.handed += 1;
         }
     }
 
     /// Hands over all pieces, with a gap wherever bytes are missing.
-    pub fn hand_over_all(&mut self, to: &mut Assembler<P>, out: &mut Vec<P::Sdu>) {
-        self.hand_over(to, out);
+    pub fn hand_over_all(&mut self, to: &mut Assembler<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
+        self.hand_over(to, stats, out);
         while let Some(p) = self.pieces.get(self.handed) {
-            to.gap();
+            to.gap(stats);
             self.handed_to = p.so;
-            self.hand_over(to, out);
+            self.hand_over(to, stats, out);
         }
         if !self.is_complete() {
-            to.gap();
+            to.gap(stats);
         }
     }
 
@@ -215,9 +215,10 @@ mod tests {
                     for i in [a, b, c, 0, 1, 2] {
                         slot.add(&part(parts[i].0, parts[i].1));
                     }
-                    let (mut assembler, mut out) = (Assembler::default(), Vec::new());
+                    let (mut assembler, mut stats, mut out) =
+                        (Assembler::new(true), RlcStats::default(), Vec::new());
                     assert!(slot.is_complete());
-                    slot.hand_over(&mut assembler, &mut out);
+                    slot.hand_over(&mut assembler, &mut stats, &mut out);
                     assert_eq!(out, [sdu(0, 10), sdu(1, 10), sdu(2, 10)]);
                 }
             }
@@ -236,9 +237,9 @@ mod tests {
         let mut short = part(0, 10);
         short.segment = Some(Segment { so: 0, last: true });
         assert_eq!(slot.add(&short), Added::Invalid);
-        let (mut assembler, mut out) = (Assembler::default(), Vec::new());
+        let (mut assembler, mut stats, mut out) = (Assembler::new(true), RlcStats::default(), Vec::new());
         slot.add(&part(0, 5));
-        slot.hand_over_all(&mut assembler, &mut out);
+        slot.hand_over_all(&mut assembler, &mut stats, &mut out);
         assert_eq!(out, [], "10..20 lacks two bytes, 0..10 its end");
         assert_eq!(slot.add(&part(18, 30)), Added::New);
         assert_eq!(slot.add(&part(8, 12)), Added::New);

@@ -4,16 +4,22 @@ use super::rx::AmRx;
 use crate::rlc::lte::pdu::SO_END;
 use crate::rlc::lte::{Format, Nack, Payload, StatusPdu};
 
-/// Fills `status` with the report that fits `room` bytes; false if not even ACK_SN fits.
+/// Fills `status` with the report that fits `room` bytes; its ACK_SN, or None if not even that fits. A report that is
+/// cut ends below VR(MS).
 // TS 36.322 v15.1.0 5.2.3: "for the AMD PDUs with SN such that VR(R) <= SN < VR(MR) that has not been completely
 // received yet, in increasing SN order of PDUs and increasing byte segment order within PDUs, starting with SN =
 // VR(R) up to the point where the resulting STATUS PDU still fits to the total size of RLC PDU(s) indicated by
 // lower layer". Of these only SN < VR(MS) may be named: 7.1, VR(MS) is "the highest possible value of the SN which
 // can be indicated by ACK_SN".
-pub(super) fn build<P: Payload>(rx: &AmRx<P>, format: Format, room: u32, status: &mut StatusPdu) -> bool {
+pub(super) fn build<P: Payload>(
+    rx: &AmRx<P>,
+    format: Format,
+    room: u32,
+    status: &mut StatusPdu,
+) -> Option<u64> {
     let mut free = room * 8;
     if free < format.status_fixed_bits() {
-        return false;
+        return None;
     }
     free -= format.status_fixed_bits();
     status.nacks.clear();
@@ -26,8 +32,8 @@ pub(super) fn build<P: Payload>(rx: &AmRx<P>, format: Format, room: u32, status:
             break;
         }
     }
-    status.ack_sn = format.wrap(ack_sn);
-    true
+    status.ack_sn = rx.wrap(ack_sn);
+    Some(ack_sn)
 }
 
 /// Adds the NACKs of one PDU, all of them or none: what lies before ACK_SN and is not named counts as received.
@@ -39,7 +45,7 @@ fn add_missing<P: Payload>(
     status: &mut StatusPdu,
 ) -> bool {
     let before = status.nacks.len();
-    let wire = format.wrap(sn);
+    let wire = rx.wrap(sn);
     let slot = rx.slot(sn);
     if slot.is_empty() {
         status.nacks.push(Nack { sn: wire, portion: None });

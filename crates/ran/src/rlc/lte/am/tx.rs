@@ -37,8 +37,7 @@ pub(super) struct AmTx {
 }
 
 impl AmTx {
-    pub fn new(config: &RlcConfig) -> AmTx {
-        let format = config.am.format();
+    pub fn new(config: &RlcConfig, format: Format) -> AmTx {
         AmTx {
             format,
             shortcuts: config.shortcuts(),
@@ -59,7 +58,7 @@ impl AmTx {
     /// VT(MS) = VT(A) + AM_Window_Size.
     #[inline]
     pub fn vt_ms(&self) -> u64 {
-        self.window.vt_a() + self.shortcuts.window.unwrap_or(u64::MAX).min(self.config.window())
+        self.window.vt_a() + self.shortcuts.window.unwrap_or(u64::MAX).min(self.format.window())
     }
 
     /// True if the window admits no new PDU.
@@ -236,10 +235,12 @@ impl AmTx {
     pub fn on_status<S>(&mut self, status: &StatusPdu, stats: &mut RlcStats, out: &mut RlcOutput<S>) {
         let vt_a = self.window.vt_a();
         let ack_sn = self.format.unwrap(status.ack_sn, vt_a);
-        // TS 36.322 v15.1.0 5.5.1: a PDU with invalid values is discarded. An ACK_SN outside [VT(A), VT(S)] is
-        // one, or an old report that a newer one has overtaken.
+        // TS 36.322 v15.1.0 5.5.1: a PDU with invalid values is discarded. An ACK_SN outside [VT(A), VT(S)] is one,
+        // unless it lies in the window below VT(A): a newer report has overtaken this one.
         if ack_sn > self.window.vt_s() {
-            stats.invalid_received += 1;
+            let overtaken = ack_sn >= self.format.modulus().max(vt_a + self.format.window());
+            stats.status_overtaken += u64::from(overtaken);
+            stats.invalid_received += u64::from(!overtaken);
             return;
         }
         stats.status_received += 1;

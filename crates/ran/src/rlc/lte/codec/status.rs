@@ -7,18 +7,19 @@ use crate::rlc::lte::{Format, Nack, SO_END, StatusPdu};
 /// The bytes of `status`.
 pub(super) fn encode(status: &StatusPdu, format: Format) -> Vec<u8> {
     let mut w = BitWriter::default();
-    let so_end = (1 << format.so_bits()) - 1;
+    let (sn_bits, so_bits) = (format.status_sn_bits, format.status_so_bits());
+    let so_end = (1 << so_bits) - 1;
     w.put(0, 1); // D/C: control
     w.put(0, 3); // CPT: STATUS PDU
-    w.put(status.ack_sn, format.sn_bits);
+    w.put(status.ack_sn, sn_bits);
     w.flag(!status.nacks.is_empty()); // E1
     for (i, n) in status.nacks.iter().enumerate() {
-        w.put(n.sn, format.sn_bits);
+        w.put(n.sn, sn_bits);
         w.flag(i + 1 < status.nacks.len()); // E1
         w.flag(n.portion.is_some()); // E2
         if let Some((from, to)) = n.portion {
-            w.put(from, format.so_bits());
-            w.put(if to == SO_END { so_end } else { to }, format.so_bits());
+            w.put(from, so_bits);
+            w.put(if to == SO_END { so_end } else { to }, so_bits);
         }
     }
     w.finish()
@@ -33,7 +34,7 @@ pub(super) fn decode(bytes: &[u8], format: Format) -> Result<StatusPdu, DecodeEr
         return Err(DecodeError::Reserved);
     }
     let mut status =
-        StatusPdu { ack_sn: r.take(format.sn_bits).ok_or(DecodeError::Truncated)?, nacks: Vec::new() };
+        StatusPdu { ack_sn: r.take(format.status_sn_bits).ok_or(DecodeError::Truncated)?, nacks: Vec::new() };
     let mut more = r.flag().ok_or(DecodeError::Truncated)?;
     while more {
         let (nack, next) = nack(&mut r, format).ok_or(DecodeError::Truncated)?;
@@ -44,11 +45,11 @@ pub(super) fn decode(bytes: &[u8], format: Format) -> Result<StatusPdu, DecodeEr
 }
 
 fn nack(r: &mut BitReader<'_>, format: Format) -> Option<(Nack, bool)> {
-    let sn = r.take(format.sn_bits)?;
+    let (sn, so_bits) = (r.take(format.status_sn_bits)?, format.status_so_bits());
     let more = r.flag()?;
     let portion = if r.flag()? {
-        let (from, to) = (r.take(format.so_bits())?, r.take(format.so_bits())?);
-        Some((from, if to == (1 << format.so_bits()) - 1 { SO_END } else { to }))
+        let (from, to) = (r.take(so_bits)?, r.take(so_bits)?);
+        Some((from, if to == (1 << so_bits) - 1 { SO_END } else { to }))
     } else {
         None
     };

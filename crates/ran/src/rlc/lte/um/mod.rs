@@ -14,11 +14,13 @@ use super::shortcuts::Shortcuts;
 use super::{
     BufferStatus, DropCause, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span,
 };
+use crate::sdu::End;
 
 /// A pair of UM RLC entities.
 #[derive(Debug)]
 pub struct Um<P: Payload = Span> {
     format: Format,
+    peer: Format,
     shortcuts: Shortcuts,
     buffer: TxBuffer,
     /// VT(US): the SN of the next UMD PDU.
@@ -39,14 +41,16 @@ pub struct UmState {
 }
 
 impl<P: Payload> Um<P> {
-    /// Entities in their initial state.
-    pub fn new(config: &RlcConfig) -> Um<P> {
+    /// The entities at `end`, in their initial state.
+    pub fn new(config: &RlcConfig, end: End) -> Um<P> {
+        let peer = config.um.format(end.peer());
         Um {
-            format: config.um.format(),
+            format: config.um.format(end),
+            peer,
             shortcuts: config.shortcuts(),
             buffer: TxBuffer::new(&config.buffer),
             vt_us: 0,
-            rx: UmRx::new(&config.um),
+            rx: UmRx::new(&config.um, peer),
             stats: RlcStats::default(),
             spare: Vec::new(),
         }
@@ -166,7 +170,7 @@ impl<P: Payload> Um<P> {
     /// The receiving half of a re-establishment.
     pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
         let before = out.delivered.len();
-        self.rx.re_establish(&mut out.delivered);
+        self.rx.re_establish(&mut self.stats, &mut out.delivered);
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
     }
 
@@ -209,9 +213,9 @@ impl<P: Payload> Um<P> {
         let f = self.format;
         UmState {
             vt_us: f.wrap(self.vt_us),
-            vr_ur: f.wrap(self.rx.vr_ur()),
-            vr_ux: f.wrap(self.rx.vr_ux),
-            vr_uh: f.wrap(self.rx.vr_uh),
+            vr_ur: self.peer.wrap(self.rx.vr_ur()),
+            vr_ux: self.peer.wrap(self.rx.vr_ux),
+            vr_uh: self.peer.wrap(self.rx.vr_uh),
         }
     }
 
@@ -220,8 +224,12 @@ impl<P: Payload> Um<P> {
         &self.stats
     }
 
-    /// Field widths.
+    /// Field widths of what it sends.
     pub const fn format(&self) -> Format {
         self.format
+    }
+    /// Field widths of what it receives.
+    pub const fn peer_format(&self) -> Format {
+        self.peer
     }
 }

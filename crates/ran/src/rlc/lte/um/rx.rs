@@ -34,17 +34,17 @@ pub(super) struct UmRx<P: Payload> {
 }
 
 impl<P: Payload> UmRx<P> {
-    pub fn new(config: &UmConfig) -> UmRx<P> {
-        let zero = 1 << config.sn_bits;
+    pub fn new(config: &UmConfig, format: Format) -> UmRx<P> {
+        let zero = format.modulus();
         UmRx {
             config: config.clone(),
-            format: config.format(),
+            format,
             vr_ux: zero,
             vr_uh: zero,
             next: zero,
             held: VecDeque::new(),
             spare: Vec::new(),
-            assembler: Assembler::default(),
+            assembler: Assembler::new(false),
             t_reordering: None,
         }
     }
@@ -63,7 +63,7 @@ impl<P: Payload> UmRx<P> {
             return;
         }
         // 7.1: VR(UH) - UM_Window_Size is the modulus base.
-        let base = self.vr_uh - self.config.window();
+        let base = self.vr_uh - self.format.window();
         let x = self.format.unwrap(pdu.sn, base);
         // TS 36.322 v15.1.0 5.1.2.2.2: "if VR(UR) < x < VR(UH) and the UMD PDU with SN = x has been received before;
         // or if (VR(UH) - UM_Window_Size) <= x < VR(UR): discard the received UMD PDU".
@@ -74,24 +74,24 @@ impl<P: Payload> UmRx<P> {
         }
         if x == self.next && x == self.vr_uh {
             // In order with nothing waiting: no buffer is needed.
-            self.hand_over(pdu, out);
+            self.hand_over(pdu, stats, out);
             self.next += 1;
             self.vr_uh += 1;
         } else {
-            self.place(x, pdu, out);
+            self.place(x, pdu, stats, out);
         }
         self.after_placing(now);
     }
 
     /// TS 36.322 v15.1.0 5.1.2.2.3, first half.
-    fn place(&mut self, x: u64, pdu: &DataPdu<P>, out: &mut Vec<P::Sdu>) {
+    fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         // "if x falls outside of the reordering window: update VR(UH) to x + 1; reassemble RLC SDUs from any UMD PDUs
         // with SN that falls outside of the reordering window [...] and deliver [...] in ascending order of the
         // RLC SN if not delivered before; if VR(UR) falls outside of the reordering window: set VR(UR) to
         // (VR(UH) - UM_Window_Size)".
         if x >= self.vr_uh {
             self.vr_uh = x + 1;
-            self.advance_to(self.vr_uh - self.config.window(), out);
+            self.advance_to(self.vr_uh - self.format.window(), stats, out);
         }
         let i = (x - self.next) as usize;
         while self.held.len() <= i {
@@ -114,7 +114,7 @@ impl<P: Payload> UmRx<P> {
         // "if the reception buffer contains a UMD PDU with SN = VR(UR): update VR(UR) to the SN of the first UMD PDU
         // with SN > current VR(UR) that has not been received; reassemble RLC SDUs from any UMD PDUs with SN <
         // updated VR(UR)".
-        self.advance_received(out);
+        self.advance_received(stats, out);
     }
 
     /// TS 36.322 v15.1.0 5.1.2.2.3, second half.
@@ -122,7 +122,7 @@ impl<P: Payload> UmRx<P> {
     fn after_placing(&mut self, now: Instant) {
         // "if t-Reordering is running: if VR(UX) <= VR(UR); or if VR(UX) falls outside of the reordering window and
         // VR(UX) is not equal to VR(UH): stop and reset t-Reordering".
-        let below = self.vr_ux < self.vr_uh - self.config.window();
+        let below = self.vr_ux < self.vr_uh - self.format.window();
         if self.t_reordering.is_some() && (self.vr_ux <= self.next || below) {
             self.t_reordering = None;
         }
@@ -145,22 +145,22 @@ impl<P: Payload> UmRx<P> {
     pub fn on_reordering_timer(&mut self, now: Instant, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         self.t_reordering = None;
         stats.reordering_timeouts += 1;
-        self.advance_to(self.vr_ux, out);
-        self.advance_received(out);
+        self.advance_to(self.vr_ux, stats, out);
+        self.advance_received(stats, out);
         self.start_timer(now);
     }
 
     /// Hands over what is received below `to` and gives the rest below it up.
-    fn advance_to(&mut self, to: u64, out: &mut Vec<P::Sdu>) {
+    fn advance_to(&mut self, to: u64, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while self.next < to {
             match self.held.pop_front() {
-                Some(h) if h.received => self.consume(h, out),
+                Some(h) if h.received => self.consume(h, stats, out),
                 Some(h) => {
                     self.spare.push(h.pdu);
-                    self.assembler.gap();
+                    self.assembler.gap(stats);
                 }
                 None => {
-                    self.assembler.gap();
+                    self.assembler.gap(stats);
                     self.next = to;
                     return;
                 }
@@ -169,34 +169,34 @@ impl<P: Payload> UmRx<P> {
         }
     }
 
-    fn advance_received(&mut self, out: &mut Vec<P::Sdu>) {
+    fn advance_received(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         while self.held.front().is_some_and(|h| h.received) {
             if let Some(h) = self.held.pop_front() {
-                self.consume(h, out);
+                self.consume(h, stats, out);
                 self.next += 1;
             }
         }
     }
 
-    fn consume(&mut self, h: Held<P>, out: &mut Vec<P::Sdu>) {
-        self.hand_over(&h.pdu, out);
+    fn consume(&mut self, h: Held<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
+        self.hand_over(&h.pdu, stats, out);
         self.spare.push(h.pdu);
     }
 
     #[inline]
-    fn hand_over(&mut self, pdu: &DataPdu<P>, out: &mut Vec<P::Sdu>) {
+    fn hand_over(&mut self, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         let n = pdu.elements.len();
         for (i, e) in pdu.elements.iter().enumerate() {
             let (starts, ends) = (i > 0 || pdu.starts, i + 1 < n || pdu.ends);
-            self.assembler.piece(&e.payload, e.len, starts, ends, out);
+            self.assembler.piece(&e.payload, e.len, starts, ends, stats, out);
         }
     }
 
     /// Delivers what can be reassembled and goes back to the initial state.
-    pub fn re_establish(&mut self, out: &mut Vec<P::Sdu>) {
-        self.advance_to(self.vr_uh, out);
-        self.assembler.gap();
-        let zero = 1 << self.config.sn_bits;
+    pub fn re_establish(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
+        self.advance_to(self.vr_uh, stats, out);
+        self.assembler.gap(stats);
+        let zero = self.format.modulus();
         (self.vr_ux, self.vr_uh, self.next) = (zero, zero, zero);
         self.held.clear();
         self.t_reordering = None;
