@@ -11,14 +11,16 @@
 //! sum of sinusoids after Y. R. Zheng, C. Xiao, IEEE Trans. Commun. 51(6), 2003). Being a closed form, TTIs that nobody
 //! looks at cost nothing and change nothing, and a change of speed bends the phase without a jump.
 //!
-//! Simplifications: one antenna at each end; N = 16 sinusoids a tap, so a tap never exceeds its mean by more than 12 dB
+//! Several antennas have such a channel for each pair ([`ArrayFading`]). Simplifications: N = 16 sinusoids a tap, so a tap never exceeds its mean by more than 12 dB
 //! and E|h|^4 is 2 - 1/N; the response is that of the middle of each resource block; who looks many times within an eighth of a
 //! wavelength may have powers between knots ([`Knots`]), 4e-5 of the mean away from the closed form.
 
+mod array;
 mod knots;
 mod response;
 mod sinusoids;
 
+pub use array::{Antennas, ArrayFading};
 pub use knots::Knots;
 pub use response::Response;
 pub use sinusoids::{Scratch, Taps};

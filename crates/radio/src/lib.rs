@@ -3,6 +3,7 @@
 //! * [`layout`]: where sites stand, and wrap-around.
 //! * [`PathLoss`], [`Antenna`], [`Shadowing`], [`Mobility`]: the large scale.
 //! * [`Fading`]: small-scale fading of a link, per resource block.
+//! * [`mimo`]: what several antennas make of a channel.
 //! * [`lte`]: tables, link adaptation and error model of the LTE link.
 //! * [`BlockErrors`]: loss with a given probability (a dedicated channel).
 //!
@@ -14,6 +15,7 @@ mod fading;
 mod indoor;
 pub mod layout;
 pub mod lte;
+pub mod mimo;
 mod mobility;
 mod noise;
 mod path_loss;
@@ -22,7 +24,8 @@ mod shadowing;
 pub use antenna::Antenna;
 pub use block_error::{BlockErrors, ErrorPattern};
 pub use fading::{
-    Fading, FadingProfile, FadingShape, Knots, Response, SPEED_OF_LIGHT, Scratch, Taps, doppler_hz,
+    Antennas, ArrayFading, Fading, FadingProfile, FadingShape, Knots, Response, SPEED_OF_LIGHT, Scratch,
+    Taps, doppler_hz,
 };
 pub use indoor::{Indoor, Wall};
 pub use mobility::{Area, LevyWalk, Mobility, Motion, Place, RandomWaypoint, SpeedLaw, Track};

@@ -56,11 +56,7 @@ impl Knots {
         let t = (place - before) as f32;
         let left = self.find(of, before as i64, scratch);
         let right = self.find(of, before as i64 + 1, scratch);
-        let t2 = t * t;
-        let t3 = t2 * t;
-        let g0 = t3 * (10.0 - 15.0 * t + 6.0 * t2);
-        let (h1, g1) = (t - t3 * (6.0 - 8.0 * t + 3.0 * t2), t3 * (7.0 * t - 4.0 - 3.0 * t2));
-        let (h2, g2) = (0.5 * (t2 - t3 * (3.0 - 3.0 * t + t2)), 0.5 * t3 * (1.0 - 2.0 * t + t2));
+        let weights = Hermite::at(t);
         let n = self.known.len() / KEPT;
         let (left, right) = (&self.known[left * n..][..n], &self.known[right * n..][..n]);
         let to = &mut gains.as_chunks_mut::<LANES>().0[..n];
@@ -73,7 +69,7 @@ impl Knots {
             let ([p0, m0, a0], [p1, m1, a1]) = (&left[i], &right[i]);
             let mut now = [0.0_f32; LANES];
             for k in 0..LANES {
-                now[k] = p0[k] + g0 * (p1[k] - p0[k]) + (h1 * m0[k] + g1 * m1[k]) + (h2 * a0[k] + g2 * a1[k]);
+                now[k] = weights.between([p0[k], m0[k], a0[k]], [p1[k], m1[k], a1[k]]);
             }
             for power in &mut now {
                 *power = power.max(LEAST);
@@ -123,6 +119,36 @@ impl Knots {
         }
         self.most[at] = wide(WorkOut { of, index, scratch, to: &mut self.known[at * n..][..n] });
         self.index[at] = Some(index);
+    }
+}
+
+/// Weights of the polynomial of degree 5 between two knots.
+#[derive(Clone, Copy)]
+pub(super) struct Hermite {
+    g0: f32,
+    h1: f32,
+    g1: f32,
+    h2: f32,
+    g2: f32,
+}
+
+impl Hermite {
+    /// At `t` between the knots, 0 to 1.
+    #[inline(always)]
+    pub fn at(t: f32) -> Hermite {
+        let t2 = t * t;
+        let t3 = t2 * t;
+        let g0 = t3 * (10.0 - 15.0 * t + 6.0 * t2);
+        let (h1, g1) = (t - t3 * (6.0 - 8.0 * t + 3.0 * t2), t3 * (7.0 * t - 4.0 - 3.0 * t2));
+        let (h2, g2) = (0.5 * (t2 - t3 * (3.0 - 3.0 * t + t2)), 0.5 * t3 * (1.0 - 2.0 * t + t2));
+        Hermite { g0, h1, g1, h2, g2 }
+    }
+
+    /// From value, slope and curvature at either knot.
+    #[inline(always)]
+    pub fn between(self, [p0, m0, a0]: [f32; 3], [p1, m1, a1]: [f32; 3]) -> f32 {
+        let Hermite { g0, h1, g1, h2, g2 } = self;
+        p0 + g0 * (p1 - p0) + (h1 * m0 + g1 * m1) + (h2 * a0 + g2 * a1)
     }
 }
 

@@ -149,6 +149,24 @@ impl Response {
         }
     }
 
+    /// Real and imaginary parts of the amplitudes of the blocks of the parts `wanted` into their places.
+    #[inline(always)]
+    pub(super) fn amplitudes(&self, taps: &Taps, mut wanted: u32, re: &mut [f32], im: &mut [f32]) {
+        let (x, y) = taps.parts();
+        wanted &= (1 << self.parts()) - 1;
+        while wanted != 0 {
+            let part = wanted.trailing_zeros() as usize;
+            wanted &= wanted - 1;
+            let [up, down] = amplitudes(products(self.rotations(self.taps, part), x, y));
+            if self.alone(part) {
+                let middle = all(x, y);
+                (re[self.blocks / 2], im[self.blocks / 2]) = (middle.0[0], middle.1[0]);
+            }
+            self.place(part, up.0, down.0, re);
+            self.place(part, up.1, down.1, im);
+        }
+    }
+
     /// Power gains of all blocks, their first and their second derivative, by eight blocks, from the derivatives of `n` taps.
     #[inline(always)]
     pub(super) fn derivatives<'a>(&self, n: usize, scratch: &'a mut Scratch) -> &'a [Vec<[f32; PAIRS]>; 3] {
