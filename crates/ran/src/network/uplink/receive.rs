@@ -104,7 +104,12 @@ impl RadioNetwork {
         let p = self.ues[ue].uplink.harq.get_mut(process);
         p.state = State::Failed;
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
-        self.grant_again(sent.plus(HARQ_PERIOD), granted);
+        let again = sent.plus(HARQ_PERIOD);
+        if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
+            // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round trip (TS 36.321 clause 5.4.2.1).
+            return self.wait_for_next_move(again, cell, ue);
+        }
+        self.grant_again(again, granted);
     }
 
     /// `granted` is sent once more in `again`.

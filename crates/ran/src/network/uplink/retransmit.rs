@@ -82,7 +82,12 @@ impl RadioNetwork {
         self.wait_for_next_move(target, cell, ue);
     }
 
-    fn wait_for_next_move(&mut self, target: Tti, cell: CellId, ue: UeId) {
+    /// What persistent sidelinks have in `tti`.
+    pub(super) fn reserved_for_lanes(&self, tti: Tti) -> RbSet {
+        self.sidelink.as_ref().map_or(RbSet::EMPTY, |s| s.reserved(tti))
+    }
+
+    pub(super) fn wait_for_next_move(&mut self, target: Tti, cell: CellId, ue: UeId) {
         let process = process_of(target);
         self.ues[ue].uplink.harq.get_mut(process).missed = true;
         let heard = target.plus(self.cells[cell].config.timing.decode);
@@ -156,7 +161,7 @@ impl RadioNetwork {
         }
         let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
         let again = target.plus(HARQ_PERIOD);
-        let others = self.persistent_blocks(again, cell);
+        let others = self.persistent_blocks(again, cell) | self.reserved_for_lanes(again);
         let c = &mut self.cells[cell].uplink;
         let free = c.band.without(c.plan.slot(again).used).without(others);
         let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };
