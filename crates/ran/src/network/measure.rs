@@ -10,8 +10,9 @@ use lasthop_units::{CellId, Tti, UeId};
 use super::{NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::RbSet;
-use crate::phy::lte::air::{Air, CellAir, UeAir};
+use crate::phy::lte::air::{Air, CellAir, CellAntennas, UeAir, UeAntennas};
 use crate::phy::lte::fading::{DirectFading, FastFading};
+use crate::phy::lte::propagation::{CellRadioConfig, UeRadioConfig};
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -36,6 +37,12 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
     let mut air =
         Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back);
+    let [cell_correlation, ue_correlation] = [config.radio.cell_correlation, config.radio.ue_correlation];
+    air.set_antennas(
+        config.cells.iter().map(|c| cell_antennas(&c.radio)).collect(),
+        config.ues.iter().map(|u| ue_antennas(&u.radio)).collect(),
+        [cell_correlation, ue_correlation],
+    );
     if !(config.pairs.is_empty() && config.groups.is_empty()) {
         let (most, speeds) = (
             cells.iter().map(|c| c.blocks).max().unwrap_or(0),
@@ -45,6 +52,14 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
         air.set_direct_fading(DirectFading::new(profile, most, speeds, config.radio.uplink, seed));
     }
     air
+}
+
+const fn cell_antennas(radio: &CellRadioConfig) -> CellAntennas {
+    CellAntennas { transmit: 1, receive: radio.receive_antennas as usize, combining: radio.combining }
+}
+
+const fn ue_antennas(radio: &UeRadioConfig) -> UeAntennas {
+    UeAntennas { receive: radio.receive_antennas as usize, combining: radio.combining }
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.

@@ -9,6 +9,7 @@
 //! links to the strongest other cells; those to the rest have their large-scale gain, whose sum hardly moves.
 
 mod around;
+mod array;
 mod emissions;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,8 @@ use super::fading::{DirectFading, FastFading, Seat};
 use super::propagation::Propagation;
 use crate::sdu::Direction;
 use around::{Around, Ray};
+use array::Arrays;
+pub use array::{CellAntennas, CodeWordSinr, Look, Scheme, UeAntennas, layers_of};
 use emissions::Emissions;
 
 /// Width of a resource block.
@@ -142,6 +145,10 @@ pub struct Air {
     /// Gains between UEs that were asked about, and until when they hold.
     direct: BTreeMap<(UeId, UeId), (f32, u64)>,
     direct_fading: Option<DirectFading>,
+    /// Where an end has several antennas.
+    arrays: Option<Box<Arrays>>,
+    /// Memory of a look at them.
+    code_words: [CodeWordSinr; 2],
 }
 
 impl Air {
@@ -188,6 +195,8 @@ impl Air {
             row: vec![0.0; most].into(),
             direct: BTreeMap::new(),
             direct_fading: None,
+            arrays: None,
+            code_words: Default::default(),
         }
     }
 
@@ -288,6 +297,9 @@ impl Air {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
+        if self.arrays.is_some() && self.look_at(tti, cell, ue, rbs, Look::Data) {
+            return self.diversity_row(cell, ue, rbs.len());
+        }
         self.gather_data(tti, cell, ue, rbs);
         let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
         let Air { fading, sent, interference, row, .. } = self;
@@ -303,6 +315,9 @@ impl Air {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
         }
+        if self.arrays.is_some() && self.look_at(tti, cell, ue, rbs, Look::Reference(1.0, data)) {
+            return self.diversity_row(cell, ue, rbs.len());
+        }
         if data {
             self.gather_data(tti, cell, ue, rbs);
         } else {
@@ -317,7 +332,7 @@ impl Air {
     /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least, where a look at the link to `cell`
     /// alone tells it: the others' fading is as strong as it becomes between two knots. None where links are not that slow.
     pub fn reference_at_least(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> Option<&[f32]> {
-        if self.ues[ue].pinned.is_some() || self.fading.is_none() {
+        if self.ues[ue].pinned.is_some() || self.fading.is_none() || self.is_array(ue) {
             return None;
         }
         self.look_around(tti, cell, ue);
@@ -343,14 +358,26 @@ impl Air {
         RbSet::range(0, self.cells[cell].blocks)
     }
 
+    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into `interference`.
+    #[inline]
+    fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) {
+        self.look_around(tti, cell, ue);
+        if data {
+            let n = self.cells.len();
+            let slot = tti.0 as usize % self.sent.len();
+            let rest = &self.rest[ue.index() * n..][..n];
+            self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
+        } else {
+            let flat = self.ues[ue].noise + self.ues[ue].around.rest;
+            rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
+        }
+    }
+
     /// Noise and what the other cells send on `rbs`, into `interference`.
     #[inline]
     fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
-        self.look_around(tti, cell, ue);
-        let n = self.cells.len();
+        self.gather_white(tti, cell, ue, rbs, true);
         let slot = tti.0 as usize % self.sent.len();
-        let rest = &self.rest[ue.index() * n..][..n];
-        self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
         for i in 1..self.ues[ue].around.rays.len() {
             let other = self.ues[ue].around.rays[i].cell;
             let shared = self.sent[slot].used(tti, other).and(rbs);
@@ -367,9 +394,7 @@ impl Air {
     /// The same with all cells at full power.
     #[inline]
     fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
-        self.look_around(tti, cell, ue);
-        let flat = self.ues[ue].noise + self.ues[ue].around.rest;
-        rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
+        self.gather_white(tti, cell, ue, rbs, false);
         for i in 1..self.ues[ue].around.rays.len() {
             let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
             let shared = self.carrier(other).and(rbs);
@@ -384,6 +409,9 @@ impl Air {
     pub fn uplink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
+        }
+        if self.receives_with_many(cell) {
+            return self.uplink_array(tti, cell, ue, rbs);
         }
         let noise = self.cells[cell].noise;
         rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
@@ -433,7 +461,11 @@ impl Air {
             return self.flat(rbs.len(), pinned);
         }
         let gain = self.gains(tti, cell, ue).uplink;
-        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain / self.cells[cell].noise;
+        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
+        if self.receives_with_many(cell) {
+            return self.sounding_array(tti, cell, ue, rbs, each);
+        }
+        let each = each / self.cells[cell].noise;
         let Air { cells, fading, row, .. } = self;
         let Cell { noise, heard, .. } = &cells[cell];
         let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);

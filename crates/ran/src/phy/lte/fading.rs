@@ -1,5 +1,7 @@
 //! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody asks about.
 
+mod arrays;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::num::NonZeroU32;
@@ -10,6 +12,7 @@ use lasthop_units::{CellId, Hertz, Id, IndexVec, Speed, Tti, UeId};
 
 use super::{RbSet, TTI};
 use crate::sdu::Direction;
+use arrays::Arrays;
 
 /// UEs that need at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains between knots. A knot takes the
 /// work of some three looks.
@@ -28,6 +31,7 @@ pub struct FastFading {
     /// By UE, then cell, then direction: the link's seat, if somebody has asked for it.
     seats: Vec<[Option<Seat>; 2]>,
     links: Vec<Link>,
+    arrays: Arrays,
     work: Work,
 }
 
@@ -215,7 +219,8 @@ impl FastFading {
         let cycles: IndexVec<UeId, [f64; 2]> = speeds.map(per_tti).collect();
         let seats = vec![[None; 2]; shape_of.len() * cycles.len()];
         let links = Vec::new();
-        Some(FastFading { shapes, shape_of, seed, cycles, seats, links, work: Work::default() })
+        let (arrays, work) = (Arrays::default(), Work::default());
+        Some(FastFading { shapes, shape_of, seed, cycles, seats, links, arrays, work })
     }
 
     /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at least those of `rbs` hold. One
@@ -273,14 +278,17 @@ impl FastFading {
     fn take_seat(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<Seat> {
         let d = direction.index();
         let shape = self.shape_of[cell];
-        // The key of a link names its ends, not its place in a list: more UEs shift nobody's fading.
-        let entity = (ue.index() as u64) << 20 | (cell.index() as u64) << 1 | d as u64;
-        let fading = self.shapes[shape as usize].0.link(self.seed, entity)?;
+        let fading = self.shapes[shape as usize].0.link(self.seed, entity(direction, cell, ue))?;
         self.links.push(Link::new(fading, self.cycles[ue][d], shape));
         let seat = NonZeroU32::new(self.links.len() as u32).map(Seat);
         self.seats[ue.index() * self.shape_of.len() + cell.index()][d] = seat;
         seat
     }
+}
+
+/// The key of a link names its ends, not its place in a list: more UEs shift nobody's fading.
+fn entity(direction: Direction, cell: CellId, ue: UeId) -> u64 {
+    (ue.index() as u64) << 20 | (cell.index() as u64) << 1 | direction.index() as u64
 }
 
 /// The fading of links between UEs, the same both ways: one carrier, one channel.

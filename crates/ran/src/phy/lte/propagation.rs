@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lasthop_engine::math::erfc;
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::layout::WrapAround;
+use lasthop_radio::mimo::Combining;
 use lasthop_radio::{
     Antenna, Ends, FadingProfile, Field, Indoor, Mobility, Motion, PathLoss, Place, Seen, Shadowing, Track,
 };
@@ -17,6 +18,8 @@ use super::TTI;
 use super::air::Gains;
 use crate::config::{ConfigError, Warning, check, warn};
 
+/// What a number of antennas may be.
+const ANTENNAS: &str = "1, 2 or 4 antennas";
 /// Tells the fields of line of sight from those of shadowing.
 const SIGHT: u64 = 1 << 32;
 
@@ -57,6 +60,11 @@ pub struct RadioConfig {
     pub fading: FadingProfile,
     /// Interfering links of each UE that fade; the rest have their large-scale gain.
     pub faded_interferers: FadedInterferers,
+    /// Correlation of the fading of the outermost antennas of a cell, 0 to 1; between them it falls with the square of the distance
+    /// (alpha of TS 36.101 annex B.2.3: 0, 0.3 or 0.9 for low, medium and high correlation).
+    pub cell_correlation: f64,
+    /// The same of a UE's antennas (beta: 0, 0.9 or 0.9).
+    pub ue_correlation: f64,
     /// No link loses less than this between the antenna connectors, antenna gains included (TR 36.942 clause 4.5.1: 70 dB in
     /// towns, 80 dB in the country). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +89,8 @@ impl Default for RadioConfig {
             sidelink_fading: FadingProfile::None,
             fading: FadingProfile::None,
             faded_interferers: FadedInterferers::default(),
+            cell_correlation: 0.0,
+            ue_correlation: 0.0,
             minimum_coupling_loss: None,
             refresh: 10,
         }
@@ -137,6 +147,10 @@ pub struct CellRadioConfig {
     pub noise_figure: Db,
     /// Antenna, both ways.
     pub antenna: Antenna,
+    /// How many such antennas receive the uplink: 1, 2 or 4. Each has fading of its own.
+    pub receive_antennas: u32,
+    /// How they are combined.
+    pub combining: Combining,
     /// Loss between antenna and equipment, both ways.
     pub cable_loss: Db,
     /// Cells of one site share their shadowing. Unset: a site of its own.
@@ -152,6 +166,8 @@ impl Default for CellRadioConfig {
             power: Dbm(46.0),
             noise_figure: Db(5.0),
             antenna: Antenna::default(),
+            receive_antennas: 1,
+            combining: Combining::Mrc,
             cable_loss: Db(0.0),
             site: None,
         }
@@ -170,6 +186,10 @@ pub struct UeRadioConfig {
     pub noise_figure: Db,
     /// Antenna gain, both ways.
     pub gain: Db,
+    /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends from one.
+    pub receive_antennas: u32,
+    /// How they are combined.
+    pub combining: Combining,
     /// What walls cost, both ways: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB indoors).
     pub penetration_loss: Db,
     /// It is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels instead.)
@@ -195,6 +215,8 @@ impl Default for UeRadioConfig {
             power: Dbm(23.0),
             noise_figure: Db(9.0),
             gain: Db(0.0),
+            receive_antennas: 1,
+            combining: Combining::Mrc,
             penetration_loss: Db(0.0),
             indoor: None,
             mobility: Mobility::Static,
@@ -228,6 +250,10 @@ impl RadioConfig {
             "minimum_coupling_loss",
             "0 dB or more: an air gap gives nothing",
         )?;
+        for (key, c) in [("cell_correlation", self.cell_correlation), ("ue_correlation", self.ue_correlation)]
+        {
+            check((0.0..=1.0).contains(&c), key, "a correlation of 0 to 1")?;
+        }
         check(self.refresh >= 1, "refresh", "at least 1 TTI")?;
         for (key, profile) in [("fading", self.fading), ("sidelink_fading", self.sidelink_fading)] {
             let wrong = |message: &str| ConfigError { key: key.to_owned(), message: message.to_owned() };
@@ -244,6 +270,7 @@ impl CellRadioConfig {
             key: format!("antenna.{key}"),
             message: message.to_owned(),
         };
+        check([1, 2, 4].contains(&self.receive_antennas), "receive_antennas", ANTENNAS)?;
         self.antenna.validate().map_err(wrong)
     }
 }
@@ -255,6 +282,7 @@ impl UeRadioConfig {
             key: format!("mobility.{key}"),
             message: message.to_owned(),
         };
+        check([1, 2, 4].contains(&self.receive_antennas), "receive_antennas", ANTENNAS)?;
         check(
             self.indoor.is_none_or(|i| i.depth.0 >= 0.0 && i.deviation.abs() <= 10.0),
             "indoor",

@@ -109,13 +109,15 @@ impl Air {
     /// Tells the interfering cells apart when `cell` serves.
     fn serve(&mut self, cell: CellId, ue: UeId) {
         let n = self.cells.len();
+        let single = !self.is_array(ue);
         let around = &mut self.ues[ue].around;
         around.cell = Some(cell);
         let strong = around.top.iter().copied().filter(|c| *c != cell).take(self.faded);
         let strong: SmallVec<[CellId; 4]> = std::iter::once(cell).chain(strong).collect();
         let ray = |cell: &CellId| {
             let Link { gains, until } = self.links[ue.index() * n + cell.index()];
-            let seat = self.fading.as_mut().and_then(|f| f.seat(Direction::Downlink, *cell, ue));
+            let fading = self.fading.as_mut().filter(|_| single);
+            let seat = fading.and_then(|f| f.seat(Direction::Downlink, *cell, ue));
             Ray { cell: *cell, gain: gains.downlink, until, seat }
         };
         around.rays = strong.iter().map(ray).collect();
