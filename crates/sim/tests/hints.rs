@@ -422,6 +422,7 @@ fn notices_go_the_way_of_reports() {
 
 /// Driving from one cell to the next, close coupling asks the buffer above the serving cell: nothing is lost below it, and the
 /// layer-2 queue stays near zero in both cells. Only during the interruption it holds what was under way and has to be sent again.
+/// Status reports come as fast as the uplink's full power carries them: what they confirm leaves the queue.
 #[test]
 fn an_ip_buffer_goes_along_with_a_handover() {
     let output = run_text(
@@ -429,8 +430,10 @@ fn an_ip_buffer_goes_along_with_a_handover() {
          [link.core]\nbetween = ['server', 'gateway']\ndelay = '0 ms'\n\
          [radio]\npath_loss = { kind = 'log-distance', exponent = 3.0 }\n\
          [handover]\ntrigger = { kind = 'a3' }\n\
-         [cell.west]\n[cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
-         [cell.east]\n[cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
+         [cell.west]\nuplink = { power_control = { enabled = false } }\n\
+         [cell.west.radio]\nposition = ['0 m', '0 m', '30 m']\n\
+         [cell.east]\nuplink = { power_control = { enabled = false } }\n\
+         [cell.east.radio]\nposition = ['750 m', '0 m', '30 m']\n\
          [ue.phone]\ncell = 'west'\nip_buffer = 'infinite'\npdcp = { handover = 'lossless' }\n\
          rlc = { buffer = { bytes = '60 kB' } }\n\
          [ue.phone.radio]\nposition = ['300 m', '20 m', '1.5 m']\n\

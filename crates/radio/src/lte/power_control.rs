@@ -23,11 +23,13 @@ pub struct PowerControlConfig {
 }
 
 impl Default for PowerControlConfig {
+    /// Fractional, as TR 36.942 v8.4.0 clause 5.1.1.6 has it in its set 2 (alpha 0.8): who is near the edge disturbs the neighbours least.
+    /// P0 lies where mean and 5 % point of a loaded network, multiplied, are largest (`docs/concepts/lte-many-cells.md`).
     fn default() -> Self {
         PowerControlConfig {
             enabled: true,
-            p0: Dbm(-80.0),
-            alpha: 1.0,
+            p0: Dbm(-82.0),
+            alpha: 0.8,
             closed_loop: ClosedLoop::Accumulated,
             srs_offset: 7,
         }

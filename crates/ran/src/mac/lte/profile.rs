@@ -12,7 +12,7 @@ use super::sidelink::SidelinkCellConfig;
 use super::uplink::{RacTimer, RequestConfig, Shares, UplinkConfig};
 use crate::network::{CellConfig, TimingConfig};
 use crate::rlc::lte::OrInfinity;
-use lasthop_units::{Duration, Ratio};
+use lasthop_units::{Dbm, Duration, Ratio};
 
 /// Whose cell it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,8 @@ const NS3: &[Source] = &[
     of("uplink.min_blocks", "RrFfMacScheduler: at least three, so that no block is too small"),
     of("uplink.pucch_blocks", "control channels are ideal"),
     of("uplink.amc", "LteAmc: the uplink's SINR through Piro's formula"),
+    of("uplink.power_control.p0", "LteUePowerControl, PoNominalPusch -80"),
+    of("uplink.power_control.alpha", "LteUePowerControl, Alpha 1.0"),
     of("uplink.power_aware", "one MCS from the SRS, however many blocks"),
     of("uplink.srs_period", "every SRS of the reference scenarios is fresh"),
     of("uplink.outer_loop.enabled", "there is none"),
@@ -174,6 +176,7 @@ impl CellProfile {
                 (c.min_blocks, c.request_blocks, c.pucch_blocks) = (3, 3, 0);
                 c.amc = AmcConfig::Piro(PiroConfig::default());
                 c.srs_period = Duration::from_millis(1);
+                (c.power_control.p0, c.power_control.alpha) = (Dbm(-80.0), 1.0);
                 c.power_aware = false;
                 c.outer_loop.enabled = false;
                 c.sr.period = Duration::from_millis(1);

@@ -413,7 +413,7 @@ fn the_closed_loop_steers_to_its_target() {
     for (target, expected) in [(None, 17.27), (Some(Db(25.0)), 25.0), (Some(Db(8.0)), 8.0)] {
         let mut network = in_the_open(
             |c| {
-                c.uplink.power_control.p0 = Dbm(-100.0);
+                (c.uplink.power_control.p0, c.uplink.power_control.alpha) = (Dbm(-100.0), 1.0);
                 c.uplink.power_target = target;
             },
             &[300.0],
