@@ -5,7 +5,9 @@
 
 use crate::arithmetic;
 use crate::script::Defines;
-use lasthop_tcp::{CcName, Config, EcnMode, Host, HyStartKind, Offload, OptionError, Options, Profile};
+use lasthop_tcp::{
+    AccEcnOption, CcName, Config, EcnMode, Host, HyStartKind, Offload, OptionError, Options, Profile,
+};
 use lasthop_units::{Bytes, Duration};
 
 /// What is asked of a run beside the script.
@@ -93,6 +95,10 @@ pub struct Settings {
     pub tso_win_divisor: u32,
     /// net.ipv4.tcp_ecn.
     pub ecn: u64,
+    /// net.ipv4.tcp_ecn_option.
+    ecn_option: u64,
+    /// net.ipv4.tcp_ecn_fallback.
+    ecn_fallback: bool,
     /// net.ipv4.tcp_notsent_lowat.
     pub notsent_lowat: u64,
     /// How far the time of an event may be off \[us\].
@@ -186,6 +192,8 @@ impl Settings {
             min_tso_segs: 2,
             tso_win_divisor: 3,
             ecn: 2,
+            ecn_option: 2,
+            ecn_fallback: true,
             notsent_lowat: u64::from(u32::MAX),
             tolerance: 4000,
             tolerance_percent: 12.5,
@@ -327,6 +335,8 @@ impl Settings {
             "tso_win_divisor" => self.tso_win_divisor = small(number?),
             "notsent_lowat" => self.notsent_lowat = number?,
             "ecn" => self.ecn = number?,
+            "ecn_option" => self.ecn_option = number?,
+            "ecn_fallback" => self.ecn_fallback = number? != 0,
             _ => return not_modelled(name, last),
         }
         Ok(())
@@ -452,7 +462,15 @@ impl Settings {
                 0 => EcnMode::Off,
                 1 => EcnMode::On,
                 3 => EcnMode::Accurate,
+                // FreeBSD's net.inet.tcp.ecn.enable has another 4.
+                4 if !self.bsd => EcnMode::AccurateIn,
+                4 | 5 => EcnMode::AccuratePassive,
                 _ => EcnMode::Passive,
+            }),
+            accecn_option: Some(match self.ecn_option {
+                0 => AccEcnOption::Off,
+                1 => AccEcnOption::Minimum,
+                _ => AccEcnOption::Full,
             }),
             ..Options::default()
         };
@@ -460,6 +478,7 @@ impl Settings {
         config.mss = mss.clamp(1, 65_495) as u16;
         config.host.merged_segment = self.merged_segment;
         config.host.loss_probes = self.early_retrans >= 3;
+        config.host.ecn_fallback = self.ecn_fallback;
         if self.bsd {
             config.host = Host {
                 scale_for: Some(self.buffer_max),

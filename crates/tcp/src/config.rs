@@ -227,6 +227,34 @@ pub enum EcnMode {
     Passive,
     /// Asks for accurate feedback (RFC 9768), and makes do with RFC 3168 (`tcp_ecn = 3`).
     Accurate,
+    /// Asks for RFC 3168 and accepts accurate feedback too (`tcp_ecn = 4`).
+    AccurateIn,
+    /// Asks for nothing and accepts accurate feedback too (`tcp_ecn = 5`).
+    AccuratePassive,
+}
+
+impl EcnMode {
+    /// A SYN asks for ECN.
+    pub const fn asks(self) -> bool {
+        matches!(self, EcnMode::On | EcnMode::Accurate | EcnMode::AccurateIn)
+    }
+    /// A SYN that asks for accurate feedback gets it.
+    pub const fn accepts_accurate(self) -> bool {
+        matches!(self, EcnMode::Accurate | EcnMode::AccurateIn | EcnMode::AccuratePassive)
+    }
+}
+
+/// When the AccECN option (RFC 9768 section 3.2.3) is sent, to a peer that sends it too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccEcnOption {
+    /// Never (Linux `tcp_ecn_option = 0`).
+    Off,
+    /// When a counter's codepoint changes, with marks, and three times a round trip (`tcp_ecn_option = 1`).
+    Minimum,
+    /// In every segment that has room; data segments keep 12 octets for it (`tcp_ecn_option = 2`, Linux' default).
+    #[default]
+    Full,
 }
 
 /// Whose Westwood it is.
@@ -427,6 +455,8 @@ pub struct Config {
     pub pacing: bool,
     /// Explicit congestion notification.
     pub ecn: EcnMode,
+    /// When the AccECN option is sent.
+    pub accecn_option: AccEcnOption,
     /// Data is sent with ECT(1) instead of ECT(0) (RFC 9331).
     pub l4s: bool,
     /// With `cubic.abe`: what is left of Reno's window after a mark.

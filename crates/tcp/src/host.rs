@@ -48,6 +48,12 @@ pub struct Host {
     pub repeats_fin: bool,
     /// What a segment without SYN and RST brings about in TIME-WAIT.
     pub time_wait: TimeWaitRule,
+    /// With accurate feedback everything but SYNs and resets is sent ECN-capable (Linux 6.18, tcp_ecn_send), not new
+    /// data alone.
+    pub ect_on_all: bool,
+    /// ECN is given up where the handshake's feedback shows that the path alters codepoints
+    /// (net.ipv4.tcp_ecn_fallback; RFC 9768 section 3.2.2.3).
+    pub ecn_fallback: bool,
 }
 
 /// What a segment without SYN and RST brings about in TIME-WAIT.
@@ -118,6 +124,8 @@ impl Host {
         takes_syn_text: false,
         repeats_fin: false,
         time_wait: TimeWaitRule::Rfc9293,
+        ect_on_all: false,
+        ecn_fallback: true,
     };
 
     /// 4.4BSD's choices, as FreeBSD has them.
@@ -137,6 +145,7 @@ impl Host {
         window: WindowRule::Doubled,
         drops_future_acks: true,
         acks: AckRule::Linux,
+        ect_on_all: true,
         ..Host::PLAIN
     };
 }

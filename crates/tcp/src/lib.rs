@@ -3,7 +3,7 @@
 //! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and lengths; the
 //! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
 //!
-//! What is simplified, all of it by intent: no urgent data, AccECN without its option, no path
+//! What is simplified, all of it by intent: no urgent data, no path
 //! MTU discovery, no keep-alive, no TCP Fast Open; a spurious timeout is undone with
 //! `recovery = rack` only, elsewhere it is detected and counted. Data
 //! segments carry SACK blocks only when their octets are left over. A segment without timestamps is accepted on a
@@ -34,10 +34,10 @@ mod state;
 
 pub use cc::CcName;
 pub use config::{
-    BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig, HintRtt,
-    HyStartKind, LossDetection, RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling, SackOnTimeout,
-    SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto, VegasSampleOrder,
-    WestwoodReading, WindowReduction, ZeroInterval,
+    AccEcnOption, BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig,
+    HintRtt, HyStartKind, LossDetection, RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling,
+    SackOnTimeout, SsthreshBasis, TimerOnPartialAck, VegasBaseStart, VegasConfig, VegasReading, VegasRto,
+    VegasSampleOrder, WestwoodReading, WindowReduction, ZeroInterval,
 };
 pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
 pub use hint::{Guidance, Hint, Notice};
@@ -48,6 +48,6 @@ pub use profile::Profile;
 pub use recovery::CaState;
 pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
 pub use relay::Relay;
-pub use segment::{DecodeError, Decoded, Flags, SackBlocks, Segment, Timestamps, checksum_is_right};
+pub use segment::{AccEcn, DecodeError, Decoded, Flags, SackBlocks, Segment, Timestamps, checksum_is_right};
 pub use snoop::{Snoop, SnoopConfig, SnoopCounters, SnoopOut, Verdict};
 pub use state::{Input, State, TRANSITIONS};

@@ -171,8 +171,12 @@ pub struct Options {
     /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno, 0.85 for CUBIC).
     pub abe_beta: Option<f64>,
     /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask and accept), `passive` (2:
-    /// accept only) or `accurate` (3: ask for AccECN, RFC 9768). `cc = "dctcp"` asks for it by itself.
+    /// accept only), `accurate` (3: ask for AccECN, RFC 9768), `accurate-in` (4: accept AccECN, ask for RFC 3168) or
+    /// `accurate-passive` (5: accept AccECN, ask for nothing). `cc = "dctcp"` asks for it by itself.
     pub ecn: Option<EcnMode>,
+    /// When the AccECN option is sent, Linux' `tcp_ecn_option`: `off` (0), `minimum` (1: when counters change, and three
+    /// times a round trip) or `full` (2: in every segment; data segments keep 12 octets for it).
+    pub accecn_option: Option<AccEcnOption>,
     /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0). It wants a congestion
     /// control that answers to the share of marks: `dctcp`, or `prague`, which asks for it by itself.
     pub l4s: Option<bool>,
@@ -302,6 +306,7 @@ impl Options {
             c.pacing = self.pacing.unwrap_or(true);
         }
         set(&mut c.ecn, self.ecn);
+        set(&mut c.accecn_option, self.accecn_option);
         set(&mut c.l4s, self.l4s);
         set(&mut c.sack, self.sack);
         set(&mut c.whole_segments, self.whole_segments);
@@ -503,7 +508,7 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     if c.min_rto.is_zero() && c.rtt_estimator == RttEstimator::Rfc6298 && c.clock_granularity.is_zero() {
         return refuse("min_rto", "0 s needs a clock granularity above 0 s");
     }
-    if c.l4s && matches!(c.ecn, EcnMode::Off | EcnMode::Passive) {
+    if c.l4s && !c.ecn.asks() {
         return refuse("l4s", "needs `ecn = \"accurate\"` or `\"on\"`: without ECN nothing is marked");
     }
     if c.vegas.alpha > c.vegas.beta {

@@ -54,7 +54,7 @@ fn both_ends_must_want_it() {
         let case = format!("{client:?} {server:?}");
         assert_eq!((&*flags(&p, 0)[0], &*flags(&p, 1)[0]), (syn, answer), "{case}");
         assert_eq!((p.ends[0].uses_ecn(), p.ends[1].uses_ecn()), (used, used), "{case}");
-        // Neither SYN nor pure ACKs are ECN-capable (RFC 3168 sections 6.1.1 and 6.1.4).
+        // Neither SYN nor, in the profile rfc, pure ACKs are ECN-capable (RFC 3168 sections 6.1.1 and 6.1.4).
         assert!(p.log.iter().all(|l| l.2.ecn == Ecn::NotEct), "{case}");
     }
 }
@@ -216,6 +216,93 @@ fn accurate_feedback_counts_every_mark() {
         assert!(p.log.iter().filter(|l| l.2.len > 0).all(|l| l.2.ecn == Ecn::Ect1));
         assert_eq!(p.ends[0].info().delivered_ce, told);
     }
+}
+
+/// RFC 9768 section 3.2.3: the option's counters are the octets of data that arrived with each codepoint, in both modes
+/// of sending it, and without it the connection counts packets alone.
+#[test]
+fn the_accecn_option_counts_octets_by_codepoint() {
+    for (profile, l4s) in [(Profile::Linux6, false), (Profile::Linux6, true), (Profile::Rfc, false)] {
+        for mode in [AccEcnOption::Off, AccEcnOption::Minimum, AccEcnOption::Full] {
+            let o =
+                Options { profile, l4s: Some(l4s), accecn_option: Some(mode), ..options(EcnMode::Accurate) };
+            let mut p = pair(&o, &o);
+            p.links[0] = p.links[0].clone().seed(7, 0);
+            p.links[0].mark_chance = 0.3;
+            p.ends[0].write(p.now, 400 * 1436);
+            p.flush();
+            p.drive_until(at(60_000), |p| p.ends[0].is_all_acked());
+            p.drive(p.now + ms(100));
+            let case = format!("{profile:?} {l4s} {mode:?}");
+            let counts = |e: usize| p.ends[e].accurate_octets().unwrap();
+            let ([e1, e0, ce], arrived) = (counts(0).0, counts(1).1);
+            let data = p.log.iter().filter(|l| l.2.len > 0);
+            let options = p.log.iter().filter(|l| !l.2.flags.has(Flags::SYN) && l.2.accecn.is_some()).count();
+            if mode == AccEcnOption::Off {
+                assert_eq!(([e1, e0, ce], options), ([0; 3], 0), "{case}");
+                assert!(data.clone().any(|l| l.2.len == 1448), "{case}: the whole MSS is data");
+                continue;
+            }
+            assert_eq!([e1, e0, ce], arrived, "{case}: what the receiver counted");
+            assert_eq!(arrived.iter().sum::<u64>(), 400 * 1436, "{case}");
+            assert!(ce > 0 && arrived[usize::from(!l4s)] > 0 && arrived[usize::from(l4s)] == 0, "{case}");
+            // 40 octets of options at most, and no segment beyond the path's 1460 octets of TCP payload and options.
+            for l in data {
+                assert!(l.2.header_len() - 20 + l.2.len <= 1460, "{case}: {:?}", l.2);
+            }
+            let acks = p.log.iter().filter(|l| l.1 == 1 && !l.2.flags.has(Flags::SYN));
+            assert!(mode == AccEcnOption::Minimum || acks.clone().all(|l| l.2.accecn.is_some()), "{case}");
+        }
+    }
+}
+
+/// RFC 9768 appendix A.2.2: ACKs are lost in rows longer than a turn of the header's three bits. With the option the sender's
+/// count of marked octets is the receiver's in the end.
+#[test]
+fn the_option_survives_the_loss_of_acks() {
+    let o = Options { profile: Profile::Linux6, cc: Some(CcName::None), ..options(EcnMode::Accurate) };
+    let mut p = pair(&o, &o);
+    p.links[0] = p.links[0].clone().seed(3, 0);
+    p.links[1] = p.links[1].clone().seed(3, 1);
+    p.links[0].mark_chance = 0.3;
+    p.links[1].loss = 0.9;
+    p.ends[0].write(p.now, 1000 * 1436);
+    p.flush();
+    p.drive_until(at(600_000), |p| p.ends[0].is_all_acked());
+    let acks: Vec<u64> = p.log.iter().filter(|l| l.1 == 1).map(|l| u64::from(l.2.ack.0)).collect();
+    p.links[1].loss = 0.0;
+    p.ends[0].write(p.now, 2 * 1436);
+    p.flush();
+    p.drive_until(at(700_000), |p| p.ends[0].is_all_acked());
+    let (delivered, arrived) =
+        (p.ends[0].accurate_octets().unwrap().0, p.ends[1].accurate_octets().unwrap().1);
+    assert!(p.ends[0].is_all_acked() && arrived[2] > 200 * 1436, "{arrived:?}");
+    assert!(acks.len() > 400, "an ACK for every second segment, of which one in ten arrives");
+    assert_eq!(delivered, arrived, "ECT(1), ECT(0), CE");
+}
+
+/// RFC 9768 section 3.1.3: a reserved combination on the SYN asks for accurate feedback. Section 3.1.4.1: the second SYN
+/// still asks, the third does not. Section 3.2.3.2.2: a SYN-ACK that is repeated has no option, the next no flags.
+#[test]
+fn the_handshake_falls_back_step_by_step() {
+    let o = options(EcnMode::Accurate);
+    let mut p = Pair::new(o.resolve().unwrap(), o.resolve().unwrap(), ms(10));
+    p.logging = true;
+    p.links[0].loss = 1.0;
+    p.connect();
+    p.drive(at(8_000));
+    assert_eq!(flags(&p, 0)[..3], ["SEWA", "SEWA", "S"]);
+    let mut p = Pair::new(o.resolve().unwrap(), o.resolve().unwrap(), ms(10));
+    p.logging = true;
+    p.links[1].loss = 1.0;
+    p.connect();
+    p.drive(at(900));
+    let first = p.log.iter().find(|l| l.1 == 1).unwrap().2;
+    assert_eq!((flags(&p, 1)[0].as_str(), first.accecn.is_some()), ("S.W", true));
+    p.drive(at(12_000));
+    let answers: Vec<_> = p.log.iter().filter(|l| l.1 == 1).map(|l| l.2.accecn.is_some()).collect();
+    assert!(answers[1..].iter().all(|o| !o), "no option on what is sent again: {answers:?}");
+    assert!(flags(&p, 1)[2..].iter().all(|f| f == "S."), "{:?}", flags(&p, 1));
 }
 
 /// With marks instead of losses nothing is lost and nothing is sent twice, whoever does the recovery.

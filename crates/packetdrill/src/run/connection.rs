@@ -126,7 +126,8 @@ impl Connection {
             sack_permitted: p.sack_permitted,
             timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
             sack,
-            accurate: false,
+            accurate: p.accurate,
+            accecn: p.accecn,
             ecn: Ecn::from_bits(p.ecn.unwrap_or(0)),
         };
         let before = self.state();
@@ -177,6 +178,8 @@ impl Connection {
                 .map(|b| (peer(b.start), peer(b.end)))
                 .collect(),
             ecn: Some(s.ecn as u8),
+            accurate: s.accurate,
+            accecn: s.accecn,
             ..Packet::default()
         }
     }

@@ -55,6 +55,7 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
     let us = |d: Duration| d.as_micros() as i64;
     let whole = |x: f64, none: i64| if x.is_finite() { x.floor() as i64 } else { none };
     let (busy, window, buffer) = c.endpoint.limited_times(now);
+    let ([e1, e0, ce], [re1, re0, rce]) = c.endpoint.accurate_octets().unwrap_or_default();
     let ms_ago = |t: Instant| now.since(t).as_millis() as i64;
     vec![
         ("state", state(i.state)),
@@ -95,6 +96,14 @@ pub(super) fn fields(c: &Connection, now: Instant) -> Vec<(&'static str, i64)> {
         ("bytes_retrans", n.retransmitted_octets as i64),
         ("dsack_dups", n.dsacks_received as i64),
         ("total_rto", n.timeouts as i64),
+        ("delivered_ce", n.delivered_ce as i64),
+        ("received_ce", n.ce_received as i64),
+        ("delivered_e1_bytes", e1 as i64),
+        ("delivered_e0_bytes", e0 as i64),
+        ("delivered_ce_bytes", ce as i64),
+        ("received_e1_bytes", re1 as i64),
+        ("received_e0_bytes", re0 as i64),
+        ("received_ce_bytes", rce as i64),
     ]
 }
 

@@ -6,8 +6,8 @@
 
 use std::fmt::Write;
 
-use lasthop_tcp::{Flags, Segment};
-use lasthop_units::Instant;
+use lasthop_tcp::{AccEcn, Flags, Segment};
+use lasthop_units::{Ecn, Instant};
 
 use super::world::{Sent, World};
 use super::{Window, seconds};
@@ -118,6 +118,10 @@ fn fields(expected: &Packet, actual: &Packet) -> Result<(), String> {
             return Err(format!("flag {name}: expected {}, actual {}", u8::from(e), u8::from(a)));
         }
     }
+    if expected.accurate != actual.accurate {
+        let (e, a) = (u8::from(expected.accurate), u8::from(actual.accurate));
+        return Err(format!("flag AE: expected {e}, actual {a}"));
+    }
     let field = |name: &str, e: u32, a: u32| {
         if e == a { Ok(()) } else { Err(format!("{name}: expected {e}, actual {a}")) }
     };
@@ -149,6 +153,13 @@ fn options(expected: &Packet, actual: &Packet, tick: i64, window: Window) -> Res
     if expected.sack != actual.sack {
         return differs("sack", format!("{:?}", expected.sack), format!("{:?}", actual.sack));
     }
+    if expected.accecn != actual.accecn {
+        return differs(
+            "ECN",
+            or_none(expected.accecn.as_ref().map(spell_accecn)),
+            or_none(actual.accecn.as_ref().map(spell_accecn)),
+        );
+    }
     match (expected.timestamps, actual.timestamps) {
         (None, None) => Ok(()),
         (Some((ev, ee)), Some((av, ae))) => {
@@ -177,7 +188,8 @@ pub(super) fn spell(p: &Packet) -> String {
     if let Some(ecn) = p.ecn.filter(|&e| e > 0) {
         let _ = write!(text, "[{}] ", ["noecn", "ect1", "ect0", "ce"][usize::from(ecn & 3)]);
     }
-    let _ = write!(text, "{} {}:{}({})", p.flags, p.seq, p.seq.wrapping_add(p.len), p.len);
+    let accurate = if p.accurate { "A" } else { "" };
+    let _ = write!(text, "{}{accurate} {}:{}({})", p.flags, p.seq, p.seq.wrapping_add(p.len), p.len);
     if p.flags.has(Flags::ACK) {
         let _ = write!(text, " ack {}", p.ack);
     }
@@ -188,6 +200,7 @@ pub(super) fn spell(p: &Packet) -> String {
     options.extend(p.mss.map(|m| format!("mss {m}")));
     options.extend(p.sack_permitted.then(|| "sackOK".to_owned()));
     options.extend(p.timestamps.map(|(v, e)| format!("TS val {v} ecr {e}")));
+    options.extend(p.accecn.as_ref().map(spell_accecn));
     options.extend(p.window_scale.map(|w| format!("wscale {w}")));
     if !p.sack.is_empty() {
         let blocks: Vec<String> = p.sack.iter().map(|(a, b)| format!("{a}:{b}")).collect();
@@ -198,6 +211,19 @@ pub(super) fn spell(p: &Packet) -> String {
     }
     if !options.is_empty() {
         let _ = write!(text, " <{}>", options.join(","));
+    }
+    text
+}
+
+fn spell_accecn(option: &AccEcn) -> String {
+    let mut text = "ECN".to_owned();
+    for (codepoint, counter) in option.iter() {
+        let name = match codepoint {
+            Ecn::Ect1 => "e1b",
+            Ecn::Ce => "ceb",
+            Ecn::Ect0 | Ecn::NotEct => "e0b",
+        };
+        let _ = write!(text, " {name} {counter}");
     }
     text
 }

@@ -136,6 +136,10 @@ pub struct Packet {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks.
     pub sack: Vec<(u32, u32)>,
+    /// The AE bit, beside CWR and ECE in the flags.
+    pub accurate: bool,
+    /// AccECN option.
+    pub accecn: Option<lasthop_tcp::AccEcn>,
 }
 
 /// A system call.

@@ -1,6 +1,6 @@
 //! Packets.
 
-use lasthop_tcp::Flags;
+use lasthop_tcp::{AccEcn, Flags};
 
 use super::cursor::Cursor;
 use super::{Packet, Problem};
@@ -16,7 +16,7 @@ pub(super) fn packet(c: &mut Cursor<'_>) -> Result<Packet, Problem> {
         c.space()?;
     }
     other_protocols(c)?;
-    p.flags = flags(c)?;
+    flags(c, &mut p)?;
     c.space()?;
     sequence(c, &mut p)?;
     loop {
@@ -85,15 +85,14 @@ fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
     Ok(None)
 }
 
-fn flags(c: &mut Cursor<'_>) -> Result<Flags, Problem> {
+/// Letters, and a digit for the ACE field: AE, CWR and ECE as a number.
+fn flags(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
     if c.take("-") {
-        return Ok(Flags::NONE);
+        return Ok(());
     }
-    let start = c.place();
-    let letters = c.take_while(|x| "FSRP.UEWA".contains(x) || x.is_ascii_digit());
-    let mut flags = Flags::NONE;
+    let letters = c.take_while(|x| "FSRP.UEWA".contains(x) || ('0'..='7').contains(&x));
     for letter in letters.chars() {
-        flags |= match letter {
+        p.flags |= match letter {
             'F' => Flags::FIN,
             'S' => Flags::SYN,
             'R' => Flags::RST,
@@ -102,13 +101,23 @@ fn flags(c: &mut Cursor<'_>) -> Result<Flags, Problem> {
             'U' => Flags::URG,
             'E' => Flags::ECE,
             'W' => Flags::CWR,
-            _ => return Err(Problem::NotApplicable { place: start, reason: "accurate ECN (AccECN)".into() }),
+            'A' => {
+                p.accurate = true;
+                Flags::NONE
+            }
+            ace => {
+                let ace = ace as u8 - b'0';
+                p.accurate |= ace & 4 != 0;
+                Flags((ace & 2) << 6 | (ace & 1) << 6)
+            }
         };
     }
     if letters.is_empty() {
-        Err(c.mistake("TCP flags are expected here (S, S., ., P., F., R, -)"))
+        Err(c.mistake(
+            "TCP flags are expected here (S, S., ., P., F., R, A for AE, 0 to 7 for the ACE field, -)",
+        ))
     } else {
-        Ok(flags)
+        Ok(())
     }
 }
 
@@ -179,7 +188,8 @@ fn option(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
         }
         "FO" | "FOEXP" | "exp-fo" => return Err(c.not_applicable("TCP Fast Open")),
         "md5" | "md5sig" => return Err(c.not_applicable("TCP MD5 signatures")),
-        "ECN" | "AccECN" | "exp-accecn" => return Err(c.not_applicable("accurate ECN (AccECN)")),
+        "ECN" | "AccECN" => p.accecn = Some(accecn(c)?),
+        "exp-accecn" => return Err(c.not_applicable("the experimental kind of the AccECN option")),
         _ => {
             return Err(c.mistake(&format!(
                 "the option `{name}` is not known (mss, wscale, sackOK, sack, TS, nop, eol or `...`)"
@@ -187,4 +197,24 @@ fn option(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// `ECN e1b N ceb N e0b N`: what the first counter is says which of the two options it is (RFC 9768 table 5).
+fn accecn(c: &mut Cursor<'_>) -> Result<AccEcn, Problem> {
+    const ORDERS: [[&str; 3]; 2] = [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]];
+    c.space()?;
+    let order1 = !c.starts("e0b");
+    let mut counters = vec![];
+    for name in ORDERS[usize::from(order1)] {
+        c.space()?;
+        if !c.take(name) {
+            break;
+        }
+        let n: u32 = c.field(name)?;
+        if n >> 24 != 0 {
+            return Err(c.mistake(&format!("{name} has 24 bits: at most 16777215")));
+        }
+        counters.push(n);
+    }
+    Ok(AccEcn::of(order1, &counters))
 }

@@ -1,11 +1,12 @@
-//! Explicit congestion notification: RFC 3168, the receiver of DCTCP (RFC 8257 section 3.2), and the counters of AccECN
-//! (RFC 9768) in the three bits of the header, without its option.
+//! Explicit congestion notification: RFC 3168, the receiver of DCTCP (RFC 8257 section 3.2), and the counter of AccECN
+//! (RFC 9768) in the three bits of the header; its option is in `accecn.rs`.
 //!
 //! The IP header's codepoint travels beside the segment ([`Segment::ecn`]). The rest of the endpoint has one line at each
 //! place where ECN has a say: the SYN, data that arrives, an ACK, a reduction, a segment that leaves.
 
 use lasthop_units::{Ecn, Instant};
 
+use super::accecn::Accurate;
 use super::{Endpoint, Event};
 use crate::cc::{CcName, CongestionControl, Signal};
 use crate::config::EcnMode;
@@ -25,9 +26,13 @@ enum Agreed {
 }
 
 /// ECN's part of an endpoint.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct EcnState {
     agreed: Agreed,
+    /// Our SYN asked for ECN.
+    pub asked: bool,
+    /// What accurate feedback needs beside the header's three bits.
+    pub accurate: Option<Box<Accurate>>,
     /// The codepoint of the peer's SYN or SYN-ACK, to be told in AccECN's handshake.
     syn_codepoint: Ecn,
 
@@ -86,17 +91,6 @@ fn set_ace(seg: &mut Segment, ace: u8) {
     }
 }
 
-/// Packets by which the peer's counter has moved, given its low three bits and how many packets the ACK delivered
-/// (RFC 9768 appendix A.2.1): the smallest number that fits, or the largest that `delivered` allows where ACKs may
-/// have been lost over a whole turn of the field.
-fn counter_moved(ace: u8, s_cep: u64, delivered: u64) -> u64 {
-    let least = (u64::from(ace) + ACE_VALUES - s_cep % ACE_VALUES) % ACE_VALUES;
-    if delivered < ACE_VALUES {
-        return least;
-    }
-    delivered.saturating_sub((delivered - least) % ACE_VALUES)
-}
-
 impl EcnState {
     /// A reduction has begun, whatever the reason: CWR tells the peer (RFC 3168 section 6.1.2).
     pub const fn reduced(&mut self) {
@@ -119,25 +113,35 @@ impl Endpoint {
     // The handshake.
 
     /// The flags of our SYN or SYN-ACK.
-    pub(super) fn ecn_on_syn(&self, segment: &mut Segment, answers: bool) {
+    pub(super) fn ecn_on_syn(&mut self, segment: &mut Segment, answers: bool) {
         if answers {
             match self.ecn.agreed {
                 // RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE and not CWR.
                 Agreed::Classic => segment.flags |= Flags::ECE,
-                Agreed::Accurate => set_ace(segment, handshake_ace(self.ecn.syn_codepoint)),
+                // RFC 9768 section 3.2.3.2.2: the second repetition of a SYN-ACK has neither option nor flags.
+                Agreed::Accurate if !self.ecn.asked && self.syn_transmissions > 2 => {
+                    self.accecn_without_ect()
+                }
+                Agreed::Accurate => {
+                    set_ace(segment, handshake_ace(self.ecn.syn_codepoint));
+                    self.accecn_on_syn_ack(segment);
+                }
                 Agreed::Nothing => {}
             }
             return;
         }
-        // Section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way may dislike the flags.
-        if self.syn_transmissions > self.config.host.ecn_syns {
+        let accurate = self.config.ecn == EcnMode::Accurate;
+        self.ecn.asked = self.config.ecn.asks();
+        // RFC 3168 section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way may dislike the
+        // flags. RFC 9768 section 3.1.4.1 asks for accurate feedback once more.
+        if self.syn_transmissions > self.config.host.ecn_syns + u32::from(accurate) {
             return;
         }
-        match self.config.ecn {
-            EcnMode::On => segment.flags |= Flags::ECE | Flags::CWR,
+        if accurate {
             // RFC 9768 section 3.1.1: AE, CWR and ECE.
-            EcnMode::Accurate => set_ace(segment, 0b111),
-            EcnMode::Off | EcnMode::Passive => {}
+            set_ace(segment, 0b111);
+        } else if self.ecn.asked {
+            segment.flags |= Flags::ECE | Flags::CWR;
         }
     }
 
@@ -145,51 +149,120 @@ impl Endpoint {
     pub(super) fn take_peer_ecn(&mut self, seg: &Segment) {
         let (mode, ace) = (self.config.ecn, ace_of(seg));
         self.ecn.syn_codepoint = seg.ecn;
-        let asked = match ace {
-            0b111 => Agreed::Accurate,
-            0b011 => Agreed::Classic,
-            _ => Agreed::Nothing,
-        };
-        self.ecn.agreed = if !seg.flags.has(Flags::ACK) {
-            match (mode, asked) {
-                (EcnMode::Off, _) | (_, Agreed::Nothing) => Agreed::Nothing,
-                (EcnMode::Accurate, Agreed::Accurate) => Agreed::Accurate,
-                // RFC 3168 section 6.1.1.1 reads AE as a reserved bit: ECE and CWR are what counts.
-                _ => Agreed::Classic,
-            }
-        } else if self.syn_transmissions > 1 {
-            Agreed::Nothing
+        // The second SYN of a simultaneous open does not change what the first agreed on (RFC 9768 section 3.1.5).
+        if self.ecn.agreed == Agreed::Accurate {
+            return;
+        }
+        self.ecn.agreed = if seg.flags.has(Flags::ACK) {
+            self.answered(mode, ace)
         } else {
             match (mode, ace) {
-                (EcnMode::Off | EcnMode::Passive, _) => Agreed::Nothing,
-                // RFC 9768 table 2: these four are an AccECN answer.
-                (EcnMode::Accurate, 0b010 | 0b011 | 0b100 | 0b110) => Agreed::Accurate,
-                // "An ECN-setup SYN-ACK": ECE and not CWR, also as an answer to a SYN that asked for more.
-                (_, 0b001 | 0b101) => Agreed::Classic,
-                // All three repeated: something reflects the flags.
+                (EcnMode::Off, _) | (_, 0) => Agreed::Nothing,
+                // RFC 3168 section 6.1.1: ECE and CWR. One that does not know AE reads it as a reserved bit.
+                (_, 0b011) => Agreed::Classic,
+                // RFC 9768 section 3.1.3: any other combination asks for accurate feedback.
+                (m, _) if m.accepts_accurate() => Agreed::Accurate,
+                (_, 0b111) => Agreed::Classic,
                 _ => Agreed::Nothing,
             }
         };
         if self.ecn.agreed == Agreed::Accurate {
+            let answer = seg.flags.has(Flags::ACK);
             self.ecn.s_cep = CEP_AT_START;
-            self.ecn.r_cep = CEP_AT_START + u64::from(seg.ecn == Ecn::Ce && seg.flags.has(Flags::ACK));
-            self.ecn.handshake_ack = seg.flags.has(Flags::ACK);
+            self.ecn.r_cep = CEP_AT_START + u64::from(seg.ecn == Ecn::Ce && answer);
+            self.ecn.handshake_ack = answer;
+            self.start_accurate(seg);
+        }
+    }
+
+    /// What a SYN-ACK agrees to.
+    fn answered(&self, mode: EcnMode, ace: u8) -> Agreed {
+        match (mode, ace) {
+            _ if !mode.asks() => Agreed::Nothing,
+            // RFC 9768 table 2, and section 3.1.3 for the reserved 0b101. An answer to a repeated SYN counts as well
+            // (section 3.1.4.1).
+            (EcnMode::Accurate, 0b010..=0b110) => Agreed::Accurate,
+            _ if self.syn_transmissions > 1 => Agreed::Nothing,
+            // RFC 3168 section 6.1.1: ECE and not CWR, also as an answer to a SYN that asked for more.
+            (_, 0b001 | 0b101) => Agreed::Classic,
+            // All three repeated: something reflects the flags.
+            _ => Agreed::Nothing,
+        }
+    }
+
+    /// A SYN arrives again before the handshake is over: its codepoint is the one to be returned, and without the flags
+    /// it ends what may be sent ECN-capable (RFC 9768 section 3.1.5).
+    pub(super) fn ecn_on_repeated_syn(&mut self, seg: &Segment) {
+        if self.ecn.agreed == Agreed::Accurate {
+            self.ecn.syn_codepoint = seg.ecn;
+            if !self.ecn.asked && ace_of(seg) == 0 {
+                self.accecn_without_ect();
+            }
+        }
+    }
+
+    /// A SYN-ACK arrives again: the ACK that answers it returns its codepoint (RFC 9768 section 3.1.5).
+    pub(super) fn ecn_on_repeated_syn_ack(&mut self, seg: &Segment) {
+        if self.ecn.agreed == Agreed::Accurate {
+            self.ecn.syn_codepoint = seg.ecn;
+            self.ecn.handshake_ack = true;
         }
     }
 
     /// The ACK that ends the handshake: with AccECN it repeats the codepoint that our SYN-ACK arrived with.
     pub(super) fn ecn_on_handshake_ack(&mut self, seg: &Segment) {
-        if self.ecn.agreed == Agreed::Accurate && ace_of(seg) == handshake_ace(Ecn::Ce) {
-            self.ecn.s_cep += 1;
+        if self.ecn.agreed != Agreed::Accurate {
+            return;
         }
+        self.accecn_on_handshake(seg);
+        let ace = ace_of(seg);
+        if !seg.flags.has(Flags::SYN) {
+            // Section 3.2.2.1: only a segment without data returns the codepoint of our SYN-ACK.
+            self.accecn_on_first(ace, seg.len == 0);
+        }
+        let altered = self.ecn.accurate.as_ref().is_some_and(|a| a.without_ect);
+        let marked = seg.len == 0 && ace == handshake_ace(Ecn::Ce) && !altered;
+        self.ecn.s_cep += u64::from(marked);
+        self.counters.delivered_ce += u64::from(marked);
     }
 
     // The receiver.
 
+    /// A segment of a synchronized connection arrived, whatever it carries: with AccECN every packet counts (RFC 9768
+    /// section 3.2.2.5.1).
+    #[inline]
+    pub(super) fn ecn_counted(&mut self, seg: &Segment) {
+        if self.ecn.agreed == Agreed::Accurate {
+            self.accurate_counted(seg);
+        }
+    }
+
+    #[cold]
+    fn accurate_counted(&mut self, seg: &Segment) {
+        self.accecn_arrived(seg);
+        if seg.ecn != Ecn::Ce {
+            if seg.len > 0 {
+                self.ecn.echo = false;
+            }
+            return;
+        }
+        self.counters.ce_received += 1;
+        self.ecn.r_cep += 1;
+        self.ecn.untold += 1;
+        if seg.len == 0 {
+            return;
+        }
+        // An ACK at once when the first mark comes, then at least for every second.
+        if self.ecn.untold >= 2 || !self.ecn.echo {
+            self.ack.at_once();
+        }
+        self.ecn.echo = true;
+    }
+
     /// A segment was accepted; before its text is taken in.
     #[inline]
     pub(super) fn ecn_arrived(&mut self, seg: &Segment) {
-        if self.ecn.agreed == Agreed::Nothing {
+        if self.ecn.agreed != Agreed::Classic {
             return;
         }
         let marked = seg.ecn == Ecn::Ce;
@@ -197,16 +270,6 @@ impl Endpoint {
         match self.ecn.agreed {
             Agreed::Classic if seg.len > 0 && self.config.cc == CcName::Dctcp => self.echo_like_dctcp(marked),
             Agreed::Classic if seg.len > 0 => self.echo_until_cwr(seg, marked),
-            Agreed::Accurate if marked => {
-                // RFC 9768 section 3.2.2.5.1: an ACK at once when the first mark comes, then at least for every second.
-                self.ecn.r_cep += 1;
-                self.ecn.untold += 1;
-                if self.ecn.untold >= 2 || self.ecn.untold == 1 && !self.ecn.echo {
-                    self.ack.at_once();
-                }
-                self.ecn.echo = true;
-            }
-            Agreed::Accurate if seg.len > 0 => self.ecn.echo = false,
             _ => {}
         }
     }
@@ -275,11 +338,31 @@ impl Endpoint {
                 };
                 self.ecn.untold = 0;
                 set_ace(segment, ace);
+                if self.config.host.ect_on_all {
+                    segment.ecn = self.ect();
+                }
             }
         }
     }
 
     // The sender.
+
+    /// The codepoint of what is sent ECN-capable.
+    fn ect(&self) -> Ecn {
+        match &self.ecn.accurate {
+            Some(a) if a.without_ect => Ecn::NotEct,
+            _ if self.config.l4s => Ecn::Ect1,
+            _ => Ecn::Ect0,
+        }
+    }
+
+    /// The AccECN option of a segment whose data and other options are set.
+    #[inline]
+    pub(super) fn ecn_on_options(&mut self, now: Instant, segment: &mut Segment) {
+        if self.ecn.agreed == Agreed::Accurate {
+            self.add_accecn(now, segment);
+        }
+    }
 
     /// New data leaves: ECN-capable, and with CWR after a reduction. Retransmissions, probes of a closed window and pure
     /// ACKs do not come here (RFC 3168 sections 6.1.4 to 6.1.6).
@@ -288,7 +371,7 @@ impl Endpoint {
         if self.ecn.agreed == Agreed::Nothing || segment.len == 0 {
             return;
         }
-        segment.ecn = if self.config.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
+        segment.ecn = self.ect();
         if std::mem::take(&mut self.ecn.cwr_due) {
             segment.flags |= Flags::CWR;
         }
@@ -304,6 +387,10 @@ impl Endpoint {
         let classic = self.ecn.agreed == Agreed::Classic;
         self.ecn.ece = classic && seg.flags.has(Flags::ECE) && !seg.flags.has(Flags::SYN);
         self.ecn.ace = ace_of(seg);
+        if !classic {
+            self.accecn_on_first(self.ecn.ace, false);
+            self.accecn_on_ack(seg);
+        }
     }
 
     /// Of the octets that the ACK in hand delivered: how many met a mark. Once an ACK.
@@ -318,7 +405,7 @@ impl Endpoint {
             Agreed::Classic if self.ecn.ece => packets,
             Agreed::Classic => 0,
             Agreed::Accurate => {
-                let moved = counter_moved(self.ecn.ace, self.ecn.s_cep, packets);
+                let moved = self.accecn_marks(self.ecn.ace, self.ecn.s_cep, delivered);
                 self.ecn.s_cep += moved;
                 self.ecn.ece = moved > 0;
                 moved
@@ -367,17 +454,6 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// RFC 9768 appendix A.2.1: s.cep 5 (5 mod 8). ACE 6 is one more; ACE 5 none; ACE 4 seven. With 20 packets delivered
-    /// and ACE 6: 1, 9 or 17 fit; the safest that is possible is 17.
-    #[test]
-    fn the_counter_is_read_from_three_bits() {
-        assert_eq!(counter_moved(6, 5, 3), 1);
-        assert_eq!(counter_moved(5, 5, 3), 0);
-        assert_eq!(counter_moved(4, 5, 7), 7);
-        assert_eq!(counter_moved(6, 5, 20), 17);
-        assert_eq!(counter_moved(5, 13, 8), 8);
-    }
 
     /// RFC 9768 table 3.
     #[test]

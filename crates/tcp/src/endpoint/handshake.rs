@@ -129,6 +129,7 @@ impl Endpoint {
             self.start_right_sizing(now);
         }
         self.max_wnd = self.wnd;
+        self.mss = self.mss.saturating_sub(self.reserve_accecn()).max(1);
         self.recovery = Recovery::new(&self.config, self.sack, self.mss);
         self.recovery.board_mut().advance(self.una);
         *self.rack = Rack::default();

@@ -40,9 +40,10 @@ impl Endpoint {
         }
         // Third, security: none. Fourth, the SYN bit: RFC 5961 section 4 answers with a challenge ACK.
         if seg.flags.has(Flags::SYN) {
-            self.in_window_syn(start);
+            self.in_window_syn(start, seg);
             return;
         }
+        self.ecn_counted(seg);
         if let Some(guidance) = &seg.guidance {
             self.take_guidance(now, guidance);
         }
@@ -97,19 +98,26 @@ impl Endpoint {
         if seg.len > 0 && start + i64::from(seg.len) <= self.rcv_nxt as i64 {
             self.counters.duplicate_segments_received += 1;
             if start >= 0 {
+                self.accecn_repeated(start as u64);
                 self.duplicate = Some((start as u64, (start + i64::from(seg.len)) as u64));
             }
+            self.ecn_counted(seg);
             self.hurry(u32::MAX);
         }
         if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN without wants the
             // SYN-ACK again.
             if seg.flags.has(Flags::ACK) && self.take_ack_by_state(now, seg, start) {
+                self.ecn_on_repeated_syn_ack(seg);
                 self.ack.at_once();
             } else {
+                self.ecn_on_repeated_syn(seg);
                 self.syn_due = true;
             }
             return;
+        }
+        if seg.flags.has(Flags::SYN | Flags::ACK) && start == 0 {
+            self.ecn_on_repeated_syn_ack(seg);
         }
         if self.state == State::TimeWait && seg.flags.has(Flags::FIN) {
             // The peer's FIN again: acknowledge it and wait anew (RFC 9293 section 3.10.7.4, eighth).
@@ -154,8 +162,9 @@ impl Endpoint {
         self.finish(Event::Reset);
     }
 
-    fn in_window_syn(&mut self, start: i64) {
+    fn in_window_syn(&mut self, start: i64, seg: &Segment) {
         if self.state == State::SynReceived && start == 0 {
+            self.ecn_on_repeated_syn(seg);
             self.syn_due = true;
         } else {
             self.ack.at_once();

@@ -4,6 +4,7 @@
 //! segment with its numbered checks (3.10.7), `handshake` its LISTEN and SYN-SENT parts, `ack` its fifth check,
 //! `receive` the seventh and eighth, `timers` the timeouts (3.10.8), `output` what leaves.
 
+mod accecn;
 mod ack;
 mod app;
 mod chrono;

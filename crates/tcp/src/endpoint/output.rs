@@ -359,6 +359,7 @@ impl Endpoint {
             let room = u32::from(self.config.mss).saturating_sub(segment.len + others);
             segment.sack.truncate((room.saturating_sub(4) / 8) as usize);
         }
+        self.ecn_on_options(now, &mut segment);
         if self.rto_at == Instant::MAX && self.wnd > 0 {
             self.start_rto(now);
         }
@@ -379,6 +380,7 @@ impl Endpoint {
         if segment.sack.len() <= 1 {
             segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));
         }
+        self.ecn_on_options(now, &mut segment);
         segment
     }
 
@@ -388,6 +390,7 @@ impl Endpoint {
         let duplicate = self.duplicate.take().filter(|_| self.sack && self.config.dsack);
         if let Some((start, end)) = duplicate {
             sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
+            self.accecn_beside_dsack(start);
         }
         if self.sack {
             let n = if self.timestamps { 3 } else { 4 } - usize::from(duplicate.is_some());

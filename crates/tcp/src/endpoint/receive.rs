@@ -55,6 +55,7 @@ impl Endpoint {
             let old = seg.len > 0 && data_end <= nxt as i64;
             self.counters.duplicate_segments_received += u64::from(old);
             if old && start >= 0 {
+                self.accecn_repeated(start as u64);
                 self.duplicate = Some((start as u64, data_end as u64));
             }
             if old {

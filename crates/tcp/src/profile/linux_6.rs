@@ -71,6 +71,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("cubic_beta", "tcp_cubic.c: beta 717"),
     ("cubic_c", "tcp_cubic.c: bic_scale 41, cube_rtt_scale 410 / 1024"),
     ("ecn", "net.ipv4.tcp_ecn 2"),
+    ("accecn_option", "net.ipv4.tcp_ecn_option 2, from 6.18 on: 6.1 has no accurate ECN"),
     ("hystart", "tcp_cubic.c: hystart 1, hystart_detect 3"),
     ("cc_reading", "tcp_hybla.c, tcp_lp.c"),
     ("westwood_reading", "tcp_westwood.c"),

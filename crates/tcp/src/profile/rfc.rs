@@ -62,6 +62,7 @@ pub(super) const CONFIG: Config = Config {
     manual_read: false,
     pacing: false,
     ecn: EcnMode::Off,
+    accecn_option: AccEcnOption::Full,
     l4s: false,
     cubic: CubicConfig {
         reading: CubicReading::Rfc9438,

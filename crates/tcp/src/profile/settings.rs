@@ -144,6 +144,7 @@ pub const SETTINGS: &[Setting] = &[
         "RFC 8511 section 3.1",
     ),
     row("ecn", |c| word(c.ecn), "RFC 3168 leaves it open"),
+    row("accecn_option", |c| word(c.accecn_option), "RFC 9768 section 3.2.3 recommends it"),
     row("l4s", |c| on_off(c.l4s), "RFC 9331 is experimental"),
     row("hystart", |c| word(c.hystart), "RFC 9438 section 4.10 allows RFC 9406"),
     row("cc_reading", |c| word(c.cc_reading), "the papers: no RFC"),

@@ -3,8 +3,10 @@
 //! A [`Segment`] is small and `Copy`. [`wire`] turns it into the real header of RFC 9293, RFC 7323 and RFC 2018
 //! for captures and emulation, and reads one back.
 
+mod accecn;
 mod wire;
 
+pub use accecn::AccEcn;
 pub use wire::{DecodeError, Decoded, checksum_is_right};
 
 use lasthop_units::{Ecn, Seq, SeqRange};
@@ -163,6 +165,8 @@ pub struct Segment {
     pub guidance: Option<Guidance>,
     /// The AE bit of RFC 9768, beside CWR and ECE in [`flags`](Self::flags).
     pub accurate: bool,
+    /// The AccECN option of RFC 9768.
+    pub accecn: Option<AccEcn>,
     /// The ECN codepoint of the IP header that carries the segment: no part of its bytes.
     pub ecn: Ecn,
 }
@@ -192,7 +196,21 @@ impl Segment {
 
     /// How many SACK blocks fit beside the other options: the header has room for 40 octets of options.
     pub fn sack_blocks_that_fit(&self) -> usize {
-        ((40 - self.fixed_options_len()).saturating_sub(4) / 8).min(self.sack.len() as u32) as usize
+        let room = 40u32.saturating_sub(self.fixed_options_len());
+        let head = sack_head_len(self.accecn.map(|a| a.fields()));
+        (room.saturating_sub(head) / 8).min(self.sack.len() as u32) as usize
+    }
+
+    /// Whether an AccECN option with `fields` counters fits beside `blocks` SACK blocks and the other options into
+    /// `room` octets of options.
+    pub(crate) fn accecn_fits(&self, fields: u8, blocks: usize, room: u32) -> bool {
+        self.fixed_options_len() + tail_len(Some(fields), blocks) <= room.min(40)
+    }
+
+    /// Octets of the options other than SACK blocks and AccECN.
+    #[inline]
+    pub(crate) fn other_options_len(&self) -> u32 {
+        self.fixed_options_len()
     }
 
     #[inline]
@@ -211,14 +229,29 @@ impl Segment {
 
     #[inline]
     fn options_len(&self) -> u32 {
-        if self.sack.is_empty() {
+        if self.sack.is_empty() && self.accecn.is_none() {
             return self.fixed_options_len();
         }
-        let sack = match self.sack_blocks_that_fit() {
-            0 => 0,
-            n => 4 + 8 * n as u32,
-        };
-        self.fixed_options_len() + sack
+        self.fixed_options_len() + tail_len(self.accecn.map(|a| a.fields()), self.sack_blocks_that_fit())
+    }
+}
+
+/// Octets of an AccECN option with so many counters and of `blocks` SACK blocks together, padded to a multiple of
+/// four. The AccECN option takes the place of the padding before the SACK option, as in Linux (net/ipv4/tcp_output.c,
+/// tcp_options_fit_accecn).
+const fn tail_len(fields: Option<u8>, blocks: usize) -> u32 {
+    match (fields, blocks) {
+        (None, 0) => 0,
+        (Some(fields), 0) => AccEcn::len_of(fields).next_multiple_of(4),
+        (fields, n) => sack_head_len(fields) + 8 * n as u32,
+    }
+}
+
+/// Octets before the first SACK block: kind and length, what pads them, and an AccECN option.
+const fn sack_head_len(fields: Option<u8>) -> u32 {
+    match fields {
+        None => 4,
+        Some(fields) => (AccEcn::len_of(fields) + 2).next_multiple_of(4),
     }
 }
 
@@ -254,8 +287,29 @@ mod tests {
         assert_eq!(syn.sequence_len(), 1);
     }
 
+    /// The layouts of Linux: the option takes the padding of the SACK option where it can.
+    #[test]
+    fn the_accecn_option_shares_the_padding_of_sack_blocks() {
+        let with = |fields, blocks| {
+            let mut s =
+                Segment { flags: Flags::ACK, timestamps: Some(Timestamps::default()), ..Segment::default() };
+            s.accecn = Some(AccEcn::order1(fields, |_| 0));
+            for _ in 0..blocks {
+                s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
+            }
+            (s.header_len(), s.sack_blocks_that_fit())
+        };
+        // 20 + TS 12 = 32; alone 11 -> 12, 8, 5 -> 8, 2 -> 4 octets.
+        assert_eq!([with(3, 0), with(2, 0), with(1, 0), with(0, 0)], [(44, 0), (40, 0), (40, 0), (36, 0)]);
+        // Before one block with its kind and length: 11 + 2 -> 16, 8 + 2 -> 12, 5 + 2 -> 8, 2 + 2 = 4 octets.
+        assert_eq!([with(3, 1), with(2, 1), with(1, 1), with(0, 1)], [(56, 1), (52, 1), (48, 1), (44, 1)]);
+        // Two blocks leave room for two counters, three for none.
+        assert_eq!([with(2, 2), with(3, 2), with(0, 3)], [(60, 2), (56, 1), (60, 3)]);
+    }
+
     #[test]
     fn a_segment_stays_small_enough_to_copy() {
-        assert!(size_of::<Segment>() <= 80, "{}", size_of::<Segment>());
+        // 80 octets and the 12 of the AccECN option.
+        assert!(size_of::<Segment>() <= 92, "{}", size_of::<Segment>());
     }
 }

@@ -1,10 +1,11 @@
-//! The bytes of a segment: RFC 9293 section 3.1, RFC 7323 (window scale, timestamps), RFC 2018 (SACK).
+//! The bytes of a segment: RFC 9293 section 3.1, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 9768
+//! (AccECN).
 
 use std::net::IpAddr;
 
 use lasthop_units::{Seq, SeqRange};
 
-use super::{Flags, SackBlocks, Segment, Timestamps};
+use super::{AccEcn, Flags, SackBlocks, Segment, Timestamps};
 use crate::hint::Guidance;
 
 /// Why bytes are not a TCP segment.
@@ -92,8 +93,15 @@ impl Segment {
             guidance.encode(out);
         }
         let n = self.sack_blocks_that_fit();
+        if let Some(accecn) = &self.accecn {
+            accecn.encode(out);
+            let sack_head = if n > 0 { 2 } else { 0 };
+            out.resize((out.len() + sack_head).next_multiple_of(4) - sack_head, 1);
+        } else if n > 0 {
+            out.extend_from_slice(&[1, 1]);
+        }
         if n > 0 {
-            out.extend_from_slice(&[1, 1, 5, 2 + 8 * n as u8]);
+            out.extend_from_slice(&[5, 2 + 8 * n as u8]);
             for b in &self.sack.as_slice()[..n] {
                 out.extend_from_slice(&b.start.0.to_be_bytes());
                 out.extend_from_slice(&b.end.0.to_be_bytes());
@@ -146,6 +154,9 @@ fn decode_options(mut rest: &[u8], segment: &mut Segment) -> Result<(), DecodeEr
             (5, n) if n % 8 == 0 => segment.sack = decode_sack(body),
             (8, 8) => {
                 segment.timestamps = Some(Timestamps { value: be32(&body[..4]), echo: be32(&body[4..]) })
+            }
+            (AccEcn::KIND_ORDER0 | AccEcn::KIND_ORDER1, _) => {
+                segment.accecn = Some(AccEcn::decode(kind, body));
             }
             (Guidance::KIND, _) => segment.guidance = Guidance::decode(body).or(segment.guidance),
             // A known option with a wrong length is a malformed one; an unknown option is skipped.
@@ -218,6 +229,7 @@ mod tests {
             proptest::option::of((any::<u32>(), any::<u32>())),
             proptest::collection::vec(block, 0..5),
             proptest::option::of((any::<u32>(), any::<u32>())),
+            proptest::option::of((any::<bool>(), proptest::collection::vec(0u32..1 << 24, 0..4))),
         )
             .prop_map(
                 |(
@@ -226,6 +238,7 @@ mod tests {
                     ts,
                     blocks,
                     hint,
+                    accecn,
                 )| {
                     let mut s = Segment {
                         seq: Seq(seq),
@@ -242,8 +255,12 @@ mod tests {
                             Guidance::new(Some(Bitrate(rate.into())), Some(queue.into()), None)
                         }),
                         accurate,
+                        accecn: accecn.map(|(order1, counters)| AccEcn::of(order1, &counters)),
                         ecn: lasthop_units::Ecn::NotEct,
                     };
+                    if !s.accecn.is_none_or(|a| s.accecn_fits(a.fields(), 0, 40)) {
+                        s.accecn = None;
+                    }
                     for b in blocks {
                         s.sack.push(b);
                     }
