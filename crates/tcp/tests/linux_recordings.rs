@@ -6,8 +6,8 @@ mod util;
 
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant};
-use std::path::PathBuf;
-use util::*;
+use util::Pair;
+use util::recorded::{Sample, curves, folder, recording, write_curve};
 
 struct Track {
     name: &'static str,
@@ -32,36 +32,24 @@ struct Summary {
     retransmissions: f64,
 }
 
-/// One sample: time, cwnd, in recovery or loss, retransmissions, octets acknowledged.
-type Sample = (f64, f64, bool, f64, f64);
-
 fn summarise(samples: &[Sample]) -> Summary {
     let last = samples.last().unwrap();
-    let late: Vec<f64> = samples.iter().filter(|s| s.0 >= 5.0).map(|s| s.1).collect();
+    let late: Vec<f64> = samples.iter().filter(|s| s.time >= 5.0).map(|s| s.cwnd).collect();
     // Retransmissions tell of an episode that lies between two samples; those within a second are one.
     let (mut episodes, mut quiet_since) = (0, f64::NEG_INFINITY);
     for w in samples.windows(2) {
-        if w[1].3 > w[0].3 {
-            episodes += u32::from(w[1].0 - quiet_since > 1.0);
-            quiet_since = w[1].0;
+        if w[1].retransmissions > w[0].retransmissions {
+            episodes += u32::from(w[1].time - quiet_since > 1.0);
+            quiet_since = w[1].time;
         }
     }
     Summary {
-        goodput: last.4 / last.0,
+        goodput: last.acked / last.time,
         mean_cwnd: late.iter().sum::<f64>() / late.len() as f64,
-        max_cwnd: samples.iter().map(|s| s.1).fold(0.0, f64::max),
+        max_cwnd: samples.iter().map(|s| s.cwnd).fold(0.0, f64::max),
         episodes,
-        retransmissions: last.3,
+        retransmissions: last.retransmissions,
     }
-}
-
-fn recorded(folder: &std::path::Path, track: &str, cc: &str) -> Option<Vec<Sample>> {
-    let text = std::fs::read_to_string(folder.join(format!("data/linux-6.1-tcp/{track}-{cc}.csv"))).ok()?;
-    let row = |line: &str| {
-        let v: Vec<f64> = line.split(',').map(|x| x.parse().unwrap()).collect();
-        (v[0], v[1], v[6] >= 3.0, v[5], v[7])
-    };
-    Some(text.lines().skip(1).map(row).collect())
 }
 
 fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
@@ -87,36 +75,22 @@ fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
             let before = p.now;
             p.drive_until(at, |p| p.now > before);
         }
-        let i = p.ends[0].info();
-        let lossy = matches!(i.ca_state, CaState::Recovery | CaState::Loss);
-        out.push((0.05 * n as f64, i.snd_cwnd.floor(), lossy, i.total_retrans as f64, i.bytes_acked as f64));
+        out.push(Sample::of(&p.ends[0], 0.05 * n as f64));
     }
     out
 }
 
-/// Our samples with the recordings' names of columns.
-fn write_curve(folder: &std::path::Path, track: &str, cc: &str, samples: &[Sample]) {
-    let mut text = String::from("time_s,snd_cwnd,total_retrans,bytes_acked\n");
-    for (time, cwnd, _, retrans, acked) in samples {
-        text += &format!("{time:.2},{cwnd},{retrans},{acked}\n");
-    }
-    std::fs::write(folder.join(format!("{track}-{cc}.csv")), text).unwrap();
-}
-
 #[test]
 fn the_profile_behaves_like_the_kernel_on_two_paths() {
-    let Some(folder) = std::env::var_os("LASTHOP_SHARED").map(PathBuf::from) else {
-        println!("LASTHOP_SHARED is not set: nothing is compared");
-        return;
-    };
-    let curves = std::env::var_os("LASTHOP_CURVES").map(PathBuf::from);
+    let Some(folder) = folder("linux-6.1-tcp") else { return };
+    let curves = curves();
     let (mut failures, mut table) = (vec![], String::from("path,cc,what,kernel,ours,holds\n"));
     for t in &TRACKS {
         for cc in ["reno", "cubic", "westwood", "highspeed", "vegas", "scalable", "veno", "dctcp", "bbr"] {
-            let Some(theirs) = recorded(&folder, t.name, cc) else { continue };
+            let Some(theirs) = recording(&folder.join(format!("{}-{cc}.csv", t.name))) else { continue };
             let ours = simulated(t, cc.parse().unwrap());
             if let Some(to) = &curves {
-                write_curve(to, t.name, cc, &ours);
+                write_curve(&to.join(format!("{}-{cc}.csv", t.name)), &ours);
             }
             let (k, o) = (summarise(&theirs), summarise(&ours));
             let off = |a: f64, b: f64| (b - a) / a.max(1e-9);

@@ -185,6 +185,7 @@ impl CongestionControl for Cc {
     fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
         match self {
             Cc::Cubic(cc) => cc.on_transmit_start(now, idle),
+            Cc::Bbr(cc) => cc.on_transmit_start(now, idle),
             Cc::Guided(cc) => cc.on_transmit_start(now, idle),
             Cc::RadioAware(cc) => cc.on_transmit_start(now, idle),
             _ => {}

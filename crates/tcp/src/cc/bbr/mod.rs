@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod fluid;
+mod max_filter;
 mod policer;
 pub(in crate::cc) mod v1;
 pub(in crate::cc) mod v3;

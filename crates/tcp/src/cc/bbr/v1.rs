@@ -1,9 +1,8 @@
 //! BBR version 1: Cardwell and others 2016, as Linux 6.1 has it (tcp_bbr.c). Bandwidth in segments per second.
 
-use std::collections::VecDeque;
-
 use lasthop_units::{Bitrate, Duration, Instant};
 
+use super::max_filter::MaxFilter;
 use super::policer::LongTerm;
 use crate::cc::random::Random;
 use crate::cc::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter, RateSample};
@@ -48,9 +47,8 @@ pub(in crate::cc) const PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "pacing margin", default: "1", unit: "%", source: "Linux bbr_pacing_margin_percent" },
 ];
-pub(in crate::cc) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. The largest \
-     bandwidth is exact over its ten rounds where Linux keeps the best three; what waits for its departure time is not \
-     taken off the flight; a round trip equal to the smallest does not renew it; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
+pub(in crate::cc) const DIFFERS: &str = "As Linux: ACK aggregation, policer detection and packet conservation included. What waits for \
+     its departure time is not taken off the flight; the cycle begins at a phase from the connection's own keyed numbers. ns-3 lacks the policer \
      detector; INET has none.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +75,7 @@ pub struct Bbr {
     pacing_rate: f64,
     seen_rtt: bool,
 
-    /// Bandwidths that may still be the largest of the window, by round, falling.
-    bw: VecDeque<(u64, f64)>,
+    bw: MaxFilter,
     rounds: u64,
     next_round_delivered: u64,
     pub(super) round_start: bool,
@@ -90,6 +87,11 @@ pub struct Bbr {
     min_rtt_at: Instant,
     probe_rtt_done_at: Option<Instant>,
     probe_rtt_round_done: bool,
+    /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its last ACK: what is sent in
+    /// between tells of the four segments, not of the path (Linux sets tcp_sock.app_limited).
+    probe_rtt_sent: [u64; 2],
+    /// The application had nothing to send, and nothing has been delivered since it has.
+    idle_restart: bool,
 
     cycle: usize,
     cycle_at: Instant,
@@ -122,7 +124,7 @@ impl Bbr {
             cwnd_gain: HIGH_GAIN,
             pacing_rate: 0.0,
             seen_rtt: false,
-            bw: VecDeque::with_capacity(16),
+            bw: MaxFilter::new(BW_ROUNDS),
             rounds: 0,
             next_round_delivered: 0,
             round_start: false,
@@ -133,6 +135,8 @@ impl Bbr {
             min_rtt_at: Instant::ZERO,
             probe_rtt_done_at: None,
             probe_rtt_round_done: false,
+            probe_rtt_sent: [u64::MAX, 0],
+            idle_restart: false,
             cycle: 0,
             cycle_at: Instant::ZERO,
             prior_cwnd: 0.0,
@@ -148,7 +152,7 @@ impl Bbr {
     }
 
     fn max_bw(&self) -> f64 {
-        self.bw.front().map_or(0.0, |b| b.1)
+        self.bw.get()
     }
     /// The bandwidth believed in \[segments/s\].
     pub fn bandwidth(&self) -> f64 {
@@ -203,13 +207,7 @@ impl Bbr {
         self.sample_long_term(ack, rate.app_limited);
         let bw = rate.delivered as f64 / self.mss / rate.interval.as_secs_f64();
         if !rate.app_limited || bw >= self.max_bw() {
-            while self.bw.back().is_some_and(|b| b.1 <= bw) {
-                self.bw.pop_back();
-            }
-            self.bw.push_back((self.rounds, bw));
-        }
-        while self.bw.len() > 1 && self.bw[0].0 + BW_ROUNDS < self.rounds {
-            self.bw.pop_front();
+            self.bw.add(self.rounds, bw);
         }
     }
 
@@ -294,21 +292,29 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let expired = ack.now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
+        // Until Linux 5.10 a round trip equal to the smallest renewed it too.
         if let Some(rtt) = ack.rtt
-            // Linux takes an equal one too, which without any jitter would be each that meets no queue.
             && (self.min_rtt.is_none_or(|m| rtt < m) || expired)
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = ack.now;
         }
-        if expired && self.mode != Mode::ProbeRtt {
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
-            self.save_cwnd_in(false);
+            // Linux looks at the mode that is entered, so that a larger window of before remains.
+            self.save_cwnd_in(true);
             self.probe_rtt_done_at = None;
+            self.probe_rtt_sent[0] = ack.total_delivered;
         }
-        if self.mode != Mode::ProbeRtt {
-            return;
+        if self.mode == Mode::ProbeRtt {
+            self.stay_in_probe_rtt(ack);
         }
+        // A restart ends with the first delivery.
+        self.idle_restart &= ack.delivered == 0;
+    }
+
+    fn stay_in_probe_rtt(&mut self, ack: &AckSample) {
+        self.probe_rtt_sent[1] = ack.total_delivered + ack.in_flight;
         match self.probe_rtt_done_at {
             None if ack.in_flight as f64 <= MIN_CWND * self.mss => {
                 self.probe_rtt_done_at = Some(ack.now + PROBE_RTT_TIME);
@@ -318,12 +324,18 @@ impl Bbr {
             None => {}
             Some(at) => {
                 self.probe_rtt_round_done |= self.round_start;
-                if self.probe_rtt_round_done && ack.now > at {
-                    self.min_rtt_at = ack.now;
-                    self.cwnd = self.cwnd.max(self.prior_cwnd);
-                    self.restore_mode(ack.now);
+                if self.probe_rtt_round_done {
+                    self.end_probe_rtt(ack.now, at);
                 }
             }
+        }
+    }
+
+    fn end_probe_rtt(&mut self, now: Instant, due: Instant) {
+        if now > due {
+            self.min_rtt_at = now;
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.restore_mode(now);
         }
     }
 
@@ -440,7 +452,9 @@ impl CongestionControl for Bbr {
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.mss = f64::from(ack.mss.max(1));
-        let rate = ack.rate.unwrap_or_default();
+        let mut rate = ack.rate.unwrap_or_default();
+        let [from, to] = self.probe_rtt_sent;
+        rate.app_limited |= (from..=to).contains(&rate.prior_delivered);
         self.update_bandwidth(ack, &rate);
         self.update_aggregation(ack, &rate);
         self.update_cycle(ack, &rate);
@@ -461,6 +475,23 @@ impl CongestionControl for Bbr {
         // A timeout ends the round.
         self.round_start = true;
         self.cwnd = 1.0;
+    }
+    /// Data after the application had none (Linux' bbr_cwnd_event): no queue is to be drained.
+    fn on_transmit_start(&mut self, now: Instant, _: Duration) {
+        self.idle_restart = true;
+        (self.epoch_at, self.epoch_acked) = (now, 0.0);
+        match self.mode {
+            Mode::ProbeBw => {
+                self.pacing_gain = 1.0;
+                self.set_pacing_rate(None);
+            }
+            Mode::ProbeRtt => {
+                if let Some(due) = self.probe_rtt_done_at {
+                    self.end_probe_rtt(now, due);
+                }
+            }
+            Mode::Startup | Mode::Drain => {}
+        }
     }
     fn on_undo(&mut self, _: f64, _: f64) {
         // Spurious: the pipe may not be full after all.

@@ -1,0 +1,70 @@
+//! Recordings of a real kernel's `tcp_info`, and samples of ours taken in the same way.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use lasthop_tcp::{CaState, Endpoint};
+
+/// What one look at `tcp_info` says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Since the connection was established \[s\].
+    pub time: f64,
+    /// Congestion window \[segments\].
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// In recovery from a loss, or after a timeout.
+    pub lossy: bool,
+    pub retransmissions: f64,
+    /// Octets acknowledged.
+    pub acked: f64,
+}
+
+impl Sample {
+    pub fn of(end: &Endpoint, time: f64) -> Sample {
+        let i = end.info();
+        Sample {
+            time,
+            cwnd: i.snd_cwnd.floor(),
+            ssthresh: i.snd_ssthresh,
+            lossy: matches!(i.ca_state, CaState::Recovery | CaState::Loss),
+            retransmissions: i.total_retrans as f64,
+            acked: i.bytes_acked as f64,
+        }
+    }
+}
+
+/// The samples of the recording `file`; `None` when it is not there. Columns: time, cwnd, ssthresh (-1: infinite), smoothed round
+/// trip, segments in flight, retransmissions, state of congestion avoidance, octets acknowledged.
+pub fn recording(file: &Path) -> Option<Vec<Sample>> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let row = |line: &str| {
+        let v: Vec<f64> = line.split(',').map(|x| x.parse().unwrap()).collect();
+        let ssthresh = if v[2] < 0.0 { f64::INFINITY } else { v[2] };
+        Sample { time: v[0], cwnd: v[1], ssthresh, lossy: v[6] >= 3.0, retransmissions: v[5], acked: v[7] }
+    };
+    Some(text.lines().skip(1).map(row).collect())
+}
+
+/// Our samples with the recordings' names of columns.
+pub fn write_curve(file: &Path, samples: &[Sample]) {
+    let mut text = String::from("time_s,snd_cwnd,total_retrans,bytes_acked\n");
+    for s in samples {
+        writeln!(text, "{:.2},{},{},{}", s.time, s.cwnd, s.retransmissions, s.acked).unwrap();
+    }
+    std::fs::write(file, text).unwrap();
+}
+
+/// The folder of recordings `name`, if LASTHOP_SHARED says where it is. Without it a test passes and says so.
+pub fn folder(name: &str) -> Option<PathBuf> {
+    let Some(shared) = std::env::var_os("LASTHOP_SHARED") else {
+        println!("LASTHOP_SHARED is not set: nothing is compared");
+        return None;
+    };
+    Some(PathBuf::from(shared).join("data").join(name))
+}
+
+/// Where curves are to be written: LASTHOP_CURVES.
+pub fn curves() -> Option<PathBuf> {
+    std::env::var_os("LASTHOP_CURVES").map(PathBuf::from)
+}
