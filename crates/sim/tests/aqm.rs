@@ -84,9 +84,15 @@ fn red_holds_the_queue_between_its_thresholds() {
 
 /// Two flows of `a` and `b` (their `tcp` tables) over 40 Mbit/s and 40 ms through `queue`: goodputs [bit/s].
 fn two_flows(a: &str, b: &str, queue: &str) -> (Vec<f64>, RunOutput) {
+    two_flows_over(40, 40, a, b, &format!("'{queue}'"))
+}
+
+/// The same over `rate` Mbit/s and a round trip of `rtt` ms.
+fn two_flows_over(rate: u32, rtt: u32, a: &str, b: &str, queue: &str) -> (Vec<f64>, RunOutput) {
+    let delay = f64::from(rtt) / 2.0;
     let output = run_text(&format!(
         "[scenario]\nname = 'coexist'\nduration = '60 s'\nseed = 5\n\
-         [link.x]\nbetween = ['a', 'b']\nrate = '40 Mbit/s'\ndelay = '20 ms'\nqueue = '{queue}'\n\
+         [link.x]\nbetween = ['a', 'b']\nrate = '{rate} Mbit/s'\ndelay = '{delay} ms'\nqueue = {queue}\n\
          [flow.first]\nfrom = 'a'\nto = 'b'\napp = 'bulk'\ntcp = {a}\n\
          [flow.second]\nfrom = 'a'\nto = 'b'\nstart = '1 s'\napp = 'bulk'\ntcp = {b}\n"
     ));
@@ -118,6 +124,41 @@ fn dualpi2_gives_scalable_and_classic_flows_like_rates() {
         assert!(marked[0] > 1000 && dropped[0] == 0, "{marked:?} {dropped:?}");
         assert_eq!((marked[1] > 0, dropped[1] > 0), (marks, !marks), "{marked:?} {dropped:?}");
     }
+}
+
+/// The ratio of rates, DCTCP's to CUBIC's, over what RFC 9332's coupling predicts for the delays that both met.
+///
+/// DCTCP with evenly spaced marks holds 2 / p_L segments, CUBIC in its Reno-friendly region sqrt(3 / 2) / sqrt(p_C) (Linux'
+/// growth of 8/15 and cut of 0.7: sqrt(8 / 15 * 1.7 / 0.6) = 1.23). With p_L = 2 sqrt(p_C) the windows are as 1 / 1.22,
+/// the rates as 0.82 R_C / R_L.
+fn against_the_coupling(rate: u32, rtt: u32, scalable: &str, queue: &str) -> f64 {
+    let (goodput, output) = two_flows_over(rate, rtt, scalable, CUBIC_ECN, queue);
+    let one_way = real(&output, "flows", "delay_mean_s");
+    let round_trip = |flow: usize| one_way[flow] + f64::from(rtt) / 2e3;
+    goodput[0] / goodput[1] / (0.82 * round_trip(1) / round_trip(0))
+}
+
+/// RFC 9332 section 2.1 promises about the same rate on any path; a factor of two either way is what its authors' figures
+/// show. At 12 Mbit/s a packet takes as long as the L4S threshold of 1 ms, at 4 Mbit/s three times that. The classic
+/// window stays below some 250 segments, where CUBIC is Reno-friendly.
+#[test]
+fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
+    for (rate, rtt) in [(4, 20), (4, 50), (12, 10), (12, 50), (12, 100), (40, 20), (40, 50)] {
+        let ratio = against_the_coupling(rate, rtt, SCALABLE, "'dualpi2'");
+        assert!((0.5..=2.0).contains(&ratio), "{rate} Mbit/s, {rtt} ms: {ratio}");
+    }
+}
+
+/// Why an L4S sender limits its bursts (RFC 9331 section 4.3): without pacing DCTCP's ACK-clocked bursts of some segments
+/// wait longer than the threshold of 1 ms behind themselves, where a segment takes 1 ms. The threshold marks them beyond
+/// what the coupling asks for. Without the threshold the same bursts do no harm.
+#[test]
+fn bursts_cost_an_unpaced_scalable_flow_its_share_of_a_slow_link() {
+    let unpaced = SCALABLE.replace("l4s = true", "l4s = true, pacing = false");
+    let with_step = against_the_coupling(12, 50, &unpaced, "'dualpi2'");
+    assert!(with_step < 0.35, "{with_step}");
+    let without = against_the_coupling(12, 50, &unpaced, "{ kind = 'dualpi2', l4s_threshold = '1 s' }");
+    assert!((0.7..=1.6).contains(&without), "{without}");
 }
 
 /// RFC 3168: a flow that uses ECN through CoDel is marked instead of dropped from, and sends nothing twice.

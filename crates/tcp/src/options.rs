@@ -136,7 +136,8 @@ pub struct Options {
     /// Fall back to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: Option<bool>,
     /// Space data out at the window per round trip, twice that early in slow start, 120 % after (Linux under the fq
-    /// scheduler). BBR paces without it; `prague` and `radio-aware` have it on unless it is `false`.
+    /// scheduler). BBR paces without it; `l4s = true`, `prague` and `radio-aware` have it on unless it is
+    /// `false`.
     pub pacing: Option<bool>,
     /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE. Unset: not paced.
     pub max_pacing_rate: Option<Bitrate>,
@@ -302,12 +303,13 @@ impl Options {
             // Brakes are counted.
             c.ecn = EcnMode::Accurate;
         }
-        if matches!(c.cc, CcName::Prague | CcName::RadioAware) {
-            c.pacing = self.pacing.unwrap_or(true);
-        }
         set(&mut c.ecn, self.ecn);
         set(&mut c.accecn_option, self.accecn_option);
         set(&mut c.l4s, self.l4s);
+        if c.l4s || c.cc == CcName::RadioAware {
+            // RFC 9331 section 4.3 asks an L4S sender to limit bursts: its queue marks what waits 1 ms.
+            c.pacing = self.pacing.unwrap_or(true);
+        }
         set(&mut c.sack, self.sack);
         set(&mut c.whole_segments, self.whole_segments);
         set(&mut c.timestamps, self.timestamps);
