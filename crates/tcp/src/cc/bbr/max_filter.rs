@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn the_largest_value_lasts_for_the_window_and_then_the_next_choice_follows() {
-        // Falling by one per round. From round 1 on 99 is the second choice (it is not smaller than the copy of 100? it is: the
-        // three places hold 100 from round 0). Round 3 (> 10 / 4): 97 becomes second and third; round 6 (> 5): 94 third.
+        // The values fall by one per round. Until round 2 all three places hold the 100 of round 0. Round 3 (later than 10 / 4)
+        // makes 97 second and third choice; round 6 is not later than 10 / 2 after a third choice of its own, so 94 is third.
         let estimates = fed(&(1..=14).map(|n| 100.0 - f64::from(n)).collect::<Vec<_>>());
         assert!(estimates[..10].iter().all(|&e| e == 100.0));
         // Round 11: 100 is 11 rounds old. An exact maximum over rounds 1 to 11 would be 99.

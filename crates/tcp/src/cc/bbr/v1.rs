@@ -558,6 +558,51 @@ mod tests {
         assert!((0.2..0.45).contains(&(low / f64::from(seen))), "{low} s in {seen} dips");
     }
 
+    /// Linux marks the connection as limited by its application while ProbeRTT lasts ("Ignore low rate samples during this
+    /// mode", bbr_update_min_rtt): twelve rounds of five segments in 50 ms, 100 segments/s, leave the estimate as it is.
+    #[test]
+    fn what_probe_rtt_sends_does_not_lower_the_bandwidth() {
+        let mut f = fluid(1000.0, 0.05);
+        f.run(9.0);
+        let before = f.b.bandwidth();
+        let start = f.delivered as u64 * MSS;
+        (f.b.mode, f.b.probe_rtt_sent) = (Mode::ProbeRtt, [start, start]);
+        let rounds = f.b.rounds;
+        for n in 0..12 {
+            let prior = start + n * 5 * MSS;
+            let rate = RateSample {
+                delivered: 5 * MSS,
+                interval: Duration::from_millis(50),
+                prior_delivered: prior,
+                ..RateSample::default()
+            };
+            f.b.on_ack(&AckSample {
+                rate: Some(rate),
+                total_delivered: prior + 5 * MSS,
+                in_flight: 5 * MSS,
+                ..ack_at(5, 9_100 + 50 * n, 50)
+            });
+        }
+        assert_eq!((f.b.mode(), f.b.rounds - rounds), ("PROBE_RTT", 12));
+        assert_eq!(f.b.bandwidth(), before);
+    }
+
+    /// bbr_cwnd_event and bbr_update_min_rtt: the estimate of the round trip is old after 15 s without data, but the first
+    /// ACK measures it anew, so nothing is to be drained.
+    #[test]
+    fn data_after_idleness_renews_the_round_trip_without_a_probe() {
+        let mut f = fluid(1000.0, 0.05);
+        f.run(5.0);
+        assert_eq!(f.b.mode(), "PROBE_BW");
+        f.b.on_transmit_start(Instant::from_secs(20), Duration::from_secs(15));
+        f.b.on_ack(&ack_at(1, 20_060, 60));
+        assert_eq!((f.b.mode(), f.b.min_rtt), ("PROBE_BW", Some(Duration::from_millis(60))));
+        // Without a restart the same ACK begins a probe.
+        f.b.min_rtt_at = Instant::from_secs(5);
+        f.b.on_ack(&ack_at(1, 20_120, 60));
+        assert_eq!(f.b.mode(), "PROBE_RTT");
+    }
+
     #[test]
     fn the_first_rate_is_the_initial_window_per_handshake_times_the_high_gain() {
         let f = fluid(1000.0, 0.05);
