@@ -67,16 +67,16 @@ def main() -> None:
             PAGE.write_text(page(list(csv.DictReader(rows))), encoding="utf-8")
 
 
-def curve(path: Path) -> Curve:
-    """Time and congestion window of one file."""
+def curve(path: Path, time: str = "time_s", cwnd: str = "snd_cwnd") -> Curve:
+    """Time and congestion window of one file; the names of their columns."""
     with path.open(encoding="utf-8", newline="") as rows:
-        return [(float(r["time_s"]), float(r["snd_cwnd"])) for r in csv.DictReader(rows)]
+        return [(float(r[time]), float(r[cwnd])) for r in csv.DictReader(rows)]
 
 
-def drawing(about: str, pairs: dict[str, tuple[Curve, Curve]]) -> str:
-    """Small multiples, one panel an algorithm, all of one scale of time."""
-    rows = -(-len(pairs) // COLUMNS)
-    width = LEFT + COLUMNS * (WIDTH + GAP_X) - GAP_X + 16
+def drawing(about: str, pairs: dict[str, tuple[Curve, Curve]], columns: int = COLUMNS) -> str:
+    """Small multiples, one panel a curve of each, all of one scale of time."""
+    rows = -(-len(pairs) // columns)
+    width = LEFT + columns * (WIDTH + GAP_X) - GAP_X + 16
     height = TOP + rows * (HEIGHT + GAP_Y)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
@@ -87,7 +87,7 @@ def drawing(about: str, pairs: dict[str, tuple[Curve, Curve]]) -> str:
         f'<path class="o" d="M{LEFT + 112} 34h26"/><text x="{LEFT + 144}" y="38">Lasthop, profile linux-6</text>',
     ]
     for i, (cc, (kernel, ours)) in enumerate(pairs.items()):
-        x, y = LEFT + i % COLUMNS * (WIDTH + GAP_X), TOP + i // COLUMNS * (HEIGHT + GAP_Y)
+        x, y = LEFT + i % columns * (WIDTH + GAP_X), TOP + i // columns * (HEIGHT + GAP_Y)
         out += panel(x, y, cc, kernel, ours)
     return "\n".join([*out, "</svg>", ""])
 

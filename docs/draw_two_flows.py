@@ -1,0 +1,121 @@
+"""Lays recordings of two flows of a real Linux over ours: docs/concepts/linux-two-flows.md and its picture.
+
+    LASTHOP_SHARED=DIR python docs/draw_two_flows.py
+
+DIR holds `data/linux-6.1-multiflow`. Our curves and the table of bars are written by the test that holds the bars,
+`crates/tcp/tests/linux_two_flows.rs`, which is run for it. What is committed needs no recordings to be built.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from draw_recordings import DOCS, Curve, curve, drawing
+
+PAGE = DOCS / "concepts" / "linux-two-flows.md"
+PICTURE = DOCS / "images" / "linux-two-flows.svg"
+ABOUT = "10 Mbit/s, 20 ms each way, 100 packets, 60 s"
+QUANTITIES = {
+    "share": "the first flow's share of both, last 40 s",
+    "retransmissions 1": "retransmissions of the first flow",
+    "retransmissions 2": "retransmissions of the second flow",
+}
+
+
+def main() -> None:
+    """Runs the test and writes page and picture."""
+    shared = os.environ.get("LASTHOP_SHARED")
+    if not shared:
+        sys.exit("draw_two_flows: set LASTHOP_SHARED to the folder that holds data/linux-6.1-multiflow")
+    recordings = Path(shared) / "data" / "linux-6.1-multiflow"
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["cargo", "test", "--quiet", "--release", "-p", "lasthop-tcp", "--test", "linux_two_flows"]
+        subprocess.run(command, check=True, cwd=DOCS.parent, env={**os.environ, "LASTHOP_CURVES": folder})
+        curves = Path(folder)
+        with (curves / "bars.csv").open(encoding="utf-8", newline="") as rows:
+            bars = list(csv.DictReader(rows))
+        panels: dict[str, tuple[Curve, Curve]] = {}
+        for pair in dict.fromkeys(b["pair"] for b in bars):
+            for number, cc in enumerate(pair.split("-"), 1):
+                name = f"{pair}-{number}-{cc}.csv"
+                beside = pair.split("-")[2 - number]
+                title = f"{number}: {cc} beside {beside}"
+                panels[title] = (
+                    curve(recordings / f"m1-{name}", "t", "cwnd"),
+                    curve(curves / name, "time_s", "snd_cwnd"),
+                )
+        PICTURE.write_text(drawing(ABOUT, panels, columns=2), encoding="utf-8")
+        PAGE.write_text(page(bars), encoding="utf-8")
+
+
+def page(bars: list[dict[str, str]]) -> str:
+    """The page around the picture."""
+    missed = [b for b in bars if b["holds"] != "true"]
+    verdict = (
+        f"All {len(bars)} bars hold." if not missed else f"{len(missed)} of {len(bars)} do not hold; they are bold."
+    )
+    return "\n".join(
+        [
+            "# Two flows beside two of a real kernel\n",
+            "Eleven pairs of bulk flows of the profile `linux-6` on one bottleneck, beside recordings of a Linux 6.1.192",
+            f"on the same path: {ABOUT}. The limit is netem's: it counts the packets of the delay line",
+            "too. The second flow starts 10 s after the first where both have the same control, else 2 s after it. Each",
+            "flow is sampled every 100 ms from its own start on. The set-up of the kernel is that of the",
+            "[single flows](linux-recordings.md).\n",
+            "## What is compared\n",
+            "The kernel's recording is one run. Without noise, two flows on a drop-tail queue are sensitive to phase: a",
+            "second start a few milliseconds later gives another share. So ours is a sample of 32 runs, whose second",
+            "starts are 187.3 ms apart and whose random numbers (BBR's first phase) differ. (Two BBR flows: 3.7 ms apart,",
+            "because the kernel's second flow starts into the ProbeRTT of the first, which is no chance.) The null hypothesis is that",
+            "the kernel's run is one more of the sample. The bar is the sample's prediction interval, Student's t with 31",
+            "degrees of freedom, at a probability of 5 % that any of the 33 comparisons fails by chance; at least one",
+            "segment of the 40 that two windows hold without a standing queue (0.025 of the share), and at least one",
+            "retransmission. Where the range is wide, one run of a kernel says little, and the bar says so.\n",
+            f"{verdict} Where the recordings are at hand,",
+            "`LASTHOP_SHARED=DIR cargo test --release -p lasthop-tcp --test linux_two_flows` checks them again, and",
+            "`LASTHOP_SHARED=DIR python docs/draw_two_flows.py` makes this page anew.\n",
+            *(table(what, [b for b in bars if b["what"] == what]) for what in QUANTITIES),
+            "## Curves\n",
+            "The kernel's run, and the first of ours, whose second flow starts when the kernel's does.\n",
+            "![Congestion windows over time of eleven pairs of flows, Linux 6.1 and Lasthop on one another]"
+            f"(../images/{PICTURE.name})\n",
+            NOTES,
+        ]
+    )
+
+
+def table(what: str, bars: list[dict[str, str]]) -> str:
+    """One quantity: a pair a row."""
+    heads = "| pair | kernel | ours: mean | ours: range | deviation | bar |"
+    out = [f"### {QUANTITIES[what].capitalize()}\n", heads, "|---|---|---|---|---|---|"]
+    digits = 2 if what == "share" else 0
+    for bar in bars:
+        kernel, ours, least, most, width = (float(bar[k]) for k in ("kernel", "ours", "least", "most", "bar"))
+        off = f"{ours - kernel:+.{digits}f}"
+        pair = ", ".join(f"`{cc}`" for cc in bar["pair"].split("-"))
+        row = [
+            pair,
+            f"{kernel:.{digits}f}",
+            f"{ours:.{digits}f}",
+            f"{least:.{digits}f} to {most:.{digits}f}",
+            off if bar["holds"] == "true" else f"**{off}**",
+            f"{width:.{digits}f}",
+        ]
+        out.append(f"| {' | '.join(row)} |")
+    return "\n".join([*out, ""])
+
+
+NOTES = """\
+## Where they part
+
+- `vegas` beside `vegas`: the second flow holds one segment more of ours than of the kernel's. Neither flow loses a
+  segment, so nothing evens the difference out.
+"""
+
+if __name__ == "__main__":
+    main()
