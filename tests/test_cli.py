@@ -345,6 +345,9 @@ def test_packetdrill_takes_symbols_and_the_tool_s_options() -> None:
     six = ("-D", "SIX", "--ip_version", "ipv6", "--tolerance_usecs", "100000")
     assert lasthop("packetdrill", "branch.pkt", *six).exit_code == 0
     assert "option mss" in lasthop("packetdrill", "branch.pkt", "-DSIX", "--tolerance_usecs=100000").stdout
+    bsd = lasthop("packetdrill", "branch.pkt", "--host", "bsd", "--tolerance_usecs=100000").stdout
+    assert "option wscale: expected 7, actual 6" in bsd
+    assert "linux or bsd" in lasthop("packetdrill", "branch.pkt", "--host", "vms").stderr
     assert "NAME=VALUE" in lasthop("packetdrill", "branch.pkt", "-D", "6").stderr
     assert "from 68 to 65535" in lasthop("packetdrill", "branch.pkt", "--mtu", "60").stderr
 

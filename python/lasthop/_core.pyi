@@ -404,8 +404,9 @@ def packetdrill(
     verbose: bool = False,
     defines: Sequence[str] = (),
     options: Sequence[tuple[str, str]] = (),
+    host: str | None = None,
 ) -> str:
     """Runs packetdrill scripts, given as (name, text), in virtual time. `defines`: symbols for `#ifdef`, "NAME" or
-    "NAME=VALUE"; `options`: those of the original tool, as ("mss", "1000"). Returns JSON: `scripts`, each with `name`,
-    `verdict` ("passed", "failed", "not-applicable", "mistake"), `line`, `column`, `message`, `transcript`, and
-    `categories`."""
+    "NAME=VALUE"; `options`: those of the original tool, as ("mss", "1000"); `host`: "linux" or "bsd". Returns JSON:
+    `scripts`, each with `name`, `verdict` ("passed", "failed", "not-applicable", "mistake"), `line`, `column`,
+    `message`, `transcript`, and `categories`."""

@@ -43,6 +43,8 @@ fn request(args: impl Iterator<Item = String>) -> Result<(Request, bool, Vec<Str
         } else if let Some(symbol) = a.strip_prefix("-D") {
             let next = if symbol.is_empty() { args.next().unwrap_or_default() } else { symbol.to_owned() };
             request = request.define(&next)?;
+        } else if let Some(host) = a.strip_prefix("--host=") {
+            request = request.host(host)?;
         } else if let Some(option) = a.strip_prefix("--") {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             request = request.option(name, value)?;

@@ -19,4 +19,4 @@ pub use run::{Failed, Transcript, run};
 pub use script::{
     Call, Defines, Event, Expr, Kind, Packet, Place, Problem, Script, Time, ToolOption, parse, parse_with,
 };
-pub use settings::{Request, Settings};
+pub use settings::{HostKind, Request, Settings};

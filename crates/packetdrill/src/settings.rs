@@ -10,6 +10,15 @@ use lasthop_tcp::{
 };
 use lasthop_units::{Bytes, Duration};
 
+/// Whose choices a host makes where standards leave them open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostKind {
+    /// The profile's own.
+    Linux,
+    /// 4.4BSD's ([`Host::BSD`]), with the profile `rfc` unless another is asked for.
+    Bsd,
+}
+
 /// What is asked of a run beside the script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
@@ -17,6 +26,9 @@ pub struct Request {
     pub profile: Option<Profile>,
     /// Congestion control instead of the profile's; a script's own choice wins.
     pub cc: Option<CcName>,
+    /// Whose choices hold where standards leave them open; `None`: 4.4BSD's for scripts that set `net.inet.tcp`, else those
+    /// of the profile's kernel.
+    pub host: Option<HostKind>,
     /// Symbols for the `#ifdef` lines of scripts, and for names in arguments.
     pub defines: Defines,
     /// Options of the original tool, name and value; they win over those in a script.
@@ -34,6 +46,20 @@ impl Request {
             })
             .transpose()?;
         Ok(Request { profile, cc: cc.map(self::cc).transpose()?, ..Request::default() })
+    }
+
+    /// The request for a host by name, `linux` or `bsd`.
+    ///
+    /// # Errors
+    ///
+    /// The name is neither.
+    pub fn host(mut self, name: &str) -> Result<Request, String> {
+        self.host = Some(match name {
+            "linux" => HostKind::Linux,
+            "bsd" => HostKind::Bsd,
+            _ => return Err(format!("--host {name}: linux or bsd is expected")),
+        });
+        Ok(self)
     }
 
     /// The request with a symbol more, given as `NAME` or `NAME=VALUE`.
@@ -62,7 +88,7 @@ impl Request {
 #[derive(Clone, Debug)]
 pub struct Settings {
     request: Request,
-    /// `net.inet.tcp` is what the script sets.
+    /// The choices are 4.4BSD's.
     pub bsd: bool,
     cc: Option<CcName>,
     timestamps: bool,
@@ -70,6 +96,8 @@ pub struct Settings {
     dsack: bool,
     window_scaling: bool,
     receive_buffer: Option<u64>,
+    /// The second value of net.ipv4.tcp_rmem: SO_RCVBUF of a new socket.
+    receive_buffer_start: Option<u64>,
     /// Default of SO_SNDBUF \[octets\].
     pub send_buffer: u64,
     idle_restart: bool,
@@ -167,13 +195,14 @@ impl Settings {
     pub fn new(request: &Request) -> Settings {
         Settings {
             request: request.clone(),
-            bsd: false,
+            bsd: request.host == Some(HostKind::Bsd),
             cc: request.cc,
             timestamps: true,
             sack: true,
             dsack: true,
             window_scaling: true,
             receive_buffer: None,
+            receive_buffer_start: None,
             send_buffer: SEND_BUFFER,
             idle_restart: true,
             early_retrans: 3,
@@ -288,6 +317,7 @@ impl Settings {
     fn defaults(&mut self) {
         self.cc = Some(CcName::Cubic);
         self.receive_buffer = Some(15 << 20);
+        self.receive_buffer_start = Some(540_000);
         self.send_buffer = 256 << 10;
         self.idle_restart = false;
         self.early_retrans = 4;
@@ -308,7 +338,7 @@ impl Settings {
             return Ok(());
         }
         if key.starts_with("kern.") || key.starts_with("net.inet.") {
-            self.bsd = true;
+            self.bsd = self.request.host != Some(HostKind::Linux);
             return Ok(());
         }
         let Some(name) = key.strip_prefix("net.ipv4.tcp_") else {
@@ -323,7 +353,10 @@ impl Settings {
         };
         match name {
             "congestion_control" => self.cc = Some(cc(value)?),
-            "rmem" => self.receive_buffer = Some(number?),
+            "rmem" => {
+                self.receive_buffer = Some(number?);
+                self.receive_buffer_start = numbers.get(1).copied();
+            }
             "wmem" => self.send_buffer = numbers.get(1).copied().ok_or_else(wrong)?,
             "timestamps" => self.timestamps = number? != 0,
             "sack" => self.sack = number? != 0,
@@ -337,13 +370,17 @@ impl Settings {
             "ecn" => self.ecn = number?,
             "ecn_option" => self.ecn_option = number?,
             "ecn_fallback" => self.ecn_fallback = number? != 0,
+            // Bits beyond 1 and 2, the client's and the server's, concern data on a SYN without a cookie.
+            "fastopen" if hexadecimal(value).is_some_and(|v| v > 3) => {
+                return Err("TCP Fast Open".into());
+            }
             _ => return not_modelled(name, last),
         }
         Ok(())
     }
 
     fn bsd_sysctl(&mut self, name: &str, value: &str) -> Understood {
-        self.bsd = true;
+        self.bsd = self.request.host != Some(HostKind::Linux);
         let number: Option<u64> = value.parse().ok();
         match (name, number) {
             ("sack.enable", Some(n)) => self.sack = n != 0,
@@ -426,7 +463,8 @@ impl Settings {
 
     /// SO_RCVBUF before anything was set or, connected, 4.4BSD's whole number of segments of `mss` octets.
     pub fn default_receive_buffer(&self, mss: Option<u64>) -> u64 {
-        let buffer = self.receive_buffer.unwrap_or(131_072);
+        let buffer = if self.bsd { self.receive_buffer } else { self.receive_buffer_start };
+        let buffer = buffer.unwrap_or(if self.bsd { BSD_RECEIVE_BUFFER } else { 131_072 });
         match mss {
             Some(mss) if self.bsd => buffer.next_multiple_of(mss.max(1)),
             _ => buffer,
@@ -438,9 +476,15 @@ impl Settings {
         let fallback = if self.bsd { Profile::Rfc } else { Profile::Linux6 };
         let profile = self.request.profile.unwrap_or(fallback);
         let mss = mss.or(self.mss).unwrap_or(self.largest_segment());
-        let buffer = self
-            .receive_buffer
-            .map(|b| if self.bsd { b.next_multiple_of(self.largest_segment()) } else { b });
+        let buffer = if self.bsd {
+            Some(self.receive_buffer.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
+        } else {
+            // Octets of window are half of the kernel's octets of memory (net.ipv4.tcp_adv_win_scale 1).
+            self.receive_buffer.map(|b| b / 2)
+        };
+        let start = self.receive_buffer_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
+        let start = start.zip(buffer).map(|(start, most)| start.min(most.max(256)));
+        let ack_delay = self.ack_delay.or(self.bsd.then_some(BSD_ACK_DELAY));
         let options = Options {
             profile,
             cc: self.cc,
@@ -449,12 +493,14 @@ impl Settings {
             dsack: Some(self.dsack),
             window_scaling: Some(self.window_scaling),
             receive_buffer: buffer.map(|b| Bytes(b.clamp(256, 1 << 30))),
+            receive_tuning: start.map(|_| profile == Profile::Linux6),
+            receive_buffer_start: start.map(Bytes),
             idle_restart: Some(self.idle_restart),
             hystart: self.hystart.map(|on| if on { HyStartKind::Linux } else { HyStartKind::None }),
             // FreeBSD's net.inet.tcp.initcwnd_segments (RFC 6928).
             initial_window: self.initial_window.or(self.bsd.then_some(10)),
             mss: Some(Bytes(mss.max(64))),
-            ack_delay: self.ack_delay.map(Duration::from_millis),
+            ack_delay: ack_delay.map(Duration::from_millis),
             manual_read: Some(true),
             pacing: Some(self.paced),
             // DCTCP asks for ECN by itself, whatever the host's setting.
@@ -516,6 +562,15 @@ fn not_modelled(name: &str, value: Option<u64>) -> Understood {
 
 /// What tcp_sndbuf_expand makes of the default of net.ipv4.tcp_wmem, for ten segments of 1460 octets \[octets\].
 const SEND_BUFFER: u64 = 87_040;
+
+/// FreeBSD's net.inet.tcp.recvspace \[octets\].
+const BSD_RECEIVE_BUFFER: u64 = 65_536;
+/// FreeBSD's net.inet.tcp.delacktime, TCPTV_DELACK = hz/25 \[ms\].
+const BSD_ACK_DELAY: u64 = 40;
+
+fn hexadecimal(value: &str) -> Option<u64> {
+    value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |h| u64::from_str_radix(h, 16).ok())
+}
 
 fn small(n: u64) -> u32 {
     n.min(65_535) as u32

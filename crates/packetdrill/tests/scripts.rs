@@ -184,6 +184,18 @@ fn a_symbol_with_a_value_stands_for_it_in_calls_and_code() {
 }
 
 #[test]
+fn the_host_asked_for_wins_over_the_one_that_the_script_s_settings_suggest() {
+    let bsd = Request::default().host("bsd").unwrap();
+    let linux = Request::default().host("linux").unwrap();
+    let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 getsockopt(3, SOL_SOCKET, SO_RCVBUF, [65536], [4]) = 0\n";
+    assert_eq!(run(text).verdict, Verdict::Failed);
+    assert_eq!(run_text("script", text, &bsd, false).verdict, Verdict::Passed);
+    let closing = script("bsd-closing");
+    assert_eq!(run_text("script", &closing, &linux, false).verdict, Verdict::Failed);
+    assert!(Request::default().host("vms").unwrap_err().contains("linux or bsd"));
+}
+
+#[test]
 fn options_of_the_request_win_over_those_of_the_script_and_wrong_ones_are_told() {
     let text = "--tolerance_usecs=1\n".to_owned() + &script("delayed-ack").replace("+.12  >", "+.06  >");
     assert_eq!(run(&text).verdict, Verdict::Failed);

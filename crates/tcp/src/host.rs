@@ -54,6 +54,14 @@ pub struct Host {
     /// ECN is given up where the handshake's feedback shows that the path alters codepoints
     /// (net.ipv4.tcp_ecn_fallback; RFC 9768 section 3.2.2.3).
     pub ecn_fallback: bool,
+    /// A segment in order is taken whole where it exceeds a window that is open, if nothing waits to be read (Linux'
+    /// tcp_data_queue: "sk_forced_mem_schedule" for an empty queue); otherwise it is cut to the window.
+    pub takes_whole: bool,
+    /// The window of a SYN is a whole number of segments where the buffer holds one (Linux' tcp_select_initial_window).
+    pub whole_first_window: bool,
+    /// A FIN in order discards the duplicate that the next ACK would have reported (Linux' tcp_fin calls
+    /// tcp_sack_reset).
+    pub fin_discards_dsack: bool,
 }
 
 /// What a segment without SYN and RST brings about in TIME-WAIT.
@@ -126,6 +134,9 @@ impl Host {
         time_wait: TimeWaitRule::Rfc9293,
         ect_on_all: false,
         ecn_fallback: true,
+        takes_whole: false,
+        whole_first_window: false,
+        fin_discards_dsack: false,
     };
 
     /// 4.4BSD's choices, as FreeBSD has them.
@@ -146,6 +157,9 @@ impl Host {
         drops_future_acks: true,
         acks: AckRule::Linux,
         ect_on_all: true,
+        takes_whole: true,
+        whole_first_window: true,
+        fin_discards_dsack: true,
         ..Host::PLAIN
     };
 }

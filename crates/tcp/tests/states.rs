@@ -20,6 +20,7 @@ impl One {
             timestamps: Some(false),
             window_scaling: Some(false),
             manual_read: Some(true),
+            dsack: Some(true),
             receive_buffer: Some(lasthop_units::Bytes(70_000)),
             ..Options::default()
         };
@@ -227,4 +228,56 @@ fn options_of_repeated_syns_are_those_of_the_host() {
     let (all, no_ecn, plain) =
         ((true, true, true, true), (false, true, true, true), (false, false, false, false));
     assert_eq!(seen, [all, all, no_ecn, plain, plain]);
+}
+
+/// Linux' tcp_select_initial_window: "space = rounddown(space, mss)". 20000 octets hold 13 segments of 1460: 18980.
+#[test]
+fn linux_offers_whole_segments_in_a_syn() {
+    for (host, window) in [(Host::LINUX, 18_980), (Host::PLAIN, 20_000)] {
+        let options = Options { receive_buffer: Some(lasthop_units::Bytes(20_000)), ..Options::default() };
+        let mut config = options.resolve().unwrap();
+        config.host = host;
+        let mut e = Endpoint::new(config, Seq(0));
+        e.connect(Instant::ZERO);
+        assert_eq!(e.poll_transmit(Instant::ZERO).unwrap().window, window);
+    }
+}
+
+/// Linux' tcp_data_queue takes what is in order whole where the receive queue is empty; RFC 9293 section 3.10.7.4 has
+/// "trim off any portions that lie outside the window".
+#[test]
+fn linux_takes_a_segment_in_order_beyond_the_window_while_nothing_waits() {
+    let mut linux = One::established(Host::LINUX);
+    assert!(linux.gets(Flags::ACK, 1, 80_000, 1).is_empty(), "acknowledged after the delay");
+    linux.now = linux.e.poll_at().unwrap();
+    linux.e.on_time(linux.now);
+    assert_eq!(linux.sends(), [(Flags::ACK, 1, 80_001)]);
+    assert_eq!(linux.gets(Flags::ACK, 80_001, 1000, 1), [(Flags::ACK, 1, 80_001)], "the window is closed");
+    assert_eq!(linux.gets(FIN_ACK, 80_001, 0, 1), [(Flags::ACK, 1, 80_002)], "a FIN needs no room");
+    let mut rfc = One::established(Host::PLAIN);
+    assert_eq!(rfc.gets(Flags::ACK, 1, 80_000, 1), [(Flags::ACK, 1, 65_536)]);
+    // What is not in order is cut.
+    let mut hole = One::established(Host::LINUX);
+    hole.gets(Flags::ACK, 2, 80_000, 1);
+    assert_eq!(hole.gets(Flags::ACK, 1, 1, 1), [(Flags::ACK, 1, 65_536)]);
+}
+
+/// Linux' tcp_fin calls tcp_sack_reset; RFC 2883 section 4 reports the duplicate in the next ACK.
+#[test]
+fn in_linux_a_fin_discards_the_duplicate_to_report() {
+    for (host, blocks) in [(Host::LINUX, 0), (Host::PLAIN, 1)] {
+        let mut one = One::established(host);
+        one.gets(Flags::ACK, 1, 1000, 1);
+        let fin = Segment {
+            seq: Seq(PEER + 1),
+            ack: Seq(OURS + 1),
+            flags: FIN_ACK,
+            len: 1000,
+            window: 30_000,
+            ..Segment::default()
+        };
+        one.e.handle_segment(one.now, &fin);
+        let ack = one.e.poll_transmit(one.now).unwrap();
+        assert_eq!((ack.ack, ack.sack.len()), (Seq(PEER + 1002), blocks));
+    }
 }

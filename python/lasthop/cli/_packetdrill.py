@@ -15,6 +15,11 @@ from lasthop.cli import _output
 @click.command()
 @click.argument("paths", metavar="FILES...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--profile", metavar="NAME", help="Stack profile. [linux-6; rfc for scripts that set net.inet.tcp]")
+@click.option(
+    "--host",
+    metavar="NAME",
+    help="Choices where standards leave one: linux, bsd. [bsd for scripts that set net.inet.tcp]",
+)
 @click.option("--cc", metavar="NAME", help="Congestion control, where the script chooses none.")
 @click.option(
     "-D",
@@ -36,6 +41,7 @@ from lasthop.cli import _output
 def packetdrill(
     paths: tuple[Path, ...],
     profile: str | None,
+    host: str | None,
     cc: str | None,
     defines: tuple[str, ...],
     verbose: bool,
@@ -57,14 +63,15 @@ def packetdrill(
     Example:
       lasthop packetdrill tests/packetdrill
       lasthop packetdrill gtests/net/tcp/cubic --profile linux-6 -v
-      lasthop packetdrill tcp-testsuite -D STANDARD --tolerance_usecs=100000
+      lasthop packetdrill tcp-testsuite -D STANDARD
+      lasthop packetdrill my.pkt --host bsd --tolerance_usecs=100000
     """
     files = _scripts(paths)
     if not files:
         raise LasthopError(f"no *.pkt in {', '.join(map(str, paths))}")
     texts = [(str(f), f.read_text(encoding="utf-8", errors="replace")) for f in files]
     options = [(name, value) for name, value in tool_options.items() if value is not None]
-    found = json.loads(_core.packetdrill(texts, profile, cc, verbose, list(defines), options))
+    found = json.loads(_core.packetdrill(texts, profile, cc, verbose, list(defines), options, host))
     if as_json:
         _output.json_object(found)
     else:

@@ -190,10 +190,6 @@ impl World {
     }
 
     fn write(&mut self, call: &Call, fd: i64, progress: &mut u64) -> Step {
-        let Some((i, options)) = self.connected(fd) else { return error("EPIPE") };
-        let Some(wanted) = length(call) else {
-            return Step::Wrong(format!("{}(): a length is expected", call.name));
-        };
         let flags = match call.name.as_str() {
             "send" | "sendto" => call.args.get(3),
             "sendmsg" => call.args.get(2),
@@ -207,6 +203,10 @@ impl World {
                 return Step::NotApplicable(what.into());
             }
         }
+        let Some((i, options)) = self.connected(fd) else { return error("EPIPE") };
+        let Some(wanted) = length(call) else {
+            return Step::Wrong(format!("{}(): a length is expected", call.name));
+        };
         let now = self.now;
         let c = &mut self.connections[i];
         if let Some(e) = c.error.take() {
@@ -383,7 +383,12 @@ impl World {
                 };
             }
             "TCP_MAXSEG" => match connection {
-                Some(i) => i64::from(self.connections[i].endpoint.mss()),
+                Some(i) => {
+                    let e = &self.connections[i].endpoint;
+                    // 4.4BSD's t_maxseg counts the timestamps' octets, Linux' mss_cache does not.
+                    let options = if self.settings.bsd && e.uses_timestamps() { 12 } else { 0 };
+                    i64::from(e.mss()) + options
+                }
                 None => options.max_segment.unwrap_or(536) as i64,
             },
             "TCP_NODELAY" => i64::from(options.nodelay),

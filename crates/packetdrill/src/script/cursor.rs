@@ -111,9 +111,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A decimal or hexadecimal number without sign.
+    /// A decimal or hexadecimal number without sign, or a symbol that is defined as a number.
     pub fn number(&mut self) -> Result<i64, Problem> {
         let place = self.place;
+        if let Some(name) = Some(self.identifier()).filter(|n| !n.is_empty()) {
+            let value = self.defines.value(name).and_then(|v| v.parse().ok());
+            return value.ok_or_else(|| Problem::Mistake {
+                place,
+                message: format!("a number is expected here; -D {name}=N defines `{name}` as one"),
+            });
+        }
         let hex = self.take("0x") || self.take("0X");
         let digits = self.take_while(|c| c.is_ascii_hexdigit() && (hex || c.is_ascii_digit()));
         i64::from_str_radix(digits, if hex { 16 } else { 10 })

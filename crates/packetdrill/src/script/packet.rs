@@ -76,6 +76,9 @@ fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
                 return others();
             }
             _ if ["flowlabel", "ttl", "hlim", "class"].iter().any(|w| word.starts_with(w)) => {}
+            _ if c.rest().trim_start().starts_with("icmp") => {
+                return Err(c.not_applicable("ICMP messages"));
+            }
             _ => {
                 let message = format!("`{word}` is not one of noecn, ect0, ect1, ce, tos N");
                 return Err(Problem::Mistake { place, message });

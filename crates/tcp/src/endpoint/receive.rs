@@ -37,7 +37,10 @@ impl Endpoint {
         }
         let nxt = self.rcv_nxt;
         let data_end = start + i64::from(seg.len);
-        let window_edge = self.edge_in_force();
+        let mut window_edge = self.edge_in_force();
+        if data_end > window_edge as i64 && self.config.host.takes_whole {
+            window_edge = self.edge_for_whole(start, data_end, window_edge);
+        }
         if seg.flags.has(Flags::FIN) && data_end <= window_edge as i64 && data_end >= nxt as i64 {
             self.peer_fin.get_or_insert(data_end as u64);
         }
@@ -73,6 +76,13 @@ impl Endpoint {
         if self.config.host.repeats_fin && self.max > self.written && self.una < self.max {
             self.fin_again = true;
         }
+    }
+
+    /// Where a segment that exceeds the window ends, if it is taken whole.
+    #[cold]
+    fn edge_for_whole(&self, start: i64, data_end: i64, window_edge: u64) -> u64 {
+        let in_order = start <= self.rcv_nxt as i64 && self.rcv_nxt < window_edge;
+        if in_order && self.unread_on_arrival() == 0 { data_end as u64 } else { window_edge }
     }
 
     /// RFC 2883 section 4.1: what of a segment with news was there already, at its head or, lowest first, further on.
@@ -141,13 +151,14 @@ impl Endpoint {
         if self.config.manual_read { self.rcv_nxt.saturating_sub(self.read_to) } else { 0 }
     }
 
-    /// The window that the SYN offers: whole segments, where the buffer will grow (Linux' tcp_select_initial_window).
+    /// The window that the SYN offers: whole segments, where the buffer will grow or the host wants it (Linux'
+    /// tcp_select_initial_window).
     pub(super) fn first_window(&self) -> u64 {
-        if !self.config.receive_tuning {
-            return self.config.receive_buffer.min(u64::from(u16::MAX));
-        }
-        let (start, segment) = (self.config.receive_buffer_start, u64::from(self.config.mss));
-        let whole = if start > segment { start - start % segment } else { start };
+        let tuned = self.config.receive_tuning;
+        let start = if tuned { self.config.receive_buffer_start } else { self.config.receive_buffer };
+        let segment = u64::from(self.config.mss);
+        let wanted = (tuned || self.config.host.whole_first_window) && start > segment;
+        let whole = if wanted { start - start % segment } else { start };
         whole.min(u64::from(u16::MAX))
     }
 
@@ -188,6 +199,9 @@ impl Endpoint {
         self.rcv_nxt += 1;
         self.rcv_edge = self.rcv_edge.max(self.rcv_nxt);
         self.ack.at_once();
+        if self.config.host.fin_discards_dsack {
+            self.duplicate = None;
+        }
         self.step(Input::Fin);
         self.emit(Event::PeerClosed);
         if self.state == State::TimeWait {
