@@ -117,6 +117,7 @@ fn what_an_endpoint_has_not_is_not_applicable_and_says_why() {
         ("+0 sendfile(4, 5, 0, 10) = 10\n", "the system call sendfile()"),
         ("+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n", "zero copy"),
         ("+0 < icmp unreachable frag_needed mtu 600\n", "ICMP"),
+        ("+0 < [1:1001(1000)] icmp unreachable frag_needed mtu 600\n", "ICMP"),
         ("+0 `iptables -F`\n", "the shell command `iptables`"),
         ("+0 %{ import os }%\n", "code with `import`"),
         ("+0 < S 0:0(0) win 1 <FO abcd>\n", "TCP Fast Open"),

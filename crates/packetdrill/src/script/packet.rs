@@ -76,7 +76,7 @@ fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
                 return others();
             }
             _ if ["flowlabel", "ttl", "hlim", "class"].iter().any(|w| word.starts_with(w)) => {}
-            _ if c.rest().trim_start().starts_with("icmp") => {
+            _ if c.rest().trim_start_matches([')', ']', ' ']).starts_with("icmp") => {
                 return Err(c.not_applicable("ICMP messages"));
             }
             _ => {
