@@ -229,7 +229,7 @@ mod tests {
     /// alpha 0.8, 10 blocks, PL 100: -80 + 10 + 80 = 10 dBm; headroom 13 dB; limited at PL 130: 34 -> 23.
     #[test]
     fn fractional_control_makes_up_for_a_part_of_the_loss() {
-        let c = PowerControlConfig { alpha: 0.8, ..PowerControlConfig::default() };
+        let c = PowerControlConfig { p0: Dbm(-80.0), alpha: 0.8, ..PowerControlConfig::default() };
         let p = PowerControl::default();
         assert!((p.pusch(&c, 10, Db(100.0), MAX).0 - 10.0).abs() < 1e-9);
         assert!((p.headroom(&c, 10, Db(100.0), MAX).0 - 13.0).abs() < 1e-9);

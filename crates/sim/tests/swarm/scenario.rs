@@ -414,9 +414,16 @@ fn draw_changes(
     if w.chance(0.5) {
         return;
     }
+    let mut early = 0;
     for _ in 0..w.int(1, 6) {
         w.text.push_str("\n[[at]]\n");
-        let t = if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(1000, length_us) };
+        let t = if w.chance(0.1) {
+            // Two changes of one key at one time are refused: at 0 s, 1 us, 2 us.
+            early += 1;
+            format!("\"{} us\"", early - 1)
+        } else {
+            w.time(1000, length_us)
+        };
         w.key("t", t);
         // Seeds without them draw nothing here.
         if let Some(wlans) = wlans
