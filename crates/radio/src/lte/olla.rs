@@ -36,6 +36,12 @@ impl Olla {
     pub fn new(config: OllaConfig) -> Olla {
         Olla { config, offset: Db(0.0) }
     }
+
+    /// A loop of the same configuration that starts anew.
+    #[must_use]
+    pub fn restarted(&self) -> Olla {
+        Olla::new(self.config)
+    }
     /// What to add to the reported SINR before the MCS is chosen.
     pub fn offset(&self) -> Db {
         self.offset

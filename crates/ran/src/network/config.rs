@@ -11,7 +11,7 @@ use lasthop_radio::{Track, milliwatts};
 use lasthop_units::{BearerId, CellId, IndexVec, Speed, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
-use crate::mac::lte::downlink::{DownlinkCell, DownlinkConfig, PersistentConfig};
+use crate::mac::lte::downlink::{DownlinkCell, DownlinkConfig, MimoModel, PersistentConfig};
 use crate::mac::lte::harq::PROCESSES;
 use crate::mac::lte::profile::CellProfile;
 use crate::mac::lte::scheduler::SchedulerConfig;
@@ -110,6 +110,24 @@ pub struct CellConfig {
     pub rrc: RrcConfig,
 }
 
+impl CellConfig {
+    /// Most layers that share the blocks of a downlink transmission.
+    pub fn most_layers(&self) -> usize {
+        let most = match self.downlink.mimo.model {
+            _ if !self.downlink.mimo.two_code_words() => 1,
+            MimoModel::Gains => 2,
+            MimoModel::Physical => self.transmit_antennas(),
+        };
+        if self.resource_blocks > BLOCKS_OF_TWO_LAYERS { most.min(2) } else { most }
+    }
+
+    /// Antennas that send the downlink.
+    pub fn transmit_antennas(&self) -> usize {
+        let usual = if self.downlink.mimo.is_physical() { 2 } else { 1 };
+        self.radio.transmit_antennas.unwrap_or(usual) as usize
+    }
+}
+
 impl Default for CellConfig {
     fn default() -> Self {
         CellConfig {
@@ -126,6 +144,10 @@ impl Default for CellConfig {
         }
     }
 }
+
+/// Most resource blocks of a carrier on which a code word has two layers: its sizes are those of twice the blocks, of which TS 36.213
+/// table 7.1.7.2.1-1 has 110.
+const BLOCKS_OF_TWO_LAYERS: u32 = 55;
 
 /// When things happen within a cell, in TTIs of 1 ms. The defaults are FDD's (TS 36.213 clauses 7.3, 8, 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -179,6 +201,12 @@ impl CellConfig {
             self.timing.decode + self.timing.grant <= PROCESSES as u64,
             "timing.grant",
             "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
+        )?;
+        let transmit = self.transmit_antennas();
+        check(
+            (transmit > 1) == self.downlink.mimo.is_physical(),
+            "radio.transmit_antennas",
+            "transmission mode 1 (`downlink.mimo.mode`) and the model of gains send from one antenna, modes 2 to 4 from 2 or 4",
         )?;
         let mut warnings = Vec::new();
         within("radio", self.radio.validate().map(|()| Vec::new()), &mut warnings)?;

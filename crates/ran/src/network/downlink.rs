@@ -12,6 +12,7 @@ use super::{NetworkOutput, RadioNetwork};
 use crate::mac::lte::allocation::{self, Groups, Need, allocate};
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Candidate, Domain, Policy};
+use crate::phy::lte::air::{CodeWordSinr, Scheme};
 use crate::sdu::{Direction, End};
 
 /// A downlink transmission of this TTI.
@@ -20,8 +21,8 @@ pub(super) struct OnAir {
     pub cell: CellId,
     pub ue: UeId,
     pub process: u8,
-    /// Layers that share the blocks.
-    layers: usize,
+    /// How the blocks are sent.
+    scheme: Scheme,
     /// The UE knows of it without an assignment.
     pub persistent: bool,
 }
@@ -42,6 +43,8 @@ pub(super) struct Work {
     scratch: allocation::Scratch,
     /// A row of SINRs.
     pub row: Vec<f32>,
+    /// SINRs of code words.
+    pub code_words: [CodeWordSinr; 2],
 }
 
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
@@ -77,7 +80,7 @@ impl RadioNetwork {
             for i in 0..work.candidates.len() {
                 let (ue, groups) = (work.candidates[i].ue, work.given[i]);
                 if groups != 0
-                    && let Some(mcs) = self.mcs(cell, ue, groups)
+                    && let Some(mcs) = self.mcs(cell, ue, 0, groups)
                 {
                     self.send_new(now, tti, cell, ue, groups, mcs, out);
                 }

@@ -230,7 +230,7 @@ impl RadioNetwork {
             list.insert(place, ue);
         }
         let config = &self.cells[cell].config;
-        let two = config.downlink.mimo.two_layers().is_some();
+        let two = config.downlink.mimo.two_code_words();
         let u = &mut self.ues[ue];
         u.serving = cell;
         u.downlink.quality = Quality::new(config.downlink.olla());

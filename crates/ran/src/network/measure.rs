@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
-use super::{NetworkConfig, RadioNetwork, UeConfig};
+use super::{CellConfig, NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::lte::adaptation::{CqiInterference, Report};
 use crate::phy::lte::RbSet;
-use crate::phy::lte::air::{Air, CellAir, CellAntennas, UeAir, UeAntennas};
+use crate::phy::lte::air::{Air, CellAir, CellAntennas, Scheme, UeAir, UeAntennas};
 use crate::phy::lte::fading::{DirectFading, FastFading};
-use crate::phy::lte::propagation::{CellRadioConfig, UeRadioConfig};
+use crate::phy::lte::propagation::UeRadioConfig;
 
 /// The air of `config`.
 pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
@@ -38,9 +38,10 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     let mut air =
         Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back);
     let [cell_correlation, ue_correlation] = [config.radio.cell_correlation, config.radio.ue_correlation];
+    let receive = if config.cells.iter().any(|c| c.transmit_antennas() > 1) { 2 } else { 1 };
     air.set_antennas(
-        config.cells.iter().map(|c| cell_antennas(&c.radio)).collect(),
-        config.ues.iter().map(|u| ue_antennas(&u.radio)).collect(),
+        config.cells.iter().map(cell_antennas).collect(),
+        config.ues.iter().map(|u| ue_antennas(&u.radio, receive)).collect(),
         [cell_correlation, ue_correlation],
     );
     if !(config.pairs.is_empty() && config.groups.is_empty()) {
@@ -54,12 +55,14 @@ pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
     air
 }
 
-const fn cell_antennas(radio: &CellRadioConfig) -> CellAntennas {
-    CellAntennas { transmit: 1, receive: radio.receive_antennas as usize, combining: radio.combining }
+fn cell_antennas(cell: &CellConfig) -> CellAntennas {
+    let (radio, transmit) = (&cell.radio, cell.transmit_antennas());
+    CellAntennas { transmit, receive: radio.receive_antennas as usize, combining: radio.combining }
 }
 
-const fn ue_antennas(radio: &UeRadioConfig) -> UeAntennas {
-    UeAntennas { receive: radio.receive_antennas as usize, combining: radio.combining }
+fn ue_antennas(radio: &UeRadioConfig, usual: u32) -> UeAntennas {
+    let receive = radio.receive_antennas.unwrap_or(usual) as usize;
+    UeAntennas { receive, combining: radio.combining }
 }
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
@@ -123,6 +126,10 @@ impl RadioNetwork {
 
     /// What `ue` finds in `tti`.
     pub(super) fn report_of(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Report {
+        let physical = self.cells[cell].config.downlink.mimo.is_physical();
+        if physical && let Some(report) = self.report_of_matrix(measured, cell, ue) {
+            return report;
+        }
         let c = &self.cells[cell];
         let config = &c.config.downlink;
         let (carrier, data) = (self.air.carrier(cell), config.cqi.interference == CqiInterference::Data);
@@ -130,7 +137,11 @@ impl RadioNetwork {
         let adaptation = &c.downlink.adaptation;
         // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
         let boost = self.ues[ue].downlink.boost;
-        let (one, two) = (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost));
+        // A link of a given SINR has no channel matrix: one layer, whatever the mode.
+        let (one, two) = match physical {
+            true => (boost, None),
+            false => (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost)),
+        };
         let mut scaled = std::mem::take(&mut self.work.row);
         let mut under = |gain: f32| {
             if gain == 1.0 {
@@ -147,7 +158,7 @@ impl RadioNetwork {
             let double = under(gain);
             let worth = 2.0 * adaptation.rate_of(double.wideband) > adaptation.rate_of(single.wideband);
             if worth || config.mimo.always_two_layers {
-                report = Report { layers: 2, ..double };
+                report = double.under(Scheme::OpenLoop(2), None);
             }
         }
         self.work.row = scaled;

@@ -32,6 +32,7 @@ mod mobility;
 mod output;
 mod paths;
 mod persistent;
+mod rank;
 mod reading;
 mod reestablish;
 mod sidelink;

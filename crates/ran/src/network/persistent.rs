@@ -64,7 +64,7 @@ impl RadioNetwork {
         let mut groups = 0;
         for g in bits(free & !taken) {
             groups |= 1 << g;
-            let mcs = self.mcs(cell, ue, groups)?;
+            let mcs = self.mcs(cell, ue, 0, groups)?;
             let blocks = self.cells[cell].downlink.band.count(groups) as usize;
             let carries =
                 mcs.i_tbs(table).and_then(|i| tbs_bits(blocks, i)).is_some_and(|b| b / 8 >= own.config.bytes);

@@ -5,6 +5,7 @@ use lasthop_units::{BearerId, Bitrate, CellId, Instant, Tti, UeId};
 
 use super::RadioNetwork;
 use crate::phy::lte::TTI;
+use crate::phy::lte::air::layers_of;
 use crate::sdu::{Direction, End};
 
 impl RadioNetwork {
@@ -13,7 +14,14 @@ impl RadioNetwork {
     pub fn measured_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let cell = self.ues[ue].serving;
         let report = self.report_of(Tti::containing(now, TTI), cell, ue);
-        self.carrier_rate(cell, report.wideband, report.layers.into())
+        let first = match report.second {
+            None => report.scheme.layers().into(),
+            Some(_) => layers_of(report.scheme.layers(), 0).1,
+        };
+        let second = report.second.map_or(Bitrate(0), |second| {
+            self.carrier_rate(cell, second.wideband, layers_of(report.scheme.layers(), 1).1)
+        });
+        Bitrate(self.carrier_rate(cell, report.wideband, first).0 + second.0)
     }
 
     /// The same at the newest report that the eNB has, corrected by its outer loop.
@@ -23,12 +31,16 @@ impl RadioNetwork {
         let c = &self.cells[cell];
         let all = c.downlink.band.all();
         let quality = &mut self.ues[ue].downlink.quality;
-        let mcs = c.downlink.adaptation.mcs(quality, &c.downlink.band, all);
-        let layers = quality.layers();
         let table = c.downlink.adaptation.mcs_table();
         let blocks = c.config.resource_blocks as usize;
-        let bits = mcs.and_then(|m| m.i_tbs(table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0);
-        per_tti(bits, layers)
+        let layers = quality.scheme().layers();
+        let mut sum = 0;
+        for code_word in 0..quality.code_words() {
+            let mcs = c.downlink.adaptation.mcs(quality.of(code_word), &c.downlink.band, all);
+            let bits = mcs.and_then(|m| m.i_tbs(table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0);
+            sum += per_tti(bits, layers_of(layers, code_word).1).0;
+        }
+        Bitrate(sum)
     }
 
     /// One active UE's part of it.

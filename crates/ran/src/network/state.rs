@@ -136,7 +136,7 @@ pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
 impl DownlinkUe {
     fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
         let draw = |of: u64| draws(seed, id, of);
-        let two = cell.mimo.two_layers().is_some();
+        let two = cell.mimo.two_code_words();
         DownlinkUe {
             harq: [Some(Box::default()), two.then(Box::default)],
             quality: Quality::new(cell.olla()),

@@ -48,7 +48,7 @@ fn peak_blocks(document: &Document, cell: Option<&str>) -> Option<i128> {
         Some(Value::Integer(n)) => *n,
         _ => i128::from(CellConfig::default().resource_blocks),
     };
-    // Transmission modes 3 and 4 send up to two layers (TS 36.213 clause 7.1).
+    // Transmission modes 3 and 4 send two layers, as far as two antennas reach (TS 36.213 clause 7.1).
     let layers = |name: &str| match document.get(&format!("cell.{}.downlink.mimo.mode", dotted([name]))) {
         Some(Node { value: Value::Integer(mode), .. }) if *mode >= 3 => 2,
         _ => 1,

@@ -224,7 +224,7 @@ fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found
 fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
     let config = &spec.cell[cell];
-    let layers = if direction == Direction::Downlink && config.downlink.mimo.mode >= 3 { 2 } else { 1 };
+    let layers = if direction == Direction::Downlink { config.most_layers() as u64 } else { 1 };
     let cells = spec
         .layout
         .get(cell)

@@ -58,8 +58,8 @@ fn never(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut D
 /// A step of which the largest rate is less than half.
 fn nothing_left_of_rates(hint: &HintSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let best = spec.cell.values().map(|c| {
-        let layers = if c.downlink.mimo.mode >= 3 { 2 } else { 1 };
-        u64::from(largest_tbs_bits(c.resource_blocks as usize, BEST_I_TBS)) * layers * 1000
+        let one = u64::from(largest_tbs_bits(c.resource_blocks as usize, BEST_I_TBS));
+        one * c.most_layers() as u64 * 1000
     });
     let best = Bitrate(best.max().unwrap_or(u64::MAX));
     if hint.rate_step.0 / 2 > best.0 {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::allocation::{Band, Groups, bits};
 use crate::config::{ConfigError, Warning, check};
-use crate::phy::lte::air::LOOK_BACK;
+use crate::phy::lte::air::{LOOK_BACK, Scheme, layers_of};
 
 /// What a UE reports about the downlink, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,6 +168,11 @@ impl Adaptation {
         Adaptation { amc, mcs_table, needed_db, rate, rule, blocks, subband, group, subband_of }
     }
 
+    /// Resource blocks of a sub-band.
+    pub const fn subband(&self) -> usize {
+        self.subband
+    }
+
     /// The table of MCS.
     pub const fn mcs_table(&self) -> McsTable {
         self.mcs_table
@@ -197,7 +202,7 @@ impl Adaptation {
                 *of = if config.differential { differential(own, wideband.index()) } else { own };
             }
         }
-        Report { layers: 1, wideband, subbands }
+        Report { scheme: Scheme::Diversity, wideband, subbands, second: None }
     }
 
     /// The level of `cqi` [dB]; minus infinity out of range.
@@ -218,7 +223,14 @@ impl Adaptation {
         if quality.stale {
             self.work_out(quality);
         }
+        let first = to.len();
         to.extend_from_slice(&quality.rates[..groups as usize]);
+        if let Some(second) = quality.second.as_deref_mut().filter(|_| quality.scheme.layers() > 1) {
+            if second.stale {
+                self.work_out(second);
+            }
+            to[first..].iter_mut().zip(second.rates).for_each(|(sum, rate)| *sum += rate);
+        }
     }
 
     /// MCS and rates of `quality` from its levels.
@@ -258,7 +270,7 @@ impl Adaptation {
         self.amc.mcs(cqi).map_or(0.0, |m| self.rate[usize::from(m.index())])
     }
 
-    /// Bits of a transport block on `blocks` resource blocks at `cqi`; 0 out of range.
+    /// Bits of a transport block of one layer on `blocks` resource blocks at `cqi`; 0 out of range.
     pub fn block_bits(&self, cqi: Cqi, blocks: usize) -> u32 {
         let mcs = self.amc.mcs(cqi);
         mcs.and_then(|m| m.i_tbs(self.mcs_table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0)
@@ -354,12 +366,32 @@ impl<'a> Information<'a> {
 /// A CQI report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Rank indicator: layers for which the CQIs hold, 1 or 2.
-    pub layers: u8,
+    /// Rank indicator and precoder for which the CQIs hold.
+    pub scheme: Scheme,
     /// CQI of the whole carrier.
     pub wideband: Cqi,
     /// CQI by sub-band.
     pub subbands: [u8; SUBBANDS_MAX],
+    /// CQIs of the second code word, where it has its own: those above are of the first one then.
+    pub second: Option<CodeWordReport>,
+}
+
+/// What a report says of a second code word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeWordReport {
+    /// CQI of the whole carrier.
+    pub wideband: Cqi,
+    /// CQI by sub-band.
+    pub subbands: [u8; SUBBANDS_MAX],
+}
+
+impl Report {
+    /// How the blocks are sent, and the second code word's CQIs.
+    #[must_use]
+    pub fn under(self, scheme: Scheme, second: Option<&Report>) -> Report {
+        let second = second.map(|r| CodeWordReport { wideband: r.wideband, subbands: r.subbands });
+        Report { scheme, second, ..self }
+    }
 }
 
 /// What the eNB knows of the downlink to a UE.
@@ -374,8 +406,12 @@ pub struct Quality {
     /// Levels by sub-band [dB].
     levels: [f32; SUBBANDS_MAX],
     olla: Option<Olla>,
-    /// Layers that the newest report asks for.
+    /// Rank and precoder that the newest report asks for.
+    scheme: Scheme,
+    /// Layers to which the levels apply: of all code words with the same CQIs.
     layers: u8,
+    /// What is known of the second code word, where it has had CQIs of its own.
+    second: Option<Box<Quality>>,
     /// Levels or offset have changed since what follows was worked out.
     stale: bool,
     /// Offsets between which what follows stays as it is [dB].
@@ -397,7 +433,9 @@ impl Quality {
             wideband: f32::NEG_INFINITY,
             levels: [f32::NEG_INFINITY; SUBBANDS_MAX],
             olla: olla.map(Olla::new),
+            scheme: Scheme::Diversity,
             layers: 1,
+            second: None,
             stale: true,
             holds: (0.0, 0.0),
             mcs: [OUT_OF_RANGE; SUBBANDS_MAX],
@@ -420,7 +458,25 @@ impl Quality {
         };
         self.measured = Some(measured);
         self.stale = true;
-        self.layers = report.layers;
+        self.scheme = report.scheme;
+        self.layers = report.scheme.layers();
+        if let Some(second) = &report.second {
+            self.layers = layers_of(report.scheme.layers(), 0).1 as u8;
+            let olla = &self.olla;
+            let of = self.second.get_or_insert_with(|| {
+                let mut of = Quality::new(None);
+                of.olla = olla.as_ref().map(Olla::restarted);
+                Box::new(of)
+            });
+            let alone = Report {
+                scheme: Scheme::Diversity,
+                wideband: second.wideband,
+                subbands: second.subbands,
+                second: None,
+            };
+            of.learn(measured, &alone, adaptation, config);
+            of.layers = layers_of(report.scheme.layers(), 1).1 as u8;
+        }
         self.cqi = report.wideband;
         self.wideband = blend(self.wideband, adaptation.level(report.wideband));
         let count = adaptation.blocks.div_ceil(adaptation.subband);
@@ -434,14 +490,28 @@ impl Quality {
         self.wideband > f32::NEG_INFINITY
     }
 
-    /// Layers that the newest report asks for, 1 or 2.
-    pub const fn layers(&self) -> usize {
-        self.layers as usize
+    /// Rank and precoder that the newest report asks for.
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Code words that the newest report asks for, 1 or 2.
+    pub const fn code_words(&self) -> usize {
+        if self.scheme.layers() > 1 { 2 } else { 1 }
+    }
+
+    /// What is known for `code_word`: that of the first one, where the second has no CQIs of its own.
+    pub fn of(&mut self, code_word: usize) -> &mut Quality {
+        if code_word == 1 && self.second.is_some() {
+            return self.second.as_mut().unwrap_or_else(|| unreachable!("it is there"));
+        }
+        self
     }
 
     /// What the whole carrier would carry at the wideband rate on all layers [bit], as last worked out.
-    pub const fn wideband_rate(&self) -> f32 {
-        self.wideband_rate
+    pub fn wideband_rate(&self) -> f32 {
+        let second = self.second.as_deref().filter(|_| self.scheme.layers() > 1);
+        self.wideband_rate + second.map_or(0.0, |s| s.wideband_rate)
     }
 
     /// A first transmission was acknowledged, or not.

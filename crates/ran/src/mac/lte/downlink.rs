@@ -228,9 +228,11 @@ impl From<Combining> for HarqCombining {
     }
 }
 
-/// Transmission modes (TS 36.213 clause 7.1) at the level of effective SINR and layers.
+/// Transmission modes (TS 36.213 clause 7.1).
 ///
-/// The gains are those that ns-3 took from S. Catreux and others, "Data throughputs using multiple-input multiple-output
+/// Physically, a mode is what the antennas of both ends make of their channels: power shared between antennas and layers, the
+/// code of transmit diversity, the precoder, and the receiver's interference between layers. `model = "gains"` is ns-3's: constant gains on
+/// the SINR of single antennas. These gains are those that ns-3 took from S. Catreux and others, "Data throughputs using multiple-input multiple-output
 /// techniques in a noise-limited cellular environment", IEEE Trans. Wireless Communications 1(2), 2002: differences of the
 /// medians of the output SINR, Alamouti 17.7 - 13.5 = 4.2 dB, MMSE 10.7 - 13.5 = -2.8 dB.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -238,13 +240,15 @@ impl From<Combining> for HarqCombining {
 pub struct MimoConfig {
     /// 1: single antenna; 2: transmit diversity; 3: open-loop spatial multiplexing; 4: closed-loop spatial multiplexing.
     pub mode: u8,
-    /// What transmit diversity adds to the SINR.
+    /// Where a mode's SINRs come from.
+    pub model: MimoModel,
+    /// With `model = "gains"`: what transmit diversity adds to the SINR.
     pub diversity_gain: Db,
-    /// What each of two layers has of the single antenna's SINR, open loop.
+    /// With `model = "gains"`: what each of two layers has of the single antenna's SINR, open loop.
     pub open_loop_gain: Db,
     /// The same, closed loop: the precoder follows the channel.
     pub closed_loop_gain: Db,
-    /// Modes 3 and 4 send two layers even where one with transmit diversity would carry more (ns-3).
+    /// Modes 3 and 4 send two layers or more even where one would carry more (ns-3).
     pub always_two_layers: bool,
 }
 
@@ -252,6 +256,7 @@ impl Default for MimoConfig {
     fn default() -> Self {
         MimoConfig {
             mode: 1,
+            model: MimoModel::Physical,
             diversity_gain: Db(4.2),
             open_loop_gain: Db(-2.8),
             closed_loop_gain: Db(0.0),
@@ -260,7 +265,26 @@ impl Default for MimoConfig {
     }
 }
 
+/// Where the SINRs of a transmission mode come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MimoModel {
+    /// The channel matrix of each resource block.
+    #[default]
+    Physical,
+    /// A constant gain on the SINR of single antennas (ns-3).
+    Gains,
+}
+
 impl MimoConfig {
+    /// The mode's SINRs come from channel matrices.
+    pub fn is_physical(&self) -> bool {
+        self.mode > 1 && self.model == MimoModel::Physical
+    }
+    /// Two code words may share the blocks.
+    pub const fn two_code_words(&self) -> bool {
+        self.mode >= 3
+    }
     /// Linear gain on the SINR when one layer is sent.
     pub fn one_layer(&self) -> f32 {
         if self.mode == 1 { 1.0 } else { lasthop_radio::linear(self.diversity_gain) as f32 }

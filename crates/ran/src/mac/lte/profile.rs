@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptation::{McsRule, Subbands};
 use super::bsr::Trailing;
-use super::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, PiroConfig};
+use super::downlink::{AmcConfig, BlerTargetConfig, DownlinkConfig, MimoModel, PiroConfig};
 use super::random_access::RandomAccessConfig;
 use super::scheduler::{NoParameters, SchedulerConfig};
 use super::sidelink::SidelinkCellConfig;
@@ -47,6 +47,7 @@ const NS3: &[Source] = &[
     of("downlink.mcs_rule", "the worst CQI over the groups of an allocation"),
     of("downlink.amc.reference_blocks", "LteAmc: a block on one group"),
     of("downlink.amc.strictly_below", "LteAmc: efficiency < that of the MCS"),
+    of("downlink.mimo.model", "LteUePhy, TxMode1Gain to TxMode7Gain: constants on the SINR of one antenna"),
     of("downlink.cqi.period", "LteUePhy: a report a TTI"),
     of("downlink.cqi.delay", "one TTI of report and two from MAC to the channel"),
     of("downlink.cqi.subbands", "A30 reports have a CQI for each group"),
@@ -78,6 +79,7 @@ const SIMULTE: &[Source] = &[
     of("downlink.scheduler", "LteMacEnb, schedulingDisciplineDl MAXCI"),
     of("downlink.window", "LtePf: pfAlpha 0.95 is the weight of the newest TTI, so a = 1 / 0.95"),
     of("downlink.amc.target", "targetBler 0.001 of its feedback computation"),
+    of("downlink.mimo.model", "no channel matrix: its transmission modes are rules on CQIs"),
     of("downlink.cqi.period", "LteDlFeedbackGenerator, fbPeriod"),
     of("downlink.cqi.delay", "LteDlFeedbackGenerator, fbDelay"),
     of("downlink.cqi.subbands", "feedbackType ALLBANDS"),
@@ -227,6 +229,7 @@ impl CellProfile {
                     strictly_below: true,
                     ..BlerTargetConfig::default()
                 });
+                c.mimo.model = MimoModel::Gains;
                 (c.cqi.period, c.cqi.delay) = (1, 3);
                 (c.cqi.subbands, c.cqi.differential) = (Subbands::Group, false);
                 c.outer_loop.enabled = false;
@@ -235,6 +238,7 @@ impl CellProfile {
                 c.scheduler = SchedulerConfig::Tdmt(NoParameters {});
                 c.window = SIMULTE_WINDOW;
                 c.amc = simulte_amc();
+                c.mimo.model = MimoModel::Gains;
                 (c.cqi.period, c.cqi.delay) = (6, 1);
                 (c.cqi.subbands, c.cqi.differential) = (Subbands::Group, false);
                 c.outer_loop.enabled = false;

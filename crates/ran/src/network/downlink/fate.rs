@@ -4,8 +4,9 @@ use lasthop_radio::lte::{mean_mi, sinr_db_of_mi};
 use lasthop_units::Tti;
 
 use super::OnAir;
-use crate::mac::lte::harq::State;
+use crate::mac::lte::harq::{PROCESSES, State};
 use crate::network::{Due, RadioNetwork};
+use crate::phy::lte::air::Look;
 
 impl RadioNetwork {
     /// All cells have spoken: every transmission meets its fate.
@@ -56,7 +57,9 @@ impl RadioNetwork {
     /// Whether the UE decodes the block with what it has received so far.
     fn receive(&mut self, tti: Tti, t: OnAir) -> bool {
         let config = &self.cells[t.cell].config.downlink;
-        let gain = match t.layers {
+        let physical = config.mimo.is_physical();
+        let gain = match t.scheme.layers() {
+            _ if physical => 1.0,
             2 => config.mimo.two_layers().unwrap_or(1.0),
             _ => config.mimo.one_layer(),
         };
@@ -65,8 +68,16 @@ impl RadioNetwork {
         let Some(p) = d.process(t.process) else { return false };
         let Some(block) = p.block else { return false };
         let rbs = p.rbs;
-        let row = self.air.downlink(tti, t.cell, t.ue, rbs);
         let modulation = block.modulation();
+        let matrix = physical && self.air.look_at(tti, t.cell, t.ue, rbs, Look::Data);
+        if matrix {
+            self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.work.code_words);
+        }
+        let row = match matrix {
+            false => self.air.downlink(tti, t.cell, t.ue, rbs),
+            true if t.scheme.layers() > 1 => &self.work.code_words[usize::from(t.process) / PROCESSES].sinr,
+            true => &self.work.code_words[0].sinr,
+        };
         let mi = if gain == 1.0 {
             mean_mi(modulation, row)
         } else {

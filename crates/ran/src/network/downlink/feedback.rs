@@ -2,7 +2,7 @@
 
 use lasthop_units::{Instant, UeId};
 
-use crate::mac::lte::harq::State;
+use crate::mac::lte::harq::{PROCESSES, State};
 use crate::network::trace::{Step, TraceLink};
 use crate::network::{NetworkOutput, RadioNetwork};
 use crate::phy::lte::TTI;
@@ -65,16 +65,17 @@ impl RadioNetwork {
         // Nothing is learnt about the channel from an assignment that was not heard.
         let first = p.transmissions == 1 && !p.missed;
         let bytes = u64::from(p.bytes);
+        let code_word = usize::from(process) / PROCESSES;
         if !decoded && p.transmissions < most {
             p.state = State::Failed;
             if first {
-                d.quality.first_transmission(false);
+                d.quality.of(code_word).first_transmission(false);
             }
             self.wake(ue, Direction::Downlink);
             return;
         }
         if first {
-            d.quality.first_transmission(decoded);
+            d.quality.of(code_word).first_transmission(decoded);
         }
         if decoded {
             d.stats.decoded_bytes += bytes;

@@ -39,8 +39,10 @@ impl RadioNetwork {
             assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, tti));
             assert!((1..=most).contains(&p.transmissions));
             if p.transmissions == 1 {
-                let size = Mcs::new(p.mcs).i_tbs(table).and_then(|i| tbs_bits(p.rbs.len() as usize, i));
-                assert_eq!(size, Some(p.bytes * 8), "the size is the table's");
+                let (blocks, i_tbs) = (p.rbs.len() as usize, Mcs::new(p.mcs).i_tbs(table));
+                let size = |layers: usize| i_tbs.and_then(|i| tbs_bits(blocks * layers, i));
+                let bits = Some(p.bytes * 8);
+                assert!(size(1) == bits || size(2) == bits, "the size is the table's");
             }
             // Subheaders of 3 B, of 1 B for the last PDU: what is left over is padding.
             let sizes = p.parts.iter().map(|(bearer, pdu)| {

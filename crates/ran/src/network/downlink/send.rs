@@ -9,6 +9,7 @@ use crate::mac::lte::harq::{PROCESSES, State};
 use crate::network::trace::{Step, TraceLink};
 use crate::network::{NetworkOutput, RadioNetwork};
 use crate::phy::lte::RbSet;
+use crate::phy::lte::air::{Scheme, layers_of};
 use crate::rlc::lte::Grant;
 use crate::sdu::End;
 
@@ -42,7 +43,7 @@ impl RadioNetwork {
             *free &= !groups;
             let rbs = band.blocks(groups);
             self.put_on_air(tti, cell, ue, rbs);
-            self.send_again(tti, cell, ue, process, rbs, 1);
+            self.send_again(tti, cell, ue, process, rbs, Scheme::Diversity);
             self.ride_along(now, tti, cell, ue, process, groups, work, out);
             work.backlogs.retain(|(other, _)| *other != ue);
         }
@@ -63,31 +64,44 @@ impl RadioNetwork {
     ) {
         let other = 1 - usize::from(process) / PROCESSES;
         let rbs = self.cells[cell].downlink.band.blocks(groups);
+        let physical = self.cells[cell].config.downlink.mimo.is_physical();
         let d = &self.ues[ue].downlink;
-        if d.quality.layers() < 2 && other == 1 || d.harq[other].is_none() {
+        if d.quality.code_words() < 2 && (other == 1 || physical) || d.harq[other].is_none() {
             return;
         }
+        let scheme = match d.quality.scheme() {
+            Scheme::Diversity => Scheme::OpenLoop(2),
+            scheme => scheme,
+        };
         let mate = work.failed.iter().find(|(_, u, p)| *u == ue && usize::from(*p) / PROCESSES == other);
         if let Some((_, _, id)) = mate {
             let wants = self.ues[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
             if wants <= rbs.len() {
-                self.send_again(tti, cell, ue, *id, rbs, 2);
+                self.send_again(tti, cell, ue, *id, rbs, scheme);
             }
         } else if let Some(id) = d.idle(other)
             && work.backlogs.iter().any(|(u, _)| *u == ue)
-            && let Some(mcs) = self.mcs(cell, ue, groups)
+            && let Some(mcs) = self.mcs(cell, ue, other, groups)
         {
-            self.fill(now, tti, ue, cell, id, rbs, mcs, 2, out);
+            self.fill(now, tti, ue, cell, id, rbs, mcs, scheme, out);
         }
-        if let [.., first, _] = &mut self.on_air[..] {
-            first.layers = 2;
+        if let [.., first, second] = &mut self.on_air[..]
+            && first.ue == second.ue
+        {
+            first.scheme = scheme;
         }
     }
 
-    /// The MCS for a transport block on `groups`.
-    pub(in crate::network) fn mcs(&mut self, cell: CellId, ue: UeId, groups: Groups) -> Option<Mcs> {
+    /// The MCS for a transport block of `code_word` on `groups`.
+    pub(in crate::network) fn mcs(
+        &mut self,
+        cell: CellId,
+        ue: UeId,
+        code_word: usize,
+        groups: Groups,
+    ) -> Option<Mcs> {
         let d = &self.cells[cell].downlink;
-        d.adaptation.mcs(&mut self.ues[ue].downlink.quality, &d.band, groups)
+        d.adaptation.mcs(self.ues[ue].downlink.quality.of(code_word), &d.band, groups)
     }
 
     /// Sends new data on `groups`, a transport block per layer.
@@ -106,10 +120,14 @@ impl RadioNetwork {
         self.put_on_air(tti, cell, ue, rbs);
         let d = &mut self.ues[ue].downlink;
         d.served = Some(tti);
-        let ids = [d.idle(0), if d.quality.layers() == 2 { d.idle(1) } else { None }];
-        let layers = ids.iter().flatten().count();
-        for id in ids.into_iter().flatten() {
-            self.fill(now, tti, ue, cell, id, rbs, mcs, layers, out);
+        let both = d.quality.code_words() == 2;
+        let (first, second) = (d.idle(0), if both { d.idle(1) } else { None });
+        let wanted = d.quality.scheme();
+        let second = second.and_then(|id| Some((id, self.mcs(cell, ue, 1, groups)?)));
+        // One code word of two is sent alone, from all antennas.
+        let scheme = if both && second.is_none() { Scheme::Diversity } else { wanted };
+        for (id, mcs) in first.map(|id| (id, mcs)).into_iter().chain(second) {
+            self.fill(now, tti, ue, cell, id, rbs, mcs, scheme, out);
         }
         self.note_downlink(tti, ue);
         let config = &self.cells[cell].config.downlink;
@@ -138,12 +156,15 @@ impl RadioNetwork {
         process: u8,
         rbs: RbSet,
         mcs: Mcs,
-        layers: usize,
+        scheme: Scheme,
         out: &mut NetworkOutput,
     ) {
         let table = self.cells[cell].downlink.adaptation.mcs_table();
-        let size = mcs.i_tbs(table).and_then(|i| tbs_bits(rbs.len() as usize, i));
-        let block = ErrorModel::of_grant(mcs, table, rbs.len() as usize);
+        // A code word of two layers is as large as one on twice the blocks (TS 36.213 clause 7.1.7.2.2).
+        let layers = layers_of(scheme.layers(), usize::from(process) / PROCESSES).1.max(1);
+        let blocks = rbs.len() as usize * layers;
+        let size = mcs.i_tbs(table).and_then(|i| tbs_bits(blocks, i));
+        let block = ErrorModel::of_grant(mcs, table, blocks);
         let (Some(bits), Some(block)) = (size, block) else { return };
         let bytes = bits / 8;
         let window = self.cells[cell].config.downlink.window;
@@ -180,7 +201,7 @@ impl RadioNetwork {
         (p.sent, p.transmissions, p.missed) = (tti, 1, false);
         (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
         self.trace_block(tti, Step::Data, TraceLink::Downlink, ue, process.into());
-        self.on_air.push(OnAir { cell, ue, process, layers, persistent: false });
+        self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
     }
 
     pub(in crate::network) fn send_again(
@@ -190,7 +211,7 @@ impl RadioNetwork {
         ue: UeId,
         process: u8,
         rbs: RbSet,
-        layers: usize,
+        scheme: Scheme,
     ) {
         let d = &mut self.ues[ue].downlink;
         d.stats.retransmissions += 1;
@@ -200,7 +221,7 @@ impl RadioNetwork {
         (p.rbs, p.sent, p.missed) = (rbs, tti, false);
         p.transmissions += 1;
         self.trace_block(tti, Step::Again, TraceLink::Downlink, ue, process.into());
-        self.on_air.push(OnAir { cell, ue, process, layers, persistent: false });
+        self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
     }
 }
 

@@ -28,7 +28,7 @@ use super::propagation::Propagation;
 use crate::sdu::Direction;
 use around::{Around, Ray};
 use array::Arrays;
-pub use array::{CellAntennas, CodeWordSinr, Look, Scheme, UeAntennas, layers_of};
+pub use array::{CellAntennas, CodeWordSinr, Look, Pmi, Scheme, UeAntennas, layers_of};
 use emissions::Emissions;
 
 /// Width of a resource block.

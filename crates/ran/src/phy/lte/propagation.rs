@@ -147,6 +147,10 @@ pub struct CellRadioConfig {
     pub noise_figure: Db,
     /// Antenna, both ways.
     pub antenna: Antenna,
+    /// How many such antennas send the downlink, with its power between them: 1, 2 or 4 (antenna ports of cell-specific reference
+    /// signals). Unset: 1 in transmission mode 1 and with `mimo.model = "gains"`, otherwise 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmit_antennas: Option<u32>,
     /// How many such antennas receive the uplink: 1, 2 or 4. Each has fading of its own.
     pub receive_antennas: u32,
     /// How they are combined.
@@ -166,6 +170,7 @@ impl Default for CellRadioConfig {
             power: Dbm(46.0),
             noise_figure: Db(5.0),
             antenna: Antenna::default(),
+            transmit_antennas: None,
             receive_antennas: 1,
             combining: Combining::Mrc,
             cable_loss: Db(0.0),
@@ -186,8 +191,10 @@ pub struct UeRadioConfig {
     pub noise_figure: Db,
     /// Antenna gain, both ways.
     pub gain: Db,
-    /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends from one.
-    pub receive_antennas: u32,
+    /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends from one. Unset: 2 where a cell
+    /// of the network has several transmit antennas (TS 36.101 clause 7.2 has every UE with two), otherwise 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_antennas: Option<u32>,
     /// How they are combined.
     pub combining: Combining,
     /// What walls cost, both ways: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB indoors).
@@ -215,7 +222,7 @@ impl Default for UeRadioConfig {
             power: Dbm(23.0),
             noise_figure: Db(9.0),
             gain: Db(0.0),
-            receive_antennas: 1,
+            receive_antennas: None,
             combining: Combining::Mrc,
             penetration_loss: Db(0.0),
             indoor: None,
@@ -271,6 +278,7 @@ impl CellRadioConfig {
             message: message.to_owned(),
         };
         check([1, 2, 4].contains(&self.receive_antennas), "receive_antennas", ANTENNAS)?;
+        check(self.transmit_antennas.is_none_or(|n| [1, 2, 4].contains(&n)), "transmit_antennas", ANTENNAS)?;
         self.antenna.validate().map_err(wrong)
     }
 }
@@ -282,7 +290,7 @@ impl UeRadioConfig {
             key: format!("mobility.{key}"),
             message: message.to_owned(),
         };
-        check([1, 2, 4].contains(&self.receive_antennas), "receive_antennas", ANTENNAS)?;
+        check(self.receive_antennas.is_none_or(|n| [1, 2, 4].contains(&n)), "receive_antennas", ANTENNAS)?;
         check(
             self.indoor.is_none_or(|i| i.depth.0 >= 0.0 && i.deviation.abs() <= 10.0),
             "indoor",

@@ -41,13 +41,36 @@ pub enum Scheme {
     Diversity,
     /// So many layers, precoded with large-delay CDD.
     OpenLoop(u8),
-    /// So many layers, precoded with the codebook's entry.
+    /// So many layers, precoded with an entry of the codebook in each sub-band.
     ClosedLoop {
         /// 1 to 4.
         layers: u8,
-        /// See [`mimo::precoder`].
-        index: u8,
+        /// The entries.
+        pmi: Pmi,
     },
+}
+
+/// Most sub-bands of a carrier.
+const SUBBANDS_MAX: usize = 28;
+
+/// Precoding matrix indicators by sub-band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pmi {
+    /// Resource blocks of a sub-band, at least 1.
+    pub size: u8,
+    /// By sub-band: see [`mimo::precoder`].
+    pub index: [u8; SUBBANDS_MAX],
+}
+
+impl Pmi {
+    /// The same entry in all sub-bands of `size` blocks.
+    pub const fn all(size: u8, index: u8) -> Pmi {
+        Pmi { size, index: [index; SUBBANDS_MAX] }
+    }
+
+    fn of(&self, block: u8) -> u8 {
+        self.index[usize::from(block / self.size.max(1)) % SUBBANDS_MAX]
+    }
 }
 
 impl Scheme {
@@ -81,6 +104,8 @@ pub(super) struct Arrays {
     correlation: [f64; 2],
     /// Cells have several transmit antennas.
     transmits: bool,
+    /// The resource blocks of the last look.
+    blocks: Vec<u8>,
     /// By resource block of the last look: noise and interference over the receive antennas, lower triangle.
     noise: Vec<Matrix>,
     /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
@@ -114,15 +139,20 @@ impl Air {
     ) {
         let transmits = cells.iter().any(|c| c.transmit > 1);
         let several = transmits || cells.iter().any(|c| c.receive > 1) || ues.iter().any(|u| u.receive > 1);
-        let (noise, channel) = (Vec::new(), Vec::new());
+        let (blocks, noise, channel) = (Vec::new(), Vec::new(), Vec::new());
         self.arrays =
-            several.then(|| Box::new(Arrays { cells, ues, correlation, transmits, noise, channel }));
+            several.then(|| Box::new(Arrays { cells, ues, correlation, transmits, blocks, noise, channel }));
     }
 
     /// The downlink to `ue` has several antennas at an end.
     #[inline]
     pub(super) fn is_array(&self, ue: UeId) -> bool {
         self.arrays.as_ref().is_some_and(|a| a.transmits || a.ues[ue].receive > 1)
+    }
+
+    /// Antennas with which `ue` receives the downlink.
+    pub fn receive_antennas(&self, ue: UeId) -> usize {
+        self.arrays.as_ref().map_or(1, |a| a.ues[ue].receive)
     }
 
     /// The uplink to `cell` has several antennas.
@@ -189,21 +219,21 @@ impl Air {
         true
     }
 
-    /// SINRs by block of the code words that `scheme` has, of the downlink from `cell` to `ue` that was looked at last.
-    pub fn under(&self, cell: CellId, ue: UeId, scheme: Scheme, to: &mut [CodeWordSinr; 2]) {
+    /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from `cell` to `ue` that was looked at last.
+    pub fn under(&self, cell: CellId, ue: UeId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
         to.iter_mut().for_each(|row| row.sinr.clear());
         let Some(arrays) = &self.arrays else { return };
         match arrays.ues[ue].receive {
-            1 => arrays.under::<1>(cell, ue, scheme, to),
-            2 => arrays.under::<2>(cell, ue, scheme, to),
-            _ => arrays.under::<ANTENNAS_MAX>(cell, ue, scheme, to),
+            1 => arrays.under::<1>(cell, ue, scheme, step, to),
+            2 => arrays.under::<2>(cell, ue, scheme, step, to),
+            _ => arrays.under::<ANTENNAS_MAX>(cell, ue, scheme, step, to),
         }
     }
 
     /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was looked at last, in `row`.
     pub(super) fn diversity_row(&mut self, cell: CellId, ue: UeId, blocks: u32) -> &[f32] {
         let mut rows = std::mem::take(&mut self.code_words);
-        self.under(cell, ue, Scheme::Diversity, &mut rows);
+        self.under(cell, ue, Scheme::Diversity, 1, &mut rows);
         let samples = rows[0].sinr.len() / blocks.max(1) as usize;
         for (to, of) in self.row.iter_mut().zip(rows[0].sinr.chunks(samples.max(1))) {
             // A block of two pairs of antennas carries the mean of what either would.
@@ -328,6 +358,8 @@ impl Arrays {
     fn start(&mut self, rbs: RbSet, white: &[f32]) {
         let n = rbs.len() as usize;
         self.channel.resize(n, [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX]);
+        self.blocks.clear();
+        self.blocks.extend(rbs.iter().map(|b| b as u8));
         self.noise.clear();
         self.noise.extend(rbs.iter().map(|b| {
             let mut m = [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX];
@@ -336,10 +368,17 @@ impl Arrays {
         }));
     }
 
-    fn under<const N: usize>(&self, cell: CellId, ue: UeId, scheme: Scheme, to: &mut [CodeWordSinr; 2]) {
+    fn under<const N: usize>(
+        &self,
+        cell: CellId,
+        ue: UeId,
+        scheme: Scheme,
+        step: usize,
+        to: &mut [CodeWordSinr; 2],
+    ) {
         let transmit = self.cells[cell].transmit;
         let combining = self.ues[ue].combining;
-        let both = self.channel.iter().zip(&self.noise);
+        let both = self.channel.iter().zip(&self.noise).step_by(step);
         match scheme {
             Scheme::Diversity => {
                 for (h, r) in both {
@@ -366,9 +405,9 @@ impl Arrays {
                     }
                 }
             }
-            Scheme::ClosedLoop { layers, index } => {
-                let precoder = mimo::precoder(transmit, layers.into(), index.into());
-                for (h, r) in both {
+            Scheme::ClosedLoop { layers, pmi } => {
+                for ((h, r), block) in both.zip(self.blocks.iter().step_by(step)) {
+                    let precoder = mimo::precoder(transmit, layers.into(), pmi.of(*block).into());
                     let sinr = sinrs::<N>(combining, h, r, &precoder, transmit);
                     for (code_word, row) in to.iter_mut().enumerate() {
                         let (first, count) = layers_of(layers, code_word);
