@@ -199,7 +199,8 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     overview = lasthop_json("describe")
     assert {"scenario", "link", "bearer", "flow", "output"} <= set(overview["sections"])
     assert {"reno", "vegas"} <= set(overview["plugins"]["cc"])
-    assert {"cc", "profile", "cell-profile", "queue", "scheduler", "app", "trace-format"} == set(overview["plugins"])
+    kinds = {"cc", "profile", "cell-profile", "scenario-profile", "queue", "scheduler", "app", "trace-format"}
+    assert kinds == set(overview["plugins"])
     tables = {
         "flows",
         "quality",
@@ -239,6 +240,12 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     assert re.search(r"^key of flow.NAME.tcp", both, re.MULTILINE)
     assert re.search(r"^downlink.mcs_rule +\"lowest\" +the worst CQI", both, re.MULTILINE), both
     assert "uplink.request" in lasthop("describe", "profile", "simulte").stdout
+    whole = lasthop("describe", "profile", "ns3-3.44").stdout
+    assert re.search(r"^ue.NAME.rlc.am.t_poll_retransmit +\"20 ms\" +LteRlcAm::PollRetransmitTimer", whole, re.MULTILINE)
+    assert re.search(r"^key of cell.NAME", whole, re.MULTILINE), whole
+    lte = ("validate", "lte-download", "--effective", "--set", "scenario.profile=ns3-3.44")
+    assert '#   cell.enb.timing.decode = 3  (' in lasthop(*lte).stdout
+    assert "# " not in lasthop("validate", "lte-download", "--effective").stdout
     assert "did you mean 'simulte'?" in lasthop("describe", "profile", "simult").output
     one = lasthop("describe", "flow.ftp.tcp.recovery").stdout
     assert re.search(r"^newreno +Fast recovery", one, re.MULTILINE), one

@@ -319,6 +319,10 @@ class Scenario:
         """A copy with these policies of one's own in the place of those that it had, and `key=value` overrides."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
+    def profile_settings(self) -> list[tuple[str, str, str]]:
+        """Key, value and source of everything that `scenario.profile` has set."""
+    def profile_limits(self) -> tuple[str, list[str]] | None:
+        """The name of `scenario.profile` and what it does not imitate; None without one."""
     def geometry(self, drops: int = 1, progress: Callable[[float], None] | None = None) -> pa.Table:
         """Strongest cell, coupling gain and geometry of every UE over drops: the seed and those that follow it."""
     def radio_map(

@@ -147,6 +147,17 @@ class Scenario:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
         return self._core.to_toml()
 
+    def profile_notes(self) -> str:
+        """What `scenario.profile` has set, from where, and what it does not imitate, as TOML comments; empty without one."""
+        found = self._core.profile_limits()
+        if found is None:
+            return ""
+        name, limits = found
+        lines = [f'scenario.profile = "{name}" has set (lasthop describe profile {name}):']
+        lines += [f"  {key} = {value}  ({source})" for key, value, source in self._core.profile_settings()]
+        lines += ["It does not imitate or set:", *(f"  {limit}" for limit in limits)]
+        return "".join(f"# {line}\n" for line in lines)
+
     def run(self, out: str | PathLike[str] | None = None, progress: Progress = False) -> Results:
         """Runs to the end.
 

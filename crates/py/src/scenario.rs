@@ -80,6 +80,16 @@ impl Scenario {
         self.0.to_toml()
     }
 
+    /// What `scenario.profile` has set, as pairs of key and value with the source: `[(key, value, source)]`.
+    fn profile_settings(&self) -> Vec<(String, String, &'static str)> {
+        self.0.profile_settings().into_iter().map(|s| (s.key, s.value, s.source)).collect()
+    }
+
+    /// The name of `scenario.profile` and what it does not imitate; None without one.
+    fn profile_limits(&self) -> Option<(&'static str, Vec<&'static str>)> {
+        self.0.profile_limits().map(|(name, limits)| (name, limits.to_vec()))
+    }
+
     /// Strongest cell, coupling gain and geometry of every UE over `drops` drops, as `pyarrow.Table`.
     #[pyo3(signature = (drops=1, progress=None))]
     fn geometry<'py>(

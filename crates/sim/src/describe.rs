@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::config;
 use crate::probe::tables;
-use crate::spec::{Spec, describe_cell_profiles, describe_runtime_keys};
+use crate::spec::{Spec, describe_cell_profiles, describe_runtime_keys, describe_scenario_profiles};
 
 /// JSON Schema of a scenario file.
 pub fn json_schema() -> Value {
@@ -23,6 +23,7 @@ pub fn describe() -> Value {
         "cc": tcp.algorithms,
         "profile": tcp.profiles,
         "cell-profile": describe_cell_profiles(),
+        "scenario-profile": describe_scenario_profiles(),
         "queue": entries(QUEUES),
         "scheduler": entries(SCHEDULERS),
         "app": entries(APPS),

@@ -28,8 +28,9 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       runtime              the keys that [[at]] may change while a run goes on
       tables [NAME]        the tables that a run leaves, or the columns of one
       KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
-                           the kinds are cc, profile, cell-profile, queue, scheduler, app and
-                           trace-format; 'profile' shows those of TCP stacks and of LTE cells
+                           the kinds are cc, profile, cell-profile, scenario-profile, queue, scheduler,
+                           app and trace-format; 'profile' shows those of whole scenarios, of TCP
+                           stacks and of LTE cells
 
     \b
     Examples:
@@ -50,7 +51,7 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
 
 Entry = dict[str, Any]
 
-_PROFILES = ("profile", "cell-profile")
+_PROFILES = ("scenario-profile", "profile", "cell-profile")
 
 
 class _Book:
@@ -100,15 +101,13 @@ class _Book:
         raise self._unknown(what)
 
     def _profiles(self, name: str) -> dict[str, Any]:
-        """The stack's and the cell's profile of a name; many have one of them."""
-        both = {kind: [e for e in self.plugins[kind] if e["name"] == name] for kind in _PROFILES}
-        match both:
-            case {"profile": [stack], "cell-profile": [cell]}:
-                return {"kind": "profile", "plugin": stack, "cell": cell}
-            case {"profile": [], "cell-profile": [cell]}:
-                return {"kind": "cell-profile", "plugin": cell}
-        every = [e for kind in _PROFILES for e in self.plugins[kind]]
-        return {"kind": "profile", "plugin": _pick("profile", name, every)}
+        """Everything that a profile of this name sets: of a scenario, a stack, a cell; many have one of them."""
+        found = [(kind, e) for kind in _PROFILES for e in self.plugins[kind] if e["name"] == name]
+        if not found:
+            every = [e for kind in _PROFILES for e in self.plugins[kind]]
+            _pick("profile", name, every)
+        (kind, first), *others = found
+        return {"kind": kind, "plugin": first, **{kind: entry for kind, entry in others}}
 
     def _below(self, path: str) -> list[Entry]:
         """The keys at and below a path, in which a user's own names stand for `<name>`."""
@@ -177,9 +176,10 @@ def _show(found: dict[str, Any]) -> None:
             _show_table(table)
         case {"kind": kind, "plugin": plugin}:
             _show_plugin(kind, plugin)
-            if "cell" in found:
-                _output.line()
-                _show_plugin("cell-profile", found["cell"])
+            for other in _PROFILES:
+                if other in found:
+                    _output.line()
+                    _show_plugin(other, found[other])
         case {"kind": kind, "plugins": plugins}:
             _show_summaries(kind, plugins)
             _output.line(f"\nMore: lasthop describe {kind} NAME")
@@ -250,7 +250,7 @@ def _show_summaries(kind: str, entries: list[Entry]) -> None:
 
 
 def _show_plugin(kind: str, plugin: Entry) -> None:
-    place = "cell.NAME" if kind == "cell-profile" else "flow.NAME.tcp"
+    head = {"cell-profile": "key of cell.NAME", "scenario-profile": "key"}.get(kind, "key of flow.NAME.tcp")
     _output.line(f"{kind} {plugin['name']}", style="bold")
     for key in ("summary", "source"):
         if plugin.get(key):
@@ -258,7 +258,9 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
     if plugin.get("settings"):
         _output.line()
         rows = [(s["key"], str(s["value"]), s.get("source", "")) for s in plugin["settings"]]
-        _output.table((f"key of {place}", "value", "source"), rows)
+        _output.table((head, "value", "source"), rows)
+    for limit in plugin.get("limits", ()):
+        _output.line(f"Not imitated or not set: {limit}")
     if plugin.get("parameters"):
         _output.line()
         rows = [

@@ -144,6 +144,8 @@ def validate(
     _output.warnings(checked.warnings)
     if effective:
         click.echo(checked.to_toml())
+        if notes := checked.profile_notes():
+            click.echo(notes)
     else:
         length = _format.duration(checked.duration)
         _output.line(f"{scenario} is a valid scenario: {checked.name}, {length}, seed {checked.seed}")

@@ -34,16 +34,21 @@ fn differences(profile: CellProfile) -> Vec<Difference> {
     found.unwrap_or_default().into_iter().filter(|d| d.key != "profile").collect()
 }
 
+/// Key, value and source of everything in which the cell profile `name` differs from ours; none for other names.
+pub(super) fn settings(name: &str) -> Vec<(String, String, &'static str)> {
+    let Some(profile) = CellProfile::ALL.into_iter().find(|p| p.name() == name) else { return Vec::new() };
+    let source = |key: &str| profile.sources().iter().find(|s| s.key == key).map_or("", |s| s.source);
+    let all = differences(profile).into_iter();
+    all.map(|d| (d.key.clone(), d.value.to_string(), source(&d.key))).collect()
+}
+
 /// Cell profiles with every value in which they differ from ours, as JSON.
 pub fn describe_cell_profiles() -> Value {
-    let setting = |profile: CellProfile, d: &Difference| {
-        let source = profile.sources().iter().find(|s| s.key == d.key).map_or("", |s| s.source);
-        json!({"key": d.key, "value": d.value.to_string(), "source": source})
-    };
+    let setting = |(key, value, source): (String, String, &str)| json!({"key": key, "value": value, "source": source});
     CellProfile::ALL
         .into_iter()
         .map(|p| {
-            let settings: Vec<Value> = differences(p).iter().map(|d| setting(p, d)).collect();
+            let settings: Vec<Value> = settings(p.name()).into_iter().map(setting).collect();
             json!({"name": p.name(), "summary": p.summary(), "settings": settings})
         })
         .collect()

@@ -8,7 +8,7 @@ use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
 use super::{Cellular, Spec, Tracks};
-use super::{cell_buffer, cell_profile, check};
+use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
 use crate::extensions::Extensions;
@@ -98,6 +98,7 @@ impl Scenario {
         }
         // What profiles stand for is filled in anew each time: a later `--set` may name another one.
         let mut filled = document.clone();
+        scenario_profile::fill(&mut filled);
         cell_profile::fill(&mut filled);
         cell_buffer::fill(&mut filled);
         let spec: Spec = filled.read()?;
@@ -138,6 +139,14 @@ impl Scenario {
     /// The effective scenario: every default spelled out. Reading it back gives the same run.
     pub fn to_toml(&self) -> String {
         config::to_toml_string(&self.spec).unwrap_or_default()
+    }
+    /// What `scenario.profile` has set here: every key that the scenario does not write, with its source.
+    pub fn profile_settings(&self) -> Vec<ProfileSetting> {
+        scenario_profile::settings(&self.document)
+    }
+    /// The name of `scenario.profile` and what it does not imitate; None without one.
+    pub fn profile_limits(&self) -> Option<(&'static str, &'static [&'static str])> {
+        scenario_profile::limits(&self.document)
     }
     /// Traps that the linter sees.
     pub fn warnings(&self) -> &Diagnostics {

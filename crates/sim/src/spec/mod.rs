@@ -17,6 +17,7 @@ mod link;
 mod load;
 mod multicast;
 mod node;
+mod scenario_profile;
 mod sidelink;
 mod wireless;
 mod wireless_check;
@@ -45,6 +46,7 @@ pub use link::LinkSpec;
 pub use load::Scenario;
 pub use multicast::MulticastSpec;
 pub use node::{NodeSpec, ProxySpec};
+pub use scenario_profile::{ProfileSetting, ScenarioProfile, describe_scenario_profiles};
 pub use sidelink::SidelinkSpec;
 pub use wireless::{StationNames, StationSpec, Wireless};
 
@@ -124,6 +126,10 @@ pub struct General {
     /// Seed of every random draw. The same seed gives the same bytes.
     #[serde(default = "one")]
     pub seed: u64,
+    /// Another simulator whose behaviour TCP, cells, RLC, handover and Wi-Fi take over together. Keys that the scenario
+    /// writes itself have priority. `lasthop describe profile NAME` lists what one sets and what it leaves out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub profile: ScenarioProfile,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -278,16 +278,18 @@ impl RlcConfig {
             &am.t_status_prohibit,
             "0 to 250 ms by 5, 300 to 500 by 50, 800, 1000, 1200, 1600, 2000, 2400 ms",
         )?;
+        let any = self.shortcuts().any_poll;
         let polls = am.poll_pdu.value().unwrap_or(4);
+        require(polls > 0, "am.poll_pdu", &polls, "at least 1")?;
         require(
-            polls.is_power_of_two() && (4..=256).contains(&polls),
+            any || polls.is_power_of_two() && (4..=256).contains(&polls),
             "am.poll_pdu",
             &polls,
             "4, 8, 16, 32, 64, 128, 256 or \"infinity\"",
         )?;
         let kilobytes = am.poll_byte.value().map_or(25, |b| b.0 / 1000);
         require(
-            POLL_KILOBYTES.contains(&kilobytes),
+            any || POLL_KILOBYTES.contains(&kilobytes),
             "am.poll_byte",
             &kilobytes,
             "25, 50, 75, 100, 125, 250, 375, 500, 750, 1000, 1250, 1500, 2000, 3000 kB or \"infinity\"",

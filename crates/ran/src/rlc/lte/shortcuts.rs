@@ -35,6 +35,7 @@ impl Compat {
                 no_discard: true,
                 no_reestablishment: true,
                 data_grant_min: 7,
+                any_poll: true,
                 ..off
             },
             Compat::Simu5g => Shortcuts {
@@ -72,6 +73,9 @@ pub struct Shortcuts {
     pub data_grant_min: u32,
     /// A smaller transmission window than AM_Window_Size [PDUs].
     pub window: Option<u64>,
+    /// `am.poll_pdu` and `am.poll_byte` may have values that no RRC message carries.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub any_poll: bool,
 }
 
 impl Shortcuts {
@@ -87,6 +91,7 @@ impl Shortcuts {
         no_reestablishment: false,
         data_grant_min: 0,
         window: None,
+        any_poll: false,
     };
 
     /// Those of either.
@@ -106,6 +111,7 @@ impl Shortcuts {
             no_reestablishment: self.no_reestablishment || o.no_reestablishment,
             data_grant_min: if self.data_grant_min > 0 { self.data_grant_min } else { o.data_grant_min },
             window: if self.window.is_some() { self.window } else { o.window },
+            any_poll: self.any_poll || o.any_poll,
         }
     }
 }

@@ -1,0 +1,155 @@
+//! `scenario.profile`: one key that sets TCP, cells, RLC, handover and Wi-Fi to what another simulator does.
+//!
+//! A profile is a layer of values beneath those that the scenario writes. It lies above the defaults and is applied
+//! before the cells' own profiles, because it may name these.
+
+mod rows;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use self::rows::{PEERS, Peer, Place, Row};
+use super::cell_profile;
+use crate::config::{Document, Node, Table, dotted};
+
+/// Whose behaviour the scenario takes over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ScenarioProfile {
+    /// Nobody's: the defaults of all keys.
+    #[default]
+    #[serde(rename = "lasthop")]
+    Lasthop,
+    /// ns-3, release 3.44.
+    #[serde(rename = "ns3-3.44")]
+    Ns3Release44,
+    /// ns-3, release 3.28.
+    #[serde(rename = "ns3-3.28")]
+    Ns3Release28,
+    /// SimuLTE with INET's TCP.
+    #[serde(rename = "simulte")]
+    Simulte,
+}
+
+/// A value that the profile of a scenario has set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileSetting {
+    /// Dotted path of the key.
+    pub key: String,
+    /// Its value, as TOML.
+    pub value: String,
+    /// The parameter of the peer that it stands for.
+    pub source: &'static str,
+}
+
+/// Puts the values of `scenario.profile` where the scenario has none of its own. A name that is no profile is left to
+/// the reader, which refuses it at its place.
+pub(super) fn fill(document: &mut Document) {
+    let Some(peer) = peer_of(document) else { return };
+    let standard = Document::empty("default");
+    for (table, place) in tables(document) {
+        let rows = peer.rows.iter().filter(|r| r.place == place);
+        let mut layer = Document::empty(peer.name);
+        // The rows are constants that a test reads, and a table that cannot be made is refused by the reader.
+        let set = rows.filter_map(|row| layer.insert(row.key, parsed(row)?).ok()).count();
+        if set > 0 && (document.get(&table).is_some() || document.insert(&table, Table::default()).is_ok()) {
+            document.fill_from(&table, &layer, &standard);
+        }
+    }
+}
+
+/// What the profile of the scenario in `document` sets: the rows whose key is not written there.
+pub(super) fn settings(document: &Document) -> Vec<ProfileSetting> {
+    let Some(peer) = peer_of(document) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (table, place) in tables(document) {
+        for row in peer.rows.iter().filter(|r| r.place == place) {
+            let key = format!("{table}.{}", row.key);
+            if document.get(&key).is_none() {
+                found.push(ProfileSetting { key, value: row.value.replace('\'', "\""), source: row.source });
+            }
+        }
+        if place == Place::Cell {
+            let (of, rows) = (format!("{table}.profile"), found.len());
+            let Some(named) = found.iter().rev().find(|s| s.key == of).map(|s| s.value.clone()) else { continue };
+            for (key, value, source) in cell_profile::settings(named.trim_matches('"')) {
+                let key = format!("{table}.{key}");
+                if document.get(&key).is_none() && found[..rows].iter().all(|s| s.key != key) {
+                    found.push(ProfileSetting { key, value, source });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The profile's name and what it does not imitate; none without a profile.
+pub(super) fn limits(document: &Document) -> Option<(&'static str, &'static [&'static str])> {
+    peer_of(document).map(|peer| (peer.name, peer.limits))
+}
+
+/// Scenario profiles with every value and what they leave out, as JSON.
+pub fn describe_scenario_profiles() -> Value {
+    let setting = |row: &Row| {
+        let key = format!("{}.{}", row.place.table(), row.key);
+        json!({"key": key, "value": row.value.replace('\'', "\""), "source": row.source})
+    };
+    PEERS
+        .iter()
+        .map(|peer| {
+            let settings: Vec<Value> = peer.rows.iter().map(setting).collect();
+            json!({"name": peer.name, "summary": peer.summary, "settings": settings, "limits": peer.limits})
+        })
+        .collect()
+}
+
+fn peer_of(document: &Document) -> Option<&'static Peer> {
+    let name = document.get("scenario.profile")?.as_str()?;
+    PEERS.iter().find(|p| p.name == name)
+}
+
+fn parsed(row: &Row) -> Option<Node> {
+    let document = Document::parse(&format!("value = {}", row.value), "profile").ok()?;
+    document.get("value").cloned()
+}
+
+/// The tables of `document` to which rows belong, with their places.
+fn tables(document: &Document) -> Vec<(String, Place)> {
+    let mut found = Vec::new();
+    let names = |section: &str| -> Vec<String> {
+        let table = document.get(section).and_then(Node::as_table);
+        table.into_iter().flat_map(|t| t.keys()).map(|name| format!("{section}.{}", dotted([name]))).collect()
+    };
+    let text = |path: &str, key: &str| {
+        document.get(&format!("{path}.{key}")).and_then(Node::as_str).map(str::to_owned)
+    };
+    let flows = names("flow").into_iter().filter(|f| text(f, "transport").is_none_or(|t| t == "tcp"));
+    found.extend(flows.map(|f| (f, Place::Flow)));
+    found.extend(names("cell").into_iter().map(|c| (c, Place::Cell)));
+    if !names("cell").is_empty() {
+        found.push(("radio".to_owned(), Place::Radio));
+    }
+    if document.get("handover").is_some() {
+        found.push(("handover".to_owned(), Place::Handover));
+    }
+    let mut bearers = Vec::new();
+    for ue in names("ue") {
+        found.push((ue.clone(), Place::Ue));
+        bearers.extend(names(&format!("{ue}.dedicated")));
+        bearers.push(ue);
+    }
+    bearers.extend(names("bearer").into_iter().filter(|b| text(b, "kind").is_some_and(|k| k == "lte-rlc")));
+    for bearer in bearers {
+        found.push((format!("{bearer}.rlc"), Place::Rlc));
+        found.push((format!("{bearer}.pdcp"), Place::Pdcp));
+    }
+    if !names("ap").is_empty() {
+        found.push(("wlan".to_owned(), Place::Wlan));
+    }
+    found.extend(names("ap").into_iter().map(|a| (a, Place::Ap)));
+    found.extend(names("station").into_iter().map(|s| (s, Place::Station)));
+    found
+}
+
+#[cfg(test)]
+mod tests;

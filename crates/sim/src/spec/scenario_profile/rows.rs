@@ -1,0 +1,130 @@
+//! What each scenario profile sets, key by key, and what it leaves out.
+
+/// Which tables of a scenario a row belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Each `[flow.<name>]` that runs over TCP.
+    Flow,
+    /// `[radio]`, if there are cells.
+    Radio,
+    /// `[handover]`, if the scenario has that table.
+    Handover,
+    /// Each `[cell.<name>]`.
+    Cell,
+    /// Each `[ue.<name>]`.
+    Ue,
+    /// The `rlc` table of each UE, of each dedicated bearer, and of each `[bearer.<name>]` of kind `lte-rlc`.
+    Rlc,
+    /// The `pdcp` table of the same bearers.
+    Pdcp,
+    /// `[wlan]`, if there are access points.
+    Wlan,
+    /// Each `[ap.<name>]`.
+    Ap,
+    /// Each `[station.<name>]`.
+    Station,
+}
+
+impl Place {
+    /// The table, as the documentation writes it.
+    pub const fn table(self) -> &'static str {
+        match self {
+            Place::Flow => "flow.NAME",
+            Place::Radio => "radio",
+            Place::Handover => "handover",
+            Place::Cell => "cell.NAME",
+            Place::Ue => "ue.NAME",
+            Place::Rlc => "ue.NAME.rlc",
+            Place::Pdcp => "ue.NAME.pdcp",
+            Place::Wlan => "wlan",
+            Place::Ap => "ap.NAME",
+            Place::Station => "station.NAME",
+        }
+    }
+}
+
+/// One value of a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Which tables have the key.
+    pub place: Place,
+    /// The key below the table.
+    pub key: &'static str,
+    /// The value, as TOML.
+    pub value: &'static str,
+    /// The parameter of the peer that it stands for.
+    pub source: &'static str,
+}
+
+const fn row(place: Place, key: &'static str, value: &'static str, source: &'static str) -> Row {
+    Row { place, key, value, source }
+}
+
+/// A simulator whose behaviour a scenario may take over.
+#[derive(Debug)]
+pub struct Peer {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Its values.
+    pub rows: &'static [Row],
+    /// What none of them imitates.
+    pub limits: &'static [&'static str],
+}
+
+/// Every peer, in the order of the documentation.
+pub const PEERS: &[Peer] = &[
+    Peer {
+        name: "ns3-3.44",
+        summary: "ns-3 with LENA and its Wi-Fi module, release 3.44",
+        rows: NS3_44,
+        limits: NS3_LIMITS,
+    },
+    Peer { name: "ns3-3.28", summary: "ns-3 with LENA, release 3.28", rows: NS3_28, limits: NS3_LIMITS },
+    Peer { name: "simulte", summary: "SimuLTE with INET's TCP", rows: SIMULTE, limits: SIMULTE_LIMITS },
+];
+
+use Place::{Ap, Cell, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
+
+const NS3_44: &[Row] = &[
+    row(Flow, "tcp.profile", "'ns3-3.44'", "the stack: `lasthop describe profile ns3-3.44`"),
+    row(Cell, "profile", "'ns3-3.44'", "the cell: `lasthop describe profile ns3-3.44`"),
+    row(Cell, "timing.decode", "3", "two TTIs from the scheduler to the channel (m_macChTtiDelay), one on the air"),
+    row(Cell, "downlink.cqi.interference", "'data'", "LteHelper::UsePdschForCqiGeneration true"),
+    row(Cell, "radio.power", "'30 dBm'", "LteEnbPhy::TxPower"),
+    row(Cell, "radio.noise_figure", "'5 dB'", "LteEnbPhy::NoiseFigure"),
+    row(Ue, "radio.power", "'10 dBm'", "LteUePhy::TxPower"),
+    row(Ue, "radio.noise_figure", "'9 dB'", "LteUePhy::NoiseFigure"),
+    row(Rlc, "compat", "'ns3'", "LteRlcAm, LteRlcUm"),
+    row(Rlc, "am.t_poll_retransmit", "'20 ms'", "LteRlcAm::PollRetransmitTimer"),
+    row(Rlc, "am.t_reordering", "'10 ms'", "LteRlcAm::ReorderingTimer"),
+    row(Rlc, "am.t_status_prohibit", "'10 ms'", "LteRlcAm::StatusProhibitTimer"),
+    row(Rlc, "am.poll_pdu", "1", "LteRlcAm, m_pollPdu"),
+    row(Rlc, "am.poll_byte", "'50 B'", "LteRlcAm, m_pollByte"),
+    row(Rlc, "um.t_reordering", "'100 ms'", "LteRlcUm::ReorderingTimer"),
+    row(Rlc, "buffer.bytes", "'10 KiB'", "LteRlcAm::MaxTxBufferSize, LteRlcUm::MaxTxBufferSize"),
+    row(Pdcp, "discard_timer", "'infinity'", "LtePdcp has no discard timer"),
+    row(Handover, "processing", "'0 ms'", "LteUeRrc executes a command when it arrives"),
+    row(Handover, "interruption", "'0 ms'", "LteUePhy synchronises at once"),
+    row(Wlan, "compat", "'ns3'", "VhtPhy: no SIG-B field in the duration of a SU PPDU"),
+    row(Ap, "lifetime", "'500 ms'", "WifiMacQueue::MaxDelay"),
+    row(Ap, "buffer", "{ kind = 'fifo', packets = 500 }", "WifiMacQueue::MaxSize"),
+    row(Station, "packets", "500", "WifiMacQueue::MaxSize"),
+];
+
+const NS3_28: &[Row] = &[
+    row(Flow, "tcp.profile", "'ns3-3.28'", "the stack: `lasthop describe profile ns3-3.28`"),
+    row(Cell, "profile", "'ns3-3.28'", "the cell: `lasthop describe profile ns3-3.28`"),
+];
+
+const SIMULTE: &[Row] = &[
+    row(Flow, "tcp.profile", "'inet'", "the stack: `lasthop describe profile inet`"),
+    row(Cell, "profile", "'simulte'", "the cell: `lasthop describe profile simulte`"),
+];
+
+const NS3_LIMITS: &[&str] = &[
+    "`rlc.mode` is not set: write what LteEnbRrc::EpsBearerToRlcMapping is (UM for bearers of the EPC by default)",
+];
+
+const SIMULTE_LIMITS: &[&str] = &["RLC, PDCP and Wi-Fi keep their own defaults"];
