@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::Bandwidth;
 use lasthop_radio::{Track, milliwatts};
-use lasthop_units::{BearerId, CellId, IndexVec, Speed, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Duration, IndexVec, Speed, Tti, UeId};
 
 use crate::config::{ConfigError, Warning, check, within};
 use crate::mac::lte::downlink::{DownlinkCell, DownlinkConfig, MimoModel, PersistentConfig};
@@ -19,6 +19,7 @@ use crate::mac::lte::scheduler::qci::Qos;
 use crate::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkCellConfig, SidelinkConfig};
 use crate::mac::lte::uplink::{UplinkConfig, UplinkPersistentConfig};
 use crate::pdcp::lte::LteBearerConfig;
+use crate::phy::lte::TTI;
 use crate::phy::lte::propagation::{CellRadioConfig, Propagation, RadioConfig, UeRadioConfig};
 use crate::rrc::{HandoverConfig, RrcConfig};
 
@@ -160,11 +161,32 @@ pub struct TimingConfig {
     pub feedback: u64,
     /// From an uplink grant to its transmission, and from that to its PHICH.
     pub grant: u64,
+    /// The same as `decode` for blocks of the uplink. Unset: `decode`. A model whose UEs fill a block when they read the grant
+    /// has a smaller `grant` and a larger value here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink_decode: Option<u64>,
+    /// The eNB reads an uplink transport block so long before the TTI that `uplink_decode` names, below 1 ms. ns-3: one symbol of
+    /// 14, because the last one carries the sounding reference signal.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub uplink_lead: Duration,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(d: &Duration) -> bool {
+    d.is_zero()
 }
 
 impl Default for TimingConfig {
     fn default() -> Self {
-        TimingConfig { decode: 4, feedback: 4, grant: 4 }
+        TimingConfig { decode: 4, feedback: 4, grant: 4, uplink_decode: None, uplink_lead: Duration::ZERO }
+    }
+}
+
+impl TimingConfig {
+    /// From the TTI of an uplink transport block to that in which the eNB has decoded it.
+    #[inline]
+    pub fn decode_of_uplink(&self) -> u64 {
+        self.uplink_decode.unwrap_or(self.decode)
     }
 }
 
@@ -187,18 +209,20 @@ impl CellConfig {
         )?;
         for (key, ttis) in [
             ("timing.decode", self.timing.decode),
+            ("timing.uplink_decode", self.timing.decode_of_uplink()),
             ("timing.feedback", self.timing.feedback),
             ("timing.grant", self.timing.grant),
         ] {
             check((1..=16).contains(&ttis), key, "1 to 16 TTIs")?;
         }
+        check(self.timing.uplink_lead < TTI, "timing.uplink_lead", "below 1 ms")?;
         check(
             self.timing.decode <= self.timing.feedback,
             "timing.decode",
             "feedback tells whether the block was decoded: it cannot come first (`timing.feedback`)",
         )?;
         check(
-            self.timing.decode + self.timing.grant <= PROCESSES as u64,
+            self.timing.decode_of_uplink() + self.timing.grant <= PROCESSES as u64,
             "timing.grant",
             "the uplink repeats a block 8 TTIs after it was sent: `timing.decode` and this one come first",
         )?;

@@ -102,6 +102,10 @@ impl RadioNetwork {
         let mut backlog = if u.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
         for b in &u.drbs {
             let rlc = self.bearers[*b].layers.rlc(End::Network);
+            if let Some(reports) = rlc.reports() {
+                backlog += reports.total();
+                continue;
+            }
             let waits = rlc.sendable();
             if waits > 0 {
                 let packets = u64::from(rlc.backlog().packets);
@@ -178,7 +182,9 @@ impl RadioNetwork {
         for b in &self.ues[candidate.ue].drbs {
             let drb = &self.bearers[*b];
             candidate.guaranteed += drb.qos.downlink.0 as f64 * 1e-3;
-            let waits = drb.layers.rlc(End::Network).sendable() > 0 || self.ip_buffered(*b).0 > 0;
+            let rlc = drb.layers.rlc(End::Network);
+            let waits =
+                rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0 || self.ip_buffered(*b).0 > 0;
             if waits && priority_of(drb.qos.qci) < best {
                 best = priority_of(drb.qos.qci);
                 candidate.qci = drb.qos.qci;
@@ -209,10 +215,11 @@ impl RadioNetwork {
             let used = self.on_air.iter().filter(|t| t.cell == cell).count();
             keep_best(limit.saturating_sub(used), c.downlink.rules.domain, candidates, weights);
         }
+        let beyond = c.config.downlink.beyond_need;
         needs.clear();
         needs.extend(candidates.iter().zip(weights.iter()).map(|(candidate, weight)| Need {
             weight: *weight,
-            bits: candidate.backlog as f64 * 8.0,
+            bits: if beyond { f64::INFINITY } else { candidate.backlog as f64 * 8.0 },
             average: candidate.average,
         }));
         allocate(&c.downlink.band, &c.downlink.rules, free, needs, rates, scratch, given);

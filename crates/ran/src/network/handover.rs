@@ -371,10 +371,10 @@ impl RadioNetwork {
     pub(super) fn rouse(&mut self, bearer: lasthop_units::BearerId) {
         let ue = self.bearers[bearer].ue;
         if self.is_served(ue) {
-            if self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+            if self.bearers[bearer].layers.wants(End::Network) {
                 self.wake(ue, Direction::Downlink);
             }
-            self.uplink_data(ue, bearer);
+            self.uplink_data(self.first_open().start(TTI), ue, bearer);
         }
     }
 }

@@ -48,7 +48,7 @@ pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
 pub use uplink::UplinkCounters;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
@@ -79,6 +79,8 @@ enum Due {
     UplinkTimers { ue: UeId },
     /// A scheduling request that was sent in this TTI reaches the eNB.
     RequestHeard { ue: UeId, sent: Tti },
+    /// A report of `bytes` from a UE whose MAC follows RLC's reports reaches `cell`.
+    BufferReport { cell: CellId, ue: UeId, bytes: u32 },
     /// A cell answers preambles.
     Responses { cell: CellId },
     /// Nothing came on an uplink grant: the UE has not heard it.
@@ -120,6 +122,8 @@ pub struct RadioNetwork {
     ues: IndexVec<UeId, Ue>,
     bearers: IndexVec<BearerId, Drb>,
     calendar: Calendar<Due>,
+    /// What is due within a TTI, in order of time (`timing.uplink_lead`).
+    early: VecDeque<(Instant, Due)>,
     /// First TTI that has not happened yet.
     next: Tti,
     /// Timers of PDCP and RLC: wake-ups, possibly early or void.
@@ -161,6 +165,7 @@ impl RadioNetwork {
                 .collect(),
             bearers: IndexVec::new(),
             calendar: Calendar::default(),
+            early: VecDeque::new(),
             next: Tti(0),
             timers: BinaryHeap::new(),
             air: measure::air(config, seed),
@@ -328,6 +333,7 @@ impl RadioNetwork {
             Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
             Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
             Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
+            Due::BufferReport { cell, ue, bytes } => self.buffer_reported(cell, ue, bytes),
             Due::Transmit => {}
             Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
             Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
@@ -348,13 +354,19 @@ impl RadioNetwork {
     pub fn next_timer(&self) -> Option<Instant> {
         let timers = self.timers.peek().map(|Reverse((t, _))| *t);
         let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
-        timers.into_iter().chain(backhaul).min()
+        let early = self.early.front().map(|(t, _)| *t);
+        timers.into_iter().chain(backhaul).chain(early).min()
     }
 
     /// Timers of PDCP and RLC that have expired act.
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
         self.reach(now);
         self.backhaul_arrivals(now, out);
+        while self.early.front().is_some_and(|(t, _)| *t <= now) {
+            if let Some((_, due)) = self.early.pop_front() {
+                self.happen(now, Tti::containing(now, TTI), due, out);
+            }
+        }
         while let Some(Reverse((at, bearer))) =
             self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
         {
@@ -459,15 +471,15 @@ impl RadioNetwork {
         }
         let connected = self.ues[ue].rrc.is_connected();
         let above = self.bearers[bearer].ip.is_some() && self.ip_buffered(bearer).0 > 0;
-        if above || self.bearers[bearer].layers.buffer_status(End::Network).total() > 0 {
+        if above || self.bearers[bearer].layers.wants(End::Network) {
             match connected {
                 true => self.wake(ue, Direction::Downlink),
                 false => self.want_connection(ue, Direction::Downlink),
             }
         }
         if connected {
-            self.uplink_data(ue, bearer);
-        } else if self.bearers[bearer].layers.buffer_status(End::Ue).total() > 0 {
+            self.uplink_data(now, ue, bearer);
+        } else if self.bearers[bearer].layers.wants(End::Ue) {
             self.want_connection(ue, Direction::Uplink);
         }
     }

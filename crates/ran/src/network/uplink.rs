@@ -10,6 +10,7 @@ mod oracle;
 mod persistent;
 mod power;
 mod receive;
+mod report;
 mod retransmit;
 mod schedule;
 mod send;
@@ -17,7 +18,7 @@ pub(super) mod state;
 #[cfg(test)]
 mod tests;
 
-use lasthop_units::{BearerId, CellId, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 pub(super) use self::schedule::tbs_bytes;
 pub use self::state::UplinkCounters;
@@ -53,7 +54,10 @@ impl RadioNetwork {
 
     /// What the UE's end of `bearer` has waiting may have changed.
     #[inline]
-    pub(super) fn uplink_data(&mut self, ue: UeId, bearer: BearerId) {
+    pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
+        if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
+            return self.pass_report_on(now, ue, bearer);
+        }
         let has = self.bearers[bearer].layers.buffer_status(End::Ue).total() > 0;
         let u = &mut self.ues[ue];
         let index = u.drbs.iter().position(|b| *b == bearer).unwrap_or(0);
@@ -141,7 +145,7 @@ impl RadioNetwork {
                         u.access.start(&cell.uplink.config.random_access, tti, None);
                         return;
                     }
-                    Some(SrAction::Send) => tti.plus(cell.config.timing.decode),
+                    Some(SrAction::Send) => tti.plus(cell.config.timing.decode_of_uplink()),
                 }
             }
         };

@@ -44,7 +44,8 @@ pub(super) fn settings(name: &str) -> Vec<(String, String, &'static str)> {
 
 /// Cell profiles with every value in which they differ from ours, as JSON.
 pub fn describe_cell_profiles() -> Value {
-    let setting = |(key, value, source): (String, String, &str)| json!({"key": key, "value": value, "source": source});
+    let setting =
+        |(key, value, source): (String, String, &str)| json!({"key": key, "value": value, "source": source});
     CellProfile::ALL
         .into_iter()
         .map(|p| {

@@ -25,6 +25,10 @@ pub struct DownlinkConfig {
     pub exact_shares: bool,
     /// A rest of the carrier smaller than a resource block group stays unused (ns-3).
     pub whole_groups: bool,
+    /// Schedulers look at the metric alone: a UE with data takes every group where it is best, however little it wants
+    /// (LENA's schedulers).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub beyond_need: bool,
     /// How the groups of an allocation give its MCS.
     pub mcs_rule: McsRule,
     /// How SINRs become CQIs.
@@ -61,6 +65,7 @@ impl Default for DownlinkConfig {
             window: 99.0,
             exact_shares: false,
             whole_groups: false,
+            beyond_need: false,
             mcs_rule: McsRule::Mean,
             amc: AmcConfig::default(),
             cqi: CqiConfig::default(),

@@ -1,7 +1,7 @@
 //! Transport blocks, new and again, onto the air.
 
 use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits};
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 use super::{OnAir, Work};
 use crate::mac::lte::allocation::{self, Band, Groups};
@@ -171,8 +171,13 @@ impl RadioNetwork {
         let combining = self.cells[cell].config.downlink.harq.combining;
         // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321 clause 6.1.2).
         let mut left = bytes + 2;
+        let share = self.share_of_reporting(ue, bytes);
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
+            if let Some(share) = share {
+                self.fill_reporting(now, bearer, process, share, out);
+                continue;
+            }
             let grant = Grant { bytes: left, per_pdu: 3 };
             if self.bearers[bearer].ip.is_some() {
                 self.request_from_ip(now, bearer, left.into(), out);
@@ -202,6 +207,39 @@ impl RadioNetwork {
         (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
         self.trace_block(tti, Step::Data, TraceLink::Downlink, ue, process.into());
         self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
+    }
+
+    /// Where MAC follows the reports of RLC ([`Shortcuts::event_reports`](crate::rlc::lte::Shortcuts)), a block of `bytes`
+    /// is shared equally among the bearers that want something by their last report; None elsewhere.
+    #[inline]
+    fn share_of_reporting(&self, ue: UeId, bytes: u32) -> Option<u32> {
+        let rlc = |b: &BearerId| self.bearers[*b].layers.rlc(End::Network);
+        let drbs = &self.ues[ue].drbs;
+        drbs.first().and_then(|b| rlc(b).reports())?;
+        let active = drbs.iter().filter(|b| rlc(b).wants()).count() as u32;
+        Some(bytes / active.max(1))
+    }
+
+    /// The opportunity of one such bearer.
+    #[cold]
+    fn fill_reporting(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        process: u8,
+        share: u32,
+        out: &mut NetworkOutput,
+    ) {
+        let drb = &mut self.bearers[bearer];
+        if !drb.layers.rlc(End::Network).wants() {
+            return;
+        }
+        let ue = drb.ue;
+        drb.layers.pull_by_reports(now, End::Network, share, &mut self.pdus, &mut self.scratch);
+        if let Some(p) = self.ues[ue].downlink.process(process) {
+            p.parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+        }
+        self.settle(now, bearer, out);
     }
 
     pub(in crate::network) fn send_again(

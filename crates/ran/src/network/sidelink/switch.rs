@@ -104,7 +104,7 @@ impl RadioNetwork {
         }
         for i in 0..self.ues[tx].drbs.len() {
             let drb = self.ues[tx].drbs[i];
-            self.uplink_data(tx, drb);
+            self.uplink_data(now, tx, drb);
         }
     }
 

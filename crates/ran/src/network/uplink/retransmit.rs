@@ -90,7 +90,7 @@ impl RadioNetwork {
     pub(super) fn wait_for_next_move(&mut self, target: Tti, cell: CellId, ue: UeId) {
         let process = process_of(target);
         self.ues[ue].uplink.harq.get_mut(process).missed = true;
-        let heard = target.plus(self.cells[cell].config.timing.decode);
+        let heard = target.plus(self.cells[cell].config.timing.decode_of_uplink());
         self.calendar.note(heard, Due::MoveMissed { ue, process: process as u8, target });
     }
 

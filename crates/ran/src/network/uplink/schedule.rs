@@ -190,7 +190,7 @@ impl RadioNetwork {
     /// takes the grant for not given.
     #[cold]
     fn grant_missed(&mut self, target: Tti, cell: CellId, ue: UeId) {
-        let decode = self.cells[cell].config.timing.decode;
+        let decode = self.cells[cell].config.timing.decode_of_uplink();
         self.cells[cell].uplink.plan.slot(target).missed.push(ue);
         self.ues[ue].uplink.stats.missed += 1;
         self.calendar.note(target.plus(decode), Due::GrantMissed { ue, target });

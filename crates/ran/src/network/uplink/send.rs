@@ -123,6 +123,12 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let ue = g.ue;
+        let first = self.ues[ue].drbs.first();
+        if g.content == Content::New
+            && first.is_some_and(|b| self.bearers[*b].layers.rlc(End::Ue).reports().is_some())
+        {
+            return self.fill_by_reports(now, tti, ue, g.bytes, out);
+        }
         let path_loss = self.path_loss(tti, ue);
         let has = self.ues[ue].uplink.had.contains(&true);
         let mut controls = 0;
@@ -231,7 +237,8 @@ impl RadioNetwork {
         if !self.cells[cell].uplink.plan.is_busy(tti) {
             return;
         }
-        let decode = self.cells[cell].config.timing.decode;
+        let timing = self.cells[cell].config.timing;
+        let (decode, lead) = (timing.decode_of_uplink(), timing.uplink_lead);
         for i in 0..self.cells[cell].uplink.plan.slot(tti).granted.len() {
             let g = self.cells[cell].uplink.plan.slot(tti).granted[i];
             let process = process_of(tti);
@@ -245,7 +252,14 @@ impl RadioNetwork {
             let p = self.ues[g.ue].uplink.harq.get_mut(process);
             p.state = State::Awaiting { decoded };
             let process = process as u8;
-            self.calendar.note(tti.plus(decode), Due::UplinkDecoded { ue: g.ue, process, sent: tti });
+            let due = Due::UplinkDecoded { ue: g.ue, process, sent: tti };
+            if lead.is_zero() {
+                self.calendar.note(tti.plus(decode), due);
+            } else {
+                let at = tti.plus(decode).start(TTI) - lead;
+                let place = self.early.partition_point(|(t, _)| *t <= at);
+                self.early.insert(place, (at, due));
+            }
         }
         if cfg!(debug_assertions) {
             self.check_uplink(tti, cell);

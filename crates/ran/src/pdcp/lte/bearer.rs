@@ -154,6 +154,31 @@ impl LteBearer {
         used
     }
 
+    /// An opportunity of `end` from a MAC that follows RLC's reports
+    /// ([`Shortcuts::event_reports`](crate::rlc::lte::Shortcuts)): PDUs of at most `bytes`.
+    pub fn pull_by_reports(
+        &mut self,
+        now: Instant,
+        end: End,
+        bytes: u32,
+        pdus: &mut Vec<Pdu>,
+        out: &mut LteBearerOutput,
+    ) {
+        let rlc = &mut self.sides[end.index()].rlc;
+        match end {
+            End::Network => rlc.pull_at_enb(now, bytes, pdus, &mut self.rlc_out),
+            End::Ue => rlc.pull_at_ue(now, bytes, pdus, &mut self.rlc_out),
+        };
+        self.settle(now, end, out);
+    }
+
+    /// True if MAC has a reason to give `end` an opportunity.
+    #[inline]
+    pub fn wants(&self, end: End) -> bool {
+        let side = &self.sides[end.index()];
+        side.rlc.wants() || side.tx.waiting_bytes() > 0
+    }
+
     /// A PDU that `end.peer()` has sent arrives at `end`.
     pub fn receive(&mut self, now: Instant, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
         self.sides[end.index()].rlc.receive(now, pdu, &mut self.rlc_out);

@@ -30,6 +30,7 @@ pub mod codec;
 pub mod config;
 mod output;
 mod pdu;
+mod reports;
 mod shortcuts;
 mod stats;
 mod tm;
@@ -47,6 +48,7 @@ pub use output::{RlcEvent, RlcOutput};
 pub use pdu::{
     BufferStatus, DataPdu, Element, Format, Grant, Nack, Payload, Pdu, SO_END, Segment, Span, StatusPdu,
 };
+pub use reports::Reports;
 pub use shortcuts::{Compat, Shortcuts};
 pub use stats::RlcStats;
 pub use tm::Tm;
@@ -201,6 +203,53 @@ impl<P: Payload> Rlc<P> {
         match self {
             Rlc::Am(e) if e.is_stalled() => u64::from(status.status) + u64::from(status.retransmission),
             _ => status.total(),
+        }
+    }
+    /// What MAC knows of the entity where it is told at events only ([`Shortcuts::event_reports`]).
+    #[inline]
+    pub fn reports(&self) -> Option<&Reports> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => e.reports.as_deref(),
+            Rlc::Am(e) => e.reports.as_deref(),
+        }
+    }
+    /// The same, for MAC to take reports from.
+    pub fn reports_mut(&mut self) -> Option<&mut Reports> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => e.reports.as_deref_mut(),
+            Rlc::Am(e) => e.reports.as_deref_mut(),
+        }
+    }
+    /// True if MAC has a reason to give it an opportunity.
+    #[inline]
+    pub fn wants(&self) -> bool {
+        self.reports().map_or_else(|| self.buffer_status().total(), Reports::total) > 0
+    }
+    /// An opportunity from a scheduler of the eNB that follows the entity's reports: one PDU of at most `bytes`.
+    pub fn pull_at_enb(
+        &mut self,
+        now: Instant,
+        bytes: u32,
+        pdus: &mut Vec<Pdu>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) {
+        if let Some(reports) = self.reports_mut() {
+            reports.grant_at_enb(bytes);
+        }
+        self.pull(now, Grant::of(bytes), pdus, out);
+    }
+    /// A UE's grant of `bytes` for an entity whose reports MAC follows: an opportunity for a status report of its own,
+    /// the rest for one PDU of data.
+    pub fn pull_at_ue(&mut self, now: Instant, bytes: u32, pdus: &mut Vec<Pdu>, out: &mut RlcOutput<P::Sdu>) {
+        let mut left = bytes;
+        if let Some(size) = self.reports_mut().and_then(|r| r.status_opportunity(bytes)) {
+            left -= size;
+            self.pull(now, Grant::of(size), pdus, out);
+        }
+        if self.reports_mut().is_some_and(|r| r.data_opportunity(left)) {
+            self.pull(now, Grant::of(left), pdus, out);
         }
     }
     /// Gives a PDU's memory back.

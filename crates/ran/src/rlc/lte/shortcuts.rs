@@ -73,6 +73,12 @@ pub struct Shortcuts {
     pub data_grant_min: u32,
     /// A smaller transmission window than AM_Window_Size [PDUs].
     pub window: Option<u64>,
+    /// MAC learns of the buffers only when the entity reports them: when an SDU arrives, when a poll asks for a status
+    /// report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms) after the last of these. MAC subtracts what it grants.
+    /// A report of AM contains the PDUs that wait for their acknowledgement, MAC adds no subheaders, and status reports
+    /// without room for more than 4 B name no missing PDU.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub event_reports: bool,
     /// `am.poll_pdu` and `am.poll_byte` may have values that no RRC message carries.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub any_poll: bool,
@@ -91,6 +97,7 @@ impl Shortcuts {
         no_reestablishment: false,
         data_grant_min: 0,
         window: None,
+        event_reports: false,
         any_poll: false,
     };
 
@@ -111,6 +118,7 @@ impl Shortcuts {
             no_reestablishment: self.no_reestablishment || o.no_reestablishment,
             data_grant_min: if self.data_grant_min > 0 { self.data_grant_min } else { o.data_grant_min },
             window: if self.window.is_some() { self.window } else { o.window },
+            event_reports: self.event_reports || o.event_reports,
             any_poll: self.any_poll || o.any_poll,
         }
     }

@@ -71,7 +71,9 @@ pub(super) fn settings(document: &Document) -> Vec<ProfileSetting> {
         }
         if place == Place::Cell {
             let (of, rows) = (format!("{table}.profile"), found.len());
-            let Some(named) = found.iter().rev().find(|s| s.key == of).map(|s| s.value.clone()) else { continue };
+            let Some(named) = found.iter().rev().find(|s| s.key == of).map(|s| s.value.clone()) else {
+                continue;
+            };
             for (key, value, source) in cell_profile::settings(named.trim_matches('"')) {
                 let key = format!("{table}.{key}");
                 if document.get(&key).is_none() && found[..rows].iter().all(|s| s.key != key) {

@@ -39,6 +39,10 @@ pub struct UplinkConfig {
     pub bsr: BsrConfig,
     /// Power headroom reports.
     pub phr: PhrConfig,
+    /// TTIs from the start of that in which a UE sends a report of an RLC entity with `shortcuts.event_reports` to that in
+    /// which the eNB reads it, 1 to 16. ns-3: 4 from MAC to the channel and 1 on the air.
+    #[serde(skip_serializing_if = "is_usual_report_delay")]
+    pub report_delay: u64,
     /// Random access.
     pub random_access: RandomAccessConfig,
     /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers look at [TTI], at least 1.
@@ -129,6 +133,13 @@ impl RacTimer {
     }
 }
 
+const REPORT_DELAY: u64 = 5;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_usual_report_delay(ttis: &u64) -> bool {
+    *ttis == REPORT_DELAY
+}
+
 impl Default for UplinkConfig {
     fn default() -> Self {
         UplinkConfig {
@@ -142,6 +153,7 @@ impl Default for UplinkConfig {
             sr: SrConfig::default(),
             bsr: BsrConfig::default(),
             phr: PhrConfig::default(),
+            report_delay: REPORT_DELAY,
             random_access: RandomAccessConfig::default(),
             window: 99.0,
             amc: AmcConfig::default(),
@@ -183,6 +195,7 @@ impl UplinkConfig {
             check((1..=16).contains(&answer), "request.answer", "1 to 16 TTIs")?;
             check(timer <= 1000, "request.timer", "0 to 1000 TTIs")?;
         }
+        check((1..=16).contains(&self.report_delay), "report_delay", "1 to 16 TTIs")?;
         check(self.window >= 1.0, "window", "at least 1 TTI")?;
         check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
         check(self.max_mcs <= 28, "max_mcs", "0 to 28 (29 to 31 are for retransmissions)")?;

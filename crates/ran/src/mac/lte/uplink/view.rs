@@ -42,6 +42,13 @@ impl BufferView {
         self.granted = since.map(|(_, bytes)| u64::from(*bytes)).sum();
     }
 
+    /// `bytes` wait, whatever was granted before.
+    pub fn replace(&mut self, bytes: u32) {
+        self.reported = [0; GROUPS];
+        self.reported[0] = bytes;
+        self.granted = 0;
+    }
+
     /// A scheduling request that was sent in `sent` is heard. One that was sent before a grant took effect says nothing
     /// new.
     pub fn on_request(&mut self, sent: Tti) {

@@ -18,6 +18,7 @@ pub(super) use self::tx::blank;
 use self::tx::{AmTx, amd};
 use super::buffer::Backlog;
 use super::config::RlcConfig;
+use super::reports::{Reports, STATUS_BYTES};
 use super::{
     BufferStatus, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span, StatusPdu,
 };
@@ -34,10 +35,14 @@ pub struct Am<P: Payload = Span> {
     status_prohibit: Duration,
     one_pdu_per_grant: bool,
     no_reestablishment: bool,
+    pub(super) reports: Option<Box<Reports>>,
     stats: RlcStats,
     spare: Vec<Vec<Element<Span>>>,
     spare_status: Vec<StatusPdu>,
 }
+
+/// LteRlcAm::ReportBufferStatusTimer.
+const REPORT_PERIOD: Duration = Duration::from_millis(20);
 
 /// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +86,7 @@ impl<P: Payload> Am<P> {
             status_prohibit: config.am.t_status_prohibit,
             one_pdu_per_grant: shortcuts.one_pdu_per_grant,
             no_reestablishment: shortcuts.no_reestablishment,
+            reports: shortcuts.event_reports.then(|| Box::new(Reports::new(REPORT_PERIOD))),
             stats: RlcStats::default(),
             spare: Vec::new(),
             spare_status: Vec::new(),
@@ -108,6 +114,44 @@ impl<P: Payload> Am<P> {
         let before = out.dropped.len();
         self.tx.buffer.push(now, sdu, out);
         self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+        if self.reports.is_some() {
+            self.report(now);
+            self.restart_reports(now);
+        }
+    }
+
+    /// Reports the buffers to MAC, if it is told at events only. What was sent counts until it is acknowledged.
+    // LteRlcAm::DoReportBufferStatus: retxQueueSize = m_retxBufferSize + m_txedBufferSize; a report of nothing is not made.
+    #[cold]
+    fn report(&mut self, now: Instant) {
+        let prohibited = self.t_status_prohibit.is_some_and(|t| t > now);
+        let status = if self.rx.status_due && !prohibited { STATUS_BYTES } else { 0 };
+        let retransmission = self.tx.window.retx_bytes() + self.tx.window.unacknowledged_bytes();
+        let new_data = self.tx.buffer.backlog().bytes;
+        let found = BufferStatus { status, retransmission, new_data };
+        if let Some(reports) = self.reports.as_deref_mut().filter(|_| found.total() > 0) {
+            reports.report(found);
+        }
+    }
+
+    fn restart_reports(&mut self, now: Instant) {
+        if let Some(reports) = &mut self.reports {
+            reports.start_timer(now);
+        }
+    }
+
+    /// The timer of reports has expired (LteRlcAm::ExpireRbsTimer).
+    #[cold]
+    fn report_again(&mut self, now: Instant) {
+        let window = &self.tx.window;
+        let held = u64::from(window.retx_bytes() + window.unacknowledged_bytes());
+        if let Some(reports) = &mut self.reports {
+            reports.stop_timer();
+        }
+        if held + self.tx.buffer.backlog().bytes > 0 {
+            self.report(now);
+            self.restart_reports(now);
+        }
     }
 
     /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the bytes used.
@@ -156,7 +200,9 @@ impl<P: Payload> Am<P> {
             return;
         }
         let mut status = self.spare_status.pop().unwrap_or_default();
-        let reached = status::build(&self.rx, self.format, left.room(), &mut status);
+        // LteRlcAm reports 4 B where the standard's STATUS PDU without NACKs has 2: the other two hold no NACK.
+        let room = if self.reports.is_some() { left.room().saturating_sub(STATUS_BYTES - 2) } else { left.room() };
+        let reached = status::build(&self.rx, self.format, room, &mut status);
         // While t-StatusProhibit runs only the rest of a report that a grant cut is sent, which must say more.
         let new = reached.filter(|to| self.t_status_prohibit.is_none() || Some(*to) > self.rx.cut_at);
         let Some(reached) = new else {
@@ -166,7 +212,9 @@ impl<P: Payload> Am<P> {
         let size = self.format.status(&status);
         left.charge(size);
         // What the grant had no room for stays due: its NACKs would otherwise wait for another trigger.
-        self.rx.cut_at = (reached < self.rx.vr_ms).then_some(reached);
+        // LteRlcAm forgets them.
+        let keeps = self.reports.is_none();
+        self.rx.cut_at = (keeps && reached < self.rx.vr_ms).then_some(reached);
         self.rx.status_due = self.rx.cut_at.is_some();
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);
@@ -190,10 +238,22 @@ impl<P: Payload> Am<P> {
             Pdu::Amd(data) => {
                 let before = out.delivered.len();
                 self.rx.receive(now, data, &mut self.stats, &mut out.delivered);
+                if data.poll && self.reports.is_some() {
+                    self.polled(now);
+                }
                 self.stats.sdus_out += (out.delivered.len() - before) as u64;
             }
             Pdu::Status(status) => self.tx.on_status(status, &mut self.stats, out),
             Pdu::Tmd(_) | Pdu::Umd(_) => self.stats.invalid_received += 1,
+        }
+    }
+
+    /// LteRlcAm::DoReceivePdu answers a poll whatever is missing, and reports unless t-StatusProhibit runs.
+    #[cold]
+    fn polled(&mut self, now: Instant) {
+        self.rx.status_due = true;
+        if self.t_status_prohibit.is_none_or(|t| t <= now) {
+            self.report(now);
         }
     }
 
@@ -205,7 +265,8 @@ impl<P: Payload> Am<P> {
             (a, b) => a.or(b),
         };
         let prohibit = if self.rx.status_due { self.t_status_prohibit } else { None };
-        earlier(earlier(self.tx.t_poll_retransmit, self.rx.t_reordering), prohibit)
+        let reports = self.reports.as_ref().and_then(|r| r.timer());
+        earlier(earlier(earlier(self.tx.t_poll_retransmit, self.rx.t_reordering), prohibit), reports)
     }
 
     /// Timers that have expired act.
@@ -220,6 +281,10 @@ impl<P: Payload> Am<P> {
         }
         if expired(self.tx.t_poll_retransmit) {
             self.tx.on_poll_timer(&mut self.stats, out);
+            self.report(now);
+        }
+        if expired(self.reports.as_ref().and_then(|r| r.timer())) {
+            self.report_again(now);
         }
     }
 
@@ -244,6 +309,9 @@ impl<P: Payload> Am<P> {
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
         self.tx.re_establish(out);
         self.t_status_prohibit = None;
+        if let Some(reports) = &mut self.reports {
+            **reports = Reports::new(REPORT_PERIOD);
+        }
         self.stats.reestablishments += 1;
         out.events.push(RlcEvent::Reestablished);
     }

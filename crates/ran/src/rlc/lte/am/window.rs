@@ -75,6 +75,11 @@ impl Window {
     pub const fn retx_bytes(&self) -> u32 {
         self.retx_bytes
     }
+    /// PDUs that were sent, are not acknowledged and not pending for retransmission [B].
+    pub fn unacknowledged_bytes(&self) -> u32 {
+        let waits = |s: &&Sent| !s.acked && s.pending.is_empty();
+        self.sent.iter().filter(waits).map(|s| s.size).sum()
+    }
     /// The lowest SN with a pending portion.
     pub fn retx_head(&self) -> Option<u64> {
         self.retx.front().copied()

@@ -3,13 +3,14 @@
 mod rx;
 
 use lasthop_net::aqm::Aqm;
-use lasthop_units::{Bitrate, Instant};
+use lasthop_units::{Bitrate, Duration, Instant};
 
 use self::rx::UmRx;
 use super::am::blank;
 use super::buffer::{Backlog, TxBuffer};
 use super::build::fill;
 use super::config::RlcConfig;
+use super::reports::Reports;
 use super::shortcuts::Shortcuts;
 use super::{
     BufferStatus, DropCause, Element, Format, Grant, Payload, Pdu, RlcEvent, RlcOutput, RlcStats, Sdu, Span,
@@ -23,12 +24,16 @@ pub struct Um<P: Payload = Span> {
     peer: Format,
     shortcuts: Shortcuts,
     buffer: TxBuffer,
+    pub(super) reports: Option<Box<Reports>>,
     /// VT(US): the SN of the next UMD PDU.
     vt_us: u64,
     rx: UmRx<P>,
     stats: RlcStats,
     spare: Vec<Vec<Element<Span>>>,
 }
+
+/// LteRlcUm reports again 10 ms after an opportunity that leaves data behind.
+const REPORT_PERIOD: Duration = Duration::from_millis(10);
 
 /// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +54,7 @@ impl<P: Payload> Um<P> {
             peer,
             shortcuts: config.shortcuts(),
             buffer: TxBuffer::new(&config.buffer),
+            reports: config.shortcuts().event_reports.then(|| Box::new(Reports::new(REPORT_PERIOD))),
             vt_us: 0,
             rx: UmRx::new(&config.um, peer),
             stats: RlcStats::default(),
@@ -77,6 +83,30 @@ impl<P: Payload> Um<P> {
         let before = out.dropped.len();
         self.buffer.push(now, sdu, out);
         self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+        if self.reports.is_some() {
+            self.report();
+            self.set_report_timer(None);
+        }
+    }
+
+    /// Reports the buffer to MAC, if it is told at events only.
+    // LteRlcUm::DoReportBufferStatus: m_txBufferSize + 2 * m_txBuffer.size ().
+    #[cold]
+    fn report(&mut self) {
+        let waiting = self.buffer.backlog();
+        let new_data = waiting.bytes + 2 * u64::from(waiting.packets);
+        if let Some(reports) = &mut self.reports {
+            reports.report(BufferStatus { new_data, ..BufferStatus::default() });
+        }
+    }
+
+    /// Starts the timer of reports at `now`, or stops it.
+    fn set_report_timer(&mut self, now: Option<Instant>) {
+        match (&mut self.reports, now) {
+            (Some(reports), Some(now)) => reports.start_timer(now),
+            (Some(reports), None) => reports.stop_timer(),
+            (None, _) => {}
+        }
     }
 
     /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the bytes used.
@@ -111,6 +141,9 @@ impl<P: Payload> Um<P> {
             }
         }
         self.stats.sdus_dropped += (out.dropped.len() - before) as u64;
+        if self.reports.is_some() && !self.buffer.is_empty() {
+            self.set_report_timer(Some(now));
+        }
         grant.bytes - left.bytes
     }
 
@@ -127,9 +160,10 @@ impl<P: Payload> Um<P> {
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
     }
 
-    /// When t-Reordering expires.
-    pub const fn poll_at(&self) -> Option<Instant> {
-        self.rx.t_reordering
+    /// When t-Reordering expires, or a report is due.
+    pub fn poll_at(&self) -> Option<Instant> {
+        let report = self.reports.as_ref().and_then(|r| r.timer());
+        self.rx.t_reordering.into_iter().chain(report).min()
     }
 
     /// Timers that have expired act.
@@ -139,6 +173,13 @@ impl<P: Payload> Um<P> {
             let before = out.delivered.len();
             self.rx.on_reordering_timer(now, &mut self.stats, &mut out.delivered);
             self.stats.sdus_out += (out.delivered.len() - before) as u64;
+        }
+        if self.reports.as_ref().and_then(|r| r.timer()).is_some_and(|t| t <= now) {
+            self.set_report_timer(None);
+            if !self.buffer.is_empty() {
+                self.report();
+                self.set_report_timer(Some(now));
+            }
         }
     }
 
@@ -176,6 +217,9 @@ impl<P: Payload> Um<P> {
 
     /// The transmitting half of a re-establishment.
     pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if let Some(reports) = &mut self.reports {
+            **reports = Reports::new(REPORT_PERIOD);
+        }
         out.dropped.extend(self.buffer.drain().map(|(sdu, _)| (sdu, DropCause::Reestablishment)));
         self.vt_us = 0;
     }
