@@ -198,6 +198,9 @@ pub enum HyStartKind {
     None,
     /// HyStart as Linux has it: ACK trains and delay.
     Linux,
+    /// HyStart as ns-3 has it (TcpCubic): the delay must grow by the whole smallest round trip, 4 ms to 1 s, and a train of
+    /// ACKs must be longer than it.
+    Ns3,
     /// HyStart++ (RFC 9406).
     Rfc9406,
 }

@@ -181,7 +181,8 @@ pub struct Options {
     /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0). It wants a congestion
     /// control that answers to the share of marks: `dctcp`, or `prague`, which asks for it by itself.
     pub l4s: Option<bool>,
-    /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart) or `rfc9406` (HyStart++).
+    /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart), `ns3` (HyStart as ns-3
+    /// has it) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
     /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic (Hybla starts with rho
     /// segments, LP takes delays from timestamps).

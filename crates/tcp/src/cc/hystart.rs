@@ -13,7 +13,7 @@ use crate::config::HyStartKind;
 pub enum SlowStartExit {
     /// Until a loss.
     None,
-    /// As Linux.
+    /// As Linux, or as ns-3.
     Linux(HyStart),
     /// RFC 9406.
     PlusPlus(HyStartPlusPlus),
@@ -25,6 +25,7 @@ impl SlowStartExit {
         match kind {
             HyStartKind::None => SlowStartExit::None,
             HyStartKind::Linux => SlowStartExit::Linux(HyStart::default()),
+            HyStartKind::Ns3 => SlowStartExit::Linux(HyStart { ns3: true, ..HyStart::default() }),
             HyStartKind::Rfc9406 => SlowStartExit::PlusPlus(HyStartPlusPlus::default()),
         }
     }
@@ -34,7 +35,7 @@ impl SlowStartExit {
         match self {
             SlowStartExit::None => {}
             SlowStartExit::Linux(h) => {
-                *h = HyStart::default();
+                *h = HyStart { ns3: h.ns3, ..HyStart::default() };
                 h.begin_round(now, nxt);
             }
             SlowStartExit::PlusPlus(h) => {
@@ -77,6 +78,8 @@ const ACK_DELTA: Duration = Duration::from_millis(2);
 const TRAIN_SLACK: Duration = Duration::from_millis(1);
 const DELAY_MIN: Duration = Duration::from_millis(4);
 const DELAY_MAX: Duration = Duration::from_millis(16);
+/// TcpCubic::HyStartDelayMax of ns-3.
+const DELAY_MAX_OF_NS3: Duration = Duration::from_secs(1);
 
 /// HyStart: Ha and Rhee 2011, as Linux 6.1 has it (tcp_cubic.c). Ends slow start when a train of ACKs is as long as half
 /// the smallest round trip, or when the round's smallest round trip has grown by an eighth of it (4 to 16 ms).
@@ -89,6 +92,8 @@ pub struct HyStart {
     round_rtt: Option<Duration>,
     samples: u32,
     found: bool,
+    /// The rules of ns-3's TcpCubic (releases 3.37 to 3.44).
+    ns3: bool,
 }
 
 impl HyStart {
@@ -103,6 +108,11 @@ impl HyStart {
     /// The rise of the round's delay that ends slow start.
     pub fn delay_threshold(min_rtt: Duration) -> Duration {
         (min_rtt / 8).clamp(DELAY_MIN, DELAY_MAX)
+    }
+
+    /// The same in ns-3 (TcpCubic::HystartDelayThresh).
+    pub fn delay_threshold_of_ns3(min_rtt: Duration) -> Duration {
+        min_rtt.clamp(DELAY_MIN, DELAY_MAX_OF_NS3)
     }
 
     /// True at the ACK that ends slow start.
@@ -123,15 +133,22 @@ impl HyStart {
         if ack.now.since(self.last_ack) <= ACK_DELTA {
             self.last_ack = ack.now;
             let whole = min_rtt + TRAIN_SLACK;
-            let threshold = if paced { whole } else { whole / 2 };
+            let threshold = match (self.ns3, paced) {
+                (true, _) => min_rtt,
+                (false, true) => whole,
+                (false, false) => whole / 2,
+            };
             self.found |= ack.now.since(self.round_start) > threshold;
         }
-        let round_rtt = self.round_rtt.map_or(rtt, |r| r.min(rtt));
+        // ns-3 takes the minimum over the first samples of a round, Linux over all.
+        let counts = !self.ns3 || self.samples < SAMPLES;
+        let round_rtt = self.round_rtt.filter(|r| !counts || *r < rtt).unwrap_or(rtt);
         self.round_rtt = Some(round_rtt);
         if self.samples < SAMPLES {
             self.samples += 1;
         } else {
-            self.found |= round_rtt > min_rtt + Self::delay_threshold(min_rtt);
+            let rise = if self.ns3 { Self::delay_threshold_of_ns3 } else { Self::delay_threshold };
+            self.found |= round_rtt > min_rtt + rise(min_rtt);
         }
         self.found
     }
@@ -227,6 +244,9 @@ mod tests {
         assert_eq!(HyStart::delay_threshold(ms(8)), ms(4));
         assert_eq!(HyStart::delay_threshold(ms(100)), Duration::from_micros(12_500));
         assert_eq!(HyStart::delay_threshold(ms(400)), ms(16));
+        // ns-3, TcpCubic::HystartDelayThresh: the delay itself, from HyStartDelayMin 4 ms to HyStartDelayMax 1000 ms.
+        let ns3 = [2, 100, 1500].map(|n| HyStart::delay_threshold_of_ns3(ms(n)));
+        assert_eq!(ns3, [4, 100, 1000].map(ms));
     }
 
     #[test]

@@ -89,6 +89,7 @@ use Place::{Ap, Cell, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
 
 const NS3_44: &[Row] = &[
     row(Flow, "tcp.profile", "'ns3-3.44'", "the stack: `lasthop describe profile ns3-3.44`"),
+    row(Flow, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
     row(Cell, "profile", "'ns3-3.44'", "the cell: `lasthop describe profile ns3-3.44`"),
     row(
         Cell,

@@ -201,7 +201,8 @@ impl<P: Payload> Am<P> {
         }
         let mut status = self.spare_status.pop().unwrap_or_default();
         // LteRlcAm reports 4 B where the standard's STATUS PDU without NACKs has 2: the other two hold no NACK.
-        let room = if self.reports.is_some() { left.room().saturating_sub(STATUS_BYTES - 2) } else { left.room() };
+        let room =
+            if self.reports.is_some() { left.room().saturating_sub(STATUS_BYTES - 2) } else { left.room() };
         let reached = status::build(&self.rx, self.format, room, &mut status);
         // While t-StatusProhibit runs only the rest of a report that a grant cut is sent, which must say more.
         let new = reached.filter(|to| self.t_status_prohibit.is_none() || Some(*to) > self.rx.cut_at);
