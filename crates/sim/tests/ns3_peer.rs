@@ -2,7 +2,6 @@
 
 mod common;
 
-use arrow::array::Array;
 use common::{real, run_text, whole};
 
 /// What a run gave: goodput of all flows together [Mbit/s], delay and jitter per IP packet [ms].
@@ -60,81 +59,128 @@ fn lte_bulk(mode: &str, ues: u32, radius: &str) -> String {
 const NEAR: &str = "drop = { kind = 'disc', radius = '30 m' }\n";
 const WIDE: &str = "drop = { kind = 'disc', radius = '300 m' }\n";
 
-#[test]
-fn rows() {
-    let only = std::env::var("ROW").unwrap_or_default();
-    for (mode, size, ues) in [
-        ("am", 1000, 14),
-        ("am", 3000, 14),
-        ("um", 1000, 14),
-        ("um", 3000, 14),
-        ("am", 1000, 1),
-        ("um", 3000, 1),
-    ] {
-        let name = format!("dl-{mode}-{size}-{ues}");
-        if name.contains(&only) {
-            println!("{name}: {:?}", outcome(&lte_dl(mode, size, ues, NEAR), 0.2, 2.0));
-        }
-    }
-    for (mode, ues) in [("um", 1), ("um", 10), ("am", 1), ("am", 10)] {
-        let name = format!("bulk-{mode}-{ues}");
-        if name.contains(&only) {
-            println!("{name}: {:?}", outcome(&lte_bulk(mode, ues, WIDE), 0.2, 5.0));
-        }
-    }
+/// `lte_handover` of the peer: one UE drives from one eNB to the next, 750 m away, while it downloads; 20 s.
+fn handover() -> String {
+    format!(
+        "[scenario]\nname = 'handover'\nduration = '20 s'\nseed = 3\nprofile = 'ns3-3.44'\n\
+         [link.core]\nbetween = ['server', 'gateway']\nrate = '100 Gbit/s'\ndelay = '10 ms'\n\
+         [handover]\ntrigger = {{ kind = 'a3', hysteresis = '3 dB', time_to_trigger = '256 ms' }}\n\
+         [cell.west]\nradio = {{ power = '46 dBm', position = ['0 m', '0 m', '30 m'] }}\n\
+         [cell.east]\nradio = {{ power = '46 dBm', position = ['750 m', '0 m', '30 m'] }}\n\
+         [ue.car]\ncell = 'west'\nrlc = {{ mode = 'am', buffer.bytes = '1000000 B' }}\n\
+         radio.position = ['263.889 m', '50 m', '1.5 m']\nradio.mobility = {{ kind = 'linear', speed = '40 km/h' }}\n\
+         [flow.f]\nfrom = 'server'\nto = 'car'\nstart = '200 ms'\n{TCP}app = 'bulk'\n"
+    )
 }
 
+/// `wifi_ac` of the peer: downloads from behind an access point of 802.11ac, MCS 7, 20 MHz, stations within 5 m.
+fn wifi(stations: u32, seconds: f64, app: &str, stop: &str) -> String {
+    let spread = if stations > 1 { "start_spread = '100 ms'\n" } else { "" };
+    format!(
+        "[scenario]\nname = 'wifi'\nduration = '{seconds} s'\nseed = 3\nprofile = 'ns3-3.44'\n\
+         [link.core]\nbetween = ['server', 'home']\nrate = '100 Gbit/s'\ndelay = '10 ms'\n\
+         [ap.home]\nrate = {{ kind = 'fixed', mcs = 7 }}\ncontrol_rate = '24 Mbit/s'\n\
+         [station.laptop]\ncount = {stations}\ndrop = {{ kind = 'disc', radius = '5 m' }}\n\
+         [flow.f]\nfrom = 'server'\nto = 'laptop'\nstart = '1 s'\n{spread}{stop}{TCP}app = {app}\n"
+    )
+}
+
+/// A row of the comparison: a scenario, what ns-3 gave, and which figures are compared.
+struct Row {
+    name: &'static str,
+    text: String,
+    window: (f64, f64),
+    peer: Outcome,
+    /// Figures that ours misses, with the reason; they are not compared.
+    missed: &'static [(Figure, &'static str)],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Figure {
+    Delay,
+    Jitter,
+}
+
+const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
+    Outcome { goodput, delay, jitter }
+}
+
+/// What ns-3.37 gave (Debian's package, November 2026): `lte_dl --simTime=2`, `lte_bulk --simTime=5 --flowMon=1`,
+/// `lte_handover --idealRrc=0 --simTime=20 --flowMon=1`, `wifi_ac --simTime=2`, `wifi_ac --stas=1 --appRate=0 --simTime=20`,
+/// each with `--seed=3`, `--rlc`, `--packet` and `--ues` as the row says. Six other seeds of `lte_dl` give the same within
+/// 3 % (docs/concepts/ns3-peer.md).
+fn table() -> Vec<Row> {
+    const POLLS: &str = "an eNB reads 71 us after the report; ours answers a poll a TTI earlier now and then";
+    const EXIT: &str = "slow start ends a round earlier: 100 segments instead of 160";
+    const FQ: &str = "ns-3 has FqCoDel above its Wi-Fi queue";
+    use Figure::{Delay, Jitter};
+    let near = |name, mode, size, ues, peer, missed| Row {
+        name,
+        text: lte_dl(mode, size, ues, NEAR),
+        window: (0.2, 2.0),
+        peer,
+        missed,
+    };
+    let bulk = |name, mode, ues, peer, missed| Row {
+        name,
+        text: lte_bulk(mode, ues, WIDE),
+        window: (0.2, 5.0),
+        peer,
+        missed,
+    };
+    // The jitter of one UE alone is that of its first packets: microseconds, which no figure compares.
+    let alone: &[(Figure, &str)] = &[(Jitter, "the first packets' alone")];
+    let cbr = "{ kind = 'cbr', rate = '1 Mbit/s', size = '1000 B' }";
+    vec![
+        near("AM 1000 B, 14 UEs", "am", 1000, 14, peer(13.338, 32.78, 11.86), &[]),
+        near("AM 3000 B, 14 UEs", "am", 3000, 14, peer(13.293, 31.90, 5.785), &[(Delay, POLLS)]),
+        near("UM 1000 B, 14 UEs", "um", 1000, 14, peer(13.338, 19.57, 6.730), &[]),
+        near("UM 3000 B, 14 UEs", "um", 3000, 14, peer(13.293, 13.394, 0.0764), &[]),
+        near("AM 1000 B, 1 UE", "am", 1000, 1, peer(0.978, 13.078, 0.0109), alone),
+        near("UM 3000 B, 1 UE", "um", 3000, 1, peer(0.973, 13.078, 0.0108), alone),
+        bulk("UM bulk, 1 UE", "um", 1, peer(69.88, 96.62, 0.2706), &[]),
+        bulk("UM bulk, 10 UEs", "um", 10, peer(70.91, 312.3, 2.584), &[(Delay, EXIT)]),
+        bulk("AM bulk, 1 UE", "am", 1, peer(62.93, 99.60, 0.3158), &[]),
+        bulk("AM bulk, 10 UEs", "am", 10, peer(47.50, 268.7, 4.117), &[(Delay, EXIT)]),
+        Row {
+            name: "handover",
+            text: handover(),
+            window: (0.2, 20.0),
+            peer: peer(64.38, 103.5, 0.3171),
+            missed: &[],
+        },
+        Row {
+            name: "802.11ac 1000 B, 14 stations",
+            text: wifi(14, 3.0, cbr, "stop = '2 s'\n"),
+            window: (1.0, 2.0),
+            peer: peer(12.68, 10.67, 0.2393),
+            missed: &[(Jitter, "it depends on the seed, by a third")],
+        },
+        Row {
+            name: "802.11ac bulk, 1 station",
+            text: wifi(1, 20.0, "'bulk'", ""),
+            window: (1.0, 20.0),
+            peer: peer(51.84, 112.0, 0.4213),
+            missed: &[(Delay, FQ)],
+        },
+    ]
+}
+
+/// Goodput within 5 %, delay and jitter within 10 %.
 #[test]
-fn probe() {
-    let Ok(file) = std::env::var("PROBE") else { return };
-    let text = std::fs::read_to_string(file).unwrap();
-    let output = run_text(&text);
-    for c in [
-        "start_s",
-        "delay_mean_s",
-        "delay_min_s",
-        "delay_max_s",
-        "jitter_mean_s",
-        "goodput_bps",
-        "rtt_min_s",
-        "rtt_mean_s",
-    ] {
-        println!("{c}: {:?}", real(&output, "flows", c));
-    }
-    for c in ["rx_packets", "tx_packets", "retransmits", "timeouts", "fast_retransmits"] {
-        println!("{c}: {:?}", whole(&output, "flows", c));
-    }
-    let (batches, _) = output.table("radio").unwrap();
-    let direction: Vec<String> = batches
-        .iter()
-        .flat_map(|b| {
-            let a = arrow::compute::cast(
-                b.column_by_name("direction").unwrap(),
-                &arrow::datatypes::DataType::Utf8,
-            )
-            .unwrap();
-            let a = a.as_any().downcast_ref::<arrow::array::StringArray>().unwrap().clone();
-            (0..a.len()).map(move |i| a.value(i).to_owned()).collect::<Vec<_>>()
-        })
-        .collect();
-    let schema = batches[0].schema();
-    for f in schema.fields() {
-        if *f.data_type() == arrow::datatypes::DataType::UInt64 {
-            for d in ["downlink", "uplink"] {
-                let v: u64 = whole(&output, "radio", f.name())
-                    .iter()
-                    .zip(&direction)
-                    .filter(|(_, x)| *x == d)
-                    .map(|(v, _)| v)
-                    .sum();
-                println!("{d} {}: {v}", f.name());
-            }
+fn the_profile_meets_ns_3_in_every_row() {
+    let mut wrong = Vec::new();
+    for row in table() {
+        let ours = outcome(&row.text, row.window.0, row.window.1);
+        println!("{}: ns-3 {:?}, ours {ours:?}", row.name, row.peer);
+        let missed = |f: Figure| row.missed.iter().any(|(m, _)| *m == f);
+        let off = |ours: f64, peer: f64| (ours / peer - 1.0).abs();
+        if off(ours.goodput, row.peer.goodput) > 0.05
+            || !missed(Figure::Delay) && off(ours.delay, row.peer.delay) > 0.1
+            || !missed(Figure::Jitter) && off(ours.jitter, row.peer.jitter) > 0.1
+        {
+            wrong.push(format!("{}: ns-3 {:?}, ours {ours:?}", row.name, row.peer));
         }
     }
-    let (b, _) = output.table("rlc").unwrap();
-    for f in b[0].schema().fields() {
-        if *f.data_type() == arrow::datatypes::DataType::UInt64 {
-            println!("rlc {}: {:?}", f.name(), whole(&output, "rlc", f.name()).iter().sum::<u64>());
-        }
-    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -29,16 +29,16 @@ impl Place {
     /// The table, as the documentation writes it.
     pub const fn table(self) -> &'static str {
         match self {
-            Place::Flow => "flow.NAME",
-            Place::Radio => "radio",
-            Place::Handover => "handover",
-            Place::Cell => "cell.NAME",
-            Place::Ue => "ue.NAME",
-            Place::Rlc => "ue.NAME.rlc",
-            Place::Pdcp => "ue.NAME.pdcp",
-            Place::Wlan => "wlan",
-            Place::Ap => "ap.NAME",
-            Place::Station => "station.NAME",
+            Self::Flow => "flow.NAME",
+            Self::Radio => "radio",
+            Self::Handover => "handover",
+            Self::Cell => "cell.NAME",
+            Self::Ue => "ue.NAME",
+            Self::Rlc => "ue.NAME.rlc",
+            Self::Pdcp => "ue.NAME.pdcp",
+            Self::Wlan => "wlan",
+            Self::Ap => "ap.NAME",
+            Self::Station => "station.NAME",
         }
     }
 }
@@ -104,7 +104,7 @@ const NS3_44: &[Row] = &[
         "the eNB's m_macChTtiDelay; the UE fills its block when it reads the grant",
     ),
     row(Cell, "timing.uplink_decode", "5", "UL_PUSCH_TTIS_DELAY after the grant, one on the air"),
-    row(Cell, "timing.uplink_lead", "'71429 ns'", "UL_DATA_DURATION: the last symbol carries the SRS"),
+    row(Cell, "timing.uplink_lead", "'71.429 us'", "UL_DATA_DURATION: the last symbol carries the SRS"),
     row(Cell, "downlink.cqi.interference", "'data'", "LteHelper::UsePdschForCqiGeneration true"),
     row(
         Cell,
@@ -131,8 +131,10 @@ const NS3_44: &[Row] = &[
     row(Rlc, "um.t_reordering", "'100 ms'", "LteRlcUm::ReorderingTimer"),
     row(Rlc, "buffer.bytes", "'10 KiB'", "LteRlcAm::MaxTxBufferSize, LteRlcUm::MaxTxBufferSize"),
     row(Pdcp, "discard_timer", "'infinity'", "LtePdcp has no discard timer"),
-    row(Handover, "processing", "'0 ms'", "LteUeRrc executes a command when it arrives"),
-    row(Handover, "interruption", "'0 ms'", "LteUePhy synchronises at once"),
+    row(Handover, "processing", "'0 s'", "LteUeRrc executes a command when it arrives"),
+    row(Handover, "interruption", "'0 s'", "LteUePhy synchronises at once"),
+    row(Handover, "s1.delay", "'0 s'", "PointToPointEpcHelper::S1uLinkDelay"),
+    row(Handover, "x2.delay", "'0 s'", "PointToPointEpcHelper::X2LinkDelay"),
     row(Wlan, "compat", "'ns3'", "VhtPhy: no SIG-B field in the duration of a SU PPDU"),
     row(Ap, "lifetime", "'500 ms'", "WifiMacQueue::MaxDelay"),
     row(Ap, "buffer", "{ kind = 'fifo', packets = 500 }", "WifiMacQueue::MaxSize"),

@@ -7,7 +7,7 @@ use crate::Scenario;
 
 const ALL: &str = "[scenario]\nname = 'p'\nduration = '1 s'\nprofile = 'ns3-3.44'\n\
     [link.core]\nbetween = ['server', 'gateway']\n[link.lan]\nbetween = ['server', 'home']\n\
-    [handover]\nx2 = { delay = '1 ms' }\n[cell.enb]\n[cell.west]\nenb = 'enb'\n\
+    [handover]\nx2 = { rate = '1 Gbit/s' }\n[cell.enb]\n[cell.west]\nenb = 'enb'\n\
     [ue.phone]\n[ue.phone.dedicated.voice]\nflows = ['call']\n\
     [bearer.pipe]\nkind = 'lte-rlc'\nbetween = ['server', 'modem']\n\
     [ap.home]\n[station.laptop]\n\
@@ -27,7 +27,7 @@ fn every_row_of_a_profile_takes_effect_in_every_table() {
         let mut document = Document::parse(ALL, "p.toml").unwrap();
         document.insert("scenario.profile", peer.name).unwrap();
         for row in peer.rows {
-            let wanted = crate::config::Document::parse(&format!("v = {}", row.value), "v").unwrap();
+            let wanted = Document::parse(&format!("v = {}", row.value), "v").unwrap();
             let tables: Vec<String> =
                 tables(&document).into_iter().filter(|(_, p)| *p == row.place).map(|(t, _)| t).collect();
             assert!(!tables.is_empty(), "{}: no table for {row:?}", peer.name);
