@@ -126,7 +126,17 @@ fn tables(document: &Document) -> Vec<(String, Place)> {
         document.get(&format!("{path}.{key}")).and_then(Node::as_str).map(str::to_owned)
     };
     let flows = names("flow").into_iter().filter(|f| text(f, "transport").is_none_or(|t| t == "tcp"));
-    found.extend(flows.map(|f| (f, Place::Flow)));
+    let is = |flow: &str, key: &str, wanted: Option<&str>| {
+        let written = document.get(&format!("{flow}.tcp.{key}"));
+        written.is_none_or(|n| n.as_str().is_some_and(|name| Some(name) == wanted))
+    };
+    let stack = peer_of(document).map(|p| p.name);
+    for flow in flows {
+        if is(&flow, "profile", stack) && is(&flow, "cc", Some("cubic")) {
+            found.push((flow.clone(), Place::CubicFlow));
+        }
+        found.push((flow, Place::Flow));
+    }
     found.extend(names("cell").into_iter().map(|c| (c, Place::Cell)));
     if !names("cell").is_empty() {
         found.push(("radio".to_owned(), Place::Radio));

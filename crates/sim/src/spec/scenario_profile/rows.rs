@@ -5,6 +5,8 @@
 pub enum Place {
     /// Each `[flow.<name>]` that runs over TCP.
     Flow,
+    /// The flows among them that run CUBIC on the peer's stack: no other `tcp.profile` and no other `tcp.cc` is written.
+    CubicFlow,
     /// `[radio]`, if there are cells.
     Radio,
     /// `[handover]`, if the scenario has that table.
@@ -29,7 +31,7 @@ impl Place {
     /// The table, as the documentation writes it.
     pub const fn table(self) -> &'static str {
         match self {
-            Self::Flow => "flow.NAME",
+            Self::Flow | Self::CubicFlow => "flow.NAME",
             Self::Radio => "radio",
             Self::Handover => "handover",
             Self::Cell => "cell.NAME",
@@ -85,11 +87,17 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "simulte", summary: "SimuLTE with INET's TCP", rows: SIMULTE, limits: SIMULTE_LIMITS },
 ];
 
-use Place::{Ap, Cell, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
+use Place::{Ap, Cell, CubicFlow, Flow, Handover, Pdcp, Rlc, Station, Ue, Wlan};
 
 const NS3_44: &[Row] = &[
     row(Flow, "tcp.profile", "'ns3-3.44'", "the stack: `lasthop describe profile ns3-3.44`"),
-    row(Flow, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
+    row(
+        CubicFlow,
+        "tcp.abc_limit",
+        "64",
+        "TcpCubic::IncreaseWindow adds every segment that an ACK covers in slow start",
+    ),
+    row(CubicFlow, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
     row(Cell, "profile", "'ns3-3.44'", "the cell: `lasthop describe profile ns3-3.44`"),
     row(
         Cell,
@@ -152,7 +160,10 @@ const SIMULTE: &[Row] = &[
 ];
 
 const NS3_LIMITS: &[&str] = &[
-    "`rlc.mode` is not set: write what LteEnbRrc::EpsBearerToRlcMapping is (UM for bearers of the EPC by default)",
+    "`rlc.mode`: write what LteEnbRrc::EpsBearerToRlcMapping is (UM for bearers of the EPC by default)",
+    "FqCoDel above the Wi-Fi queue (TrafficControlHelper): a queue deeper than 500 packets",
+    "HARQ processes of grants without data, which ns-3's eNB keeps for 11 TTIs",
+    "signalling bearers of connected UEs",
 ];
 
 const SIMULTE_LIMITS: &[&str] = &["RLC, PDCP and Wi-Fi keep their own defaults"];
