@@ -241,10 +241,10 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     assert re.search(r"^downlink.mcs_rule +\"lowest\" +the worst CQI", both, re.MULTILINE), both
     assert "uplink.request" in lasthop("describe", "profile", "simulte").stdout
     whole = lasthop("describe", "profile", "ns3-3.44").stdout
-    assert re.search(r"^ue.NAME.rlc.am.t_poll_retransmit +\"20 ms\" +LteRlcAm::PollRetransmitTimer", whole, re.MULTILINE)
+    assert re.search(r"^ue.NAME.rlc.am.t_poll_retransmit +\"20 ms\" +LteRlcAm::Poll", whole, re.MULTILINE)
     assert re.search(r"^key of cell.NAME", whole, re.MULTILINE), whole
     lte = ("validate", "lte-download", "--effective", "--set", "scenario.profile=ns3-3.44")
-    assert '#   cell.enb.timing.decode = 3  (' in lasthop(*lte).stdout
+    assert "#   cell.enb.timing.decode = 3  (" in lasthop(*lte).stdout
     assert "# " not in lasthop("validate", "lte-download", "--effective").stdout
     assert "did you mean 'simulte'?" in lasthop("describe", "profile", "simult").output
     one = lasthop("describe", "flow.ftp.tcp.recovery").stdout

@@ -107,7 +107,7 @@ class _Book:
             every = [e for kind in _PROFILES for e in self.plugins[kind]]
             _pick("profile", name, every)
         (kind, first), *others = found
-        return {"kind": kind, "plugin": first, **{kind: entry for kind, entry in others}}
+        return {"kind": kind, "plugin": first, **dict(others)}
 
     def _below(self, path: str) -> list[Entry]:
         """The keys at and below a path, in which a user's own names stand for `<name>`."""
