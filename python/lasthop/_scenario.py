@@ -148,7 +148,7 @@ class Scenario:
         return self._core.to_toml()
 
     def profile_notes(self) -> str:
-        """What `scenario.profile` has set and from where, and what it leaves out, as TOML comments; empty without one."""
+        """What `scenario.profile` has set, and from where, and what it leaves out, as TOML comments."""
         found = self._core.profile_limits()
         if found is None:
             return ""
