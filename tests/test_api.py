@@ -103,6 +103,14 @@ def test_many_runs_come_in_order_and_do_not_depend_on_jobs(tmp_path: Path) -> No
         lh.run_many(family, outs=[tmp_path / "x"])
 
 
+def test_keys_that_are_right_only_together_are_changed_together() -> None:
+    red = lh.Scenario.parse(WIRED).with_({"link.path.queue": {"kind": "red", "min_packets": 5.0, "max_packets": 15.0}})
+    both: dict[str, Any] = {"link.path.queue.min_packets": 20.0, "link.path.queue.max_packets": 60.0}
+    assert "max_packets = 60" in red.with_(both).to_toml()
+    with pytest.raises(lh.LasthopError, match="`max_packets` must be above `min_packets`"):
+        red.set("link.path.queue.min_packets", 20.0).set("link.path.queue.max_packets", 60.0)
+
+
 def test_progress_is_told_and_an_exception_there_stops_the_run(tmp_path: Path) -> None:
     shares: list[float] = []
     lh.Scenario.parse(WIRED).run(progress=shares.append)

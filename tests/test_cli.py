@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,8 +14,9 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
-from lasthop.cli import main
+from lasthop.cli import _output, main
 from tests.scenarios import UMTS, WIRED
 
 MINE = """
@@ -251,6 +253,47 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
     assert re.search(r"^newreno +Fast recovery", one, re.MULTILINE), one
     schema = json.loads(lasthop("describe", "--schema").stdout)
     assert "$defs" in schema
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "",
+        "link",
+        "flow.ftp.tcp.cc",
+        "flow.ftp.tcp",
+        "cell",
+        "tables",
+        "tables tcp",
+        "cc",
+        "cc vegas",
+        "profile linux-6",
+        "runtime",
+    ],
+)
+def test_describe_fits_the_terminal(what: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = io.StringIO()
+    console = Console(file=seen, force_terminal=True, width=width, highlight=False, color_system=None)
+    monkeypatch.setattr(_output, "stdout", lambda: console)
+    assert lasthop("describe", *what.split()).exit_code == 0
+    lines = seen.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    # Columns of a few letters make a table of a hundred lines for a key.
+    assert len([line for line in lines if len(line.strip()) < 4]) <= len(lines) / 4
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("flow.ftp.cc", "flow.<name>.tcp.cc"),
+        ("lnk.wired.rat", "link.wired.rate"),
+        ("flow.ftp.tpc.cc", "flow.ftp.tcp.cc"),
+        ("link.wired.queue.paquets", "link.wired.queue.packets"),
+    ],
+)
+def test_a_misspelt_key_is_guessed_word_by_word(path: str, meant: str) -> None:
+    assert f"'{meant}'" in lasthop("describe", "keys", path).stderr
 
 
 def test_report_is_written_beside_the_tables() -> None:

@@ -114,11 +114,23 @@ class Scenario:
 
             s.with_(seed=2, flow__ftp__tcp__cc="reno")
             s.with_({"link.wired.delay": "50 ms"})
+
+        The copy is checked as a whole once all keys are changed.
+
+        Raises:
+            LasthopError: the changed scenario has a mistake.
         """
         return Scenario(self._core.with_set(assignments(overrides, keys)), self._cc, self._schedulers)
 
     def set(self, key: str, value: Value) -> Scenario:
-        """A copy with one key changed: `s.set("flow.ftp.tcp.cc", "reno")`."""
+        """A copy with one key changed: `s.set("flow.ftp.tcp.cc", "reno")`.
+
+        Each call of `set` and `with_` checks the whole scenario. Keys that are right only together, such as a queue's
+        `min_packets` and `max_packets`, are changed in one `with_`.
+
+        Raises:
+            LasthopError: the changed scenario has a mistake.
+        """
         return self.with_({key: value})
 
     def with_cc(self, cc: Controls, set: Overrides = ()) -> Scenario:

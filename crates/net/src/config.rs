@@ -47,22 +47,21 @@ pub struct DirectionConfig {
 
 impl DirectionConfig {
     /// The first mistake that types alone do not catch: the key and what is wrong with it.
-    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+    pub fn validate(&self) -> Result<(), (String, String)> {
+        let wrong = |key: &str, message: String| Err((key.to_owned(), message));
         if self.rate.is_some() && self.trace.is_some() {
-            return Err(("trace", "a link has a rate or a trace, not both: remove one".to_owned()));
+            return wrong("trace", "a link has a rate or a trace, not both: remove one".to_owned());
         }
         if self.trace.is_none() && self.opportunity.is_some() {
-            return Err((
-                "opportunity",
-                "means something only with a trace: remove it or add `trace`".to_owned(),
-            ));
+            let message = "means something only with a trace: remove it or add `trace`";
+            return wrong("opportunity", message.to_owned());
         }
         if let Err((key, problem)) = self.queue.validate() {
-            return Err(("queue", format!("`{key}` {problem}")));
+            return wrong(&format!("queue.{key}"), format!("`{key}` {problem}"));
         }
         match self.opportunity {
             Some(o) if !(1..=1_000_000).contains(&o.0) => {
-                Err(("opportunity", format!("{o} is out of range: an opportunity has 1 B to 1 MB")))
+                wrong("opportunity", format!("{o} is out of range: an opportunity has 1 B to 1 MB"))
             }
             _ => Ok(()),
         }

@@ -63,6 +63,8 @@ pub(crate) struct Grammar {
     pub range: &'static str,
     /// The first spelling of a factor is the one that is printed.
     pub units: &'static [(&'static str, f64)],
+    /// A number of the file (not text) may stand without a unit.
+    pub bare: bool,
     pub min: f64,
     pub max: f64,
 }
@@ -80,7 +82,7 @@ impl Grammar {
             });
         };
         let unit = text[split..].trim();
-        if unit.is_empty() && !self.units.iter().any(|(u, _)| u.is_empty()) {
+        if unit.is_empty() {
             return Err(UnitError::NoUnit {
                 input: input.to_owned(),
                 what: self.what,
@@ -92,20 +94,25 @@ impl Grammar {
             return Err(UnitError::UnknownUnit {
                 unit: unit.to_owned(),
                 what: self.what,
-                hint: self.hint(unit),
+                hint: self.hint(number, unit),
                 units: self.unit_list(),
             });
         };
         // Dividing by 100 gives the float nearest to the percentage; multiplying by 0.01 may miss it.
         let value = if *factor < 1.0 { number / (1.0 / factor) } else { number * factor };
-        if !(self.min..=self.max).contains(&value) {
-            return Err(UnitError::OutOfRange {
-                input: input.to_owned(),
-                what: self.what,
-                range: self.range,
-            });
+        self.in_range(value, input)
+    }
+
+    /// A number without text around it.
+    pub fn parse_number(&self, number: f64) -> Result<f64, UnitError> {
+        if self.bare { self.in_range(number, &number.to_string()) } else { self.parse(&number.to_string()) }
+    }
+
+    fn in_range(&self, value: f64, input: &str) -> Result<f64, UnitError> {
+        if (self.min..=self.max).contains(&value) {
+            return Ok(value);
         }
-        Ok(value)
+        Err(UnitError::OutOfRange { input: input.to_owned(), what: self.what, range: self.range })
     }
 
     fn unit_list(&self) -> String {
@@ -114,9 +121,30 @@ impl Grammar {
         names.join(", ")
     }
 
-    fn hint(&self, unit: &str) -> String {
-        let near = self.units.iter().find(|(u, _)| !u.is_empty() && u.eq_ignore_ascii_case(unit));
+    /// The unit that is meant. Where bits and bytes are confused, the value in the right unit: a unit that differs in the
+    /// case of one letter would be wrong by a factor of 8.
+    fn hint(&self, number: f64, unit: &str) -> String {
+        if let Some((prefix, to_bits)) = self.other_of_bits_and_bytes(unit) {
+            let (found, factor, wanted) =
+                if to_bits { ("bytes", 8.0, "bit/s") } else { ("bits", 0.125, "B") };
+            let value = number * factor;
+            return format!("; `{unit}` counts {found}: write `{value} {prefix}{wanted}`");
+        }
+        let near = self.units.iter().find(|(u, _)| u.eq_ignore_ascii_case(unit));
         near.map_or(String::new(), |(u, _)| format!("; did you mean `{u}`?"))
+    }
+
+    /// The prefix of a unit of bytes where bits are wanted (`MB/s` for a rate), or of bits where bytes are (`Mb` for a
+    /// size), and whether bits are wanted.
+    fn other_of_bits_and_bytes<'a>(&self, unit: &'a str) -> Option<(&'a str, bool)> {
+        let known = |unit: &str| self.units.iter().any(|(u, _)| *u == unit);
+        let endings: &[&str] = match known("bit/s") {
+            true => &["B/s", "Bps", "Byte/s", "byte/s", "bytes/s", "B"],
+            false if known("B") => &["bit", "bits", "Bit", "b"],
+            false => &[],
+        };
+        let prefix = endings.iter().find_map(|ending| unit.strip_suffix(ending))?;
+        matches!(prefix, "" | "k" | "M" | "G").then_some((prefix, known("bit/s")))
     }
 
     /// Prints `value` (a whole number of base units) in the largest unit that keeps it whole, so that what was
@@ -194,12 +222,6 @@ macro_rules! scenario_quantity {
             }
         }
 
-        impl serde::Serialize for $ty {
-            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(self)
-            }
-        }
-
         impl<'de> serde::Deserialize<'de> for $ty {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
                 struct V;
@@ -212,13 +234,14 @@ macro_rules! scenario_quantity {
                         s.parse().map_err(E::custom)
                     }
                     fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<$ty, E> {
-                        self.visit_str(&n.to_string())
+                        self.visit_f64(n as f64)
                     }
                     fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<$ty, E> {
-                        self.visit_str(&n.to_string())
+                        self.visit_f64(n as f64)
                     }
                     fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<$ty, E> {
-                        self.visit_str(&n.to_string())
+                        #[allow(clippy::redundant_closure_call)]
+                        $grammar.parse_number(n).map($from).map_err(E::custom)
                     }
                 }
                 d.deserialize_any(V)
@@ -230,10 +253,10 @@ macro_rules! scenario_quantity {
                 stringify!($ty).into()
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let units: Vec<&str> =
-                    $grammar.units.iter().map(|(u, _)| *u).filter(|u| !u.is_empty()).collect();
+                let units: Vec<&str> = $grammar.units.iter().map(|(u, _)| *u).collect();
                 schemars::json_schema!({
                     "type": $schema,
+                    "pattern": $crate::quantity::pattern(&units),
                     "description": format!("{}, {}", $grammar.what, $grammar.range),
                     "examples": [$grammar.example],
                     "x-units": units,
@@ -243,6 +266,23 @@ macro_rules! scenario_quantity {
     };
 }
 pub(crate) use scenario_quantity;
+
+/// A quantity is written as text.
+macro_rules! written_as_text {
+    ($($ty:ident)*) => {$(
+        impl serde::Serialize for $ty {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+    )*};
+}
+pub(crate) use written_as_text;
+
+/// The texts of a quantity with these units, as a regular expression of JSON Schema.
+pub(crate) fn pattern(units: &[&str]) -> String {
+    format!(r"^\s*[+-]?[0-9._]+([eE][+-]?[0-9]+)?\s*({})\s*$", units.join("|"))
+}
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -262,10 +302,12 @@ const BYTES: Grammar = Grammar {
         ("MiB", 1_048_576.0),
         ("GiB", 1_073_741_824.0),
     ],
+    bare: false,
     min: 0.0,
     max: 9e15,
 };
 scenario_quantity!(Bytes, BYTES, |v: f64| Bytes(v.round() as u64), "string");
+written_as_text!(Bytes);
 
 impl Bytes {
     /// No bytes.
@@ -321,21 +363,39 @@ pub struct Ratio(pub f64);
 const RATIO: Grammar = Grammar {
     what: "a share",
     example: "5 %",
-    range: "0 % to 100 % (or the fraction 0 to 1)",
-    units: &[("", 1.0), ("%", 0.01)],
+    range: "0 % to 100 % (or the number 0 to 1, without quotes)",
+    units: &[("%", 0.01)],
+    bare: true,
     min: 0.0,
     max: 1.0,
 };
 scenario_quantity!(Ratio, RATIO, Ratio, ["string", "number"]);
 
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Ratio {
+    /// The percentage that is read back as exactly this share, if there is one.
+    fn percent(self) -> Option<f64> {
         // 0.07 * 100 is 7.000000000000001: the shorter number is taken if it is read back as the same share.
         let percent = self.0 * 100.0;
         let short = (percent * 1e9).round() / 1e9;
-        match [short, percent].into_iter().find(|p| p / 100.0 == self.0) {
+        [short, percent].into_iter().find(|p| p / 100.0 == self.0)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.percent() {
             Some(percent) => write!(f, "{percent} %"),
             None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+/// Percent as text; where no percentage is read back exactly, the number.
+impl serde::Serialize for Ratio {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.percent() {
+            Some(_) => s.collect_str(self),
+            None => s.serialize_f64(self.0),
         }
     }
 }
@@ -348,6 +408,7 @@ macro_rules! float_quantity {
         pub struct $ty(pub f64);
         const $grammar: Grammar = Grammar { $($body)* };
         scenario_quantity!($ty, $grammar, $ty, "string");
+        written_as_text!($ty);
         impl fmt::Display for $ty {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{} {}", self.0, $unit)
@@ -360,35 +421,35 @@ float_quantity!(
     /// A frequency [Hz].
     Hertz, HERTZ, "Hz", {
         what: "a frequency", example: "20 MHz", range: "0 Hz to 1 THz",
-        units: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)], min: 0.0, max: 1e12,
+        units: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)], bare: false, min: 0.0, max: 1e12,
     }
 );
 float_quantity!(
     /// A ratio in decibels. Gains and losses add.
     Db, DB, "dB", {
         what: "a gain or loss", example: "3 dB", range: "-400 dB to 400 dB",
-        units: &[("dB", 1.0), ("dBi", 1.0)], min: -400.0, max: 400.0,
+        units: &[("dB", 1.0), ("dBi", 1.0)], bare: false, min: -400.0, max: 400.0,
     }
 );
 float_quantity!(
     /// A power relative to one milliwatt [dBm].
     Dbm, DBM, "dBm", {
         what: "a power", example: "46 dBm", range: "-300 dBm to 100 dBm",
-        units: &[("dBm", 1.0)], min: -300.0, max: 100.0,
+        units: &[("dBm", 1.0)], bare: false, min: -300.0, max: 100.0,
     }
 );
 float_quantity!(
     /// A length or distance [m].
     Metres, METRES, "m", {
         what: "a distance", example: "750 m", range: "-1000 km to 1000 km",
-        units: &[("m", 1.0), ("km", 1e3)], min: -1e6, max: 1e6,
+        units: &[("m", 1.0), ("km", 1e3)], bare: false, min: -1e6, max: 1e6,
     }
 );
 float_quantity!(
     /// A speed [m/s].
     Speed, SPEED, "m/s", {
         what: "a speed", example: "30 km/h", range: "0 m/s to 1000 m/s",
-        units: &[("m/s", 1.0), ("km/h", 1.0 / 3.6)], min: 0.0, max: 1e3,
+        units: &[("m/s", 1.0), ("km/h", 1.0 / 3.6)], bare: false, min: 0.0, max: 1e3,
     }
 );
 
@@ -432,6 +493,8 @@ impl Neg for Db {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::Deserialize as _;
+    use serde::de::IntoDeserializer;
 
     #[test]
     fn sizes_read_decimal_and_binary_units() {
@@ -457,7 +520,11 @@ mod tests {
     #[test]
     fn shares_are_percent_or_fraction() {
         assert_eq!("5 %".parse(), Ok(Ratio(0.05)));
-        assert_eq!("0.05".parse(), Ok(Ratio(0.05)));
+        assert!(matches!("0.05".parse::<Ratio>(), Err(UnitError::NoUnit { .. })));
+        let number =
+            |x: f64| Ratio::deserialize(IntoDeserializer::<serde::de::value::Error>::into_deserializer(x));
+        assert_eq!(number(0.05), Ok(Ratio(0.05)));
+        assert!(number(1.5).is_err() && number(f64::NAN).is_err());
         assert!("101 %".parse::<Ratio>().is_err());
     }
 
@@ -470,11 +537,27 @@ mod tests {
         }
         for n in 0..=100_000 {
             let share = Ratio(f64::from(n) / 100_000.0);
-            assert_eq!(share.to_string().parse(), Ok(share), "{share}");
+            let written = serde_json::to_value(share).unwrap();
+            assert_eq!(Ratio::deserialize(written).ok(), Some(share), "{share}");
         }
         for share in [1.0 / 3.0, 1e-300, 0.1 + 0.2] {
-            assert_eq!(Ratio(share).to_string().parse(), Ok(Ratio(share)));
+            let written = serde_json::to_value(Ratio(share)).unwrap();
+            assert_eq!(Ratio::deserialize(written).ok(), Some(Ratio(share)));
         }
+    }
+
+    /// 10 MB/s are 80 Mbit/s: `Mb/s`, which differs in one letter, would be an eighth of that.
+    #[test]
+    fn a_suggestion_is_not_wrong_by_eight() {
+        let rate = |text: &str| text.parse::<crate::Bitrate>().unwrap_err().to_string();
+        for (text, meant) in [("10 MB/s", "80 Mbit/s"), ("1.5 kBps", "12 kbit/s"), ("2 GB", "16 Gbit/s")] {
+            let told = rate(text);
+            assert!(told.contains(&format!("write `{meant}`")) && !told.contains("did you mean"), "{told}");
+            assert!(meant.parse::<crate::Bitrate>().is_ok());
+        }
+        let size = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        assert!(size("64 kbit").contains("write `8 kB`") && size("8 Mb").contains("write `1 MB`"));
+        assert!(rate("10 mbit/s").contains("did you mean `Mbit/s`?"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity};
+use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity, written_as_text};
 use crate::{Bytes, Duration};
 
 /// A bit rate [bit/s].
@@ -28,6 +28,7 @@ const BITRATE: Grammar = Grammar {
         ("Mb/s", 1e6),
         ("Gb/s", 1e9),
     ],
+    bare: false,
     min: 0.0,
     max: 1e14,
 };
@@ -35,6 +36,7 @@ const BITRATE: Grammar = Grammar {
 const PRINTED: [(&str, u64); 4] =
     [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
 scenario_quantity!(Bitrate, BITRATE, |v: f64| Bitrate(v.round() as u64), "string");
+written_as_text!(Bitrate);
 
 impl Bitrate {
     /// `n` bits in each `t` (> 0), rounded down.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity};
+use crate::quantity::{Grammar, UnitError, print_decimal, scenario_quantity, written_as_text};
 
 /// A moment of virtual time, in nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +28,7 @@ const DURATION: Grammar = Grammar {
         ("min", 60e9),
         ("h", 3600e9),
     ],
+    bare: false,
     min: 0.0,
     max: 3.2e17,
 };
@@ -35,6 +36,7 @@ const DURATION: Grammar = Grammar {
 const PRINTED: [(&str, u64); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 scenario_quantity!(Duration, DURATION, |v: f64| Duration(v.round() as u64), "string");
 scenario_quantity!(Instant, DURATION, |v: f64| Instant(v.round() as u64), "string");
+written_as_text!(Duration Instant);
 
 impl Instant {
     /// The start of the run.

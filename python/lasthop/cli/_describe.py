@@ -119,16 +119,34 @@ class _Book:
 
     def _no_key(self, path: str) -> list[Entry]:
         """Names the nearest key to a path that leads nowhere."""
-        parent, _, last = path.rpartition(".")
-        words = parent.split(".") if parent else []
-        here = [k["path"].split(".") for k in self.keys]
-        siblings = list(
-            dict.fromkeys(k[len(words)] for k in here if len(k) > len(words) and _leads_to(words, ".".join(k)))
-        )
-        close = difflib.get_close_matches(last, siblings, 1)
-        there = f"{parent}." if parent else ""
-        hint = f"did you mean '{there}{close[0]}'?" if close else "'lasthop describe keys' lists all"
+        words = path.split(".")
+        meant = self._nearest(words)
+        same_end = [k["path"] for k in self.keys if k["path"].split(".")[-1] == words[-1]]
+        same_end.sort(key=lambda p: p.split(".")[0] != words[0])
+        if meant is not None:
+            hint = f"did you mean '{meant}'?"
+        elif same_end:
+            hint = f"there is '{same_end[0]}'" + (f" and {len(same_end) - 1} more" if len(same_end) > 1 else "")
+        else:
+            hint = "'lasthop describe keys' lists all"
         raise mistake(f"a scenario has no key '{path}'", hint)
+
+    def _nearest(self, words: list[str]) -> str | None:
+        """The path with each misspelt word replaced by the one that is near; None if a word is near to none."""
+        known = [k["path"].split(".") for k in self.keys]
+        found: list[str] = []
+        for i, word in enumerate(words):
+            here = {k[i] for k in known if len(k) > i}
+            if word in here or here & {"<name>", "<n>"}:
+                found.append(word)
+                known = [k for k in known if len(k) > i and k[i] in (word, "<name>", "<n>")]
+                continue
+            close = difflib.get_close_matches(word, sorted(here), 1)
+            if not close:
+                return None
+            found.append(close[0])
+            known = [k for k in known if len(k) > i and k[i] == close[0]]
+        return ".".join(found)
 
     def _unknown(self, what: tuple[str, ...]) -> Exception:
         said = " ".join(what)
@@ -196,19 +214,31 @@ def _show(found: dict[str, Any]) -> None:
 
 def _show_overview(found: dict[str, Any]) -> None:
     _output.line("Sections of a scenario (lasthop describe SECTION)", style="bold")
-    _output.line(f"  {'  '.join(found['sections'])}\n")
+    _words(found["sections"])
+    _output.line()
     _output.line("Plug-ins (lasthop describe KIND NAME)", style="bold")
     width = max(map(len, found["plugins"]), default=0)
     for kind, names in found["plugins"].items():
-        _output.line(f"  {kind:<{width}}  {'  '.join(names)}")
+        _words(names, f"  {kind:<{width}}  ")
     _output.line("\nTables of a run (lasthop describe tables NAME)", style="bold")
-    _output.line(f"  {'  '.join(found['tables'])}")
+    _words(found["tables"])
     _output.line("\nKeys that may change during a run: lasthop describe runtime")
+
+
+def _words(names: list[str], indent: str = "  ") -> None:
+    _output.paragraph("  ".join(names), indent, further=" " * len(indent))
+
+
+#: A table of keys needs as much beside the longest key for three columns that can be read.
+_BESIDE_KEY = 70
 
 
 def _show_keys(keys: list[Entry]) -> None:
     if len(keys) == 1:
         _show_key(keys[0])
+        return
+    if _output.narrower_than(max(len(k["path"]) for k in keys) + _BESIDE_KEY):
+        _list_keys(keys)
         return
     rows = []
     for key in keys:
@@ -218,9 +248,20 @@ def _show_keys(keys: list[Entry]) -> None:
     _output.table(("key", "takes", "default", "meaning"), rows)
 
 
+def _list_keys(keys: list[Entry]) -> None:
+    """The keys one below the other: for a terminal on which a table of them would have columns of a few letters."""
+    for key in keys:
+        kind = f" ({key['kind']})" if key.get("kind") else ""
+        default = "required" if key["required"] else f"default {key['default']}" if key.get("default") else ""
+        _output.paragraph(key["path"] + kind, style="bold")
+        _output.paragraph("; ".join(filter(None, (key["type"], default))), "    ")
+        _output.paragraph(_flowing(key["description"]), "    ")
+
+
 def _show_key(key: Entry) -> None:
-    _output.line(key["path"], style="bold")
-    _output.line(_flowing(key["description"]) + "\n")
+    _output.paragraph(key["path"], style="bold")
+    _output.paragraph(_flowing(key["description"]))
+    _output.line()
     facts = {
         "of kind": key.get("kind"),
         "range": key.get("range"),
@@ -240,7 +281,8 @@ def _flowing(text: str | None) -> str:
 
 
 def _show_table(table: Entry) -> None:
-    _output.line(f"{table['name']}: {table['description']}\n")
+    _output.paragraph(f"{table['name']}: {_flowing(table['description'])}")
+    _output.line()
     rows = [(c["name"], c.get("type", ""), c.get("unit") or "", c.get("description", "")) for c in table["columns"]]
     _output.table(("column", "type", "unit", "meaning"), rows)
 
@@ -254,7 +296,7 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
     _output.line(f"{kind} {plugin['name']}", style="bold")
     for key in ("summary", "source"):
         if plugin.get(key):
-            _output.line(("Source: " if key == "source" else "") + str(plugin[key]))
+            _output.paragraph(("Source: " if key == "source" else "") + str(plugin[key]))
     if plugin.get("settings"):
         _output.line()
         rows = [(s["key"], str(s["value"]), s.get("source", "")) for s in plugin["settings"]]
@@ -275,4 +317,4 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
         _output.table(("parameter", "default", about), rows)
     if plugin.get("differs"):
         _output.line()
-        _output.line(f"How others differ: {_flowing(plugin['differs'])}")
+        _output.paragraph(f"How others differ: {_flowing(plugin['differs'])}")

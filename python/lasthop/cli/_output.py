@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,29 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable
 def line(text: str = "", style: str = "") -> None:
     """A line on stdout, taken literally and never broken."""
     stdout().print(Text(text, style=style), soft_wrap=True)
+
+
+def paragraph(text: str, indent: str = "", style: str = "", further: str | None = None) -> None:
+    """A text on stdout, wrapped at words to the width of a terminal; in a pipe one line.
+
+    The first line begins with `indent`, the others with `further`, or with as much.
+    """
+    console = stdout()
+    if not console.is_terminal:
+        line(indent + text, style)
+        return
+    further = indent if further is None else further
+    wrapped = textwrap.wrap(
+        text, max(console.width, 20), initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )
+    for row in wrapped or [indent]:
+        line(row, style)
+
+
+def narrower_than(columns: int) -> bool:
+    """Whether a terminal has fewer columns."""
+    console = stdout()
+    return console.is_terminal and console.width < columns
 
 
 def warnings(found: Iterable[Diagnostic]) -> None:

@@ -57,6 +57,9 @@ impl Mobility {
         match self {
             Mobility::RandomWaypoint(walk) => walk.validate(),
             Mobility::LevyWalk(walk) => walk.validate(),
+            Mobility::Linear { heading, .. } if heading.abs() > 360.0 => {
+                Err(("heading", "-360 to 360 degrees, counter-clockwise from east"))
+            }
             Mobility::Linear { speed, .. } | Mobility::BackAndForth { speed, .. } => {
                 if speed.0 >= 0.0 {
                     Ok(())

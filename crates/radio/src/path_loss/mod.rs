@@ -198,6 +198,29 @@ pub struct Range {
 }
 
 impl PathLoss {
+    /// What is wrong with it: the key, and what it may be.
+    ///
+    /// # Errors
+    /// The first parameter that no path can have.
+    pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
+        match self {
+            PathLoss::LogDistance { exponent, .. } if !(0.0..=20.0).contains(exponent) => {
+                Err(("exponent", "0 to 20: 2 in free space, 3 to 4 in towns"))
+            }
+            PathLoss::LogDistance { reference_distance, .. } if reference_distance.0 <= 0.0 => {
+                Err(("reference_distance", "above 0 m"))
+            }
+            PathLoss::Macro { above_roofs } if !(above_roofs.0 > 0.0 && above_roofs.0 <= 200.0) => {
+                Err(("above_roofs", "above 0 m, up to 200 m"))
+            }
+            PathLoss::P1411Rooftop(roofs) if !(0.0..=90.0).contains(&roofs.orientation) => {
+                Err(("orientation", "0 to 90 degrees between the street and the direct path"))
+            }
+            PathLoss::P1238 { floors, .. } if *floors > 100 => Err(("floors", "0 to 100 floors")),
+            _ => Ok(()),
+        }
+    }
+
     /// The loss between `ends` at `carrier`; `line_of_sight` counts only where the model has both cases.
     pub fn loss(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Db {
         let (f, d) = (carrier.0, ends.distance.max(self.range().distance.0.min(10.0)));

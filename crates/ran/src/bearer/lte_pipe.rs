@@ -9,7 +9,7 @@ use super::BearerOutput;
 use super::any::BearerEvent;
 use crate::config::{ConfigError, Warning, check, within};
 use crate::pdcp::lte::{LteBearer, LteBearerConfig, LteBearerOutput, PdcpConfig};
-use crate::phy::dch::{Dch, DchConfig, DchStats};
+use crate::phy::dch::{Dch, DchConfig, DchStats, TTIS};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Grant, Pdu, RlcConfig, RlcEvent};
 use crate::sdu::{Direction, End, Sdu};
@@ -44,7 +44,7 @@ impl Default for GrantConfig {
 impl GrantConfig {
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        check(!self.tti.is_zero(), "tti", "must be above 0 s, such as \"1 ms\"")?;
+        check(TTIS.contains(&self.tti), "tti", "must be 10 us to 10 s, such as \"1 ms\"")?;
         check(
             (1..=1_000_000).contains(&self.grant.0),
             "grant",

@@ -58,7 +58,7 @@ impl DchConfig {
 
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        check(!self.tti.is_zero(), "tti", "must be above 0 s, such as \"10 ms\"")?;
+        check(TTIS.contains(&self.tti), "tti", "must be 10 us to 10 s, such as \"10 ms\"")?;
         check(self.blocks <= 64, "blocks", "a TTI carries at most 64 transport blocks")?;
         check(
             (10..=4095).contains(&self.block_payload.0),
@@ -70,6 +70,10 @@ impl DchConfig {
         Ok(Vec::new())
     }
 }
+
+/// TTIs of radio links: from a seventh of the shortest slot of NR (62.5 us) to a second and more for satellites.
+pub(crate) const TTIS: std::ops::RangeInclusive<Duration> =
+    Duration::from_micros(10)..=Duration::from_secs(10);
 
 /// The keys of a [`DchConfig`] that a scenario gives.
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use super::diagnostic::Diagnostics;
 use super::document::Document;
 use super::mistake::{Mistake, Spot, plain};
 use super::path::{Step, Trail};
-use super::tree::{Node, Table, Value};
+use super::tree::{Node, Table, Value, is_mark_of_direction};
 
 /// More mistakes of one file are not reported in one go.
 const MOST_MISTAKES: usize = 50;
@@ -108,8 +108,17 @@ impl<'de> Cursor<'de, '_> {
 
     fn any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         match &self.node.value {
-            Value::String(s) => visitor.visit_borrowed_str(s),
+            Value::String(s) => {
+                plain_text(s)?;
+                visitor.visit_borrowed_str(s)
+            }
             Value::Bool(b) => visitor.visit_bool(*b),
+            // No quantity of a simulation is infinite; a key that has no limit says so by another word or by its absence.
+            Value::Float(x) if !x.is_finite() => {
+                let found = self.node.value.in_words();
+                Err(Mistake::message(format!("expected a finite number; found {found}"))
+                    .help(|_| Some("leave the key out for its default, or write a large number".into())))
+            }
             Value::Float(x) => visitor.visit_f64(*x),
             Value::Integer(n) => match (u64::try_from(*n), i64::try_from(*n)) {
                 (Ok(n), _) => visitor.visit_u64(n),
@@ -192,13 +201,48 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
         self.here(Choice::of(self, names).and_then(|choice| visitor.visit_enum(choice)))
     }
 
+    /// A list of a fixed length: more elements would be forgotten without a word.
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
+        match &self.node.value {
+            Value::Array(items) if items.len() > length => {
+                let message = format!("expected a list of {length}; found {} elements", items.len());
+                self.here(Err(Mistake::message(message)))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         visitor.visit_unit()
     }
 
     serde::forward_to_deserialize_any! {
-        bool char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier
+        bool char str string bytes byte_buf unit unit_struct seq tuple_struct map struct identifier
     }
+}
+
+/// Text without characters that show something else than what is there: a terminal obeys control characters, and marks of
+/// direction reorder what stands around them. A text of several lines may have line ends and tabs.
+fn plain_text(text: &str) -> Result<(), Mistake> {
+    let hidden = |c: &char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || is_mark_of_direction(*c);
+    match text.chars().find(hidden) {
+        None => Ok(()),
+        Some(c) => {
+            let message = format!("the text has the character U+{:04X}, which cannot be seen", u32::from(c));
+            Err(Mistake::message(message).help(|_| Some("remove it".into())))
+        }
+    }
+}
+
+/// A key, which may be a name of the user's.
+fn plain_name(name: &str) -> Result<(), Mistake> {
+    if name.trim().is_empty() {
+        return Err(Mistake::message("a name must not be empty"));
+    }
+    if name.contains(['\n', '\r', '\t']) {
+        return Err(Mistake::message("a name is one line without tabs"));
+    }
+    plain_text(name)
 }
 
 /// The elements of a list.
@@ -253,7 +297,7 @@ impl<'de> de::MapAccess<'de> for Entries<'de, '_> {
                 continue;
             }
             self.value = Some((key, &entry.node));
-            let read = seed.deserialize(Key(key));
+            let read = plain_name(key).and_then(|()| seed.deserialize(Key(key)));
             return read.map(Some).map_err(|m| m.at(|| trail.dotted(), Spot::Key));
         }
         Ok(None)

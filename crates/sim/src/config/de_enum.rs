@@ -220,8 +220,8 @@ impl<'de> de::Deserializer<'de> for Content<'de, '_> {
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Mistake> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Mistake> {
+        self.inside(|cursor| de::Deserializer::deserialize_tuple(cursor, length, visitor))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(

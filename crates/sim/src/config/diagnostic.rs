@@ -7,7 +7,7 @@ use annotate_snippets::renderer::Renderer;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin as Location, Snippet};
 use serde_json::json;
 
-use super::tree::shortened;
+use super::tree::{is_mark_of_direction, shortened};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,5 +299,11 @@ fn excerpt(line: &str, mark: usize, underline: Range<usize>) -> Excerpt {
     }
     let start = underline.start.clamp(from, to);
     let underline = start - from..underline.end.clamp(start, to) - from;
-    Excerpt { text: line[from..to].to_owned(), underline, whole: from == mark && to == line.len() }
+    // Marks of direction would reorder the picture; what stands for them has as many bytes.
+    let text = line[from..to].chars().map(|c| match (is_mark_of_direction(c), c.len_utf8()) {
+        (true, 2) => '\u{b7}',
+        (true, _) => '\u{fffd}',
+        (false, _) => c,
+    });
+    Excerpt { text: text.collect(), underline, whole: from == mark && to == line.len() }
 }

@@ -34,6 +34,25 @@ impl Document {
         Ok(())
     }
 
+    /// Writes out the default of each table with a `kind` on the way to the key of `text` that nobody has written:
+    /// `--set ap.home.buffer.target="5 ms"` changes one key of the default buffer. `defaults` gives the default of a path
+    /// as TOML, if that is a name or a table with a `kind`.
+    pub fn spell_out_kinds(&mut self, text: &str, defaults: impl Fn(&[&str]) -> Option<String>) {
+        let Ok((segments, _)) = path::parse(text) else { return };
+        // Who gives the kind itself wants none of the default's other keys.
+        let chosen = usize::from(segments.last().is_some_and(|s| s.name == "kind"));
+        for length in 1..segments.len() - chosen {
+            let (way, names) = (&segments[..length], segments[..length].iter().map(|s| s.name.as_str()));
+            let names: Vec<&str> = names.collect();
+            if self.get(&path::dotted(&names)).is_some() {
+                continue;
+            }
+            let Some(default) = defaults(&names) else { continue };
+            let Ok(node) = value(&default, 0, &|_| Origin::Program) else { continue };
+            let _unchanged_if_it_does_not_fit = put(&mut self.root, way, node, &|_| Origin::Program);
+        }
+    }
+
     /// How many were applied. A diagnostic's `set` is the number of one.
     pub fn sets(&self) -> usize {
         self.sets.len()

@@ -143,7 +143,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", shortened(text, 60))
 }
 
-/// At most `limit` characters of `text`, control characters escaped.
+/// At most `limit` characters of `text`, control characters and marks of direction escaped.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -151,13 +151,19 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
             out.push_str("...");
             break;
         }
-        if c.is_control() {
+        if c.is_control() || is_mark_of_direction(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
         }
     }
     out
+}
+
+/// Characters that change the order in which others are shown (Unicode Standard Annex 9, section 2).
+pub(super) fn is_mark_of_direction(c: char) -> bool {
+    let (embeddings, isolates) = ('\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}');
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}') || embeddings.contains(&c) || isolates.contains(&c)
 }
 
 /// The value as TOML on one line.

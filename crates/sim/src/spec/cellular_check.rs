@@ -15,7 +15,6 @@ use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
 use crate::extensions::Extensions;
 
 /// UEs of one scenario, all counts together.
-const MAX_UES: u64 = 20_000;
 /// Cells of one layout.
 const MAX_CELLS: u64 = 1200;
 
@@ -44,13 +43,6 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
         }
     }
     check_layouts(spec, doc, found);
-    let ues: u64 = spec.ue.values().map(|u| u64::from(u.count)).sum();
-    if ues > MAX_UES {
-        found.push(
-            doc.error_at("ue", format!("{ues} UEs: at most {MAX_UES} fit in a run")).help("lower `count`"),
-        );
-        return;
-    }
     for (name, ue) in &spec.ue {
         check_ue(name, ue, spec, doc, found);
     }
@@ -155,6 +147,9 @@ fn check_place(ue: &UeSpec, path: &str, spec: &Spec, doc: &Document, found: &mut
         found.push(doc.error_at(&format!("{path}.{}", e.key), e.message));
     }
     let key = format!("{path}.ring");
+    let drawn = [("ring", ue.ring.is_some()), ("drop", ue.drop.is_some())];
+    let places = [ue.radio.position, UeSpec::default().radio.position];
+    super::check::one_place(doc, path, &drawn, places, found);
     if ue.ring.is_some() && ue.drop.is_some() {
         found.push(doc.error_at(&key, "`ring` and `drop` both say where the UEs are").help("keep one"));
     }

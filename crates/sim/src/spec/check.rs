@@ -6,21 +6,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lasthop_net::trace::Trace;
-use lasthop_units::{Bytes, Duration};
+use lasthop_units::{Bytes, Duration, Metres};
 
 use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Tracks, Transport};
-use crate::config::{Diagnostics, Document, near_or_all, suggest};
+use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
 use crate::extensions::Extensions;
-
-/// Flows of one scenario, all counts together.
-const MAX_FLOWS: u64 = 100_000;
 
 /// The recorded ways of every group of UEs.
 pub fn load_tracks(spec: &Spec, doc: &Document, base: &Path, found: &mut Diagnostics) -> Tracks {
     let mut tracks = Tracks::new();
     for (name, ue) in &spec.ue {
         let Some(track) = &ue.track else { continue };
-        let path = format!("ue.{}", crate::config::dotted([name]));
+        let path = format!("ue.{}", dotted([name]));
         if ue.drop.is_some() || ue.ring.is_some() || ue.radio.mobility != lasthop_radio::Mobility::Static {
             let told = "a track says where the UEs are: `drop`, `ring` and `radio.mobility` cannot";
             found.push(doc.error_at(&format!("{path}.track"), told).help("keep one"));
@@ -46,6 +43,9 @@ pub fn load_tracks(spec: &Spec, doc: &Document, base: &Path, found: &mut Diagnos
 /// Everything that can be said without running, into `found`.
 pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
     general(spec, doc, found);
+    if !super::limits::counts(spec, doc, found) {
+        return;
+    }
     links(spec, doc, found);
     bearers(spec, doc, found);
     super::cellular_check::check(spec, doc, extensions, found);
@@ -61,14 +61,20 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     for (name, flow) in &spec.flow {
         check_flow(name, flow, spec, &map, doc, extensions, found);
     }
-    let flows: u64 = spec.flow.values().map(|f| spec.pairs_of(f).saturating_mul(f.count.into())).sum();
-    if flows > MAX_FLOWS {
-        found.push(
-            doc.error_at("flow", format!("{flows} flows: at most {MAX_FLOWS} fit in a run"))
-                .help("lower `count`"),
-        );
-    }
+    super::limits::memory(spec, doc, found);
+    super::idle::check(spec, doc, found);
     for (i, at) in spec.at.iter().enumerate() {
+        if at.set.is_empty() && at.start.is_none() && at.stop.is_none() {
+            found.push(
+                doc.error_at(&format!("at.{i}"), "this change changes nothing").help(
+                    "give `set`, `start` or `stop`, such as `start = \"flow.ftp\"`, or remove the table",
+                ),
+            );
+        }
+        if at.start.is_some() && at.start == at.stop {
+            let told = "this starts and stops the same at one moment";
+            found.push(doc.error_at(&format!("at.{i}.stop"), told).help("use two tables with a time each"));
+        }
         if at.t > spec.scenario.duration {
             found.push(
                 doc.warning_at(
@@ -95,6 +101,13 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             doc.error_at("scenario.duration", "a run of no time shows nothing").help("such as \"60 s\""),
         );
     }
+    let enbs =
+        spec.cell.iter().filter_map(|(n, c)| Some((format!("cell.{}.enb", dotted([n])), c.enb.as_ref()?)));
+    let aps =
+        spec.ap.iter().filter_map(|(n, a)| Some((format!("ap.{}.node", dotted([n])), a.node.as_ref()?)));
+    for (path, name) in enbs.chain(aps).chain([("core.gateway".to_owned(), &spec.core.gateway)]) {
+        check_node_name(name, &path, doc, found);
+    }
     if spec.output.interval < Duration::from_micros(100) {
         found.push(
             doc.error_at("output.interval", format!("{} is too short to sample", spec.output.interval))
@@ -108,14 +121,37 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
+/// A drawn place has its own x and y; of a written one only the height counts. What `default` has, which an effective
+/// scenario writes out, and zeros claim no other place.
+pub(super) fn one_place(
+    doc: &Document,
+    path: &str,
+    drawn: &[(&str, bool)],
+    [position, default]: [[Metres; 3]; 2],
+    found: &mut Diagnostics,
+) {
+    let ground = |p: [Metres; 3]| [p[0], p[1]];
+    let claims = ![ground(default), [Metres(0.0); 2]].contains(&ground(position));
+    if let Some((word, _)) = drawn.iter().find(|(_, given)| *given && claims) {
+        let told = format!("`{word}` and `radio.position` both say where it is");
+        let help = "keep one; beside a drawn place x and y are \"0 m\" and the third is the height";
+        found.push(doc.error_at(&format!("{path}.radio.position"), told).help(help));
+    }
+}
+
 fn check_ends(between: &[String; 2], path: &str, doc: &Document, found: &mut Diagnostics) {
     if between[0] == between[1] {
         found.push(doc.error_at(path, format!("both ends are `{}`", between[0])).help("name two nodes"));
     }
     for (i, end) in between.iter().enumerate() {
-        if end.is_empty() {
-            found.push(doc.error_at(&format!("{path}.{i}"), "a node needs a name"));
-        }
+        check_node_name(end, &format!("{path}.{i}"), doc, found);
+    }
+}
+
+/// A name that a value gives to a node; those that are keys were looked at when the file was read.
+pub(super) fn check_node_name(name: &str, path: &str, doc: &Document, found: &mut Diagnostics) {
+    if name.trim().is_empty() || name.contains(['\n', '\r', '\t']) {
+        found.push(doc.error_at(path, "a node needs a name of one line").help("such as \"server\""));
     }
 }
 
@@ -132,7 +168,7 @@ pub(super) fn check_mtu(mtu: Bytes, path: &str, doc: &Document, found: &mut Diag
 
 fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, link) in &spec.link {
-        let path = format!("link.{}", crate::config::dotted([name]));
+        let path = format!("link.{}", dotted([name]));
         check_ends(&link.between, &format!("{path}.between"), doc, found);
         check_mtu(link.mtu, &format!("{path}.mtu"), doc, found);
         if link.overhead > Bytes(1000) {
@@ -162,17 +198,21 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let d = link.direction(forward);
             let side = if forward { "forward" } else { "reverse" };
             if let Err((key, message)) = d.validate() {
-                found.push(doc.error_at(&format!("{path}.{side}.{key}"), message));
+                let error = doc.error_at(&written(doc, &path, side, &key), message);
+                // What both directions have from the link itself is wrong once.
+                if !found.iter().any(|e| *e == error) {
+                    found.push(error);
+                }
             }
             let limit = d.queue.limit();
             let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
             let (Some(rate), Some(limit)) = (d.rate, bytes) else { continue };
             // The delay of one link is a lower bound of the path's.
             let bdp = rate.bytes_in(d.delay.saturating_mul(2));
-            if Bytes(limit.0 * 4) < bdp {
+            if Bytes(limit.0.saturating_mul(4)) < bdp && carries_data(spec, name, link, forward) {
                 found.push(
                     doc.warning_at(
-                        &format!("{path}.queue"),
+                        &written(doc, &path, side, "queue"),
                         format!(
                             "the {side} queue of {limit} is far below the bandwidth-delay product of {bdp}"
                         ),
@@ -184,9 +224,22 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
+/// The path of a direction's key where the file has it: at the direction or at the link.
+fn written(doc: &Document, path: &str, side: &str, key: &str) -> String {
+    let first = key.split('.').next().unwrap_or(key);
+    let at_side = doc.get(&format!("{path}.{side}.{first}")).is_some();
+    if at_side { format!("{path}.{side}.{key}") } else { format!("{path}.{key}") }
+}
+
+/// False if it is certain that only acknowledgements and requests go this way.
+fn carries_data(spec: &Spec, name: &str, link: &super::LinkSpec, forward: bool) -> bool {
+    let crossing = super::crossing::Crossing::of(spec, name, link);
+    !crossing.is_known() || spec.flow.values().any(|f| crossing.data_goes(spec, f) == Some(forward))
+}
+
 fn bearers(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, bearer) in &spec.bearer {
-        let path = format!("bearer.{}", crate::config::dotted([name]));
+        let path = format!("bearer.{}", dotted([name]));
         check_ends(bearer.between(), &format!("{path}.between"), doc, found);
         check_mtu(bearer.mtu(), &format!("{path}.mtu"), doc, found);
         match bearer.validate() {
@@ -285,7 +338,7 @@ fn check_flow(
     extensions: &Extensions,
     found: &mut Diagnostics,
 ) {
-    let path = format!("flow.{}", crate::config::dotted([name]));
+    let path = format!("flow.{}", dotted([name]));
     let mut known = true;
     for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
         if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
@@ -359,7 +412,7 @@ fn check_node(
     extensions: &Extensions,
     found: &mut Diagnostics,
 ) {
-    let path = format!("node.{}", crate::config::dotted([name]));
+    let path = format!("node.{}", dotted([name]));
     if !map.part.contains_key(name) {
         let near = suggest(name, map.part.keys()).map(|n| format!("did you mean `{n}`?"));
         let message =
@@ -437,7 +490,24 @@ fn check_tcp(
         let what = if e.key == "cc" { "names" } else { "parameters" };
         let word = e.problem.split(['"', '`']).nth_back(1).unwrap_or_default();
         let help = (!e.known.is_empty()).then(|| near_or_all(word, what, &e.known));
-        found.push(doc.error_at(&format!("{path}.{}", e.key), e.problem.as_str()).help_opt(help));
+        found.push(at_parameter(doc, path, &e.key, word, &e.problem).help_opt(help));
+    }
+}
+
+/// A mistake in `cc_parameters` stands at the parameter that the message names, or at the first.
+fn at_parameter(
+    doc: &Document,
+    path: &str,
+    key: &str,
+    word: &str,
+    problem: &str,
+) -> crate::config::Diagnostic {
+    let table = format!("{path}.{key}");
+    let given = doc.get(&table).and_then(|node| node.as_table()).filter(|_| key == "cc_parameters");
+    let names = given.map(|t| t.keys().collect::<Vec<_>>()).unwrap_or_default();
+    match names.iter().find(|name| **name == word).or(names.first()) {
+        Some(name) => doc.error_at_key(&format!("{table}.{}", dotted([name])), problem),
+        None => doc.error_at(&table, problem),
     }
 }
 
@@ -450,7 +520,7 @@ pub fn load_traces(
 ) -> BTreeMap<String, Arc<Trace>> {
     let mut traces = BTreeMap::new();
     for (name, link) in &spec.link {
-        let path = format!("link.{}", crate::config::dotted([name]));
+        let path = format!("link.{}", dotted([name]));
         let places = [
             (format!("{path}.trace"), &link.trace),
             (format!("{path}.forward.trace"), &link.forward.as_ref().and_then(|d| d.trace.clone())),

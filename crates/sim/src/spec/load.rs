@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
@@ -94,6 +94,7 @@ impl Scenario {
         extensions: Extensions,
     ) -> Result<Scenario, Error> {
         for set in sets {
+            document.spell_out_kinds(set, default_with_kind);
             document.apply_set(set)?;
         }
         // What profiles stand for is filled in anew each time: a later `--set` may name another one.
@@ -191,4 +192,20 @@ impl Scenario {
             |name: &str| self.spec.cell.values().any(|c| c.schedulers().iter().any(|s| s.name() == name));
         self.extensions.identity(cc, scheduler)
     }
+}
+
+/// The default of the key at `path` where that is one of several kinds, as TOML.
+fn default_with_kind(path: &[&str]) -> Option<String> {
+    // Patterns of paths and their defaults; made once, because studies set thousands of keys.
+    static DEFAULTS: OnceLock<Vec<(Vec<String>, String)>> = OnceLock::new();
+    let all = DEFAULTS.get_or_init(|| {
+        let keys = config::reference::<Spec>().into_iter().filter(|k| k.ty.starts_with('"'));
+        let with_default = keys.filter_map(|k| Some((k.path, k.default?)));
+        let kinds = with_default.filter(|(_, d)| d.starts_with('"') || d.starts_with('{'));
+        kinds.map(|(path, default)| (path.split('.').map(str::to_owned).collect(), default)).collect()
+    });
+    let fits = |pattern: &Vec<String>| {
+        pattern.len() == path.len() && pattern.iter().zip(path).all(|(p, k)| p == k || p == "<name>")
+    };
+    all.iter().find(|(pattern, _)| fits(pattern)).map(|(_, default)| default.clone())
 }

@@ -12,7 +12,6 @@ use super::{FlowSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted, suggest};
 
 /// Stations of one scenario, all counts together: everybody hears everybody on a channel.
-const MAX_STATIONS: u64 = 2_000;
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if let Err(e) = spec.wlan.validate() {
@@ -30,12 +29,6 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         }
     }
     check_channels(spec, doc, found);
-    let stations: u64 = spec.station.values().map(|s| u64::from(s.count)).sum();
-    if stations > MAX_STATIONS {
-        let told = format!("{stations} stations: at most {MAX_STATIONS} fit in a run");
-        found.push(doc.error_at("station", told).help("lower `count`"));
-        return;
-    }
     for (name, group) in &spec.station {
         check_group(name, group, spec, doc, found);
     }
@@ -98,6 +91,9 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
     for (key, message, help) in verdicts.filter_map(Result::err) {
         found.push(doc.error_at(&format!("{path}.{key}"), message).help_opt(help));
     }
+    let drawn = [("ring", group.ring.is_some()), ("drop", group.drop.is_some())];
+    let places = [group.radio.position, StationSpec::default().radio.position];
+    super::check::one_place(doc, &path, &drawn, places, found);
     check_drop(group, &path, spec, doc, found);
     match &group.ap {
         Some(ap) if !spec.ap.contains_key(ap) => {

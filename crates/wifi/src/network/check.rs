@@ -182,6 +182,11 @@ impl AirConfig {
     /// The first key that cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         check(!self.refresh.is_zero(), "refresh", "above 0 s")?;
+        self.path_loss.validate().map_err(|(parameter, message)| ConfigError {
+            key: format!("path_loss.{parameter}"),
+            message: message.to_owned(),
+            help: None,
+        })?;
         let wrong =
             |message: &str| ConfigError { key: "fading".into(), message: message.to_owned(), help: None };
         self.fading.validate().map_err(wrong)?;

@@ -234,6 +234,9 @@ impl Default for UeRadioConfig {
     }
 }
 
+/// Sites are counted from 0, and a list has room for each up to the last.
+const LAST_SITE: u32 = 65_535;
+
 impl RadioConfig {
     /// Refuses what cannot work; warns of a path loss model outside the frequencies that it was made for.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
@@ -261,6 +264,15 @@ impl RadioConfig {
         {
             check((0.0..=1.0).contains(&c), key, "a correlation of 0 to 1")?;
         }
+        for (key, model) in
+            [("path_loss", Some(self.path_loss)), ("sidelink_path_loss", self.sidelink_path_loss)]
+        {
+            let wrong = |(parameter, message): (&str, &str)| ConfigError {
+                key: format!("{key}.{parameter}"),
+                message: message.to_owned(),
+            };
+            model.map_or(Ok(()), |model| model.validate()).map_err(wrong)?;
+        }
         check(self.refresh >= 1, "refresh", "at least 1 TTI")?;
         for (key, profile) in [("fading", self.fading), ("sidelink_fading", self.sidelink_fading)] {
             let wrong = |message: &str| ConfigError { key: key.to_owned(), message: message.to_owned() };
@@ -279,7 +291,12 @@ impl CellRadioConfig {
         };
         check([1, 2, 4].contains(&self.receive_antennas), "receive_antennas", ANTENNAS)?;
         check(self.transmit_antennas.is_none_or(|n| [1, 2, 4].contains(&n)), "transmit_antennas", ANTENNAS)?;
-        self.antenna.validate().map_err(wrong)
+        self.antenna.validate().map_err(wrong)?;
+        check(
+            self.site.is_none_or(|site| site <= LAST_SITE),
+            "site",
+            "a number up to 65535: cells of one site have the same",
+        )
     }
 }
 

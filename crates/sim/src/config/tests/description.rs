@@ -38,6 +38,14 @@ fn accepts(root: &Json, schema: &Json, value: &Json) -> bool {
         "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
         "minimum" => value.as_f64().is_none_or(|x| x >= rule.as_f64().unwrap()),
         "maximum" => value.as_f64().is_none_or(|x| x <= rule.as_f64().unwrap()),
+        // The pattern of a quantity: a number and one of the units that stand beside it.
+        "pattern" => value.as_str().is_none_or(|text| {
+            let units: Vec<&str> =
+                object["x-units"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+            assert!(units.iter().all(|u| rule.as_str().unwrap().contains(u)));
+            let mut numbers = units.iter().filter_map(|u| text.trim().strip_suffix(u));
+            numbers.any(|n| n.trim().replace('_', "").parse::<f64>().is_ok())
+        }),
         "$schema" | "$id" | "$defs" | "title" | "description" | "default" | "format" | "examples"
         | "x-units" => true,
         other => panic!("keyword {other}"),
@@ -91,6 +99,10 @@ fn the_schema_and_the_deserializer_agree() {
         "at=3",
         "flow=[]",
         "scenario.duration=10",
+        "scenario.duration=\"5 kbit/s\"",
+        "scenario.duration=\"5 min\"",
+        "link.wired.loss=\"0.01\"",
+        "link.wired.loss=0.01",
         "flow.new.to=ue",
     ];
     let (mut good, mut bad) = (0, 0);
@@ -158,7 +170,7 @@ fn the_reference_lists_every_key_with_type_and_default() {
         "link.<name>.queue: \"unlimited\" | \"drop-tail\" | \"sized\" = { kind = \"drop-tail\", packets = 1000 }",
         "link.<name>.queue.packets: whole number = 1000 [1 to 4294967295] (kind drop-tail)",
         "link.<name>.queue.value!: size [0 B to 9 PB] (kind sized)",
-        "link.<name>.loss: share = \"0 %\" [0 % to 100 % (or the fraction 0 to 1)]",
+        "link.<name>.loss: share = \"0 %\" [0 % to 100 % (or the number 0 to 1, without quotes)]",
         "flow: table by name",
         "flow.<name>.from!: text",
         "flow.<name>.to!: text",

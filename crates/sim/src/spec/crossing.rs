@@ -1,0 +1,93 @@
+//! Which way the data of a flow goes over a link, where that is certain: where the link is the only way.
+
+use std::collections::BTreeMap;
+
+use lasthop_net::app::AppConfig;
+
+use super::{FlowSpec, LinkSpec, Spec};
+
+/// More links and bearers than this are not searched: the question is asked for each link.
+const MOST_EDGES: usize = 256;
+
+/// The nodes on either side of a link.
+pub struct Crossing {
+    /// 0: nearer to the first end of the link, 1: to the second. Nodes that both ends reach without the link have no side.
+    side: BTreeMap<String, usize>,
+}
+
+impl Crossing {
+    /// The sides of link `name`.
+    pub fn of(spec: &Spec, name: &str, link: &LinkSpec) -> Crossing {
+        let mut side = BTreeMap::new();
+        if spec.link.len() + spec.bearer.len() > MOST_EDGES || link.between[0] == link.between[1] {
+            return Crossing { side };
+        }
+        // Cells and access points hold groups of nodes together: one node stands for a group.
+        let radio: Vec<[String; 2]> = radio_edges(spec);
+        let links = spec.link.iter().filter(|(other, _)| *other != name).map(|(_, l)| &l.between);
+        let bearers = spec.bearer.values().map(super::BearerSpec::between);
+        let edges = links.chain(bearers).chain(&radio).map(|[a, b]| [a.as_str(), b.as_str()]);
+        let edges: Vec<[&str; 2]> = edges.collect();
+        for (i, start) in link.between.iter().enumerate() {
+            let mut reached = vec![start.as_str()];
+            let mut next = 0;
+            while let Some(node) = reached.get(next).copied() {
+                next += 1;
+                for [a, b] in &edges {
+                    let to = if *a == node {
+                        b
+                    } else if *b == node {
+                        a
+                    } else {
+                        continue;
+                    };
+                    if !reached.contains(to) {
+                        reached.push(to);
+                    }
+                }
+            }
+            if reached.contains(&link.between[1 - i].as_str()) {
+                return Crossing { side: BTreeMap::new() };
+            }
+            side.extend(reached.into_iter().map(|node| (node.to_owned(), i)));
+        }
+        Crossing { side }
+    }
+
+    /// Whether the flow's data crosses the link forward (true) or back; None: it does not cross it, or may go another way.
+    pub fn data_goes(&self, spec: &Spec, flow: &FlowSpec) -> Option<bool> {
+        let at = |end: &str| {
+            let group = spec.ue.contains_key(end) || spec.station.contains_key(end);
+            self.side.get(&if group { group_node(end) } else { end.to_owned() }).copied()
+        };
+        let (from, to) = (at(&flow.from)?, at(&flow.to)?);
+        (from != to).then_some((from == 0) == from_opener(&flow.app))
+    }
+
+    /// Whether it is certain which flows cross the link.
+    pub fn is_known(&self) -> bool {
+        !self.side.is_empty()
+    }
+}
+
+/// Whether the end that opens the flow sends its data.
+fn from_opener(app: &AppConfig) -> bool {
+    !matches!(app, AppConfig::RequestResponse(_) | AppConfig::WebPage(_) | AppConfig::Dash(_))
+}
+
+/// One node for all of a group.
+fn group_node(group: &str) -> String {
+    format!("{group}\n")
+}
+
+/// Groups of UEs and stations with the nodes of those who may serve them.
+fn radio_edges(spec: &Spec) -> Vec<[String; 2]> {
+    let mut edges = Vec::new();
+    for (name, ue) in &spec.ue {
+        edges.extend(spec.candidates(ue).map(|cell| [spec.cell_node(cell).to_owned(), group_node(name)]));
+    }
+    for (name, group) in &spec.station {
+        edges.extend(spec.ap_of(group).map(|ap| [spec.ap_node(ap).to_owned(), group_node(name)]));
+    }
+    edges
+}

@@ -1,0 +1,201 @@
+//! Values that were accepted and meant nothing, or something else than was written: each is refused or warned of, at its
+//! line, and what stands beside it is not.
+
+mod common;
+
+use std::path::Path;
+
+use lasthop_sim::{Error, Scenario};
+
+const HEAD: &str = "[scenario]\nname = 'x'\nduration = '10 s'\n";
+const WIRED: &str = "[link.l]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\n[flow.f]\nfrom = 'a'\nto = 'b'\n";
+const CELL: &str = "[link.l]\nbetween = ['a', 'c']\n[cell.c]\n[ue.u]\n[flow.f]\nfrom = 'a'\nto = 'u'\n";
+const UMTS: &str = "[bearer.l]\nkind = 'umts'\nbetween = ['a', 'u']\n[flow.f]\nfrom = 'a'\nto = 'u'\n";
+const WLAN: &str = "[ap.w]\n[station.s]\n[flow.f]\nfrom = 'w'\nto = 's'\n";
+
+fn parse(body: &str, sets: &[&str]) -> Result<Scenario, Error> {
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    Scenario::parse(&format!("{HEAD}{body}"), "t.toml", Path::new(""), &sets)
+}
+
+/// The one error about `body`.
+fn refused(body: &str, sets: &[&str]) -> lasthop_sim::config::Diagnostic {
+    match parse(body, sets) {
+        Err(Error::Input(found)) => {
+            assert_eq!(found.len(), 1, "{found}");
+            found.0[0].clone()
+        }
+        other => panic!("{sets:?}: {:?}", other.map(|_| "accepted")),
+    }
+}
+
+fn warnings(body: &str, sets: &[&str]) -> String {
+    parse(body, sets).unwrap_or_else(|e| panic!("{e}")).warnings().to_string()
+}
+
+#[test]
+fn a_number_is_finite_whatever_its_key() {
+    for (body, key) in [
+        (CELL, "radio.path_loss={kind='log-distance', exponent=X}"),
+        (CELL, "ue.u.radio.mobility={kind='linear', speed='1 m/s', heading=X}"),
+        (CELL, "cell.c.downlink.window=X"),
+        (WLAN, "wlan.path_loss={kind='p1411-rooftop', orientation=X}"),
+        (WIRED, "flow.f.tcp.initial_ssthresh=X"),
+        (WIRED, "link.l.loss=X"),
+        (WIRED, "scenario.seed=X"),
+        (WIRED, "at=[{t='1 s', set={'link.l.loss'=X}}]"),
+    ] {
+        for number in ["nan", "inf", "-inf"] {
+            let told = refused(body, &[&key.replace('X', number)]);
+            assert!(told.message.contains("expected a finite number"), "{key}: {}", told.message);
+            assert_eq!(told.set, Some(1));
+        }
+    }
+}
+
+#[test]
+fn exponents_headings_and_sites_have_ranges() {
+    for (body, set, word) in [
+        (CELL, "radio.path_loss={kind='log-distance', exponent=-3.0}", "0 to 20"),
+        (CELL, "radio.sidelink_path_loss={kind='log-distance', exponent=-3.0}", "0 to 20"),
+        (WLAN, "wlan.path_loss={kind='log-distance', exponent=-3.0}", "0 to 20"),
+        (WLAN, "wlan.path_loss={kind='p1411-rooftop', orientation=91.0}", "0 to 90"),
+        (CELL, "ue.u.radio.mobility={kind='linear', speed='1 m/s', heading=1e9}", "360"),
+        (CELL, "cell.c.radio.site=4294967295", "65535"),
+        (UMTS, "bearer.l.downlink.tti='1 ns'", "10 us"),
+        (UMTS, "bearer.l.uplink.tti='1000 h'", "10 s"),
+    ] {
+        assert!(refused(body, &[set]).message.contains(word), "{set}");
+    }
+    parse(CELL, &["radio.path_loss={kind='log-distance', exponent=0.0}"]).unwrap();
+    parse(UMTS, &["bearer.l.downlink.tti='2 ms'"]).unwrap();
+}
+
+/// Whoever writes a third end means something that would be forgotten.
+#[test]
+fn lists_of_a_fixed_length_take_no_more() {
+    for (body, set) in [
+        (WIRED, "link.l.between=['a', 'b', 'c']"),
+        (UMTS, "bearer.l.between=['a', 'u', 'c']"),
+        (CELL, "ue.u.radio.position=['0 m', '0 m', '1 m', '1 m']"),
+        (CELL, "ue.u.radio.mobility={kind='back-and-forth', speed='1 m/s', to=['1 m', '1 m', '1 m']}"),
+    ] {
+        let told = refused(body, &[set]).message;
+        assert!(told.contains("expected a list of"), "{told}");
+    }
+}
+
+#[test]
+fn a_place_is_said_once() {
+    for (body, path) in [(CELL, "ue.u"), (WLAN, "station.s")] {
+        let ring = format!("{path}.ring={{inner='10 m', outer='50 m'}}");
+        let place = |x: u32| format!("{path}.radio.position=['{x} m', '0 m', '3 m']");
+        assert!(refused(body, &[&ring, &place(7)]).message.contains("`ring` and `radio.position`"));
+        // The height alone, and the effective scenario, which writes every default out.
+        parse(body, &[&ring, &place(0)]).unwrap();
+        let effective = parse(body, &[&ring]).unwrap().to_toml();
+        Scenario::parse(&effective, "effective.toml", Path::new(""), &[]).unwrap();
+    }
+}
+
+#[test]
+fn an_at_that_does_nothing_is_refused() {
+    assert!(refused(WIRED, &["at=[{t='1 s'}]"]).message.contains("changes nothing"));
+    assert!(refused(WIRED, &["at=[{t='1 s', set={}}]"]).message.contains("changes nothing"));
+    let both = refused(WIRED, &["at=[{t='1 s', start='flow.f', stop='flow.f'}]"]);
+    assert!(both.message.contains("starts and stops"));
+}
+
+#[test]
+fn a_tcp_flow_that_has_stopped_is_not_started_again_without_a_word() {
+    let again = "at=[{t='5 s', start='flow.f'}, {t='1 s', stop='flow.f'}]";
+    let told = warnings(WIRED, &[again]);
+    assert!(told.contains("closed its connection: nothing will be sent"), "{told}");
+    assert!(warnings(WIRED, &["flow.f.stop='1 s'", "at=[{t='5 s', start='flow.f'}]"]).contains("closed its"));
+    let udp = ["flow.f.transport=udp", "flow.f.app=cbr", again];
+    assert_eq!(warnings(WIRED, &udp), "");
+    let late = ["flow.f.autostart=false", "at=[{t='1 s', stop='flow.f'}, {t='5 s', start='flow.f'}]"];
+    assert_eq!(warnings(WIRED, &late), "");
+}
+
+#[test]
+fn what_never_carries_anything_is_warned_of() {
+    let told = warnings(WIRED, &["link.l.rate='0 bit/s'"]);
+    assert!(told.contains("0 bit/s throughout"), "{told}");
+    let later = "at=[{t='1 s', set={'link.l.rate'='1 Mbit/s'}}]";
+    assert!(!warnings(WIRED, &["link.l.rate='0 bit/s'", later]).contains("throughout"));
+    assert!(warnings(UMTS, &["bearer.l.downlink.blocks=0"]).contains("no transport block"));
+    assert!(warnings(CELL, &["cell.c.down=true"]).contains("the cell is down throughout"));
+    let on = "at=[{t='1 s', set={'cell.c.down'=false}}]";
+    assert!(!warnings(CELL, &["cell.c.down=true", on]).contains("throughout"));
+}
+
+#[test]
+fn names_can_be_read() {
+    for name in ["", " ", "x\u{202e}y", "x\u{7}y", "x\ny", "\u{200f}"] {
+        let escaped: String = name.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+        let raw = if name.contains(['\n', '\u{7}']) { &escaped } else { name };
+        let as_key = format!("{WIRED}[link.\"{raw}\"]\nbetween = ['a', 'c']\n");
+        for body in [as_key, WIRED.replace("'b'", &format!("\"{escaped}\""))] {
+            match parse(&body, &[]) {
+                Err(Error::Input(found)) => {
+                    let told = found.to_string();
+                    assert!(told.contains("t.toml:"), "{told}");
+                    assert!(!told.contains(['\u{202e}', '\u{7}', '\u{200f}']), "{told:?}");
+                }
+                other => panic!("{name:?}: {:?}", other.map(|_| "accepted")),
+            }
+        }
+    }
+    parse(&WIRED.replace("'b'", "'Würzburg'"), &[]).unwrap();
+}
+
+#[test]
+fn a_share_in_quotes_has_its_unit() {
+    let told = refused(WIRED, &["link.l.loss=\"0.01\""]);
+    assert!(told.message.contains("`0.01` has no unit"), "{}", told.message);
+    for good in ["link.l.loss=0.01", "link.l.loss='1 %'", "link.l.loss=0"] {
+        parse(WIRED, &[good]).unwrap();
+    }
+    assert!(refused(WIRED, &["link.l.rate='10 MB/s'"]).message.contains("write `80 Mbit/s`"));
+}
+
+#[test]
+fn a_mistake_in_a_queue_is_told_once_and_at_its_line() {
+    let queue = "queue = { kind = 'red', min_packets = 20, max_packets = 10 }\n";
+    let at_link = WIRED.replacen("rate = '1 Mbit/s'\n", &format!("rate = '1 Mbit/s'\n{queue}"), 1);
+    let told = refused(&at_link, &[]);
+    assert_eq!((told.line, told.key.as_deref()), (Some(7), Some("link.l.queue.max_packets")));
+    let at_side = at_link.replace(queue, &format!("reverse = {{ {} }}\n", queue.trim()));
+    assert_eq!(refused(&at_side, &[]).key.as_deref(), Some("link.l.reverse.queue.max_packets"));
+}
+
+#[test]
+fn a_wrong_parameter_of_a_control_is_shown_itself() {
+    let body = format!("{WIRED}[flow.f.tcp]\ncc = 'cubic'\n[flow.f.tcp.cc_parameters]\nbetta = 1.0\n");
+    let told = refused(&body, &[]);
+    assert_eq!(told.line, Some(13), "{}", told.message);
+}
+
+/// The bandwidth-delay product matters where data goes.
+#[test]
+fn a_queue_of_acknowledgements_is_not_too_short() {
+    let long = ["link.l.delay='1 s'", "link.l.rate='100 Mbit/s'", "link.l.queue.packets=100"];
+    let told = warnings(WIRED, &long);
+    assert!(told.contains("the forward queue") && !told.contains("the reverse queue"), "{told}");
+    let upload = [&long[..], &["flow.f.from=b", "flow.f.to=a"]].concat();
+    assert!(warnings(WIRED, &upload).contains("the reverse queue"));
+    let back = [&long[..], &["flow.f.app=request-response"]].concat();
+    assert!(warnings(WIRED, &back).contains("the reverse queue"));
+}
+
+#[test]
+fn a_set_below_a_default_knows_its_kind() {
+    let toml =
+        parse(WLAN, &["ap.w.buffer.target=\"7 ms\""]).map(|s| s.to_toml()).unwrap_or_else(|e| e.to_string());
+    assert!(toml.contains("target = \"7 ms\""), "{toml}");
+    let toml = parse(WIRED, &["link.l.queue.packets=50"]).unwrap().to_toml();
+    assert!(toml.contains("packets = 50"), "{toml}");
+    parse(WIRED, &["link.l.queue.kind=infinite"]).unwrap();
+    assert!(refused(WIRED, &["link.l.queue.paquets=50"]).message.contains("unknown key"));
+}
