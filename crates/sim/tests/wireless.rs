@@ -281,7 +281,9 @@ fn changes_that_cannot_be_made_are_refused_with_their_place() {
         let place = format!("test.toml:{}:{column}", line + 2);
         assert!(told.contains(&place) && !told.contains("--set"), "expected `{place}` in:\n{told}");
     }
-    let told = refused(&CHANGES.replace("[station.phone]", "[station.phone]\nring = { outer = '9 m' }"));
+    // A ring beside a written place is a mistake of its own.
+    let ring = CHANGES.replace("radio = { position = ['8 m', '0 m', '1.5 m'] }", "ring = { outer = '9 m' }");
+    let told = refused(&ring);
     assert!(told.contains("`ring` says where it is"), "{told}");
 }
 
