@@ -14,7 +14,6 @@ use super::layout::LayoutSpec;
 use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
 use crate::extensions::Extensions;
 
-/// UEs of one scenario, all counts together.
 /// Cells of one layout.
 const MAX_CELLS: u64 = 1200;
 

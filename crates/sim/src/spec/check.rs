@@ -490,7 +490,7 @@ fn check_tcp(
         let what = if e.key == "cc" { "names" } else { "parameters" };
         let word = e.problem.split(['"', '`']).nth_back(1).unwrap_or_default();
         let help = (!e.known.is_empty()).then(|| near_or_all(word, what, &e.known));
-        found.push(at_parameter(doc, path, &e.key, word, &e.problem).help_opt(help));
+        found.push(at_parameter(doc, path, e.key, word, &e.problem).help_opt(help));
     }
 }
 

@@ -13,6 +13,7 @@ use crate::config::{Diagnostics, Document};
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
 const MAX_UES: u64 = 20_000;
+/// Everybody on a channel receives everybody else.
 const MAX_STATIONS: u64 = 2_000;
 
 /// Measured on a 64-bit machine: both ends of an idle TCP flow, an idle UE with its bearer, a station, a packet on its way

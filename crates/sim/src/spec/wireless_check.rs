@@ -11,8 +11,6 @@ use super::wireless::StationSpec;
 use super::{FlowSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted, suggest};
 
-/// Stations of one scenario, all counts together: everybody hears everybody on a channel.
-
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if let Err(e) = spec.wlan.validate() {
         found.push(doc.error_at(&format!("wlan.{}", e.key), e.message).help_opt(e.help));
