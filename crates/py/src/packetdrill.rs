@@ -8,6 +8,7 @@ use crate::error::LasthopError;
 
 /// Runs packetdrill scripts, given as (name, text); returns outcomes and summary as JSON.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)] // the options of the command, once
 #[pyo3(signature = (scripts, profile=None, cc=None, verbose=false, defines=vec![], options=vec![], host=None))]
 pub fn packetdrill(
     scripts: Vec<(String, String)>,
