@@ -5,6 +5,8 @@
 mod cell;
 #[path = "lte/uplink_any.rs"]
 mod uplink_any;
+#[path = "lte/uplink_edge.rs"]
+mod uplink_edge;
 #[path = "lte/uplink_grants.rs"]
 mod uplink_grants;
 #[path = "lte/uplink_power.rs"]

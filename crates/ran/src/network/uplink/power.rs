@@ -17,6 +17,10 @@ use crate::mac::lte::uplink::largest_allocation;
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
     LazyLock::new(|| std::array::from_fn(|n| db((n as f64).max(1.0)) as f32));
 
+/// A transport block of fewer bytes is small beside its headers [B]: other sizes are looked at.
+const EDGE: u32 = 32;
+/// A buffer status report (2 B), the subheader of an SDU (1 B) and the header of an AMD PDU (2 B) [B].
+const BARE: u32 = 5;
 /// From a power control command to its effect [TTI].
 const K_PUSCH: u64 = 4;
 /// 839 subcarriers of 1.25 kHz (TS 36.211 table 5.7.2-1 and clause 5.7.3).
@@ -39,12 +43,62 @@ impl UeUplink {
 }
 
 impl CellUplink {
-    /// How many of at most `most` blocks `u` is given, and the MCS on them: those that carry most. Beyond its headroom a block
-    /// more lowers the MCS of all: the fewest that carry as much. None if the lowest MCS is too much for one block.
+    /// How many of at most `most` blocks `u` is given, and the MCS on them: those that carry most beyond `overhead` [B], the
+    /// headers. Beyond its headroom a block more lowers the MCS of all: the fewest that carry as much. Where one transmission
+    /// carries little, blocks that HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing would
+    /// be decoded.
     ///
     /// An outer loop that has come to the end of its range does not silence a UE whose measured SINR allows the lowest MCS:
     /// only blocks that are sent can bring it back.
-    pub fn fit(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
+    pub fn fit(&self, u: &UeUplink, most: u32, overhead: u32) -> Option<(u32, u8)> {
+        let at_once = self.fit_at_once(u, most);
+        let carries = at_once.map_or(0, |(blocks, mcs)| tbs_bytes(mcs, blocks));
+        if carries >= EDGE || !self.config.power_aware {
+            return at_once;
+        }
+        let at_once_rate = f64::from(carries.saturating_sub(overhead));
+        // Where not even 1 B remains behind all headers: behind those that each block with data has.
+        let bare = overhead.min(BARE);
+        match self.at_the_edge(u, most, overhead).or_else(|| self.at_the_edge(u, most, bare)) {
+            Some((blocks, rate)) if rate > at_once_rate => Some((blocks, self.adaptation.lowest())),
+            _ => at_once,
+        }
+    }
+
+    /// The same for a UE that sends blocks without RLC PDUs, so without headers (a full buffer): one transmission is enough
+    /// wherever it carries anything.
+    pub fn fit_full(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
+        self.fit_at_once(u, most).or_else(|| {
+            let edge = if self.config.power_aware { self.at_the_edge(u, most, 0) } else { None };
+            edge.map(|(blocks, _)| (blocks, self.adaptation.lowest()))
+        })
+    }
+
+    /// Blocks of the lowest MCS that are meant to be decoded after several transmissions: their number, and the bytes beyond
+    /// `overhead` that they carry per transmission. A UE at its largest power has the same energy for any number of blocks,
+    /// so more blocks with more transmissions spend less of it on headers and CRC: the fewest that come to four fifths of the
+    /// best, since the last fifth takes several times as many. The measured SINR counts: the fate of such blocks is nothing
+    /// that an outer loop could learn from.
+    fn at_the_edge(&self, u: &UeUplink, most: u32, overhead: u32) -> Option<(u32, f64)> {
+        let measured = u.quality.measured()?;
+        // Before the first headroom report: the sounding signal had all power, spread over the band.
+        let (level, spare) = match u.headroom {
+            Some(_) => (measured, u.spare()),
+            None => (measured + DECIBELS[self.band.len() as usize], 0.0),
+        };
+        let lowest = self.adaptation.lowest();
+        let rate = |n: u32| {
+            let sinr = level - (DECIBELS[n as usize] - spare).max(0.0);
+            let times = self.adaptation.transmissions(n, sinr, self.config.harq.transmissions)?;
+            let bytes = tbs_bytes(lowest, n).saturating_sub(overhead);
+            (bytes > 0).then(|| (n, f64::from(bytes) / f64::from(times)))
+        };
+        let rates = || (1..=most).filter(|n| largest_allocation(*n) == *n).filter_map(rate);
+        let best = rates().map(|(_, rate)| rate).reduce(f64::max)?;
+        rates().find(|(_, rate)| *rate >= 0.8 * best)
+    }
+
+    fn fit_at_once(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
         let level = u.quality.level()?;
         let on = |blocks: u32| self.adaptation.mcs(u.level_on(level, blocks)).map(|mcs| (blocks, mcs));
         if u.headroom.is_none() && self.counts_power() {

@@ -129,14 +129,14 @@ impl RadioNetwork {
         let waiting = if full { ENDLESS } else { u.view.waiting() };
         let most = largest_allocation(share.min(free.longest_run().len()));
         if waiting == 0 {
-            // A request: a report fits into anything.
+            // A request: a report of 2 B fits into anything.
             let most = most.min(c.config.request_blocks);
-            let (blocks, mcs) = c.fit(u, most).unwrap_or((most, c.adaptation.lowest()));
+            let (blocks, mcs) = c.fit(u, most, 1).unwrap_or((most, c.adaptation.lowest()));
             let content = if c.config.stealing { Content::New } else { Content::ReportOnly };
             let bytes = tbs_bytes(mcs, blocks);
             return Some(Granted { ue, rbs: c.place(free, blocks.max(1))?, mcs, bytes, content });
         }
-        let (most, mcs) = c.fit(u, most)?;
+        let (most, mcs) = if full { c.fit_full(u, most)? } else { c.fit(u, most, OVERHEAD as u32)? };
         let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink)?;
         let (blocks, bytes) = fewest_blocks(i_tbs, waiting + OVERHEAD, most)?;
         let min = c.config.min_blocks.min(most);

@@ -2,7 +2,8 @@
 
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{
-    Amc, AmcMode, Cqi, CqiTable, ErrorModel, Mcs, McsTable, Olla, OllaConfig, piro_efficiency, piro_gamma,
+    Amc, AmcMode, Cqi, CqiTable, ErrorModel, Mcs, McsTable, Olla, OllaConfig, PRB_MAX, piro_efficiency,
+    piro_gamma,
 };
 use lasthop_units::Tti;
 
@@ -11,6 +12,9 @@ use lasthop_units::Tti;
 pub struct UplinkAdaptation {
     /// SINR [dB] from which on an MCS may be used, ascending, and the MCS.
     needed: Vec<(f32, u8)>,
+    /// By number of blocks: the SINR [dB] at which a transport block of the lowest MCS on so many meets the target. Empty for
+    /// a model without block sizes.
+    lowest_on: Vec<f32>,
 }
 
 impl UplinkAdaptation {
@@ -46,7 +50,23 @@ impl UplinkAdaptation {
                 needed
             }
         };
-        UplinkAdaptation { needed }
+        let lowest_on = match (mode, needed.first()) {
+            (AmcMode::BlerTarget { target, .. }, Some((_, mcs))) => {
+                let on = |n| ErrorModel::of_grant(Mcs::new(*mcs), McsTable::Uplink, n);
+                let snr = |n| on(n).map_or(f32::INFINITY, |block| snr_db_needed(&block, target) as f32);
+                (0..=PRB_MAX).map(snr).collect()
+            }
+            _ => Vec::new(),
+        };
+        UplinkAdaptation { needed, lowest_on }
+    }
+
+    /// How many transmissions the lowest MCS on `blocks` needs at `sinr_db` on each: n of them have n times the energy. Its code
+    /// rate is below 1/3, the turbo code's own, so that redundancy versions repeat bits and bring nothing beyond energy. None
+    /// if `most` do not suffice, or without a model of block sizes.
+    pub fn transmissions(&self, blocks: u32, sinr_db: f32, most: u8) -> Option<u8> {
+        let short = *self.lowest_on.get(blocks as usize)? - sinr_db;
+        (1..=most).find(|n| db(f64::from(*n)) as f32 >= short - 1e-4)
     }
 
     /// The largest MCS that `sinr_db` allows; None below the lowest.

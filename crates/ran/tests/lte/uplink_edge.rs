@@ -1,0 +1,98 @@
+//! The uplink where one resource block at full power has less than 0 dB.
+
+use lasthop_engine::math::{log10, pow};
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable};
+use lasthop_ran::mac::lte::scheduler::qci::Qos;
+use lasthop_ran::network::{CellConfig, DrbConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
+use lasthop_ran::pdcp::lte::LteBearerConfig;
+use lasthop_ran::rlc::lte::Mode;
+use lasthop_ran::{End, Sdu};
+use lasthop_units::{BearerId, Db, Dbm, Id, Instant, Metres, PacketId};
+
+/// Less the noise on one resource block with a noise figure of 5 dB [dBm]: 174 - 10 log10(180 000) - 5.
+const NOISE: f64 = 116.447;
+
+/// kbit/s that a UE with a backlog of packets of 100 B gets through RLC AM in 20 s, on a static channel of `loss` dB between the
+/// antennas' connectors (free space at 1930 MHz, isotropic antennas) with 23 dBm. The downlink is loud, so that the uplink alone
+/// sets the limit.
+fn goodput(loss: f64, transmissions: u8) -> f64 {
+    let mut config = NetworkConfig::default();
+    let mut cell = CellConfig { resource_blocks: 50, ..CellConfig::default() };
+    cell.radio.position = [Metres(0.0); 3];
+    (cell.radio.power, cell.radio.noise_figure) = (Dbm(66.0), Db(5.0));
+    cell.uplink.harq.transmissions = transmissions;
+    let serving = config.cells.push(cell);
+    let mut ue = UeConfig::served_by(serving);
+    let distance =
+        pow(10.0, (loss - 20.0 * log10(4.0 * core::f64::consts::PI * 1930e6 / 299_792_458.0)) / 20.0);
+    ue.radio.position = [Metres(distance), Metres(0.0), Metres(0.0)];
+    let ue = config.ues.push(ue);
+    let mut layers = LteBearerConfig::default();
+    layers.rlc.mode = Mode::Am;
+    config.bearers.push(DrbConfig { ue, layers, qos: Qos::default() });
+    let mut network = RadioNetwork::new(&config, 1);
+    let mut out = NetworkOutput::default();
+    let bearer = BearerId::from_index(0);
+    let (mut delivered, mut inside, mut packets) = (0u64, 0usize, 0);
+    let end = Instant::from_secs(20);
+    let mut now = Instant::from_millis(100);
+    loop {
+        while inside < 20 {
+            let sdu = Sdu::new(PacketId::from_index(packets), 100);
+            network.push(now, bearer, End::Ue, sdu, &mut out);
+            (packets, inside) = (packets + 1, inside + 1);
+        }
+        let next = network.next_tti().into_iter().chain(network.next_timer()).min();
+        let Some(at) = next.filter(|at| *at < end) else { break };
+        now = at.max(now);
+        if network.next_tti() == Some(at) {
+            network.on_tti(at, &mut out);
+        } else {
+            network.on_timer(at, &mut out);
+        }
+        delivered += out.delivered.len() as u64;
+        inside -= out.delivered.len() + out.dropped.len();
+        out.delivered.clear();
+        out.dropped.clear();
+    }
+    delivered as f64 * 800.0 / 19_900.0
+}
+
+/// TS 36.213 table 7.1.7.2.1-1 has 16 bits for MCS 0 on one block, less than the headers of one octet. At -6 dB on one block at
+/// full power a grant of four blocks (88 bits, at -12 dB each) that HARQ completes carries 11 B less 8 of headers in at most
+/// 4 ms: at least 6 kbit/s, where a grant of one block gave none.
+#[test]
+fn a_ue_at_minus_six_decibels_has_a_rate() {
+    let rate = goodput(23.0 + NOISE + 6.0, 4);
+    assert!((6.0..40.0).contains(&rate), "{rate} kbit/s");
+}
+
+/// Less loss, more rate, and no loss at which the way of sizing changes stands out: over 1 dB the rate never falls.
+#[test]
+fn the_rate_falls_with_the_loss() {
+    let rates: Vec<f64> = (0..=12).map(|i| goodput(134.0 + f64::from(i), 4)).collect();
+    assert!(rates.is_sorted_by(|a, b| a >= b), "{rates:?}");
+    // 3GPP's coverage study (TR 36.888) has 20 kbit/s at 140.7 dB with fading and a real receiver: -4.3 dB on two blocks.
+    // A static channel and an ideal receiver keep 20 kbit/s for some decibels more.
+    let at = |loss: f64| rates[(loss - 134.0) as usize];
+    assert!(at(144.0) > 20.0 && at(145.0) < 20.0 && at(146.0) > 1.0, "{rates:?}");
+}
+
+/// The limit: the smallest block with headers and an octet has three resource blocks (56 bits; two have 32). At full power it
+/// is decoded after n transmissions down to a SINR on one block of S + 10 log10(3) - 10 log10(n), where S is what it needs on
+/// each at once. Twice the transmissions are 3 dB of loss.
+#[test]
+fn the_limit_is_the_energy_of_the_smallest_block() {
+    let block = ErrorModel::of_grant(Mcs::new(0), McsTable::Uplink, 3).unwrap();
+    let (mut low, mut high) = (-30.0, 10.0);
+    for _ in 0..40 {
+        let mid = (low + high) / 2.0;
+        if block.error_at(mid) > 0.1 { low = mid } else { high = mid }
+    }
+    for transmissions in [4, 8] {
+        let limit = 23.0 + NOISE - (high + 10.0 * log10(3.0) - 10.0 * log10(f64::from(transmissions)));
+        let rates = [goodput(limit - 0.2, transmissions), goodput(limit + 0.2, transmissions)];
+        println!("{transmissions} transmissions: {limit:.1} dB, {rates:?} kbit/s");
+        assert!(rates[0] > 1.0 && rates[1] < 1.0, "{limit} dB: {rates:?}");
+    }
+}
