@@ -28,9 +28,9 @@ def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:
       runtime              the keys that [[at]] may change while a run goes on
       tables [NAME]        the tables that a run leaves, or the columns of one
       KIND [NAME]          plug-ins of a kind, or one of them, with parameters and sources;
-                           the kinds are cc, profile, cell-profile, scenario-profile, queue, scheduler,
-                           app and trace-format; 'profile' shows those of whole scenarios, of TCP
-                           stacks and of LTE cells
+                           the kinds are cc, profile, cell-profile, scenario-profile, queue,
+                           scheduler, app and trace-format; 'profile' shows those of whole
+                           scenarios, of TCP stacks and of LTE cells
 
     \b
     Examples:
