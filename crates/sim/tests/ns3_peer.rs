@@ -153,7 +153,7 @@ fn table() -> Vec<Row> {
             text: wifi(14, 3.0, cbr, "stop = '2 s'\n"),
             window: (1.0, 2.0),
             peer: peer(12.68, 10.67, 0.2393),
-            missed: &[(Jitter, "it depends on the seed, by a third")],
+            missed: &[(Jitter, "tenths of a millisecond that depend on when flows begin")],
         },
         Row {
             name: "802.11ac bulk, 1 station",
