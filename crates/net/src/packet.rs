@@ -26,6 +26,8 @@ pub struct Packet<P> {
     pub ecn: Ecn,
     /// Routers must not fragment it (RFC 791 §2.3): path MTU discovery.
     pub dont_fragment: bool,
+    /// Its transport has sent all of its data before.
+    pub again: bool,
     /// When the source first handed it to IP: the flow monitor's clock.
     pub sent: Instant,
     /// Which part of the original this is; `None` for a whole packet.
@@ -182,6 +184,7 @@ mod tests {
             size: 3000,
             ecn: Ecn::Ect0,
             dont_fragment: false,
+            again: false,
             sent: Instant(5),
             fragment: None,
             payload: "segment",

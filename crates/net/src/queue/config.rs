@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aqm::{Aqm, CodelParams};
 use super::aqm::{AqmConfig, check_gain, check_positive, check_that};
-pub use super::aqm::{CodelConfig, PieConfig, RedConfig};
+pub use super::aqm::{CodelConfig, PieConfig, RedConfig, StepConfig};
 use super::{Limit, Queue};
 use crate::registry::{Entry, Parameter, UnknownName, find};
 
@@ -42,6 +42,8 @@ pub enum QueueConfig {
     Infinite(InfiniteConfig),
     /// Random early detection by the average length (Floyd and Jacobson 1993).
     Red(RedConfig),
+    /// Marks from a threshold on and drops only what does not fit (DCTCP).
+    Step(StepConfig),
     /// Controlled delay (RFC 8289): drops or marks when packets have waited too long for too long.
     Codel(CodelConfig),
     /// Flow queues with CoDel on each (RFC 8290).
@@ -244,17 +246,41 @@ pub const QUEUES: &[Entry] = &[
         name: "red",
         summary: "drops arrivals at random by the average length",
         source: "S. Floyd, V. Jacobson, \"Random early detection gateways for congestion avoidance\", IEEE/ACM ToN \
-                 1(4), 1993 (defaults: its section 4); `gentle`: ns-2",
+                 1(4), 1993 (defaults: its section 4); `gentle`: ns-2; `harddrop`: Linux",
         parameters: &[
             PACKETS,
             BYTES,
-            parameter("min_packets", "5", "average length below which nothing is dropped [packets]"),
-            parameter("max_packets", "15", "average length from which everything is dropped [packets]"),
+            parameter(
+                "min_packets",
+                "5",
+                "average length below which nothing is dropped or marked [packets]",
+            ),
+            parameter(
+                "max_packets",
+                "15",
+                "average length from which everything is dropped or marked [packets]",
+            ),
             parameter("queue_weight", "0.002", "weight of the newest length in the average"),
             parameter("max_p", "2 %", "drop probability just below `max_packets`"),
             parameter("gentle", "false", "the probability rises to 1 between one and two `max_packets`"),
             parameter("mean_packet", "1 kB", "size of a typical packet, for the decay while empty"),
             ECN,
+            parameter("harddrop", "false", "drop ECN-capable packets too from `max_packets` on"),
+        ],
+    },
+    Entry {
+        name: "step",
+        summary: "marks ECN-capable packets from a threshold on; drops only what does not fit",
+        source: "M. Alizadeh and others, \"Data Center TCP (DCTCP)\", SIGCOMM 2010, section 3.1; RFC 8257",
+        parameters: &[
+            PACKETS,
+            BYTES,
+            parameter(
+                "threshold_packets",
+                "20 if `threshold_time` is absent",
+                "mark a packet that finds so many waiting when it arrives (K)",
+            ),
+            parameter("threshold_time", "none", "mark a packet that has waited longer when it leaves"),
         ],
     },
     Entry {
@@ -338,6 +364,7 @@ impl FromStr for QueueConfig {
             "headdrop" => QueueConfig::Headdrop(HeadDropConfig::default()),
             "infinite" => QueueConfig::Infinite(InfiniteConfig {}),
             "red" => QueueConfig::Red(RedConfig::default()),
+            "step" => QueueConfig::Step(StepConfig::default()),
             "codel" => QueueConfig::Codel(CodelConfig::default()),
             "fq-codel" => QueueConfig::FqCodel(FqCodelConfig::default()),
             "pie" => QueueConfig::Pie(PieConfig::default()),
@@ -355,6 +382,7 @@ impl QueueConfig {
             QueueConfig::Headdrop(_) => "headdrop",
             QueueConfig::Infinite(_) => "infinite",
             QueueConfig::Red(_) => "red",
+            QueueConfig::Step(_) => "step",
             QueueConfig::Codel(_) => "codel",
             QueueConfig::FqCodel(_) => "fq-codel",
             QueueConfig::Pie(_) => "pie",
@@ -367,6 +395,7 @@ impl QueueConfig {
         match self {
             QueueConfig::Droptail(_) | QueueConfig::Headdrop(_) | QueueConfig::Infinite(_) => Ok(()),
             QueueConfig::Red(c) => c.params().validate(),
+            QueueConfig::Step(c) => c.params().validate(),
             QueueConfig::Codel(c) => c.params().validate(),
             QueueConfig::Pie(c) => c.params().validate(),
             QueueConfig::FqCodel(c) => {
@@ -391,6 +420,7 @@ impl QueueConfig {
             QueueConfig::Droptail(c) => (c.packets, c.bytes),
             QueueConfig::Headdrop(c) => (c.packets, c.bytes),
             QueueConfig::Red(c) => (c.packets, c.bytes),
+            QueueConfig::Step(c) => (c.packets, c.bytes),
             QueueConfig::Codel(c) => (c.packets, c.bytes),
             QueueConfig::Pie(c) => (c.packets, c.bytes),
             QueueConfig::FqCodel(c) => return c.limit(),
@@ -400,19 +430,42 @@ impl QueueConfig {
         limit(packets, bytes, DEFAULT_PACKETS)
     }
 
+    /// The AQM of a queue that is one FIFO under one.
+    fn aqm(&self) -> Option<AqmConfig> {
+        match self {
+            QueueConfig::Red(c) => Some(AqmConfig::Red(c.params())),
+            QueueConfig::Step(c) => Some(AqmConfig::Step(c.params())),
+            QueueConfig::Codel(c) => Some(AqmConfig::Codel(c.params())),
+            QueueConfig::Pie(c) => Some(AqmConfig::Pie(c.params())),
+            QueueConfig::Droptail(_)
+            | QueueConfig::Headdrop(_)
+            | QueueConfig::Infinite(_)
+            | QueueConfig::FqCodel(_)
+            | QueueConfig::Dualpi2(_) => None,
+        }
+    }
+
+    /// It marks ECN-capable packets, at least those of L4S.
+    pub fn marks(&self) -> bool {
+        match self {
+            QueueConfig::FqCodel(c) => c.ecn || c.ce_threshold.is_some(),
+            QueueConfig::Dualpi2(_) => true,
+            other => other.aqm().is_some_and(|aqm| aqm.marks()),
+        }
+    }
+
     /// The queue, at `site`.
     pub fn build(&self, site: &Site) -> Queue {
-        let aqm = match self {
-            QueueConfig::Droptail(_) | QueueConfig::Infinite(_) => return Queue::drop_tail(self.limit()),
-            QueueConfig::Headdrop(_) => return Queue::head_drop(self.limit()),
-            QueueConfig::FqCodel(c) => return Queue::fq_codel(c, site),
-            QueueConfig::Dualpi2(c) => return Queue::dualpi2(c),
-            QueueConfig::Red(c) => AqmConfig::Red(c.params()),
-            QueueConfig::Codel(c) => AqmConfig::Codel(c.params()),
-            QueueConfig::Pie(c) => AqmConfig::Pie(c.params()),
-        };
-        let aqm: Aqm = aqm.build(site);
-        Queue::managed(self.limit(), aqm)
+        if let Some(config) = self.aqm() {
+            let aqm: Aqm = config.build(site);
+            return Queue::managed(self.limit(), aqm);
+        }
+        match self {
+            QueueConfig::Headdrop(_) => Queue::head_drop(self.limit()),
+            QueueConfig::FqCodel(c) => Queue::fq_codel(c, site),
+            QueueConfig::Dualpi2(c) => Queue::dualpi2(c),
+            _ => Queue::drop_tail(self.limit()),
+        }
     }
 }
 
@@ -433,7 +486,7 @@ mod tests {
         let wrong = "drptail".parse::<QueueConfig>().unwrap_err().to_string();
         assert_eq!(
             wrong,
-            "there is no queue `drptail` (known: droptail, headdrop, infinite, red, codel, \
+            "there is no queue `drptail` (known: droptail, headdrop, infinite, red, step, codel, \
              fq-codel, pie, dualpi2)"
         );
     }
@@ -472,9 +525,12 @@ mod tests {
     fn nonsense_is_refused_by_key() {
         let wrong = |c: QueueConfig| c.validate().unwrap_err().0;
         assert_eq!(
-            wrong(QueueConfig::Red(RedConfig { max_packets: 5.0, ..RedConfig::default() })),
+            wrong(QueueConfig::Red(RedConfig { max_packets: 4.9, ..RedConfig::default() })),
             "max_packets"
         );
+        let both = (Some(20), Some(Duration::from_millis(1)));
+        let both = StepConfig { threshold_packets: both.0, threshold_time: both.1, ..StepConfig::default() };
+        assert_eq!(wrong(QueueConfig::Step(both)), "threshold_time");
         let zero = CodelConfig { target: Duration::ZERO, ..CodelConfig::default() };
         assert_eq!(wrong(QueueConfig::Codel(zero)), "target");
         assert_eq!(

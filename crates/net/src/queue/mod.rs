@@ -16,7 +16,7 @@ mod fq_codel;
 
 pub use config::{
     CodelConfig, DropTailConfig, DualPi2Config, FqCodelConfig, HeadDropConfig, InfiniteConfig, PieConfig,
-    QUEUES, QueueConfig, RedConfig, Scheduler, Site,
+    QUEUES, QueueConfig, RedConfig, Scheduler, Site, StepConfig,
 };
 pub use fifo::{Fifo, Limit};
 

@@ -6,7 +6,7 @@ use lasthop_units::{Bytes, Duration, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Abc, Aqm, CoDel, Pi2, Pie, Red};
+use super::{Abc, Aqm, CoDel, Pi2, Pie, Red, Step};
 use crate::queue::config::Site;
 
 /// Declares the parameters of an AQM twice: alone, and with the limits of a queue.
@@ -55,9 +55,10 @@ aqm_parameters! {
     RedParams,
     /// A queue with RED.
     RedConfig, default packets "1000",
-    /// Average length below which nothing is dropped [packets], above 0.
+    /// Average length below which nothing is dropped or marked [packets], above 0.
     min_packets: f64 = 5.0,
-    /// Average length from which everything is dropped, or dropped more steeply with `gentle` [packets].
+    /// Average length from which everything is dropped or marked, or more steeply with `gentle` [packets]; at least
+    /// `min_packets`.
     max_packets: f64 = 15.0,
     /// Weight of the newest length in the average, above 0 and at most 1.
     queue_weight: f64 = 0.002,
@@ -69,6 +70,20 @@ aqm_parameters! {
     mean_packet: Bytes = Bytes(1000),
     /// Mark ECN-capable packets instead of dropping them.
     ecn: bool = true,
+    /// Drop ECN-capable packets too where everything is dropped or marked (Linux `harddrop`, ns-3 `UseHardDrop`).
+    harddrop: bool = false,
+}
+
+aqm_parameters! {
+    /// Parameters of a step: the threshold is `threshold_packets` or `threshold_time`, not both.
+    StepParams,
+    /// A queue that marks at a step and drops only what does not fit.
+    StepConfig, default packets "1000",
+    /// Mark an ECN-capable packet that finds so many waiting when it arrives (DCTCP's K), from 1 on. Without it and without
+    /// `threshold_time`: 20.
+    threshold_packets: Option<u32> = None,
+    /// Mark an ECN-capable packet that has waited longer than this when it leaves.
+    threshold_time: Option<Duration> = None,
 }
 
 aqm_parameters! {
@@ -124,10 +139,19 @@ impl RedParams {
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         let finite = self.min_packets.is_finite() && self.min_packets > 0.0;
         check_that(finite, "min_packets", "must be above 0 packets")?;
-        let above = self.max_packets.is_finite() && self.max_packets > self.min_packets;
-        check_that(above, "max_packets", "must be above `min_packets`")?;
+        let above = self.max_packets.is_finite() && self.max_packets >= self.min_packets;
+        check_that(above, "max_packets", "must not be below `min_packets`")?;
         let weight = self.queue_weight > 0.0 && self.queue_weight <= 1.0;
         check_that(weight, "queue_weight", "must be above 0 and at most 1")
+    }
+}
+
+impl StepParams {
+    /// The first key that is wrong, and what is wrong with it.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        let both = self.threshold_packets.is_some() && self.threshold_time.is_some();
+        check_that(!both, "threshold_time", "and `threshold_packets` exclude each other: keep one")?;
+        check_that(self.threshold_packets != Some(0), "threshold_packets", "must be above 0 packets")
     }
 }
 
@@ -233,6 +257,8 @@ impl AbcParams {
 pub enum AqmConfig {
     /// Random early detection by the average length.
     Red(RedParams),
+    /// A mark from a threshold on (DCTCP).
+    Step(StepParams),
     /// Controlled delay (RFC 8289).
     Codel(CodelParams),
     /// Proportional integral controller enhanced (RFC 8033).
@@ -248,10 +274,21 @@ impl AqmConfig {
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         match self {
             AqmConfig::Red(p) => p.validate(),
+            AqmConfig::Step(p) => p.validate(),
             AqmConfig::Codel(p) => p.validate(),
             AqmConfig::Pie(p) => p.validate(),
             AqmConfig::Pi2(p) => p.validate(),
             AqmConfig::Abc(p) => p.validate(),
+        }
+    }
+
+    /// It marks ECN-capable packets, at least those of L4S.
+    pub const fn marks(&self) -> bool {
+        match self {
+            AqmConfig::Red(p) => p.ecn,
+            AqmConfig::Codel(p) => p.ecn || p.ce_threshold.is_some(),
+            AqmConfig::Pie(p) => p.ecn,
+            AqmConfig::Step(_) | AqmConfig::Pi2(_) | AqmConfig::Abc(_) => true,
         }
     }
 
@@ -264,6 +301,7 @@ impl AqmConfig {
         let draw = Draw::new(site.seed, Purpose::Aqm, site.entity);
         match *self {
             AqmConfig::Red(p) => Aqm::Red(Red::new(p, draw, site.time_for(p.mean_packet))),
+            AqmConfig::Step(p) => Aqm::Step(Step::new(p)),
             AqmConfig::Codel(p) => Aqm::CoDel(CoDel::new(p)),
             AqmConfig::Pie(p) => Aqm::Pie(Pie::new(p, draw)),
             AqmConfig::Pi2(p) => Aqm::Pi2(Pi2::new(p)),

@@ -11,16 +11,19 @@ mod config;
 pub(super) mod coupled;
 mod pie;
 mod red;
+mod step;
 
 pub use abc::Abc;
 pub use codel::{CoDel, control_law};
 pub use config::{
     AbcParams, AqmConfig, CodelConfig, CodelParams, Pi2Params, PieConfig, PieParams, RedConfig, RedParams,
+    StepConfig, StepParams,
 };
 pub(crate) use config::{check_gain, check_positive, check_that};
 pub use coupled::Pi2;
 pub use pie::{Pie, scaled};
 pub use red::Red;
+pub use step::Step;
 
 use lasthop_units::{Bitrate, Ecn, Instant};
 
@@ -66,6 +69,8 @@ impl Verdict {
 pub enum Aqm {
     /// Random early detection.
     Red(Red),
+    /// A mark from a threshold on.
+    Step(Step),
     /// Controlled delay.
     CoDel(CoDel),
     /// Proportional integral controller enhanced.
@@ -82,6 +87,7 @@ impl Aqm {
     pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
         match self {
             Aqm::Red(a) => a.arrives(now, packet, ahead),
+            Aqm::Step(a) => a.arrives(packet, ahead),
             Aqm::CoDel(_) | Aqm::Abc(_) => Verdict::Pass,
             Aqm::Pie(a) => a.arrives(now, packet, ahead),
             Aqm::Pi2(a) => {
@@ -99,6 +105,7 @@ impl Aqm {
                 a.leaves(now, behind);
                 Verdict::Pass
             }
+            Aqm::Step(a) => a.leaves(now, packet, since),
             Aqm::CoDel(a) => a.leaves(now, packet, since, behind),
             Aqm::Pie(a) => {
                 a.leaves(now, since, behind);

@@ -1,5 +1,7 @@
 //! RED: S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993.
-//! `gentle` is ns-2's `gentle_` (S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000).
+//! `gentle` is ns-2's `gentle_` (S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000). Beyond the upper
+//! threshold ECN-capable packets are marked, as Linux does (net/sched/sch_red.c, RED_HARD_MARK), or dropped with
+//! `harddrop` (Linux' TC_RED_HARDDROP, ns-3's UseHardDrop).
 //!
 //! Arrivals are judged by an average of the queue's length in packets. The names are those of the paper's figure 2.
 
@@ -50,9 +52,9 @@ impl Red {
         };
         self.count += 1;
         if p_b >= 1.0 {
-            // "Mark the arriving packet, count <- 0": beyond the upper threshold every packet is, and with drops only.
+            // "Mark the arriving packet, count <- 0": beyond the upper threshold every packet is.
             self.count = 0;
-            return Verdict::Drop;
+            return Verdict::signal(self.params.ecn && !self.params.harddrop, packet);
         }
         if self.draw.happens(n, self.uniform_probability(p_b)) {
             self.count = 0;
@@ -80,7 +82,7 @@ impl Red {
         }
     }
 
-    /// p_b by the average; `None` below the lower threshold, 1 where every packet is dropped.
+    /// p_b by the average; `None` below the lower threshold, 1 where every packet is marked or dropped.
     fn initial_probability(&self) -> Option<f64> {
         let p = &self.params;
         if self.avg < p.min_packets {
@@ -160,13 +162,45 @@ mod tests {
         let base = RedParams { queue_weight: 1.0, ..RedParams::default() };
         let mut r = red(base);
         assert_eq!(r.arrives(Instant(0), PACKET, behind(4)), Verdict::Pass);
-        assert_eq!(r.arrives(Instant(0), Sight { ecn: Ecn::Ect0, ..PACKET }, behind(15)), Verdict::Drop);
+        assert_eq!(r.arrives(Instant(0), PACKET, behind(15)), Verdict::Drop);
         let mut r = red(RedParams { gentle: true, ..base });
         r.arrives(Instant(0), PACKET, behind(18));
         // 0.02 + 0.98 * 3 / 15 = 0.216.
         assert!((r.initial_probability().unwrap() - 0.216).abs() < 1e-12);
         r.arrives(Instant(0), PACKET, behind(30));
         assert_eq!(r.initial_probability(), Some(1.0));
+    }
+
+    /// Linux, net/sched/sch_red.c, red_enqueue, case RED_HARD_MARK: a mark for an ECN-capable packet, a drop for others, with
+    /// `harddrop` and without `ecn`.
+    #[test]
+    fn beyond_the_upper_threshold_ecn_capable_packets_are_marked_unless_harddrop() {
+        let base = RedParams { queue_weight: 1.0, ..RedParams::default() };
+        let ect = Sight { ecn: Ecn::Ect0, ..PACKET };
+        for (ecn, harddrop, packet, verdict) in [
+            (true, false, ect, Verdict::Mark),
+            (true, false, PACKET, Verdict::Drop),
+            (true, true, ect, Verdict::Drop),
+            (false, false, ect, Verdict::Drop),
+        ] {
+            let mut r = red(RedParams { ecn, harddrop, ..base });
+            assert_eq!(r.arrives(Instant(0), packet, behind(15)), verdict, "{ecn} {harddrop} {packet:?}");
+        }
+    }
+
+    /// Alizadeh and others 2010, section 3.1: with both thresholds at K and the instantaneous length (weight 1), RED is DCTCP's
+    /// marking: every packet from K on, none below.
+    #[test]
+    fn equal_thresholds_and_weight_one_are_a_step() {
+        let params =
+            RedParams { min_packets: 20.0, max_packets: 20.0, queue_weight: 1.0, ..RedParams::default() };
+        params.validate().unwrap();
+        let mut r = red(params);
+        let ect = Sight { ecn: Ecn::Ect0, ..PACKET };
+        for (n, ahead) in [0u64, 19, 20, 500, 20, 19, 0].into_iter().enumerate() {
+            let verdict = if ahead >= 20 { Verdict::Mark } else { Verdict::Pass };
+            assert_eq!(r.arrives(Instant(n as u64), ect, behind(ahead)), verdict, "{ahead}");
+        }
     }
 
     #[test]
