@@ -217,3 +217,174 @@ fn an_aqm_in_the_rlc_buffer_marks_the_packets_inside() {
         assert!(real(&dropped, "flows", "goodput_bps")[0] > 5e6, "{aqm}");
     }
 }
+
+/// DCTCP flows over 100 Mbit/s and 10 ms through `queue`, as the model of their paper has them: an ACK for each packet, and
+/// a cut that takes effect at once. The queue [packets] every 500 us and the share of marked packets, both over the last half; the
+/// output.
+fn dctcp(flows: u32, queue: &str) -> (Vec<f64>, f64, RunOutput) {
+    let output = run_text(&format!(
+        "[scenario]\nname = 'dctcp'\nduration = '20 s'\nseed = 3\n\
+         [link.x]\nbetween = ['a', 'b']\nrate = '100 Mbit/s'\ndelay = '5 ms'\nqueue = {queue}\n\
+         [flow.f]\nfrom = 'a'\nto = 'b'\napp = 'bulk'\ncount = {flows}\n\
+         tcp = {{ profile = 'rfc', cc = 'dctcp', ack_every = 1, receive_buffer = '4 MB' }}\n\
+         [output]\ninterval = '500 us'\ntcp = 'off'\n"
+    ));
+    assert_balanced(&output);
+    let t = real(&output, "queues", "time_s");
+    let late = |column: &str| {
+        let values = whole(&output, "queues", column);
+        t.iter().zip(values).step_by(2).filter(|(t, _)| **t > 10.0).map(|(_, v)| v as f64).collect::<Vec<_>>()
+    };
+    let marked = late("marked");
+    let share = (marked[marked.len() - 1] - marked[0]) / (100e6 * 10.0 / 12e3);
+    (late("packets"), share, output)
+}
+
+/// Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3, for N flows in step, C RTT the packets that the path
+/// holds, K the threshold, W* = (C RTT + K) / N:
+/// Q_max = K + N, Q_min = Q_max - 1/2 sqrt(2 N (C RTT + K)), share of marked packets alpha = sqrt(2 / W*).
+///
+/// C RTT = 100 Mbit/s * 10 ms / (1500 * 8 bit) = 83.3 packets and K = 40 give
+/// N = 1: 33.1 to 41, 0.127; N = 2: 30.9 to 42, 0.180; N = 4: 28.3 to 44, 0.255; N = 10: 25.2 to 50, 0.403.
+/// The queue is sampled in whole packets; ten flows are not quite in step.
+#[test]
+fn dctcp_over_a_step_queue_oscillates_as_its_closed_form_says() {
+    for flows in [1u32, 2, 4, 10] {
+        let n = f64::from(flows);
+        let (high, low) = (40.0 + n, 40.0 + n - 0.5 * (2.0 * n * 123.33f64).sqrt());
+        let (mut queue, share, output) = dctcp(flows, "{ kind = 'step', threshold_packets = 40 }");
+        queue.sort_by(f64::total_cmp);
+        let at = |share: f64| queue[(share * (queue.len() - 1) as f64) as usize];
+        assert!((at(0.99) - high).abs() <= 1.0, "{flows}: Q_max {} of {high}", at(0.99));
+        assert!((at(0.01) - low).abs() <= 1.0, "{flows}: Q_min {} of {low}", at(0.01));
+        assert!((mean(&queue) - (high + low) / 2.0).abs() <= 1.0, "{flows}: {}", mean(&queue));
+        let alpha = (2.0 * n / 123.33f64).sqrt();
+        assert!((share / alpha - 1.0).abs() < 0.1, "{flows}: {share} of {alpha}");
+        let goodput: f64 = real(&output, "flows", "goodput_bps").iter().sum();
+        assert!(goodput > 0.94 * 100e6, "{goodput}");
+        assert_eq!(whole(&output, "flows", "lost_dropped").iter().sum::<u64>(), 0);
+    }
+}
+
+/// RED with both thresholds at K and weight 1 is the step (Alizadeh and others 2010, section 3.1): the same run to the byte.
+#[test]
+fn red_with_equal_thresholds_is_the_step_queue() {
+    let red = "{ kind = 'red', min_packets = 40, max_packets = 40, queue_weight = 1 }";
+    let (.., step) = dctcp(2, "{ kind = 'step', threshold_packets = 40 }");
+    assert_eq!(dctcp(2, red).2.digest(), step.digest());
+}
+
+/// A threshold of time marks what has waited longer when it leaves: 40 packets of 0.12 ms are 4.8 ms. The mark comes as much later,
+/// and in that time the window grows by a third of a segment more (4.8 of 15 ms), so the queue is that of K = 40, within a packet.
+#[test]
+fn a_step_of_time_holds_the_queue_at_that_time() {
+    let (queue, share, _) = dctcp(1, "{ kind = 'step', threshold_time = '4.8 ms' }");
+    assert!((mean(&queue) - 37.1).abs() <= 1.5, "{}", mean(&queue));
+    assert!((share / 0.127 - 1.0).abs() < 0.15, "{share}");
+}
+
+/// Goodput of a flow over 20 ms to that of one over 40 ms, on 10 Mbit/s with a drop-tail queue of 30 packets, and the ratio of
+/// their mean round trips.
+fn two_round_trips(cc: &str, jitter: &str, seed: u32) -> [f64; 2] {
+    let output = run_text(&format!(
+        "[scenario]\nname = 'phase'\nduration = '120 s'\nseed = {seed}\n{jitter}\
+         [link.bottle]\nbetween = ['r', 's']\nrate = '10 Mbit/s'\ndelay = '5 ms'\n\
+         queue = {{ kind = 'droptail', packets = 30 }}\n\
+         [link.a]\nbetween = ['a', 'r']\nrate = '1 Gbit/s'\ndelay = '5 ms'\n\
+         [link.b]\nbetween = ['b', 'r']\nrate = '1 Gbit/s'\ndelay = '15 ms'\n\
+         [flow.near]\nfrom = 'a'\nto = 's'\ntcp = {{ profile = 'linux-6', cc = '{cc}' }}\n\
+         [flow.remote]\nfrom = 'b'\nto = 's'\nstart = '1 s'\ntcp = {{ profile = 'linux-6', cc = '{cc}' }}\n\
+         [output]\ntcp = 'off'\nqueues = false\n"
+    ));
+    let (goodput, rtt) = (real(&output, "flows", "goodput_bps"), real(&output, "flows", "rtt_mean_s"));
+    [goodput[0] / goodput[1], rtt[1] / rtt[0]]
+}
+
+/// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992): without noise a drop-tail queue may give the
+/// flow with the longer round trip more, with processing times up to a packet's on the bottleneck it does not. Theory: losses that
+/// hit both alike give rates as 1 / RTT (Mathis and others 1997), losses of both at once as 1 / RTT^2 (Lakshman and Madhow 1997).
+#[test]
+fn jitter_breaks_the_phase_of_drop_tail() {
+    let [still, _] = two_round_trips("cubic", "", 1);
+    assert!(still < 1.0, "the longer round trip gets more: {still}");
+    for cc in ["cubic", "reno"] {
+        let runs: Vec<[f64; 2]> =
+            (1..=8).map(|seed| two_round_trips(cc, "jitter = '1.2 ms'\n", seed)).collect();
+        assert!(runs.iter().all(|[ratio, _]| *ratio > 1.0), "{cc}: {runs:?}");
+        let ratio = mean(&runs.iter().map(|r| r[0]).collect::<Vec<_>>());
+        let rtts = mean(&runs.iter().map(|r| r[1]).collect::<Vec<_>>());
+        // CUBIC here is in its Reno-friendly region; where it is not, the round trip counts less.
+        let least = if cc == "cubic" { 1.2 } else { rtts };
+        assert!(ratio > least && ratio < rtts * rtts, "{cc}: {ratio}, round trips {rtts}");
+    }
+}
+
+fn warnings(text: &str) -> String {
+    let head = "[scenario]\nname = 'warned'\nduration = '10 s'\n";
+    common::scenario(&format!("{head}{text}")).warnings().iter().map(|w| format!("{}\n", w.message)).collect()
+}
+
+#[test]
+fn a_control_that_answers_to_marks_is_told_where_there_are_none() {
+    let link = |queue: &str| {
+        format!("[link.x]\nbetween = ['a', 'b']\nrate = '100 Mbit/s'\ndelay = '5 ms'\nqueue = {queue}\n")
+    };
+    let flow = |tcp: &str| format!("[flow.f]\nfrom = 'a'\nto = 'b'\ntcp = {{ {tcp} }}\n");
+    let with = |queue: &str, tcp: &str| warnings(&format!("{}{}", link(queue), flow(tcp)));
+    for cc in ["dctcp", "prague"] {
+        let tcp = format!("profile = 'linux-6', cc = '{cc}'");
+        let said = with("'droptail'", &tcp);
+        assert!(
+            said.contains(&format!("`{cc}` answers to ECN marks, and no queue between `a` and `b` marks")),
+            "{said}"
+        );
+        for queue in ["'step'", "'dualpi2'", "'codel'", "{ kind = 'red', harddrop = true }"] {
+            assert_eq!(with(queue, &tcp), "", "{cc} over {queue}");
+        }
+        let said = with("{ kind = 'codel', ecn = false }", &tcp);
+        assert!(said.contains("no queue between"), "{said}");
+        if cc == "dctcp" {
+            let said = with("'step'", &format!("{tcp}, ecn = 'off'"));
+            assert!(said.contains("does not ask for ECN"), "{said}");
+        }
+    }
+    assert_eq!(with("'droptail'", "profile = 'linux-6'"), "");
+    // On its way, not anywhere: the marking queue is on another link.
+    let beside = "[link.y]\nbetween = ['b', 'c']\nrate = '1 Mbit/s'\nqueue = 'step'\n";
+    let tcp = flow("profile = 'linux-6', cc = 'dctcp'");
+    assert!(warnings(&format!("{}{beside}{tcp}", link("'droptail'"))).contains("no queue between"));
+}
+
+#[test]
+fn a_number_of_segments_per_ack_that_the_rule_ignores_is_told() {
+    let text = |tcp: &str| {
+        format!(
+            "[link.x]\nbetween = ['a', 'b']\n[flow.f]\nfrom = 'a'\nto = 'b'\ntcp = {{ {tcp}, ack_every = 4 }}\n"
+        )
+    };
+    let said = warnings(&text("profile = 'linux-6'"));
+    assert_eq!(said, "the ACK rule `linux` has no use for this key\n");
+    assert_eq!(warnings(&text("profile = 'linux-6', ack_rule = 'octets'")), "");
+    assert_eq!(warnings(&text("profile = 'rfc'")), "");
+}
+
+/// Floyd and Jacobson 1992: several regular flows, a full FIFO, and nothing random.
+#[test]
+fn phase_effects_are_told_where_nothing_is_random() {
+    let text = |general: &str, link: &str, flows: &str| {
+        warnings(&format!(
+            "{general}[link.access]\nbetween = ['a', 'r']\nrate = '1 Gbit/s'\n\
+             [link.x]\nbetween = ['r', 'b']\nrate = '10 Mbit/s'\ndelay = '5 ms'\n{link}\n\
+             [flow.f]\nfrom = 'a'\nto = 'b'\ncount = 2\n{flows}"
+        ))
+    };
+    let said = text("", "", "");
+    assert!(said.starts_with("2 TCP flows fill this queue and nothing on their ways is random"), "{said}");
+    assert_eq!(said.lines().count(), 1, "the link that limits, not the access link: {said}");
+    assert_eq!(text("jitter = '1 ms'\n", "", ""), "");
+    for link in ["queue = 'codel'", "jitter = '1 ms'", "loss = '0.1 %'"] {
+        assert_eq!(text("", link, ""), "", "{link}");
+    }
+    let noise = "[flow.noise]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\napp = { kind = 'on-off' }\n";
+    assert_eq!(text("", "", noise), "");
+}

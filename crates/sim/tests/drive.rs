@@ -100,3 +100,29 @@ fn packets_show_what_is_forwarded_and_what_is_discarded() {
         assert!(gone.iter().all(|p| forwarded.binary_search(p).is_err()));
     }
 }
+
+/// The table `steps` has a NACK for each downlink block that was not decoded: as many as the table `radio` has errors, less those
+/// of the last 4 ms. A block has a row for each of its packets.
+#[test]
+fn steps_have_the_nacks_of_the_downlink() {
+    let output = run_text(
+        "[scenario]\nname = 'nacks'\nduration = '4 s'\n[link.core]\nbetween = ['server', 'enb']\n\
+         [radio]\nfading = 'epa'\n[cell.enb]\n[cell.enb.downlink]\ncontrol_errors = false\n\
+         [ue.phone]\n[ue.phone.radio]\nposition = ['1300 m', '0 m', '1.5 m']\n\
+         mobility = { kind = 'linear', speed = '60 km/h' }\n\
+         [flow.down]\nfrom = 'server'\nto = 'phone'\n[output]\nsteps = true\n",
+    );
+    let (steps, links) = (text(&output, "steps", "step"), text(&output, "steps", "link"));
+    let times = real(&output, "steps", "time_s");
+    let count = |step: &str| {
+        let rows = steps.iter().zip(&links).zip(&times).filter(|((s, l), _)| *s == step && *l == "downlink");
+        rows.map(|(_, t)| t.to_bits()).collect::<std::collections::BTreeSet<u64>>().len() as u64
+    };
+    let of_downlink = text(&output, "radio", "direction").into_iter().zip(whole(&output, "radio", "errors"));
+    let errors: u64 = of_downlink.filter(|(d, _)| d == "downlink").map(|(_, errors)| errors).sum();
+    let nacks = count("nack");
+    assert!(errors > 10, "{errors}");
+    assert!(nacks <= errors && errors - nacks <= 4, "{nacks} of {errors}");
+    let sent = count("data") + count("retransmission");
+    assert!(sent - count("ack") - nacks <= 8, "each transmission has its answer: {sent}");
+}

@@ -276,3 +276,113 @@ fn thirty_thousand_idle_links_cost_what_they_are() {
     );
     assert!(whole(&run_text(&text), "flows", "app_bytes")[0] > 0);
 }
+
+/// A column of truths; missing ones are false.
+fn truths(output: &lasthop_sim::RunOutput, table: &str, column: &str) -> Vec<bool> {
+    use arrow::array::{Array, AsArray};
+    let (batches, _) = output.table(table).unwrap();
+    let all = batches.iter().flat_map(|b| {
+        let column = b.column_by_name(column).unwrap().as_boolean().clone();
+        (0..column.len()).map(|i| column.is_valid(i) && column.value(i)).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+/// `drops` says of each packet what `packets` says of its sending, and the senders count as many retransmissions.
+#[test]
+fn drops_say_whether_a_packet_was_a_retransmission() {
+    for profile in ["linux-6", "rfc", "ns2"] {
+        let output = run_text(&format!(
+            "[scenario]\nname = 'again'\nduration = '30 s'\n\
+             [link.x]\nbetween = ['a', 'b']\nrate = '5 Mbit/s'\ndelay = '20 ms'\nloss = '3 %'\n\
+             queue = {{ kind = 'droptail', packets = 20 }}\n\
+             [flow.f]\nfrom = 'a'\nto = 'b'\ntcp = {{ profile = '{profile}' }}\n[output]\npackets = true\n"
+        ));
+        let (numbers, again) =
+            (whole(&output, "packets", "packet"), truths(&output, "packets", "retransmission"));
+        let retransmitted = again.iter().filter(|again| **again).count() as u64;
+        assert_eq!(whole(&output, "flows", "retransmits"), [retransmitted], "{profile}");
+        let dropped = whole(&output, "drops", "packet");
+        let told = truths(&output, "drops", "retransmission");
+        for (packet, told) in dropped.iter().zip(&told) {
+            let sent = numbers.iter().zip(&again).any(|(n, again)| n == packet && *again);
+            assert_eq!(*told, sent, "{profile}: packet {packet}");
+        }
+        let share = told.iter().filter(|t| **t).count() as f64 / told.len() as f64;
+        assert!(share > 0.0 && share < 0.5, "{profile}: {share}");
+    }
+}
+
+/// What has arrived is at least what is acknowledged, and grows no faster than the link carries: 1460 of 1500 octets of
+/// 10 Mbit/s, and a packet in progress at either end of an interval. What is acknowledged jumps beyond that.
+#[test]
+fn octets_that_arrived_are_those_that_the_link_carried() {
+    let output = run_text(
+        "[scenario]\nname = 'arrived'\nduration = '30 s'\n\
+         [link.x]\nbetween = ['a', 'b']\nrate = '10 Mbit/s'\ndelay = '40 ms'\nloss = '0.05 %'\n\
+         queue = { kind = 'droptail', packets = 60 }\n\
+         [flow.f]\nfrom = 'a'\nto = 'b'\ntcp = { profile = 'linux-6' }\n",
+    );
+    let (acked, arrived) = (whole(&output, "tcp", "bytes_acked"), whole(&output, "tcp", "bytes_arrived"));
+    assert!(acked.iter().zip(&arrived).all(|(acked, arrived)| acked <= arrived));
+    let most = |of: &[u64]| of.windows(2).map(|w| w[1] - w[0]).max().unwrap() as f64;
+    let carried = 10e6 / 8.0 * 0.1 * 1460.0 / 1500.0 + 1460.0;
+    assert!(most(&arrived) <= carried, "{} of {carried}", most(&arrived));
+    assert!(most(&acked) > 1.2 * carried, "{} of {carried}", most(&acked));
+    assert!(arrived.last() >= whole(&output, "flows", "app_bytes").last());
+}
+
+/// 10 packets a second from 1 s on, the last at 2.9 s; 8 ms on the wire and 1.028 * 8 ms of serialisation at 1 Mbit/s.
+#[test]
+fn flows_have_the_times_of_their_first_and_last_packets() {
+    let output = run_text(
+        "[scenario]\nname = 'times'\nduration = '5 s'\n\
+         [link.x]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\ndelay = '8 ms'\n\
+         [flow.f]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\nstart = '1 s'\nstop = '2.95 s'\n\
+         app = { kind = 'cbr', rate = '80 kbit/s', size = '1000 B' }\n\
+         [flow.late]\nfrom = 'a'\nto = 'b'\nautostart = false\n",
+    );
+    let (first, last) = (real(&output, "flows", "first_tx_s"), real(&output, "flows", "last_rx_s"));
+    assert_eq!(first[0], 1.0);
+    assert!((last[0] - (2.9 + 0.008 + 1028.0 * 8e-6)).abs() < 1e-9, "{last:?}");
+    assert!(first[1].is_nan() && last[1].is_nan());
+}
+
+/// Processing times are uniform up to `scenario.jitter` where packets are far apart, never let a packet overtake, and are
+/// the flow's own.
+#[test]
+fn jitter_delays_each_packet_by_itself_and_in_order() {
+    let text = |jitter: &str, more: &str| {
+        run_text(&format!(
+            "[scenario]\nname = 'jitter'\nduration = '202 s'\n{jitter}\
+             [link.x]\nbetween = ['a', 'b']\ndelay = '10 ms'\n\
+             [flow.f]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\nstop = '200 s'\n\
+             app = {{ kind = 'cbr', rate = '80 kbit/s', size = '1000 B' }}\n{more}[output]\npackets = true\n"
+        ))
+    };
+    let output = text("jitter = '4 ms'\n", "");
+    assert_balanced(&output);
+    let start = real(&output, "flows", "start_s")[0];
+    assert!(start > 0.0 && start < 0.004, "{start}");
+    // 2000 packets: mean 10 + 2 ms, standard error 4 ms / sqrt(12 * 2000) = 0.026 ms.
+    let mean = real(&output, "flows", "delay_mean_s")[0];
+    assert!((mean - 0.012).abs() < 5.0 * 26e-6, "{mean}");
+    let (least, most) = (real(&output, "flows", "delay_min_s")[0], real(&output, "flows", "delay_max_s")[0]);
+    assert!((0.010..0.01002).contains(&least) && (0.01398..0.014).contains(&most), "{least} {most}");
+    // Another flow shifts nobody's draws.
+    let other = "[flow.g]\nfrom = 'a'\nto = 'b'\nstop = '1 s'\n";
+    let beside = text("jitter = '4 ms'\n", other);
+    assert_eq!(real(&beside, "flows", "delay_mean_s")[0].to_bits(), mean.to_bits());
+    // Off: no delay, and the queues table has the link alone either way.
+    let off = text("", "");
+    assert_eq!(real(&off, "flows", "delay_mean_s")[0], 0.010);
+    assert_eq!(whole(&off, "queues", "packets").len(), whole(&output, "queues", "packets").len());
+    // A burst of ten packets at once leaves in order.
+    let burst = run_text(
+        "[scenario]\nname = 'burst'\nduration = '5 s'\njitter = '20 ms'\n\
+         [link.x]\nbetween = ['a', 'b']\ndelay = '10 ms'\n\
+         [flow.f]\nfrom = 'a'\nto = 'b'\napp = { kind = 'file', size = '2 MB' }\ntcp = { profile = 'linux-6' }\n",
+    );
+    assert_eq!(whole(&burst, "flows", "retransmits"), [0]);
+    assert_eq!(whole(&burst, "flows", "app_bytes"), [2_000_000]);
+}

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 pub struct Reassembly {
     held: SmallVec<[Held; 8]>,
     arrivals: u64,
+    bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,9 +27,10 @@ impl Reassembly {
     }
 
     /// Octets held out of order.
-    #[cfg(test)]
+    #[inline]
     pub fn bytes(&self) -> u64 {
-        self.held.iter().map(|h| h.end - h.start).sum()
+        debug_assert_eq!(self.bytes, self.held.iter().map(|h| h.end - h.start).sum::<u64>());
+        self.bytes
     }
 
     /// The lowest part of `[start, end)` that is held already.
@@ -59,6 +61,7 @@ impl Reassembly {
             self.held[first] = merged;
             self.held.drain(first + 1..last);
         }
+        self.bytes += end - start - known;
         known < end - start
     }
 
@@ -68,6 +71,7 @@ impl Reassembly {
         let mut nxt = nxt;
         while let Some(h) = self.held.first().filter(|h| h.start <= nxt) {
             nxt = nxt.max(h.end);
+            self.bytes -= h.end - h.start;
             self.held.remove(0);
         }
         nxt

@@ -72,6 +72,18 @@ pub static FLOWS: TableDef = TableDef {
         opt("cc", K::Name, "", "congestion control"),
         opt("start_s", K::F64, "s", "when the flow started; empty: it did not"),
         col("end_s", K::F64, "s", "end of the run"),
+        opt(
+            "first_tx_s",
+            K::F64,
+            "s",
+            "when the first packet was sent in the data's direction; empty: none was",
+        ),
+        opt(
+            "last_rx_s",
+            K::F64,
+            "s",
+            "when the last packet was received in the data's direction; empty: none was",
+        ),
         col("tx_packets", K::U64, "packets", "IP packets sent in the data's direction"),
         col("tx_bytes", K::U64, "B", "IP bytes sent in the data's direction"),
         col("rx_packets", K::U64, "packets", "IP packets received in the data's direction"),
@@ -155,6 +167,12 @@ pub static TCP: TableDef = TableDef {
         col("retrans", K::U64, "segments", "of those: sent again and not yet acknowledged"),
         col("total_retrans", K::U64, "segments", "segments sent again since the start"),
         col("bytes_acked", K::U64, "B", "bytes acknowledged since the start"),
+        col(
+            "bytes_arrived",
+            K::U64,
+            "B",
+            "payload that has arrived at the receiver since the start, each byte once, in order or not",
+        ),
         col("snd_una", K::U64, "B", "oldest unacknowledged byte, counted from the start of the stream"),
         col("snd_nxt", K::U64, "B", "next byte to send, counted from the start of the stream"),
         col("rwnd_bytes", K::U64, "B", "window that the receiver offers"),
@@ -395,6 +413,7 @@ pub static DROPS: TableDef = TableDef {
         col("where", K::Name, "", "link direction, bearer or node"),
         col("cause", K::Name, "", "why"),
         col("size", K::U64, "B", "IP packet length"),
+        opt("retransmission", K::Bool, "", "true: the TCP segment was sent before; empty: not TCP"),
     ],
 };
 

@@ -53,6 +53,8 @@ impl World {
                 .opt_name(sender.map(|s| s.config().cc.name()))
                 .opt_f64(f.started.map(|s| s.as_secs_f64()))
                 .f64(end.as_secs_f64())
+                .opt_f64(m.first_tx.map(|t| t.as_secs_f64()))
+                .opt_f64(m.last_rx.map(|t| t.as_secs_f64()))
                 .u64(m.tx_packets)
                 .u64(m.tx_bytes)
                 .u64(m.rx_packets)

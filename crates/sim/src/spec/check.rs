@@ -108,6 +108,11 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (path, name) in enbs.chain(aps).chain([("core.gateway".to_owned(), &spec.core.gateway)]) {
         check_node_name(name, &path, doc, found);
     }
+    if g.jitter > Duration::from_secs(1) {
+        let message = format!("{} is no processing time", g.jitter);
+        let help = "at most \"1 s\"; one packet's time on the slowest link breaks phase effects";
+        found.push(doc.error_at("scenario.jitter", message).help(help));
+    }
     if spec.output.interval < Duration::from_micros(100) {
         found.push(
             doc.error_at("output.interval", format!("{} is too short to sample", spec.output.interval))

@@ -8,7 +8,7 @@ use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
 use super::{Cellular, Spec, Tracks};
-use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile};
+use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
 use crate::extensions::Extensions;
@@ -110,6 +110,7 @@ impl Scenario {
         if found.has_errors() {
             return Err(Error::Input(found));
         }
+        way_traps::check(&spec, &filled, &extensions, &mut found);
         let changes = Vec::new();
         let mut scenario =
             Scenario { document, spec, base, traces, tracks, changes, extensions, warnings: found };

@@ -22,6 +22,8 @@ mod multicast;
 mod node;
 mod scenario_profile;
 mod sidelink;
+mod way_traps;
+mod ways;
 mod wireless;
 mod wireless_check;
 
@@ -133,6 +135,11 @@ pub struct General {
     /// writes itself have priority. `lasthop describe profile NAME` lists what one sets and what it leaves out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub profile: ScenarioProfile,
+    /// Random processing time at the ends of flows, up to 1 s: a flow starts later by a time uniform up to this, and each packet
+    /// of its two ends waits for one before it leaves, never beyond the packet before it. Breaks phase effects (Floyd and
+    /// Jacobson 1992). Flows to multicast groups have none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub jitter: Duration,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
-use lasthop_net::{FlowMonitor, PipeOut};
+use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, PipeOut, QueueConfig};
 use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
@@ -50,6 +50,7 @@ impl World {
                 builder.add_direction(scenario, name, link, forward);
             }
         }
+        let links = builder.hops.len();
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
@@ -74,6 +75,7 @@ impl World {
             nodes: builder.nodes,
             routes,
             hops: builder.hops,
+            links,
             bearers: builder.bearers,
             radio,
             wlan,
@@ -239,19 +241,52 @@ impl Builder {
                 go_on()?;
                 i += 1;
                 let name = if several { format!("{group}-{i}") } else { group.to_owned() };
-                let spread = match spec.start_spread.is_zero() {
-                    true => Duration::ZERO,
-                    false => {
-                        let draw = Draw::new(self.seed, Purpose::Traffic, name_key(&format!("start/{name}")));
-                        Duration((draw.uniform(0) * spec.start_spread.0 as f64) as u64)
-                    }
-                };
+                let spread = self.uniform_to(spec.start_spread, &format!("start/{name}"))
+                    + self.uniform_to(all.scenario.jitter, &format!("jitter/{name}"));
                 let start = Instant::ZERO + spec.start + spread + spec.stagger.saturating_mul(i - 1);
                 let first = self.add_flow(scenario, routes, &name, group, spec, [a, b])?;
                 self.starts.push((first, group.to_owned(), start));
             }
         }
         Ok(())
+    }
+
+    /// A random time up to `most`, the same for the same name.
+    fn uniform_to(&self, most: Duration, name: &str) -> Duration {
+        if most.is_zero() {
+            return Duration::ZERO;
+        }
+        let draw = Draw::new(self.seed, Purpose::Traffic, name_key(name));
+        Duration((draw.uniform(0) * most.0 as f64) as u64)
+    }
+
+    /// Where packets of a flow's ends wait for `scenario.jitter`: a pipe that takes no time but that, in order.
+    fn processing(
+        &mut self,
+        all: &Spec,
+        name: &str,
+        spec: &FlowSpec,
+        nodes: [NodeId; 2],
+    ) -> Option<[HopId; 2]> {
+        let jitter = all.scenario.jitter;
+        // A transmission to a group takes the copies for all receivers at once.
+        if jitter.is_zero() || all.multicast.contains_key(&spec.to) {
+            return None;
+        }
+        let queue = QueueConfig::Infinite(InfiniteConfig {});
+        let config = DirectionConfig { jitter, queue, ..DirectionConfig::default() };
+        let mut hop = |to: NodeId, end: &str| {
+            let full_name = format!("processing/{name}.{end}");
+            self.hops.push(Hop {
+                link: config.build(None, self.seed, name_key(&full_name)),
+                name: full_name.into(),
+                to,
+                mtu: u32::MAX,
+                overhead: 0,
+                wake: Wake::default(),
+            })
+        };
+        Some([hop(nodes[0], "from"), hop(nodes[1], "to")])
     }
 
     /// The flows to the receivers of a multicast group go together: that to the first drives the others.
@@ -329,7 +364,9 @@ impl Builder {
             crate::spec::Transport::Tcp => sockets(scenario, name, options, isn)?,
             crate::spec::Transport::Udp => Transport::Udp,
         };
-        Ok(self.flows.push(Flow::new(name, group, nodes, app, transport, isn)))
+        let processing = self.processing(scenario.spec(), name, spec, nodes);
+        let flow = Flow::new(name, group, nodes, app, transport, isn);
+        Ok(self.flows.push(Flow { processing, ..flow }))
     }
 
     /// The proxies between the ends of a flow, in the order of the way.

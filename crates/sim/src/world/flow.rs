@@ -1,8 +1,8 @@
 //! A flow: an application, its transport at both ends, and what is counted about it.
 
 use lasthop_net::app::App;
-use lasthop_tcp::Endpoint;
-use lasthop_units::{FlowId, Instant, NodeId, Seq};
+use lasthop_tcp::{Endpoint, Segment};
+use lasthop_units::{FlowId, HopId, Instant, NodeId, Seq};
 
 use super::event::{End, Wake};
 use super::proxy::Leg;
@@ -28,8 +28,8 @@ pub struct Flow {
     pub(crate) rtt: RttStatistics,
     /// Initial sequence numbers of both ends.
     pub(super) isn: [Seq; 2],
-    /// Highest offset sent by each end, kept only while packets are written down.
-    pub(super) highest_sent: [u64; 2],
+    /// Behind the highest number that each end has sent.
+    pub(super) highest_sent: [Seq; 2],
     /// Where it stands, if it is a part of a flow that proxies split.
     pub(crate) leg: Option<Box<Leg>>,
     /// The lane of the group that its data go to, and which receiver's flow it is.
@@ -38,6 +38,8 @@ pub struct Flow {
     pub(super) copies: Box<[FlowId]>,
     /// The last ACK gave a round-trip sample.
     pub(super) fresh_sample: bool,
+    /// Where packets of either end wait for their processing time.
+    pub(super) processing: Option<[HopId; 2]>,
 }
 
 /// The transport of a flow.
@@ -101,12 +103,25 @@ impl Flow {
             window: WindowStatistics::default(),
             rtt: RttStatistics::default(),
             isn,
-            highest_sent: [0; 2],
+            highest_sent: isn,
             leg: None,
             multicast: None,
             copies: Box::default(),
             fresh_sample: false,
+            processing: None,
         }
+    }
+    /// An end sends `segment`: true if all of its numbers were sent before.
+    #[inline]
+    pub(super) fn sends_again(&mut self, from: End, segment: &Segment) -> bool {
+        let span = segment.sequence_len();
+        let behind = segment.seq.0.wrapping_add(span);
+        let highest = &mut self.highest_sent[from as usize];
+        let fresh = behind.wrapping_sub(highest.0).cast_signed() > 0;
+        if fresh {
+            *highest = Seq(behind);
+        }
+        span > 0 && !fresh
     }
     /// Another flow of its group sends what this one does.
     pub(super) fn is_copy(&self) -> bool {

@@ -16,7 +16,7 @@ mod hint;
 mod packet;
 mod proxy;
 mod radio;
-mod route;
+pub(crate) mod route;
 mod sample;
 mod snoop;
 mod socket;
@@ -69,6 +69,8 @@ pub struct World {
     nodes: IndexVec<NodeId, Node>,
     routes: Routes,
     hops: IndexVec<HopId, Hop>,
+    /// The first so many of `hops` are links; the others, if any, hold packets of flows' ends (`scenario.jitter`).
+    links: usize,
     bearers: IndexVec<BearerId, BearerHop>,
     radio: Radio,
     wlan: WlanSeat,

@@ -58,12 +58,13 @@ impl World {
     /// A transport sends: a packet of `size` IP bytes enters the world at the end `from` of `flow`.
     #[inline]
     pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
-        let ecn = match &payload {
-            Payload::Tcp(_, segment) => segment.ecn,
-            Payload::Udp(..) => lasthop_units::Ecn::NotEct,
-        };
         let f = &mut self.flows[flow];
+        let (ecn, again) = match &payload {
+            Payload::Tcp(_, segment) => (segment.ecn, f.sends_again(from, segment)),
+            Payload::Udp(..) => (lasthop_units::Ecn::NotEct, false),
+        };
         let (src, dst) = (f.node(from), f.node(from.other()));
+        let processing = f.processing;
         if from == f.data_end {
             self.monitor.sent(now, flow, size);
         } else {
@@ -80,6 +81,7 @@ impl World {
             size,
             ecn,
             dont_fragment: false,
+            again,
             sent: now,
             fragment: None,
             payload,
@@ -88,7 +90,10 @@ impl World {
             let node = self.node_name(src);
             self.note_packet(now, id, &node, "sent");
         }
-        self.forward(now, src, id);
+        match processing {
+            None => self.forward(now, src, id),
+            Some(hops) => self.enter_hop(now, hops[from as usize], id),
+        }
     }
 
     /// A packet is at `node` and goes on: out of a port, or up to the transport.

@@ -50,7 +50,7 @@ impl World {
         if self.probes.queues.is_none() {
             return;
         }
-        for hop in self.hops.ids() {
+        for hop in self.hops.ids().take(self.links) {
             let (inside, marked) =
                 self.with_link(hop, |link, out| (link.occupancy(now, out), link.queue().marked()));
             let (name, table) = (&self.hops[hop].name, &mut self.probes.queues);
@@ -132,7 +132,9 @@ impl World {
             return;
         };
         let sample = (trigger != "interval" && f.fresh_sample).then(|| endpoint.last_rtt_sample()).flatten();
-        tcp_row(table, now, &f.name, trigger, &endpoint.info(), sample.map(|s| s.0 as f64 / 1e3));
+        let arrived = f.endpoint(f.data_end.other()).map_or(0, lasthop_tcp::Endpoint::octets_received);
+        let sample_us = sample.map(|s| s.0 as f64 / 1e3);
+        tcp_row(table, now, &f.name, trigger, &endpoint.info(), arrived, sample_us);
     }
 
     /// `tcp_info` of the sender of the flow called `name`, under Linux's names.
@@ -168,7 +170,7 @@ impl World {
     #[cold]
     pub(super) fn note_packet(&mut self, now: Instant, id: PacketId, place: &str, event: &str) {
         let packet = &self.packets[id];
-        let f = &mut self.flows[packet.flow];
+        let f = &self.flows[packet.flow];
         let (mut seq, mut ack, mut flags, mut again, len) =
             (None, None, None, None, payload_len(&packet.payload));
         if let Payload::Tcp(to, segment) = &packet.payload {
@@ -181,12 +183,7 @@ impl World {
                 ack = Some(segment.ack.unwrap_near(peer_isn, StreamOffset(near(*to))).0);
             }
             flags = Some(segment.flags.to_string());
-            let span = u64::from(segment.sequence_len());
-            if event == "sent" {
-                let highest = &mut f.highest_sent[from as usize];
-                again = Some(span > 0 && start + span <= *highest);
-                *highest = (*highest).max(start + span);
-            }
+            again = (event == "sent").then_some(packet.again);
         }
         let Some(table) = &mut self.probes.packets else { return };
         table
@@ -224,6 +221,7 @@ impl World {
     #[cold]
     pub(super) fn note_drop(&mut self, at: Instant, packet: &Packet, cause: &str, place: Place) {
         let place: Box<str> = self.place_name(place).into();
+        let again = matches!(packet.payload, Payload::Tcp(..)).then_some(packet.again);
         self.probes
             .drops
             .row()
@@ -233,6 +231,7 @@ impl World {
             .name(&place)
             .name(cause)
             .u64(u64::from(packet.size))
+            .opt_bool(again)
             .end();
     }
 
@@ -382,7 +381,15 @@ fn payload_len(payload: &Payload) -> u32 {
     }
 }
 
-fn tcp_row(table: &mut Table, now: Instant, flow: &str, trigger: &str, i: &Info, sample_us: Option<f64>) {
+fn tcp_row(
+    table: &mut Table,
+    now: Instant,
+    flow: &str,
+    trigger: &str,
+    i: &Info,
+    arrived: u64,
+    sample_us: Option<f64>,
+) {
     let us = |d: lasthop_units::Duration| d.0 as f64 / 1e3;
     table
         .row()
@@ -403,6 +410,7 @@ fn tcp_row(table: &mut Table, now: Instant, flow: &str, trigger: &str, i: &Info,
         .u64(u64::from(i.retrans))
         .u64(i.total_retrans)
         .u64(i.bytes_acked)
+        .u64(arrived)
         .u64(i.una_offset)
         .u64(i.nxt_offset)
         .u64(i.snd_wnd)

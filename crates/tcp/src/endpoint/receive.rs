@@ -26,6 +26,11 @@ impl Endpoint {
         end.saturating_sub(1)
     }
 
+    /// Octets of the peer's data that have arrived, each counted once, in order or not.
+    pub fn octets_received(&self) -> u64 {
+        self.data_end().saturating_sub(1) + self.reassembly.bytes()
+    }
+
     pub(super) fn take_text(&mut self, now: Instant, seg: &Segment, start: i64) {
         if !self.state.may_receive() {
             // "This should not occur since a FIN has been received from the remote side."

@@ -35,7 +35,8 @@ impl RadioNetwork {
             }
             let timing = self.cells[t.cell].config.timing;
             let (ue, process) = (t.ue, t.process);
-            if decoded {
+            // A trace also has the moment of a NACK; a UE that missed the assignment sends none.
+            if decoded || (self.is_tracing() && !missed) {
                 self.calendar.note(tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
             }
             self.calendar.note(tti.plus(timing.feedback), Due::DownlinkFeedback { ue, process });

@@ -1,0 +1,153 @@
+//! Traps that the ways of TCP flows show: marks that nobody makes, keys that the stack does not use, and phase effects.
+
+use std::collections::BTreeMap;
+
+use lasthop_net::QueueConfig;
+use lasthop_tcp::{AckRule, CcName, Config, EcnMode, Options};
+use lasthop_units::{Bitrate, Bytes};
+
+use super::ways::{Way, Ways};
+use super::{AppConfig, FlowSpec, NodeSpec, Spec, Transport};
+use crate::config::{Diagnostics, Document, dotted};
+use crate::extensions::Extensions;
+
+/// Beyond so many pairs of ends the ways are not looked at: a warning is not worth the time.
+const MAX_PAIRS: u64 = 10_000;
+
+/// Warnings of a scenario without errors.
+pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
+    let mut marked: Vec<(&String, &FlowSpec, CcName)> = Vec::new();
+    for (name, flow) in spec.flow.iter().filter(|(_, f)| f.transport == Transport::Tcp) {
+        let path = format!("flow.{}.tcp", dotted([name]));
+        let Some(config) = stack(&flow.tcp, &path, doc, extensions, found) else { continue };
+        if !matches!(config.cc, CcName::Dctcp | CcName::Prague) {
+            continue;
+        }
+        if matches!(config.ecn, EcnMode::Off | EcnMode::Passive) {
+            let message =
+                format!("`{}` answers to ECN marks, and this flow does not ask for ECN", cc(config.cc));
+            found.push(doc.warning_at(&format!("{path}.ecn"), message).help("remove `ecn`"));
+        } else {
+            marked.push((name, flow, config.cc));
+        }
+    }
+    for (name, node) in &spec.node {
+        let NodeSpec::Proxy(proxy) = node else { continue };
+        for (key, options) in [("accept", &proxy.accept), ("connect", &proxy.connect)] {
+            let path = format!("node.{}.{key}", dotted([name]));
+            options.as_ref().and_then(|options| stack(options, &path, doc, extensions, found));
+        }
+    }
+    let pairs: u64 = spec.flow.values().map(|f| spec.pairs_of(f)).fold(0, u64::saturating_add);
+    if pairs > MAX_PAIRS || spec.flow.values().all(|f| f.transport != Transport::Tcp) {
+        return;
+    }
+    let ways = Ways::of(spec);
+    for (name, flow, control) in marked {
+        nothing_marks(name, flow, control, spec, &ways, doc, found);
+    }
+    if spec.scenario.jitter.is_zero() {
+        phase_effects(spec, &ways, doc, found);
+    }
+}
+
+fn cc(name: CcName) -> String {
+    name.name().to_owned()
+}
+
+/// The configuration of a stack; warns of keys that it does not use.
+fn stack(
+    options: &Options,
+    path: &str,
+    doc: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) -> Option<Config> {
+    let config = options.resolve_with(extensions.controls()).ok()?;
+    if options.ack_every.is_some() && config.host.acks == AckRule::Linux {
+        let message = "the ACK rule `linux` has no use for this key";
+        let help = "`ack_rule = \"octets\"` counts full-sized segments";
+        found.push(doc.warning_at(&format!("{path}.ack_every"), message).help(help));
+    }
+    Some(config)
+}
+
+fn nothing_marks(
+    name: &str,
+    flow: &FlowSpec,
+    control: CcName,
+    spec: &Spec,
+    ways: &Ways<'_>,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    let marks = |[a, b]: &[String; 2]| {
+        let both = [ways.between(a, b), ways.between(b, a)];
+        both.iter().flatten().any(|(_, way)| way.marks())
+    };
+    let ends = spec.ends_of(flow);
+    let Some([from, to]) = ends.iter().find(|ends| !marks(ends)) else { return };
+    let reno = if control == CcName::Prague { "" } else { ", as Reno does" };
+    let message = format!(
+        "`{}` answers to ECN marks, and no queue between `{from}` and `{to}` marks: losses alone govern it{reno}",
+        cc(control)
+    );
+    let help = "`queue = { kind = \"step\", threshold_packets = 20 }` at the bottleneck marks";
+    found.push(doc.warning_at(&format!("flow.{}.tcp.cc", dotted([name])), message).help(help));
+}
+
+/// What passes one direction of a link.
+#[derive(Default)]
+struct Load {
+    /// Bulk TCP flows that nothing random touches and whose slowest link this is.
+    regular: u64,
+    /// Something that passes is random.
+    random: bool,
+}
+
+/// Floyd and Jacobson 1992: what is dropped from a full FIFO depends on the phase of periodic arrivals.
+fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagnostics) {
+    let mut loads: BTreeMap<usize, Load> = BTreeMap::new();
+    for flow in spec.flow.values() {
+        for [from, to] in &spec.ends_of(flow) {
+            let (there, back) = (ways.between(from, to), ways.between(to, from));
+            let regular = flow.transport == Transport::Tcp
+                && matches!(flow.app, AppConfig::Bulk(_) | AppConfig::File(_))
+                && !there.iter().chain(&back).any(|(_, way)| way.is_random());
+            let slowest = there.iter().filter_map(|(i, way)| Some((rate(way)?, *i))).min();
+            for (i, _) in there.iter().chain(&back) {
+                let load = loads.entry(*i).or_default();
+                load.random |= !regular;
+                if regular && slowest.is_some_and(|(_, slowest)| slowest == *i) {
+                    load.regular += u64::from(flow.count);
+                }
+            }
+        }
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for (i, load) in loads.iter().filter(|(_, load)| load.regular > 1 && !load.random) {
+        let (Way::Link { name, link, .. }, Some(rate)) = (ways.way(*i), rate(ways.way(*i))) else { continue };
+        let fifo = ways.way(*i).direction().is_some_and(|d| is_full_fifo(&d.queue));
+        if !fifo || told.contains(name) {
+            continue;
+        }
+        told.push(name);
+        let message = format!(
+            "{} TCP flows fill this queue and nothing on their ways is random: the phase of their packets decides who \
+             is dropped",
+            load.regular
+        );
+        let service = rate.time_for(Bytes(link.mtu.0));
+        let help =
+            format!("`scenario.jitter = \"{service}\"` breaks the phase, or an active queue management");
+        found.push(doc.warning_at(&format!("link.{}.queue", dotted([name])), message).help(help));
+    }
+}
+
+fn rate(way: &Way<'_>) -> Option<Bitrate> {
+    way.direction()?.rate.filter(|rate| rate.0 > 0)
+}
+
+fn is_full_fifo(queue: &QueueConfig) -> bool {
+    matches!(queue, QueueConfig::Droptail(_) | QueueConfig::Headdrop(_))
+}

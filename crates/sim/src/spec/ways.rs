@@ -1,0 +1,144 @@
+//! The ways that packets of flows take through a scenario, found as the world will find them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lasthop_net::DirectionConfig;
+use lasthop_units::{HopId, Id, NodeId};
+use lasthop_wifi::network::BufferConfig;
+
+use super::{BearerSpec, LinkSpec, Spec, UeSpec};
+use crate::world::route::{Edge, Port, Routes, routes};
+
+/// A part of a way.
+pub(super) enum Way<'a> {
+    /// One direction of a link.
+    Link { name: &'a str, link: &'a LinkSpec, forward: bool },
+    /// A radio bearer.
+    Bearer(&'a BearerSpec),
+    /// The radio of a cell, from or to UEs of a table.
+    Cell(&'a UeSpec),
+    /// A wireless LAN with this buffer at its access point.
+    Wlan(BufferConfig),
+}
+
+impl Way<'_> {
+    /// A queue here marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        let rlc = |c: &lasthop_ran::rlc::lte::RlcConfig| c.buffer.aqm.is_some_and(|aqm| aqm.marks());
+        match self {
+            Way::Link { .. } => self.direction().is_some_and(|d| d.queue.marks()),
+            Way::Bearer(BearerSpec::Umts(_)) => false,
+            Way::Bearer(BearerSpec::LteRlc(b)) => rlc(&b.rlc),
+            Way::Cell(ue) => {
+                let ip = ue.ip_buffer.as_ref().is_some_and(lasthop_net::QueueConfig::marks);
+                ip || rlc(&ue.rlc) || ue.dedicated.values().any(|b| rlc(&b.rlc))
+            }
+            Way::Wlan(buffer) => matches!(buffer, BufferConfig::FqCodel(c) if c.ecn),
+        }
+    }
+
+    /// When packets pass here is random.
+    pub fn is_random(&self) -> bool {
+        self.direction().is_none_or(|d| {
+            let losses = d.loss.0 + d.corruption.0 + d.duplication.0;
+            d.trace.is_some() || !d.jitter.is_zero() || losses > 0.0
+        })
+    }
+
+    /// The configuration of a link's direction.
+    pub fn direction(&self) -> Option<DirectionConfig> {
+        match self {
+            Way::Link { link, forward, .. } => Some(link.direction(*forward)),
+            _ => None,
+        }
+    }
+}
+
+/// All ways of a scenario.
+pub(super) struct Ways<'a> {
+    nodes: BTreeMap<String, NodeId>,
+    ways: Vec<Way<'a>>,
+    ends: Vec<NodeId>,
+    routes: Routes,
+}
+
+impl<'a> Ways<'a> {
+    /// The ways between the ends of the flows of `spec`, which has been checked.
+    pub fn of(spec: &'a Spec) -> Ways<'a> {
+        let mut found = Finder::default();
+        for (name, link) in &spec.link {
+            for forward in [true, false] {
+                let [a, b] = &link.between;
+                let [from, to] = if forward { [a, b] } else { [b, a] };
+                found.add(from, to, Way::Link { name, link, forward });
+            }
+        }
+        for bearer in spec.bearer.values() {
+            let [network, ue] = bearer.between();
+            found.add(network, ue, Way::Bearer(bearer));
+            found.add(ue, network, Way::Bearer(bearer));
+        }
+        for (name, ue) in &spec.ue {
+            let Some(cell) = spec.candidates(ue).next() else { continue };
+            for node in ue.nodes(name) {
+                found.add(spec.cell_node(cell), &node, Way::Cell(ue));
+                found.add(&node, spec.cell_node(cell), Way::Cell(ue));
+            }
+        }
+        for (name, group) in &spec.station {
+            let Some(ap) = spec.ap_of(group) else { continue };
+            let Some(buffer) = spec.ap.get(ap).map(|ap| ap.buffer) else { continue };
+            for node in group.nodes(name) {
+                found.add(spec.ap_node(ap), &node, Way::Wlan(buffer));
+                found.add(&node, spec.ap_node(ap), Way::Wlan(buffer));
+            }
+        }
+        let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
+        let destinations: BTreeSet<NodeId> = ends.map(|end| found.node(&end)).collect();
+        let routes = routes(found.nodes.len(), &found.edges, &destinations);
+        let ends = found.edges.iter().map(|edge| edge.to).collect();
+        Ways { nodes: found.nodes, ways: found.ways, ends, routes }
+    }
+
+    /// The way with this number.
+    pub fn way(&self, number: usize) -> &Way<'a> {
+        &self.ways[number]
+    }
+
+    /// The parts of the way from a node to the end of a flow, in order, each with its number.
+    pub fn between(&self, from: &str, to: &str) -> Vec<(usize, &Way<'a>)> {
+        let (Some(mut node), Some(to)) = (self.nodes.get(from).copied(), self.nodes.get(to).copied()) else {
+            return Vec::new();
+        };
+        let mut passed = Vec::new();
+        while node != to
+            && passed.len() < self.ways.len()
+            && let Some(Port::Hop(hop)) = self.routes.port(node, to)
+        {
+            passed.push((hop.index(), &self.ways[hop.index()]));
+            node = self.ends[hop.index()];
+        }
+        passed
+    }
+}
+
+#[derive(Default)]
+struct Finder<'a> {
+    nodes: BTreeMap<String, NodeId>,
+    edges: Vec<Edge>,
+    ways: Vec<Way<'a>>,
+}
+
+impl<'a> Finder<'a> {
+    fn node(&mut self, name: &str) -> NodeId {
+        let next = NodeId::from_index(self.nodes.len());
+        *self.nodes.entry(name.to_owned()).or_insert(next)
+    }
+
+    /// The number of a way stands as that of a hop in its port.
+    fn add(&mut self, from: &str, to: &str, way: Way<'a>) {
+        let (from, to) = (self.node(from), self.node(to));
+        self.edges.push(Edge { from, to, port: Port::Hop(HopId::from_index(self.ways.len())) });
+        self.ways.push(way);
+    }
+}
