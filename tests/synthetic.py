@@ -14,7 +14,7 @@ SEGMENT = 1460
 class MadeUp:
     """A `Source` of results: a saw-tooth TCP flow `ftp`, a second one `web`, and a UDP flow `voice`."""
 
-    def __init__(self, samples: int = 400, packets: bool = True, first_seq: int = 2**32 - 50_000) -> None:
+    def __init__(self, samples: int = 400, packets: bool = True, first_seq: int = 1) -> None:
         self._tables = {
             "flows": _flows(),
             "tcp": pa.concat_tables([_tcp("ftp", samples, 0.0), _tcp("web", samples, 3.0)]),
@@ -88,7 +88,9 @@ def _tcp(flow: str, n: int, start: float) -> pa.Table:
             "snd_ssthresh": np.where(t < 7, -1.0, 12.0),
             "rtt_us": (1e6 * (0.14 + saw / 60)).astype(np.int64),
             "rtt_sample_us": pa.array(np.asarray(sample), mask=mask).cast(pa.int64(), safe=False),
-            "bytes_acked": (40_000 * (t - start)).astype(np.uint64),
+            # Acknowledged in steps of four seconds, as after losses; arrived all the while.
+            "bytes_acked": (160_000 * np.floor((t - start) / 4)).astype(np.uint64),
+            "bytes_arrived": (40_000 * (t - start)).astype(np.uint64),
         }
     )
 
@@ -97,7 +99,7 @@ def _packets(first_seq: int) -> pa.Table:
     rows = []
     for i in range(300):
         t = 0.1 * i
-        seq = (first_seq + SEGMENT * i) % 2**32
+        seq = first_seq + SEGMENT * i
         again = i in (100, 101, 200)
         base = {"packet": i, "flow": "ftp", "size": SEGMENT + 40, "len": SEGMENT, "flags": "A"}
         rows.append(
@@ -106,7 +108,7 @@ def _packets(first_seq: int) -> pa.Table:
         if again:
             rows.append({**rows[-1], "time_s": t + 0.05, "retransmission": True})
         back = {**base, "len": 0, "size": 40, "retransmission": False, "seq": 1}
-        ack = (seq + SEGMENT) % 2**32
+        ack = seq + SEGMENT
         rows.append({"time_s": t + 0.08, "node": "server", "event": "received", "ack": ack, **back})
     voice = {"flow": "voice", "node": "server", "event": "received", "size": 60, "len": 32, "seq": 0, "ack": 0}
     quiet = {"flags": "", "retransmission": False}

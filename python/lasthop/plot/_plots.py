@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -55,9 +56,9 @@ class Plots:
         """
         fig, axes = new_figure("Time (s)", "Congestion window (segments)", width, height)
         timeouts = False
-        for i, (name, rows) in enumerate(_by_flow(self.results.tcp, flow, t)):
+        for name, rows in _by_flow(self.results.tcp, flow, t):
             x, y = _xy(rows, "snd_cwnd")
-            style = line_style(i)
+            style = self._style(name)
             axes.plot(*_thin.line(x, y), drawstyle="steps-post", label=name, **style)
             if ssthresh:
                 x, y = _xy(rows.filter(pc.greater_equal(rows["snd_ssthresh"], 0)), "snd_ssthresh")
@@ -93,8 +94,8 @@ class Plots:
         fig, axes = new_figure("Time (s)", "Round-trip time (ms)", width, height)
         flows = list(_by_flow(self.results.tcp, flow, t))
         dotted = len(flows) == 1 if samples is None else samples
-        for i, (name, rows) in enumerate(flows):
-            style = line_style(i)
+        for name, rows in flows:
+            style = self._style(name)
             one = len(flows) == 1
             if dotted:
                 x, y = _xy(rows.filter(pc.is_valid(rows["rtt_sample_us"])), "rtt_sample_us", 1e-3)
@@ -119,18 +120,18 @@ class Plots:
     ) -> Figure:
         """Rate over time, averaged over stretches of `every` seconds (None: about a hundred stretches).
 
-        For TCP, the payload that the receiver acknowledged; for other flows, the payload that arrived, which needs
-        `output.packets = true`.
+        The payload that arrived at the receiver, each byte once, in order or not. TCP flows need samples
+        (`output.tcp`), between which the rate is taken as constant; other flows need `output.packets = true`.
         """
         fig, axes = new_figure("Time (s)", "", width, height)
-        curves = list(self._delivered(flow))
-        start = min(float(x[0]) for _, x, _ in curves) if t is None or t[0] is None else t[0]
-        end = max(float(x[-1]) for _, x, _ in curves) if t is None or t[1] is None else t[1]
+        curves = list(self._arrived(flow))
+        start = min(c.begins for c in curves) if t is None or t[0] is None else t[0]
+        end = max(c.ends for c in curves) if t is None or t[1] is None else t[1]
         edges = _stretches(start, end, every or _round_step((end - start) / 100))
-        rates = [(name, np.diff(_at(edges, x, y)) * 8 / np.diff(edges)) for name, x, y in curves]
+        rates = [(c.flow, np.diff(c.at(edges)) * 8 / np.diff(edges)) for c in curves]
         unit, name_of_unit = _rate_unit(max((float(np.max(r)) for _, r in rates), default=0.0))
-        for i, (name, rate) in enumerate(rates):
-            axes.plot(edges, np.r_[rate, rate[-1:]] / unit, drawstyle="steps-post", label=name, **line_style(i))
+        for name, rate in rates:
+            axes.plot(edges, np.r_[rate, rate[-1:]] / unit, drawstyle="steps-post", label=name, **self._style(name))
         axes.set_ylabel(f"Throughput ({name_of_unit})")
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
@@ -146,7 +147,8 @@ class Plots:
     ) -> Figure:
         """Sequence trace of one TCP flow at its sender: data sent, retransmissions, acknowledgements [bytes].
 
-        Needs `output.packets = true`. `flow` may be left out when the run has only one.
+        Numbers count from the start of the stream, whatever time is shown. Needs `output.packets = true`. `flow` may
+        be left out when the run has only one.
         """
         name, sender = self._one_flow(flow)
         here = _between(self._packets(), t)
@@ -157,8 +159,6 @@ class Plots:
             raise mistake(f"flow '{name}' sent no data in this time")
         again = sent["retransmission"].to_numpy(zero_copy_only=False).astype(bool)
         x, y = _xy(sent, "seq")
-        origin = y[0]
-        y = _unwrapped(y, origin)
         unit, name_of_unit = _byte_unit(float(np.max(y)))
         fig, axes = new_figure("Time (s)", f"Sequence number ({name_of_unit})", width, height)
         first = _thin.dots(x[~again], y[~again] / unit)
@@ -167,7 +167,7 @@ class Plots:
             axes.plot(x[again], y[again] / unit, "x", ms=3.5, mew=0.8, color=OKABE_ITO[1], label="retransmitted")
         if len(back):
             x, y = _xy(back, "ack")
-            x, y = _thin.line(x, _unwrapped(y, origin) / unit)
+            x, y = _thin.line(x, y / unit)
             axes.plot(x, y, drawstyle="steps-post", lw=0.8, color=OKABE_ITO[2], label="acknowledged")
         _time_axis(axes, t)
         legend(axes)
@@ -236,31 +236,38 @@ class Plots:
             raise mistake("this run has no radio table: it has no LTE cell, or `output.radio = false`")
         return radio_figure(self.results.radio, quantity, ue, direction, t, width, height)
 
-    def _delivered(self, flow: Names) -> Iterator[tuple[str, Floats, Floats]]:
-        """Bytes delivered so far, per flow: from acknowledgements, else from packets that arrived."""
-        acked = {name: _xy(rows, "bytes_acked") for name, rows in _by_flow(self.results.tcp, flow, None, strict=False)}
-        arrived: dict[str, tuple[Floats, Floats]] = {}
-        if "packets" in self.results.table_names:
-            arrived = self._arrived(flow, set(acked))
-        if not acked and not arrived:
-            raise mistake(_nothing(flow, self.results.tcp, "tcp"))
-        for name in _column(self.results.flows, "flow"):
-            if (xy := acked.get(name) or arrived.get(name)) is not None:
-                yield name, *xy
+    def _style(self, flow: str) -> dict[str, Any]:
+        """Colour and dashes of a flow: the same in every figure of these results."""
+        return line_style(self._numbers[flow])
 
-    def _arrived(self, flow: Names, known: set[str]) -> dict[str, tuple[Floats, Floats]]:
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(_column(self.results.flows, "flow"))}
+
+    def _arrived(self, flow: Names) -> Iterator[_Arrivals]:
+        """What has arrived of each flow over time: from samples of TCP, else from packets."""
+        rows = self.results.flows.to_pylist()
+        starts = {row["flow"]: row.get("start_s") for row in rows}
+        samples = _by_flow(self.results.tcp, flow, None, strict=False)
+        sampled = {name: _sampled(name, part, starts.get(name)) for name, part in samples}
+        recorded: dict[str, _Arrivals] = {}
+        if "packets" in self.results.table_names:
+            others = [r for r in rows if r["flow"] not in sampled and _wanted(r["flow"], flow)]
+            recorded = {r["flow"]: a for r in others if (a := self._recorded(r["flow"], r["dst"]))}
+        if not sampled and not recorded:
+            raise mistake(_nothing(flow, self.results.tcp, "tcp"))
+        for name in starts:
+            if curve := sampled.get(name) or recorded.get(name):
+                yield curve
+
+    def _recorded(self, flow: str, receiver: str) -> _Arrivals | None:
         packets = self.results.packets
-        out = {}
-        for row in self.results.flows.select(["flow", "dst"]).to_pylist():
-            name = row["flow"]
-            if name in known or not _wanted(name, flow):
-                continue
-            mask = pc.and_(pc.equal(packets["flow"], name), pc.equal(packets["node"], row["dst"]))
-            rows = packets.filter(pc.and_(mask, pc.equal(packets["event"], "received")))
-            if len(rows):
-                x, y = _xy(rows, "len")
-                out[name] = (x, np.cumsum(y))
-        return out
+        mask = pc.and_(pc.equal(packets["flow"], flow), pc.equal(packets["node"], receiver))
+        rows = packets.filter(pc.and_(mask, pc.equal(packets["event"], "received")))
+        if not len(rows):
+            return None
+        x, y = _xy(rows, "len")
+        return _Arrivals(flow, x, np.cumsum(y), sampled=False)
 
     def _queues(self, unit: str, t: Range) -> Iterator[tuple[str, Floats, Floats]]:
         if "queues" in self.results.table_names:
@@ -341,18 +348,41 @@ def _xy(rows: pa.Table, column: str, scale: float = 1.0) -> tuple[Floats, Floats
     return x, rows[column].to_numpy().astype(np.float64) * scale
 
 
-def _unwrapped(seq: Floats, origin: float) -> Floats:
-    """32-bit sequence numbers as bytes since `origin`, across wraps."""
-    wrapped = (seq - origin).astype(np.int64).astype(np.uint32)
-    steps = np.diff(wrapped, prepend=wrapped[:1]).astype(np.uint32).view(np.int32).astype(np.int64)
-    start = int(wrapped[:1].view(np.int32)[0]) if len(wrapped) else 0
-    return (start + np.cumsum(steps)).astype(np.float64)
+@dataclass(frozen=True)
+class _Arrivals:
+    """The bytes of a flow that have arrived over time."""
+
+    flow: str
+    x: Floats
+    y: Floats
+    #: Points are samples; else every arrival is one.
+    sampled: bool
+
+    @property
+    def begins(self) -> float:
+        return float(self.x[0])
+
+    @property
+    def ends(self) -> float:
+        return float(self.x[-1])
+
+    def at(self, edges: Floats) -> Floats:
+        """The bytes at `edges`: on the line between two samples, else those of the arrivals up to there."""
+        values: Floats
+        if self.sampled:
+            values = np.interp(edges, self.x, self.y)
+        else:
+            values = np.r_[0.0, self.y][np.searchsorted(self.x, edges, side="right")]
+        return values
 
 
-def _at(edges: Floats, x: Floats, y: Floats) -> Floats:
-    """The cumulative curve (x, y) at `edges`: its last value before each, zero before the first."""
-    values: Floats = np.r_[0.0, y][np.searchsorted(x, edges, side="right")]
-    return values
+def _sampled(flow: str, rows: pa.Table, start: float | None) -> _Arrivals:
+    # Results of versions before `bytes_arrived` have what was acknowledged.
+    column = "bytes_arrived" if "bytes_arrived" in rows.column_names else "bytes_acked"
+    x, y = _xy(rows, column)
+    if start is not None and start < x[0]:
+        x, y = np.r_[start, x], np.r_[0.0, y]
+    return _Arrivals(flow, x, y, sampled=True)
 
 
 def _stretches(start: float, end: float, step: float) -> Floats:

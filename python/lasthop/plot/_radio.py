@@ -46,6 +46,8 @@ def radio_figure(
         raise mistake(f"no direction is called {direction!r}; there are: downlink, uplink")
     rows = table.filter(pc.equal(table["direction"], direction))
     names = [str(name) for name in pc.unique(rows["ue"]).to_pylist()]
+    # A UE has its number among all of the table: the same colour in each direction and for each quantity.
+    numbers = {str(name): i for i, name in enumerate(pc.unique(table["ue"]).to_pylist())}
     wanted = [n for n in names if ue is None or any(fnmatchcase(n, p) for p in ([ue] if isinstance(ue, str) else ue))]
     if not wanted:
         known = ", ".join(names) or "none"
@@ -53,9 +55,9 @@ def radio_figure(
     label, column = QUANTITIES[quantity]
     fig, axes = new_figure("Time (s)", label, width, height)
     interval = _interval(rows)
-    for i, name in enumerate(wanted):
+    for name in wanted:
         x, y = _curve(rows.filter(pc.equal(rows["ue"], name)), column, interval)
-        axes.plot(*_thin.line(x, y), label=name, **line_style(i))
+        axes.plot(*_thin.line(x, y), label=name, **line_style(numbers[name]))
     if quantity not in ("sinr", "power"):
         axes.set_ylim(bottom=0)
     start, end = t or (None, None)

@@ -71,7 +71,7 @@ def _figures(results: Results) -> str:
     plot = results.plot
     if len(results.flows):
         wanted.append(
-            (plot.throughput, "Throughput: payload acknowledged (TCP) or arrived (UDP, if packets were recorded).")
+            (plot.throughput, "Throughput: payload that arrived at each receiver (UDP: if packets were recorded).")
         )
     if "tcp" in results.table_names and len(results.tcp):
         wanted.append((plot.cwnd, "Congestion window of each sender."))
