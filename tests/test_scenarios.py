@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lasthop as lh
-from lasthop.cli._scenarios import bundled
+from lasthop._bundled import bundled
 
 every = pytest.mark.parametrize("path", bundled().values(), ids=lambda p: p.stem)
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import lasthop as lh
+from lasthop._bundled import bundled
 from lasthop.cli._main import main
-from lasthop.cli._scenarios import bundled
 from lasthop.plot import distribution, radio_map
 
 ROOT = Path(__file__).resolve().parent.parent

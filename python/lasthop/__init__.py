@@ -3,7 +3,7 @@
     import lasthop as lh
 
     r = lh.Scenario.load("umts.toml").run()
-    print(r.flows.to_pandas())
+    print(r.flows.to_pylist())
     r.plot.cwnd().savefig("cwnd.pdf")
 
 Same scenario, same seed, same version: the same bytes, on any machine, with any number of workers.

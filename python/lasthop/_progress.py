@@ -1,14 +1,43 @@
-"""Progress bars: on stderr, only when somebody is looking."""
+"""Progress on stderr: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
 Progress: TypeAlias = "bool | Callable[[float], None]"
-"""`True`: a bar on the terminal. A function: called with the share done, 0 to 1."""
+"""`True`: a bar on a terminal, lines elsewhere. A function: called with the share done, 0 to 1."""
+
+#: Time between two lines, and before the first one [s].
+LINE_INTERVAL = 10.0
+
+
+class Lines:
+    """Progress for a log: a line on stderr every ten seconds, none for what takes less."""
+
+    def __init__(self, label: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._label = label
+        self._clock = clock
+        self._began = self._last = clock()
+
+    def show(self, share: float, what: str = "") -> None:
+        """Writes a line if it is time for one.
+
+        Args:
+            share: done, 0 to 1.
+            what: the same in other words, such as "12 of 40 runs".
+        """
+        now = self._clock()
+        if now - self._last < LINE_INTERVAL:
+            return
+        self._last = now
+        spent = now - self._began
+        left = f", about {spent * (1 - share) / share:.0f} s to go" if 0 < share < 1 else ""
+        done = what or f"{share:.0%}"
+        print(f"{self._label}: {done} after {spent:.0f} s{left}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -17,8 +46,11 @@ def share_bar(label: str, wanted: Progress = True) -> Iterator[Callable[[float],
     if callable(wanted):
         yield wanted
         return
-    if not wanted or not sys.stderr.isatty():
+    if not wanted:
         yield None
+        return
+    if not sys.stderr.isatty():
+        yield Lines(label).show
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

@@ -90,9 +90,24 @@ class Results:
         return self.table("tcp")
 
     @cached_property
+    def applications(self) -> pa.Table:
+        """Requests, web pages, files and video: what their users wait for. Only of runs with such flows."""
+        return self.table("applications")
+
+    @cached_property
+    def quality(self) -> pa.Table:
+        """Calls and games: late and lost packets, opinion scores. Only of runs with such flows."""
+        return self.table("quality")
+
+    @cached_property
     def packets(self) -> pa.Table:
         """Packets at nodes: sent, received, dropped. Recorded with `output.packets = true`."""
         return self.table("packets")
+
+    @cached_property
+    def steps(self) -> pa.Table:
+        """Requests, grants, reports and transport blocks of LTE. Recorded with `output.steps = true`."""
+        return self.table("steps")
 
     @cached_property
     def rlc(self) -> pa.Table:
@@ -108,6 +123,21 @@ class Results:
     def radio(self) -> pa.Table:
         """Transport blocks of UEs in LTE cells, in intervals: blocks, errors, MCS, CQI, SINR."""
         return self.table("radio")
+
+    @cached_property
+    def measurements(self) -> pa.Table:
+        """What UEs measure of cells. Recorded with `output.measurements = true` and a `[handover]` table."""
+        return self.table("measurements")
+
+    @cached_property
+    def positions(self) -> pa.Table:
+        """Where UEs are and which cells serve them. Recorded with `output.positions = true`."""
+        return self.table("positions")
+
+    @cached_property
+    def hints(self) -> pa.Table:
+        """Reports of `[hint]` tables with `record = true`."""
+        return self.table("hints")
 
     @cached_property
     def wifi(self) -> pa.Table:

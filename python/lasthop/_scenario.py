@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop import _core
+from lasthop._bundled import scenario_file
 from lasthop._own import CONTROL, SCHEDULER, Controls, Definition, Schedulers, definitions
 from lasthop._progress import Progress, share_bar
 from lasthop._results import Results
@@ -44,7 +45,7 @@ class Scenario:
         """Reads a scenario file.
 
         Args:
-            path: a TOML file.
+            path: a TOML file, or the name of a bundled scenario such as "lte-handover" where there is no such file.
             set: keys to override, a mapping or texts `key=value`.
             cc: congestion controls of your own by the name that `tcp.cc` uses.
             schedulers: schedulers of cells of your own by the name that `cell.NAME.downlink.scheduler` uses.
@@ -52,7 +53,8 @@ class Scenario:
         Raises:
             LasthopError: the file has a mistake; the message shows where and what to do.
         """
-        return cls(_core.Scenario.load(path, assignments(set), *_own(cc, schedulers)), cc, schedulers)
+        core = _core.Scenario.load(scenario_file(path), assignments(set), *_own(cc, schedulers))
+        return cls(core, cc, schedulers)
 
     @classmethod
     def parse(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lasthop as lh
-from lasthop.cli._scenarios import bundled
+from lasthop._bundled import bundled
 from tests.scenarios import UMTS, WIRED
 
 SCENARIOS = {"wired": WIRED, "umts": UMTS}

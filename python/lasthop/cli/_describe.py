@@ -10,11 +10,11 @@ import click
 
 from lasthop import _core
 from lasthop._errors import mistake
-from lasthop.cli import _output
+from lasthop.cli import _completion, _output
 
 
 @click.command()
-@click.argument("what", nargs=-1)
+@click.argument("what", nargs=-1, shell_complete=_completion.questions)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")
 @_output.json_option
 def describe(what: tuple[str, ...], schema: bool, as_json: bool) -> None:

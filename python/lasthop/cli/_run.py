@@ -18,14 +18,14 @@ from lasthop import FolderInUseError, LasthopError, Results, Scenario, _format
 from lasthop._core import clear_stale
 from lasthop._errors import mistake
 from lasthop._own import CONTROL, SCHEDULER, Kind
-from lasthop.cli import _output
-from lasthop.cli._scenarios import bundled
+from lasthop.cli import _completion, _output
 
 _set_option = click.option(
     "--set",
     "sets",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=_completion.assignments,
     help='Override a key, such as --set flow.ftp.tcp.cc=reno or --set link.wired.delay="50 ms". May be repeated.',
 )
 _cc_option = click.option(
@@ -45,7 +45,7 @@ _scheduler_option = click.option(
 
 
 @click.command()
-@click.argument("scenario", metavar="SCENARIO")
+@click.argument("scenario", metavar="SCENARIO", shell_complete=_completion.scenarios)
 @_set_option
 @_cc_option
 @_scheduler_option
@@ -105,7 +105,7 @@ def run(
 
 
 @click.command()
-@click.argument("scenario", metavar="SCENARIO")
+@click.argument("scenario", metavar="SCENARIO", shell_complete=_completion.scenarios)
 @_set_option
 @_cc_option
 @_scheduler_option
@@ -160,18 +160,10 @@ def load(
 ) -> Scenario:
     """The scenario of a file or of a bundled example."""
     overrides = [*sets, *([] if seed is None else [f"scenario.seed={seed}"])]
-    path = Path(scenario)
-    if not path.exists():
-        known = bundled()
-        if scenario in known:
-            path = known[scenario]
-        elif "/" not in scenario and "." not in scenario:
-            raise mistake(
-                f"there is no file '{scenario}', nor a bundled scenario of this name",
-                f"bundled are: {', '.join(known)}",
-            )
     cc = dict(_own_class("--cc", CONTROL, text) for text in own)
-    return Scenario.load(path, overrides, cc, dict(_own_class("--scheduler", SCHEDULER, text) for text in schedulers))
+    return Scenario.load(
+        scenario, overrides, cc, dict(_own_class("--scheduler", SCHEDULER, text) for text in schedulers)
+    )
 
 
 def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:

@@ -9,21 +9,15 @@ from typing import Any
 
 import click
 
-import lasthop
+from lasthop._bundled import bundled
 from lasthop._errors import mistake
 from lasthop._files import write_whole
-from lasthop.cli import _output
+from lasthop.cli import _completion, _output
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-
-def bundled() -> dict[str, Path]:
-    """The bundled scenarios: name and file."""
-    folder = Path(lasthop.__file__).parent / "scenarios"
-    return {p.stem: p for p in sorted(folder.glob("*.toml"))}
 
 
 @click.group()
@@ -57,7 +51,7 @@ def list_(as_json: bool) -> None:
 
 
 @scenarios.command()
-@click.argument("name")
+@click.argument("name", shell_complete=_completion.bundled_scenarios)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @_output.json_option

@@ -12,11 +12,12 @@ import click
 from rich.console import Console
 
 from lasthop._errors import mistake
+from lasthop._progress import Lines
 from lasthop._stop import Stopped, number_of
-from lasthop.cli import _output
+from lasthop.cli import _completion, _output
 
 if TYPE_CHECKING:
-    from lasthop.harness import StudyResult
+    from lasthop.harness import StudyInfo, StudyResult
 
 
 @click.group()
@@ -33,7 +34,9 @@ def study() -> None:
 @study.command("list")
 @_output.json_option
 def list_(as_json: bool) -> None:
-    """List the studies.
+    """List the studies with the processor time that their forms take.
+
+    Minutes are those of one core; a study uses all cores unless --jobs says otherwise.
 
     \b
     Example:
@@ -41,19 +44,25 @@ def list_(as_json: bool) -> None:
     """
     from lasthop import harness
 
-    found = [
-        {"name": s.name, "title": s.title, "summary": s.summary, "source": s.source} for s in harness.list_studies()
-    ]
+    studies = harness.list_studies()
     if as_json:
+        keys = ("name", "title", "summary", "source")
+        found = [{**{k: getattr(s, k) for k in keys}, "cpu_minutes": dict(s.cpu_minutes)} for s in studies]
         _output.json_object({"studies": found})
         return
-    _output.table(("study", "shows"), [(s["name"], s["title"]) for s in found])
+    rows = [(s.name, _minutes(s, "quick"), _minutes(s, "full"), s.title) for s in studies]
+    _output.table(("study", "quick", "full", "shows"), rows, right=(1, 2))
     _output.line()
-    _output.line("Run one: lasthop study run NAME --quick")
+    _output.line("Times are of one core. Run one: lasthop study run NAME --quick")
+
+
+def _minutes(study: StudyInfo, form: str) -> str:
+    minutes = study.cpu_minutes.get(form)
+    return "" if minutes is None else f"{minutes:g} min"
 
 
 @study.command()
-@click.argument("name")
+@click.argument("name", shell_complete=_completion.studies)
 @click.option("--quick", is_flag=True, help="A shorter form with the same figures and wider confidence intervals.")
 @click.option("--reps", type=click.IntRange(min=1), metavar="N", help="Repetitions (seeds) of each point.")
 @click.option("--jobs", type=click.IntRange(min=0), metavar="N", default=0, help="Runs at a time. [one per core]")
@@ -110,8 +119,12 @@ def _show(result: StudyResult) -> None:
 
 @contextmanager
 def _bar(name: str, shown: bool) -> Iterator[Callable[..., None] | None]:
-    if not (shown and sys.stderr.isatty()):
+    if not shown:
         yield None
+        return
+    if not sys.stderr.isatty():
+        lines = Lines(name)
+        yield lambda done, total, _what="": lines.show(done / max(total, 1), f"{done} of {total} runs")
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -10,18 +10,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lasthop._progress import share_bar
-from lasthop.cli import _output
+from lasthop.cli import _completion, _output
 from lasthop.cli._run import load
 from lasthop.plot import Figure, distribution, radio_map
 from lasthop.plot._survey import DISTRIBUTIONS, MAPS
 
 PERCENTS = (5, 10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95)
 
-_set_option = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key. May be repeated.")
+_set_option = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=_completion.assignments,
+    help="Override a key. May be repeated.",
+)
 
 
 @click.command()
-@click.argument("scenario", metavar="SCENARIO")
+@click.argument("scenario", metavar="SCENARIO", shell_complete=_completion.scenarios)
 @_set_option
 @click.option("--drops", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Drops, one seed each.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the first drop.")
@@ -61,7 +68,7 @@ def survey(scenario: str, sets: tuple[str, ...], drops: int, seed: int | None, o
 
 
 @click.command()
-@click.argument("scenario", metavar="SCENARIO")
+@click.argument("scenario", metavar="SCENARIO", shell_complete=_completion.scenarios)
 @_set_option
 @click.option("--step", type=click.FloatRange(min=0, min_open=True), default=10, show_default=True, help="Grid [m].")
 @click.option(

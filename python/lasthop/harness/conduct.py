@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, Study
 from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, narrowed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,6 +47,8 @@ class StudyInfo:
     summary: str
     source: str
     folder: Path
+    #: Processor time of one core by form, "quick" and "full" [min]; what was not measured is absent.
+    cpu_minutes: Mapping[str, float] = field(default_factory=dict)
 
 
 def list_studies() -> list[StudyInfo]:
@@ -55,7 +57,8 @@ def list_studies() -> list[StudyInfo]:
     for path in sorted(_studies_folder().glob("*/study.toml")):
         with path.open("rb") as file:
             head = tomllib.load(file)["study"]
-        found.append(StudyInfo(head["name"], head["title"], head["summary"], head["source"], path.parent))
+        texts = (head["name"], head["title"], head["summary"], head["source"])
+        found.append(StudyInfo(*texts, path.parent, head.get("cpu_minutes", {})))
     return found
 
 

@@ -1,0 +1,33 @@
+"""The scenarios that come with the package."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from lasthop._errors import mistake
+
+
+def bundled() -> dict[str, Path]:
+    """The bundled scenarios: name and file."""
+    folder = Path(__file__).parent / "scenarios"
+    return {p.stem: p for p in sorted(folder.glob("*.toml"))}
+
+
+def scenario_file(scenario: str | PathLike[str]) -> Path:
+    """The file that `scenario` means: a path, or the name of a bundled scenario where no such file exists.
+
+    Raises:
+        LasthopError: neither; a text with a slash or a dot is always a path.
+    """
+    path = Path(scenario)
+    if path.exists():
+        return path
+    name, known = str(scenario), bundled()
+    if name in known:
+        return known[name]
+    if "/" not in name and "." not in name:
+        raise mistake(
+            f"there is no file '{name}', nor a bundled scenario of this name", f"bundled are: {', '.join(known)}"
+        )
+    return path

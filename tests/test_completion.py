@@ -1,0 +1,78 @@
+"""Shell completion and progress lines: what a user sees without asking."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lasthop._progress import LINE_INTERVAL, Lines, share_bar
+from lasthop.harness import list_studies
+
+
+def completed(*words: str, cwd: Path | None = None) -> list[str]:
+    """What bash would offer for the last word, as `type,value`."""
+    env = {**os.environ, "_LASTHOP_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words)}
+    env["COMP_CWORD"] = str(len(words) - 1)
+    code = "import sys; from lasthop.cli import main; sys.argv[0] = 'lasthop'; main(prog_name='lasthop')"
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=cwd, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+def test_names_of_scenarios_and_files_are_completed() -> None:
+    assert completed("lasthop", "run", "umts-d") == ["plain,umts-download", "file,umts-d"]
+    assert completed("lasthop", "scenarios", "copy", "umts-d") == ["plain,umts-download"]
+
+
+def test_names_of_studies_are_completed() -> None:
+    assert completed("lasthop", "study", "run", "umts") == ["plain,umts-vegas", "dir,umts"]
+
+
+def test_keys_are_completed_with_the_names_of_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(
+        "[scenario]\nname = 'a'\nduration = '1 s'\n[link.wired]\nbetween = ['x', 'y']\n"
+        "[flow.ftp]\nfrom = 'x'\nto = 'y'\n[flow.web]\nfrom = 'x'\nto = 'y'\n"
+    )
+    start = ("lasthop", "run", "a.toml", "--set")
+    assert completed(*start, "flow.", cwd=tmp_path) == ["plain,flow.ftp.", "plain,flow.web."]
+    assert completed(*start, "link.wired.dela", cwd=tmp_path) == ["plain,link.wired.delay="]
+    assert completed(*start, "scenario.see", cwd=tmp_path) == ["plain,scenario.seed="]
+    assert completed(*start, "flow.ftp.tcp.cc=", cwd=tmp_path) == []
+
+
+def test_questions_to_describe_are_completed() -> None:
+    assert completed("lasthop", "describe", "queue", "st") == ["plain,step"]
+    assert "plain,drops" in completed("lasthop", "describe", "tables", "d")
+    assert completed("lasthop", "describe", "sched") == ["plain,scheduler"]
+
+
+def test_a_log_gets_a_line_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    lines = Lines("download", clock=lambda: now[0])
+    for second in range(31):
+        now[0] = float(second)
+        lines.show(second / 40)
+    assert capsys.readouterr().err.splitlines() == [
+        "download: 25% after 10 s, about 30 s to go",
+        "download: 50% after 20 s, about 20 s to go",
+        "download: 75% after 30 s, about 10 s to go",
+    ]
+    assert LINE_INTERVAL == 10
+
+
+def test_progress_that_is_redirected_is_lines_and_short_runs_have_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with share_bar("short", True) as report:
+        assert report is not None
+        report(0.5)
+    assert capsys.readouterr().err == ""
+    with share_bar("quiet", False) as report:
+        assert report is None
+
+
+def test_every_bundled_study_says_how_long_it_takes() -> None:
+    for study in list_studies():
+        assert 0 < study.cpu_minutes.get("quick", 0.1) < study.cpu_minutes["full"], study.name
