@@ -36,6 +36,12 @@ impl Olla {
     pub fn new(config: OllaConfig) -> Olla {
         Olla { config, offset: Db(0.0) }
     }
+
+    /// A loop of the same configuration that starts anew.
+    #[must_use]
+    pub fn restarted(&self) -> Olla {
+        Olla::new(self.config)
+    }
     /// What to add to the reported SINR before the MCS is chosen.
     pub fn offset(&self) -> Db {
         self.offset
@@ -80,9 +86,9 @@ mod tests {
         assert!((-4.5..-2.0).contains(&olla.offset().0), "{:?}", olla.offset());
     }
 
-    /// What the target costs on a static channel. Let MCS m fail with e(m) and carry R(m). The second transmission
-    /// of what the loop chooses is decoded. The loop mixes neighbours of the ladder so that a share p of first transmissions fails, whatever else they
-    /// could do; each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The best single MCS has
+    /// What the target costs on a static channel. Let MCS m fail with e(m) and carry R(m). The second transmission of
+    /// what the loop chooses is decoded. The loop mixes neighbours of the ladder so that a share p of first
+    /// transmissions fails, whatever else they could do; each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The best single MCS has
     /// max R(m) / (1 + e(m)). Where the ladder has an MCS m with e(m) near 0 and the next fails nearly always, the mix is
     /// (1 - p) m + p (m + 1), and the cost is 1 - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and
     /// steps of 0 to 25 %. Where m itself fails with p, there is no cost. The loop's wander in steps of 0.5 dB adds what MCS
