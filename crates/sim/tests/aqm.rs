@@ -104,6 +104,10 @@ const CUBIC: &str = "{ profile = 'linux-6', cc = 'cubic' }";
 const CUBIC_ECN: &str = "{ profile = 'linux-6', cc = 'cubic', ecn = 'on' }";
 const SCALABLE: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true }";
 
+/// Its segments leave one by one, so that marks are evenly spaced. Packets of two segments are 2 ms of queue at 12 Mbit/s,
+/// above the L4S threshold: such a flow gets 0.45 of what the coupling predicts at 12 Mbit/s and 10 ms.
+const EVEN: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true, gso = false }";
+
 /// RFC 9332 section 2.1: the square of the coupling counterbalances the square root of Classic congestion control, so a
 /// scalable flow and a Classic one get about the same rate; and the L4S packets hardly wait while the Classic ones do. In
 /// figures: DCTCP holds 2 / p_CL = 1 / p' segments, CUBIC in its Reno-friendly region 1.22 / sqrt(p_C) = 1.22 / p'. CUBIC's queue
@@ -144,7 +148,7 @@ fn against_the_coupling(rate: u32, rtt: u32, scalable: &str, queue: &str) -> f64
 #[test]
 fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     for (rate, rtt) in [(4, 20), (4, 50), (12, 10), (12, 50), (12, 100), (40, 20), (40, 50)] {
-        let ratio = against_the_coupling(rate, rtt, SCALABLE, "'dualpi2'");
+        let ratio = against_the_coupling(rate, rtt, EVEN, "'dualpi2'");
         assert!((0.5..=2.0).contains(&ratio), "{rate} Mbit/s, {rtt} ms: {ratio}");
     }
 }

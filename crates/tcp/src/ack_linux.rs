@@ -7,6 +7,7 @@
 
 use lasthop_units::{Duration, Instant};
 
+use crate::host::AckRule;
 use crate::jiffies::Timers;
 
 /// TCP_DELACK_MAX, HZ/5.
@@ -27,6 +28,9 @@ pub struct LinuxAcks {
     /// TCP_ATO_MIN and TCP_DELACK_MIN, HZ/25.
     least: Duration,
     quick_max: u32,
+    rule: AckRule,
+    /// `ICSK_ACK_SCHED`: data arrived since the last ACK.
+    pub scheduled: bool,
     /// `icsk_ack.ato`; zero before any data.
     timeout: Duration,
     /// `icsk_ack.quick`: how many ACKs may still leave at once.
@@ -45,9 +49,10 @@ pub struct LinuxAcks {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub now: Instant,
-    /// Octets of data, or of each segment that was merged into it, and whether PSH or FIN came with it.
+    /// Octets of data, or of each segment that was merged into it, and whether PSH and FIN came with it.
     pub len: u32,
     pub pushed: bool,
+    pub last: bool,
     /// The segment size we announced, less fixed options, and the TCP header's octets.
     pub announced: u32,
     pub header: u32,
@@ -71,12 +76,14 @@ pub enum When {
 
 impl LinuxAcks {
     /// Delays begin at `least`; at most `quick_max` ACKs in a row leave at once.
-    pub fn new(least: Duration, quick_max: u32, timers: Timers) -> LinuxAcks {
+    pub fn new(least: Duration, quick_max: u32, rule: AckRule, timers: Timers) -> LinuxAcks {
         LinuxAcks {
             timers,
             expires: Instant::MAX,
             least: timers.up(least),
             quick_max,
+            rule,
+            scheduled: false,
             timeout: Duration::ZERO,
             quick: 0,
             interactive: false,
@@ -95,6 +102,7 @@ impl LinuxAcks {
     /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK due.
     pub fn learn(&mut self, a: &Arrival) {
         self.measure(a);
+        self.scheduled = true;
         let now = self.timers.jiffy(a.now);
         if self.timeout.is_zero() {
             self.add_quick(self.quick_max, a.window);
@@ -156,6 +164,10 @@ impl LinuxAcks {
     pub fn sent(&mut self) {
         self.pushed = 0;
         self.expires = Instant::MAX;
+        // An ACK that tells of nothing new is no quick ACK (Linux 6.1.57, commit 059217c18be6).
+        if !std::mem::take(&mut self.scheduled) && self.rule == AckRule::Linux {
+            return;
+        }
         if self.quick == 1 {
             self.timeout = self.least;
         }
@@ -190,10 +202,14 @@ impl LinuxAcks {
         let last = std::mem::take(&mut self.last_size);
         if a.len >= self.peer_segment {
             self.peer_segment = a.len.min(a.announced.max(1));
+            // A full segment with PSH ends a write, too (Linux 6.1.57, commit 4720852ed9af).
+            if a.pushed && self.rule == AckRule::Linux {
+                self.pushed = self.pushed.max(1);
+            }
             return;
         }
         let size = a.len + a.header - 20;
-        if size >= PLAUSIBLE || size >= LEAST && !a.pushed {
+        if size >= PLAUSIBLE || size >= LEAST && !(a.pushed || a.last) {
             self.last_size = a.len;
             if a.len == last {
                 self.peer_segment = a.len;
@@ -221,7 +237,7 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn acks(quick: u32) -> LinuxAcks {
-        LinuxAcks::new(MS(40), quick, Timers::new(KernelClock::Exact, Wheel::Levels))
+        LinuxAcks::new(MS(40), quick, AckRule::Linux, Timers::new(KernelClock::Exact, Wheel::Levels))
     }
     /// A full segment of 1000 at `ms`, alone since the last ACK and read at once.
     fn full(ms: u64) -> Arrival {
@@ -229,6 +245,7 @@ mod tests {
             now: Instant::from_millis(ms),
             len: 1000,
             pushed: false,
+            last: false,
             announced: 1448,
             header: 32,
             unacknowledged: 1000,
@@ -327,6 +344,40 @@ mod tests {
         let stuck = Arrival { unread: 2000, window_now: 62_000, ..two };
         assert_ne!(p.when(&stuck), When::Now);
         assert!(p.is_wanted_by_read(2000));
+    }
+
+    #[test]
+    fn a_full_segment_with_psh_is_acknowledged_at_once_since_6_1_57() {
+        // Commit 4720852ed9af: ICSK_ACK_PUSHED for a segment of one MSS with PSH; tcp_cleanup_rbuf then acknowledges it when all
+        // is read and the session is not interactive.
+        let pushed = Arrival { pushed: true, ..full(1000) };
+        let when = |rule: AckRule, a: &Arrival| {
+            let mut p = LinuxAcks::new(MS(40), 0, rule, Timers::new(KernelClock::Exact, Wheel::Levels));
+            p.learn(a);
+            p.when(a)
+        };
+        let later = When::By(Instant::from_millis(1040));
+        assert_eq!(when(AckRule::Linux, &pushed), When::Now);
+        assert_eq!(when(AckRule::LinuxBefore6157, &pushed), later);
+        assert_eq!(when(AckRule::Linux, &full(1000)), later, "no PSH");
+        assert_eq!(when(AckRule::Linux, &Arrival { unread: 1000, ..pushed }), later, "not read");
+        let mut interactive = acks(0);
+        interactive.learn(&full(990));
+        interactive.data_sent(Instant::from_millis(991));
+        interactive.sent();
+        interactive.learn(&pushed);
+        assert_ne!(interactive.when(&pushed), When::Now, "ping-pong mode");
+    }
+
+    #[test]
+    fn an_ack_without_news_is_no_quick_ack_since_6_1_57() {
+        // Commit 059217c18be6: tcp_dec_quickack_mode asks inet_csk_ack_scheduled.
+        for (rule, left) in [(AckRule::Linux, 15), (AckRule::LinuxBefore6157, 13)] {
+            let mut p = LinuxAcks::new(MS(40), 16, rule, Timers::new(KernelClock::Exact, Wheel::Levels));
+            p.learn(&full(1000));
+            (0..3).for_each(|_| p.sent());
+            assert_eq!(p.quick, left, "one ACK of data, two segments of our own data");
+        }
     }
 
     #[test]

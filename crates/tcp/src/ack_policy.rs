@@ -37,10 +37,9 @@ impl AckPolicy {
         }
     }
 
-    /// By Linux' heuristics: delays begin at `delay`, at most `quick` ACKs in a row leave at once.
-    pub fn linux(delay: Duration, quick: u32, timers: Timers) -> AckPolicy {
-        let linux = Some(Box::new(LinuxAcks::new(delay, quick, timers)));
-        AckPolicy { linux, ..AckPolicy::new(2, delay, 0, timers) }
+    /// By Linux' heuristics; delays begin at `delay`.
+    pub fn linux(delay: Duration, linux: LinuxAcks, timers: Timers) -> AckPolicy {
+        AckPolicy { linux: Some(Box::new(linux)), ..AckPolicy::new(2, delay, 0, timers) }
     }
 
     /// In-order data of `len` octets arrived; `full` is the size of a full segment.
@@ -80,6 +79,14 @@ impl AckPolicy {
                 self.deadline = self.timers.at_jiffy(arrival.now, expires);
             }
             When::By(_) => {}
+        }
+    }
+
+    /// Data or a FIN has arrived, in order or not: by Linux' heuristics the next ACK counts as a quick one.
+    #[inline]
+    pub fn schedule(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.scheduled = true;
         }
     }
 

@@ -376,8 +376,14 @@ pub struct Config {
     pub receive_tuning: bool,
     /// What the receive buffer starts from then \[octets\].
     pub receive_buffer_start: u64,
-    /// Send buffer \[octets\]; `None`: unlimited.
+    /// Send buffer \[octets\]; `None`: unlimited, or as `send_tuning` has it.
     pub send_buffer: Option<u64>,
+    /// Without `send_buffer`: a buffer in octets of memory that grows with the window.
+    pub send_tuning: bool,
+    /// What it starts from \[octets of memory\].
+    pub send_buffer_start: u64,
+    /// What it grows to \[octets of memory\].
+    pub send_buffer_max: u64,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
     /// Offer window scaling (RFC 7323).

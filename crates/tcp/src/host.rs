@@ -95,9 +95,22 @@ pub enum AckRule {
     Octets,
     /// `ack_every` segments of any size, and one that repeats octets at once (4.4BSD).
     Segments,
+    /// As `linux`, before 6.1.57: a full segment with PSH does not count as the end of a write, and every segment that
+    /// carries an ACK takes from the budget of quick ACKs.
+    #[serde(rename = "linux-6.0")]
+    LinuxBefore6157,
     /// Linux' heuristics: more than one of the peer's segments, whose size is measured; a budget of quick ACKs, at the start
     /// and after loss; an ACK timeout between 40 and 200 ms that follows the gaps between segments; interactive sessions.
+    /// A full segment with PSH is acknowledged at once where the application has read everything (since 6.1.57).
     Linux,
+}
+
+impl AckRule {
+    /// Linux' heuristics, of either age.
+    #[inline]
+    pub const fn is_linux(self) -> bool {
+        matches!(self, AckRule::Linux | AckRule::LinuxBefore6157)
+    }
 }
 
 /// How data is cut into packets for the device that segments them (Linux).

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cc::{ALGORITHMS, CcName, Controls};
 use crate::config::*;
-use crate::host::AckRule;
+use crate::host::{AckRule, Offload};
 use crate::jiffies::KernelClock;
 use crate::profile::Profile;
 
@@ -48,8 +48,22 @@ pub struct Options {
     pub receive_tuning: Option<bool>,
     /// With `receive_tuning`: what the receive buffer starts from, 256 B up to `receive_buffer`.
     pub receive_buffer_start: Option<Bytes>,
-    /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B. Unset: unlimited.
+    /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B. Unset: unlimited, or what
+    /// `send_tuning` makes of it. A `send_buffer` that is written is fixed, as SO_SNDBUF is.
     pub send_buffer: Option<Bytes>,
+    /// Without `send_buffer`: the send buffer counts memory, as Linux does (each octet written and not acknowledged, and 1280
+    /// octets for each packet that holds some), starts from `send_buffer_start` and grows up to `send_buffer_max` where it
+    /// keeps the congestion window from being filled. An application that filled it writes again when a third is free.
+    pub send_tuning: Option<bool>,
+    /// With `send_tuning`: what the send buffer starts from, 4096 B up to `send_buffer_max` (the default of Linux'
+    /// `tcp_wmem`); at least the memory of twice ten segments once the connection is established.
+    pub send_buffer_start: Option<Bytes>,
+    /// With `send_tuning`: what the send buffer grows to, at least 4096 B (the maximum of Linux' `tcp_wmem`).
+    pub send_buffer_max: Option<Bytes>,
+    /// Cut what is written into packets of two and more segments, which leave together, the last with PSH, and which wait for
+    /// more room in the congestion window: Linux' TCP since 4.17, over any device (`generic segmentation offload`). With
+    /// `recovery = "rack"` only; elsewhere segments leave one by one.
+    pub gso: Option<bool>,
     /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data too, PAWS.
     pub timestamps: Option<bool>,
     /// Offer window scaling (RFC 7323 section 2).
@@ -330,6 +344,9 @@ impl Options {
         set(&mut c.rtt_estimator, self.rtt_estimator);
         set(&mut c.rtt_sampling, self.rtt_sampling);
         set(&mut c.backoff_floor, self.backoff_floor);
+        if let Some(gso) = self.gso {
+            c.host.offload = gso.then_some(Offload::LINUX);
+        }
         set(&mut c.kernel_clock, self.kernel_clock);
         set(&mut c.time_wait, self.time_wait);
         set(&mut c.initial_rto, self.initial_rto);
@@ -385,7 +402,20 @@ impl Options {
         c.receive_buffer_start = c.receive_buffer_start.min(c.receive_buffer);
         if let Some(b) = self.send_buffer {
             c.send_buffer = Some(within("send_buffer", b.0, 1, 1 << 50, " B")?);
+            c.send_tuning = false;
+            if self.send_tuning == Some(true) {
+                return refuse("send_tuning", "a `send_buffer` is fixed; write `send_buffer_max` instead");
+            }
         }
+        c.send_tuning = self.send_tuning.unwrap_or(c.send_tuning);
+        if let Some(b) = self.send_buffer_max {
+            c.send_buffer_max = within("send_buffer_max", b.0, 4096, 1 << 40, " B")?;
+        }
+        if let Some(b) = self.send_buffer_start {
+            c.send_buffer_start = within("send_buffer_start", b.0, 4096, c.send_buffer_max, " B")?;
+        }
+        // One that was not written gives way to a small ceiling.
+        c.send_buffer_start = c.send_buffer_start.min(c.send_buffer_max);
         if let Some(n) = self.dup_threshold {
             c.dup_threshold = within("dup_threshold", n.into(), 1, 255, "")? as u32;
         }

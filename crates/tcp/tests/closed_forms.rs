@@ -176,7 +176,7 @@ fn share_and_rtt(cc: CcName, buffer: usize, loss: f64) -> (f64, f64) {
     let mut p = Pair::of(&o, delay);
     p.links[0] = Link { rate: 1_250_000, queue: buffer, loss, framing: 14, ..Link::new(delay).seed(9, 0) };
     p.connect();
-    p.ends[0].write(p.now, 1 << 40);
+    p.write(0, 1 << 40);
     p.drive(Instant::from_secs(5));
     let before = p.ends[0].info().bytes_acked;
     let (mut rtt, mut n) = (0.0, 0.0);

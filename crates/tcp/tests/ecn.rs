@@ -82,7 +82,7 @@ fn a_mark_is_echoed_until_the_window_was_reduced() {
         let mut p = pair(&o, &o);
         p.links[0].mark = vec![2];
         p.links[0].drop = vec![60];
-        p.ends[0].write(p.now, 400 * 1448);
+        p.write(0, 400 * 1448);
         p.flush();
         let before = p.log.len();
         let mut states = Vec::new();
@@ -91,7 +91,7 @@ fn a_mark_is_echoed_until_the_window_was_reduced() {
             if states.last() != Some(&state) {
                 states.push(state);
             }
-            p.ends[0].is_all_acked()
+            p.backlog[0] == 0 && p.ends[0].is_all_acked()
         });
         assert!(p.ends[0].is_all_acked());
         let log = &p.log[before..];
@@ -206,9 +206,9 @@ fn accurate_feedback_counts_every_mark() {
         let mut p = pair(&o, &o);
         p.links[0] = p.links[0].clone().seed(seed, 0);
         p.links[0].mark_chance = chance;
-        p.ends[0].write(p.now, 300 * 1448);
+        p.write(0, 300 * 1448);
         p.flush();
-        p.drive_until(at(60_000), |p| p.ends[0].is_all_acked());
+        p.drive_until(at(60_000), |p| p.backlog[0] == 0 && p.ends[0].is_all_acked());
         p.drive(p.now + ms(100));
         let (told, arrived) = (p.ends[0].counters().delivered_ce, p.ends[1].counters().ce_received);
         assert_eq!(told, arrived, "seed {seed}");
@@ -229,9 +229,9 @@ fn the_accecn_option_counts_octets_by_codepoint() {
             let mut p = pair(&o, &o);
             p.links[0] = p.links[0].clone().seed(7, 0);
             p.links[0].mark_chance = 0.3;
-            p.ends[0].write(p.now, 400 * 1436);
+            p.write(0, 400 * 1436);
             p.flush();
-            p.drive_until(at(60_000), |p| p.ends[0].is_all_acked());
+            p.drive_until(at(60_000), |p| p.backlog[0] == 0 && p.ends[0].is_all_acked());
             p.drive(p.now + ms(100));
             let case = format!("{profile:?} {l4s} {mode:?}");
             let counts = |e: usize| p.ends[e].accurate_octets().unwrap();
@@ -318,9 +318,9 @@ fn marks_alone_never_cause_a_retransmission() {
             let o = Options { profile, recovery: Some(recovery), ..options(mode) };
             let mut p = pair(&o, &o);
             p.links[0].mark_chance = 0.1;
-            p.ends[0].write(p.now, 300 * 1448);
+            p.write(0, 300 * 1448);
             p.flush();
-            p.drive_until(at(60_000), |p| p.ends[0].is_all_acked());
+            p.drive_until(at(60_000), |p| p.backlog[0] == 0 && p.ends[0].is_all_acked());
             let c = p.ends[0].counters();
             assert!(p.ends[0].is_all_acked() && c.mark_reductions > 3, "{recovery:?} {mode:?} {c:?}");
             assert_eq!((c.retransmitted_segments, c.timeouts), (0, 0), "{recovery:?} {mode:?}");

@@ -31,6 +31,9 @@ impl Script {
             mss: Some(Bytes(u64::from(MSS) + if stamps { 12 } else { 0 })),
             initial_window: Some(flight),
             timestamps: Some(stamps),
+            // Segments one by one, and all that is written, so that each ACK shows what it lets out.
+            gso: Some(false),
+            send_tuning: Some(false),
             ..o
         };
         let mut s = Script { e: Endpoint::new(o.resolve().unwrap(), ISN), now: Instant::ZERO, stamps };
@@ -286,10 +289,15 @@ fn the_timeout_is_doubled_in_jiffies_and_a_syn_waits_for_its_slot() {
 fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
     let o = Options { pacing: Some(true), mss: Some(Bytes(1000)), timestamps: Some(false), ..reno() };
     let gap = |threshold: f64| {
-        let o = Options { profile: Profile::Linux6, initial_ssthresh: Some(threshold), ..o.clone() };
+        let o = Options {
+            profile: Profile::Linux6,
+            initial_ssthresh: Some(threshold),
+            gso: Some(false),
+            ..o.clone()
+        };
         let mut p = Pair::of(&o, Duration::from_millis(50));
         p.connect();
-        p.ends[0].write(p.now, 1 << 30);
+        p.write(0, 1 << 30);
         p.logging = true;
         p.drive(Instant::from_millis(350));
         let sent: Vec<_> = p.log.iter().filter(|l| l.1 == 0 && l.2.len > 0).map(|l| l.0).collect();
@@ -310,12 +318,12 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
 fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     let windows = |o: Options| {
         let mut p = Pair::of(
-            &Options { profile: Profile::Linux6, cc: Some(CcName::Reno), ..o },
+            &Options { profile: Profile::Linux6, cc: Some(CcName::Reno), send_tuning: Some(false), ..o },
             Duration::from_millis(50),
         );
         p.logging = true;
         p.connect();
-        p.ends[0].write(p.now, 1 << 40);
+        p.write(0, 1 << 40);
         let mut held_back = vec![];
         for round in 1..=14 {
             p.drive(Instant::from_millis(100 * round + 49));
@@ -343,11 +351,18 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
 
 /// The window in the middle of each round, with `*` in recovery and `!` after a timeout.
 fn rounds(cc: CcName, drop: &[u64], n: u64, step: u64) -> String {
-    let o = Options { profile: Profile::Linux6, cc: Some(cc), ..Options::default() };
+    // Segments one by one, so that the numbers of those dropped are a window's.
+    let o = Options {
+        profile: Profile::Linux6,
+        cc: Some(cc),
+        gso: Some(false),
+        send_tuning: Some(false),
+        ..Options::default()
+    };
     let mut p = Pair::of(&o, Duration::from_millis(50));
     p.links[0].drop = drop.to_vec();
     p.connect();
-    p.ends[0].write(p.now, 1 << 40);
+    p.write(0, 1 << 40);
     let mut out = vec![];
     for r in 1..=n {
         p.drive(Instant::from_millis(r * 100 + 49));

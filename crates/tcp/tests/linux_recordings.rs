@@ -22,6 +22,9 @@ const TRACKS: [Track; 2] = [
     Track { name: "p2", rate: 20_000_000 / 8, delay: Duration::from_millis(50), held: 250, seconds: 60 },
 ];
 
+/// Octets of a write.
+const WRITE: u64 = 65_536;
+
 /// What is compared.
 #[derive(Debug, Default)]
 struct Summary {
@@ -57,7 +60,9 @@ fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
         profile: Profile::Linux6,
         cc: Some(cc),
         mss: Some(Bytes(1460)),
-        send_buffer: Some(Bytes(4 << 20)),
+        // tcp_wmem 4096 262144 8388608.
+        send_buffer_start: Some(Bytes(262_144)),
+        send_buffer_max: Some(Bytes(8_388_608)),
         ..Options::default()
     };
     let mut p = Pair::of(&o, t.delay);
@@ -65,12 +70,19 @@ fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
     p.connect();
     p.drive_until(Instant::from_secs(1), |p| p.ends[0].state() == State::Established);
     let start = p.now;
-    let mut out = vec![];
+    let (mut out, mut rest) = (vec![], WRITE);
     for n in 0..=t.seconds * 20 {
         let at = start + Duration::from_millis(50 * n);
         while p.now < at {
-            let room = p.ends[0].writable();
-            p.ends[0].write(p.now, room);
+            // A bulk writer: 64 KiB at a time, the rest of a write that did not fit first.
+            loop {
+                let accepted = p.ends[0].write(p.now, rest);
+                rest -= accepted;
+                if rest > 0 {
+                    break;
+                }
+                rest = WRITE;
+            }
             p.flush();
             let before = p.now;
             p.drive_until(at, |p| p.now > before);

@@ -45,8 +45,8 @@ const QUANTILE: f64 = 3.50;
 /// no queue stands (vegas beside vegas), one retransmission.
 const QUANTITIES: [(&str, f64); 3] =
     [("share", 0.025), ("retransmissions 1", 1.0), ("retransmissions 2", 1.0)];
-/// What does not hold, by pair and quantity: kept as they are so that a change that mends one shows.
-const PARTS: [(&str, &str); 1] = [("vegas-vegas", "share")];
+/// What does not hold, by pair and quantity: none does.
+const PARTS: [(&str, &str); 0] = [];
 
 /// Samples of both flows, each from when it was established to the end.
 type Both = [Vec<Sample>; 2];

@@ -11,7 +11,7 @@ use lasthop_units::{Duration, Instant};
 
 use super::random::Random;
 use super::window::{Round, Window, has_window};
-use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
+use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
 use crate::config::Config;
 
 /// Rounds over which gradients are summed.
@@ -158,7 +158,6 @@ impl Cdg {
     fn settle(&mut self) {
         self.backing_off = false;
         self.begin_round = true;
-        self.previous = std::mem::take(&mut self.rtt);
     }
 
     fn leave_slow_start(&mut self, ack: &AckSample) {
@@ -210,7 +209,7 @@ impl CongestionControl for Cdg {
     fn on_ack(&mut self, ack: &AckSample) {
         let rtt = ack.rtt.map_or(0, |r| r.as_micros() as i64);
         if rtt > 0 {
-            self.sample(rtt, ack.segments_passed(), ack.state != CaState::Open);
+            self.sample(rtt, ack.segments_passed(), ack.sacked);
         }
         if std::mem::take(&mut self.wanted) {
             // Nobody took the reduction: loss recovery knows no CWR.
@@ -219,6 +218,8 @@ impl CongestionControl for Cdg {
             self.settle();
         }
         if std::mem::take(&mut self.begin_round) {
+            // The sample of the ACK that ends a reduction is the last of that round.
+            self.previous = std::mem::take(&mut self.rtt);
             self.round.begin(ack.nxt);
         }
         if !ack.may_grow {
@@ -262,6 +263,7 @@ impl CongestionControl for Cdg {
 
 #[cfg(test)]
 mod tests {
+    use super::super::CaState;
     use super::super::testing::*;
     use super::*;
 
@@ -297,6 +299,37 @@ mod tests {
         // The sixth in a row without effect is given up.
         c.backoffs = USE_INEFF;
         assert!(!(0..100).any(|_| c.backs_off(1_000_000_000)));
+    }
+
+    #[test]
+    fn the_filter_for_delayed_acks_works_in_a_reduction_too() {
+        // tcp_cdg_acked asks for sacked_out == 0, not for a state. Two segments at a time, then a lone one of 90 ms: it may have
+        // waited, and counts only where it lowers the minimum. With something SACKed it counts.
+        for (sacked, max) in [(false, 60_000), (true, 90_000)] {
+            let mut c = Cdg::new(&linux_like());
+            let a = |segments: u64, ms: u64| AckSample {
+                rtt: Some(Duration::from_millis(ms)),
+                passed: segments * MSS,
+                state: CaState::Cwr,
+                may_grow: false,
+                sacked,
+                ..ack_at(segments, 1000, ms)
+            };
+            c.on_ack(&a(2, 60));
+            c.on_ack(&a(1, 90));
+            assert_eq!((c.rtt.min, c.rtt.max), (60_000, max));
+        }
+    }
+
+    #[test]
+    fn the_ack_that_ends_a_reduction_is_the_last_of_its_round() {
+        // tcp_clean_rtx_queue calls pkts_acked before tcp_end_cwnd_reduction sends CA_EVENT_COMPLETE_CWR.
+        let mut c = Cdg::new(&linux_like());
+        let a = |ms: u64| AckSample { rtt: Some(Duration::from_millis(ms)), ..ack_at(2, 1000, ms) };
+        c.on_ack(&AckSample { state: CaState::Cwr, may_grow: false, ..a(60) });
+        c.on_recovered(Instant::ZERO);
+        c.on_ack(&a(80));
+        assert_eq!((c.previous.max, c.rtt.is_empty()), (80_000, true));
     }
 
     #[test]

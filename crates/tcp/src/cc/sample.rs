@@ -72,6 +72,8 @@ pub struct AckSample {
     pub srtt: Option<Duration>,
     /// Delivery rate, where it is estimated.
     pub rate: Option<RateSample>,
+    /// Data above SND.UNA is SACKed (Linux: `sacked_out`).
+    pub sacked: bool,
     /// The sender's state before the ACK. Linux calls an algorithm's `pkts_acked` in it.
     pub before: CaState,
     /// The sender's state after the ACK.

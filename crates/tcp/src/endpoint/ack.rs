@@ -142,6 +142,7 @@ impl Endpoint {
             marked,
             lost,
             in_flight,
+            sacked: self.recovery.board().sacked() > 0,
             peer_window: self.wnd,
             mss: self.mss,
             srtt: self.rto.srtt(),

@@ -3,6 +3,7 @@
 use lasthop_units::{Duration, Instant};
 
 use super::ack::timestamp;
+use super::offload::UNSENT_MAX;
 use super::{CloseReason, Endpoint, Event, WriteHint};
 use crate::segment::{Flags, Segment, Timestamps};
 use crate::state::{Input, State};
@@ -54,9 +55,11 @@ impl Endpoint {
         }
         // Offsets stay far below 2^62, so that differences are safe as signed numbers.
         let room = (1u64 << 60).saturating_sub(self.written);
-        match self.config.send_buffer {
-            Some(size) => size.saturating_sub(self.written - self.una.max(1)).min(room),
-            None => room,
+        match (self.config.send_buffer, self.memory) {
+            (Some(size), _) => size.saturating_sub(self.written - self.una.max(1)).min(room),
+            (None, Some(memory)) => self.memory_room(memory).min(room),
+            (None, None) if self.offload.is_some() => UNSENT_MAX.saturating_sub(self.notsent()),
+            (None, None) => room,
         }
     }
 
@@ -121,9 +124,10 @@ impl Endpoint {
         self.check();
     }
 
-    /// Sets the send buffer \[octets\].
+    /// Sets the send buffer \[octets\], which then stays as it is (SO_SNDBUF).
     pub const fn set_send_buffer(&mut self, octets: u64) {
         self.config.send_buffer = Some(octets);
+        self.memory = None;
     }
 
     /// With segmentation offload: no new packet is begun while so much waits to be sent (TCP_NOTSENT_LOWAT).

@@ -148,6 +148,8 @@ impl Endpoint {
         let rtt = once.then(|| now.since(self.syn_sent_at));
         let seed = u64::from(self.isn.0);
         self.cc.on_established(&Established { now, rtt, initial_window, nxt: self.nxt, mss: self.mss, seed });
+        self.expand_send_buffer();
+        self.cut_queue_anew();
         self.wl1 = self.rcv_offset_of(seg.seq);
         self.emit(Event::Established);
         if self.syn_text > 0 {

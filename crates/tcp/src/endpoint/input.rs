@@ -103,6 +103,7 @@ impl Endpoint {
             }
             self.ecn_counted(seg);
             self.hurry(u32::MAX);
+            self.ack.schedule();
         }
         if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
             // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN without wants the

@@ -17,6 +17,7 @@ mod offload;
 mod output;
 mod rack;
 mod receive;
+mod send_memory;
 mod timers;
 
 pub use info::{Counters, Info};
@@ -28,12 +29,12 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Instant, Seq, StreamOffset};
 
+use crate::ack_linux::LinuxAcks;
 use crate::ack_policy::AckPolicy;
 use crate::cc::{Cc, CongestionControl};
 use crate::config::Config;
 use crate::flight::Flight;
 use crate::hint::{Guidance, Hint};
-use crate::host::AckRule;
 use crate::jiffies::Timers;
 use crate::reassembly::Reassembly;
 use crate::recovery::{Rack, Recovery, Sender};
@@ -158,6 +159,8 @@ pub struct Endpoint {
     /// The write queue in packets, with segmentation offload.
     offload: Option<Box<offload::WriteQueue>>,
     usage: offload::Usage,
+    /// The send buffer, where it grows by itself.
+    memory: Option<send_memory::SendMemory>,
     corked: bool,
     notsent_limit: u64,
     user_timeout: Option<Duration>,
@@ -221,7 +224,10 @@ pub struct Endpoint {
 
 fn ack_policy(config: &Config) -> AckPolicy {
     match config.host.acks {
-        AckRule::Linux => AckPolicy::linux(config.ack_delay, config.quick_acks, config.timers()),
+        rule if rule.is_linux() => {
+            let linux = LinuxAcks::new(config.ack_delay, config.quick_acks, rule, config.timers());
+            AckPolicy::linux(config.ack_delay, linux, config.timers())
+        }
         _ => AckPolicy::new(config.ack_every, config.ack_delay, config.quick_acks, config.timers()),
     }
 }
@@ -285,6 +291,7 @@ impl Endpoint {
             passive: false,
             fin_again: false,
             usage: offload::Usage::default(),
+            memory: send_memory::SendMemory::new(&config),
             syn_due: false,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,

@@ -16,8 +16,8 @@ use crate::host::Offload;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
 
-/// The largest send buffer without one configured: the maximum of net.ipv4.tcp_wmem \[octets\].
-const SEND_BUFFER: u64 = 4 << 20;
+/// What may wait to be sent where no send buffer limits it \[octets\].
+pub(super) const UNSENT_MAX: u64 = 4 << 20;
 
 /// What the application says of a write, beside how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,15 +93,13 @@ impl Endpoint {
     /// tcp_sendmsg: chunks are filled to the largest packet, and packets leave while they fill.
     pub(super) fn write_packets(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
         let goal = self.packet_goal();
-        if let Some(q) = self.offload.as_mut() {
-            // Whatever was a reason to look at the queue has been dealt with.
-            q.look = false;
-        }
         let n = n.min((1 << 60) - self.written.min(1 << 60));
+        // The overhead of packets that leave during the write does not take back what `writable` said.
+        let promised = if self.memory.is_some() { self.writable() } else { 0 };
         let mut copied = 0;
         while copied < n {
             let start = self.max;
-            let free = self.may_queue();
+            let free = copied < promised || self.may_queue();
             let Some(q) = self.offload.as_mut() else { break };
             let before = q.chunks.len().checked_sub(2).and_then(|i| q.chunks.get(i)).map_or(start, |c| c.end);
             let open = q.chunks.back().filter(|c| !c.record_end && c.end - before < goal);
@@ -130,10 +128,12 @@ impl Endpoint {
         if copied > 0 {
             let more = hint.more && copied == n;
             let far = self.is_far_unpushed();
-            if let Some(q) = self.offload.as_mut()
-                && (!more || far)
-            {
-                q.mark_push(self.written);
+            if let Some(q) = self.offload.as_mut() {
+                // This is the look at the queue that an ACK or a timer may have asked for.
+                q.look = false;
+                if !more || far {
+                    q.mark_push(self.written);
+                }
             }
             let urge = match (copied < n, more || self.corked) {
                 (true, _) => Urge::Push,
@@ -143,6 +143,26 @@ impl Endpoint {
             self.cut_packets(now, urge, u32::MAX);
         }
         copied
+    }
+
+    /// What was written before the handshake is cut by the segment size that it negotiated. Linux' writers wait for the
+    /// handshake (sk_stream_wait_connect).
+    pub(super) fn cut_queue_anew(&mut self) {
+        let (mut at, goal) = (self.max, self.packet_goal());
+        let Some(q) = self.offload.as_mut() else { return };
+        let old = std::mem::take(&mut q.chunks);
+        let push = old.back().is_some_and(|c| c.push);
+        let ends = old.iter().filter(|c| c.record_end).map(|c| (c.end, true));
+        for (to, record_end) in ends.chain([(self.written, false)]) {
+            while at < to {
+                let end = to.min(at + goal);
+                q.chunks.push_back(Chunk { end, push: false, record_end: record_end && end == to });
+                at = end;
+            }
+        }
+        if let Some(tail) = q.chunks.back_mut() {
+            tail.push = push;
+        }
     }
 
     fn push_while_writing(&mut self, now: Instant) {
@@ -164,15 +184,20 @@ impl Endpoint {
 
     /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that one.
     fn may_queue(&self) -> bool {
-        let queued = self.written - self.una.clamp(1, self.written);
-        queued < self.config.send_buffer.unwrap_or(SEND_BUFFER) && self.notsent() < self.notsent_limit
+        let free = match (self.config.send_buffer, self.memory) {
+            (None, Some(memory)) => self.memory_is_free(memory),
+            (Some(size), _) => self.written - self.una.clamp(1, self.written) < size,
+            (None, None) => self.notsent() < UNSENT_MAX,
+        };
+        free && self.notsent() < self.notsent_limit
     }
 
     /// tcp_xmit_size_goal: whole segments, not above half of the peer's largest window.
-    fn packet_goal(&self) -> u64 {
+    pub(super) fn packet_goal(&self) -> u64 {
         let mss = u64::from(self.mss);
         let cut = if self.max_wnd > 536 { self.max_wnd / 2 } else { self.max_wnd };
-        let size = self.config.host.offload.map_or(0, |o| u64::from(o.size_max.saturating_sub(1)));
+        let offload = self.config.host.offload.unwrap_or(Offload::LINUX);
+        let size = u64::from(offload.size_max.saturating_sub(1));
         (size.min(cut.max(68)) / mss * mss).max(mss)
     }
 
@@ -499,8 +524,10 @@ impl Endpoint {
             let end = data_end + u64::from(last && cut.fin);
             let push = last && (several || cut.push);
             self.push_sent(at, end, now);
+            if at > start {
+                self.rack.join_last();
+            }
             if let Some(mark) = self.rack.marks.back_mut() {
-                mark.joined = at > start;
                 mark.pushed = last && cut.push;
             }
             let mut segment = self.emit_data(now, at, end);
@@ -537,6 +564,17 @@ fn open_start(q: &WriteQueue, start: u64) -> u64 {
 }
 
 impl WriteQueue {
+    /// What the last packet still takes before it is as large as `goal`; `start` is where what is unsent begins.
+    pub fn open_room(&self, start: u64, goal: u64) -> u64 {
+        let open = self.chunks.back().filter(|c| !c.record_end);
+        open.map_or(0, |c| goal.saturating_sub(c.end - open_start(self, start)))
+    }
+
+    /// Packets that have not been sent.
+    pub fn packets_waiting(&self) -> usize {
+        self.chunks.len()
+    }
+
     fn mark_push(&mut self, written: u64) {
         if let Some(tail) = self.chunks.back_mut() {
             tail.push = true;

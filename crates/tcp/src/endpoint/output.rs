@@ -43,6 +43,7 @@ impl Endpoint {
             }
         }
         if !self.ack.is_due() {
+            self.check_space();
             return None;
         }
         self.counters.segments_sent += 1;

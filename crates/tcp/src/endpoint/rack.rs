@@ -323,6 +323,7 @@ impl Endpoint {
             may_grow: (p.una_moved || in_any_order) && !self.is_reducing() && !p.hold,
             passed: p.passed,
             delivered_since_sent: g.delivered_since_sent(self.delivered),
+            sacked: self.rack.sacked > 0,
             before: p.state_before,
             stamps: seg.timestamps.filter(|_| self.timestamps),
             ..AckSample::default()

@@ -32,6 +32,7 @@ impl Endpoint {
     }
 
     pub(super) fn take_text(&mut self, now: Instant, seg: &Segment, start: i64) {
+        self.ack.schedule();
         if !self.state.may_receive() {
             // "This should not occur since a FIN has been received from the remote side."
             self.ack.at_once();
@@ -115,14 +116,14 @@ impl Endpoint {
         if self.sizing.is_some() {
             self.resize(now, seg);
         }
-        if self.config.host.acks == AckRule::Linux {
+        if self.config.host.acks.is_linux() {
             self.ack_as_linux(now, seg);
         }
         if self.reassembly.is_empty() {
             match self.config.host.acks {
                 AckRule::Octets => self.ack.on_in_order_data(now, seg.len, self.mss),
                 AckRule::Segments => self.ack.on_in_order_data(now, self.mss, self.mss),
-                AckRule::Linux => {}
+                AckRule::Linux | AckRule::LinuxBefore6157 => {}
             }
         } else {
             // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that fills in all or
@@ -138,7 +139,8 @@ impl Endpoint {
         let arrival = Arrival {
             now,
             len: self.config.host.merged_segment.map_or(seg.len, |m| m.min(seg.len)),
-            pushed: seg.flags.has(Flags::PSH) || seg.flags.has(Flags::FIN),
+            pushed: seg.flags.has(Flags::PSH),
+            last: seg.flags.has(Flags::FIN),
             announced: u32::from(self.config.mss).saturating_sub(options),
             header: 20 + options,
             unacknowledged: self.rcv_nxt.saturating_sub(self.last_ack_sent),

@@ -12,6 +12,7 @@ pub(super) const CONFIG: Config = Config {
     initial_window: Some(3),
     receive_buffer: 4 * 1024 * 1024,
     receive_tuning: false,
+    send_tuning: false,
     initial_rto: Duration::from_secs(3),
     syn_retries: Some(5),
     loss_detection: LossDetection::Fack,
@@ -30,6 +31,8 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("initial_window", "tcp_init_cwnd: RFC 3390, 3 for segments of 1096 to 1460 B (4 below, 2 above)"),
     ("receive_buffer", "net.ipv4.tcp_rmem's maximum, 4 MiB; fixed here, no tuning by itself"),
     ("receive_tuning", "not carried over: 2.6.26 tunes by an older rule"),
+    ("send_tuning", "not carried over: the sender has no limit here"),
+    ("gso", "a packet of several segments only where the device segments"),
     ("ack_rule", "a fixed delay after the quick ACKs; `linux` has the heuristics, which 2.6.26 had too"),
     (
         "kernel_clock",

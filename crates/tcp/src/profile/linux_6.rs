@@ -1,11 +1,11 @@
-//! Linux 6.1 as it comes, over a path without segmentation offload.
+//! Linux 6.1 as it comes, over a device without segmentation offload.
 
 use lasthop_units::Duration;
 
 use super::{Profile, rfc};
 use crate::cc::CcName;
 use crate::config::*;
-use crate::host::Host;
+use crate::host::{Host, Offload};
 use crate::jiffies::KernelClock;
 
 pub(super) const CONFIG: Config = Config {
@@ -17,6 +17,7 @@ pub(super) const CONFIG: Config = Config {
     dsack: true,
     receive_tuning: true,
     receive_buffer: 3 * 1024 * 1024,
+    send_tuning: true,
     ack_delay: Duration::from_millis(40),
     rtt_estimator: RttEstimator::Linux,
     kernel_clock: KernelClock::Hz1000,
@@ -36,7 +37,7 @@ pub(super) const CONFIG: Config = Config {
     hystart: HyStartKind::Linux,
     cc_reading: CcReading::Linux,
     westwood_reading: WestwoodReading::Linux,
-    host: Host::LINUX,
+    host: Host { offload: Some(Offload::LINUX), ..Host::LINUX },
     vegas: VegasConfig { reading: VegasReading::Linux, alpha: 2.0, beta: 4.0, ..rfc::CONFIG.vegas },
     ..rfc::CONFIG
 };
@@ -67,6 +68,13 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("pacing", "pfifo_fast or fq_codel below: only BBR paces; `true` is the fq scheduler"),
     ("receive_buffer", "half of net.ipv4.tcp_rmem's maximum, 6 MiB: net.ipv4.tcp_adv_win_scale 1"),
     ("receive_tuning", "net.ipv4.tcp_moderate_rcvbuf 1: tcp_rcv_space_adjust, tcp_grow_window"),
+    ("send_tuning", "tcp_sndbuf_expand, sk_stream_memory_free"),
+    ("send_buffer_start", "the default of net.ipv4.tcp_wmem, 16384"),
+    ("send_buffer_max", "the maximum of net.ipv4.tcp_wmem, 4194304"),
+    (
+        "gso",
+        "since 4.17 TCP cuts packets of several segments, whether the device segments them or not: sk_setup_caps",
+    ),
     ("cubic_reading", "tcp_cubic.c"),
     ("cubic_beta", "tcp_cubic.c: beta 717"),
     ("cubic_c", "tcp_cubic.c: bic_scale 41, cube_rtt_scale 410 / 1024"),

@@ -38,6 +38,8 @@ pub struct Rack {
     pub marks: VecDeque<Mark>,
     /// SACKed segments.
     pub sacked: u32,
+    /// Packets that segments without a SACK belong to: those that begin one (segmentation offload), else each.
+    pub packets: u32,
     /// Lost segments, sent again or not.
     pub lost: u32,
     /// Retransmissions in flight.
@@ -157,6 +159,7 @@ impl Default for Rack {
         Rack {
             marks: VecDeque::new(),
             sacked: 0,
+            packets: 0,
             lost: 0,
             resent: 0,
             total_lost: 0,
@@ -227,7 +230,16 @@ impl Rack {
     pub fn sent(&mut self, now: Instant, delivered: u64) {
         let mark = self.stamp(now, delivered);
         self.marks.push_back(mark);
+        self.packets += 1;
         self.prr.sent(1.0);
+    }
+
+    /// The segment that left last belongs to the packet of the one before.
+    pub fn join_last(&mut self) {
+        if let Some(m) = self.marks.back_mut().filter(|m| !m.joined) {
+            m.joined = true;
+            self.packets -= 1;
+        }
     }
 
     /// Segment `i` left once more.
@@ -291,8 +303,9 @@ impl Rack {
 
     /// The packet that segment `i` belongs to is cut before it.
     pub fn cut_before(&mut self, i: usize) {
-        if let Some(m) = self.marks.get_mut(i) {
+        if let Some(m) = self.marks.get_mut(i).filter(|m| m.joined) {
             m.joined = false;
+            self.packets += u32::from(!m.sacked);
         }
     }
 
@@ -301,6 +314,9 @@ impl Rack {
         if let Some(m) = self.marks.get_mut(i).filter(|m| !m.sacked) {
             m.sacked = true;
             self.sacked += 1;
+            self.packets -= u32::from(!m.joined);
+            // What the SACK leaves of its packet is one of its own (tcp_match_skb_to_sack).
+            self.cut_before(i + 1);
         }
     }
 
@@ -310,6 +326,8 @@ impl Rack {
             self.sacked -= u32::from(m.sacked);
             self.lost -= u32::from(m.lost);
             self.resent -= u32::from(m.resent);
+            self.packets -= u32::from(!m.sacked && !m.joined);
+            self.cut_before(0);
         }
         self.search_from = self.search_from.saturating_sub(1);
     }
@@ -429,6 +447,7 @@ impl Rack {
             m.sacked &= !forget;
         }
         self.sacked = self.marks.iter().filter(|m| m.sacked).count() as u32;
+        self.packets = self.marks.iter().filter(|m| !m.sacked && !m.joined).count() as u32;
         for i in 0..self.marks.len() {
             if !self.marks[i].sacked {
                 self.mark_lost(i);

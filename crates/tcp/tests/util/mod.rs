@@ -21,6 +21,9 @@ pub struct Pair {
     /// Called for each segment as it leaves: (time, direction, segment).
     pub log: Vec<(Instant, usize, Segment)>,
     pub logging: bool,
+    /// What the application of each end still has to write, and whether it closes then.
+    pub backlog: [u64; 2],
+    pub closes: [bool; 2],
 }
 
 impl Pair {
@@ -35,6 +38,8 @@ impl Pair {
             air: Air::new(),
             log: vec![],
             logging: false,
+            backlog: [0; 2],
+            closes: [false; 2],
         }
     }
 
@@ -48,18 +53,48 @@ impl Pair {
         self.flush();
     }
 
+    /// The application of `end` writes `octets`, as room for them appears.
+    pub fn write(&mut self, end: usize, octets: u64) {
+        self.backlog[end] += octets;
+        self.write_backlog(end);
+    }
+
+    /// The application of `end` closes once it has written everything.
+    pub fn close(&mut self, end: usize) {
+        self.closes[end] = true;
+        self.write_backlog(end);
+    }
+
+    fn write_backlog(&mut self, end: usize) {
+        if self.backlog[end] > 0 {
+            self.backlog[end] -= self.ends[end].write(self.now, self.backlog[end]);
+        }
+        if self.backlog[end] == 0 && std::mem::take(&mut self.closes[end]) {
+            self.ends[end].close(self.now);
+        }
+    }
+
     /// Collects what both ends want to send, and their events.
     pub fn flush(&mut self) {
         for from in 0..2 {
-            while let Some(segment) = self.ends[from].poll_transmit(self.now) {
-                if self.logging {
-                    self.log.push((self.now, from, segment));
-                }
-                self.carry(from, segment);
+            if self.backlog[from] > 0 || self.closes[from] {
+                // What has left makes room.
+                self.collect(from);
+                self.write_backlog(from);
             }
+            self.collect(from);
             while let Some(e) = self.ends[from].poll_event() {
                 self.events[from].push((self.now, e));
             }
+        }
+    }
+
+    fn collect(&mut self, from: usize) {
+        while let Some(segment) = self.ends[from].poll_transmit(self.now) {
+            if self.logging {
+                self.log.push((self.now, from, segment));
+            }
+            self.carry(from, segment);
         }
     }
 

@@ -1,0 +1,124 @@
+//! The send buffer as Linux has it: octets of memory, with the overhead of the packets that hold the data, in a buffer that
+//! grows with the congestion window (`send_tuning`).
+//!
+//! Linux 6.1: tcp_sndbuf_expand, tcp_should_expand_sndbuf, tcp_check_space (net/ipv4/tcp_input.c), sk_stream_memory_free,
+//! sk_stream_min_wspace (include/net/sock.h). What is sent stays in memory until it is acknowledged: while SND.UNA is stuck
+//! the sender runs out of memory and stops. tcp_retransmit_skb refuses while sk_wmem_alloc, what the host's own queue and
+//! device hold, is above a bound; here nothing waits in the host, so that this never happens.
+
+use super::Endpoint;
+use crate::cc::{CcName, CongestionControl};
+use crate::config::Config;
+
+/// SKB_TRUESIZE of a packet's head: kmalloc(1024) for MAX_TCP_HEADER and skb_shared_info, less the latter (320), and
+/// sizeof(struct sk_buff) and skb_shared_info, aligned (256 + 320) \[octets\]. Data lies in pages and counts by its octets.
+pub(super) const PACKET_OVERHEAD: u64 = 1024 - 320 + 256 + 320;
+/// MAX_TCP_HEADER and skb_shared_info \[octets\].
+const HEADERS: u64 = 320 + 320;
+/// sizeof(struct sk_buff), aligned \[octets\].
+const DESCRIPTOR: u64 = 256;
+
+/// The buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendMemory {
+    /// sk_sndbuf \[octets\].
+    pub size: u64,
+    /// SOCK_NOSPACE: the application found the buffer full, and waits until a third of it is free.
+    full: bool,
+}
+
+impl SendMemory {
+    /// The buffer of a new connection, where it grows by itself (tcp_init_sock).
+    pub fn new(config: &Config) -> Option<SendMemory> {
+        config.send_tuning.then_some(SendMemory { size: config.send_buffer_start, full: false })
+    }
+}
+
+impl Endpoint {
+    /// sk_wmem_queued: what is written and not acknowledged, with the overhead of its packets.
+    pub(super) fn memory_queued(&self) -> u64 {
+        let octets = self.written.saturating_sub(self.una.max(1));
+        let sent = match self.recovery.is_rack() {
+            true => u64::from(self.rack.packets),
+            false => self.flight.len() as u64,
+        };
+        let waiting = match &self.offload {
+            Some(q) => q.packets_waiting() as u64,
+            None => self.notsent().div_ceil(self.packet_goal()),
+        };
+        octets + PACKET_OVERHEAD * (sent + waiting)
+    }
+
+    /// Octets that the application may write now: whole packets, because sk_stream_memory_free lets the last one overdraw
+    /// the buffer.
+    pub(super) fn memory_room(&self, memory: SendMemory) -> u64 {
+        let free = memory.size.saturating_sub(self.memory_queued());
+        if memory.full || free == 0 {
+            return 0;
+        }
+        let goal = self.packet_goal();
+        let open = self.offload.as_ref().map_or(0, |q| q.open_room(self.max, goal));
+        open + free.saturating_sub(open).div_ceil(goal + PACKET_OVERHEAD) * goal
+    }
+
+    /// A packet more may begin (sk_stream_memory_free).
+    pub(super) fn memory_is_free(&self, memory: SendMemory) -> bool {
+        !memory.full && self.memory_queued() < memory.size
+    }
+
+    /// After what could leave has left (tcp_check_space): an application that waits may go on when a third of the buffer is
+    /// free; a buffer that keeps the congestion window from being filled grows.
+    #[inline]
+    pub(super) fn check_space(&mut self) {
+        if let Some(memory) = self.memory {
+            self.check_space_of(memory);
+        }
+    }
+
+    fn check_space_of(&mut self, memory: SendMemory) {
+        let queued = self.memory_queued();
+        if !memory.full && queued < memory.size {
+            return;
+        }
+        if f64::from(self.segments_in_flight()) < self.cc.cwnd().floor() {
+            self.expand_send_buffer();
+        }
+        if let Some(memory) = self.memory.as_mut() {
+            memory.full = memory.size.saturating_sub(queued) < (queued >> 1).max(1);
+        }
+    }
+
+    fn segments_in_flight(&self) -> u32 {
+        if self.recovery.is_rack() { self.rack.in_flight() } else { self.flight.len() as u32 }
+    }
+
+    /// tcp_sndbuf_expand: room for twice the congestion window (BBR: three times), each segment in a packet of its own whose
+    /// memory is a power of two.
+    pub(super) fn expand_send_buffer(&mut self) {
+        if self.memory.is_none() {
+            return;
+        }
+        let segment = u64::from(self.config.mss).max(u64::from(self.mss)) + HEADERS;
+        let per_segment = segment.next_power_of_two() + DESCRIPTOR;
+        let reordering =
+            if self.recovery.is_rack() { self.rack.reordering } else { self.config.dup_threshold };
+        let segments = (self.cc.cwnd() as u64).max(INITIAL_WINDOW).max(u64::from(reordering) + 1);
+        let times = match self.config.control_at_work() {
+            CcName::Bbr | CcName::Bbr3 => 3,
+            _ => 2,
+        };
+        let wanted = times * segments * per_segment;
+        let most = self.config.send_buffer_max;
+        if let Some(memory) = self.memory.as_mut().filter(|m| m.size < wanted) {
+            memory.size = wanted.min(most);
+        }
+    }
+
+    /// The send buffer in octets of memory, where it grows by itself (sk_sndbuf).
+    pub fn send_memory(&self) -> Option<u64> {
+        self.memory.map(|m| m.size)
+    }
+}
+
+/// TCP_INIT_CWND \[segments\].
+const INITIAL_WINDOW: u64 = 10;
