@@ -113,8 +113,7 @@ def table(what: str, bars: list[dict[str, str]]) -> str:
 NOTES = """\
 ## Where they part
 
-- `vegas` beside `vegas`: the second flow holds one segment more of ours than of the kernel's. Neither flow loses a
-  segment, so nothing evens the difference out.
+No pair does. The widest deviation, a share of 0.08 in `cubic` beside `reno`, lies within the range of our runs.
 """
 
 if __name__ == "__main__":
