@@ -107,7 +107,7 @@ def test_keys_that_are_right_only_together_are_changed_together() -> None:
     red = lh.Scenario.parse(WIRED).with_({"link.path.queue": {"kind": "red", "min_packets": 5.0, "max_packets": 15.0}})
     both: dict[str, Any] = {"link.path.queue.min_packets": 20.0, "link.path.queue.max_packets": 60.0}
     assert "max_packets = 60" in red.with_(both).to_toml()
-    with pytest.raises(lh.LasthopError, match="`max_packets` must be above `min_packets`"):
+    with pytest.raises(lh.LasthopError, match="`max_packets` must not be below `min_packets`"):
         red.set("link.path.queue.min_packets", 20.0).set("link.path.queue.max_packets", 60.0)
 
 
