@@ -176,6 +176,7 @@ fn mistakes_about_sidelinks_are_told_with_their_remedy() {
 fn groups_are_paired_one_to_one_and_lanes_have_rows() {
     let text = STATIC
         .replace("[ue.a]\n", "[ue.a]\ncount = 3\ndrop = { kind = \"disc\", radius = \"100 m\" }\n")
+        .replacen("position = [\"20 m\", \"0 m\", ", "position = [\"0 m\", \"0 m\", ", 1)
         .replace("[ue.b]\n", "[ue.b]\ncount = 3\n")
         .replace("pdcp = { sn_bits = 7 }\nlink", "apart = [\"10 m\", \"20 m\"]\npdcp = { sn_bits = 7 }\nlink")
         .replace(

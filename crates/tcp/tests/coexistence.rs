@@ -52,7 +52,9 @@ fn beside_cubic(x: f64, seconds: u64) -> Shares {
             profile: Profile::Linux6,
             cc: Some(cc),
             mss: Some(Bytes(1460)),
-            send_buffer: Some(Bytes(4 << 20)),
+            // The account knows no socket memory: with 4 MiB it limits both flows at 32 products.
+            send_buffer: Some(Bytes(64 << 20)),
+            receive_buffer: Some(Bytes(64 << 20)),
             ..Options::default()
         };
         o.resolve().unwrap()
