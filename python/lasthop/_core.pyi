@@ -406,8 +406,8 @@ def packetdrill(
     profile: str | None = None,
     cc: str | None = None,
     verbose: bool = False,
-    defines: Sequence[str] = (),
-    options: Sequence[tuple[str, str]] = (),
+    defines: Sequence[str] = ...,
+    options: Sequence[tuple[str, str]] = ...,
     host: str | None = None,
 ) -> str:
     """Runs packetdrill scripts, given as (name, text), in virtual time. `defines`: symbols for `#ifdef`, "NAME" or
