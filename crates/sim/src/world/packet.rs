@@ -145,7 +145,7 @@ impl World {
         self.fragment(now, node, id, mtu);
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_hop(&mut self, now: Instant, hop: HopId, id: PacketId) {
         let mut item = self.packets[id].item(id, now);
         let h = &mut self.hops[hop];

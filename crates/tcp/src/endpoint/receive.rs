@@ -217,6 +217,7 @@ impl Endpoint {
     }
 
     /// The right edge we could advertise now.
+    #[inline]
     fn edge_possible(&self) -> u64 {
         // More than the field can say is of no use.
         let most = u64::from(u16::MAX) << self.rcv_scale;
@@ -224,6 +225,7 @@ impl Endpoint {
     }
 
     /// What the receive buffer has room for.
+    #[inline]
     fn buffer_room(&self) -> u64 {
         // A FIN takes a number, but no room.
         let unread = self.data_end().saturating_sub(self.read_to.max(1));
@@ -244,6 +246,7 @@ impl Endpoint {
     }
 
     /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
+    #[inline]
     pub(super) fn window_has_opened(&self) -> bool {
         if self.config.host.window == WindowRule::Doubled {
             let said = self.rcv_edge.saturating_sub(self.rcv_nxt);
