@@ -1,4 +1,5 @@
-//! A bearer under any sequence of calls: every packet once and in order, or dropped by name, or inside.
+//! A bearer under any sequence of calls: every packet once and in order, or dropped by name, or
+//! inside.
 #![no_main]
 
 use arbitrary::Arbitrary;

@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     for channel in [Channel::Downlink, Channel::Uplink] {
         let Ok(mut parts) = decode(bytes, channel) else { continue };
-        // A sender puts control elements first, has no SDU without a byte, and one that is not longer than L can say.
+        // A sender puts control elements first, has no SDU without a byte, and one that is not
+        // longer than L can say.
         parts.sort_by_key(|p| matches!(p, Part::Sdu { .. }));
         parts.retain(|p| !matches!(p, Part::Sdu { sdu, .. } if sdu.is_empty() || sdu.len() > 32_767));
         let room: usize = parts

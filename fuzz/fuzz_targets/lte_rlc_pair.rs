@@ -1,4 +1,5 @@
-//! Two RLC entities that talk through encoded PDUs, under any sequence of calls; some PDUs are the fuzzer's own.
+//! Two RLC entities that talk through encoded PDUs, under any sequence of calls; some PDUs are the
+//! fuzzer's own.
 #![no_main]
 
 use arbitrary::Arbitrary;

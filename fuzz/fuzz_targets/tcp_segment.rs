@@ -1,4 +1,5 @@
-//! Any bytes as a TCP segment: decoded, encoded again, and given to an endpoint in whatever state it is.
+//! Any bytes as a TCP segment: decoded, encoded again, and given to an endpoint in whatever state
+//! it is.
 #![no_main]
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -26,7 +27,8 @@ enum Op {
     Raw {
         bytes: Vec<u8>,
     },
-    /// The bytes with their numbers counted from what the endpoint expects, as a peer's or a good guesser's are.
+    /// The bytes with their numbers counted from what the endpoint expects, as a peer's or a good
+    /// guesser's are.
     Near {
         bytes: Vec<u8>,
         seq: i16,

@@ -94,7 +94,8 @@ impl ColumnType {
 }
 
 impl TableDef {
-    /// The Arrow schema: "unit" and "description" in each field's metadata, "table" and "description" in the schema's.
+    /// The Arrow schema: "unit" and "description" in each field's metadata, "table" and
+    /// "description" in the schema's.
     pub fn schema(&self) -> SchemaRef {
         let text = |s: &str| s.to_owned();
         let fields: Vec<Field> = self

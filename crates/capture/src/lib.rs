@@ -1,7 +1,9 @@
-//! What a run leaves behind: tables with units and descriptions, in memory as Arrow batches or streamed to Parquet.
+//! What a run leaves behind: tables with units and descriptions, in memory as Arrow batches or
+//! streamed to Parquet.
 //!
 //! A table is declared once ([`TableDef`]), filled row by row ([`TableWriter::row`]) and finished
-//! ([`TableWriter::finish`]). Memory is flat when it goes to a file, and identical rows give identical bytes.
+//! ([`TableWriter::finish`]). Memory is flat when it goes to a file, and identical rows give
+//! identical bytes.
 
 mod column;
 mod def;

@@ -19,7 +19,8 @@ const GROUP_ROWS: usize = 4 * BATCH_ROWS;
 /// Zstandard level: its default, near its best ratio per time.
 const LEVEL: i32 = 3;
 
-/// An open Parquet file. Its bytes depend on the rows alone: no time, no host, no version of a library in the footer.
+/// An open Parquet file. Its bytes depend on the rows alone: no time, no host, no version of a
+/// library in the footer.
 pub(crate) struct ParquetFile {
     path: PathBuf,
     writer: ArrowWriter<Hashing<BufWriter<File>>>,
@@ -45,7 +46,8 @@ impl ParquetFile {
         self.writer.write(batch).map_err(|e| CaptureError::write(&self.path, reason(&e)))
     }
 
-    /// Writes the footer. Returns the path, the BLAKE3 of the file's bytes as hex, and how many they are.
+    /// Writes the footer. Returns the path, the BLAKE3 of the file's bytes as hex, and how many
+    /// they are.
     pub fn finish(self) -> Result<(PathBuf, String, u64), CaptureError> {
         let ParquetFile { path, writer } = self;
         let mut out = writer.into_inner().map_err(|e| CaptureError::write(&path, reason(&e)))?;

@@ -137,8 +137,8 @@ impl TableWriter {
     /// Appends a row: one value for each column, in order.
     ///
     /// # Errors
-    /// If a value is not what its column declares (nothing is appended then), or if a batch was full and could not be
-    /// written.
+    /// If a value is not what its column declares (nothing is appended then), or if a batch was
+    /// full and could not be written.
     #[inline]
     pub fn row(&mut self, values: &[Value<'_>]) -> Result<(), CaptureError> {
         let fits = values.len() == self.columns.len()
@@ -226,7 +226,8 @@ impl TableWriter {
         Ok(FinishedTable { def: self.def, schema: self.schema, rows: self.rows, content_hash, data })
     }
 
-    /// Names only ever join a dictionary at its end, so the last one serves the keys of every batch.
+    /// Names only ever join a dictionary at its end, so the last one serves the keys of every
+    /// batch.
     fn share_dictionaries(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, CaptureError> {
         let names = &self.names;
         let dictionaries: Vec<Option<ArrayRef>> =
@@ -247,7 +248,8 @@ impl TableWriter {
     }
 }
 
-/// Feeds one column of one batch into the hash: for each row a byte that says whether there is a value, then the value.
+/// Feeds one column of one batch into the hash: for each row a byte that says whether there is a
+/// value, then the value.
 fn hash_array(hash: &mut blake3::Hasher, array: &ArrayRef, kind: ColumnType) {
     let mut bytes = Vec::with_capacity(array.len() * 9);
     let mut put = |value: Option<[u8; 8]>| match value {

@@ -1,17 +1,20 @@
 //! Loops over many numbers, compiled a second time for processors with wide vectors.
 //!
-//! What is built for every x86-64 processor has four lanes of single precision. [`wide`] runs a [`Kernel`] with eight where the
-//! processor has AVX2. The results are the same to the bit: the operations and their order are those of the source,
-//! multiplications and additions are never joined into one (FMA is not enabled), and no lane depends on their number.
+//! What is built for every x86-64 processor has four lanes of single precision. [`wide`] runs a
+//! [`Kernel`] with eight where the processor has AVX2. The results are the same to the bit: the
+//! operations and their order are those of the source, multiplications and additions are never
+//! joined into one (FMA is not enabled), and no lane depends on their number.
 //!
-//! [`near`] is the other thing that a loop over much memory asks of the processor: to fetch what the next turn reads.
+//! [`near`] is the other thing that a loop over much memory asks of the processor: to fetch what
+//! the next turn reads.
 
-/// A piece of work whose loops gain from wide vectors. It has to be worth the call: some dozen numbers.
+/// A piece of work whose loops gain from wide vectors. It has to be worth the call: some dozen
+/// numbers.
 pub trait Kernel {
     /// What comes out.
     type Output;
-    /// Does it. Write `#[inline(always)]` here and at all that it calls in its loops: only what becomes part of the kernel is
-    /// compiled twice.
+    /// Does it. Write `#[inline(always)]` here and at all that it calls in its loops: only what
+    /// becomes part of the kernel is compiled twice.
     fn run(self) -> Self::Output;
 }
 
@@ -21,7 +24,8 @@ pub fn wide<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         #[allow(unsafe_code)]
-        // SAFETY: the processor has just said that it knows AVX2, the only thing that the call wants.
+        // SAFETY: the processor has just said that it knows AVX2, the only thing that the call
+        // wants.
         return unsafe { with_avx2(kernel) };
     }
     kernel.run()
@@ -33,9 +37,10 @@ fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// Asks the processor to bring `what` near, if it can be asked: nothing waits for it, and nothing but time depends on it. For
-/// what is known to be read soon, is rarely in a near cache, and lies in several places: they come side by side. A line of memory
-/// for every 64 bytes; where `what` ends in a line more, that one is left.
+/// Asks the processor to bring `what` near, if it can be asked: nothing waits for it, and nothing
+/// but time depends on it. For what is known to be read soon, is rarely in a near cache, and lies
+/// in several places: they come side by side. A line of memory for every 64 bytes; where `what`
+/// ends in a line more, that one is left.
 #[inline(always)]
 pub fn near<T: ?Sized>(what: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -45,7 +50,8 @@ pub fn near<T: ?Sized>(what: &T) {
         let mut at = 0;
         while at < size {
             #[allow(unsafe_code)]
-            // SAFETY: SSE belongs to every x86-64 processor, and prefetching neither reads nor writes, wherever it points.
+            // SAFETY: SSE belongs to every x86-64 processor, and prefetching neither reads nor
+            // writes, wherever it points.
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(at));
             }
@@ -64,7 +70,8 @@ const LINE: usize = 64;
 mod tests {
     use super::*;
 
-    /// It has no effect that could be seen: all that can fail here is that it reads or writes where it must not.
+    /// It has no effect that could be seen: all that can fail here is that it reads or writes where
+    /// it must not.
     #[test]
     fn what_comes_near_stays_as_it_is() {
         let bytes: Vec<u8> = (0..200).collect();
@@ -87,7 +94,8 @@ mod tests {
         }
     }
 
-    /// With a joined multiplication and addition, about a third of these would differ in their last bit.
+    /// With a joined multiplication and addition, about a third of these would differ in their last
+    /// bit.
     #[test]
     fn wide_or_not_the_bits_are_the_same() {
         let x: Vec<f32> = (0..1003).map(|i| i as f32 * 0.017 - 8.0).collect();

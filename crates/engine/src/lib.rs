@@ -1,7 +1,8 @@
 //! The engine: the order of events, keyed randomness, the slab, one mathematics on every platform.
 //!
-//! Nothing here knows a protocol. The law of time (ARCHITECTURE.md): entities never see this crate's queue; they
-//! answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an [`EventQueue`].
+//! Nothing here knows a protocol. The law of time (ARCHITECTURE.md): entities never see this
+//! crate's queue; they answer `poll_at()` and are called with `now`. Only `sim` (and tests) own an
+//! [`EventQueue`].
 
 pub mod lanes;
 pub mod math;

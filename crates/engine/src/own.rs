@@ -1,5 +1,6 @@
-//! Policies of the caller's own, whatever their kind (congestion controls, schedulers): how one is defined, and the set of
-//! them that a run knows. The room that asks a policy says what its constructor gets and makes: a [`Kind`].
+//! Policies of the caller's own, whatever their kind (congestion controls, schedulers): how one is
+//! defined, and the set of them that a run knows. The room that asks a policy says what its
+//! constructor gets and makes: a [`Kind`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,7 +54,8 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition does not list.
+    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition
+    /// does not list.
     pub fn get(&self, name: &str) -> f64 {
         let default = || self.defaults.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
         self.given.get(name).copied().unwrap_or_else(default)

@@ -1,14 +1,16 @@
 //! The event queue and its order contract.
 //!
-//! Events leave in ascending order of `(time, class, seq)`: time first; among events of the same instant the
-//! class; among those of the same class the order in which they were scheduled. Time never moves back. The
-//! order is total, so a run is a function of its scenario alone, whatever data structure holds the events.
+//! Events leave in ascending order of `(time, class, seq)`: time first; among events of the same
+//! instant the class; among those of the same class the order in which they were scheduled. Time
+//! never moves back. The order is total, so a run is a function of its scenario alone, whatever
+//! data structure holds the events.
 
 use lasthop_units::Instant;
 
 /// What happens first among events of the same instant.
 ///
-/// A TTI comes before arrivals: data that arrives at the instant a TTI starts goes with the next one.
+/// A TTI comes before arrivals: data that arrives at the instant a TTI starts goes with the next
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {
@@ -115,7 +117,8 @@ impl<E> EventQueue<E> {
         Some((self.now, entry.event))
     }
 
-    /// Moves the clock to `t` when no event is left before it, so that a later `schedule` cannot go behind it.
+    /// Moves the clock to `t` when no event is left before it, so that a later `schedule` cannot go
+    /// behind it.
     pub fn advance_to(&mut self, t: Instant) {
         debug_assert!(self.peek_time().is_none_or(|next| next >= t), "events left before {t}");
         self.now = self.now.max(t);

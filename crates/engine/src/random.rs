@@ -1,9 +1,10 @@
 //! Keyed randomness: a draw is a function of what it is for, not of how many were made before it.
 //!
-//! `Draw(seed, purpose, entity).at(index)` gives the same value whichever entities exist and whichever TTIs were
-//! skipped, so adding a UE shifts nobody else's draws and two scenarios that differ in one thing share the rest
-//! (common random numbers). The function is Philox2x64-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel
-//! random numbers: as easy as 1, 2, 3", SC 2011), a counter-based generator that passes BigCrush.
+//! `Draw(seed, purpose, entity).at(index)` gives the same value whichever entities exist and
+//! whichever TTIs were skipped, so adding a UE shifts nobody else's draws and two scenarios that
+//! differ in one thing share the rest (common random numbers). The function is Philox2x64-10 (J.
+//! Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011), a
+//! counter-based generator that passes BigCrush.
 
 use crate::math;
 
@@ -99,7 +100,8 @@ impl Draw {
         self.uniform(index) < p
     }
 
-    /// A stream of draws that all belong to `index` (rejection sampling, several values for one event).
+    /// A stream of draws that all belong to `index` (rejection sampling, several values for one
+    /// event).
     pub const fn stream(self, index: u64) -> Stream {
         Stream { key: self.key, index, n: 0 }
     }
@@ -164,8 +166,8 @@ mod tests {
         );
     }
 
-    /// Values that every machine must give: results depend on them for ever. Worked out from the definition in
-    /// another language.
+    /// Values that every machine must give: results depend on them for ever. Worked out from the
+    /// definition in another language.
     #[test]
     fn draws_are_fixed_for_ever() {
         let d = Draw::new(1, Purpose::BlockError, 0);
@@ -181,7 +183,8 @@ mod tests {
         assert_eq!((stream.bits(), stream.bits()), (0x534d_f120_817d_f1e1, 0xcce5_25a5_645f_489c));
     }
 
-    /// n = 10^5 uniform draws: mean 1/2 with standard error 1/sqrt(12 n) = 9.1e-4, bound at 5 of them.
+    /// n = 10^5 uniform draws: mean 1/2 with standard error 1/sqrt(12 n) = 9.1e-4, bound at 5 of
+    /// them.
     #[test]
     fn moments_are_those_of_the_distributions() {
         let d = Draw::new(7, Purpose::Test, 3);

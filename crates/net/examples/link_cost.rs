@@ -1,5 +1,5 @@
-//! What a packet through a link costs. Demonstrates in particular: that a pipe is driven with a handful of lines, and
-//! that one `PipeOut` serves for ever.
+//! What a packet through a link costs. Demonstrates in particular: that a pipe is driven with a
+//! handful of lines, and that one `PipeOut` serves for ever.
 //!
 //!     cargo run --release -p lasthop-net --example link_cost
 #![expect(clippy::disallowed_types, reason = "a benchmark looks at the wall clock")]
@@ -19,8 +19,8 @@ const PACKETS: u64 = 100_000;
 fn main() {
     let queue = || Queue::drop_tail(Limit { packets: Some(1000), bytes: None });
     let wire = |loss| WireModel { delay: Duration::from_millis(10), loss, ..WireModel::default() };
-    // 1500 B at 12 Mbit/s are 1 ms. One packet each 1 ms keeps the link just busy; with a standing queue a burst of
-    // 500 comes first.
+    // 1500 B at 12 Mbit/s are 1 ms. One packet each 1 ms keeps the link just busy; with a standing
+    // queue a burst of 500 comes first.
     let pipe = |rate, loss| Link::Pipe(Pipe::new(rate, queue(), wire(loss), 1, 0));
     let rate = Some(Bitrate(12_000_000));
     let trace = Arc::new(Trace::from_ms(1..=60_000).expect("a valid trace"));

@@ -1,5 +1,5 @@
-//! Writes the synthetic traces that come with the program. Demonstrates in particular: a trace from keyed draws is the
-//! same on every machine, so the files can be made again byte for byte.
+//! Writes the synthetic traces that come with the program. Demonstrates in particular: a trace from
+//! keyed draws is the same on every machine, so the files can be made again byte for byte.
 //!
 //!     cargo run -p lasthop-net --example synthetic_trace -- python/lasthop/scenarios/traces
 

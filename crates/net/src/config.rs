@@ -15,11 +15,12 @@ use crate::{Link, Pipe, QueueConfig, Site, TraceLink};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DirectionConfig {
-    /// Rate; without it (and without a trace) infinitely fast. 0 stops the link until a later change.
+    /// Rate; without it (and without a trace) infinitely fast. 0 stops the link until a later
+    /// change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bitrate>,
-    /// A capacity trace in Mahimahi's format instead of a rate: a file beside the scenario, or the name of a
-    /// trace that comes with the program.
+    /// A capacity trace in Mahimahi's format instead of a rate: a file beside the scenario, or the
+    /// name of a trace that comes with the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     /// What happens after the trace's last opportunity: "loop" or "stop".
@@ -79,8 +80,8 @@ impl DirectionConfig {
         }
     }
 
-    /// The link, with draws of its own (`seed`, `entity`). `trace` is what [`DirectionConfig::trace`] names; without
-    /// one the link is a pipe.
+    /// The link, with draws of its own (`seed`, `entity`). `trace` is what
+    /// [`DirectionConfig::trace`] names; without one the link is a pipe.
     pub fn build(&self, trace: Option<Arc<Trace>>, seed: u64, entity: u64) -> Link {
         let opportunity = self.opportunity.map_or(Playback::default().opportunity, |o| o.0 as u32);
         let mean = |t: &Arc<Trace>| Bitrate((t.stats(opportunity).mean_mbps * 1e6) as u64);

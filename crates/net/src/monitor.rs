@@ -1,19 +1,22 @@
 //! The flow monitor: the one definition of flow statistics, for every study.
 //!
-//! It counts IP packets from a flow's source to its destination. `sim` reports each packet once when the source's
-//! IP takes it (before any fragmentation) and once when the destination's IP hands it up (after reassembly), as
-//! ns-3's flow monitor does; a transport's retransmission is a packet of its own.
+//! It counts IP packets from a flow's source to its destination. `sim` reports each packet once
+//! when the source's IP takes it (before any fragmentation) and once when the destination's IP
+//! hands it up (after reassembly), as ns-3's flow monitor does; a transport's retransmission is a
+//! packet of its own.
 //!
-//! * **Delay** of a received packet: reception minus sending. **Jitter**: mean of the absolute difference of the
-//!   delays of successively received packets (RFC 3393's delay variation without its smoothing). Quantiles come from a histogram of
-//!   16 bins an octave: right to a sixteenth.
-//! * **Loss** three ways, because they differ by more than any effect worth studying: `undelivered` (sent minus
-//!   received at the end, what is still in flight or queued included), `dropped` (by a named cause, at any hop),
-//!   `retransmitted` (by the transport, told from outside).
-//! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent; what is sent in the last ten
-//!   seconds and missing is not judged. Kept by whole seconds of sending, so a packet counts as lost between ten and eleven
-//!   seconds after it was sent; received later it stays lost.
-//! * **Throughput**: received IP bytes over the time given; **goodput**: bytes that reached the application in order.
+//! * **Delay** of a received packet: reception minus sending. **Jitter**: mean of the absolute
+//!   difference of the delays of successively received packets (RFC 3393's delay variation without
+//!   its smoothing). Quantiles come from a histogram of 16 bins an octave: right to a sixteenth.
+//! * **Loss** three ways, because they differ by more than any effect worth studying: `undelivered`
+//!   (sent minus received at the end, what is still in flight or queued included), `dropped` (by a
+//!   named cause, at any hop), `retransmitted` (by the transport, told from outside).
+//! * **Lost within 10 s**, ns-3's definition: not received within ten seconds of being sent; what
+//!   is sent in the last ten seconds and missing is not judged. Kept by whole seconds of sending,
+//!   so a packet counts as lost between ten and eleven seconds after it was sent; received later it
+//!   stays lost.
+//! * **Throughput**: received IP bytes over the time given; **goodput**: bytes that reached the
+//!   application in order.
 //!
 //! Memory is flat: less than two kilobytes a flow, whatever the number of packets.
 
@@ -60,7 +63,8 @@ pub struct FlowStats {
     recent: Recent,
 }
 
-/// Bins an octave, and where the first one begins: 2^16 ns = 66 us. The last one ends at 2^36 ns = 69 s.
+/// Bins an octave, and where the first one begins: 2^16 ns = 66 us. The last one ends at 2^36 ns =
+/// 69 s.
 const BINS_PER_OCTAVE: u64 = 16;
 const FIRST_OCTAVE: u32 = 16;
 const OCTAVES: u32 = 20;
@@ -123,7 +127,8 @@ impl FlowMonitor {
         f.recent.received(now, sent);
     }
 
-    /// A packet, or the last fragment standing for one, was dropped on its way. Tell it once for each packet.
+    /// A packet, or the last fragment standing for one, was dropped on its way. Tell it once for
+    /// each packet.
     pub fn dropped(&mut self, flow: FlowId, cause: DropCause) {
         self.flows[flow].dropped[cause as usize] += 1;
     }
@@ -181,7 +186,8 @@ impl FlowStats {
     pub fn delay_max(&self) -> Option<Duration> {
         self.delay_max
     }
-    /// The delay that a share of `q` of the received packets does not exceed [s], right to a sixteenth.
+    /// The delay that a share of `q` of the received packets does not exceed [s], right to a
+    /// sixteenth.
     pub fn delay_quantile_s(&self, q: f64) -> Option<f64> {
         let wanted = (q * self.rx_packets as f64).max(1.0);
         let mut seen = 0.0;
@@ -199,8 +205,8 @@ impl FlowStats {
         (self.rx_packets > 1).then(|| self.jitter_sum as f64 / (self.rx_packets - 1) as f64 / 1e9)
     }
 
-    /// Loss, first way: sent and not received so far, whatever became of it. Duplicates on the way can make up for lost
-    /// packets here (never below zero).
+    /// Loss, first way: sent and not received so far, whatever became of it. Duplicates on the way
+    /// can make up for lost packets here (never below zero).
     pub fn lost_undelivered(&self) -> u64 {
         self.tx_packets.saturating_sub(self.rx_packets)
     }
@@ -268,8 +274,8 @@ impl Recent {
     }
 }
 
-/// Jain's fairness index of `shares`: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (all equal). `None` without
-/// shares or if all are zero (R. Jain, D. Chiu, W. Hawe, DEC TR-301, 1984).
+/// Jain's fairness index of `shares`: (sum x)^2 / (n sum x^2), from 1/n (one has all) to 1 (all
+/// equal). `None` without shares or if all are zero (R. Jain, D. Chiu, W. Hawe, DEC TR-301, 1984).
 pub fn jain(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (n, sum, squares) =
         shares.into_iter().fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
@@ -288,7 +294,8 @@ mod tests {
         Instant::from_millis(t)
     }
 
-    /// 100 packets of 1, 2, ... 100 ms: 95 % within 95 ms, to the width of a bin; bins do not overlap and leave no gap.
+    /// 100 packets of 1, 2, ... 100 ms: 95 % within 95 ms, to the width of a bin; bins do not
+    /// overlap and leave no gap.
     #[test]
     fn quantiles_are_right_to_a_sixteenth() {
         let mut m = FlowMonitor::new(1);
@@ -306,8 +313,8 @@ mod tests {
         assert_eq!((bin(Duration(1)), bin(Duration::MAX)), (0, 319));
     }
 
-    /// Sent at 0, 10, 20, 30, 40 ms; the third is lost, the fifth in flight. Received at 50, 65, 80 ms: delays 50, 55, 50 ms;
-    /// mean 51.667, differences 5 and 5: jitter 5 ms.
+    /// Sent at 0, 10, 20, 30, 40 ms; the third is lost, the fifth in flight. Received at 50, 65, 80
+    /// ms: delays 50, 55, 50 ms; mean 51.667, differences 5 and 5: jitter 5 ms.
     #[test]
     fn a_sequence_by_hand() {
         let mut m = FlowMonitor::new(1);
@@ -338,7 +345,8 @@ mod tests {
         assert_eq!(f.throughput_bps(Duration::ZERO), 0.0);
     }
 
-    /// Sent at 0.5 s and lost; at 1.5 s, received at 13 s (late); at 5 s, received at 14 s (in time); at 20 s, missing.
+    /// Sent at 0.5 s and lost; at 1.5 s, received at 13 s (late); at 5 s, received at 14 s (in
+    /// time); at 20 s, missing.
     #[test]
     fn ten_seconds_decide_whether_a_late_packet_was_lost() {
         let mut m = FlowMonitor::new(1);

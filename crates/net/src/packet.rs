@@ -17,12 +17,13 @@ pub struct Packet<P> {
     pub dst: NodeId,
     /// The flow it belongs to.
     pub flow: FlowId,
-    /// Unique in the run; fragments and duplicates keep the number of the packet they come from. Its low 16
-    /// bits are the identification field of the IPv4 header.
+    /// Unique in the run; fragments and duplicates keep the number of the packet they come from.
+    /// Its low 16 bits are the identification field of the IPv4 header.
     pub serial: u64,
     /// Total length with all headers from IPv4 on [bytes].
     pub size: u32,
-    /// ECN codepoint. A queue marks the [`Item`]; whoever takes the item off the pipe copies the mark here.
+    /// ECN codepoint. A queue marks the [`Item`]; whoever takes the item off the pipe copies the
+    /// mark here.
     pub ecn: Ecn,
     /// Routers must not fragment it (RFC 791 §2.3): path MTU discovery.
     pub dont_fragment: bool,
@@ -44,8 +45,8 @@ impl<P> Packet<P> {
 }
 
 impl<P: Clone> Packet<P> {
-    /// This packet cut down to `fragment`. Every fragment keeps the payload's descriptor: the first one to arrive may
-    /// be any of them.
+    /// This packet cut down to `fragment`. Every fragment keeps the payload's descriptor: the first
+    /// one to arrive may be any of them.
     pub fn part(&self, fragment: Fragment) -> Packet<P> {
         Packet { size: fragment.size(), fragment: Some(fragment), payload: self.payload.clone(), ..*self }
     }
@@ -58,7 +59,8 @@ impl<P> Packet<P> {
     }
 }
 
-/// A packet as queues and pipes see it: 24 bytes, copied freely. The packet itself stays in `sim`'s slab.
+/// A packet as queues and pipes see it: 24 bytes, copied freely. The packet itself stays in `sim`'s
+/// slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The packet's place in the slab.
@@ -131,7 +133,8 @@ impl fmt::Display for DropCause {
 /// A packet that was dropped: when, which, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The moment of the drop. It may lie before the moment at which it is reported: a pipe catches up late.
+    /// The moment of the drop. It may lie before the moment at which it is reported: a pipe catches
+    /// up late.
     pub at: Instant,
     /// The packet.
     pub item: Item,
@@ -144,8 +147,9 @@ pub struct Dropped {
 pub struct PipeOut {
     /// Packets that reached the far end, in order of arrival.
     pub arrived: Vec<Item>,
-    /// Extra copies that reached the far end at the same moment (duplication). Each names a packet that is also
-    /// in `arrived`: clone it in the slab *before* handing on `arrived`, then hand on the clone.
+    /// Extra copies that reached the far end at the same moment (duplication). Each names a packet
+    /// that is also in `arrived`: clone it in the slab *before* handing on `arrived`, then hand
+    /// on the clone.
     pub copies: Vec<Item>,
     /// Packets that were dropped, in order of their moment within each cause.
     pub dropped: Vec<Dropped>,

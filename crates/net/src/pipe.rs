@@ -1,11 +1,13 @@
 //! A pipe: rate, delay, queue, loss. One pending event, the arrival of its head.
 //!
-//! Contract: `enqueue(now, item, out)` gives it a packet; `poll_at()` is the moment of the next arrival;
-//! `on_time(now, out)` hands out what has arrived. Queueing and serialisation need no events: whoever looks
-//! catches up with all that happened since (`catch_up`), in order of time and with the true moments, so an AQM
-//! sees what it would have seen live. Drops found that way carry the moment at which they happened.
+//! Contract: `enqueue(now, item, out)` gives it a packet; `poll_at()` is the moment of the next
+//! arrival; `on_time(now, out)` hands out what has arrived. Queueing and serialisation need no
+//! events: whoever looks catches up with all that happened since (`catch_up`), in order of time and
+//! with the true moments, so an AQM sees what it would have seen live. Drops found that way carry
+//! the moment at which they happened.
 //!
-//! Order at one moment: what leaves the queue at `now` has left before what arrives at `now` is judged.
+//! Order at one moment: what leaves the queue at `now` has left before what arrives at `now` is
+//! judged.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
@@ -21,7 +23,8 @@ pub struct Pipe {
     wire: Wire,
     /// The transmitter is busy until then.
     free_at: Instant,
-    /// Size and serialisation time of the last packet: most packets have the size of the one before.
+    /// Size and serialisation time of the last packet: most packets have the size of the one
+    /// before.
     last: (u32, Duration),
     account: Account,
 }
@@ -57,7 +60,8 @@ pub struct Account {
 }
 
 impl Pipe {
-    /// A pipe with draws of its own (`seed`, `entity`). `rate` `None` is infinitely fast, zero is stopped.
+    /// A pipe with draws of its own (`seed`, `entity`). `rate` `None` is infinitely fast, zero is
+    /// stopped.
     pub fn new(rate: Option<Bitrate>, queue: Queue, wire: WireModel, seed: u64, entity: u64) -> Pipe {
         Pipe {
             rate,
@@ -94,8 +98,8 @@ impl Pipe {
         self.check();
     }
 
-    /// When the next packet arrives at the far end (or is found lost there). `None`: nothing will happen
-    /// without input.
+    /// When the next packet arrives at the far end (or is found lost there). `None`: nothing will
+    /// happen without input.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         self.wire.poll_at().or_else(|| {
@@ -159,8 +163,8 @@ impl Pipe {
         self.wire.put(self.free_at, item);
     }
 
-    /// A new rate from `now` on. The packet being sent goes on at its old rate (the habit of ns-3). Zero stops
-    /// the transmitter with the queue intact; a later rate goes on.
+    /// A new rate from `now` on. The packet being sent goes on at its old rate (the habit of ns-3).
+    /// Zero stops the transmitter with the queue intact; a later rate goes on.
     pub fn set_rate(&mut self, now: Instant, rate: Option<Bitrate>, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.rate = rate;
@@ -173,9 +177,9 @@ impl Pipe {
         self.note_dropped(out, dropped);
     }
 
-    /// New parameters of the wire for packets whose serialisation starts after `now`; those on the wire keep arrival and
-    /// fate. After a shorter delay a later packet would overtake: without `reordering` it arrives together with the
-    /// last of the earlier ones instead.
+    /// New parameters of the wire for packets whose serialisation starts after `now`; those on the
+    /// wire keep arrival and fate. After a shorter delay a later packet would overtake: without
+    /// `reordering` it arrives together with the last of the earlier ones instead.
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.wire.set_model(model);

@@ -1,4 +1,5 @@
-//! What can be said of a plug-in by name: one table per kind of plug-in, and everything else comes from it.
+//! What can be said of a plug-in by name: one table per kind of plug-in, and everything else comes
+//! from it.
 
 use thiserror::Error;
 

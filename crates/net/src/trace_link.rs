@@ -1,16 +1,18 @@
 //! A link that delivers when a measured one could: Mahimahi's rule.
 //!
-//! At each opportunity of the trace the link delivers up to `opportunity` bytes. Several packets share one; a packet larger
-//! than what is left of it goes on in the next (a partial packet stays in service); what no packet needs is lost. A
-//! packet is delivered at the opportunity that carries its last byte. A packet that arrives at the very moment of an
-//! opportunity is too late for it. After the last line the trace begins again, shifted by its last timestamp.
-//! (R. Netravali et al., USENIX ATC 2015; behaviour of `mm-link`.)
+//! At each opportunity of the trace the link delivers up to `opportunity` bytes. Several packets
+//! share one; a packet larger than what is left of it goes on in the next (a partial packet stays
+//! in service); what no packet needs is lost. A packet is delivered at the opportunity that carries
+//! its last byte. A packet that arrives at the very moment of an opportunity is too late for it.
+//! After the last line the trace begins again, shifted by its last timestamp. (R. Netravali et al.,
+//! USENIX ATC 2015; behaviour of `mm-link`.)
 //!
-//! `mm-link` counts 1504 bytes an opportunity, because packets reach it with four bytes of TUN header in front. Here a
-//! packet is its IP length and an opportunity 1500 bytes: a full-size packet takes one opportunity in both.
+//! `mm-link` counts 1504 bytes an opportunity, because packets reach it with four bytes of TUN
+//! header in front. Here a packet is its IP length and an opportunity 1500 bytes: a full-size
+//! packet takes one opportunity in both.
 //!
-//! Same contract as [`Pipe`](crate::Pipe): one pending event, catch-up when somebody looks, idle time costs nothing (unused
-//! opportunities are skipped by arithmetic and one binary search).
+//! Same contract as [`Pipe`](crate::Pipe): one pending event, catch-up when somebody looks, idle
+//! time costs nothing (unused opportunities are skipped by arithmetic and one binary search).
 
 use std::sync::Arc;
 
@@ -115,8 +117,8 @@ impl TraceLink {
         self.check();
     }
 
-    /// When the next packet may arrive at the far end; exact once it is in flight, else the first opportunity that
-    /// may carry its last byte. `None`: nothing will happen without input.
+    /// When the next packet may arrive at the far end; exact once it is in flight, else the first
+    /// opportunity that may carry its last byte. `None`: nothing will happen without input.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
         self.wire.poll_at().or_else(|| {
@@ -157,8 +159,8 @@ impl TraceLink {
         }
     }
 
-    /// Loses all opportunities up to and including `until`: the next few one by one, which is cheaper than a search
-    /// when little time has passed.
+    /// Loses all opportunities up to and including `until`: the next few one by one, which is
+    /// cheaper than a search when little time has passed.
     fn lose_until(&mut self, until: u64) {
         for _ in 0..4 {
             self.step();
@@ -169,8 +171,9 @@ impl TraceLink {
         self.skip_until(until);
     }
 
-    /// All opportunities of one millisecond are one budget: what a packet leaves of one, the next packet may use, and
-    /// once the queue is empty the rest is lost, because nothing arrives in between.
+    /// All opportunities of one millisecond are one budget: what a packet leaves of one, the next
+    /// packet may use, and once the queue is empty the rest is lost, because nothing arrives in
+    /// between.
     fn use_slot(&mut self, out: &mut PipeOut) {
         let moment = self.run_time(self.next_ns());
         let count = self.trace.slots()[self.cursor.slot].count;
@@ -230,7 +233,8 @@ impl TraceLink {
         Instant(trace_ns - self.playback.offset.0)
     }
 
-    /// New parameters of the wire for packets that leave after `now`; as [`Pipe::set_wire`](crate::Pipe::set_wire).
+    /// New parameters of the wire for packets that leave after `now`; as
+    /// [`Pipe::set_wire`](crate::Pipe::set_wire).
     pub fn set_wire(&mut self, now: Instant, model: WireModel, out: &mut PipeOut) {
         self.catch_up(now, out);
         self.wire.set_model(model);
@@ -249,7 +253,8 @@ impl TraceLink {
         self.queue.set_limit(limit);
     }
 
-    /// What is inside at `now`, exactly: catches up first. The packet in service counts as on the wire.
+    /// What is inside at `now`, exactly: catches up first. The packet in service counts as on the
+    /// wire.
     pub fn occupancy(&mut self, now: Instant, out: &mut PipeOut) -> Occupancy {
         self.catch_up(now, out);
         self.inside()

@@ -28,8 +28,8 @@ impl Datagram {
         HEADER_SIZE + UDP_HEADER_SIZE + self.len
     }
 
-    /// The header's eight bytes for `payload`, checksum over the pseudo-header included (RFC 768: a sum of zero is
-    /// sent as ffff).
+    /// The header's eight bytes for `payload`, checksum over the pseudo-header included (RFC 768: a
+    /// sum of zero is sent as ffff).
     pub fn encode(&self, src: Ipv4Addr, dst: Ipv4Addr, payload: &[u8]) -> [u8; UDP_HEADER_SIZE as usize] {
         let length = (UDP_HEADER_SIZE + self.len) as u16;
         let mut b = [0; UDP_HEADER_SIZE as usize];
@@ -44,7 +44,8 @@ impl Datagram {
         b
     }
 
-    /// The datagram at the start of `bytes` (header and payload). A checksum of zero means none was sent.
+    /// The datagram at the start of `bytes` (header and payload). A checksum of zero means none was
+    /// sent.
     ///
     /// # Errors
     /// If it is cut off, its length contradicts itself or its checksum fails.

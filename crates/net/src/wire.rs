@@ -14,8 +14,8 @@ pub struct WireModel {
     pub delay: Duration,
     /// Largest extra delay; each packet gets one uniform on [0, `jitter`).
     pub jitter: Duration,
-    /// False: a packet never overtakes an earlier one, whatever delay and jitter say (it arrives with it at the
-    /// earliest). True: packets arrive at their own moment.
+    /// False: a packet never overtakes an earlier one, whatever delay and jitter say (it arrives
+    /// with it at the earliest). True: packets arrive at their own moment.
     pub reordering: bool,
     /// Probability that a packet is lost, independently of all others.
     pub loss: f64,
@@ -39,7 +39,8 @@ struct Flight {
     fate: Fate,
 }
 
-/// Packets in flight, in order of arrival. The n-th packet put on the wire has the n-th draws of the hop.
+/// Packets in flight, in order of arrival. The n-th packet put on the wire has the n-th draws of
+/// the hop.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     model: WireModel,

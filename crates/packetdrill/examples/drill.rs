@@ -1,6 +1,8 @@
-//! Runs scripts and folders of scripts: `cargo run -p lasthop-packetdrill --example drill -- [-v] [-D NAME] [--tolerance_usecs=N] FILES`.
+//! Runs scripts and folders of scripts: `cargo run -p lasthop-packetdrill --example drill -- [-v]
+//! [-D NAME] [--tolerance_usecs=N] FILES`.
 //!
-//! Demonstrates in particular: a collection becomes a table, and a failure tells expected and actual.
+//! Demonstrates in particular: a collection becomes a table, and a failure tells expected and
+//! actual.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,12 @@
-//! Arithmetic expansion of the shell, `$((...))` (POSIX.1-2017, volume 3, section 2.6.4), on signed 64-bit numbers.
+//! Arithmetic expansion of the shell, `$((...))` (POSIX.1-2017, volume 3, section 2.6.4), on signed
+//! 64-bit numbers.
 
 /// The text with the value in place of each `$((...))`.
 ///
 /// # Errors
 ///
-/// What stands between the parentheses is no expression of numbers, `+ - * / % << >>` and parentheses.
+/// What stands between the parentheses is no expression of numbers, `+ - * / % << >>` and
+/// parentheses.
 pub(crate) fn expand(text: &str) -> Result<String, String> {
     let mut found = String::with_capacity(text.len());
     let mut rest = text;

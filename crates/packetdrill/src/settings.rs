@@ -1,7 +1,9 @@
-//! What the host of the endpoint is set to: the options in a script, and the shell commands that are understood.
+//! What the host of the endpoint is set to: the options in a script, and the shell commands that
+//! are understood.
 //!
-//! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do here. One that
-//! changes the kernel's TCP becomes a value of the endpoint's configuration. Any other makes the script not applicable.
+//! A command that only prepares the original tool's virtual device, or cleans up, has nothing to do
+//! here. One that changes the kernel's TCP becomes a value of the endpoint's configuration. Any
+//! other makes the script not applicable.
 
 use crate::arithmetic;
 use crate::script::Defines;
@@ -22,12 +24,13 @@ pub enum HostKind {
 /// What is asked of a run beside the script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The stack profile; `None`: `linux-6`, and `rfc` with BSD's choices for scripts that set `net.inet.tcp`.
+    /// The stack profile; `None`: `linux-6`, and `rfc` with BSD's choices for scripts that set
+    /// `net.inet.tcp`.
     pub profile: Option<Profile>,
     /// Congestion control instead of the profile's; a script's own choice wins.
     pub cc: Option<CcName>,
-    /// Whose choices hold where standards leave them open; `None`: 4.4BSD's for scripts that set `net.inet.tcp`, else those
-    /// of the profile's kernel.
+    /// Whose choices hold where standards leave them open; `None`: 4.4BSD's for scripts that set
+    /// `net.inet.tcp`, else those of the profile's kernel.
     pub host: Option<HostKind>,
     /// Symbols for the `#ifdef` lines of scripts, and for names in arguments.
     pub defines: Defines,
@@ -115,7 +118,8 @@ pub struct Settings {
     option_syns: u32,
     /// net.inet.tcp.drop_synfin.
     pub drop_syn_fin: bool,
-    /// net.inet.tcp.keepinit: how long a connection may take to be set up; `None`: as many SYNs as there are.
+    /// net.inet.tcp.keepinit: how long a connection may take to be set up; `None`: as many SYNs as
+    /// there are.
     pub set_up_limit: Option<Duration>,
     /// net.ipv4.tcp_min_tso_segs.
     pub min_tso_segs: u32,
@@ -232,11 +236,13 @@ impl Settings {
         }
     }
 
-    /// A command-line option of the original tool. Those about its addresses and devices change nothing here.
+    /// A command-line option of the original tool. Those about its addresses and devices change
+    /// nothing here.
     ///
     /// # Errors
     ///
-    /// The value is not one of the option's, the option is not the tool's, or it asks for what an endpoint has not.
+    /// The value is not one of the option's, the option is not the tool's, or it asks for what an
+    /// endpoint has not.
     pub fn option(&mut self, name: &str, value: &str) -> Result<(), Refused> {
         let number = |least: i64, most: i64| {
             let found = value.parse::<i64>().ok().filter(|n| (least..=most).contains(n));
@@ -303,7 +309,8 @@ impl Settings {
             }
             "echo" => self.echo(&words)?,
             "tc" => self.qdisc(&words)?,
-            // Linux cuts packets by itself where the device does not: offload makes no difference on the wire.
+            // Linux cuts packets by itself where the device does not: offload makes no difference
+            // on the wire.
             "ethtool" => {}
             "ip" => self.route(&words)?,
             "sleep" | "true" | "sockstat" | "rm" | "nstat" | "ss" | "cat" | "grep" | "test" | "sync" => {}
@@ -370,7 +377,8 @@ impl Settings {
             "ecn" => self.ecn = number?,
             "ecn_option" => self.ecn_option = number?,
             "ecn_fallback" => self.ecn_fallback = number? != 0,
-            // Bits beyond 1 and 2, the client's and the server's, concern data on a SYN without a cookie.
+            // Bits beyond 1 and 2, the client's and the server's, concern data on a SYN without a
+            // cookie.
             "fastopen" if hexadecimal(value).is_some_and(|v| v > 3) => {
                 return Err("TCP Fast Open".into());
             }
@@ -461,7 +469,8 @@ impl Settings {
         self.mtu - if self.ipv6 { 60 } else { 40 }
     }
 
-    /// SO_RCVBUF before anything was set or, connected, 4.4BSD's whole number of segments of `mss` octets.
+    /// SO_RCVBUF before anything was set or, connected, 4.4BSD's whole number of segments of `mss`
+    /// octets.
     pub fn default_receive_buffer(&self, mss: Option<u64>) -> u64 {
         let buffer = if self.bsd { self.receive_buffer } else { self.receive_buffer_start };
         let buffer = buffer.unwrap_or(if self.bsd { BSD_RECEIVE_BUFFER } else { 131_072 });
@@ -479,7 +488,8 @@ impl Settings {
         let buffer = if self.bsd {
             Some(self.receive_buffer.unwrap_or(BSD_RECEIVE_BUFFER).next_multiple_of(self.largest_segment()))
         } else {
-            // Octets of window are half of the kernel's octets of memory (net.ipv4.tcp_adv_win_scale 1).
+            // Octets of window are half of the kernel's octets of memory
+            // (net.ipv4.tcp_adv_win_scale 1).
             self.receive_buffer.map(|b| b / 2)
         };
         let start = self.receive_buffer_start.filter(|_| !self.bsd).map(|b| (b / 2).max(256));
@@ -560,7 +570,8 @@ fn not_modelled(name: &str, value: Option<u64>) -> Understood {
     }
 }
 
-/// What tcp_sndbuf_expand makes of the default of net.ipv4.tcp_wmem, for ten segments of 1460 octets \[octets\].
+/// What tcp_sndbuf_expand makes of the default of net.ipv4.tcp_wmem, for ten segments of 1460
+/// octets \[octets\].
 const SEND_BUFFER: u64 = 87_040;
 
 /// FreeBSD's net.inet.tcp.recvspace \[octets\].

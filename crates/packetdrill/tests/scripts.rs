@@ -1,4 +1,5 @@
-//! The scripts of `tests/packetdrill`, one a behaviour: each passes, and what is wrong in one is found and told.
+//! The scripts of `tests/packetdrill`, one a behaviour: each passes, and what is wrong in one is
+//! found and told.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,8 @@ fn every_script_passes() {
     }
 }
 
-/// What the fuzzer found: eleven digits of seconds overflowed a count of nanoseconds. (2^64 ns are 1.8e10 s.)
+/// What the fuzzer found: eleven digits of seconds overflowed a count of nanoseconds. (2^64 ns are
+/// 1.8e10 s.)
 #[test]
 fn times_that_no_clock_reaches_are_mistakes() {
     for text in [

@@ -1,8 +1,9 @@
-//! A congestion control written in Python: the class that one derives from, what its callbacks get, and the adapter
-//! that puts an object of it to work in an endpoint.
+//! A congestion control written in Python: the class that one derives from, what its callbacks get,
+//! and the adapter that puts an object of it to work in an endpoint.
 //!
-//! The slow path, on purpose: every ACK takes the interpreter's lock and makes an object. The window that the stack
-//! asks for several times a segment is kept here, so that only the callbacks cost.
+//! The slow path, on purpose: every ACK takes the interpreter's lock and makes an object. The
+//! window that the stack asks for several times a segment is kept here, so that only the callbacks
+//! cost.
 
 use std::sync::Arc;
 
@@ -315,8 +316,8 @@ impl PyControl {
         })
     }
 
-    /// Calls methods: the object sees the window in force, and what it leaves behind is in force afterwards. `call`
-    /// notes the name of the method that it is about to call.
+    /// Calls methods: the object sees the window in force, and what it leaves behind is in force
+    /// afterwards. `call` notes the name of the method that it is about to call.
     fn call(
         &mut self,
         now: Option<Instant>,

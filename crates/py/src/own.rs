@@ -1,5 +1,5 @@
-//! What policies written in Python have in common, whatever their kind: how `lasthop` describes a class, and how its
-//! exceptions become faults of a run.
+//! What policies written in Python have in common, whatever their kind: how `lasthop` describes a
+//! class, and how its exceptions become faults of a run.
 
 use std::sync::Arc;
 
@@ -69,7 +69,8 @@ fn innermost(py: Python<'_>, error: &PyErr) -> Option<(String, u32)> {
     Some((name.unwrap_or(file), line))
 }
 
-/// The exception behind a fault; Ctrl-C and `SystemExit` go on as they are, everything else as the cause of ours.
+/// The exception behind a fault; Ctrl-C and `SystemExit` go on as they are, everything else as the
+/// cause of ours.
 pub fn exception(py: Python<'_>, fault: &Fault, ours: PyErr) -> PyErr {
     let theirs = fault.cause.as_deref().and_then(|c| (c as &dyn std::error::Error).downcast_ref::<PyErr>());
     match theirs {

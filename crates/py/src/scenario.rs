@@ -80,7 +80,8 @@ impl Scenario {
         self.0.to_toml()
     }
 
-    /// What `scenario.profile` has set, as pairs of key and value with the source: `[(key, value, source)]`.
+    /// What `scenario.profile` has set, as pairs of key and value with the source: `[(key, value,
+    /// source)]`.
     fn profile_settings(&self) -> Vec<(String, String, &'static str)> {
         self.0.profile_settings().into_iter().map(|s| (s.key, s.value, s.source)).collect()
     }
@@ -90,7 +91,8 @@ impl Scenario {
         self.0.profile_limits().map(|(name, limits)| (name, limits.to_vec()))
     }
 
-    /// Strongest cell, coupling gain and geometry of every UE over `drops` drops, as `pyarrow.Table`.
+    /// Strongest cell, coupling gain and geometry of every UE over `drops` drops, as
+    /// `pyarrow.Table`.
     #[pyo3(signature = (drops=1, progress=None))]
     fn geometry<'py>(
         &self,
@@ -131,8 +133,8 @@ impl Scenario {
     }
 }
 
-/// Reads a scenario without the interpreter lock: files may be large or slow, and the command's watch over signals is
-/// a Python thread.
+/// Reads a scenario without the interpreter lock: files may be large or slow, and the command's
+/// watch over signals is a Python thread.
 fn unlocked(
     py: Python<'_>,
     read: impl FnOnce() -> Result<lasthop_sim::Scenario, lasthop_sim::Error> + Send,

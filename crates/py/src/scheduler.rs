@@ -1,7 +1,8 @@
-//! A scheduler written in Python: the class that one derives from, what it gets, and the adapter that puts an object of it
-//! to work in a cell.
+//! A scheduler written in Python: the class that one derives from, what it gets, and the adapter
+//! that puts an object of it to work in a cell.
 //!
-//! The slow path, on purpose: every TTI takes the interpreter's lock and makes an object for each candidate.
+//! The slow path, on purpose: every TTI takes the interpreter's lock and makes an object for each
+//! candidate.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! What one look at a link's fading costs: every resource block of 20 MHz, EVA, a new moment each time.
+//! What one look at a link's fading costs: every resource block of 20 MHz, EVA, a new moment each
+//! time.
 //!
 //!     cargo run --release -p lasthop-radio --example fading_bench
 

@@ -5,7 +5,8 @@ use lasthop_units::Db;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An antenna. Angles in degrees, counter-clockwise from the x axis; the tilt is downwards from the horizon.
+/// An antenna. Angles in degrees, counter-clockwise from the x axis; the tilt is downwards from the
+/// horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Antenna {
@@ -15,7 +16,8 @@ pub enum Antenna {
         #[serde(default)]
         gain: Db,
     },
-    /// cos^n of half the angle (L. J. Chu, F. M. Hsieh, cosine pattern): broad, never quite zero but behind.
+    /// cos^n of half the angle (L. J. Chu, F. M. Hsieh, cosine pattern): broad, never quite zero
+    /// but behind.
     Cosine {
         /// Where it points [degree].
         #[serde(default)]
@@ -45,7 +47,8 @@ pub enum Antenna {
         #[serde(default = "fourteen")]
         gain: Db,
     },
-    /// The sector antenna without an elevation pattern (TR 25.814 table A.2.1.1-2, the 2D alternative of TR 36.814).
+    /// The sector antenna without an elevation pattern (TR 25.814 table A.2.1.1-2, the 2D
+    /// alternative of TR 36.814).
     #[serde(rename = "sector-2d")]
     Flat {
         /// Where it points [degree].
@@ -61,7 +64,8 @@ pub enum Antenna {
         #[serde(default = "fourteen")]
         gain: Db,
     },
-    /// A column of elements, fed with the phases of an electrical tilt (TR 36.873 clause 7.1, TR 38.901 clause 7.3).
+    /// A column of elements, fed with the phases of an electrical tilt (TR 36.873 clause 7.1, TR
+    /// 38.901 clause 7.3).
     Panel {
         /// Where it points [degree].
         #[serde(default)]
@@ -124,14 +128,16 @@ const fn eight() -> Db {
     Db(8.0)
 }
 
-/// Largest attenuation of the sector pattern, in azimuth and in elevation [dB] (TR 36.814 table A.2.1.1-2).
+/// Largest attenuation of the sector pattern, in azimuth and in elevation [dB] (TR 36.814 table
+/// A.2.1.1-2).
 const FRONT_TO_BACK: f64 = 25.0;
 const SIDE_LOBE: f64 = 20.0;
 /// Both of an element of TR 36.873 table 7.1-1 [dB].
 const ELEMENT_FLOOR: f64 = 30.0;
 
 impl Antenna {
-    /// Gain from an antenna at the origin towards a point at `x`, `y` (horizontal) and `z` (above it) [m].
+    /// Gain from an antenna at the origin towards a point at `x`, `y` (horizontal) and `z` (above
+    /// it) [m].
     pub fn gain(&self, x: f64, y: f64, z: f64) -> Db {
         match *self {
             Antenna::Omni { gain } => gain,
@@ -218,8 +224,9 @@ fn downwards(x: f64, y: f64, z: f64) -> f64 {
     atan2(-z, (x * x + y * y).sqrt()).to_degrees()
 }
 
-/// Power gain of a column of `m` elements over one, with the weights of a tilt (TR 36.873 clause 7.1): the sum of m waves
-/// with a phase difference of 2 pi d (sin(down) - sin(tilt)) between neighbours, squared, over m.
+/// Power gain of a column of `m` elements over one, with the weights of a tilt (TR 36.873 clause
+/// 7.1): the sum of m waves with a phase difference of 2 pi d (sin(down) - sin(tilt)) between
+/// neighbours, squared, over m.
 fn column(m: u32, spacing: f64, down: f64, tilt: f64) -> f64 {
     let half = std::f64::consts::PI * spacing * (sin(down.to_radians()) - sin(tilt.to_radians()));
     let (m, one) = (f64::from(m), sin(half));
@@ -240,8 +247,9 @@ fn off_axis(x: f64, y: f64, azimuth: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// (azimuth, beamwidth, x, y) -> gain [dB], the points of ns-3's test of the same pattern, to 1e-3. Derivation of
-    /// the second: 45 degrees off a beam of 90 are half its width, so -3 dB.
+    /// (azimuth, beamwidth, x, y) -> gain [dB], the points of ns-3's test of the same pattern, to
+    /// 1e-3. Derivation of the second: 45 degrees off a beam of 90 are half its width, so -3
+    /// dB.
     #[test]
     fn the_cosine_pattern_gives_its_points() {
         let s60 = sin(60.0_f64.to_radians());
@@ -265,12 +273,14 @@ mod tests {
             let found = Antenna::Cosine { azimuth, beamwidth, gain: Db(0.0) }.gain(x, y, 0.0).0;
             assert!((found - expected).abs() < 1e-3, "{azimuth} {beamwidth} {x} {y}: {found} and {expected}");
         }
-        // Right behind: 20 n log10 cos(pi / 2), n = 4.3624; nothing but the rounding of pi (6.1e-17) keeps it finite.
+        // Right behind: 20 n log10 cos(pi / 2), n = 4.3624; nothing but the rounding of pi
+        // (6.1e-17) keeps it finite.
         let behind = Antenna::Cosine { azimuth: 0.0, beamwidth: 90.0, gain: Db(0.0) }.gain(-1.0, 0.0, 0.0).0;
         assert!((behind + 1414.6).abs() < 3.0, "{behind}");
     }
 
-    /// 35 degrees off in azimuth: 12 (35/70)^2 = 3 dB. 5 degrees off the tilt: 12 (5/10)^2 = 3 dB. Behind: 25 dB.
+    /// 35 degrees off in azimuth: 12 (35/70)^2 = 3 dB. 5 degrees off the tilt: 12 (5/10)^2 = 3 dB.
+    /// Behind: 25 dB.
     #[test]
     fn the_sector_pattern_is_parabolic_and_bounded() {
         let antenna = Antenna::Sector {
@@ -311,9 +321,10 @@ mod tests {
         }
     }
 
-    /// An element of TR 36.873: 8 dBi, 32.5 degrees off either axis 12 (1/2)^2 = 3 dB, never below -30 dB. Ten of them at half
-    /// a wavelength add 10 dB in the direction of the tilt; the first null lies where 10 pi/2 (sin a - sin 12) = pi, at
-    /// sin a = 0.2079 + 0.2: 24.07 degrees; the first side lobe is some 13 dB below the main one.
+    /// An element of TR 36.873: 8 dBi, 32.5 degrees off either axis 12 (1/2)^2 = 3 dB, never below
+    /// -30 dB. Ten of them at half a wavelength add 10 dB in the direction of the tilt; the
+    /// first null lies where 10 pi/2 (sin a - sin 12) = pi, at sin a = 0.2079 + 0.2: 24.07
+    /// degrees; the first side lobe is some 13 dB below the main one.
     #[test]
     fn a_column_points_where_its_tilt_says() {
         let panel = |elements| Antenna::Panel {

@@ -12,15 +12,16 @@ pub enum ErrorPattern {
     /// Each transport block is lost on its own, with the block error rate as probability.
     #[default]
     Independent,
-    /// All blocks of a TTI are lost together: one draw per TTI. The mean is the same, the stalls are longer.
+    /// All blocks of a TTI are lost together: one draw per TTI. The mean is the same, the stalls
+    /// are longer.
     PerTti,
 }
 
 /// Blocks in a TTI that draws are numbered for: block `i` of TTI `n` has the index `64 n + i`.
 pub const BLOCKS_PER_TTI_MAX: u64 = 64;
 
-/// Decides the fate of every block of one channel direction. A function of (seed, channel, TTI, block) only:
-/// skipped TTIs shift nothing.
+/// Decides the fate of every block of one channel direction. A function of (seed, channel, TTI,
+/// block) only: skipped TTIs shift nothing.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
     draw: Draw,
@@ -33,8 +34,9 @@ impl BlockErrors {
         BlockErrors { draw: Draw::new(seed, Purpose::BlockError, entity), pattern }
     }
 
-    /// True when block number `block` of `tti` is lost at the block error rate `bler`. Blocks with fates of their own are
-    /// numbered 0 to 63; of those that share one there may be any number.
+    /// True when block number `block` of `tti` is lost at the block error rate `bler`. Blocks with
+    /// fates of their own are numbered 0 to 63; of those that share one there may be any
+    /// number.
     #[inline]
     pub fn is_lost(&self, tti: Tti, block: u64, bler: Ratio) -> bool {
         let block = match self.pattern {
@@ -51,8 +53,8 @@ impl BlockErrors {
 mod tests {
     use super::*;
 
-    /// n = 12 * 10^4 blocks at p = 0.1: standard error sqrt(p (1-p) / n) = 8.7e-4, bound at 5 of them. With one
-    /// draw per TTI n is 10^4: 3.0e-3.
+    /// n = 12 * 10^4 blocks at p = 0.1: standard error sqrt(p (1-p) / n) = 8.7e-4, bound at 5 of
+    /// them. With one draw per TTI n is 10^4: 3.0e-3.
     #[test]
     fn the_loss_rate_is_the_block_error_rate() {
         for (pattern, bound) in [(ErrorPattern::Independent, 4.4e-3), (ErrorPattern::PerTti, 1.5e-2)] {

@@ -1,19 +1,23 @@
-//! Small-scale fading: tapped delay lines whose taps fade as Clarke's model says, in closed form of the way travelled.
+//! Small-scale fading: tapped delay lines whose taps fade as Clarke's model says, in closed form of
+//! the way travelled.
 //!
 //! The channel of a link at a moment is
 //!
 //!   H(f) = sum over taps l of sqrt(p_l) h_l e^(-j 2 pi f tau_l),
 //!   h_l  = N^(-1/2) sum over n of e^(j (2 pi c cos(alpha_n) + phi_n)),
 //!
-//! with c the *cycles*: the way that the terminal has travelled in wavelengths, for a constant speed f_d t with
-//! f_d = v f_c / c_0. Angles alpha_n are stratified over the circle and phases phi_n uniform, both drawn once per link
-//! from keyed draws, so the ensemble's autocorrelation is J0(2 pi f_d tau) exactly (R. H. Clarke, BSTJ 47(6), 1968;
-//! sum of sinusoids after Y. R. Zheng, C. Xiao, IEEE Trans. Commun. 51(6), 2003). Being a closed form, TTIs that nobody
-//! looks at cost nothing and change nothing, and a change of speed bends the phase without a jump.
+//! with c the *cycles*: the way that the terminal has travelled in wavelengths, for a constant
+//! speed f_d t with f_d = v f_c / c_0. Angles alpha_n are stratified over the circle and phases
+//! phi_n uniform, both drawn once per link from keyed draws, so the ensemble's autocorrelation is
+//! J0(2 pi f_d tau) exactly (R. H. Clarke, BSTJ 47(6), 1968; sum of sinusoids after Y. R. Zheng, C.
+//! Xiao, IEEE Trans. Commun. 51(6), 2003). Being a closed form, TTIs that nobody looks at cost
+//! nothing and change nothing, and a change of speed bends the phase without a jump.
 //!
-//! Several antennas have such a channel for each pair ([`ArrayFading`]). Simplifications: N = 16 sinusoids a tap, so a tap never exceeds its mean by more than 12 dB
-//! and E|h|^4 is 2 - 1/N; the response is that of the middle of each resource block; who looks many times within an eighth of a
-//! wavelength may have powers between knots ([`Knots`]), 4e-5 of the mean away from the closed form.
+//! Several antennas have such a channel for each pair ([`ArrayFading`]). Simplifications: N = 16
+//! sinusoids a tap, so a tap never exceeds its mean by more than 12 dB and E|h|^4 is 2 - 1/N; the
+//! response is that of the middle of each resource block; who looks many times within an eighth of
+//! a wavelength may have powers between knots ([`Knots`]), 4e-5 of the mean away from the closed
+//! form.
 
 mod array;
 mod knots;
@@ -176,8 +180,9 @@ pub struct Fading {
 }
 
 impl Fading {
-    /// Power gain of every resource block, linear with mean 1, when the terminal has travelled `cycles` wavelengths.
-    /// `gains` has at least as many places as there are blocks; those beyond are left alone.
+    /// Power gain of every resource block, linear with mean 1, when the terminal has travelled
+    /// `cycles` wavelengths. `gains` has at least as many places as there are blocks; those
+    /// beyond are left alone.
     pub fn gains(&self, cycles: f64, gains: &mut [f32]) {
         wide(Look { fading: self, cycles, gains });
     }
@@ -188,9 +193,10 @@ impl Fading {
         self.sinusoids.at(cycles, scratch, taps);
     }
 
-    /// The gains after `cycles`, between knots of the way: for who looks many times within an eighth of a wavelength.
-    /// A function of `cycles` like [`gains`](Self::gains), from which it differs by 4e-5 (rms) of the mean power. `gains` has
-    /// [`Knots::room`] for the blocks; bit `i` of `wanted` stands for blocks 8 i to 8 i + 7, others are left alone.
+    /// The gains after `cycles`, between knots of the way: for who looks many times within an
+    /// eighth of a wavelength. A function of `cycles` like [`gains`](Self::gains), from which
+    /// it differs by 4e-5 (rms) of the mean power. `gains` has [`Knots::room`] for the blocks;
+    /// bit `i` of `wanted` stands for blocks 8 i to 8 i + 7, others are left alone.
     #[inline(always)]
     pub fn gains_between(
         &self,
@@ -328,8 +334,9 @@ mod tests {
         out
     }
 
-    /// Rayleigh fading: |H|^2 is exponential with mean 1. 40 000 samples of 4000 links; the Kolmogorov-Smirnov distance
-    /// of the sum of 16 sinusoids a tap itself is below 0.01 (many taps: below that), the 1 % point of the test 0.008.
+    /// Rayleigh fading: |H|^2 is exponential with mean 1. 40 000 samples of 4000 links; the
+    /// Kolmogorov-Smirnov distance of the sum of 16 sinusoids a tap itself is below 0.01 (many
+    /// taps: below that), the 1 % point of the test 0.008.
     #[test]
     fn the_power_of_a_block_is_exponential_with_mean_one() {
         for profile in [FadingProfile::Epa, FadingProfile::Eva, FadingProfile::Etu, FadingProfile::Flat] {
@@ -352,8 +359,8 @@ mod tests {
         (0..n).map(at).sum::<f64>() / f64::from(n)
     }
 
-    /// Clarke: E[h(t) h*(t + tau)] = J0(2 pi f_d tau). 60 km/h at 2 GHz: f_d = 111.2 Hz. Averaged over 3000 links, whose
-    /// standard error is 1/sqrt(3000) = 0.018.
+    /// Clarke: E[h(t) h*(t + tau)] = J0(2 pi f_d tau). 60 km/h at 2 GHz: f_d = 111.2 Hz. Averaged
+    /// over 3000 links, whose standard error is 1/sqrt(3000) = 0.018.
     #[test]
     fn a_tap_forgets_as_clarke_says() {
         let doppler = doppler_hz(Speed(60.0 / 3.6), 2e9);
@@ -371,8 +378,9 @@ mod tests {
         }
     }
 
-    /// |R(df)| = |sum of p_i e^(-j 2 pi df tau_i)|: the correlation of complex gains; of powers it is |R|^2 (jointly
-    /// Gaussian). Correlation coefficient of the powers of block 0 and blocks 5, 20, 60 over 6000 links.
+    /// Correlation of complex gains: |R(df)| = |sum of p_i e^(-j 2 pi df tau_i)|. The correlation
+    /// of powers is |R|^2 (jointly Gaussian). Correlation coefficient of the powers of block 0 and
+    /// blocks 5, 20, 60 over 6000 links.
     #[test]
     fn blocks_are_correlated_as_the_delay_profile_says() {
         for profile in [FadingProfile::Epa, FadingProfile::Eva, FadingProfile::Etu] {
@@ -396,8 +404,8 @@ mod tests {
         }
     }
 
-    /// Rice: level crossings per second sqrt(2 pi) f_d rho e^(-rho^2), mean fade (e^(rho^2) - 1) / (rho f_d sqrt(2 pi)), in
-    /// cycles with f_d = 1. 200 links over 100 cycles each.
+    /// Rice: level crossings per second sqrt(2 pi) f_d rho e^(-rho^2), mean fade (e^(rho^2) - 1) /
+    /// (rho f_d sqrt(2 pi)), in cycles with f_d = 1. 200 links over 100 cycles each.
     #[test]
     fn levels_are_crossed_and_fades_last_as_rice_says() {
         let shape = FadingShape::new(FadingProfile::Flat, 1);
@@ -425,7 +433,8 @@ mod tests {
         }
     }
 
-    /// The definition, block by block: H(f) = sum of h_l e^(-j 2 pi f tau_l), f from the middle of the carrier.
+    /// The definition, block by block: H(f) = sum of h_l e^(-j 2 pi f tau_l), f from the middle of
+    /// the carrier.
     #[test]
     fn pairs_of_blocks_are_what_each_block_is_by_itself() {
         for blocks in [1usize, 6, 15, 25, 100, 110] {

@@ -30,7 +30,8 @@ pub enum Wall {
     /// 20 dB at any frequency (TR 36.873 table 7.2-1).
     #[default]
     Plain,
-    /// Glass and concrete, 30 to 70 % (TR 38.901 table 7.4.3-2, low loss): standard deviation 4.4 dB.
+    /// Glass and concrete, 30 to 70 % (TR 38.901 table 7.4.3-2, low loss): standard deviation 4.4
+    /// dB.
     LowLoss,
     /// Coated glass and concrete (TR 38.901, high loss): standard deviation 6.5 dB.
     HighLoss,
@@ -58,8 +59,9 @@ impl Indoor {
 mod tests {
     use super::*;
 
-    /// By hand at 6 GHz: panes 3.2 dB, concrete 29 dB: 5 - 10 log10(0.3 * 0.4786 + 0.7 * 0.00126) = 13.40 dB; coated panes 24.8 dB:
-    /// 5 - 10 log10(0.7 * 0.003311 + 0.3 * 0.00126) = 30.69 dB. 10 m inside cost 5 dB, and one deviation 4.4 or 6.5 dB.
+    /// By hand at 6 GHz: panes 3.2 dB, concrete 29 dB: 5 - 10 log10(0.3 * 0.4786 + 0.7 * 0.00126) =
+    /// 13.40 dB; coated panes 24.8 dB: 5 - 10 log10(0.7 * 0.003311 + 0.3 * 0.00126) = 30.69 dB.
+    /// 10 m inside cost 5 dB, and one deviation 4.4 or 6.5 dB.
     #[test]
     fn walls_cost_what_the_reports_say() {
         let at = |wall, depth, deviation| Indoor { depth: Metres(depth), wall, deviation }.loss(Hertz(6e9)).0;

@@ -1,12 +1,13 @@
 //! Layouts: where the sites of a network stand, and the ground that is wrapped around its edge.
 //!
-//! A hexagonal layout has a site in the middle and rings around it: 1, 7, 19, 37, ... sites. Neighbours lie at 0, 60, ...
-//! degrees, so a site's hexagon has its corners at 30, 90, ... degrees, and the three sectors of a site look at every
-//! second one (TR 36.814 clause A.2.1.1).
+//! A hexagonal layout has a site in the middle and rings around it: 1, 7, 19, 37, ... sites.
+//! Neighbours lie at 0, 60, ... degrees, so a site's hexagon has its corners at 30, 90, ...
+//! degrees, and the three sectors of a site look at every second one (TR 36.814 clause A.2.1.1).
 //!
-//! With wrap-around the layout is repeated over the plane, as tiles are: a terminal sees the nearest copy of each site, so
-//! that none stands at an edge. Copies are apart by the vectors (k + 1, k) of the lattice of sites, turned by 60 degrees,
-//! where k is the number of rings: (k + 1)^2 + (k + 1) k + k^2 = 3 k (k + 1) + 1 is the number of sites.
+//! With wrap-around the layout is repeated over the plane, as tiles are: a terminal sees the
+//! nearest copy of each site, so that none stands at an edge. Copies are apart by the vectors (k +
+//! 1, k) of the lattice of sites, turned by 60 degrees, where k is the number of rings: (k + 1)^2 +
+//! (k + 1) k + k^2 = 3 k (k + 1) + 1 is the number of sites.
 
 use lasthop_engine::Stream;
 use lasthop_engine::math::{cos, sin};
@@ -23,7 +24,8 @@ fn lattice(u: i64, v: i64, isd: f64) -> Ground {
     [isd * (u as f64 + HALF * v as f64), isd * HEIGHT * v as f64]
 }
 
-/// Sites in the middle and on `rings` hexagonal rings around it, in the order of the rings, each from 0 degrees on counter-clockwise.
+/// Sites in the middle and on `rings` hexagonal rings around it, in the order of the rings, each
+/// from 0 degrees on counter-clockwise.
 pub fn hexagonal(rings: u32, isd: f64) -> Vec<Ground> {
     let mut sites = vec![[0.0, 0.0]];
     for ring in 1..=i64::from(rings) {
@@ -38,14 +40,16 @@ pub fn hexagonal(rings: u32, isd: f64) -> Vec<Ground> {
     sites
 }
 
-/// Sites in `rows` of `columns`, `distance` [m] apart, around the origin; row by row from the lower left.
+/// Sites in `rows` of `columns`, `distance` [m] apart, around the origin; row by row from the lower
+/// left.
 pub fn grid(columns: u32, rows: u32, distance: f64) -> Vec<Ground> {
     let at = |i: u32, n: u32| distance * (f64::from(i) - (f64::from(n) - 1.0) / 2.0);
     (0..rows).flat_map(|r| (0..columns).map(move |c| [at(c, columns), at(r, rows)])).collect()
 }
 
-/// A place uniform over the ground of the sector of a hexagonal cell that looks to `azimuth` [degree], which must be one of
-/// the hexagon's corners: a rhombus between the site and three of its corners. The site stands at the origin.
+/// A place uniform over the ground of the sector of a hexagonal cell that looks to `azimuth`
+/// [degree], which must be one of the hexagon's corners: a rhombus between the site and three of
+/// its corners. The site stands at the origin.
 pub fn in_sector(azimuth: f64, isd: f64, stream: &mut Stream) -> Ground {
     let (a, b) = (stream.uniform(), stream.uniform());
     let corner = |angle: f64| {
@@ -73,11 +77,13 @@ impl WrapAround {
         WrapAround { a: lattice(k + 1, k, isd), b: lattice(-k, 2 * k + 1, isd) }
     }
 
-    /// The shortest of the vectors that lead to the copies of a place, where `x`, `y` leads to one of them.
+    /// The shortest of the vectors that lead to the copies of a place, where `x`, `y` leads to one
+    /// of them.
     pub fn nearest(&self, [x, y]: Ground) -> Ground {
         let ([ax, ay], [bx, by]) = (self.a, self.b);
         let area = ax * by - ay * bx;
-        // In units of the sides: the nearest copy is at one of the corners of the parallelogram around the vector.
+        // In units of the sides: the nearest copy is at one of the corners of the parallelogram
+        // around the vector.
         let (s, t) = ((x * by - y * bx) / area, (ax * y - ay * x) / area);
         let (s, t) = (s.floor(), t.floor());
         let mut best = [x, y];
@@ -119,8 +125,9 @@ mod tests {
         assert_eq!(hexagonal(1, 100.0)[1], [100.0, 0.0]);
     }
 
-    /// With wrap-around every site has six neighbours at the inter-site distance, and the distances to all others are those
-    /// of the site in the middle: nobody stands at an edge. Without it, only the middle of 19 does.
+    /// With wrap-around every site has six neighbours at the inter-site distance, and the distances
+    /// to all others are those of the site in the middle: nobody stands at an edge. Without it,
+    /// only the middle of 19 does.
     #[test]
     fn wrapped_around_every_site_is_in_the_middle() {
         for rings in 0..4 {
@@ -162,8 +169,9 @@ mod tests {
         }
     }
 
-    /// A sector is a third of a hexagon: its places look from the site within 60 degrees of its azimuth, none is farther than a
-    /// corner (isd / sqrt 3), and their mean is the rhombus's centre, half a radius out: standard error 0.6 m, bound at 5.
+    /// A sector is a third of a hexagon: its places look from the site within 60 degrees of its
+    /// azimuth, none is farther than a corner (isd / sqrt 3), and their mean is the rhombus's
+    /// centre, half a radius out: standard error 0.6 m, bound at 5.
     #[test]
     fn sectors_fill_their_third_of_the_cell() {
         let n = 20_000;

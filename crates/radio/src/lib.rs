@@ -7,7 +7,8 @@
 //! * [`lte`]: tables, link adaptation and error model of the LTE link.
 //! * [`BlockErrors`]: loss with a given probability (a dedicated channel).
 //!
-//! Everything is a function of its arguments: no clock, no state that depends on which questions were asked before.
+//! Everything is a function of its arguments: no clock, no state that depends on which questions
+//! were asked before.
 
 mod antenna;
 mod block_error;

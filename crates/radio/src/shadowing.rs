@@ -1,13 +1,16 @@
 //! Shadowing: log-normal, correlated over the ground, in closed form of the place.
 //!
-//! What obstacles cost varies with the place as a Gaussian field [dB] whose correlation falls as e^(-d / d_cor)
-//! (M. Gudmundson, Electronics Letters 27(23), 1991). The field is a sum of plane waves whose directions are uniform and
-//! whose wave numbers follow the spectrum that belongs to this correlation in the plane, so any place can be asked for
-//! at any time in any order (X. Cai, G. B. Giannakis, IEEE Trans. VT 52(6), 2003). Two sites see a place with a common
-//! part: correlation 0.5 between sites, 1 between sectors of one site (TR 36.814 table A.2.1.1-2, note).
+//! What obstacles cost varies with the place as a Gaussian field [dB] whose correlation falls as
+//! e^(-d / d_cor) (M. Gudmundson, Electronics Letters 27(23), 1991). The field is a sum of plane
+//! waves whose directions are uniform and whose wave numbers follow the spectrum that belongs to
+//! this correlation in the plane, so any place can be asked for at any time in any order (X. Cai,
+//! G. B. Giannakis, IEEE Trans. VT 52(6), 2003). Two sites see a place with a common
+//! part: correlation 0.5 between sites, 1 between sectors of one site (TR 36.814 table A.2.1.1-2,
+//! note).
 //!
-//! The wave number k of an isotropic exponential correlation in the plane has the density k d^2 (1 + k^2 d^2)^(-3/2),
-//! hence P(K <= k) = 1 - (1 + k^2 d^2)^(-1/2) and K = sqrt((1 - U)^(-2) - 1) / d.
+//! The wave number k of an isotropic exponential correlation in the plane has the density k d^2
+//! (1 + k^2 d^2)^(-3/2), hence P(K <= k) = 1 - (1 + k^2 d^2)^(-1/2) and K = sqrt((1 - U)^(-2) - 1)
+//! / d.
 
 use std::f64::consts::TAU;
 
@@ -65,7 +68,8 @@ impl Shadowing {
         }
     }
 
-    /// What shadowing adds to the loss [in standard deviations] between a site and the place `x`, `y` [m].
+    /// What shadowing adds to the loss [in standard deviations] between a site and the place `x`,
+    /// `y` [m].
     pub fn at(&self, site: usize, x: f64, y: f64, correlation_distance: f64) -> f64 {
         self.seen_from([x, y]).at(self, site, correlation_distance)
     }
@@ -143,7 +147,8 @@ mod tests {
         }
     }
 
-    /// Kolmogorov-Smirnov against the normal distribution, 3000 fields: 1 % point 1.63 / sqrt(3000) = 0.030.
+    /// Kolmogorov-Smirnov against the normal distribution, 3000 fields: 1 % point 1.63 / sqrt(3000)
+    /// = 0.030.
     #[test]
     fn the_values_are_normal() {
         let n = 3000;

@@ -7,7 +7,8 @@ use lasthop_radio::{Antennas, ArrayFading, FadingProfile, FadingShape, Scratch};
 const LINKS: u64 = 3000;
 const MOMENTS: u64 = 10;
 
-/// Channel matrices of independent flat Rayleigh fading, by transmit antenna: 3000 links at 10 moments far apart.
+/// Channel matrices of independent flat Rayleigh fading, by transmit antenna: 3000 links at 10
+/// moments far apart.
 fn channels(cell: usize, ue: usize, mut each: impl FnMut(Matrix)) {
     let shape = FadingShape::new(FadingProfile::Flat, 1);
     let antennas = Antennas { cell, ue, cell_correlation: 0.0, ue_correlation: 0.0 };
@@ -41,8 +42,9 @@ fn below(x: &[f64], at: f64) -> f64 {
     x.iter().filter(|x| **x < at).count() as f64 / x.len() as f64
 }
 
-/// MRC of L independent Rayleigh branches of mean SNR 1: Gamma(L), P(x) = 1 - e^-x sum of x^k / k!, k < L. 30 000 samples of 3000
-/// links: standard error 0.004 and less, sums of 16 sinusoids leave 0.01.
+/// MRC of L independent Rayleigh branches of mean SNR 1: Gamma(L), P(x) = 1 - e^-x sum of x^k / k!,
+/// k < L. 30 000 samples of 3000 links: standard error 0.004 and less, sums of 16 sinusoids leave
+/// 0.01.
 #[test]
 fn maximum_ratio_combining_has_the_gamma_distribution() {
     let r = noise(1.0);
@@ -58,8 +60,8 @@ fn maximum_ratio_combining_has_the_gamma_distribution() {
     }
 }
 
-/// Alamouti's code from two antennas to one is MRC of the same two branches with half of the power each (S. M. Alamouti, IEEE J. Sel.
-/// Areas Commun. 16(8), 1998): 3 dB less, sample by sample.
+/// Alamouti's code from two antennas to one is MRC of the same two branches with half of the power
+/// each (S. M. Alamouti, IEEE J. Sel. Areas Commun. 16(8), 1998): 3 dB less, sample by sample.
 #[test]
 fn transmit_diversity_is_receive_diversity_less_three_decibels() {
     let r = noise(0.1);
@@ -73,8 +75,9 @@ fn transmit_diversity_is_receive_diversity_less_three_decibels() {
     });
 }
 
-/// H = [[2, 1], [1, 1]] and noise 1, by hand: I + H^H H = [[6, 3], [3, 3]], determinant 9, diagonal of the inverse 3/9 and 6/9; SINR =
-/// 1 / that - 1 = 2 and 1/2. White noise: both receivers are the same.
+/// H = [[2, 1], [1, 1]] and noise 1, by hand: I + H^H H = [[6, 3], [3, 3]], determinant 9, diagonal
+/// of the inverse 3/9 and 6/9; SINR = 1 / that - 1 = 2 and 1/2. White noise: both receivers are the
+/// same.
 #[test]
 fn two_layers_have_the_sinr_of_the_formula() {
     let layers = [[C::new(2.0, 0.0), C::ONE, C::ZERO, C::ZERO], [C::ONE, C::ONE, C::ZERO, C::ZERO]];
@@ -85,8 +88,9 @@ fn two_layers_have_the_sinr_of_the_formula() {
     }
 }
 
-/// h = (1, 0), an interferer g = (1, 1) of power P, noise 1. MRC listens to the first antenna: 1 / (1 + P). IRC: h^H R^-1 h with R^-1 =
-/// I - P g g^H / (1 + 2 P): 1 - P / (1 + 2 P), half at most lost.
+/// h = (1, 0), an interferer g = (1, 1) of power P, noise 1. MRC listens to the first antenna: 1 /
+/// (1 + P). IRC: h^H R^-1 h with R^-1 = I - P g g^H / (1 + 2 P): 1 - P / (1 + 2 P), half at most
+/// lost.
 #[test]
 fn interference_is_rejected_by_who_knows_its_covariance() {
     for p in [0.1, 1.0, 1000.0] {
@@ -100,8 +104,9 @@ fn interference_is_rejected_by_who_knows_its_covariance() {
     }
 }
 
-/// After MRC the interference of one Rayleigh interferer is exponential: h and g are independent, so h^H g / |h| is one complex Gaussian
-/// number. Without noise SIR = |h|^2 / e, Gamma(2) by Exp(1): P(SIR < x) = (x / (1 + x))^2.
+/// After MRC the interference of one Rayleigh interferer is exponential: h and g are independent,
+/// so h^H g / |h| is one complex Gaussian number. Without noise SIR = |h|^2 / e, Gamma(2) by
+/// Exp(1): P(SIR < x) = (x / (1 + x))^2.
 #[test]
 fn a_faded_interferer_stays_one_rayleigh_branch() {
     let mut sir = Vec::new();
@@ -116,8 +121,9 @@ fn a_faded_interferer_stays_one_rayleigh_branch() {
     }
 }
 
-/// Ergodic capacity of 2x2 without knowledge at the transmitter at 10 dB: 5.55 bit/s/Hz (I. E. Telatar, Eur. Trans. Telecommun. 10(6),
-/// 1999; E[log2 det(I + rho / 2 H H^H)]). Layers behind a linear receiver carry less.
+/// Ergodic capacity of 2x2 without knowledge at the transmitter at 10 dB: 5.55 bit/s/Hz (I. E.
+/// Telatar, Eur. Trans. Telecommun. 10(6), 1999; E[log2 det(I + rho / 2 H H^H)]). Layers behind a
+/// linear receiver carry less.
 #[test]
 fn the_ergodic_capacity_of_two_by_two_is_that_of_telatar() {
     let (mut capacity, mut linear, mut n) = (0.0, 0.0, 0.0);
@@ -136,8 +142,9 @@ fn the_ergodic_capacity_of_two_by_two_is_that_of_telatar() {
     assert!(linear < capacity && linear > 4.0, "{linear}");
 }
 
-/// At high SNR the linear receiver of two layers at two antennas becomes the zero-forcing one, whose SINR is exponential with mean SNR
-/// (diversity order 2 - 2 + 1 = 1; J. H. Winters and others, IEEE Trans. Commun. 42, 1994): below x times the mean with 1 - e^-x.
+/// At high SNR the linear receiver of two layers at two antennas becomes the zero-forcing one,
+/// whose SINR is exponential with mean SNR (diversity order 2 - 2 + 1 = 1; J. H. Winters and
+/// others, IEEE Trans. Commun. 42, 1994): below x times the mean with 1 - e^-x.
 #[test]
 fn two_layers_at_two_antennas_have_no_diversity() {
     let mut sinr = Vec::new();
@@ -152,8 +159,8 @@ fn two_layers_at_two_antennas_have_no_diversity() {
     }
 }
 
-/// The best of four precoders of one layer from two antennas: E max |h1 + w h2|^2 / 2 = 1 + E|h1| E|h2| E[max cos] = 1 + pi / 4 *
-/// sin(pi / 4) / (pi / 4) = 1.7071, 2.32 dB, of at most 3.01 dB.
+/// The best of four precoders of one layer from two antennas: E max |h1 + w h2|^2 / 2 = 1 + E|h1|
+/// E|h2| E[max cos] = 1 + pi / 4 * sin(pi / 4) / (pi / 4) = 1.7071, 2.32 dB, of at most 3.01 dB.
 #[test]
 fn the_codebook_of_two_antennas_gains_what_its_phases_allow() {
     let (mut sum, mut n) = (0.0, 0.0);

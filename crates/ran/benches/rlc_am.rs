@@ -1,6 +1,6 @@
-//! What RLC AM costs (`make bench`): ns per SDU of 1500 B through transmitter and receiver, status reports included, and
-//! allocations in steady state. A table, and `target/bench-rlc-am.json` with one object a case. It fails if a case
-//! allocates in steady state: that is counted, not timed.
+//! What RLC AM costs (`make bench`): ns per SDU of 1500 B through transmitter and receiver, status
+//! reports included, and allocations in steady state. A table, and `target/bench-rlc-am.json` with
+//! one object a case. It fails if a case allocates in steady state: that is counted, not timed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -43,7 +43,8 @@ struct Case {
     loss: f64,
 }
 
-/// Allocations per thousand SDUs that are still none: a buffer that grows once more after the warm-up.
+/// Allocations per thousand SDUs that are still none: a buffer that grows once more after the
+/// warm-up.
 const NONE: f64 = 1.0;
 
 /// What a case measured.

@@ -1,10 +1,12 @@
-//! What it costs to let only the strongest interferers fade: `cargo run --release -p lasthop-ran --example faded_interferers`.
+//! What it costs to let only the strongest interferers fade: `cargo run --release -p lasthop-ran
+//! --example faded_interferers`.
 //!
-//! TR 36.814 case 1: 19 sites of three sectors 500 m apart, wrapped around, every sector at full power on 50 resource blocks,
-//! EVA at 3 km/h. UEs stand in the sectors of the middle site. For 0, 1, 2, 3, 6 and all 56 interfering links that fade it
-//! prints lines `k,q,SINR of a block,effective SINR [dB]` with the quantile q of both over UEs and moments, then lines
-//! `k,rms,rms of a block,rms of the effective SINR [dB]` with the difference to all, moment by moment: a link has the same
-//! fading whoever else fades.
+//! TR 36.814 case 1: 19 sites of three sectors 500 m apart, wrapped around, every sector at full
+//! power on 50 resource blocks, EVA at 3 km/h. UEs stand in the sectors of the middle site. For 0,
+//! 1, 2, 3, 6 and all 56 interfering links that fade it prints lines `k,q,SINR of a block,effective
+//! SINR [dB]` with the quantile q of both over UEs and moments, then lines `k,rms,rms of a
+//! block,rms of the effective SINR [dB]` with the difference to all, moment by moment: a link has
+//! the same fading whoever else fades.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::layout::{WrapAround, hexagonal, in_sector};

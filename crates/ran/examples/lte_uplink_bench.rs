@@ -1,5 +1,6 @@
-//! What a TTI of the uplink costs: `lte-up10` (ten UEs with a bulk upload each, 20 MHz) without and with a thousand idle
-//! UEs beside them, and single packets from UEs that ask by scheduling requests.
+//! What a TTI of the uplink costs: `lte-up10` (ten UEs with a bulk upload each, 20 MHz) without and
+//! with a thousand idle UEs beside them, and single packets from UEs that ask by scheduling
+//! requests.
 //!
 //!     cargo run --release -p lasthop-ran --example lte_uplink_bench
 

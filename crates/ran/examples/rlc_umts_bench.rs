@@ -1,7 +1,9 @@
-//! Cost of one PDU end to end: pull, block error draw, air, receive, with the status reports it causes.
+//! Cost of one PDU end to end: pull, block error draw, air, receive, with the status reports it
+//! causes.
 //!
-//! Demonstrates in particular: two acknowledged mode entities over two dedicated channels, driven by hand through
-//! `Bearer`, without an event queue. Run with `cargo run --release -p lasthop-ran --example rlc_umts_bench [seconds]`.
+//! Demonstrates in particular: two acknowledged mode entities over two dedicated channels, driven
+//! by hand through `Bearer`, without an event queue. Run with `cargo run --release -p lasthop-ran
+//! --example rlc_umts_bench [seconds]`.
 
 use lasthop_ran::{Bearer, BearerConfig, BearerOutput, Direction, End};
 use lasthop_units::{Bytes, Id, Instant, PacketId, Ratio};
@@ -13,7 +15,8 @@ fn main() {
     }
 }
 
-/// 384 kbit/s down with a backlog of 64 packets of 552 B, one acknowledgement of 40 B up per packet.
+/// 384 kbit/s down with a backlog of 64 packets of 552 B, one acknowledgement of 40 B up per
+/// packet.
 fn bench(bler: f64, seconds: u64) {
     let mut cfg = BearerConfig::default();
     (cfg.downlink.bler, cfg.uplink.bler) = (Ratio(bler), Ratio(bler));

@@ -3,9 +3,11 @@
 //!     cargo run --release -p lasthop-ran --example spectral_efficiency -- downlink [KEY=VALUE]...
 //!     cargo run --release -p lasthop-ran --example spectral_efficiency -- uplink p0=-60 alpha=0.6
 //!
-//! Keys: `antenna` (2d: TR 25.814; 3d: TR 36.814), `seconds` that are counted, `warm` seconds before them, `seeds`, `p0` [dBm]
-//! and `alpha` of the uplink's power control. Prints a line of JSON for each drop: mean [bit/s/Hz/cell], the 5 % point over UEs
-//! [bit/s/Hz], share of transmissions that failed, MCS and transmit power [dBm]. A UE's rate is that of its decoded transport blocks.
+//! Keys: `antenna` (2d: TR 25.814; 3d: TR 36.814), `seconds` that are counted, `warm` seconds
+//! before them, `seeds`, `p0` [dBm] and `alpha` of the uplink's power control. Prints a line of
+//! JSON for each drop: mean [bit/s/Hz/cell], the 5 % point over UEs [bit/s/Hz], share of
+//! transmissions that failed, MCS and transmit power [dBm]. A UE's rate is that of its decoded
+//! transport blocks.
 
 mod layout57;
 

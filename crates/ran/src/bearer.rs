@@ -1,4 +1,5 @@
-//! A UMTS radio bearer: PDCP and RLC at both ends, a dedicated channel per direction, and the account of SDUs.
+//! A UMTS radio bearer: PDCP and RLC at both ends, a dedicated channel per direction, and the
+//! account of SDUs.
 
 mod any;
 mod ledger;
@@ -19,15 +20,15 @@ use crate::rlc::{Rlc, RlcConfig};
 use crate::sdu::{Direction, DropCause, End, Output, RlcEvent, Sdu};
 use ledger::Ledger;
 
-/// A UMTS dedicated radio bearer. Defaults: interactive, 384 kbit/s down and 64 kbit/s up (TS 34.108 clause 6.10),
-/// acknowledged mode.
+/// A UMTS dedicated radio bearer. Defaults: interactive, 384 kbit/s down and 64 kbit/s up (TS
+/// 34.108 clause 6.10), acknowledged mode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BearerConfig {
     /// From the network to the terminal.
     pub downlink: DchConfig,
-    /// From the terminal to the network. What is not given has the defaults of the 64 kbit/s uplink: 4 blocks
-    /// every 20 ms.
+    /// From the terminal to the network. What is not given has the defaults of the 64 kbit/s
+    /// uplink: 4 blocks every 20 ms.
     #[serde(deserialize_with = "over_uplink_defaults")]
     pub uplink: DchConfig,
     /// PDCP at both ends.
@@ -64,9 +65,11 @@ impl BearerConfig {
 pub struct BearerOutput {
     /// Packets that have reached an end, with that end, as they were pushed.
     pub delivered: Vec<(End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
+    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
+    /// all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
-    /// Packets inside that an active queue management marked (ECN), with the end that had pushed them.
+    /// Packets inside that an active queue management marked (ECN), with the end that had pushed
+    /// them.
     pub marked: Vec<(End, Sdu)>,
     /// What happened at which end.
     pub events: Vec<(End, BearerEvent)>,
@@ -84,10 +87,10 @@ impl BearerOutput {
 
 /// A radio bearer between two ends.
 ///
-/// The world pushes packets and calls back when the moments named by [`next_tti`](Bearer::next_tti) (class Tti),
-/// [`next_arrival`](Bearer::next_arrival) (class Arrival) and [`next_timer`](Bearer::next_timer) (class Timer) have
-/// come; after every call it asks for them again. Being called early is harmless. While nothing is to be sent there
-/// is nothing to wait for.
+/// The world pushes packets and calls back when the moments named by [`next_tti`](Bearer::next_tti)
+/// (class Tti), [`next_arrival`](Bearer::next_arrival) (class Arrival) and
+/// [`next_timer`](Bearer::next_timer) (class Timer) have come; after every call it asks for them
+/// again. Being called early is harmless. While nothing is to be sent there is nothing to wait for.
 #[derive(Clone, Debug)]
 pub struct Bearer {
     header: u32,
@@ -207,8 +210,8 @@ impl Bearer {
         self.wake(now, direction.sender());
     }
 
-    /// Passes on what `end` has produced: SDUs that it delivers were pushed by its peer, those that it drops by
-    /// itself (in UM the receiver drops its peer's).
+    /// Passes on what `end` has produced: SDUs that it delivers were pushed by its peer, those that
+    /// it drops by itself (in UM the receiver drops its peer's).
     fn settle(&mut self, now: Instant, end: End, out: &mut BearerOutput) {
         let peer = end.peer();
         for sdu in self.scratch.delivered.drain(..) {
@@ -237,8 +240,8 @@ impl Bearer {
         self.timers[end.index()] = self.rlc[end.index()].poll_at(now).unwrap_or(Instant::MAX);
     }
 
-    /// RRC builds the bearer anew after an unrecoverable error: both RLC entities start afresh, what is on the air is
-    /// gone, SDUs in transmission are dropped.
+    /// RRC builds the bearer anew after an unrecoverable error: both RLC entities start afresh,
+    /// what is on the air is gone, SDUs in transmission are dropped.
     fn reestablish(&mut self, now: Instant, out: &mut BearerOutput) {
         for direction in Direction::BOTH {
             self.dch[direction.index()].cut(|_| ());

@@ -1,12 +1,13 @@
-//! Radio access network: PDCP, RLC, MAC and PHY. UMTS dedicated channels now; LTE, sidelink and NR come as
-//! parameters and links inside the same rooms.
+//! Radio access network: PDCP, RLC, MAC and PHY. UMTS dedicated channels now; LTE, sidelink and NR
+//! come as parameters and links inside the same rooms.
 //!
-//! A [`Bearer`] is what the world drives: PDCP and RLC at both ends and one channel per direction. Packets go in
-//! as descriptors ([`Sdu`]), leave as descriptors, and every one leaves in exactly one way: delivered or dropped
-//! with a [`DropCause`]. Bytes exist on demand only ([`rlc::umts::codec`], [`pdcp`]).
+//! A [`Bearer`] is what the world drives: PDCP and RLC at both ends and one channel per direction.
+//! Packets go in as descriptors ([`Sdu`]), leave as descriptors, and every one leaves in exactly
+//! one way: delivered or dropped with a [`DropCause`]. Bytes exist on demand only
+//! ([`rlc::umts::codec`], [`pdcp`]).
 //!
-//! Law of time: nothing here owns a clock; `now` is an argument, `poll_at()` says when an entity wants to be
-//! woken, consequences are appended to an output that the caller reuses.
+//! Law of time: nothing here owns a clock; `now` is an argument, `poll_at()` says when an entity
+//! wants to be woken, consequences are appended to an output that the caller reuses.
 
 mod bearer;
 mod config;

@@ -1,11 +1,12 @@
-//! What passes between the layers: service data units as descriptors, their fates, and the two ends of a bearer.
+//! What passes between the layers: service data units as descriptors, their fates, and the two ends
+//! of a bearer.
 
 use lasthop_units::{Ecn, Id, PacketId};
 
 /// A service data unit: which packet, and how many bytes it has at this layer.
 ///
-/// `serial` is unique among the SDUs pushed into one entity and grows; it outlives the reuse of a [`PacketId`].
-/// [`Bearer`](crate::Bearer) assigns it.
+/// `serial` is unique among the SDUs pushed into one entity and grows; it outlives the reuse of a
+/// [`PacketId`]. [`Bearer`](crate::Bearer) assigns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sdu {
     /// Order of entry into the entity, never reused.
@@ -102,7 +103,8 @@ pub enum DropCause {
     BufferFull,
     /// An active queue management decided so.
     Aqm,
-    /// It waited longer than the discard timer allows (TS 25.322 clause 9.7.3.1, TS 36.323 clause 5.4).
+    /// It waited longer than the discard timer allows (TS 25.322 clause 9.7.3.1, TS 36.323 clause
+    /// 5.4).
     DiscardTimer,
     /// One of its PDUs was sent MaxDAT times (TS 25.322 clause 9.7.3.3).
     MaxDat,
@@ -128,8 +130,8 @@ pub enum DropCause {
     ModeSwitch,
     /// PDCP held as much as it may.
     PdcpBufferFull,
-    /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one without forwarding all
-    /// that the source has.
+    /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one
+    /// without forwarding all that the source has.
     HandoverDiscard,
     /// It arrived at a cell that the UE had left and that forwards nothing.
     NotForwarded,

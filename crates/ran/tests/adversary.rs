@@ -1,6 +1,7 @@
-//! Two acknowledged mode entities and an adversary between them: losses, repetitions, any legal set of triggers,
-//! any parameters. Every SDU leaves exactly once and in order; and when the losses end, everything drains in bounded
-//! time for every set of triggers that `validate` does not warn of.
+//! Two acknowledged mode entities and an adversary between them: losses, repetitions, any legal set
+//! of triggers, any parameters. Every SDU leaves exactly once and in order; and when the losses
+//! end, everything drains in bounded time for every set of triggers that `validate` does not warn
+//! of.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +13,8 @@ use lasthop_ran::{DropCause, Output, RlcEvent, Sdu};
 use lasthop_units::{Bytes, Duration, Id, Instant, PacketId, Ratio};
 use proptest::prelude::*;
 
-/// Parameters drawn with the seed: each mechanism on or off, small windows and counts that are soon reached.
+/// Parameters drawn with the seed: each mechanism on or off, small windows and counts that are soon
+/// reached.
 fn any_config(r: &mut Stream) -> AmConfig {
     let ms = |n: u64| Duration::from_millis(n);
     let pick = |r: &mut Stream, values: &[u64]| values[r.below(values.len() as u64) as usize];
@@ -122,7 +124,8 @@ impl Pair {
             self.ends[end].pull(now, blocks, &mut self.pdus, &mut self.out);
             assert!(self.pdus.len() <= blocks);
             assert!(had || self.pdus.is_empty(), "has_data was wrong: {:?}", self.pdus);
-            // A poll whose PDU has reached MaxDAT becomes a reset or a discard, sent in the next TTI.
+            // A poll whose PDU has reached MaxDAT becomes a reset or a discard, sent in the next
+            // TTI.
             self.empty[end] = if had && self.pdus.is_empty() { self.empty[end] + 1 } else { 0 };
             assert!(self.empty[end] < 3, "has_data, but nothing comes");
             self.count_transmissions(end);
@@ -151,7 +154,8 @@ impl Pair {
         }
     }
 
-    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, whatever else goes on.
+    /// TS 25.322 clause 9.7.3.3: no PDU is sent more often than MaxDAT allows, whatever else goes
+    /// on.
     fn count_transmissions(&mut self, end: usize) {
         let cfg = *self.ends[end].config();
         if cfg.on_max_dat != OnMaxDat::Discard {
@@ -237,8 +241,9 @@ fn fight(seed: u64) -> (Pair, bool) {
         pair.step(now, blocks, &mut r, loss, twice);
     }
     if live {
-        // 600 steps give at most 360 SDUs of 3 PDUs; one block per step and W = 1 with a round trip of 40 ms, and
-        // prohibit timers of 200 ms, leave at most one PDU per 250 ms: 360 * 3 * 25 steps.
+        // 600 steps give at most 360 SDUs of 3 PDUs; one block per step and W = 1 with a round trip
+        // of 40 ms, and prohibit timers of 200 ms, leave at most one PDU per 250 ms: 360 * 3 * 25
+        // steps.
         let mut steps = 0;
         while pair.inside() > 0 && steps < 30_000 {
             now += STEP;

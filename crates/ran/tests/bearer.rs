@@ -1,4 +1,5 @@
-//! The bearer as the world sees it: the account of packets in every mode, delivery order, configuration.
+//! The bearer as the world sees it: the account of packets in every mode, delivery order,
+//! configuration.
 
 mod common;
 
@@ -8,8 +9,9 @@ use lasthop_ran::rlc::umts::am::OnMaxDat;
 use lasthop_ran::{BearerConfig, BearerEvent, Direction, DropCause, End, RlcEvent};
 use lasthop_units::{Bytes, Duration, Instant, Ratio};
 
-/// UM: a lost block takes the SDUs it touched. An SDU of 552 B + 1 B PDCP spans 14 or 15 blocks, so it survives with a probability between (1-p)^15 and (1-p)^14 at p = 2 %:
-/// 0.739..0.754. n = 40 000 SDUs, errors of neighbours are correlated through shared blocks (factor below 2): the
+/// UM: a lost block takes the SDUs it touched. An SDU of 552 B + 1 B PDCP spans 14 or 15 blocks, so
+/// it survives with a probability between (1-p)^15 and (1-p)^14 at p = 2 %: 0.739..0.754. n = 40
+/// 000 SDUs, errors of neighbours are correlated through shared blocks (factor below 2): the
 /// bound of 5 standard errors is 5 sqrt(2 * 0.19 / 40 000) = 0.016.
 #[test]
 fn unacknowledged_mode_loses_what_the_air_touches() {
@@ -85,8 +87,8 @@ fn sdus_overtake_only_without_in_sequence_delivery() {
     }
 }
 
-/// A dead air interface: MaxDAT, then MaxRST unanswered RESETs, then the bearer is built anew; when the air is back,
-/// packets pass again.
+/// A dead air interface: MaxDAT, then MaxRST unanswered RESETs, then the bearer is built anew; when
+/// the air is back, packets pass again.
 #[test]
 fn a_radio_link_failure_ends_when_the_air_is_back() {
     let mut cfg = bearer(0.0);
@@ -184,8 +186,9 @@ fn impossible_values_are_refused_by_key_with_a_remedy() {
     assert!(cfg.validate().unwrap_err().message.contains("2047"));
 }
 
-/// Status reports older than a retransmission ask for the same block again. With a report per gap and no prohibit
-/// timer that happens all the time; the guard of one round trip (20..50 ms + grid) stops it.
+/// Status reports older than a retransmission ask for the same block again. With a report per gap
+/// and no prohibit timer that happens all the time; the guard of one round trip (20..50 ms + grid)
+/// stops it.
 #[test]
 fn the_guard_suppresses_stale_reports() {
     let sent_twice = |guard| {

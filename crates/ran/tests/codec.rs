@@ -127,8 +127,8 @@ proptest! {
     }
 }
 
-/// Octets worked out by hand from TS 25.322 clauses 9.2.1.4 and 9.2.2.8: D/C 1, SN 0x123, P 1, HE 01; LI 33 with
-/// E 1; padding LI 127 with E 0.
+/// Octets worked out by hand from TS 25.322 clauses 9.2.1.4 and 9.2.2.8: D/C 1, SN 0x123, P 1, HE
+/// 01; LI 33 with E 1; padding LI 127 with E 0.
 #[test]
 fn a_data_pdu_looks_as_in_the_standard() {
     let layout = DataLayout::am(40);

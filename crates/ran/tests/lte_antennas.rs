@@ -1,4 +1,5 @@
-//! Cells and UEs with several antennas: closed forms, and what many cells carry beside the verification of E-UTRA.
+//! Cells and UEs with several antennas: closed forms, and what many cells carry beside the
+//! verification of E-UTRA.
 
 #[path = "lte/cell.rs"]
 #[allow(dead_code, reason = "what other tests use")]
@@ -12,7 +13,8 @@ use lasthop_ran::mac::lte::downlink::MimoModel;
 use lasthop_ran::network::CellConfig;
 use lasthop_units::{Id, Speed, UeId};
 
-/// Without fading all antennas receive the same: n antennas have n times the SNR in both directions, 3.01 and 6.02 dB.
+/// Without fading all antennas receive the same: n antennas have n times the SNR in both
+/// directions, 3.01 and 6.02 dB.
 #[test]
 fn antennas_without_fading_add_their_power() {
     let sinr = |antennas: u32, uplink: bool| {
@@ -49,7 +51,8 @@ fn numbers_of_antennas_are_one_two_or_four() {
     assert_eq!(cell.validate().unwrap_err().key, "radio.receive_antennas");
 }
 
-/// Mean [bit/s/Hz/cell] and 5 % point over UEs [bit/s/Hz] of 21 sectors with ten UEs in each, full buffers, half a second.
+/// Mean [bit/s/Hz/cell] and 5 % point over UEs [bit/s/Hz] of 21 sectors with ten UEs in each, full
+/// buffers, half a second.
 fn spectral_efficiency(uplink: bool, flat: bool, cell: &CellConfig) -> (f64, f64) {
     let mut ue = layout57::ue();
     ue.full_buffer = [!uplink, uplink];
@@ -72,9 +75,10 @@ fn spectral_efficiency(uplink: bool, flat: bool, cell: &CellConfig) -> (f64, f64
     (rates.iter().sum::<f64>() / config.cells.len() as f64, rates[rates.len() / 20])
 }
 
-/// The verification of E-UTRA (R1-072261), uplink 1x2, case 1, ten UEs a cell, full buffers: mean 0.735 bit/s/Hz/cell, 5 % point 0.024
-/// bit/s/Hz. Default power control, two antennas, maximum-ratio combining. 57 sectors and longer runs are in
-/// `docs/concepts/lte-many-cells.md`; here 210 UEs for half a second, of whose 5 % point (the tenth UE) drops differ by a third.
+/// The verification of E-UTRA (R1-072261), uplink 1x2, case 1, ten UEs a cell, full buffers: mean
+/// 0.735 bit/s/Hz/cell, 5 % point 0.024 bit/s/Hz. Default power control, two antennas,
+/// maximum-ratio combining. 57 sectors and longer runs are in `docs/concepts/lte-many-cells.md`;
+/// here 210 UEs for half a second, of whose 5 % point (the tenth UE) drops differ by a third.
 #[test]
 fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
     let mut cell = CellConfig::default();
@@ -84,7 +88,8 @@ fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
     assert!((edge / 0.024 - 1.0).abs() < 0.4, "5 % point {edge}");
 }
 
-/// A link fades as it did when antennas are added elsewhere: the cell's second antenna changes nothing in the downlink of a UE with one.
+/// A link fades as it did when antennas are added elsewhere: the cell's second antenna changes
+/// nothing in the downlink of a UE with one.
 #[test]
 fn antennas_of_the_uplink_leave_the_downlink_alone() {
     let run = |antennas: u32| {
@@ -101,9 +106,10 @@ fn antennas_of_the_uplink_leave_the_downlink_alone() {
     assert_eq!(run(1), run(2));
 }
 
-/// Without fading all pairs of antennas are alike, and the matrix has rank one. Two by two, against one by one: transmit diversity
-/// sends half of the power from each antenna, and its code collects 2 x 2 of them, 3.01 dB; the precoder (1, 1) / sqrt(2) adds
-/// amplitudes at each of two antennas, 6.02 dB. Modes 3 and 4 send one layer: the second would carry nothing.
+/// Without fading all pairs of antennas are alike, and the matrix has rank one. Two by two, against
+/// one by one: transmit diversity sends half of the power from each antenna, and its code collects
+/// 2 x 2 of them, 3.01 dB; the precoder (1, 1) / sqrt(2) adds amplitudes at each of two antennas,
+/// 6.02 dB. Modes 3 and 4 send one layer: the second would carry nothing.
 #[test]
 fn modes_without_fading_gain_what_their_antennas_do() {
     let run = |mode: u8| {
@@ -124,7 +130,8 @@ fn modes_without_fading_gain_what_their_antennas_do() {
     }
 }
 
-/// Code words that a UE gets in a TTI on the average, and bits of a TTI, at `d` metres in Rayleigh fading.
+/// Code words that a UE gets in a TTI on the average, and bits of a TTI, at `d` metres in Rayleigh
+/// fading.
 fn code_words(mode: u8, d: f64) -> (f64, f64) {
     let mut config = friis_cell(&[d]);
     config.radio.fading = FadingProfile::Epa;
@@ -141,8 +148,9 @@ fn code_words(mode: u8, d: f64) -> (f64, f64) {
     (s.blocks as f64 / (s.ttis - s.retransmissions.min(s.ttis)) as f64, s.decoded_bytes as f64 * 8.0 / 1000.0)
 }
 
-/// The rank follows the SINR: at 35 dB of mean SNR two layers nearly always, at -10 dB one. Two layers at high SINR carry at most twice what
-/// one does at 64QAM; transmit diversity carries one layer everywhere.
+/// The rank follows the SINR: at 35 dB of mean SNR two layers nearly always, at -10 dB one. Two
+/// layers at high SINR carry at most twice what one does at 64QAM; transmit diversity carries one
+/// layer everywhere.
 #[test]
 fn the_rank_follows_the_channel() {
     for mode in [3, 4] {
@@ -190,9 +198,11 @@ fn modes_and_antennas_fit() {
     }
 }
 
-/// The verification of E-UTRA (R1-072578), downlink 2x2 SU-MIMO, case 1, ten UEs a cell, full buffers: mean 1.69 bit/s/Hz/cell, 5 %
-/// point 0.05 bit/s/Hz. The sector antenna is that of TR 25.814, of which the verification is; TR 36.814 with its tilted one came two
-/// years later. 57 sectors, longer runs and other modes are in `docs/concepts/lte-many-cells.md`; here 210 UEs for half a second.
+/// The verification of E-UTRA (R1-072578), downlink 2x2 SU-MIMO, case 1, ten UEs a cell, full
+/// buffers: mean 1.69 bit/s/Hz/cell, 5 % point 0.05 bit/s/Hz. The sector antenna is that of TR
+/// 25.814, of which the verification is; TR 36.814 with its tilted one came two years later. 57
+/// sectors, longer runs and other modes are in `docs/concepts/lte-many-cells.md`; here 210 UEs for
+/// half a second.
 #[test]
 fn two_by_two_antennas_carry_what_the_verification_says() {
     let mut cell = CellConfig::default();

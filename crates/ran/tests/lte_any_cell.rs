@@ -1,5 +1,5 @@
-//! Any combination of schedulers, antennas, reports, errors and channels: debug builds check the rules of the air in every
-//! TTI, and whatever goes in comes out exactly once.
+//! Any combination of schedulers, antennas, reports, errors and channels: debug builds check the
+//! rules of the air in every TTI, and whatever goes in comes out exactly once.
 
 use lasthop_radio::{FadingProfile, Mobility, PathLoss};
 use lasthop_ran::mac::lte::adaptation::{CqiInterference, McsRule, Subbands};

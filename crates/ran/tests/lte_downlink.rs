@@ -1,4 +1,5 @@
-//! The downlink of a cell against published tables: what each UE gets, which blocks fail, what HARQ and antennas give.
+//! The downlink of a cell against published tables: what each UE gets, which blocks fail, what HARQ
+//! and antennas give.
 
 #[path = "lte/cell.rs"]
 mod cell;

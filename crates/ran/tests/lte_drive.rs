@@ -1,5 +1,5 @@
-//! The drive of the bench case `drive7`: a hundred UEs between seven cells, hundreds of handovers, and memory that does not grow
-//! with them.
+//! The drive of the bench case `drive7`: a hundred UEs between seven cells, hundreds of handovers,
+//! and memory that does not grow with them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -97,9 +97,11 @@ fn drive(network: &mut RadioNetwork, out: &mut NetworkOutput, from: u64, to: u64
     [sent, delivered]
 }
 
-/// A leg of 500 m takes 17 s and one of 1000 m 33 s, and each crosses a border: hundreds of handovers in each of two times 60 s.
-/// Buffers grow to what each UE's worst moment needs, ever more rarely: what a handover left behind would grow as fast in the second
-/// as in the first. (Over 400 s and 2211 handovers 2.55 MB became 2.89 MB, with 32 B in 20 s and 106 handovers near the end.)
+/// A leg of 500 m takes 17 s and one of 1000 m 33 s, and each crosses a border: hundreds of
+/// handovers in each of two times 60 s. Buffers grow to what each UE's worst moment needs, ever
+/// more rarely: what a handover left behind would grow as fast in the second as in the first. (Over
+/// 400 s and 2211 handovers 2.55 MB became 2.89 MB, with 32 B in 20 s and 106 handovers near the
+/// end.)
 #[test]
 fn hundreds_of_handovers_leave_no_memory_behind() {
     let (mut network, mut out) = (network(), NetworkOutput::default());

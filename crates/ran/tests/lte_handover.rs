@@ -1,5 +1,5 @@
-//! Handover in the radio network: reference delays, where a UE that drives by is served, failures as events, and an account
-//! of every packet whatever happens.
+//! Handover in the radio network: reference delays, where a UE that drives by is served, failures
+//! as events, and an account of every packet whatever happens.
 
 use lasthop_engine::{Draw, Purpose, Stream};
 use lasthop_ran::mac::lte::profile::CellProfile;
@@ -22,7 +22,8 @@ fn ms(n: u64) -> Instant {
     Instant::from_millis(n)
 }
 
-/// ns-3's cells of 25 resource blocks on the ground at these places, with a backhaul that takes no time.
+/// ns-3's cells of 25 resource blocks on the ground at these places, with a backhaul that takes no
+/// time.
 fn cells(places: &[[f64; 2]]) -> NetworkConfig {
     let mut config = NetworkConfig::default();
     for [x, y] in places {
@@ -151,7 +152,8 @@ impl World {
         })
     }
 
-    /// When `ue`, whose connection had been refused, had one again for the last time (never: the end of time); none if none was refused.
+    /// When `ue`, whose connection had been refused, had one again for the last time (never: the
+    /// end of time); none if none was refused.
     fn reconnected(&self, ue: UeId) -> Option<Instant> {
         let mut last = None;
         for (t, _, event) in self.events.iter().filter(|(_, u, _)| *u == ue) {
@@ -169,11 +171,12 @@ impl World {
     }
 }
 
-/// ns-3's test of the handover delay: from the start to the end at the UE 5 ms at most with ideal messages and 20 ms with real
-/// ones, in every phase of a frame. Ours to the millisecond, since each subframe has a PRACH (prach-ConfigIndex 14): 1 to the
-/// preamble, 3 to the response window (TS 36.321 clause 5.1.4), and 1 in which the response is sent. With real messages 2 to the preamble (the UE
-/// synchronises in the subframe after the one in which it leaves), 3 to the response, 6 from that to Msg3 (TS 36.213 clause 6.1.1), and
-/// 4 until it is decoded.
+/// ns-3's test of the handover delay: from the start to the end at the UE 5 ms at most with ideal
+/// messages and 20 ms with real ones, in every phase of a frame. Ours to the millisecond, since
+/// each subframe has a PRACH (prach-ConfigIndex 14): 1 to the preamble, 3 to the response window
+/// (TS 36.321 clause 5.1.4), and 1 in which the response is sent. With real messages 2 to the
+/// preamble (the UE synchronises in the subframe after the one in which it leaves), 3 to the
+/// response, 6 from that to Msg3 (TS 36.213 clause 6.1.1), and 4 until it is decoded.
 #[test]
 fn a_handover_takes_no_longer_than_the_reference() {
     for (timing, most, exact) in [(RrcTiming::Ideal, 5, 1 + 3 + 1), (RrcTiming::Real, 20, 2 + 3 + 6 + 4)] {
@@ -196,8 +199,9 @@ fn a_handover_takes_no_longer_than_the_reference() {
     }
 }
 
-/// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every bearer's sinks have half of
-/// what was sent or more; cells 100 m apart, a packet every 10 ms each way.
+/// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
+/// bearer's sinks have half of what was sent or more; cells 100 m apart, a packet every 10 ms each
+/// way.
 #[test]
 fn traffic_goes_on_at_the_target() {
     for kind in [HandoverKind::Lossless, HandoverKind::Seamless] {
@@ -223,8 +227,8 @@ fn traffic_goes_on_at_the_target() {
     }
 }
 
-/// The two algorithms of ns-3's automatic handover. Its A2-A4 acts upon reports that come every 480 ms: as long the event must
-/// hold here, where it would act at once.
+/// The two algorithms of ns-3's automatic handover. Its A2-A4 acts upon reports that come every 480
+/// ms: as long the event must hold here, where it would act at once.
 fn algorithms() -> [Trigger; 2] {
     let ms = Duration::from_millis;
     [
@@ -233,9 +237,10 @@ fn algorithms() -> [Trigger; 2] {
     ]
 }
 
-/// ns-3's automatic handover: a UE passes four cells of 20 dBm, 1000 m apart on a line of free space, at 150 m/s, with a packet
-/// every 10 ms. It must be in cell 0 from 1 to 10 s, in cell 1 from 11 to 17 s, in cell 2 from 18 to 24 s, in cell 3 from 25 to
-/// 37 s, and have half of the packets or more in the tenth of a second after each look, each way. X2 takes 0 ms.
+/// ns-3's automatic handover: a UE passes four cells of 20 dBm, 1000 m apart on a line of free
+/// space, at 150 m/s, with a packet every 10 ms. It must be in cell 0 from 1 to 10 s, in cell 1
+/// from 11 to 17 s, in cell 2 from 18 to 24 s, in cell 3 from 25 to 37 s, and have half of the
+/// packets or more in the tenth of a second after each look, each way. X2 takes 0 ms.
 #[test]
 fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
     for (trigger, timing) in
@@ -279,9 +284,10 @@ fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
     }
 }
 
-/// ns-3's test of the target: cells of 38 dBm 130 m apart on a grid in free space; at 0.5 s the cell that serves goes down to
-/// 1 dBm, and within the second the UE is handed over to the best of the others. Four cells, UE at (20, 40): from the first to
-/// the third; six cells, UE at (150, 90): from the fifth to the second. (It is 30 m nearer than the next.)
+/// ns-3's test of the target: cells of 38 dBm 130 m apart on a grid in free space; at 0.5 s the
+/// cell that serves goes down to 1 dBm, and within the second the UE is handed over to the best of
+/// the others. Four cells, UE at (20, 40): from the first to the third; six cells, UE at (150, 90):
+/// from the fifth to the second. (It is 30 m nearer than the next.)
 #[test]
 fn the_target_is_that_of_the_reference() {
     for (columns, place, [source, target]) in [(2, [20.0, 40.0], [0, 2]), (3, [150.0, 90.0], [4, 1])] {
@@ -316,8 +322,8 @@ fn the_target_is_that_of_the_reference() {
     }
 }
 
-/// The target is out of reach: T304 expires, the UE re-establishes its connection where it came from, which has kept
-/// everything that it forwarded.
+/// The target is out of reach: T304 expires, the UE re-establishes its connection where it came
+/// from, which has kept everything that it forwarded.
 #[test]
 fn a_failed_handover_falls_back_without_loss() {
     let mut config = cells(&[[0.0, 0.0], [5_000_000.0, 0.0]]);
@@ -355,8 +361,8 @@ fn admission_may_refuse() {
     assert_eq!((w.network.serving(UE(0)), w.delivered(0, End::Network)), (CELL(0), 1));
 }
 
-/// Without a trigger a UE drives out of its cell: the link fails and is re-established in the next cell, too late; with the
-/// context that it fetches nothing is lost.
+/// Without a trigger a UE drives out of its cell: the link fails and is re-established in the next
+/// cell, too late; with the context that it fetches nothing is lost.
 #[test]
 fn a_handover_that_comes_too_late_is_a_radio_link_failure() {
     let mut config = cells(&[[0.0, 0.0], [1000.0, 0.0]]);
@@ -373,9 +379,10 @@ fn a_handover_that_comes_too_late_is_a_radio_link_failure() {
     assert_eq!(w.delivered(0, End::Network), 1000);
 }
 
-/// The target fails while what the source forwards is on its way for seconds (X2 at 200 kbit/s): the cell of the re-establishment
-/// cannot answer before the last change is over, T301 (100 ms) expires, and the UE leaves RRC_CONNECTED and connects anew (TS 36.331
-/// clause 5.3.7.7). What was on its way is reported lost, and no end marker of the old change opens a later one.
+/// The target fails while what the source forwards is on its way for seconds (X2 at 200 kbit/s):
+/// the cell of the re-establishment cannot answer before the last change is over, T301 (100 ms)
+/// expires, and the UE leaves RRC_CONNECTED and connects anew (TS 36.331 clause 5.3.7.7). What was
+/// on its way is reported lost, and no end marker of the old change opens a later one.
 #[test]
 fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
@@ -422,8 +429,8 @@ fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
     }
 }
 
-/// A cell that fails takes the contexts of its UEs along: they connect anew in the other one, and what the dead eNB held is
-/// reported lost.
+/// A cell that fails takes the contexts of its UEs along: they connect anew in the other one, and
+/// what the dead eNB held is reported lost.
 #[test]
 fn users_of_a_dead_cell_connect_where_they_can() {
     let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
@@ -451,8 +458,9 @@ fn users_of_a_dead_cell_connect_where_they_can() {
     }
 }
 
-/// Nothing of a bearer without forwarding goes over X2, so what comes for it by the new way does not wait until X2 has carried what
-/// the UE's lossless bearer left behind: 400 packets of 1000 B at 1 Mbit/s take 3.2 s.
+/// Nothing of a bearer without forwarding goes over X2, so what comes for it by the new way does
+/// not wait until X2 has carried what the UE's lossless bearer left behind: 400 packets of 1000 B
+/// at 1 Mbit/s take 3.2 s.
 #[test]
 fn a_bearer_without_forwarding_does_not_wait_for_x2() {
     let waits = |kind: HandoverKind| {
@@ -496,8 +504,8 @@ fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
     if rng.below(2) == 0 {
         h.trigger = Trigger::default();
     }
-    // Commands ahead of time, and forwarding that takes longer than the UE stays in a cell. X2's buffer holds all of it: what
-    // it drops would be another cause.
+    // Commands ahead of time, and forwarding that takes longer than the UE stays in a cell. X2's
+    // buffer holds all of it: what it drops would be another cause.
     let mut more: Stream = Draw::new(seed, Purpose::Test, 5).stream(0);
     if more.below(2) == 0 {
         let no = Db(0.0);
@@ -547,8 +555,9 @@ fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
     w
 }
 
-/// What the properties below are tried with is there: among forty drives there is every step that a UE can take between cells, those
-/// that fail included, and handovers begin in every millisecond of a frame.
+/// What the properties below are tried with is there: among forty drives there is every step that a
+/// UE can take between cells, those that fail included, and handovers begin in every millisecond of
+/// a frame.
 #[test]
 fn any_drive_goes_through_every_step() {
     let (mut seen, mut phases) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
@@ -591,8 +600,8 @@ fn any_drive_goes_through_every_step() {
     );
 }
 
-/// A lossless bearer: every packet arrived; but of what was there while its UE had no connection, the network says that it went with
-/// the connection.
+/// A lossless bearer: every packet arrived; but of what was there while its UE had no connection,
+/// the network says that it went with the connection.
 fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
     let reconnected = w.reconnected(w.owners[bearer]);
     for (fates, pushed) in w.fates[bearer].iter().zip(&w.pushed[bearer]) {
@@ -608,8 +617,8 @@ fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A bearer that may lose: every packet before the last that arrived has a fate. Over RLC AM nothing is lost on the air: whatever did not
-/// arrive was discarded, and by one of these names.
+/// A bearer that may lose: every packet before the last that arrived has a fate. Over RLC AM
+/// nothing is lost on the air: whatever did not arrive was discarded, and by one of these names.
 fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCaseError> {
     let discarded = |f: &Fate| {
         matches!(
@@ -639,8 +648,8 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Lossless: each packet once and in order across any sequence of handovers, failures and re-establishments; what a
-    /// connection that could not be re-established took along is named.
+    /// Lossless: each packet once and in order across any sequence of handovers, failures and
+    /// re-establishments; what a connection that could not be re-established took along is named.
     #[test]
     fn lossless_bearers_lose_nothing_but_with_their_connection(seed: u64, ideal: bool) {
         let w = any_drive(seed, &[bearer(HandoverKind::Lossless, Mode::Am)], ideal);
@@ -649,8 +658,8 @@ proptest! {
         }
     }
 
-    /// Seamless and without forwarding: every packet has one fate with a name, and over RLC AM what is lost is exactly what a handover,
-    /// a re-establishment or the end of a connection discarded.
+    /// Seamless and without forwarding: every packet has one fate with a name, and over RLC AM what
+    /// is lost is exactly what a handover, a re-establishment or the end of a connection discarded.
     #[test]
     fn other_bearers_say_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
         let kind = if none { HandoverKind::None } else { HandoverKind::Seamless };

@@ -56,8 +56,9 @@ fn data_sns(pdus: &[Pdu]) -> Vec<u32> {
     pdus.iter().filter_map(|p| if let Pdu::Data(d) = p { Some(d.sn.get()) } else { None }).collect()
 }
 
-/// Clauses 11.6.3 and 11.6.6.1: an SN_MRW is "less than VR(MR)". With a window of 1024 an order for PDU 22 that
-/// comes when VR(R) is 2300 is therefore obsolete, though 22 is closer to 2300 upwards (1818) than downwards (2278).
+/// Clauses 11.6.3 and 11.6.6.1: an SN_MRW is "less than VR(MR)". With a window of 1024 an order for
+/// PDU 22 that comes when VR(R) is 2300 is therefore obsolete, though 22 is closer to 2300 upwards
+/// (1818) than downwards (2278).
 #[test]
 fn an_obsolete_order_does_not_move_the_window_forward() {
     let mut sender = entity(config(), &[39; 2301]);
@@ -80,7 +81,8 @@ fn an_obsolete_order_does_not_move_the_window_forward() {
     assert_eq!(out.delivered.len(), 2301, "PDU 2300 is the next of the window");
 }
 
-/// Clause 11.6.4, third criterion: an ACK of everything below SN_MRW ends the discard although MRW_ACK was lost.
+/// Clause 11.6.4, third criterion: an ACK of everything below SN_MRW ends the discard although
+/// MRW_ACK was lost.
 #[test]
 fn an_acknowledgement_ends_the_discard() {
     let mut sender = entity(config(), &[39; 4]);
@@ -99,8 +101,8 @@ fn an_acknowledgement_ends_the_discard() {
     assert_eq!((data_sns(&pdus), sufis(&pdus).len()), (vec![3], 0));
 }
 
-/// Clause 9.7.3.3 while a discard goes on (clause 11.6.2, last paragraph): PDU 2 has used up MaxDAT too. It is sent
-/// no more, and its discard follows the first one.
+/// Clause 9.7.3.3 while a discard goes on (clause 11.6.2, last paragraph): PDU 2 has used up MaxDAT
+/// too. It is sent no more, and its discard follows the first one.
 #[test]
 fn a_pdu_waits_for_its_discard_and_is_not_sent_meanwhile() {
     let mut sender = entity(config(), &[39; 4]);
@@ -118,8 +120,8 @@ fn a_pdu_waits_for_its_discard_and_is_not_sent_meanwhile() {
     assert!(sender.is_drained());
 }
 
-/// Clause 11.6.3: "deliver all the successfully received SDUs" up to the last discarded one. PDUs 1 and 3 are
-/// missing. PDU 2 holds SDUs 2 and 3; SDU 2 may have begun in PDU 1, SDU 3 is complete.
+/// Clause 11.6.3: "deliver all the successfully received SDUs" up to the last discarded one. PDUs 1
+/// and 3 are missing. PDU 2 holds SDUs 2 and 3; SDU 2 may have begun in PDU 1, SDU 3 is complete.
 #[test]
 fn an_order_delivers_what_is_complete() {
     let mut sender = entity(config(), &[39, 39, 18, 20, 39, 39]);
@@ -137,8 +139,9 @@ fn an_order_delivers_what_is_complete() {
     assert_eq!(serials(&out.delivered), [0, 3, 5]);
 }
 
-/// Clause 11.6.2: an SDU of which only a part was sent ends in a PDU that is discarded unsent, so VT(S) moves on and
-/// the next SDU follows at once; an MRW_ACK that a receiver without the order sends cannot be taken for an answer.
+/// Clause 11.6.2: an SDU of which only a part was sent ends in a PDU that is discarded unsent, so
+/// VT(S) moves on and the next SDU follows at once; an MRW_ACK that a receiver without the order
+/// sends cannot be taken for an answer.
 #[test]
 fn a_half_sent_sdu_costs_a_sequence_number() {
     let mut sender = entity(config(), &[100, 39]);

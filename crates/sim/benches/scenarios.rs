@@ -1,7 +1,9 @@
-//! Speed of fixed scenarios (`make bench`): a table, and `target/bench.json` with one object a case.
+//! Speed of fixed scenarios (`make bench`): a table, and `target/bench.json` with one object a
+//! case.
 //!
-//! Each case runs in a process of its own, so that the peak memory is its own. Instructions are counted by valgrind,
-//! where it is installed, on a shortened run: repeatable, whatever else the machine does.
+//! Each case runs in a process of its own, so that the peak memory is its own. Instructions are
+//! counted by valgrind, where it is installed, on a shortened run: repeatable, whatever else the
+//! machine does.
 #![allow(clippy::disallowed_types)] // the one place with a wall clock
 
 use std::fs;
@@ -68,7 +70,8 @@ const CASES: &[Case] = &[
     Case { name: "umts-vegas-study", full: study, short: None, jobs: 0, times: 1 },
 ];
 
-/// One bottleneck of 100 Mbit/s and 40 ms round trip; its queue holds one bandwidth-delay product, 500 kB.
+/// One bottleneck of 100 Mbit/s and 40 ms round trip; its queue holds one bandwidth-delay product,
+/// 500 kB.
 fn dumbbell(flows: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     parse(&format!(
         r#"
@@ -161,8 +164,8 @@ interval = "10 s"
     ))
 }
 
-/// What the LTE cases share: 20 MHz, wired 10 ms, RLC AM, data and control errors, and only the tables that are always
-/// written.
+/// What the LTE cases share: 20 MHz, wired 10 ms, RLC AM, data and control errors, and only the
+/// tables that are always written.
 const LTE: &str = r#"
 [link.core]
 between = ["server", "enb"]
@@ -240,7 +243,8 @@ queues = false
     .map(|s| vec![s])
 }
 
-/// A hundred UEs between seven cells 500 m apart, to and fro at 30 m/s, 200 kbit/s to each: hundreds of handovers.
+/// A hundred UEs between seven cells 500 m apart, to and fro at 30 m/s, 200 kbit/s to each:
+/// hundreds of handovers.
 fn drive7(seconds: u32) -> Result<Vec<Scenario>, Error> {
     let hexagon: [(isize, isize); 7] =
         [(0, 0), (500, 0), (250, 433), (-250, 433), (-500, 0), (-250, -433), (250, -433)];
@@ -285,7 +289,8 @@ queues = false
     parse(&text).map(|s| vec![s])
 }
 
-/// Full-buffer downloads to `ues` UEs at 60 km/h on an EVA channel, beside `idle` UEs that are connected and silent.
+/// Full-buffer downloads to `ues` UEs at 60 km/h on an EVA channel, beside `idle` UEs that are
+/// connected and silent.
 fn bulk(ues: u32, idle: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     let silent = match idle {
         0 => String::new(),
@@ -314,12 +319,14 @@ tcp = {{ cc = "reno" }}
     .map(|s| vec![s])
 }
 
-/// Full-buffer uploads of `ues` UEs at 60 km/h on an EVA channel: scheduling requests, buffer reports, grants.
+/// Full-buffer uploads of `ues` UEs at 60 km/h on an EVA channel: scheduling requests, buffer
+/// reports, grants.
 fn upload(ues: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     parse(&upload_text(ues, seconds)).map(|s| vec![s])
 }
 
-/// The same with ten UEs and two more that say nothing, as a pair with a sidelink or without: what a sidelink costs others.
+/// The same with ten UEs and two more that say nothing, as a pair with a sidelink or without: what
+/// a sidelink costs others.
 fn beside(sidelink: bool, seconds: u32) -> Result<Vec<Scenario>, Error> {
     let silent = ["left", "right"].map(|name| format!("[ue.{name}]\nrlc = {{ mode = \"um\" }}\n")).concat();
     let pair = if sidelink { "[sidelink.pair]\nbetween = [\"left\", \"right\"]\n" } else { "" };
@@ -348,8 +355,8 @@ tcp = {{ cc = "reno" }}
     )
 }
 
-/// Pairs of phones 10 to 30 m apart in a disc of 250 m, one transfer each over its sidelink; pairs that leave each other 20 dB share
-/// resource blocks.
+/// Pairs of phones 10 to 30 m apart in a disc of 250 m, one transfer each over its sidelink; pairs
+/// that leave each other 20 dB share resource blocks.
 fn pairs(pairs: u32, seconds: u32) -> Result<Vec<Scenario>, Error> {
     parse(&format!(
         r#"
@@ -384,16 +391,16 @@ radio = false
     .map(|s| vec![s])
 }
 
-/// 19 sites of three sectors, 10 full-buffer downloads in each, EVA at 3 km/h on the link that serves and on the three
-/// strongest others.
+/// 19 sites of three sectors, 10 full-buffer downloads in each, EVA at 3 km/h on the link that
+/// serves and on the three strongest others.
 fn sectors(seconds: u32) -> Result<Vec<Scenario>, Error> {
     let duration = format!("scenario.duration=\"{seconds} s\"");
     Scenario::parse(include_str!("sectors57.toml"), "sectors57.toml", Path::new(""), &[duration])
         .map(|s| vec![s])
 }
 
-/// What the wireless cases share: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms, Linux' queues, and only the tables that
-/// are always written.
+/// What the wireless cases share: 802.11ac at 20 MHz with MCS 7 and A-MPDUs, wired 10 ms, Linux'
+/// queues, and only the tables that are always written.
 const WIFI: &str = r#"
 [link.core]
 between = ["server", "ap"]
@@ -463,8 +470,8 @@ fn main() -> ExitCode {
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// In a process of its own: runs a case and prints its figures as one line of JSON; or, to be counted, only runs
-/// its short form.
+/// In a process of its own: runs a case and prints its figures as one line of JSON; or, to be
+/// counted, only runs its short form.
 fn inner(name: &str, count: bool) -> Outcome<()> {
     let case = CASES.iter().find(|c| c.name == name).ok_or("no such case")?;
     if count {
@@ -530,7 +537,8 @@ fn peak_rss_mib() -> Option<f64> {
     Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
 }
 
-/// Runs the cases (all, or those that are named), each in a process of its own; prints the table and writes the file.
+/// Runs the cases (all, or those that are named), each in a process of its own; prints the table
+/// and writes the file.
 fn outer(names: &[String]) -> Outcome<()> {
     let me = std::env::current_exe()?;
     let mut all = Vec::new();

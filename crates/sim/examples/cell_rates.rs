@@ -1,7 +1,9 @@
-//! What the cells of a scenario carry: `cargo run --release -p lasthop-sim --example cell_rates FILE [--set KEY=VALUE]...`
+//! What the cells of a scenario carry: `cargo run --release -p lasthop-sim --example cell_rates
+//! FILE [--set KEY=VALUE]...`
 //!
-//! Prints the goodput of the downloads by percentile, the spectral efficiency by cell, and what the radio did, as one line of
-//! JSON. Times are those of the processor, whatever else the machine does.
+//! Prints the goodput of the downloads by percentile, the spectral efficiency by cell, and what the
+//! radio did, as one line of JSON. Times are those of the processor, whatever else the machine
+//! does.
 #![allow(clippy::disallowed_types, reason = "it measures time")]
 
 use std::path::Path;

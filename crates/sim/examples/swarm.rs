@@ -1,10 +1,12 @@
 //! Random valid scenarios with every debug check on (`make swarm`).
 //!
 //!     cargo run --profile checked -p lasthop-sim --example swarm -- 10000        # seeds 0 to 9999
-//!     cargo run --profile checked -p lasthop-sim --example swarm -- 500 20000    # 500 seeds from 20000 on
-//!     cargo run --profile checked -p lasthop-sim --example swarm -- seed 4711    # one, with its scenario and panic
+//!     cargo run --profile checked -p lasthop-sim --example swarm -- 500 20000    # 500 seeds from
+//! 20000 on     cargo run --profile checked -p lasthop-sim --example swarm -- seed 4711    # one,
+//! with its scenario and panic
 //!
-//! A failing seed is printed, and its scenario is left as `target/swarm/<seed>.toml` beside its traces.
+//! A failing seed is printed, and its scenario is left as `target/swarm/<seed>.toml` beside its
+//! traces.
 #![allow(clippy::disallowed_types)] // a wall clock: the tool tells its speed and sees a seed that hangs
 
 #[path = "../tests/swarm/mod.rs"]

@@ -19,8 +19,8 @@ impl Attention {
         self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Does `work` while a second thread raises the flag every [`PERIOD`]. The clock decides only when the run looks
-    /// up, never what happens in it.
+    /// Does `work` while a second thread raises the flag every [`PERIOD`]. The clock decides only
+    /// when the run looks up, never what happens in it.
     pub fn raised_during<T>(&self, work: impl FnOnce() -> T) -> T {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! What there is: scenario keys, plug-ins, tables. From the same types and tables that the program runs on.
+//! What there is: scenario keys, plug-ins, tables. From the same types and tables that the program
+//! runs on.
 
 use lasthop_capture::ColumnType;
 use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
@@ -14,8 +15,8 @@ pub fn json_schema() -> Value {
     config::schema::<Spec>()
 }
 
-/// Everything by name: scenario keys, congestion controls, profiles of stacks and cells, queues, applications, trace formats, runtime
-/// keys, tables.
+/// Everything by name: scenario keys, congestion controls, profiles of stacks and cells, queues,
+/// applications, trace formats, runtime keys, tables.
 pub fn describe() -> Value {
     let tcp = lasthop_tcp::registry();
     json!({

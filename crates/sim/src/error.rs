@@ -36,7 +36,8 @@ impl Error {
     pub fn file(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
         Error::File { path: path.to_owned(), doing, source }
     }
-    /// What is wrong in plain words, without places and pictures: for a message that brings its own.
+    /// What is wrong in plain words, without places and pictures: for a message that brings its
+    /// own.
     pub fn message(&self) -> String {
         match self {
             Error::Input(d) => d.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "),

@@ -1,9 +1,9 @@
 //! What a caller brings along: policies of their own, by the names that a scenario uses.
 //!
-//! One set of definitions per kind of policy. A definition has a name, documentation, parameters with defaults, a
-//! version that goes into the scenario's hash, and a constructor; a scenario is read with the set, refuses names that
-//! are neither built in nor in it, and carries it to its runs. Congestion controls are one kind, schedulers of cells
-//! another.
+//! One set of definitions per kind of policy. A definition has a name, documentation, parameters
+//! with defaults, a version that goes into the scenario's hash, and a constructor; a scenario is
+//! read with the set, refuses names that are neither built in nor in it, and carries it to its
+//! runs. Congestion controls are one kind, schedulers of cells another.
 
 use std::sync::Arc;
 
@@ -65,8 +65,8 @@ impl Extensions {
         })
     }
 
-    /// Name and version of everything in here that `cc` or `scheduler` names; schedulers as `scheduler.<name>`, because a
-    /// congestion control may have the same name.
+    /// Name and version of everything in here that `cc` or `scheduler` names; schedulers as
+    /// `scheduler.<name>`, because a congestion control may have the same name.
     pub(crate) fn identity(
         &self,
         cc: impl Fn(&str) -> bool,

@@ -1,7 +1,9 @@
-//! The simulator: a scenario goes in, a world runs, tables come out. The one room that knows all others.
+//! The simulator: a scenario goes in, a world runs, tables come out. The one room that knows all
+//! others.
 //!
-//! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] take it to the end, [`Simulation`] steps it.
-//! [`RunOutput`] is what a run left behind, in memory or in a folder. [`world`] is the event loop.
+//! [`Scenario`] is a parsed and checked file; [`run`] and [`run_many`] take it to the end,
+//! [`Simulation`] steps it. [`RunOutput`] is what a run left behind, in memory or in a folder.
+//! [`world`] is the event loop.
 
 mod attention;
 pub mod config;

@@ -78,8 +78,8 @@ fn file_name(def: &TableDef) -> String {
     format!("{}.parquet", def.name)
 }
 
-/// What was run, and the hash of everything that came out. Nothing in it depends on the machine or the day: the
-/// same scenario and seed give the same bytes.
+/// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
+/// the day: the same scenario and seed give the same bytes.
 fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
     let tables: serde_json::Map<String, Value> = tables
         .iter()
@@ -115,7 +115,8 @@ fn manifest(scenario: &Scenario, tables: &[FinishedTable]) -> Value {
     manifest
 }
 
-/// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has them, quantities as text.
+/// The values a flow ran on, by key of `[flow.NAME.tcp]`: words, numbers and truths as JSON has
+/// them, quantities as text.
 fn resolved_tcp(config: &lasthop_tcp::Config) -> Value {
     let value = |text: String| match text.as_str() {
         "true" => json!(true),

@@ -12,13 +12,15 @@ use crate::results::RunOutput;
 use crate::simulation::Simulation;
 use crate::{Error, Scenario};
 
-/// A run reports its progress at this many equal steps of simulated time, and between them by wall time.
+/// A run reports its progress at this many equal steps of simulated time, and between them by wall
+/// time.
 const STEPS: u64 = 200;
 
-/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and says whether to go on; it is called about
-/// every 50 ms of wall time or more often, also while the world is built.
+/// Runs `scenario` to its end. `progress` gets the share done (0 to 1) and says whether to go on;
+/// it is called about every 50 ms of wall time or more often, also while the world is built.
 ///
-/// With `out` the result folder is written there: first beside it as `<out>.partial`, renamed when whole.
+/// With `out` the result folder is written there: first beside it as `<out>.partial`, renamed when
+/// whole.
 ///
 /// # Errors
 /// Whatever [`Simulation`] reports; [`Error::Stopped`] when `progress` said no.
@@ -43,9 +45,9 @@ pub fn run(
     })
 }
 
-/// Runs all `scenarios`, `jobs` at a time (0: every core), each in a thread of its own. Results come in the order
-/// of the scenarios and do not depend on `jobs`. `progress` gets how many are done and says whether to go on; it
-/// is called at least every twentieth of a second.
+/// Runs all `scenarios`, `jobs` at a time (0: every core), each in a thread of its own. Results
+/// come in the order of the scenarios and do not depend on `jobs`. `progress` gets how many are
+/// done and says whether to go on; it is called at least every twentieth of a second.
 ///
 /// # Errors
 /// The first error in the order of the scenarios; [`Error::Stopped`] when `progress` said no.

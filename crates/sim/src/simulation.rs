@@ -10,8 +10,9 @@ use crate::spec::{At, Scalar};
 use crate::world::World;
 use crate::{Error, Scenario};
 
-/// Work (events and packets) of the first part of a step after which the caller is asked, and where asking by wall time
-/// begins. An event takes a microsecond, or some milliseconds in a network of hundreds of cells.
+/// Work (events and packets) of the first part of a step after which the caller is asked, and where
+/// asking by wall time begins. An event takes a microsecond, or some milliseconds in a network of
+/// hundreds of cells.
 const SHORT_STEP: u64 = 64;
 const LONG_STEP: u64 = 1024;
 
@@ -28,7 +29,8 @@ impl Simulation {
     /// Builds the world of `scenario`. With `out` its tables stream to `<out>.partial`.
     ///
     /// # Errors
-    /// A folder that cannot be created, that already holds something, or that another run is writing.
+    /// A folder that cannot be created, that already holds something, or that another run is
+    /// writing.
     pub fn new(scenario: &Scenario, out: Option<&Path>) -> Result<Simulation, Error> {
         Simulation::build(scenario, out, &Attention::default(), &mut || true)
     }
@@ -58,13 +60,13 @@ impl Simulation {
         &self.world
     }
 
-    /// Lets everything happen that comes before `t`, and the clock arrives at `t`; at the scenario's end, what happens
-    /// at that instant too. What is changed now is thus in force for everything that happens at `t`, exactly as an
-    /// `[[at]]` of that time would be.
+    /// Lets everything happen that comes before `t`, and the clock arrives at `t`; at the
+    /// scenario's end, what happens at that instant too. What is changed now is thus in force
+    /// for everything that happens at `t`, exactly as an `[[at]]` of that time would be.
     ///
     /// # Errors
-    /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on a way that has
-    /// neither rate nor delay).
+    /// `t` lies in the past; a table that cannot be written; time stands still (packets go round on
+    /// a way that has neither rate nor delay).
     pub fn step_until(&mut self, t: Instant) -> Result<(), Error> {
         while !self.step(t, u64::MAX)? {}
         Ok(())
@@ -73,8 +75,8 @@ impl Simulation {
     /// As [`Simulation::step_until`]; about every 50 ms of wall time `alive` says whether to go on.
     ///
     /// # Errors
-    /// As [`Simulation::step_until`]; [`Error::Stopped`] when `alive` said no: the run stands between two events then and
-    /// can go on.
+    /// As [`Simulation::step_until`]; [`Error::Stopped`] when `alive` said no: the run stands
+    /// between two events then and can go on.
     pub fn step_until_or_stopped(
         &mut self,
         t: Instant,
@@ -95,7 +97,8 @@ impl Simulation {
         attention.raised_during(|| self.step_with(t, &mut |_| alive()))
     }
 
-    /// Steps to `t`; whenever the flag is raised, `alive` gets the time reached and says whether to go on.
+    /// Steps to `t`; whenever the flag is raised, `alive` gets the time reached and says whether to
+    /// go on.
     pub(crate) fn step_with(
         &mut self,
         t: Instant,
@@ -109,8 +112,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`: false when that was used
-    /// up before `t`.
+    /// As [`Simulation::step_until`], but with no more work (events and packets) than `budget`:
+    /// false when that was used up before `t`.
     ///
     /// # Errors
     /// As [`Simulation::step_until`].
@@ -173,7 +176,8 @@ impl Simulation {
     /// As [`Simulation::finish`]; about every 50 ms of wall time `alive` says whether to go on.
     ///
     /// # Errors
-    /// As [`Simulation::finish`]; [`Error::Stopped`] when `alive` said no: nothing is left of the run then.
+    /// As [`Simulation::finish`]; [`Error::Stopped`] when `alive` said no: nothing is left of the
+    /// run then.
     pub fn finish_or_stopped(mut self, alive: &mut dyn FnMut() -> bool) -> Result<RunOutput, Error> {
         let end = self.world.end();
         self.step_until_or_stopped(end, alive)?;

@@ -1,5 +1,5 @@
-//! Surveys: what the radio of a scenario looks like before anything is sent. At large scale: path loss, antennas,
-//! shadowing and walls, no fading; every cell sends at full power.
+//! Surveys: what the radio of a scenario looks like before anything is sent. At large scale: path
+//! loss, antennas, shadowing and walls, no fading; every cell sends at full power.
 
 use std::cmp::Ordering;
 
@@ -61,8 +61,8 @@ impl Reception {
     }
 }
 
-/// One row a UE and drop: where it stands, its strongest cell, and what it gets from it and from the others. A drop is
-/// the scenario with the next seed: new places, shadowing and lines of sight.
+/// One row a UE and drop: where it stands, its strongest cell, and what it gets from it and from
+/// the others. A drop is the scenario with the next seed: new places, shadowing and lines of sight.
 ///
 /// # Errors
 /// A scenario without cells or UEs.
@@ -111,20 +111,21 @@ pub fn geometry(
 pub struct MapRequest {
     /// Distance of neighbouring places [m].
     pub step: f64,
-    /// x and y of the lower left and the upper right corner [m]. None: all sites and as much ground around them as their
-    /// cells need.
+    /// x and y of the lower left and the upper right corner [m]. None: all sites and as much ground
+    /// around them as their cells need.
     pub area: Option<[f64; 4]>,
     /// Height of the receiver [m]. None: the UE's.
     pub height: Option<f64>,
-    /// The UE table whose receiver is carried around, outdoors as it is written there. None: the first.
+    /// The UE table whose receiver is carried around, outdoors as it is written there. None: the
+    /// first.
     pub ue: Option<String>,
 }
 
 /// Places of one map.
 const MOST_PLACES: f64 = 4e6;
 
-/// One row a place of a grid: the strongest cell, its RSRP, and the SINR when every cell sends at full power. Rows run
-/// along x, then y.
+/// One row a place of a grid: the strongest cell, its RSRP, and the SINR when every cell sends at
+/// full power. Rows run along x, then y.
 ///
 /// # Errors
 /// A scenario without cells, a UE table that is not there, a grid that is too fine.
@@ -185,7 +186,8 @@ pub fn radio_map(
     Survey::of(table)
 }
 
-/// The rectangle around all sites, with half the mean distance of neighbours, at least 100 m, around it.
+/// The rectangle around all sites, with half the mean distance of neighbours, at least 100 m,
+/// around it.
 fn surroundings(config: &NetworkConfig) -> [f64; 4] {
     let place = |i: usize| config.cells.iter().map(move |c| c.radio.position[i].0);
     let least = |i| place(i).fold(f64::INFINITY, f64::min);

@@ -12,8 +12,9 @@ use crate::error::Error;
 /// Reads a trace in Mahimahi's format.
 ///
 /// # Errors
-/// A file that cannot be opened, or the first mistake in it with its line. A pipe or a device: a scenario is read again
-/// with each of its changes, and who opens a pipe waits for its writer without an end.
+/// A file that cannot be opened, or the first mistake in it with its line. A pipe or a device: a
+/// scenario is read again with each of its changes, and who opens a pipe waits for its writer
+/// without an end.
 pub fn load(path: &Path) -> Result<Trace, Error> {
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         let told = format!("{} is not a regular file: copy what it gives to a file", path.display());
@@ -31,8 +32,8 @@ fn open(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Converts the trace `src` of any known format (None: recognised from its content) to Mahimahi's at `dst`, and
-/// says what is in it. `dst` appears whole or not at all.
+/// Converts the trace `src` of any known format (None: recognised from its content) to Mahimahi's
+/// at `dst`, and says what is in it. `dst` appears whole or not at all.
 ///
 /// # Errors
 /// An unknown format name, a mistake in the trace, a file that cannot be read or written.

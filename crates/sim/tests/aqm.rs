@@ -7,11 +7,12 @@ use lasthop_sim::RunOutput;
 
 const RATE_BPS: f64 = 20e6;
 
-/// A long CUBIC flow of Linux' over 20 Mbit/s and a base round trip of 10 ms, with `queue` in front of the data.
+/// A long CUBIC flow of Linux' over 20 Mbit/s and a base round trip of 10 ms, with `queue` in front
+/// of the data.
 ///
-/// CUBIC keeps 0.7 of its window. A queue of `target` stands through a cut as long as 0.7 (base + target) >= base, so for a
-/// base up to 7/3 of the target: 11.7 ms for CoDel's 5 ms. On longer paths the queue empties after each cut and the mean is
-/// lower.
+/// CUBIC keeps 0.7 of its window. A queue of `target` stands through a cut as long as 0.7 (base +
+/// target) >= base, so for a base up to 7/3 of the target: 11.7 ms for CoDel's 5 ms. On longer
+/// paths the queue empties after each cut and the mean is lower.
 fn one_flow(queue: &str) -> RunOutput {
     flows(1, queue)
 }
@@ -25,7 +26,8 @@ fn flows(count: u32, queue: &str) -> RunOutput {
     ))
 }
 
-/// Time that the last byte in the data's queue would wait, over the second half of the run, sorted [ms].
+/// Time that the last byte in the data's queue would wait, over the second half of the run, sorted
+/// [ms].
 fn waiting_ms(output: &RunOutput) -> Vec<f64> {
     let (t, bytes) = (real(output, "queues", "time_s"), whole(output, "queues", "bytes"));
     // Two directions: the data's is the first of each pair of rows.
@@ -46,8 +48,8 @@ fn a_long_drop_tail_queue_stands_full() {
     assert!(mean(&waiting_ms(&output)) > 500.0, "{}", mean(&waiting_ms(&output)));
 }
 
-/// RFC 8289: the standing queue of a constant link with one CUBIC flow settles near the target of 5 ms, and the link
-/// stays busy.
+/// RFC 8289: the standing queue of a constant link with one CUBIC flow settles near the target of 5
+/// ms, and the link stays busy.
 #[test]
 fn codel_holds_a_cubic_flow_near_its_target() {
     for kind in ["codel", "fq-codel"] {
@@ -72,8 +74,9 @@ fn pie_holds_a_cubic_flow_near_its_target() {
     assert!(real(&output, "flows", "goodput_bps")[0] > 0.95 * RATE_BPS);
 }
 
-/// Floyd and Jacobson 1993, section 1: RED holds the average queue between its thresholds, 5 and 15 packets. It means several
-/// flows: the average moves too slowly (w = 0.002, 500 packets) to catch one flow's steps.
+/// Floyd and Jacobson 1993, section 1: RED holds the average queue between its thresholds, 5 and 15
+/// packets. It means several flows: the average moves too slowly (w = 0.002, 500 packets) to catch
+/// one flow's steps.
 #[test]
 fn red_holds_the_queue_between_its_thresholds() {
     let output = flows(5, "{ kind = 'red', max_p = '10 %' }");
@@ -82,7 +85,8 @@ fn red_holds_the_queue_between_its_thresholds() {
     assert!((5.0..=15.0).contains(&packets), "{packets}");
 }
 
-/// Two flows of `a` and `b` (their `tcp` tables) over 40 Mbit/s and 40 ms through `queue`: goodputs [bit/s].
+/// Two flows of `a` and `b` (their `tcp` tables) over 40 Mbit/s and 40 ms through `queue`: goodputs
+/// [bit/s].
 fn two_flows(a: &str, b: &str, queue: &str) -> (Vec<f64>, RunOutput) {
     two_flows_over(40, 40, a, b, &format!("'{queue}'"))
 }
@@ -104,15 +108,17 @@ const CUBIC: &str = "{ profile = 'linux-6', cc = 'cubic' }";
 const CUBIC_ECN: &str = "{ profile = 'linux-6', cc = 'cubic', ecn = 'on' }";
 const SCALABLE: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true }";
 
-/// Its segments leave one by one, so that marks are evenly spaced. Packets of two segments are 2 ms of queue at 12 Mbit/s,
-/// above the L4S threshold: such a flow gets 0.45 of what the coupling predicts at 12 Mbit/s and 10 ms.
+/// Its segments leave one by one, so that marks are evenly spaced. Packets of two segments are 2 ms
+/// of queue at 12 Mbit/s, above the L4S threshold: such a flow gets 0.45 of what the coupling
+/// predicts at 12 Mbit/s and 10 ms.
 const EVEN: &str = "{ profile = 'linux-6', cc = 'dctcp', ecn = 'accurate', l4s = true, gso = false }";
 
-/// RFC 9332 section 2.1: the square of the coupling counterbalances the square root of Classic congestion control, so a
-/// scalable flow and a Classic one get about the same rate; and the L4S packets hardly wait while the Classic ones do. In
-/// figures: DCTCP holds 2 / p_CL = 1 / p' segments, CUBIC in its Reno-friendly region 1.22 / sqrt(p_C) = 1.22 / p'. CUBIC's queue
-/// empties after each cut, because 40 ms are more than 7/3 of the target of 15 ms, and waits 9 ms on average: over 41 and
-/// 49 ms the ratio of rates is (1 / 41) / (1.22 / 49) = 0.98.
+/// RFC 9332 section 2.1: the square of the coupling counterbalances the square root of Classic
+/// congestion control, so a scalable flow and a Classic one get about the same rate; and the L4S
+/// packets hardly wait while the Classic ones do. In figures: DCTCP holds 2 / p_CL = 1 / p'
+/// segments, CUBIC in its Reno-friendly region 1.22 / sqrt(p_C) = 1.22 / p'. CUBIC's queue
+/// empties after each cut, because 40 ms are more than 7/3 of the target of 15 ms, and waits 9 ms
+/// on average: over 41 and 49 ms the ratio of rates is (1 / 41) / (1.22 / 49) = 0.98.
 #[test]
 fn dualpi2_gives_scalable_and_classic_flows_like_rates() {
     for (classic, marks) in [(CUBIC, false), (CUBIC_ECN, true)] {
@@ -130,11 +136,12 @@ fn dualpi2_gives_scalable_and_classic_flows_like_rates() {
     }
 }
 
-/// The ratio of rates, DCTCP's to CUBIC's, over what RFC 9332's coupling predicts for the delays that both met.
+/// The ratio of rates, DCTCP's to CUBIC's, over what RFC 9332's coupling predicts for the delays
+/// that both met.
 ///
-/// DCTCP with evenly spaced marks holds 2 / p_L segments, CUBIC in its Reno-friendly region sqrt(3 / 2) / sqrt(p_C) (Linux'
-/// growth of 8/15 and cut of 0.7: sqrt(8 / 15 * 1.7 / 0.6) = 1.23). With p_L = 2 sqrt(p_C) the windows are as 1 / 1.22,
-/// the rates as 0.82 R_C / R_L.
+/// DCTCP with evenly spaced marks holds 2 / p_L segments, CUBIC in its Reno-friendly region sqrt(3
+/// / 2) / sqrt(p_C) (Linux' growth of 8/15 and cut of 0.7: sqrt(8 / 15 * 1.7 / 0.6) = 1.23). With
+/// p_L = 2 sqrt(p_C) the windows are as 1 / 1.22, the rates as 0.82 R_C / R_L.
 fn against_the_coupling(rate: u32, rtt: u32, scalable: &str, queue: &str) -> f64 {
     let (goodput, output) = two_flows_over(rate, rtt, scalable, CUBIC_ECN, queue);
     let one_way = real(&output, "flows", "delay_mean_s");
@@ -142,9 +149,10 @@ fn against_the_coupling(rate: u32, rtt: u32, scalable: &str, queue: &str) -> f64
     goodput[0] / goodput[1] / (0.82 * round_trip(1) / round_trip(0))
 }
 
-/// RFC 9332 section 2.1 promises about the same rate on any path; a factor of two either way is what its authors' figures
-/// show. At 12 Mbit/s a packet takes as long as the L4S threshold of 1 ms, at 4 Mbit/s three times that. The classic
-/// window stays below some 250 segments, where CUBIC is Reno-friendly.
+/// RFC 9332 section 2.1 promises about the same rate on any path; a factor of two either way is
+/// what its authors' figures show. At 12 Mbit/s a packet takes as long as the L4S threshold of 1
+/// ms, at 4 Mbit/s three times that. The classic window stays below some 250 segments, where CUBIC
+/// is Reno-friendly.
 #[test]
 fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     for (rate, rtt) in [(4, 20), (4, 50), (12, 10), (12, 50), (12, 100), (40, 20), (40, 50)] {
@@ -153,9 +161,10 @@ fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     }
 }
 
-/// Why an L4S sender limits its bursts (RFC 9331 section 4.3): without pacing DCTCP's ACK-clocked bursts of some segments
-/// wait longer than the threshold of 1 ms behind themselves, where a segment takes 1 ms. The threshold marks them beyond
-/// what the coupling asks for. Without the threshold the same bursts do no harm.
+/// Why an L4S sender limits its bursts (RFC 9331 section 4.3): without pacing DCTCP's ACK-clocked
+/// bursts of some segments wait longer than the threshold of 1 ms behind themselves, where a
+/// segment takes 1 ms. The threshold marks them beyond what the coupling asks for. Without the
+/// threshold the same bursts do no harm.
 #[test]
 fn bursts_cost_an_unpaced_scalable_flow_its_share_of_a_slow_link() {
     let unpaced = SCALABLE.replace("l4s = true", "l4s = true, pacing = false");
@@ -165,7 +174,8 @@ fn bursts_cost_an_unpaced_scalable_flow_its_share_of_a_slow_link() {
     assert!((0.7..=1.6).contains(&without), "{without}");
 }
 
-/// RFC 3168: a flow that uses ECN through CoDel is marked instead of dropped from, and sends nothing twice.
+/// RFC 3168: a flow that uses ECN through CoDel is marked instead of dropped from, and sends
+/// nothing twice.
 #[test]
 fn ecn_spares_the_flow_its_losses() {
     let (goodput, output) = two_flows(CUBIC_ECN, CUBIC, "fq-codel");
@@ -177,7 +187,8 @@ fn ecn_spares_the_flow_its_losses() {
     assert!(marks >= marked[0] && marks <= marked[0] + 5, "those at the end are on their way: {marks}");
 }
 
-/// A CUBIC flow that uses ECN over LTE's RLC AM at 10 Mbit/s, with `buffer` as the keys of the transmission buffer.
+/// A CUBIC flow that uses ECN over LTE's RLC AM at 10 Mbit/s, with `buffer` as the keys of the
+/// transmission buffer.
 fn over_rlc(buffer: &str, ecn: &str) -> RunOutput {
     let output = run_text(&format!(
         "[scenario]\nname = 'rlc'\nduration = '60 s'\nseed = 2\n\
@@ -197,8 +208,9 @@ fn rlc_wait_ms(output: &RunOutput) -> f64 {
     mean(&samples.map(|(_, b)| *b as f64 * 8e3 / 10e6).collect::<Vec<_>>())
 }
 
-/// The RLC buffer of 2 MB stands full of hundreds of milliseconds; an AQM in its seat holds its target, by marks where the flow
-/// understands them: the mark is made on the SDU, reaches the packet inside and the sender, and nothing is lost.
+/// The RLC buffer of 2 MB stands full of hundreds of milliseconds; an AQM in its seat holds its
+/// target, by marks where the flow understands them: the mark is made on the SDU, reaches the
+/// packet inside and the sender, and nothing is lost.
 #[test]
 fn an_aqm_in_the_rlc_buffer_marks_the_packets_inside() {
     let full = over_rlc("", "on");
@@ -222,9 +234,9 @@ fn an_aqm_in_the_rlc_buffer_marks_the_packets_inside() {
     }
 }
 
-/// DCTCP flows over 100 Mbit/s and 10 ms through `queue`, as the model of their paper has them: an ACK for each packet, and
-/// a cut that takes effect at once. The queue [packets] every 500 us and the share of marked packets, both over the last half; the
-/// output.
+/// DCTCP flows over 100 Mbit/s and 10 ms through `queue`, as the model of their paper has them: an
+/// ACK for each packet, and a cut that takes effect at once. The queue [packets] every 500 us and
+/// the share of marked packets, both over the last half; the output.
 fn dctcp(flows: u32, queue: &str) -> (Vec<f64>, f64, RunOutput) {
     let output = run_text(&format!(
         "[scenario]\nname = 'dctcp'\nduration = '20 s'\nseed = 3\n\
@@ -244,13 +256,14 @@ fn dctcp(flows: u32, queue: &str) -> (Vec<f64>, f64, RunOutput) {
     (late("packets"), share, output)
 }
 
-/// Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3, for N flows in step, C RTT the packets that the path
-/// holds, K the threshold, W* = (C RTT + K) / N:
-/// Q_max = K + N, Q_min = Q_max - 1/2 sqrt(2 N (C RTT + K)), share of marked packets alpha = sqrt(2 / W*).
+/// Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3, for N flows in step,
+/// C RTT the packets that the path holds, K the threshold, W* = (C RTT + K) / N:
+/// Q_max = K + N, Q_min = Q_max - 1/2 sqrt(2 N (C RTT + K)), share of marked packets alpha = sqrt(2
+/// / W*).
 ///
 /// C RTT = 100 Mbit/s * 10 ms / (1500 * 8 bit) = 83.3 packets and K = 40 give
-/// N = 1: 33.1 to 41, 0.127; N = 2: 30.9 to 42, 0.180; N = 4: 28.3 to 44, 0.255; N = 10: 25.2 to 50, 0.403.
-/// The queue is sampled in whole packets; ten flows are not quite in step.
+/// N = 1: 33.1 to 41, 0.127; N = 2: 30.9 to 42, 0.180; N = 4: 28.3 to 44, 0.255; N = 10: 25.2 to
+/// 50, 0.403. The queue is sampled in whole packets; ten flows are not quite in step.
 #[test]
 fn dctcp_over_a_step_queue_oscillates_as_its_closed_form_says() {
     for flows in [1u32, 2, 4, 10] {
@@ -270,7 +283,8 @@ fn dctcp_over_a_step_queue_oscillates_as_its_closed_form_says() {
     }
 }
 
-/// RED with both thresholds at K and weight 1 is the step (Alizadeh and others 2010, section 3.1): the same run to the byte.
+/// RED with both thresholds at K and weight 1 is the step (Alizadeh and others 2010, section 3.1):
+/// the same run to the byte.
 #[test]
 fn red_with_equal_thresholds_is_the_step_queue() {
     let red = "{ kind = 'red', min_packets = 40, max_packets = 40, queue_weight = 1 }";
@@ -278,8 +292,9 @@ fn red_with_equal_thresholds_is_the_step_queue() {
     assert_eq!(dctcp(2, red).2.digest(), step.digest());
 }
 
-/// A threshold of time marks what has waited longer when it leaves: 40 packets of 0.12 ms are 4.8 ms. The mark comes as much later,
-/// and in that time the window grows by a third of a segment more (4.8 of 15 ms), so the queue is that of K = 40, within a packet.
+/// A threshold of time marks what has waited longer when it leaves: 40 packets of 0.12 ms are 4.8
+/// ms. The mark comes as much later, and in that time the window grows by a third of a segment more
+/// (4.8 of 15 ms), so the queue is that of K = 40, within a packet.
 #[test]
 fn a_step_of_time_holds_the_queue_at_that_time() {
     let (queue, share, _) = dctcp(1, "{ kind = 'step', threshold_time = '4.8 ms' }");
@@ -287,8 +302,8 @@ fn a_step_of_time_holds_the_queue_at_that_time() {
     assert!((share / 0.127 - 1.0).abs() < 0.15, "{share}");
 }
 
-/// Goodput of a flow over 20 ms to that of one over 40 ms, on 10 Mbit/s with a drop-tail queue of 30 packets, and the ratio of
-/// their mean round trips.
+/// Goodput of a flow over 20 ms to that of one over 40 ms, on 10 Mbit/s with a drop-tail queue of
+/// 30 packets, and the ratio of their mean round trips.
 fn two_round_trips(cc: &str, jitter: &str, seed: u32) -> [f64; 2] {
     let output = run_text(&format!(
         "[scenario]\nname = 'phase'\nduration = '120 s'\nseed = {seed}\n{jitter}\
@@ -304,9 +319,10 @@ fn two_round_trips(cc: &str, jitter: &str, seed: u32) -> [f64; 2] {
     [goodput[0] / goodput[1], rtt[1] / rtt[0]]
 }
 
-/// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992): without noise a drop-tail queue may give the
-/// flow with the longer round trip more, with processing times up to a packet's on the bottleneck it does not. Theory: losses that
-/// hit both alike give rates as 1 / RTT (Mathis and others 1997), losses of both at once as 1 / RTT^2 (Lakshman and Madhow 1997).
+/// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992): without noise
+/// a drop-tail queue may give the flow with the longer round trip more, with processing times up to
+/// a packet's on the bottleneck it does not. Theory: losses that hit both alike give rates as 1 /
+/// RTT (Mathis and others 1997), losses of both at once as 1 / RTT^2 (Lakshman and Madhow 1997).
 #[test]
 fn jitter_breaks_the_phase_of_drop_tail() {
     let [still, _] = two_round_trips("cubic", "", 1);

@@ -1,7 +1,8 @@
 //! Geometry and coupling gain of whole layouts against figures that others computed or agreed on.
 //!
-//! Percentiles over so many drops that their sampling error is well within the tolerance: UEs of one drop share a field of
-//! shadowing, so it is the number of drops and the number of correlation areas in the layout that count.
+//! Percentiles over so many drops that their sampling error is well within the tolerance: UEs of
+//! one drop share a field of shadowing, so it is the number of drops and the number of correlation
+//! areas in the layout that count.
 
 mod common;
 
@@ -57,10 +58,11 @@ fn case(isd: &str, antenna: &str, more: &str) -> String {
 const SHADOWED: &str = "shadowing = '8 dB'\nshadowing_distance = '50 m'";
 const AT: [f64; 7] = [5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0];
 
-/// Wideband S / (I + N) of the best sector, all other 56 at full power; the last row without shadowing and noise. The expected
-/// values are those of an independent Monte Carlo program (40 000 uniform drops, six copies around it): +-0.25 dB at every
-/// percentile, and the coupling gains as it printed them, with the same bound. 570 UEs a drop over 19 hexagons: runs of 60
-/// and of 120 drops of the first row differ by at most 0.11 dB.
+/// Wideband S / (I + N) of the best sector, all other 56 at full power; the last row without
+/// shadowing and noise. The expected values are those of an independent Monte Carlo program (40 000
+/// uniform drops, six copies around it): +-0.25 dB at every percentile, and the coupling gains as
+/// it printed them, with the same bound. 570 UEs a drop over 19 hexagons: runs of 60 and of 120
+/// drops of the first row differ by at most 0.11 dB.
 #[test]
 fn geometry_of_the_macro_cases_is_that_of_an_independent_program() {
     let flat = "{ kind = 'sector-2d' }";
@@ -99,7 +101,8 @@ fn geometry_of_the_macro_cases_is_that_of_an_independent_program() {
     }
 }
 
-/// A calibration scenario of TR 36.873 clause 8.2 or TR 38.901 clause 7.8.1: 80 % of the users indoors.
+/// A calibration scenario of TR 36.873 clause 8.2 or TR 38.901 clause 7.8.1: 80 % of the users
+/// indoors.
 fn calibration(model: &str, ghz: u32, [isd, height, least]: [u32; 3], elements: u32, walls: &str) -> String {
     format!(
         "[scenario]\nname = 'calibration'\nduration = '1 s'\n\
@@ -113,7 +116,8 @@ fn calibration(model: &str, ghz: u32, [isd, height, least]: [u32; 3], elements: 
     )
 }
 
-/// The open office of TR 38.901 clause 7.8.1: 12 sites in 120 m x 50 m, 3 m high, users at 1 m (table 7.2-2).
+/// The open office of TR 38.901 clause 7.8.1: 12 sites in 120 m x 50 m, 3 m high, users at 1 m
+/// (table 7.2-2).
 fn office(ghz: u32) -> String {
     format!(
         "[scenario]\nname = 'office'\nduration = '1 s'\n\
@@ -131,9 +135,10 @@ const MICRO: [u32; 3] = [200, 10, 10];
 const MACRO: [u32; 3] = [500, 25, 35];
 const AT_3GPP: [f64; 11] = [5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
 
-/// Medians over the companies that took part in 3GPP's calibrations (TR 36.873 clause 8.2 phase 1; R1-165974): geometry within
-/// 1.0 dB and coupling gain within 1.5 dB at every percentile. The companies differ by more; the medians of TR 38.901's
-/// macro cells were made with an earlier version of its line-of-sight formula.
+/// Medians over the companies that took part in 3GPP's calibrations (TR 36.873 clause 8.2 phase 1;
+/// R1-165974): geometry within 1.0 dB and coupling gain within 1.5 dB at every percentile. The
+/// companies differ by more; the medians of TR 38.901's macro cells were made with an earlier
+/// version of its line-of-sight formula.
 #[test]
 fn layouts_reproduce_the_medians_of_3gpps_calibrations() {
     for (name, text, coupling, geometry) in [
@@ -194,7 +199,8 @@ fn layouts_reproduce_the_medians_of_3gpps_calibrations() {
     }
 }
 
-/// The office has few things to draw, and the medians agree with each other at all carriers: 0.4 dB.
+/// The office has few things to draw, and the medians agree with each other at all carriers: 0.4
+/// dB.
 #[test]
 fn the_open_office_is_that_of_3gpps_calibration() {
     for (ghz, coupling, geometry) in [

@@ -32,7 +32,8 @@ fn a_flow_to_a_group_reaches_every_ue_over_its_bearer() {
     assert_balanced(&output);
     // 80 kbit/s of 200 B: 50 datagrams in a second to each of three UEs, 20 of the file's.
     assert_eq!(whole(&output, "flows", "rx_packets"), [50, 50, 50, 20]);
-    // 10 ms of wire, then the next TTI (the UEs may be served one after the other) and 4 TTIs until it is decoded.
+    // 10 ms of wire, then the next TTI (the UEs may be served one after the other) and 4 TTIs until
+    // it is decoded.
     for delay in real(&output, "flows", "delay_min_s") {
         assert!((0.015..=0.017).contains(&delay), "{delay}");
     }
@@ -60,8 +61,8 @@ fn mistakes_about_cells_and_ues_are_told_with_their_remedy() {
     }
 }
 
-/// GTP-U over UDP over IPv4 adds 8 + 8 + 20 B to each packet on S1-U (TS 29.281 clause 5.1): 1000 B datagrams, 1028 B
-/// with their own headers, take 1064 B there, 8.512 ms at 1 Mbit/s.
+/// GTP-U over UDP over IPv4 adds 8 + 8 + 20 B to each packet on S1-U (TS 29.281 clause 5.1): 1000 B
+/// datagrams, 1028 B with their own headers, take 1064 B there, 8.512 ms at 1 Mbit/s.
 #[test]
 fn a_tunnels_header_takes_its_time_on_the_link() {
     let output = run_text(
@@ -74,12 +75,14 @@ fn a_tunnels_header_takes_its_time_on_the_link() {
     assert_eq!(whole(&output, "flows", "rx_bytes"), [10 * 1028]);
 }
 
-/// One UE near the cell, 5 MHz, a bulk TCP flow. Down: 25 blocks with I_TBS 26 carry 18 336 bits a TTI. Up: PUCCH takes 2 of
-/// the 25, and 20 of the 23 are the largest SC-FDMA allocation: 14 688 bits. A segment of 1448 or 1460 B travels in 1500 B of
-/// IP and at least 5 B of PDCP, RLC and MAC headers; no flow beats that, and 4 s with a round trip of 40 ms lose less than a
-/// tenth to slow start and RLC's acknowledgements. The other direction carries TCP's acknowledgements, which ask by
-/// scheduling requests every 10 ms: without an uplink there would be no download. The UE's power is to be no limit: full
-/// compensation to -80 dBm a block, 35 dB above the noise, where default power control leaves 20 dB.
+/// One UE near the cell, 5 MHz, a bulk TCP flow. Down: 25 blocks with I_TBS 26 carry 18 336 bits a
+/// TTI. Up: PUCCH takes 2 of the 25, and 20 of the 23 are the largest SC-FDMA allocation: 14 688
+/// bits. A segment of 1448 or 1460 B travels in 1500 B of IP and at least 5 B of PDCP, RLC and MAC
+/// headers; no flow beats that, and 4 s with a round trip of 40 ms lose less than a tenth to slow
+/// start and RLC's acknowledgements. The other direction carries TCP's acknowledgements, which ask
+/// by scheduling requests every 10 ms: without an uplink there would be no download. The UE's power
+/// is to be no limit: full compensation to -80 dBm a block, 35 dB above the noise, where default
+/// power control leaves 20 dB.
 #[test]
 fn bulk_tcp_fills_the_cell_in_either_direction() {
     for (from, to, bits) in [("server", "phone", 18_336.0), ("phone", "server", 14_688.0)] {
@@ -103,8 +106,9 @@ const PHONE: &str = "[scenario]\nname = 'cell'\nduration = '2 s'\n\
     [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
     [cell.enb]\n[ue.phone]\n";
 
-/// Friis at 2120 MHz over 1 km: 98.97 dB. P0 -82 dBm and 0.8 of that are -2.8 dBm on one block, and 16.9 dBm on 94 of 98 at most. An
-/// ACK's request goes out every few milliseconds; the downlink knows nothing of it.
+/// Friis at 2120 MHz over 1 km: 98.97 dB. P0 -82 dBm and 0.8 of that are -2.8 dBm on one block, and
+/// 16.9 dBm on 94 of 98 at most. An ACK's request goes out every few milliseconds; the downlink
+/// knows nothing of it.
 #[test]
 fn the_radio_table_tells_of_the_uplink() {
     let text = format!(
@@ -131,8 +135,8 @@ fn the_radio_table_tells_of_the_uplink() {
     assert!(seen >= 20, "{seen} requests");
 }
 
-/// A datagram of 160 B every 20 ms, to a UE that hears one assignment in ten less than it should: on persistent grants none
-/// is missed. What RRC cannot say is refused.
+/// A datagram of 160 B every 20 ms, to a UE that hears one assignment in ten less than it should:
+/// on persistent grants none is missed. What RRC cannot say is refused.
 #[test]
 fn semi_persistent_scheduling_is_a_key_of_the_ue() {
     let text = |keys: &str| {
@@ -156,8 +160,8 @@ fn semi_persistent_scheduling_is_a_key_of_the_ue() {
     assert!(told.contains("persistent.interval") || told.contains("10, 20, 32, 40"), "{told}");
 }
 
-/// Voice in the uplink, 40 B every 20 ms: each packet asks for its grant by a scheduling request, or the first one alone does.
-/// What RRC cannot say is refused, and so is a sidelink beside it.
+/// Voice in the uplink, 40 B every 20 ms: each packet asks for its grant by a scheduling request,
+/// or the first one alone does. What RRC cannot say is refused, and so is a sidelink beside it.
 #[test]
 fn semi_persistent_grants_of_the_uplink_are_a_key_of_the_ue() {
     let text = |keys: &str| {
@@ -177,8 +181,9 @@ fn semi_persistent_grants_of_the_uplink_are_a_key_of_the_ue() {
     assert!(told.contains("share no cell yet"), "{told}");
 }
 
-/// What TCP over a cell has without a word: acknowledged mode, a buffer of one bandwidth-delay product (2 MiB are 223 ms at the
-/// 75.376 Mbit/s of 100 blocks), segments of 1460 B; and CoDel is one word.
+/// What TCP over a cell has without a word: acknowledged mode, a buffer of one bandwidth-delay
+/// product (2 MiB are 223 ms at the 75.376 Mbit/s of 100 blocks), segments of 1460 B; and CoDel is
+/// one word.
 #[test]
 fn a_cell_is_set_up_for_tcp() {
     let text = format!("{PHONE}[flow.file]\nfrom = 'server'\nto = 'phone'\n");

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use lasthop_sim::Scenario;
 
-/// A cell of 1.4 MHz, whose best is the 4.392 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (6 blocks, I_TBS 26: 4392 bit).
+/// A cell of 1.4 MHz, whose best is the 4.392 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (6 blocks,
+/// I_TBS 26: 4392 bit).
 const CELL: &str = "[scenario]\nname = 'trap'\nduration = '2 s'\n\
     [link.core]\nbetween = ['server', 'enb']\ndelay = '10 ms'\n\
     [cell.enb]\nresource_blocks = 6\n\
@@ -100,7 +101,8 @@ fn a_ring_that_is_none_is_refused() {
     }
 }
 
-/// The phones stand 100 m from the mast. Hata's formulas begin at 1 km and warn below 100 m, the others where they begin.
+/// The phones stand 100 m from the mast. Hata's formulas begin at 1 km and warn below 100 m, the
+/// others where they begin.
 #[test]
 fn distances_that_the_path_loss_model_was_not_made_for() {
     let of = "outside what the path loss model was made for";
@@ -133,7 +135,8 @@ fn distances_that_the_path_loss_model_was_not_made_for() {
     assert_eq!(log("100 m"), Vec::<String>::new());
 }
 
-/// Frequency reuse that separates nobody: the same blocks for the edges of two cells, or of all cells of a layout.
+/// Frequency reuse that separates nobody: the same blocks for the edges of two cells, or of all
+/// cells of a layout.
 #[test]
 fn edges_with_the_same_blocks() {
     let of = "the same blocks: they meet each other";

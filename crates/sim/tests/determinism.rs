@@ -1,4 +1,5 @@
-//! Same scenario, same bytes: however often, however parallel, in whatever pieces, wherever the tables go.
+//! Same scenario, same bytes: however often, however parallel, in whatever pieces, wherever the
+//! tables go.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! A drive between cells as its tables show it: where the car is, what it measures, what is forwarded and discarded.
+//! A drive between cells as its tables show it: where the car is, what it measures, what is
+//! forwarded and discarded.
 
 mod common;
 
@@ -8,7 +9,8 @@ use common::{assert_balanced, real, run_text, whole};
 use lasthop_engine::math;
 use lasthop_sim::RunOutput;
 
-/// A car at 120 km/h from one cell to another 750 m on, log-distance path loss of exponent 3 at 2 GHz, and a download.
+/// A car at 120 km/h from one cell to another 750 m on, log-distance path loss of exponent 3 at 2
+/// GHz, and a download.
 fn drive(more: &str) -> RunOutput {
     let output = run_text(&format!(
         "[scenario]\nname = 'drive'\nduration = '10 s'\n\
@@ -50,9 +52,9 @@ fn the_table_of_positions_follows_the_car() {
     assert!(x[first] > 375.0, "{}", x[first]);
 }
 
-/// RSRP is 46 dBm over 12 * 100 subcarriers, less the loss at the distance: the difference of both cells is
-/// 30 log10(d_west / d_east), and the sum of RSRQ's shares of RSSI is one twelfth, whatever the load. The filter lags by less
-/// than a second: 33 m.
+/// RSRP is 46 dBm over 12 * 100 subcarriers, less the loss at the distance: the difference of both
+/// cells is 30 log10(d_west / d_east), and the sum of RSRQ's shares of RSSI is one twelfth,
+/// whatever the load. The filter lags by less than a second: 33 m.
 #[test]
 fn the_table_of_measurements_has_the_path_loss() {
     let output = drive("");
@@ -75,8 +77,8 @@ fn the_table_of_measurements_has_the_path_loss() {
     assert!(looked > 30);
 }
 
-/// Lossless: nothing is discarded, and each packet is forwarded once at most. Seamless over RLC AM with all of RLC's buffer
-/// counted as retransmission queue: what is discarded was not forwarded.
+/// Lossless: nothing is discarded, and each packet is forwarded once at most. Seamless over RLC AM
+/// with all of RLC's buffer counted as retransmission queue: what is discarded was not forwarded.
 #[test]
 fn packets_show_what_is_forwarded_and_what_is_discarded() {
     for (kind, discards) in [("lossless", false), ("seamless", true)] {
@@ -101,8 +103,8 @@ fn packets_show_what_is_forwarded_and_what_is_discarded() {
     }
 }
 
-/// The table `steps` has a NACK for each downlink block that was not decoded: as many as the table `radio` has errors, less those
-/// of the last 4 ms. A block has a row for each of its packets.
+/// The table `steps` has a NACK for each downlink block that was not decoded: as many as the table
+/// `radio` has errors, less those of the last 4 ms. A block has a row for each of its packets.
 #[test]
 fn steps_have_the_nacks_of_the_downlink() {
     let output = run_text(

@@ -1,4 +1,5 @@
-//! Capacity hints from a cell to a sender, and the IP buffer from which MAC asks: what arrives, and that it is safe.
+//! Capacity hints from a cell to a sender, and the IP buffer from which MAC asks: what arrives, and
+//! that it is safe.
 
 mod common;
 
@@ -9,7 +10,8 @@ use common::{assert_balanced, real, run_text, whole};
 use lasthop_sim::tcp::cc::{AckSample, Congestion, CongestionControl, Definition, Established, Hint};
 use lasthop_sim::{Extensions, RunOutput, Scenario, run};
 
-/// One phone at a pinned SINR of 12 dB on 20 MHz, a wire of 5 ms, an RLC buffer of 150 kB (1.2 times 33 Mbit/s in 30 ms), and a radio-aware download.
+/// One phone at a pinned SINR of 12 dB on 20 MHz, a wire of 5 ms, an RLC buffer of 150 kB (1.2
+/// times 33 Mbit/s in 30 ms), and a radio-aware download.
 fn cell(more: &str) -> String {
     format!(
         "[scenario]\nname = 'hint'\nduration = '5 s'\n\
@@ -30,8 +32,9 @@ fn goodput(more: &str) -> f64 {
     real(&output, "flows", "goodput_bps")[0]
 }
 
-/// The rate that is told is the transport block of the CQI per TTI, alone in the cell: at 12 dB the efficiency table's CQI gives
-/// an I_TBS whose block on 100 resource blocks is in TS 36.213 table 7.1.7.2.1-1. Every report is the same here, in kbit/s.
+/// The rate that is told is the transport block of the CQI per TTI, alone in the cell: at 12 dB the
+/// efficiency table's CQI gives an I_TBS whose block on 100 resource blocks is in TS 36.213 table
+/// 7.1.7.2.1-1. Every report is the same here, in kbit/s.
 #[test]
 fn the_rate_that_is_told_is_the_transport_block_of_the_cqi() {
     let output = run_text(&cell(&format!("{AWARE}{HINT}")));
@@ -45,8 +48,8 @@ fn the_rate_that_is_told_is_the_transport_block_of_the_cqi() {
     assert_eq!(rates.len(), 501, "every 10 ms from 0 to 5 s");
 }
 
-/// The formula holds the layer-2 queue at half of its threshold, fills nine tenths of the link, and loses nothing where Reno
-/// fills the buffer until it overflows.
+/// The formula holds the layer-2 queue at half of its threshold, fills nine tenths of the link, and
+/// loses nothing where Reno fills the buffer until it overflows.
 #[test]
 fn a_guided_sender_fills_the_link_and_not_the_buffer() {
     let reno = run_text(&cell("tcp = { cc = 'reno', receive_buffer = '4 MB' }\n"));
@@ -73,11 +76,13 @@ fn a_hint_in_an_option_of_the_acks_does_the_same_and_costs_its_octets() {
         whole(out, "flows", "reverse_tx_bytes")[0] as f64
             / whole(out, "flows", "reverse_tx_packets")[0] as f64
     };
-    // 52 B with timestamps, and 12 B more; a few ACKs leave before the first report or with SACK blocks.
+    // 52 B with timestamps, and 12 B more; a few ACKs leave before the first report or with SACK
+    // blocks.
     assert!((mean(&direct) - 52.0).abs() < 1.0 && (mean(&option) - 64.0).abs() < 1.0, "{}", mean(&option));
 }
 
-/// Hints end at 2 s: the base algorithm goes on within a round trip and delivers what Reno alone does, 10 % more or less.
+/// Hints end at 2 s: the base algorithm goes on within a round trip and delivers what Reno alone
+/// does, 10 % more or less.
 #[test]
 fn when_hints_stop_the_flow_goes_on_as_its_base() {
     let output = run_text(&cell(&format!("{AWARE}{HINT}stop = '2 s'\n[output]\ntcp = 'ack'\n")));
@@ -93,9 +98,10 @@ fn when_hints_stop_the_flow_goes_on_as_its_base() {
     assert!(real(&output, "flows", "goodput_bps")[0] > 0.9 * reno);
 }
 
-/// A source that boasts by a factor of twenty overflows the buffer once, by thousands of segments, and then is not believed:
-/// over 20 s that costs less than a fifth of what Reno has. Reports that come three round trips late are not believed at all:
-/// then it is its base, a Reno that paces, to 1 %. Scattered or seldom ones cost less than a tenth of what right ones give.
+/// A source that boasts by a factor of twenty overflows the buffer once, by thousands of segments,
+/// and then is not believed: over 20 s that costs less than a fifth of what Reno has. Reports that
+/// come three round trips late are not believed at all: then it is its base, a Reno that paces, to
+/// 1 %. Scattered or seldom ones cost less than a tenth of what right ones give.
 #[test]
 fn hints_that_lie_or_come_late_do_no_lasting_harm() {
     let long = |more: &str| {
@@ -122,8 +128,9 @@ fn trace(output: &RunOutput) -> [Vec<f64>; 3] {
     ["time_s", "snd_cwnd", "snd_ssthresh"].map(|column| real(output, "tcp", column))
 }
 
-/// Reports that come three round trips late are never followed: the sender is its base, a Reno that paces, from the first ACK to the
-/// last. (A window that equals its threshold for a while is Reno's fast recovery and not a hint: it is there in both.)
+/// Reports that come three round trips late are never followed: the sender is its base, a Reno that
+/// paces, from the first ACK to the last. (A window that equals its threshold for a while is Reno's
+/// fast recovery and not a hint: it is there in both.)
 #[test]
 fn a_sender_whose_reports_come_late_is_its_base_to_the_last_ack() {
     let run = |more: &str| trace(&run_text(&cell(&format!("{more}[output]\ntcp = 'ack'\n"))));
@@ -134,13 +141,15 @@ fn a_sender_whose_reports_come_late_is_its_base_to_the_last_ack() {
     assert!(late == base);
 }
 
-/// From when hints come at `start` [s] until the base algorithm has taken over, and the largest round trip measured meanwhile [s].
+/// From when hints come at `start` [s] until the base algorithm has taken over, and the largest
+/// round trip measured meanwhile [s].
 fn taken_over(start: f64, lie: &str, buffer: &str) -> (f64, f64) {
     let hint = format!("{AWARE}{HINT}start = '{start} s'\n{lie}[output]\ntcp = 'ack'\n");
     let output = run_text(&cell(&hint).replace("150 kB", buffer));
     let [times, windows, thresholds] = trace(&output);
-    // Guided, the threshold is the window. The base's is infinite here (-1) until it is cut to what came through, which is less than a
-    // half of what a boast asks for; what recovery adds to a window for a time does not count.
+    // Guided, the threshold is the window. The base's is infinite here (-1) until it is cut to what
+    // came through, which is less than a half of what a boast asks for; what recovery adds to a
+    // window for a time does not count.
     let guided = (0..times.len()).find(|i| times[*i] > start && thresholds[*i] == windows[*i]).unwrap();
     let own = |i: &usize| thresholds[*i] < 0.5 * thresholds[guided];
     let base = (guided..times.len()).find(own).unwrap_or_else(|| panic!("{lie}: followed to the end"));
@@ -158,9 +167,10 @@ fn a_lie_that_tells_too_little_is_caught_within_a_round_trip() {
     }
 }
 
-/// A rate that is always a hundred times what the link carries. In a buffer that overflows the first of its segments that are lost show one
-/// round trip later, through the full buffer. One that never overflows makes the round trip four times the smallest. What shows it was
-/// sent within 5 ms of the hint: nothing before can.
+/// A rate that is always a hundred times what the link carries. In a buffer that overflows the
+/// first of its segments that are lost show one round trip later, through the full buffer. One that
+/// never overflows makes the round trip four times the smallest. What shows it was sent within 5 ms
+/// of the hint: nothing before can.
 #[test]
 fn a_lie_that_tells_too_much_is_caught_within_the_round_trip_that_it_makes() {
     for (start, buffer) in [(1.0, "150 kB"), (0.06, "50 MB")] {
@@ -172,8 +182,9 @@ fn a_lie_that_tells_too_much_is_caught_within_the_round_trip_that_it_makes() {
     }
 }
 
-/// From the eNB's IP buffer MAC takes what a block carries: the layer-2 queue holds less than two packets, nothing is lost, and
-/// the link is full, with a server beside the cell and no congestion control.
+/// From the eNB's IP buffer MAC takes what a block carries: the layer-2 queue holds less than two
+/// packets, nothing is lost, and the link is full, with a server beside the cell and no congestion
+/// control.
 #[test]
 fn close_coupling_keeps_the_layer_2_queue_near_zero_and_the_link_full() {
     let text = cell("tcp = { cc = 'none', receive_buffer = '4 MB' }\n[hint.h]\nrecord = true\n")
@@ -184,15 +195,16 @@ fn close_coupling_keeps_the_layer_2_queue_near_zero_and_the_link_full() {
     assert!(whole(&output, "hints", "real_queue_bytes").iter().all(|q| *q < 3000));
     assert_eq!(whole(&output, "flows", "lost_dropped"), [0]);
     let goodput = real(&output, "flows", "goodput_bps")[0];
-    // What the same radio carries of datagrams that are always there: 1460 of 1500 B, less headers of layer 2.
+    // What the same radio carries of datagrams that are always there: 1460 of 1500 B, less headers
+    // of layer 2.
     let udp =
         run_text(&cell("transport = 'udp'\napp = { kind = 'cbr', rate = '100 Mbit/s', size = '1472 B' }\n"));
     let air = real(&udp, "flows", "throughput_bps")[0] * 1448.0 / 1500.0;
     assert!(goodput > 0.97 * air, "{goodput} of {air}");
 }
 
-/// One flow that floods and one that asks for 100 kB now and then, in one buffer: by flow queues in the IP buffer the small one
-/// does not stand behind the large one.
+/// One flow that floods and one that asks for 100 kB now and then, in one buffer: by flow queues in
+/// the IP buffer the small one does not stand behind the large one.
 #[test]
 fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_standing_behind_a_download() {
     let both = |change: &str, from: &str| {
@@ -213,8 +225,9 @@ fn flow_queues_in_the_ip_buffer_keep_a_web_object_from_standing_behind_a_downloa
     assert!(apart < 0.6 * shared, "{apart} s against {shared} s");
 }
 
-/// The eNB tells what it has been reported, the UE what it measures: with a pinned SINR both know the same block. A second UE
-/// that is always served halves what is told, if the load is told, and does not if it is not.
+/// The eNB tells what it has been reported, the UE what it measures: with a pinned SINR both know
+/// the same block. A second UE that is always served halves what is told, if the load is told, and
+/// does not if it is not.
 #[test]
 fn every_source_and_load_tells_its_share() {
     let mean = |more: &str| {
@@ -240,7 +253,8 @@ fn every_source_and_load_tells_its_share() {
     }
 }
 
-/// Throughput guidance as a ceiling: Reno under it never overflows the buffer, and boasting leaves Reno as it is.
+/// Throughput guidance as a ceiling: Reno under it never overflows the buffer, and boasting leaves
+/// Reno as it is.
 #[test]
 fn guidance_as_a_ceiling_only_ever_slows_down() {
     let tcp =
@@ -256,8 +270,8 @@ fn guidance_as_a_ceiling_only_ever_slows_down() {
     assert_eq!(boast, r);
 }
 
-/// ABC in the eNB and at the sender: once its first doublings are over nothing is lost, and packets wait for far less than Reno's
-/// fill of the buffer takes.
+/// ABC in the eNB and at the sender: once its first doublings are over nothing is lost, and packets
+/// wait for far less than Reno's fill of the buffer takes.
 #[test]
 fn accelerate_and_brake_hold_the_queue_near_their_threshold() {
     let reno = run_text(&cell("tcp = { cc = 'reno', receive_buffer = '4 MB' }\n"));
@@ -272,12 +286,14 @@ fn accelerate_and_brake_hold_the_queue_near_their_threshold() {
     let (a, r) = (real(&abc, "flows", "goodput_bps")[0], real(&reno, "flows", "goodput_bps")[0]);
     assert!(a > 0.9 * r, "{a} of {r}");
     let delay = |o| real(o, "flows", "delay_mean_s")[0];
-    // What the scheduler tells is layer 2's rate, of which HARQ repeats a tenth: the queue stands where 0.98 - (x - 5) / 40 is 0.9.
+    // What the scheduler tells is layer 2's rate, of which HARQ repeats a tenth: the queue stands
+    // where 0.98 - (x - 5) / 40 is 0.9.
     assert!(delay(&abc) < 0.9 * delay(&reno), "{} against {}", delay(&abc), delay(&reno));
 }
 
-/// A Classic and an L4S flow in one layer-2 queue: coupled marking gives them like rates (RFC 9332 section 2.1), where one step for
-/// both lets the one that answers by halves give way to the one that answers by the share of marks.
+/// A Classic and an L4S flow in one layer-2 queue: coupled marking gives them like rates (RFC 9332
+/// section 2.1), where one step for both lets the one that answers by halves give way to the one
+/// that answers by the share of marks.
 #[test]
 fn coupled_marking_lets_classic_and_l4s_share_one_queue() {
     let shares = |aqm: &str| {
@@ -330,8 +346,9 @@ fn drive(trigger: &str, more: &str) -> String {
     )
 }
 
-/// A car between two cells: its sender hears of the handover when it begins and when the target has taken over, at the times
-/// of the handover's own events; when no report is made, the link fails, and it is back with the re-established connection.
+/// A car between two cells: its sender hears of the handover when it begins and when the target has
+/// taken over, at the times of the handover's own events; when no report is made, the link fails,
+/// and it is back with the re-established connection.
 #[test]
 fn a_sender_is_told_of_handovers_and_outages() {
     for (trigger, begins, ends, notices) in [
@@ -374,7 +391,8 @@ impl CongestionControl for Listener {
 /// Notices as a sender heard them, and the events of its link: when, and which.
 type Heard = (Vec<(f64, &'static str)>, Vec<(f64, String)>);
 
-/// The notices that a sender hears while its receiver drives by `trigger`, and the events of its link.
+/// The notices that a sender hears while its receiver drives by `trigger`, and the events of its
+/// link.
 fn heard(trigger: &str, more: &str) -> Heard {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let listener = Listener(Arc::clone(&heard));
@@ -387,8 +405,9 @@ fn heard(trigger: &str, more: &str) -> Heard {
     (told, events_of(&output, "hint/h"))
 }
 
-/// Beside the connection each notice comes once, 5 ms after its event. In the ACKs' option, which repeats the newest notice in each of
-/// hundreds of ACKs, the sender hears it once too. What begins an interruption cannot come through it: the last word is what ended it.
+/// Beside the connection each notice comes once, 5 ms after its event. In the ACKs' option, which
+/// repeats the newest notice in each of hundreds of ACKs, the sender hears it once too. What begins
+/// an interruption cannot come through it: the last word is what ended it.
 #[test]
 fn a_notice_is_heard_once_whichever_way_it_goes() {
     for trigger in ["a3", "none"] {
@@ -402,7 +421,8 @@ fn a_notice_is_heard_once_whichever_way_it_goes() {
         let (at, notice) =
             told.last().unwrap_or_else(|| panic!("{trigger}: nothing was heard of {events:?}"));
         assert_eq!(notice, last);
-        // The timer of a segment that was lost in a failed link may have to expire before there is an ACK: a second at the first.
+        // The timer of a segment that was lost in a failed link may have to expire before there is
+        // an ACK: a second at the first.
         assert!((*over..over + 2.0).contains(at), "{at}: {over}");
         let mut kinds: Vec<_> = told.iter().map(|(_, notice)| *notice).collect();
         kinds.dedup();
@@ -420,9 +440,10 @@ fn notices_go_the_way_of_reports() {
     }
 }
 
-/// Driving from one cell to the next, close coupling asks the buffer above the serving cell: nothing is lost below it, and the
-/// layer-2 queue stays near zero in both cells. Only during the interruption it holds what was under way and has to be sent again.
-/// Status reports come as fast as the uplink's full power carries them: what they confirm leaves the queue.
+/// Driving from one cell to the next, close coupling asks the buffer above the serving cell:
+/// nothing is lost below it, and the layer-2 queue stays near zero in both cells. Only during the
+/// interruption it holds what was under way and has to be sent again. Status reports come as fast
+/// as the uplink's full power carries them: what they confirm leaves the queue.
 #[test]
 fn an_ip_buffer_goes_along_with_a_handover() {
     let output = run_text(

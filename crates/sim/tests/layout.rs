@@ -29,8 +29,8 @@ fn names(output: &RunOutput, table: &str, column: &str) -> Vec<String> {
     batches.iter().flat_map(column).collect()
 }
 
-/// 7 sites of 3 sectors, two UEs dropped in each sector. All are served, by cells that the layout has, and many by others
-/// than the one that they stand in: shadowing of 8 dB moves the borders.
+/// 7 sites of 3 sectors, two UEs dropped in each sector. All are served, by cells that the layout
+/// has, and many by others than the one that they stand in: shadowing of 8 dB moves the borders.
 #[test]
 fn ues_of_a_layout_are_served_by_its_cells() {
     let output = run_text(MACRO);
@@ -43,8 +43,8 @@ fn ues_of_a_layout_are_served_by_its_cells() {
     assert!(cells.is_subset(&known), "{cells:?}");
 }
 
-/// A UE between two cells goes to the stronger one. Friis, 100 m and 200 m: 6 dB; a cell that has 10 dB more power wins, one
-/// that has 3 dB more does not.
+/// A UE between two cells goes to the stronger one. Friis, 100 m and 200 m: 6 dB; a cell that has
+/// 10 dB more power wins, one that has 3 dB more does not.
 #[test]
 fn the_strongest_cell_serves() {
     let text = |power: &str| {
@@ -90,7 +90,8 @@ fn more_ues_shift_nobody() {
     assert!((1..=3).all(|i| radius(&more[&format!("a-{i}")]) < 250.0));
 }
 
-/// Walkers in a disc and drivers in a square: the run balances, and twice the same seed is twice the same run.
+/// Walkers in a disc and drivers in a square: the run balances, and twice the same seed is twice
+/// the same run.
 #[test]
 fn moving_ues_are_served() {
     let walk = |mobility: &str| {
@@ -156,8 +157,8 @@ fn mistakes_about_layouts_are_told_with_their_remedy() {
     assert!(scenario.warnings().to_string().contains("all look everywhere"), "{}", scenario.warnings());
 }
 
-/// Two cells with blocks of their own for the edge: the keys are read, a range beyond the cell is told at its place, and so is one
-/// that holds no whole group (3 blocks each in 10 MHz).
+/// Two cells with blocks of their own for the edge: the keys are read, a range beyond the cell is
+/// told at its place, and so is one that holds no whole group (3 blocks each in 10 MHz).
 #[test]
 fn frequency_reuse_is_a_key_of_the_cell() {
     let text = |reuse: &str| {
@@ -184,7 +185,8 @@ fn frequency_reuse_is_a_key_of_the_cell() {
     assert_balanced(&run_text(&text(strict)));
 }
 
-/// With a handover each site is an eNB of its own and its sectors are that eNB's; one that is named is the eNB of all.
+/// With a handover each site is an eNB of its own and its sectors are that eNB's; one that is named
+/// is the eNB of all.
 #[test]
 fn each_site_is_an_enb() {
     let enbs = |more: &str| -> Vec<String> {
@@ -199,7 +201,8 @@ fn each_site_is_an_enb() {
     assert_eq!(enbs("enb = 'cloud'\n"), vec!["cloud"; 21]);
 }
 
-/// A car passes three masts of one layout: it changes from eNB to eNB, and what had come to the old one is forwarded over X2.
+/// A car passes three masts of one layout: it changes from eNB to eNB, and what had come to the old
+/// one is forwarded over X2.
 #[test]
 fn packets_are_forwarded_between_the_sites_of_a_layout() {
     let text = |enb: &str| {
@@ -224,7 +227,8 @@ fn packets_are_forwarded_between_the_sites_of_a_layout() {
     assert_eq!(forwarded("enb = 'one'\n"), 0, "the cells of one eNB have one PDCP");
 }
 
-/// Sectors take turns: 50 blocks, 16 for the edge of each of three sectors (or, with hard reuse, for each of them).
+/// Sectors take turns: 50 blocks, 16 for the edge of each of three sectors (or, with hard reuse,
+/// for each of them).
 #[test]
 fn blocks_by_sector_follow_each_other() {
     let text = |keys: &str, by_sector: &str| {
@@ -257,7 +261,8 @@ fn blocks_by_sector_follow_each_other() {
     ));
 }
 
-/// `faded_interferers`: "all" is read, runs, reads back as itself, and is another channel than that of the strongest three.
+/// `faded_interferers`: "all" is read, runs, reads back as itself, and is another channel than that
+/// of the strongest three.
 #[test]
 fn every_interferer_may_fade() {
     let text = |interferers: &str| {
@@ -283,8 +288,9 @@ fn every_interferer_may_fade() {
     assert!(sinr("20").iter().zip(&all).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
 }
 
-/// `cell.NAME.down` of a layout switches all of its cells, of one of its cells that one alone: at the first moment 21 cells fall silent,
-/// at the second one speaks again, and its UEs hear again what is sent to them.
+/// `cell.NAME.down` of a layout switches all of its cells, of one of its cells that one alone: at
+/// the first moment 21 cells fall silent, at the second one speaks again, and its UEs hear again
+/// what is sent to them.
 #[test]
 fn cells_of_a_layout_are_switched_together_or_alone() {
     let at = |changes: &str| run_text(&format!("{MACRO}{changes}"));
@@ -301,7 +307,8 @@ fn cells_of_a_layout_are_switched_together_or_alone() {
     assert!(received(&one) > received(&none), "{} {}", received(&one), received(&none));
 }
 
-/// What a change names must be there: a cell, a link, a bearer or a sidelink that is not is a mistake and not a new one.
+/// What a change names must be there: a cell, a link, a bearer or a sidelink that is not is a
+/// mistake and not a new one.
 #[test]
 fn changes_of_what_is_not_there_are_mistakes() {
     for (key, value, says, help) in [

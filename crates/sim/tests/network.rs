@@ -21,8 +21,8 @@ fn fragments_arrive_together_or_not_at_all() {
     };
     let clean = run_text(&text("0 %"));
     assert_balanced(&clean);
-    // 240 kbit/s of 3000 B: 10 a second for 20 s. 3008 B of IP payload: 1480 + 1480 + 48 at 1500 B; at 576 B a
-    // fragment takes 552 B: 3 + 3 + 1 = 7 in all.
+    // 240 kbit/s of 3000 B: 10 a second for 20 s. 3008 B of IP payload: 1480 + 1480 + 48 at 1500 B;
+    // at 576 B a fragment takes 552 B: 3 + 3 + 1 = 7 in all.
     assert_eq!(whole(&clean, "flows", "rx_packets"), [200]);
     assert_eq!(whole(&clean, "flows", "app_bytes"), [200 * 3000]);
     assert_eq!(clean.summary()["packets"]["made"]["packets"].as_u64(), Some(200 * (3 + 6 + 1)));
@@ -150,7 +150,8 @@ fn a_trace_gives_its_mean_rate() {
     assert!((throughput / 3e6 - 1.0).abs() < 0.01, "{throughput}");
 }
 
-/// Memory does not grow with simulated time: what is inside at the end of a long run is what is inside of a short one.
+/// Memory does not grow with simulated time: what is inside at the end of a long run is what is
+/// inside of a short one.
 #[test]
 fn nothing_piles_up_over_time() {
     let text = |seconds: u32| {
@@ -176,18 +177,21 @@ fn nothing_piles_up_over_time() {
     let (short, long) = (go(100), go(1000));
     assert!(short.0 < 200 && long.0 < 200, "{} and {} packets inside", short.0, long.0);
     if let (Some(before), Some(after)) = (short.1, long.1) {
-        // Other tests of this process come and go; a leak of 100 B a segment alone would be 8 MiB more.
+        // Other tests of this process come and go; a leak of 100 B a segment alone would be 8 MiB
+        // more.
         assert!(after - before < 50.0, "{before} MiB after 100 s, {after} MiB after 1000 s");
     }
 }
 
-/// A send buffer smaller than an answer: nothing of what the application writes may be lost on the way to the stream
-/// (swarm seed 3508), and asking for room after the close is harmless (seed 1162).
+/// A send buffer smaller than an answer: nothing of what the application writes may be lost on the
+/// way to the stream (swarm seed 3508), and asking for room after the close is harmless (seed
+/// 1162).
 #[test]
 fn a_slow_source_never_waits_for_its_send_buffer() {
-    // Between two packets everything is acknowledged, so the buffer of 128 KiB is empty at each write: whenever one looks,
-    // all that was written 40 ms ago has arrived (the path takes 10 ms). At 0.5 Mbit/s the buffer's worth has been written
-    // once in 2.1 s, and 43 packets of 3000 B do not quite fill it.
+    // Between two packets everything is acknowledged, so the buffer of 128 KiB is empty at each
+    // write: whenever one looks, all that was written 40 ms ago has arrived (the path takes 10 ms).
+    // At 0.5 Mbit/s the buffer's worth has been written once in 2.1 s, and 43 packets of 3000 B do
+    // not quite fill it.
     for tenths in (5..100).step_by(5) {
         let output = run_text(&format!(
             "[scenario]\nname = 'slow'\nduration = '{}.{} s'\n\
@@ -217,8 +221,9 @@ fn a_tiny_send_buffer_loses_nothing() {
     }
 }
 
-/// A link that stands still goes on and gets a longer delay and loss at one instant; a flow starts and another stops. The first packet
-/// that leaves then has the new delay, whichever table comes first.
+/// A link that stands still goes on and gets a longer delay and loss at one instant; a flow starts
+/// and another stops. The first packet that leaves then has the new delay, whichever table comes
+/// first.
 #[test]
 fn the_order_of_changes_of_one_instant_does_not_matter() {
     let tables = [
@@ -288,7 +293,8 @@ fn truths(output: &lasthop_sim::RunOutput, table: &str, column: &str) -> Vec<boo
     all.collect()
 }
 
-/// `drops` says of each packet what `packets` says of its sending, and the senders count as many retransmissions.
+/// `drops` says of each packet what `packets` says of its sending, and the senders count as many
+/// retransmissions.
 #[test]
 fn drops_say_whether_a_packet_was_a_retransmission() {
     for profile in ["linux-6", "rfc", "ns2"] {
@@ -313,8 +319,9 @@ fn drops_say_whether_a_packet_was_a_retransmission() {
     }
 }
 
-/// What has arrived is at least what is acknowledged, and grows no faster than the link carries: 1460 of 1500 octets of
-/// 10 Mbit/s, and a packet in progress at either end of an interval. What is acknowledged jumps beyond that.
+/// What has arrived is at least what is acknowledged, and grows no faster than the link carries:
+/// 1460 of 1500 octets of 10 Mbit/s, and a packet in progress at either end of an interval. What is
+/// acknowledged jumps beyond that.
 #[test]
 fn octets_that_arrived_are_those_that_the_link_carried() {
     let output = run_text(
@@ -332,7 +339,8 @@ fn octets_that_arrived_are_those_that_the_link_carried() {
     assert!(arrived.last() >= whole(&output, "flows", "app_bytes").last());
 }
 
-/// 10 packets a second from 1 s on, the last at 2.9 s; 8 ms on the wire and 1.028 * 8 ms of serialisation at 1 Mbit/s.
+/// 10 packets a second from 1 s on, the last at 2.9 s; 8 ms on the wire and 1.028 * 8 ms of
+/// serialisation at 1 Mbit/s.
 #[test]
 fn flows_have_the_times_of_their_first_and_last_packets() {
     let output = run_text(
@@ -348,8 +356,8 @@ fn flows_have_the_times_of_their_first_and_last_packets() {
     assert!(first[1].is_nan() && last[1].is_nan());
 }
 
-/// Processing times are uniform up to `scenario.jitter` where packets are far apart, never let a packet overtake, and are
-/// the flow's own.
+/// Processing times are uniform up to `scenario.jitter` where packets are far apart, never let a
+/// packet overtake, and are the flow's own.
 #[test]
 fn jitter_delays_each_packet_by_itself_and_in_order() {
     let text = |jitter: &str, more: &str| {

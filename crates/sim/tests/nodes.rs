@@ -1,5 +1,5 @@
-//! Proxies and snoop agents: nothing is lost, doubled or reordered on the way through them, ends and failures pass on,
-//! and what they are for comes true.
+//! Proxies and snoop agents: nothing is lost, doubled or reordered on the way through them, ends
+//! and failures pass on, and what they are for comes true.
 
 mod common;
 
@@ -48,16 +48,19 @@ fn a_file_goes_through_a_proxy_whole_and_both_ends_close() {
     assert_balanced(&output);
     assert_eq!(words(&output, "flows", "flow"), ["f", "f@pep"]);
     assert_eq!(words(&output, "flows", "dst"), ["pep", "phone"]);
-    // The flow's own row tells what its application got, the row behind the proxy what passed there: the same.
+    // The flow's own row tells what its application got, the row behind the proxy what passed
+    // there: the same.
     assert_eq!(whole(&output, "flows", "app_bytes"), [1_000_000, 1_000_000]);
-    // 1 MB at 1 Mbit/s with 1500 octets for 1448 of data: 8.29 s, and two handshakes (40 + 100 ms), the propagation of
-    // the data (70 ms) and the slow start over 100 ms from ten segments of 12 ms each, which fill it at once.
+    // 1 MB at 1 Mbit/s with 1500 octets for 1448 of data: 8.29 s, and two handshakes (40 + 100 ms),
+    // the propagation of the data (70 ms) and the slow start over 100 ms from ten segments of 12 ms
+    // each, which fill it at once.
     let t = real(&output, "flows", "completion_s")[0];
     assert!((8.28 + 0.2..8.28 + 0.4).contains(&t), "{t}");
     let events = events(&output);
     let at =
         |what: &str| events.iter().position(|e| e == what).unwrap_or_else(|| panic!("{what}: {events:?}"));
-    // The way on is opened when the first connection is there; ends pass on in the order of the way, then back.
+    // The way on is opened when the first connection is there; ends pass on in the order of the
+    // way, then back.
     let order = [
         "flow/f established receiver",
         "flow/f@pep flow-start proxy",
@@ -115,8 +118,8 @@ fn requests_and_responses_pass_a_proxy_both_ways_while_one_side_has_closed() {
     let (issued, done) =
         (whole(&output, "flows", "requests")[0], output.summary()["flows"][0]["goodput_bps"].as_f64());
     assert!(issued > 15 && done > Some(0.0), "{issued} {done:?}");
-    // The side that asks closes first; its end passes to the one that answers (here the sender of the data), and that
-    // one's end comes back.
+    // The side that asks closes first; its end passes to the one that answers (here the sender of
+    // the data), and that one's end comes back.
     let events = events(&output);
     let at =
         |what: &str| events.iter().position(|e| e == what).unwrap_or_else(|| panic!("{what}: {events:?}"));
@@ -174,9 +177,10 @@ fn an_agent_hides_the_losses_of_the_last_hop() {
     let (without, with) = (run_text(&lossy("")), run_text(&lossy(AGENT)));
     assert_balanced(&with);
     let goodput = |o: &RunOutput| real(o, "flows", "goodput_bps")[0];
-    // Mathis: 1448 * 8 / 0.116 s * sqrt(1.5 / (2 * 0.02)) = 0.61 Mbit/s without; the link's 2 Mbit/s less headers and the
-    // share sent twice, 1448 / 1500 * 0.98 = 94.6 %, is the most there is with. The agent's buffer holds a whole window, as
-    // in the paper, so the sender hears of no loss; a copy that is lost too costs a pause of the local timer.
+    // Mathis: 1448 * 8 / 0.116 s * sqrt(1.5 / (2 * 0.02)) = 0.61 Mbit/s without; the link's 2
+    // Mbit/s less headers and the share sent twice, 1448 / 1500 * 0.98 = 94.6 %, is the most there
+    // is with. The agent's buffer holds a whole window, as in the paper, so the sender hears of no
+    // loss; a copy that is lost too costs a pause of the local timer.
     assert!((0.3e6..0.8e6).contains(&goodput(&without)), "{}", goodput(&without));
     assert!((0.9 * 1.892e6..1.892e6).contains(&goodput(&with)), "{}", goodput(&with));
     let agent = &with.summary()["snoop"][0];

@@ -12,7 +12,8 @@ struct Outcome {
     jitter: f64,
 }
 
-/// Runs a scenario and sums its flows; goodput counts from `start` to `stop` [s], as the peer's programs do.
+/// Runs a scenario and sums its flows; goodput counts from `start` to `stop` [s], as the peer's
+/// programs do.
 fn outcome(text: &str, start: f64, stop: f64) -> Outcome {
     let output = run_text(text);
     let packets: Vec<f64> = whole(&output, "flows", "rx_packets").iter().map(|n| *n as f64).collect();
@@ -59,7 +60,8 @@ fn lte_bulk(mode: &str, ues: u32, radius: &str) -> String {
 const NEAR: &str = "drop = { kind = 'disc', radius = '30 m' }\n";
 const WIDE: &str = "drop = { kind = 'disc', radius = '300 m' }\n";
 
-/// `lte_handover` of the peer: one UE drives from one eNB to the next, 750 m away, while it downloads; 20 s.
+/// `lte_handover` of the peer: one UE drives from one eNB to the next, 750 m away, while it
+/// downloads; 20 s.
 fn handover() -> String {
     format!(
         "[scenario]\nname = 'handover'\nduration = '20 s'\nseed = 3\nprofile = 'ns3-3.44'\n\
@@ -73,7 +75,8 @@ fn handover() -> String {
     )
 }
 
-/// `wifi_ac` of the peer: downloads from behind an access point of 802.11ac, MCS 7, 20 MHz, stations within 5 m.
+/// `wifi_ac` of the peer: downloads from behind an access point of 802.11ac, MCS 7, 20 MHz,
+/// stations within 5 m.
 fn wifi(stations: u32, seconds: f64, app: &str, stop: &str) -> String {
     let spread = if stations > 1 { "start_spread = '100 ms'\n" } else { "" };
     format!(
@@ -105,10 +108,11 @@ const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
     Outcome { goodput, delay, jitter }
 }
 
-/// What ns-3.37 gave (Debian's package, November 2026): `lte_dl --simTime=2`, `lte_bulk --simTime=5 --flowMon=1`,
-/// `lte_handover --idealRrc=0 --simTime=20 --flowMon=1`, `wifi_ac --simTime=2`, `wifi_ac --stas=1 --appRate=0 --simTime=20`,
-/// each with `--seed=3`, `--rlc`, `--packet` and `--ues` as the row says. Six other seeds of `lte_dl` give the same within
-/// 3 % (docs/concepts/ns3-peer.md).
+/// What ns-3.37 gave (Debian's package, November 2026): `lte_dl --simTime=2`, `lte_bulk --simTime=5
+/// --flowMon=1`, `lte_handover --idealRrc=0 --simTime=20 --flowMon=1`, `wifi_ac --simTime=2`,
+/// `wifi_ac --stas=1 --appRate=0 --simTime=20`, each with `--seed=3`, `--rlc`, `--packet` and
+/// `--ues` as the row says. Six other seeds of `lte_dl` give the same within 3 % (docs/concepts/
+/// ns3-peer.md).
 fn table() -> Vec<Row> {
     const POLLS: &str = "12 % less; where the last grants of ns-3 go is not known";
     const FQ: &str = "12 % less; ns-3 has FqCoDel above the queue of 500 packets";
@@ -127,7 +131,8 @@ fn table() -> Vec<Row> {
         peer,
         missed,
     };
-    // The jitter of one UE alone is that of its first packets: microseconds, which no figure compares.
+    // The jitter of one UE alone is that of its first packets: microseconds, which no figure
+    // compares.
     let alone: &[(Figure, &str)] = &[(Jitter, "the first packets' alone")];
     let cbr = "{ kind = 'cbr', rate = '1 Mbit/s', size = '1000 B' }";
     vec![

@@ -1,4 +1,5 @@
-//! A scheduler of the caller's own, through `Extensions`: what it may see, what it changes, and what a mistake is told.
+//! A scheduler of the caller's own, through `Extensions`: what it may see, what it changes, and
+//! what a mistake is told.
 
 use std::path::Path;
 

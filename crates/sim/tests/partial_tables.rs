@@ -1,5 +1,6 @@
-//! A key that is left out has its default whatever else its table gives: the whole of what `to_toml` writes and the same with
-//! one key taken out are one scenario, unless that key is one that must be written.
+//! A key that is left out has its default whatever else its table gives: the whole of what
+//! `to_toml` writes and the same with one key taken out are one scenario, unless that key is one
+//! that must be written.
 
 mod common;
 
@@ -97,7 +98,8 @@ fn an_access_point_that_gives_its_power_stays_where_it_is() {
     assert_eq!(radio["position"].as_array().unwrap()[2].as_str(), Some("2.5 m"));
 }
 
-/// The same by a change during the run, which must give the same run as the power written from the start.
+/// The same by a change during the run, which must give the same run as the power written from the
+/// start.
 #[test]
 fn an_access_point_whose_power_changes_stays_where_it_is() {
     let base = folder("partial-at");

@@ -1,4 +1,5 @@
-//! Every `lasthop run NAME --set KEY=VALUE` that documentation, scenario comments or the command's own help print is valid.
+//! Every `lasthop run NAME --set KEY=VALUE` that documentation, scenario comments or the command's
+//! own help print is valid.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,8 @@ fn command(line: &str, file: &Path) -> Option<(String, Vec<String>)> {
     Some((name, sets.collect()))
 }
 
-/// The words of a shell command, without their quotes, as far as the command goes: to a comment, a backquote, or a comma.
+/// The words of a shell command, without their quotes, as far as the command goes: to a comment, a
+/// backquote, or a comma.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in text.chars() {

@@ -1,4 +1,5 @@
-//! Direct communication in a scenario: the round trips of a published study, its timeline, and mode switches.
+//! Direct communication in a scenario: the round trips of a published study, its timeline, and mode
+//! switches.
 
 mod common;
 
@@ -65,8 +66,9 @@ fn samples(output: &RunOutput) -> Vec<Option<f64>> {
     found
 }
 
-/// The published 30 ms with data and ACKs in direct mode (11 of each 15 TTIs are request and report: 73 %), 35 with data over
-/// the eNB, both flat; with ACKs over the eNB the first of them ride with the report and round trips vary.
+/// The published 30 ms with data and ACKs in direct mode (11 of each 15 TTIs are request and
+/// report: 73 %), 35 with data over the eNB, both flat; with ACKs over the eNB the first of them
+/// ride with the report and round trips vary.
 #[test]
 fn round_trips_are_those_of_the_published_study() {
     let trip = |forward, reverse| round_trips(&static_run(forward, reverse, ""));
@@ -117,7 +119,8 @@ fn the_steps_of_a_segment_are_on_record() {
     assert!((0..steps.len()).any(|i| steps[i] == "ack" && nodes[i] == "a" && tti(i) == start + 15));
 }
 
-/// The forced switch at 5 s drops what the sender holds; TCP recovers; a lossless one drops nothing.
+/// The forced switch at 5 s drops what the sender holds; TCP recovers; a lossless one drops
+/// nothing.
 #[test]
 fn a_forced_switch_loses_what_the_sender_holds_unless_pdcp_keeps_it() {
     let switch = "[[at]]\nt = \"5 s\"\nset = { \"sidelink.pair.forward\" = \"infrastructure\", \
@@ -170,8 +173,9 @@ fn mistakes_about_sidelinks_are_told_with_their_remedy() {
     );
 }
 
-/// Two groups of three: three pairs, three flows between those that are paired, each second end 10 to 20 m from its first (the
-/// sidelink's CQI is 1 from 9.9 to 20.1 m and 15 elsewhere: MCS 0 everywhere shows the distance), and rows of each lane in `radio`.
+/// Two groups of three: three pairs, three flows between those that are paired, each second end 10
+/// to 20 m from its first (the sidelink's CQI is 1 from 9.9 to 20.1 m and 15 elsewhere: MCS 0
+/// everywhere shows the distance), and rows of each lane in `radio`.
 #[test]
 fn groups_are_paired_one_to_one_and_lanes_have_rows() {
     let text = STATIC

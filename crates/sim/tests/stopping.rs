@@ -1,4 +1,5 @@
-//! A run can be stopped at any moment of wall time, and leaves nothing; what a killed run leaves is removed by the next.
+//! A run can be stopped at any moment of wall time, and leaves nothing; what a killed run leaves is
+//! removed by the next.
 
 mod common;
 

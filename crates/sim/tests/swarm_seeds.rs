@@ -1,7 +1,8 @@
 //! The swarm in CI: every seed that failed once, and some that are drawn in every run of the tests.
 //!
-//! The drawing of scenarios changes as options are added: a seed that is listed here keeps its scenario only as long as
-//! the drawing does. What a failure taught stands as a test of its own in `swarm_lessons.rs` where that is possible.
+//! The drawing of scenarios changes as options are added: a seed that is listed here keeps its
+//! scenario only as long as the drawing does. What a failure taught stands as a test of its own in
+//! `swarm_lessons.rs` where that is possible.
 
 mod swarm;
 

@@ -1,4 +1,5 @@
-//! Access points and stations in a scenario: packets both ways, who is told what, and the same flow over LTE.
+//! Access points and stations in a scenario: packets both ways, who is told what, and the same flow
+//! over LTE.
 
 mod common;
 
@@ -19,9 +20,9 @@ fn refused(text: &str) -> String {
     }
 }
 
-/// 80 kbit/s of 200 B: 50 datagrams in a second to each of three stations, 20 of 1000 B from one. On an idle medium each takes 10 ms
-/// on the wire and a PPDU: 200 B of UDP payload are an MPDU of 26 + 8 + 228 + 4 B, 40 + 4 ceil((8 (266 + 4) + 22) / 260) = 76
-/// us; 1000 B the same way 176 us.
+/// 80 kbit/s of 200 B: 50 datagrams in a second to each of three stations, 20 of 1000 B from one.
+/// On an idle medium each takes 10 ms on the wire and a PPDU: 200 B of UDP payload are an MPDU of
+/// 26 + 8 + 228 + 4 B, 40 + 4 ceil((8 (266 + 4) + 22) / 260) = 76 us; 1000 B the same way 176 us.
 #[test]
 fn datagrams_reach_every_station_and_come_back() {
     let output = run_text(&format!(
@@ -35,7 +36,8 @@ fn datagrams_reach_every_station_and_come_back() {
     let delays = real(&output, "flows", "delay_min_s");
     assert!((delays[0] - 0.010_076).abs() < 1e-9, "{delays:?}");
     assert!((delays[3] - 0.010_176).abs() < 1e-9, "{delays:?}");
-    // The second station's datagrams come at the same moment and wait for the first's: data, SIFS, ACK, AIFS, back-off.
+    // The second station's datagrams come at the same moment and wait for the first's: data, SIFS,
+    // ACK, AIFS, back-off.
     assert!(delays[1..3].iter().all(|d| (0.010_076..0.0115).contains(d)), "{delays:?}");
     assert!(output.table("wifi").unwrap().0[0].num_rows() > 0);
     let (events, _) = output.table("events").unwrap();
@@ -46,8 +48,8 @@ fn datagrams_reach_every_station_and_come_back() {
     assert_eq!(kinds.iter().filter(|k| *k == "associated").count(), 3);
 }
 
-/// TCP over MCS 7: the goodput of UDP is 59.7 Mbit/s; TCP's ACKs take their share of the air. The same file over LTE is one line
-/// away.
+/// TCP over MCS 7: the goodput of UDP is 59.7 Mbit/s; TCP's ACKs take their share of the air. The
+/// same file over LTE is one line away.
 #[test]
 fn a_download_goes_over_wifi_or_lte() {
     let flow = "[flow.file]\nfrom = 'server'\nto = 'phone-1'\nstart = '0.5 s'\n[cell.enb]\nenb = 'gateway'\n";
@@ -61,11 +63,13 @@ fn a_download_goes_over_wifi_or_lte() {
     }
 }
 
-/// MCS 7 to one station, and a window of 400 kB, which the queue holds: nothing is lost. UDP has the ladder's 59.71 Mbit/s. With TCP the
-/// station has an ACK for every two segments. After an A-MPDU of 28 segments (5364 + 16 + 32 us) both contend alike: until the station
-/// wins the access point sends one more on average, and one contest in 16 is a collision, 2.13 / 16 = 0.133 in each cycle. So a
-/// cycle has 56 segments of 1448 B in two A-MPDUs, 28 ACKs in one (28 subframes of 84 B: 40 + 4 ceil((8 * 2352 + 22) / 260) = 332 us, 16 + 32),
-/// 0.133 collisions of 5364 + 45 us, and 3.13 waits of AIFS 43 and some five slots: 12.2 ms, 53.1 Mbit/s, 89 %.
+/// MCS 7 to one station, and a window of 400 kB, which the queue holds: nothing is lost. UDP has
+/// the ladder's 59.71 Mbit/s. With TCP the station has an ACK for every two segments. After an
+/// A-MPDU of 28 segments (5364 + 16 + 32 us) both contend alike: until the station wins the access
+/// point sends one more on average, and one contest in 16 is a collision, 2.13 / 16 = 0.133 in each
+/// cycle. So a cycle has 56 segments of 1448 B in two A-MPDUs, 28 ACKs in one (28 subframes of 84
+/// B: 40 + 4 ceil((8 * 2352 + 22) / 260) = 332 us, 16 + 32), 0.133 collisions of 5364 + 45 us, and
+/// 3.13 waits of AIFS 43 and some five slots: 12.2 ms, 53.1 Mbit/s, 89 %.
 #[test]
 fn tcp_gets_nine_tenths_of_udp() {
     let home = "[scenario]\nname = 'home'\nduration = '11 s'\n\
@@ -75,7 +79,8 @@ fn tcp_gets_nine_tenths_of_udp() {
         [station.phone]\nradio = { position = ['1 m', '0 m', '1.5 m'] }\n\
         [flow.down]\nfrom = 'server'\nto = 'phone'\nstart = '1 s'\n";
     let udp = "transport = 'udp'\napp = { kind = 'cbr', rate = '75 Mbit/s', size = '1472 B' }\n";
-    // The cycle above has an ACK for every two segments: they leave one by one, and none carries PSH.
+    // The cycle above has an ACK for every two segments: they leave one by one, and none carries
+    // PSH.
     let tcp = "[flow.down.tcp]\nprofile = 'linux-6'\ncc = 'reno'\nreceive_buffer = '400 kB'\ngso = false\n";
     let [udp, tcp] = [udp, tcp].map(|how| {
         let output = run_text(&format!("{home}{how}"));
@@ -145,8 +150,9 @@ fn mistakes_about_stations_are_told_with_their_remedy() {
     }
 }
 
-/// What runs and is hardly meant: networks that overlap without hearing each other, stations that nothing reaches. Free space at 5.18 GHz
-/// costs 46.7 + 94 = 140.7 dB at 50 km: 16 dBm arrive with -124.7 dBm, where a preamble takes -82 dBm.
+/// What runs and is hardly meant: networks that overlap without hearing each other, stations that
+/// nothing reaches. Free space at 5.18 GHz costs 46.7 + 94 = 140.7 dB at 50 km: 16 dBm arrive with
+/// -124.7 dBm, where a preamble takes -82 dBm.
 #[test]
 fn what_is_hardly_meant_is_warned_of() {
     let warnings = |text: &str| {
@@ -181,8 +187,8 @@ fn a_run_is_repeatable() {
     assert_ne!(first, bytes(&text.replace("duration", "seed = 2\nduration")));
 }
 
-/// The bundled scenario is valid without warnings, and Minstrel finds a rate that carries most of what MCS 8 would: at 10 m free
-/// space leaves an SNR above 45 dB.
+/// The bundled scenario is valid without warnings, and Minstrel finds a rate that carries most of
+/// what MCS 8 would: at 10 m free space leaves an SNR above 45 dB.
 #[test]
 fn the_bundled_download_runs_near_the_fastest_rate() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/lasthop/scenarios/wifi-download.toml");
@@ -195,10 +201,11 @@ fn the_bundled_download_runs_near_the_fastest_rate() {
     assert!((40e6..71.7e6).contains(&goodput), "{goodput}");
 }
 
-/// Saturated UDP without aggregation to one station: MCS 7 gives 30.47 Mbit/s, MCS 0 5.61 Mbit/s (the ladder of single MPDUs, datagrams
-/// of 1472 B). At 3 km Friis costs 116 dB at 5.18 GHz: 20 dBm arrive with -96 dBm, below the -82 dBm of a preamble, and nothing is
-/// delivered. Back at 8 m with A-MPDUs the ladder's 59.7 Mbit/s. A station of -20 dBm is heard there at
-/// -84.8 dBm: no ACK comes back.
+/// Saturated UDP without aggregation to one station: MCS 7 gives 30.47 Mbit/s, MCS 0 5.61 Mbit/s
+/// (the ladder of single MPDUs, datagrams of 1472 B). At 3 km Friis costs 116 dB at 5.18 GHz: 20
+/// dBm arrive with -96 dBm, below the -82 dBm of a preamble, and nothing is delivered. Back at 8 m
+/// with A-MPDUs the ladder's 59.7 Mbit/s. A station of -20 dBm is heard there at -84.8 dBm: no ACK
+/// comes back.
 #[test]
 fn access_points_and_stations_change_during_a_run() {
     let text = CHANGES;
@@ -223,7 +230,8 @@ fn access_points_and_stations_change_during_a_run() {
     }
     // Without ACKs the same MPDUs are sent seven times and received once.
     assert!(mbps[2] == 0.0 && mbps[4] < 59.7 / 7.0, "{mbps:?}");
-    // 1000 packets of the FIFO fill up before the change; 10 are what arrivals find room among after it.
+    // 1000 packets of the FIFO fill up before the change; 10 are what arrivals find room among
+    // after it.
     let waiting = whole(&output, "wifi", "queue_packets");
     assert!(waiting.iter().any(|n| *n > 900) && *waiting.last().unwrap() <= 10, "{waiting:?}");
     let (events, _) = output.table("events").unwrap();
@@ -260,7 +268,8 @@ const CHANGES: &str = "[scenario]\nname = 'changes'\nduration = '10 s'\n\
 #[test]
 fn changes_that_cannot_be_made_are_refused_with_their_place() {
     let first = "'ap.home.rate.mcs' = 0";
-    // Line 15 of the file: `set = { ` and then the key, or the second key behind `'ap.home.rate.mcs' = 0, `.
+    // Line 15 of the file: `set = { ` and then the key, or the second key behind
+    // `'ap.home.rate.mcs' = 0, `.
     let line = 1 + CHANGES[..CHANGES.find(first).unwrap()].matches('\n').count();
     for (column, instead, expected) in [
         (9, "'ap.home.channel' = 40", "`ap.home.channel` is fixed during a run"),
@@ -288,7 +297,8 @@ fn changes_that_cannot_be_made_are_refused_with_their_place() {
     assert!(told.contains("`ring` says where it is"), "{told}");
 }
 
-/// A drop is the place that a UE of a table of this name would have; rectangles and discs need no layout.
+/// A drop is the place that a UE of a table of this name would have; rectangles and discs need no
+/// layout.
 #[test]
 fn stations_are_dropped_like_ues() {
     let text = "[scenario]\nname = 'drop'\nduration = '1 s'\n[cell.enb]\n[ap.ap]\nnode = 'enb'\n\

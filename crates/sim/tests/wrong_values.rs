@@ -1,5 +1,5 @@
-//! Values that were accepted and meant nothing, or something else than was written: each is refused or warned of, at its
-//! line, and what stands beside it is not.
+//! Values that were accepted and meant nothing, or something else than was written: each is refused
+//! or warned of, at its line, and what stands beside it is not.
 
 mod common;
 

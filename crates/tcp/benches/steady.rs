@@ -1,7 +1,8 @@
-//! What one ACK costs the sender in the steady state: `handle_segment`, then `poll_transmit` until `None`.
+//! What one ACK costs the sender in the steady state: `handle_segment`, then `poll_transmit` until
+//! `None`.
 //!
-//! `cargo bench -p lasthop-tcp`. Prints nanoseconds per ACK, the quickest tenth of the rounds, so that a busy
-//! machine disturbs little; the receiver's cost is measured apart.
+//! `cargo bench -p lasthop-tcp`. Prints nanoseconds per ACK, the quickest tenth of the rounds, so
+//! that a busy machine disturbs little; the receiver's cost is measured apart.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]
 
 use std::hint::black_box;

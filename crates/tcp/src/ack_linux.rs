@@ -1,9 +1,12 @@
-//! When Linux acknowledges: the estimate of the ACK timeout, quick ACKs, interactive sessions, the peer's segment size.
+//! When Linux acknowledges: the estimate of the ACK timeout, quick ACKs, interactive sessions, the
+//! peer's segment size.
 //!
-//! Linux 6.1: tcp_measure_rcv_mss, tcp_incr_quickack, tcp_enter_quickack_mode, tcp_event_data_recv, tcp_event_data_sent,
-//! tcp_event_ack_sent, __tcp_ack_snd_check, tcp_cleanup_rbuf (net/ipv4/tcp_input.c, tcp.c), tcp_send_delayed_ack
-//! (tcp_output.c) and tcp_delack_timer_handler (tcp_timer.c). Times are whole jiffies (`tcp_jiffies32`) where the clock has
-//! ticks. Not here: compressed ACKs during reordering (each out-of-order segment is acknowledged), the option TCP_QUICKACK, and the delay of a FIN's ACK.
+//! Linux 6.1: tcp_measure_rcv_mss, tcp_incr_quickack, tcp_enter_quickack_mode, tcp_event_data_recv,
+//! tcp_event_data_sent, tcp_event_ack_sent, __tcp_ack_snd_check, tcp_cleanup_rbuf
+//! (net/ipv4/tcp_input.c, tcp.c), tcp_send_delayed_ack (tcp_output.c) and tcp_delack_timer_handler
+//! (tcp_timer.c). Times are whole jiffies (`tcp_jiffies32`) where the clock has ticks. Not here:
+//! compressed ACKs during reordering (each out-of-order segment is acknowledged), the option
+//! TCP_QUICKACK, and the delay of a FIN's ACK.
 
 use lasthop_units::{Duration, Instant};
 
@@ -12,7 +15,8 @@ use crate::jiffies::Timers;
 
 /// TCP_DELACK_MAX, HZ/5.
 const DELAY_MAX: Duration = Duration::from_millis(200);
-/// The bound of a timeout of a session that is not interactive, HZ/2, before TCP_DELACK_MAX bounds all.
+/// The bound of a timeout of a session that is not interactive, HZ/2, before TCP_DELACK_MAX bounds
+/// all.
 const ESTIMATE_MAX: Duration = Duration::from_millis(500);
 /// TCP_MSS_DEFAULT: the first guess of the peer's segments, and what is plausible with any flags.
 const PLAUSIBLE: u32 = 536;
@@ -23,7 +27,8 @@ const LEAST: u32 = 88;
 #[derive(Clone, Debug)]
 pub struct LinuxAcks {
     timers: Timers,
-    /// `icsk_ack.timeout`: when an ACK that waits is due, before the wheel's slot; [`Instant::MAX`] when none waits.
+    /// `icsk_ack.timeout`: when an ACK that waits is due, before the wheel's slot; [`Instant::MAX`]
+    /// when none waits.
     pub expires: Instant,
     /// TCP_ATO_MIN and TCP_DELACK_MIN, HZ/25.
     least: Duration,
@@ -49,14 +54,16 @@ pub struct LinuxAcks {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub now: Instant,
-    /// Octets of data, or of each segment that was merged into it, and whether PSH and FIN came with it.
+    /// Octets of data, or of each segment that was merged into it, and whether PSH and FIN came
+    /// with it.
     pub len: u32,
     pub pushed: bool,
     pub last: bool,
     /// The segment size we announced, less fixed options, and the TCP header's octets.
     pub announced: u32,
     pub header: u32,
-    /// Octets received since the last ACK, this segment included, and the window that ACK advertised.
+    /// Octets received since the last ACK, this segment included, and the window that ACK
+    /// advertised.
     pub unacknowledged: u64,
     pub window: u64,
     /// What of the data the application has not read, and what window could be advertised now.
@@ -99,7 +106,8 @@ impl LinuxAcks {
         self.peer_segment
     }
 
-    /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK due.
+    /// In-order data: learns from it. Every such segment comes here, whatever else makes its ACK
+    /// due.
     pub fn learn(&mut self, a: &Arrival) {
         self.measure(a);
         self.scheduled = true;
@@ -115,7 +123,8 @@ impl LinuxAcks {
             } else if gap < self.timeout {
                 self.timeout = (half(self.timeout) + gap).min(a.rto);
             } else if gap > a.rto {
-                // "Too long gap. Apparently sender failed to restart window, so that we will send ACKs quickly."
+                // "Too long gap. Apparently sender failed to restart window, so that we will send
+                // ACKs quickly."
                 self.add_quick(self.quick_max, a.window);
             }
         }
@@ -137,7 +146,8 @@ impl LinuxAcks {
         When::By(self.expires.min(now.saturating_add(delay)))
     }
 
-    /// The application has taken all there was: whether the ACK of `unacknowledged` octets leaves now.
+    /// The application has taken all there was: whether the ACK of `unacknowledged` octets leaves
+    /// now.
     pub fn is_wanted_by_read(&self, unacknowledged: u64) -> bool {
         let ended = self.pushed == 2 || self.pushed == 1 && !self.interactive;
         unacknowledged > 0 && (ended || unacknowledged > u64::from(self.peer_segment))
@@ -259,8 +269,9 @@ mod tests {
 
     #[test]
     fn the_timeout_follows_the_gaps_between_segments() {
-        // tcp_event_data_recv: 40; gap 10 <= 20: 20 + 20; gap 30 < 40: 20 + 30; gap 45 < 50: 25 + 45; gap 69 < 70: 35 + 69;
-        // gap 200 >= 104 and <= the RTO: as it was; then bursts: 52 + 20, 36 + 20, 28 + 20, ...: towards 40.
+        // tcp_event_data_recv: 40; gap 10 <= 20: 20 + 20; gap 30 < 40: 20 + 30; gap 45 < 50: 25 +
+        // 45; gap 69 < 70: 35 + 69; gap 200 >= 104 and <= the RTO: as it was; then bursts: 52 + 20,
+        // 36 + 20, 28 + 20, ...: towards 40.
         let mut p = acks(0);
         let mut at = 1000;
         p.learn(&full(at));
@@ -278,7 +289,8 @@ mod tests {
         let mut p = acks(0);
         let mut at = 1000;
         p.learn(&full(at));
-        // No data within the timeout twice: 80, 160 (tcp_delack_timer_handler), 300: the RTO; of these at most 200 wait.
+        // No data within the timeout twice: 80, 160 (tcp_delack_timer_handler), 300: the RTO; of
+        // these at most 200 wait.
         for (timeout, delay) in [(80, 80), (160, 160), (300, 200)] {
             p.missed(MS(300));
             assert_eq!((p.timeout, p.delay(None)), (MS(timeout), MS(delay)));
@@ -348,8 +360,8 @@ mod tests {
 
     #[test]
     fn a_full_segment_with_psh_is_acknowledged_at_once_since_6_1_57() {
-        // Commit 4720852ed9af: ICSK_ACK_PUSHED for a segment of one MSS with PSH; tcp_cleanup_rbuf then acknowledges it when all
-        // is read and the session is not interactive.
+        // Commit 4720852ed9af: ICSK_ACK_PUSHED for a segment of one MSS with PSH; tcp_cleanup_rbuf
+        // then acknowledges it when all is read and the session is not interactive.
         let pushed = Arrival { pushed: true, ..full(1000) };
         let when = |rule: AckRule, a: &Arrival| {
             let mut p = LinuxAcks::new(MS(40), 0, rule, Timers::new(KernelClock::Exact, Wheel::Levels));
@@ -385,7 +397,8 @@ mod tests {
         let mut p = acks(0);
         p.learn(&full(1));
         assert_eq!(p.peer_segment, 1000);
-        // 700 octets once: the end of a write; twice: smaller segments. 100 octets count only without PSH.
+        // 700 octets once: the end of a write; twice: smaller segments. 100 octets count only
+        // without PSH.
         for (len, pushed, size, ends) in [
             (700, true, 1000, 1),
             (700, true, 700, 1),

@@ -22,8 +22,8 @@ pub struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// Acknowledges the first `quick` segments one by one, then every `every`-th full-sized segment (>= 1), and no later
-    /// than `delay` after the first.
+    /// Acknowledges the first `quick` segments one by one, then every `every`-th full-sized segment
+    /// (>= 1), and no later than `delay` after the first.
     pub const fn new(every: u32, delay: Duration, quick: u32, timers: Timers) -> AckPolicy {
         AckPolicy {
             every,
@@ -45,7 +45,8 @@ impl AckPolicy {
     /// In-order data of `len` octets arrived; `full` is the size of a full segment.
     #[inline]
     pub fn on_in_order_data(&mut self, now: Instant, len: u32, full: u32) {
-        // RFC 9293 section 3.8.6.3 (MUST-58/59): an ACK at least for every second full-sized segment, within 0.5 s.
+        // RFC 9293 section 3.8.6.3 (MUST-58/59): an ACK at least for every second full-sized
+        // segment, within 0.5 s.
         self.unacknowledged = self.unacknowledged.saturating_add(len);
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
@@ -82,7 +83,8 @@ impl AckPolicy {
         }
     }
 
-    /// Data or a FIN has arrived, in order or not: by Linux' heuristics the next ACK counts as a quick one.
+    /// Data or a FIN has arrived, in order or not: by Linux' heuristics the next ACK counts as a
+    /// quick one.
     #[inline]
     pub fn schedule(&mut self) {
         if let Some(linux) = &mut self.linux {
@@ -90,7 +92,8 @@ impl AckPolicy {
         }
     }
 
-    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 wants the ACK at once.
+    /// Out-of-order data, a filled hole, a duplicate, a FIN: RFC 5681 section 4.2 wants the ACK at
+    /// once.
     #[inline]
     pub fn at_once(&mut self) {
         self.now_due = true;

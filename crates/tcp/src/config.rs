@@ -33,7 +33,8 @@ pub enum RecoveryFlavour {
 pub enum RttEstimator {
     /// RFC 6298 section 2, in nanoseconds.
     Rfc6298,
-    /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the floor of the RTO.
+    /// Gains of 1/8 and 1/4 per sample, RTTVAR as the largest of the round trip and not below the
+    /// floor of the RTO.
     Linux,
     /// RFC 6298's gains at every sample, however many there are in a round trip (ns-3).
     PerSample,
@@ -99,7 +100,8 @@ pub enum TimerOnPartialAck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryExit {
-    /// NewReno: at most the flight and one segment (RFC 6582 section 3.2 step 3, option 1); the ACK does not grow it.
+    /// NewReno: at most the flight and one segment (RFC 6582 section 3.2 step 3, option 1); the ACK
+    /// does not grow it.
     Deflate,
     /// ssthresh, and the ACK that ends recovery grows it already (ns-2).
     Keep,
@@ -111,8 +113,8 @@ pub enum RecoveryExit {
 pub enum LossDetection {
     /// By time (RFC 8985).
     Rack,
-    /// By count: what lies `dup_threshold` segments below the highest SACKed one (forward acknowledgement, Mathis and
-    /// Mahdavi 1996; Linux up to 4.15).
+    /// By count: what lies `dup_threshold` segments below the highest SACKed one (forward
+    /// acknowledgement, Mathis and Mahdavi 1996; Linux up to 4.15).
     Fack,
 }
 
@@ -122,8 +124,9 @@ pub enum LossDetection {
 pub enum WindowReduction {
     /// Proportional rate reduction (RFC 9937).
     Prr,
-    /// One segment less for every second ACK (Linux up to 3.1). The F-RTO of those kernels belongs to it: a timeout takes nothing for
-    /// lost before two ACKs have told whether it was spurious, and a spurious one brings the window down to ssthresh.
+    /// One segment less for every second ACK (Linux up to 3.1). The F-RTO of those kernels belongs
+    /// to it: a timeout takes nothing for lost before two ACKs have told whether it was
+    /// spurious, and a spurious one brings the window down to ssthresh.
     RateHalving,
 }
 
@@ -151,8 +154,8 @@ pub enum VegasRto {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VegasBaseStart {
-    /// The absolute clock at the first ACK, as in ns-2: right only for a flow that starts at time 0, and mended
-    /// by the decision at that same ACK, because one packet was in transit.
+    /// The absolute clock at the first ACK, as in ns-2: right only for a flow that starts at time
+    /// 0, and mended by the decision at that same ACK, because one packet was in transit.
     Clock,
     /// The first round trip measured.
     Sample,
@@ -198,8 +201,8 @@ pub enum HyStartKind {
     None,
     /// HyStart as Linux has it: ACK trains and delay.
     Linux,
-    /// HyStart as ns-3 has it (TcpCubic): the delay must grow by the whole smallest round trip, 4 ms to 1 s, and a train of
-    /// ACKs must be longer than it.
+    /// HyStart as ns-3 has it (TcpCubic): the delay must grow by the whole smallest round trip, 4
+    /// ms to 1 s, and a train of ACKs must be longer than it.
     Ns3,
     /// HyStart++ (RFC 9406).
     Rfc9406,
@@ -253,9 +256,11 @@ impl EcnMode {
 pub enum AccEcnOption {
     /// Never (Linux `tcp_ecn_option = 0`).
     Off,
-    /// When a counter's codepoint changes, with marks, and three times a round trip (`tcp_ecn_option = 1`).
+    /// When a counter's codepoint changes, with marks, and three times a round trip
+    /// (`tcp_ecn_option = 1`).
     Minimum,
-    /// In every segment that has room; data segments keep 12 octets for it (`tcp_ecn_option = 2`, Linux' default).
+    /// In every segment that has room; data segments keep 12 octets for it (`tcp_ecn_option = 2`,
+    /// Linux' default).
     #[default]
     Full,
 }
@@ -268,7 +273,8 @@ pub enum WestwoodReading {
     Paper,
     /// Linux' module: Westwood+ that sets the window at the end of recovery.
     Linux,
-    /// ns-3 3.28: what one ACK acknowledges over a whole round trip, so that a loss leaves two segments.
+    /// ns-3 3.28: what one ACK acknowledges over a whole round trip, so that a loss leaves two
+    /// segments.
     Ns3,
 }
 
@@ -311,7 +317,8 @@ pub enum HintRtt {
     Min,
     /// The smoothed one.
     Srtt,
-    /// The smoothed one without the time that the reported queue takes at the reported rate, not below the smallest.
+    /// The smoothed one without the time that the reported queue takes at the reported rate, not
+    /// below the smallest.
     Predicted,
 }
 
@@ -454,7 +461,8 @@ pub struct Config {
     pub ssthresh_basis: SsthreshBasis,
     /// The window grows only while it is what limits the sender.
     pub window_validation: bool,
-    /// After an idle time of one RTO the window falls back to the initial one (RFC 5681 section 4.1).
+    /// After an idle time of one RTO the window falls back to the initial one (RFC 5681 section
+    /// 4.1).
     pub idle_restart: bool,
     /// Ceiling of the sending rate; `None`: not paced.
     pub max_pacing_rate: Option<Bitrate>,

@@ -1,7 +1,8 @@
 //! The segments that were sent and are not yet cumulatively acknowledged, with their times.
 //!
-//! A ring of contiguous records, oldest first: an ACK pops from the front, a transmission pushes at the back, so
-//! the steady state allocates nothing and looks at no more records than it acknowledges.
+//! A ring of contiguous records, oldest first: an ACK pops from the front, a transmission pushes at
+//! the back, so the steady state allocates nothing and looks at no more records than it
+//! acknowledges.
 
 use std::collections::VecDeque;
 
@@ -25,7 +26,8 @@ pub struct Sent {
 pub struct Acked {
     /// Segments wholly acknowledged.
     pub segments: u32,
-    /// The oldest of them, if none of all was sent more than once (Karn's rule for a cumulative ACK).
+    /// The oldest of them, if none of all was sent more than once (Karn's rule for a cumulative
+    /// ACK).
     pub oldest_sent: Option<Instant>,
     /// The newest of them, if it was sent once (the packet that ns-2's Vegas times).
     pub newest_sent: Option<Instant>,

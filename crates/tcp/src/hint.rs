@@ -1,12 +1,15 @@
 //! Capacity hints: what the radio network tells a sender about the last hop.
 //!
-//! A [`Hint`] is what a congestion control is told; it does not matter who measured it or how it came. A [`Guidance`] is
-//! what a receiver writes into its ACKs when the hint travels in-band, as a TCP option in the manner of mobile throughput
-//! guidance (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253 and an identifier) whose
-//! value is ours, 8 octets. Whoever carries hints otherwise calls [`Endpoint::handle_hint`](crate::Endpoint::handle_hint).
+//! A [`Hint`] is what a congestion control is told; it does not matter who measured it or how it
+//! came. A [`Guidance`] is what a receiver writes into its ACKs when the hint travels in-band, as a
+//! TCP option in the manner of mobile throughput
+//! guidance (draft-flinck-mobile-throughput-guidance): an experimental option (RFC 6994: kind 253
+//! and an identifier) whose value is ours, 8 octets. Whoever carries hints otherwise calls
+//! [`Endpoint::handle_hint`](crate::Endpoint::handle_hint).
 //!
-//! ACKs are lost and come in batches, so an option says what *is*: how old its reading is, and the newest notice with a number
-//! of its own. The sender takes a notice once, however often it is told.
+//! ACKs are lost and come in batches, so an option says what *is*: how old its reading is, and the
+//! newest notice with a number of its own. The sender takes a notice once, however often it is
+//! told.
 
 use std::num::NonZeroU32;
 
@@ -84,9 +87,11 @@ pub struct Guidance {
     rate: NonZeroU32,
     /// Q(t) in units of [`QUEUE_UNIT`] octets, rounded to nearest; the largest value: not known.
     queue: u16,
-    /// Kind of the newest notice in the lower three bits, its number in the others; 0: there was none.
+    /// Kind of the newest notice in the lower three bits, its number in the others; 0: there was
+    /// none.
     notice: u8,
-    /// Age of the readings when the ACK left, in units of [`AGE_UNIT`], rounded up; the largest value: that or more.
+    /// Age of the readings when the ACK left, in units of [`AGE_UNIT`], rounded up; the largest
+    /// value: that or more.
     age: u8,
 }
 
@@ -107,7 +112,8 @@ impl Guidance {
     /// Octets of the whole option.
     pub const LEN: u8 = 12;
 
-    /// Fresh readings, quantised: the rate to 1 kbit/s, the queue to 64 octets up to 4 MB; the notice has the number 0.
+    /// Fresh readings, quantised: the rate to 1 kbit/s, the queue to 64 octets up to 4 MB; the
+    /// notice has the number 0.
     pub fn new(rate: Option<Bitrate>, queue: Option<u64>, notice: Option<Notice>) -> Guidance {
         let kbps = rate.map_or(u64::from(u32::MAX), |r| (r.0 / 1000 + 1).min(u64::from(u32::MAX) - 1));
         let units = |q: u64| ((q.saturating_add(QUEUE_UNIT / 2)) / QUEUE_UNIT).min(u64::from(NO_QUEUE) - 1);
@@ -118,7 +124,8 @@ impl Guidance {
             age: 0,
         }
     }
-    /// The same with a number for its notice, of which the lower five bits count: another number is another notice.
+    /// The same with a number for its notice, of which the lower five bits count: another number is
+    /// another notice.
     pub const fn numbered(self, number: u8) -> Guidance {
         let kind = self.notice & ((1 << NOTICE_BITS) - 1);
         Guidance { notice: if kind == 0 { 0 } else { kind | number << NOTICE_BITS }, ..self }
@@ -147,7 +154,8 @@ impl Guidance {
     pub fn notice(&self) -> Option<Notice> {
         Notice::from_number(self.notice & ((1 << NOTICE_BITS) - 1))
     }
-    /// The hint that the sender makes of it at `now`. How long the ACK took is not told: readings are older by that.
+    /// The hint that the sender makes of it at `now`. How long the ACK took is not told: readings
+    /// are older by that.
     pub fn hint(&self, now: Instant) -> Hint {
         let measured = Some(Instant(now.0.saturating_sub(self.age().0)));
         Hint { measured, rate: self.rate(), queue: self.queue(), notice: self.notice(), ..Hint::at(now) }

@@ -1,4 +1,5 @@
-//! What the host around a connection does that the connection's peer sees: the choices of a kernel, not of a standard.
+//! What the host around a connection does that the connection's peer sees: the choices of a kernel,
+//! not of a standard.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,17 +11,19 @@ use crate::jiffies::Wheel;
 pub struct Host {
     /// Segmentation offload; `None`: the stack sends segments one by one.
     pub offload: Option<Offload>,
-    /// Whether the window was used is judged once per window of data, not at each ACK (Linux' tcp_cwnd_validate).
+    /// Whether the window was used is judged once per window of data, not at each ACK (Linux'
+    /// tcp_cwnd_validate).
     pub usage_per_window: bool,
-    /// A closed window is probed by an old number without data (Linux' tcp_xmit_probe_skb), not by an octet of data.
+    /// A closed window is probed by an old number without data (Linux' tcp_xmit_probe_skb), not by
+    /// an octet of data.
     pub probe_without_data: bool,
     /// What the window field says.
     pub window: WindowRule,
-    /// An ACK of what was never sent is dropped without an answer, and without a look at its data (Linux), instead of
-    /// being answered (RFC 9293 section 3.10.7.4).
+    /// An ACK of what was never sent is dropped without an answer, and without a look at its data
+    /// (Linux), instead of being answered (RFC 9293 section 3.10.7.4).
     pub drops_future_acks: bool,
-    /// The buffer that the window scale offered is to suffice for, when the buffer may grow \[octets\]; `None`: the receive
-    /// buffer's.
+    /// The buffer that the window scale offered is to suffice for, when the buffer may grow
+    /// \[octets\]; `None`: the receive buffer's.
     pub scale_for: Option<u64>,
     /// What counts towards the next ACK.
     pub acks: AckRule,
@@ -28,49 +31,54 @@ pub struct Host {
     pub wheel: Wheel,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
-    /// A longer segment that arrives is one that the device has merged from segments of this size \[octets\], which is
-    /// what Linux' `gso_size` says of it; `None`: none is merged.
+    /// A longer segment that arrives is one that the device has merged from segments of this size
+    /// \[octets\], which is what Linux' `gso_size` says of it; `None`: none is merged.
     pub merged_segment: Option<u32>,
-    /// Whether SYNs announce the MSS (4.4BSD's TCP_NOOPT takes it away, with the options that have keys of their own).
+    /// Whether SYNs announce the MSS (4.4BSD's TCP_NOOPT takes it away, with the options that have
+    /// keys of their own).
     pub announces_mss: bool,
-    /// How many transmissions of a SYN ask for ECN (RFC 3168 section 6.1.1.1: 1; FreeBSD's net.inet.tcp.ecn.maxretries
-    /// and one more).
+    /// How many transmissions of a SYN ask for ECN (RFC 3168 section 6.1.1.1: 1; FreeBSD's
+    /// net.inet.tcp.ecn.maxretries and one more).
     pub ecn_syns: u32,
-    /// How many transmissions of a SYN offer window scale, timestamps and SACK; `u32::MAX`: all (FreeBSD's
-    /// net.inet.tcp.rexmit_drop_options).
+    /// How many transmissions of a SYN offer window scale, timestamps and SACK; `u32::MAX`: all
+    /// (FreeBSD's net.inet.tcp.rexmit_drop_options).
     pub option_syns: u32,
-    /// Data that comes with a SYN is queued and taken once the connection is established, as RFC 9293 sections 3.10.7.2
-    /// and 3.10.7.3 have it. Otherwise it is left to its retransmission, as Linux does without Fast Open, and as
-    /// simulations need, whose SYNs may carry octets that are no data (`syn_filler`).
+    /// Data that comes with a SYN is queued and taken once the connection is established, as RFC
+    /// 9293 sections 3.10.7.2 and 3.10.7.3 have it. Otherwise it is left to its retransmission,
+    /// as Linux does without Fast Open, and as simulations need, whose SYNs may carry octets
+    /// that are no data (`syn_filler`).
     pub takes_syn_text: bool,
-    /// An ACK of text or of a FIN carries our own FIN again while that is not acknowledged (4.4BSD's tcp_output steps
-    /// back over a FIN that was sent).
+    /// An ACK of text or of a FIN carries our own FIN again while that is not acknowledged
+    /// (4.4BSD's tcp_output steps back over a FIN that was sent).
     pub repeats_fin: bool,
     /// What a segment without SYN and RST brings about in TIME-WAIT.
     pub time_wait: TimeWaitRule,
-    /// With accurate feedback everything but SYNs and resets is sent ECN-capable (Linux 6.18, tcp_ecn_send), not new
-    /// data alone.
+    /// With accurate feedback everything but SYNs and resets is sent ECN-capable (Linux 6.18,
+    /// tcp_ecn_send), not new data alone.
     pub ect_on_all: bool,
     /// ECN is given up where the handshake's feedback shows that the path alters codepoints
     /// (net.ipv4.tcp_ecn_fallback; RFC 9768 section 3.2.2.3).
     pub ecn_fallback: bool,
-    /// A segment in order is taken whole where it exceeds a window that is open, if nothing waits to be read (Linux'
-    /// tcp_data_queue: "sk_forced_mem_schedule" for an empty queue); otherwise it is cut to the window.
+    /// A segment in order is taken whole where it exceeds a window that is open, if nothing waits
+    /// to be read (Linux' tcp_data_queue: "sk_forced_mem_schedule" for an empty queue);
+    /// otherwise it is cut to the window.
     pub takes_whole: bool,
-    /// The window of a SYN is a whole number of segments where the buffer holds one (Linux' tcp_select_initial_window).
+    /// The window of a SYN is a whole number of segments where the buffer holds one (Linux'
+    /// tcp_select_initial_window).
     pub whole_first_window: bool,
-    /// A FIN in order discards the duplicate that the next ACK would have reported (Linux' tcp_fin calls
-    /// tcp_sack_reset).
+    /// A FIN in order discards the duplicate that the next ACK would have reported (Linux' tcp_fin
+    /// calls tcp_sack_reset).
     pub fin_discards_dsack: bool,
 }
 
 /// What a segment without SYN and RST brings about in TIME-WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeWaitRule {
-    /// RFC 9293 section 3.10.7.4: outside the window an ACK; a FIN is acknowledged and restarts the time.
+    /// RFC 9293 section 3.10.7.4: outside the window an ACK; a FIN is acknowledged and restarts the
+    /// time.
     Rfc9293,
-    /// FreeBSD's tcp_twcheck: nothing for a segment without ACK and for a plain duplicate of the last ACK, an ACK for
-    /// any other; the FIN that was received restarts the time.
+    /// FreeBSD's tcp_twcheck: nothing for a segment without ACK and for a plain duplicate of the
+    /// last ACK, an ACK for any other; the FIN that was received restarts the time.
     Bsd,
 }
 
@@ -79,15 +87,17 @@ pub enum TimeWaitRule {
 pub enum WindowRule {
     /// RFC 9293 section 3.8.6.2.2: it moves by min(buffer / 2, MSS) or not at all.
     Rfc9293,
-    /// Every segment says all the room there is, rounded up to what the scale can say; small openings alone are no reason
-    /// for a segment. What arrives is judged by the room, be it more than the field can say (4.4BSD's rcv_wnd).
+    /// Every segment says all the room there is, rounded up to what the scale can say; small
+    /// openings alone are no reason for a segment. What arrives is judged by the room, be it
+    /// more than the field can say (4.4BSD's rcv_wnd).
     AllRoom,
-    /// As `AllRoom`, and a read is a reason for a segment only when the window has at least doubled (Linux'
-    /// tcp_cleanup_rbuf).
+    /// As `AllRoom`, and a read is a reason for a segment only when the window has at least doubled
+    /// (Linux' tcp_cleanup_rbuf).
     Doubled,
 }
 
-/// What makes an ACK due before its delay is over (RFC 5681 section 4.2 asks for one per two full-sized segments).
+/// What makes an ACK due before its delay is over (RFC 5681 section 4.2 asks for one per two
+/// full-sized segments).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckRule {
@@ -95,13 +105,14 @@ pub enum AckRule {
     Octets,
     /// `ack_every` segments of any size, and one that repeats octets at once (4.4BSD).
     Segments,
-    /// As `linux`, before 6.1.57: a full segment with PSH does not count as the end of a write, and every segment that
-    /// carries an ACK takes from the budget of quick ACKs.
+    /// As `linux`, before 6.1.57: a full segment with PSH does not count as the end of a write, and
+    /// every segment that carries an ACK takes from the budget of quick ACKs.
     #[serde(rename = "linux-6.0")]
     LinuxBefore6157,
-    /// Linux' heuristics: more than one of the peer's segments, whose size is measured; a budget of quick ACKs, at the start
-    /// and after loss; an ACK timeout between 40 and 200 ms that follows the gaps between segments; interactive sessions.
-    /// A full segment with PSH is acknowledged at once where the application has read everything (since 6.1.57).
+    /// Linux' heuristics: more than one of the peer's segments, whose size is measured; a budget of
+    /// quick ACKs, at the start and after loss; an ACK timeout between 40 and 200 ms that
+    /// follows the gaps between segments; interactive sessions. A full segment with PSH is
+    /// acknowledged at once where the application has read everything (since 6.1.57).
     Linux,
 }
 
@@ -118,11 +129,14 @@ impl AckRule {
 pub struct Offload {
     /// Largest packet \[octets\].
     pub size_max: u32,
-    /// Least number of segments that the pacing rate is allowed to cut packets to (net.ipv4.tcp_min_tso_segs).
+    /// Least number of segments that the pacing rate is allowed to cut packets to
+    /// (net.ipv4.tcp_min_tso_segs).
     pub segments_min: u32,
-    /// A packet waits for more data while less than this part of the window can be sent (net.ipv4.tcp_tso_win_divisor).
+    /// A packet waits for more data while less than this part of the window can be sent
+    /// (net.ipv4.tcp_tso_win_divisor).
     pub window_divisor: u32,
-    /// Octets added to what the rate gives, halved for each 2^n us of the smallest round trip (net.ipv4.tcp_tso_rtt_log).
+    /// Octets added to what the rate gives, halved for each 2^n us of the smallest round trip
+    /// (net.ipv4.tcp_tso_rtt_log).
     pub rtt_log: u32,
 }
 

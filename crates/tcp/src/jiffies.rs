@@ -1,10 +1,12 @@
-//! The clock that a kernel runs its timers on: whole ticks ("jiffies") and the slots of its timer wheel.
+//! The clock that a kernel runs its timers on: whole ticks ("jiffies") and the slots of its timer
+//! wheel.
 //!
-//! Linux 6.1: `usecs_to_jiffies` rounds up (kernel/time/time.c); a timer that is armed for `n` jiffies while jiffy `j`
-//! lasts expires in jiffy `j + n`, and `calc_index` (kernel/time/timer.c) files it under the next slot after that
-//! jiffy, "The timer wheel has to guarantee that a timer does not fire early". Slots are 1 jiffy wide for delays
-//! below 63 jiffies, 8 wide below 504, 64 wide below 4032, and so on (`LVL_START`, `LVL_GRAN`).
-//! Before Linux 4.8 the wheel had no such levels: a timer fired when jiffy `j + n` began (`internal_add_timer`).
+//! Linux 6.1: `usecs_to_jiffies` rounds up (kernel/time/time.c); a timer that is armed for `n`
+//! jiffies while jiffy `j` lasts expires in jiffy `j + n`, and `calc_index` (kernel/time/timer.c)
+//! files it under the next slot after that jiffy, "The timer wheel has to guarantee that a timer
+//! does not fire early". Slots are 1 jiffy wide for delays below 63 jiffies, 8 wide below 504, 64
+//! wide below 4032, and so on (`LVL_START`, `LVL_GRAN`). Before Linux 4.8 the wheel had no such
+//! levels: a timer fired when jiffy `j + n` began (`internal_add_timer`).
 
 use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -134,12 +136,14 @@ mod tests {
 
     #[test]
     fn waits_are_rounded_up_to_jiffies_and_never_end_early() {
-        // usecs_to_jiffies: 1 us and 1000 us are one jiffy of 1 ms, 1001 us two; of 4 ms all three are one.
+        // usecs_to_jiffies: 1 us and 1000 us are one jiffy of 1 ms, 1001 us two; of 4 ms all three
+        // are one.
         for (wait, ms1000, ms250) in [(0, 0, 0), (1, 1, 4), (1000, 1, 4), (1001, 2, 4), (4001, 5, 8)] {
             assert_eq!(HZ1000.up(us(wait)), Duration::from_millis(ms1000), "{wait}");
             assert_eq!(HZ250.up(us(wait)), Duration::from_millis(ms250), "{wait}");
         }
-        // Two jiffies from 10.3 ms: expires in jiffy 12, filed under 13: 2.7 ms later. From the edge 10.0 ms: 3 ms.
+        // Two jiffies from 10.3 ms: expires in jiffy 12, filed under 13: 2.7 ms later. From the
+        // edge 10.0 ms: 3 ms.
         assert_eq!(HZ1000.at(Instant::from_micros(10_300), us(2000)), Instant::from_millis(13));
         assert_eq!(HZ1000.at(Instant::from_millis(10), us(2000)), Instant::from_millis(13));
         // HZ 250: 2 ms are one jiffy; from 10.3 ms, in jiffy 2: expires in 3, filed under 4: 16 ms.
@@ -151,13 +155,15 @@ mod tests {
         let at = |ms: u64, wait: u64| {
             HZ1000.at(Instant::from_millis(ms), Duration::from_millis(wait)).0 / 1_000_000
         };
-        // LVL_START(1) = 63: 62 jiffies from 100 are filed under 163, 63 under the next multiple of 8 after 163.
+        // LVL_START(1) = 63: 62 jiffies from 100 are filed under 163, 63 under the next multiple of
+        // 8 after 163.
         assert_eq!((at(100, 62), at(100, 63)), (163, 168));
         // 100 + 68 = 168 is a multiple of 8: the next one.
         assert_eq!(at(100, 68), 176);
         // LVL_START(2) = 504: 603 is filed under 608, 604 under the next multiple of 64.
         assert_eq!((at(100, 503), at(100, 504)), (608, 640));
-        // LVL_START(3) = 4032: multiples of 512. 1 + 4031 = 4032 = 63 * 64: the next multiple of 64; 1 + 4032: of 512.
+        // LVL_START(3) = 4032: multiples of 512. 1 + 4031 = 4032 = 63 * 64: the next multiple of
+        // 64; 1 + 4032: of 512.
         assert_eq!((at(1, 4031), at(1, 4032)), (4096, 4096));
         assert_eq!(at(100, 4100), 4608);
         // TCP_TIMEWAIT_LEN, 60 s: level 4 (LVL_START(4) = 32256), multiples of 4096: 15 * 4096.

@@ -1,14 +1,15 @@
 //! A TCP endpoint with exchangeable congestion control, loss recovery, RTT and RTO, and ACK policy.
 //!
-//! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and lengths; the
-//! law of time is in ARCHITECTURE.md. The order of calls is in the documentation of [`Endpoint`].
+//! Sans-IO: an [`Endpoint`] owns no clock, socket or bytes. It deals in [`Segment`] descriptors and
+//! lengths; the law of time is in ARCHITECTURE.md. The order of calls is in the documentation of
+//! [`Endpoint`].
 //!
 //! What is simplified, all of it by intent: no urgent data, no path
 //! MTU discovery, no keep-alive, no TCP Fast Open; a spurious timeout is undone with
 //! `recovery = rack` only, elsewhere it is detected and counted. Data
-//! segments carry SACK blocks only when their octets are left over. A segment without timestamps is accepted on a
-//! connection that negotiated them. A reset in SYN-RECEIVED closes a passive open instead of returning it to
-//! LISTEN: one endpoint serves one connection.
+//! segments carry SACK blocks only when their octets are left over. A segment without timestamps is
+//! accepted on a connection that negotiated them. A reset in SYN-RECEIVED closes a passive open
+//! instead of returning it to LISTEN: one endpoint serves one connection.
 
 mod ack_linux;
 mod ack_policy;

@@ -17,22 +17,26 @@ use crate::profile::Profile;
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("x-default-of-keys" = "the profile's"))]
 pub struct Options {
-    /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`, `linux-2.6.26`, `ns3-3.28`, `ns3-3.44`
-    /// or `inet`; `lasthop describe profile NAME` prints one.
+    /// The stack profile that all other values default to: `rfc`, `ns2`, `linux-6`, `linux-2.6.26`,
+    /// `ns3-3.28`, `ns3-3.44` or `inet`; `lasthop describe profile NAME` prints one.
     pub profile: Profile,
-    /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...; `lasthop describe cc`
-    /// prints them all. Or the name under which one of your own was registered.
+    /// Congestion control algorithm: `reno` (RFC 5681), `cubic` (RFC 9438), `bbr`, `vegas`, ...;
+    /// `lasthop describe cc` prints them all. Or the name under which one of your own was
+    /// registered.
     pub cc: Option<CcName>,
     /// Parameters of a congestion control of your own, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-default-of-keys" = "the algorithm's"))]
     pub cc_parameters: BTreeMap<String, f64>,
-    /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC 8985 with RFC 9937, as
-    /// Linux; also what `cc = "bbr"` defaults to, because it estimates the delivery rate).
+    /// Loss recovery: `tahoe`, `reno`, `newreno` (RFC 6582), `sack` (RFC 6675) or `rack` (RFC 8985
+    /// with RFC 9937, as Linux; also what `cc = "bbr"` defaults to, because it estimates the
+    /// delivery rate).
     pub recovery: Option<RecoveryFlavour>,
-    /// Maximum segment size: octets of data and TCP options in one segment (RFC 6691), 64 B to 65495 B.
+    /// Maximum segment size: octets of data and TCP options in one segment (RFC 6691), 64 B to
+    /// 65495 B.
     pub mss: Option<Bytes>,
-    /// Initial congestion window in segments, 1 to 1000. Unset in `rfc`: min(10 MSS, max(2 MSS, 14600 B)) (RFC 6928).
+    /// Initial congestion window in segments, 1 to 1000. Unset in `rfc`: min(10 MSS, max(2 MSS,
+    /// 14600 B)) (RFC 6928).
     pub initial_window: Option<u32>,
     /// Initial slow-start threshold in segments, at least 2.
     pub initial_ssthresh: Option<f64>,
@@ -40,67 +44,83 @@ pub struct Options {
     pub max_window: Option<u32>,
     /// Whether the window counts whole segments only (ns-2) instead of octets (RFC 5681).
     pub whole_segments: Option<bool>,
-    /// Receive buffer: the largest window the receiver offers, 256 B to 1 GiB. Above 64 KiB it needs window scaling.
+    /// Receive buffer: the largest window the receiver offers, 256 B to 1 GiB. Above 64 KiB it
+    /// needs window scaling.
     pub receive_buffer: Option<Bytes>,
-    /// The receive buffer grows with what the application reads per round trip (dynamic right-sizing, Linux'
-    /// `tcp_moderate_rcvbuf`), from `receive_buffer_start` up to `receive_buffer`. A `receive_buffer` that is written alone is
-    /// fixed, as SO_RCVBUF is. Both are octets of window: half of Linux' `tcp_rmem`.
+    /// The receive buffer grows with what the application reads per round trip (dynamic
+    /// right-sizing, Linux' `tcp_moderate_rcvbuf`), from `receive_buffer_start` up to
+    /// `receive_buffer`. A `receive_buffer` that is written alone is fixed, as SO_RCVBUF is.
+    /// Both are octets of window: half of Linux' `tcp_rmem`.
     pub receive_tuning: Option<bool>,
     /// With `receive_tuning`: what the receive buffer starts from, 256 B up to `receive_buffer`.
     pub receive_buffer_start: Option<Bytes>,
-    /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B. Unset: unlimited, or what
-    /// `send_tuning` makes of it. A `send_buffer` that is written is fixed, as SO_SNDBUF is.
+    /// Send buffer: how much the application may write ahead of the ACKs, at least 1 B. Unset:
+    /// unlimited, or what `send_tuning` makes of it. A `send_buffer` that is written is fixed,
+    /// as SO_SNDBUF is.
     pub send_buffer: Option<Bytes>,
-    /// Without `send_buffer`: the send buffer counts memory, as Linux does (each octet written and not acknowledged, and 1280
-    /// octets for each packet that holds some), starts from `send_buffer_start` and grows up to `send_buffer_max` where it
-    /// keeps the congestion window from being filled. An application that filled it writes again when a third is free.
+    /// Without `send_buffer`: the send buffer counts memory, as Linux does (each octet written and
+    /// not acknowledged, and 1280 octets for each packet that holds some), starts from
+    /// `send_buffer_start` and grows up to `send_buffer_max` where it keeps the congestion
+    /// window from being filled. An application that filled it writes again when a third is free.
     pub send_tuning: Option<bool>,
-    /// With `send_tuning`: what the send buffer starts from, 4096 B up to `send_buffer_max` (the default of Linux'
-    /// `tcp_wmem`); at least the memory of twice ten segments once the connection is established.
+    /// With `send_tuning`: what the send buffer starts from, 4096 B up to `send_buffer_max` (the
+    /// default of Linux' `tcp_wmem`); at least the memory of twice ten segments once the
+    /// connection is established.
     pub send_buffer_start: Option<Bytes>,
-    /// With `send_tuning`: what the send buffer grows to, at least 4096 B (the maximum of Linux' `tcp_wmem`).
+    /// With `send_tuning`: what the send buffer grows to, at least 4096 B (the maximum of Linux'
+    /// `tcp_wmem`).
     pub send_buffer_max: Option<Bytes>,
-    /// Cut what is written into packets of two and more segments, which leave together, the last with PSH, and which wait for
-    /// more room in the congestion window: Linux' TCP since 4.17, over any device (`generic segmentation offload`). With
-    /// `recovery = "rack"` only; elsewhere segments leave one by one.
+    /// Cut what is written into packets of two and more segments, which leave together, the last
+    /// with PSH, and which wait for more room in the congestion window: Linux' TCP since 4.17,
+    /// over any device (`generic segmentation offload`). With `recovery = "rack"` only;
+    /// elsewhere segments leave one by one.
     pub gso: Option<bool>,
-    /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data too, PAWS.
+    /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data
+    /// too, PAWS.
     pub timestamps: Option<bool>,
     /// Offer window scaling (RFC 7323 section 2).
     pub window_scaling: Option<bool>,
     /// Offer selective acknowledgements (RFC 2018).
     pub sack: Option<bool>,
-    /// SACK information at a retransmission timeout: `keep` (RFC 6675 section 5.1) or `clear` (RFC 2018 section 8).
+    /// SACK information at a retransmission timeout: `keep` (RFC 6675 section 5.1) or `clear` (RFC
+    /// 2018 section 8).
     pub sack_on_timeout: Option<SackOnTimeout>,
     /// Duplicate ACKs that mean a loss, 1 to 255 (RFC 5681 section 3.2: 3).
     pub dup_threshold: Option<u32>,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: Option<bool>,
-    /// Forbid a second fast retransmit within one window of data (RFC 6582 section 3.2; ns-2 `bugFix_`).
+    /// Forbid a second fast retransmit within one window of data (RFC 6582 section 3.2; ns-2
+    /// `bugFix_`).
     pub bugfix: Option<bool>,
     /// Restart the retransmission timer at a fast retransmit (ns-2 does, RFC 6298 does not say so).
     pub timer_on_fast_retransmit: Option<bool>,
-    /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4): `first-only` or `every`.
+    /// Which partial ACKs restart the timer in NewReno's recovery (RFC 6582 section 4):
+    /// `first-only` or `every`.
     pub timer_on_partial_ack: Option<TimerOnPartialAck>,
-    /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: one hole per round trip goes on with a
-    /// window of one segment, and slow start follows the full ACK (the D2D study's reading).
+    /// A retransmission timeout ends NewReno's fast recovery (RFC 6582). `false`: one hole per
+    /// round trip goes on with a window of one segment, and slow start follows the full ACK
+    /// (the D2D study's reading).
     pub rto_leaves_recovery: Option<bool>,
-    /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or `keep` (ns-2: ssthresh, and the
-    /// ACK grows it).
+    /// The window at the end of Reno's and NewReno's recovery: `deflate` (RFC 6582) or `keep`
+    /// (ns-2: ssthresh, and the ACK grows it).
     pub recovery_exit: Option<RecoveryExit>,
-    /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count, Linux up to 4.15).
+    /// How `recovery = "rack"` finds losses: `rack` (by time, RFC 8985) or `fack` (by count, Linux
+    /// up to 4.15).
     pub loss_detection: Option<LossDetection>,
     /// Tail loss probes with `recovery = "rack"` (RFC 8985 section 7).
     pub loss_probe: Option<bool>,
-    /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving` (Linux up to 3.1).
+    /// How `recovery = "rack"` brings the window down: `prr` (RFC 9937) or `rate-halving` (Linux up
+    /// to 3.1).
     pub window_reduction: Option<WindowReduction>,
-    /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section 3.7.4).
+    /// Nagle's algorithm: hold back small segments while data is outstanding (RFC 9293 section
+    /// 3.7.4).
     pub nagle: Option<bool>,
     /// Full-sized segments per ACK, 1 (no delayed ACK) to 64; RFC 5681 section 4.2 wants at most 2.
     pub ack_every: Option<u32>,
-    /// What makes an ACK due before its delay is over: `octets` (of `ack_every` full segments), `segments` (`ack_every` of any
-    /// size), or `linux` with its heuristics: `ack_every` is not used then, `quick_acks` bounds each budget of quick ACKs,
-    /// and `ack_delay` is where the estimate of the ACK timeout begins.
+    /// What makes an ACK due before its delay is over: `octets` (of `ack_every` full segments),
+    /// `segments` (`ack_every` of any size), or `linux` with its heuristics: `ack_every` is not
+    /// used then, `quick_acks` bounds each budget of quick ACKs, and `ack_delay` is where the
+    /// estimate of the ACK timeout begins.
     pub ack_rule: Option<AckRule>,
     /// Segments acknowledged one by one at the start of a connection, 0 to 1000 (Linux: 16).
     pub quick_acks: Option<u32>,
@@ -108,15 +128,17 @@ pub struct Options {
     pub dsack: Option<bool>,
     /// Longest time an ACK is delayed, up to 500 ms (RFC 9293 section 3.8.6.3).
     pub ack_delay: Option<Duration>,
-    /// Arithmetic of the RTT estimate: `rfc6298`, `linux`, `per-sample` (ns-3), `inet` or `ns2-ticks`.
+    /// Arithmetic of the RTT estimate: `rfc6298`, `linux`, `per-sample` (ns-3), `inet` or
+    /// `ns2-ticks`.
     pub rtt_estimator: Option<RttEstimator>,
     /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
     pub rtt_sampling: Option<RttSampling>,
     /// Clock granularity G of RFC 6298, or the tick of `ns2-ticks`; more than 0.
     pub clock_granularity: Option<Duration>,
-    /// The clock of the timers: `exact`, or the ticks of a Linux kernel, `hz-1000`, `hz-250` or `hz-100`. With ticks a wait
-    /// is rounded up to whole ticks and ends at the next slot of the kernel's timer wheel: up to a tick late for waits
-    /// below 63 ticks, up to 8 ticks below 504, up to 64 below 4032. The timers are those of RTO, loss probes, RACK's
+    /// The clock of the timers: `exact`, or the ticks of a Linux kernel, `hz-1000`, `hz-250` or
+    /// `hz-100`. With ticks a wait is rounded up to whole ticks and ends at the next slot of
+    /// the kernel's timer wheel: up to a tick late for waits below 63 ticks, up to 8 ticks
+    /// below 504, up to 64 below 4032. The timers are those of RTO, loss probes, RACK's
     /// reordering window, delayed ACKs, window probes and TIME-WAIT; pacing is exact.
     pub kernel_clock: Option<KernelClock>,
     /// Retransmission timeout before the first RTT sample (RFC 6298: 1 s; ns-2: 6 s).
@@ -133,9 +155,10 @@ pub struct Options {
     pub max_retries: Option<u32>,
     /// Timeouts of the SYN in a row after which the connection is given up.
     pub syn_retries: Option<u32>,
-    /// Filler on the SYN of the end that opens, 0 B to 65495 B; the peer acknowledges the SYN alone, so the data is
-    /// sent in the first window. The default is `0 B`, but one segment in `ns2` with `cc = "vegas"`: ns-2's Vegas
-    /// agent ignores `syn_` and opens with a whole data packet, whose round trip becomes its baseRTT.
+    /// Filler on the SYN of the end that opens, 0 B to 65495 B; the peer acknowledges the SYN
+    /// alone, so the data is sent in the first window. The default is `0 B`, but one segment in
+    /// `ns2` with `cc = "vegas"`: ns-2's Vegas agent ignores `syn_` and opens with a whole data
+    /// packet, whose round trip becomes its baseRTT.
     pub syn_filler: Option<Bytes>,
     /// How long TIME-WAIT lasts: two maximum segment lifetimes (RFC 9293 section 3.4.2).
     pub time_wait: Option<Duration>,
@@ -143,19 +166,22 @@ pub struct Options {
     pub growth: Option<Growth>,
     /// Limit L of appropriate byte counting in segments, 1 to 64 (RFC 5681: 1; RFC 3465: up to 2).
     pub abc_limit: Option<u32>,
-    /// FlightSize when ssthresh is computed: `flight` (RFC 5681), `window` (ns-2, INET) or `cwnd` (Linux).
+    /// FlightSize when ssthresh is computed: `flight` (RFC 5681), `window` (ns-2, INET) or `cwnd`
+    /// (Linux).
     pub ssthresh_basis: Option<SsthreshBasis>,
     /// Grow the window only while it is what limits the sender.
     pub window_validation: Option<bool>,
     /// Fall back to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub idle_restart: Option<bool>,
-    /// Space data out at the window per round trip, twice that early in slow start, 120 % after (Linux under the fq
-    /// scheduler). BBR paces without it; `l4s = true`, `prague` and `radio-aware` have it on unless it is
-    /// `false`.
+    /// Space data out at the window per round trip, twice that early in slow start, 120 % after
+    /// (Linux under the fq scheduler). BBR paces without it; `l4s = true`, `prague` and
+    /// `radio-aware` have it on unless it is `false`.
     pub pacing: Option<bool>,
-    /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE. Unset: not paced.
+    /// Ceiling of the sending rate, data and TCP header counted, like Linux' SO_MAX_PACING_RATE.
+    /// Unset: not paced.
     pub max_pacing_rate: Option<Bitrate>,
-    /// The application reads by calls of its own, so that the window can close; otherwise it reads at once.
+    /// The application reads by calls of its own, so that the window can close; otherwise it reads
+    /// at once.
     pub manual_read: Option<bool>,
     /// Vegas: grow below this many extra segments in the network (ns-2 v_alpha: 1).
     pub vegas_alpha: Option<f64>,
@@ -163,17 +189,21 @@ pub struct Options {
     pub vegas_beta: Option<f64>,
     /// Vegas: leave slow start above this many extra segments in the network (ns-2 v_gamma: 1).
     pub vegas_gamma: Option<f64>,
-    /// Vegas' retransmission timer: `coarse` (the ordinary RTO) or `fine` (the fine-grained timeout, no minimum).
+    /// Vegas' retransmission timer: `coarse` (the ordinary RTO) or `fine` (the fine-grained
+    /// timeout, no minimum).
     pub vegas_rto: Option<VegasRto>,
-    /// What Vegas' baseRTT starts from: the absolute `clock` at the first ACK (ns-2) or the first `sample`.
+    /// What Vegas' baseRTT starts from: the absolute `clock` at the first ACK (ns-2) or the first
+    /// `sample`.
     pub vegas_base_start: Option<VegasBaseStart>,
-    /// Whether the deciding ACK's RTT sample is counted `after-decision` (ns-2) or `before-decision`.
+    /// Whether the deciding ACK's RTT sample is counted `after-decision` (ns-2) or
+    /// `before-decision`.
     pub vegas_sample_order: Option<VegasSampleOrder>,
     /// Whose Vegas: `ns2` or `linux` (once per round by the smallest round trip; ns-3's too).
     pub vegas_reading: Option<VegasReading>,
     /// Whose CUBIC: `rfc9438` or `linux` (whole segments, a look at most every 1/32 s).
     pub cubic_reading: Option<CubicReading>,
-    /// CUBIC: what is left of the window after a loss, 0.1 to 0.99 (RFC 9438: 0.7; Linux before 2.6.26: 0.8).
+    /// CUBIC: what is left of the window after a loss, 0.1 to 0.99 (RFC 9438: 0.7; Linux before
+    /// 2.6.26: 0.8).
     pub cubic_beta: Option<f64>,
     /// CUBIC: C in segments/s^3, above 0 and at most 10 (RFC 9438: 0.4).
     pub cubic_c: Option<f64>,
@@ -183,32 +213,39 @@ pub struct Options {
     pub cubic_friendliness: Option<bool>,
     /// A congestion mark costs Reno and CUBIC less than a loss (RFC 8511).
     pub abe: Option<bool>,
-    /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno, 0.85 for CUBIC).
+    /// With `abe`: what stays of the window after a mark, 0.5 to 1 (RFC 8511: 0.8 for Reno, 0.85
+    /// for CUBIC).
     pub abe_beta: Option<f64>,
-    /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask and accept), `passive` (2:
-    /// accept only), `accurate` (3: ask for AccECN, RFC 9768), `accurate-in` (4: accept AccECN, ask for RFC 3168) or
-    /// `accurate-passive` (5: accept AccECN, ask for nothing). `cc = "dctcp"` asks for it by itself.
+    /// Explicit congestion notification (RFC 3168), Linux' `tcp_ecn`: `off` (0), `on` (1: ask and
+    /// accept), `passive` (2: accept only), `accurate` (3: ask for AccECN, RFC 9768),
+    /// `accurate-in` (4: accept AccECN, ask for RFC 3168) or `accurate-passive` (5: accept
+    /// AccECN, ask for nothing). `cc = "dctcp"` asks for it by itself.
     pub ecn: Option<EcnMode>,
-    /// When the AccECN option is sent, Linux' `tcp_ecn_option`: `off` (0), `minimum` (1: when counters change, and three
-    /// times a round trip) or `full` (2: in every segment; data segments keep 12 octets for it).
+    /// When the AccECN option is sent, Linux' `tcp_ecn_option`: `off` (0), `minimum` (1: when
+    /// counters change, and three times a round trip) or `full` (2: in every segment; data
+    /// segments keep 12 octets for it).
     pub accecn_option: Option<AccEcnOption>,
-    /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0). It wants a congestion
-    /// control that answers to the share of marks: `dctcp`, or `prague`, which asks for it by itself.
+    /// Send data as ECT(1), for the low-latency queue of `dualpi2` (RFC 9331), instead of ECT(0).
+    /// It wants a congestion control that answers to the share of marks: `dctcp`, or `prague`,
+    /// which asks for it by itself.
     pub l4s: Option<bool>,
-    /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart), `ns3` (HyStart as ns-3
-    /// has it) or `rfc9406` (HyStart++).
+    /// What ends CUBIC's slow start before a loss: `none`, `linux` (HyStart), `ns3` (HyStart as
+    /// ns-3 has it) or `rfc9406` (HyStart++).
     pub hystart: Option<HyStartKind>,
-    /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic (Hybla starts with rho
-    /// segments, LP takes delays from timestamps).
+    /// Whose reading of algorithms without a standard: `paper`, or `linux` with its arithmetic
+    /// (Hybla starts with rho segments, LP takes delays from timestamps).
     pub cc_reading: Option<CcReading>,
-    /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when recovery ends).
+    /// Whose Westwood: `paper` or `linux` (one sample per round trip, the window set when recovery
+    /// ends).
     pub westwood_reading: Option<WestwoodReading>,
-    /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or `merge` it with the next.
+    /// What Westwood makes of two ACKs at the same instant: a sample of `zero`, `skip` it, or
+    /// `merge` it with the next.
     pub zero_interval: Option<ZeroInterval>,
     /// `radio-aware`: the algorithm that takes over without hints, any built-in one but itself.
     pub hint_base: Option<CcName>,
-    /// `radio-aware`: the round trip in its window, `min` (of the last 10 s), `srtt` (smoothed) or `predicted` (smoothed, less
-    /// the time that the reported queue takes at the reported rate).
+    /// `radio-aware`: the round trip in its window, `min` (of the last 10 s), `srtt` (smoothed) or
+    /// `predicted` (smoothed, less the time that the reported queue takes at the reported
+    /// rate).
     pub hint_rtt: Option<HintRtt>,
     /// `radio-aware`: the window has the queue term gain * (threshold - queue).
     pub hint_queue_term: Option<bool>,
@@ -216,8 +253,8 @@ pub struct Options {
     pub hint_queue_threshold: Option<Bytes>,
     /// `radio-aware`: gain of the queue term, above 0 and at most 10.
     pub hint_gain: Option<f64>,
-    /// `radio-aware`: how old a reading may be before the base algorithm takes over, above 0 s. Unset: a smoothed round trip,
-    /// at least 2.5 periods of the hints.
+    /// `radio-aware`: how old a reading may be before the base algorithm takes over, above 0 s.
+    /// Unset: a smoothed round trip, at least 2.5 periods of the hints.
     pub hint_timeout: Option<Duration>,
     /// Hybla: the round trip whose growth is imitated, above 0 s (Linux 25 ms, ns-3 50 ms).
     pub hybla_rtt0: Option<Duration>,
@@ -247,7 +284,8 @@ fn within(key: &'static str, value: u64, min: u64, max: u64, unit: &str) -> Resu
 }
 
 impl Options {
-    /// The values an endpoint runs on: the profile's, replaced by what is written here, and checked.
+    /// The values an endpoint runs on: the profile's, replaced by what is written here, and
+    /// checked.
     pub fn resolve(&self) -> Result<Config, OptionError> {
         self.resolve_with(&Controls::default())
     }
@@ -322,7 +360,8 @@ impl Options {
         set(&mut c.accecn_option, self.accecn_option);
         set(&mut c.l4s, self.l4s);
         if c.l4s || c.cc == CcName::RadioAware {
-            // RFC 9331 section 4.3 asks an L4S sender to limit bursts: its queue marks what waits 1 ms.
+            // RFC 9331 section 4.3 asks an L4S sender to limit bursts: its queue marks what waits 1
+            // ms.
             c.pacing = self.pacing.unwrap_or(true);
         }
         set(&mut c.sack, self.sack);

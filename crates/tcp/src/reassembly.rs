@@ -1,9 +1,10 @@
-//! The receiver's queue: what arrived out of order, and the SACK blocks that tell of it (RFC 2018 section 4).
+//! The receiver's queue: what arrived out of order, and the SACK blocks that tell of it (RFC 2018
+//! section 4).
 
 use smallvec::SmallVec;
 
-/// Ranges of stream offsets received above RCV.NXT, disjoint and not touching, in ascending order; each remembers
-/// when (by counting) it last grew.
+/// Ranges of stream offsets received above RCV.NXT, disjoint and not touching, in ascending order;
+/// each remembers when (by counting) it last grew.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     held: SmallVec<[Held; 8]>,
@@ -77,12 +78,12 @@ impl Reassembly {
         nxt
     }
 
-    /// Up to `n` blocks (at most four), the most recently received first (RFC 2018 section 4: "The first SACK block MUST
-    /// specify the contiguous block of data containing the segment which triggered this ACK" and the rest repeat the
-    /// most recently reported).
+    /// Up to `n` blocks (at most four), the most recently received first (RFC 2018 section 4: "The
+    /// first SACK block MUST specify the contiguous block of data containing the segment which
+    /// triggered this ACK" and the rest repeat the most recently reported).
     pub fn blocks(&self, n: usize) -> impl Iterator<Item = (u64, u64)> {
-        // One look at each range, the highest first: those are the most recent as a rule, and few of the others are more
-        // recent than the last of the blocks so far. 0: no block.
+        // One look at each range, the highest first: those are the most recent as a rule, and few
+        // of the others are more recent than the last of the blocks so far. 0: no block.
         let mut newest = [Held::default(); 4];
         let newest_n = n.min(newest.len());
         if let Some(last) = newest_n.checked_sub(1) {
@@ -119,7 +120,8 @@ mod tests {
             r.insert(5000 + 500 * i, 5500 + 500 * i);
             assert_eq!(blocks(&r), [(5500, 5500 + 500 * i)]);
         }
-        // Case 3: the 2nd, 4th, 6th and 8th are lost; 5000 is in order, then 6000, 7000, 8000 arrive.
+        // Case 3: the 2nd, 4th, 6th and 8th are lost; 5000 is in order, then 6000, 7000, 8000
+        // arrive.
         let mut r = Reassembly::default();
         r.insert(6000, 6500);
         assert_eq!(blocks(&r), [(6000, 6500)]);

@@ -103,7 +103,8 @@ fn profile_info(profile: Profile) -> ProfileInfo {
     }
 }
 
-/// The values an endpoint runs on, by key, as a scenario writes them: what a run's manifest records.
+/// The values an endpoint runs on, by key, as a scenario writes them: what a run's manifest
+/// records.
 pub fn resolved(config: &Config) -> impl Iterator<Item = (&'static str, String)> + use<'_> {
     std::iter::once(("profile", config.profile.name().to_owned()))
         .chain(SETTINGS.iter().map(|s| (s.key, (s.value)(config))))

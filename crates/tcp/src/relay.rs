@@ -1,8 +1,9 @@
-//! One direction of a TCP-terminating proxy: octets go from the connection that brings them to the one that takes them
-//! on (a split connection, RFC 3135 section 2.4).
+//! One direction of a TCP-terminating proxy: octets go from the connection that brings them to the
+//! one that takes them on (a split connection, RFC 3135 section 2.4).
 //!
-//! What the proxy holds lies in the two sockets: not yet read in the incoming one, whose window closes with it, and
-//! not yet acknowledged in the outgoing one's send buffer. There is no third buffer.
+//! What the proxy holds lies in the two sockets: not yet read in the incoming one, whose window
+//! closes with it, and not yet acknowledged in the outgoing one's send buffer. There is no third
+//! buffer.
 
 use lasthop_units::Instant;
 
@@ -20,15 +21,16 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Moves what can be moved; hands on the end of the stream once everything before it has been. True: something
-    /// happened, and both endpoints may have something to send.
+    /// Moves what can be moved; hands on the end of the stream once everything before it has been.
+    /// True: something happened, and both endpoints may have something to send.
     pub fn pump(&mut self, now: Instant, incoming: &mut Endpoint, outgoing: &mut Endpoint) -> bool {
         let wanted = incoming.readable().min(outgoing.writable());
         let taken = if wanted > 0 { outgoing.write(now, wanted) } else { 0 };
         let read = incoming.read(now, taken);
         debug_assert_eq!(read, taken, "what was written was there to read");
         self.moved += taken;
-        // A close before the handshake is done would throw away what waits for it (RFC 9293 section 3.10.4).
+        // A close before the handshake is done would throw away what waits for it (RFC 9293 section
+        // 3.10.4).
         let close =
             self.ended && !self.closed && incoming.readable() == 0 && outgoing.state().is_synchronized();
         if close {

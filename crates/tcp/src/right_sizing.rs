@@ -1,9 +1,11 @@
-//! A receive buffer that grows with what the application reads: dynamic right-sizing (Fisk and Feng 2001) as Linux 6.1 has it.
+//! A receive buffer that grows with what the application reads: dynamic right-sizing (Fisk and Feng
+//! 2001) as Linux 6.1 has it.
 //!
-//! tcp_rcv_space_adjust, tcp_rcv_rtt_measure, tcp_rcv_rtt_measure_ts, tcp_grow_window, tcp_init_buffer_space and
-//! __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified: sizes are octets of window, that is half of the kernel's
-//! octets of memory (net.ipv4.tcp_adv_win_scale 1), whatever memory a segment takes; what waits out of order takes no room;
-//! memory is never short.
+//! tcp_rcv_space_adjust, tcp_rcv_rtt_measure, tcp_rcv_rtt_measure_ts, tcp_grow_window,
+//! tcp_init_buffer_space and __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified:
+//! sizes are octets of window, that is half of the kernel's octets of memory
+//! (net.ipv4.tcp_adv_win_scale 1), whatever memory a segment takes; what waits out of order takes
+//! no room; memory is never short.
 
 use lasthop_units::{Duration, Instant};
 
@@ -36,7 +38,8 @@ pub struct RightSizing {
 }
 
 impl RightSizing {
-    /// Established at `now`: from `start` to `limit` octets, with segments of `segment` octets; `first` was offered so far.
+    /// Established at `now`: from `start` to `limit` octets, with segments of `segment` octets;
+    /// `first` was offered so far.
     pub fn new(now: Instant, start: u64, limit: u64, segment: u32, first: u64) -> RightSizing {
         let segment = u64::from(segment.max(1));
         // tcp_init_buffer_space reserves one segment.
@@ -58,9 +61,9 @@ impl RightSizing {
         }
     }
 
-    /// In-order data of `len` octets up to `nxt`: samples the round trip and opens the window; true when it did. `echo` is how
-    /// old the timestamp is that the segment echoes, with the timestamp itself; `window` what is advertised, `unread` what waits
-    /// for the application.
+    /// In-order data of `len` octets up to `nxt`: samples the round trip and opens the window; true
+    /// when it did. `echo` is how old the timestamp is that the segment echoes, with the
+    /// timestamp itself; `window` what is advertised, `unread` what waits for the application.
     pub fn on_data(
         &mut self,
         now: Instant,
@@ -94,7 +97,8 @@ impl RightSizing {
         true
     }
 
-    /// The application has read up to `read_to`: once a round trip, twice what it read then is to fit, more when that grows.
+    /// The application has read up to `read_to`: once a round trip, twice what it read then is to
+    /// fit, more when that grows.
     pub fn on_read(&mut self, now: Instant, read_to: u64) {
         if self.rtt.is_none_or(|rtt| now.since(self.trip_at) < rtt) {
             return;
@@ -151,8 +155,8 @@ mod tests {
         s.on_data(at(10), MSS, 1449, 64_088, 0, Some((1, Duration::from_millis(100))));
         s.on_read(at(99), 28_961);
         assert_eq!(s.space, START, "not before a round trip is over");
-        // 20 segments: 2 * 28960 + 16 * 1448 = 81088; they are twice the ten before: 81088 * (28960 - 14480) / 14480 = 81088,
-        // counted twice: 243264.
+        // 20 segments: 2 * 28960 + 16 * 1448 = 81088; they are twice the ten before: 81088 *
+        // (28960 - 14480) / 14480 = 81088, counted twice: 243264.
         s.on_read(at(100), 28_961);
         assert_eq!((s.clamp, s.per_trip), (243_264, 28_960));
         // The same again: nothing. Less: nothing shrinks.

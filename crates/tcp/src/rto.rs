@@ -54,8 +54,8 @@ impl Rto {
         }
     }
 
-    /// Takes the round trip from `sent` to `now`, one of `per_round` samples expected per round trip. The
-    /// back-off ends: RFC 6298 section 5, last paragraph.
+    /// Takes the round trip from `sent` to `now`, one of `per_round` samples expected per round
+    /// trip. The back-off ends: RFC 6298 section 5, last paragraph.
     pub fn sample(&mut self, sent: Instant, now: Instant, per_round: u64) {
         match &mut self.estimate {
             Estimate::Smoothed(e) => {
@@ -94,7 +94,8 @@ impl Rto {
         }
     }
 
-    /// The SYN was retransmitted and had no usable sample: RFC 6298 (5.7) starts data with 3 seconds.
+    /// The SYN was retransmitted and had no usable sample: RFC 6298 (5.7) starts data with 3
+    /// seconds.
     pub fn start_conservatively(&mut self) {
         self.base = self.base.max(Duration::from_secs(3));
         self.backoff = 1;
@@ -202,7 +203,8 @@ mod tests {
     #[test]
     fn ns2_rto_above_the_floor_is_quantised_to_ticks() {
         let mut r = rto(Profile::Ns2);
-        // 0.803 s from 0.004 s: edges 80 - 0 = 80 ticks: RTO = 80 + 4 * 40 = 240 ticks = 2.4 s exactly.
+        // 0.803 s from 0.004 s: edges 80 - 0 = 80 ticks: RTO = 80 + 4 * 40 = 240 ticks = 2.4 s
+        // exactly.
         r.sample(at(4), at(807), 1);
         assert_eq!(r.current(), Duration::from_millis(2400));
     }

@@ -14,8 +14,9 @@ pub struct Smoothed {
 impl Smoothed {
     /// Takes one sample, one of `per_round` expected in a round trip (>= 1).
     ///
-    /// With one sample per round the gains are RFC 6298's 1/8 and 1/4. With more, both gains are divided by their
-    /// number (RFC 7323 appendix G), so that the memory stays about eight round trips long.
+    /// With one sample per round the gains are RFC 6298's 1/8 and 1/4. With more, both gains are
+    /// divided by their number (RFC 7323 appendix G), so that the memory stays about eight
+    /// round trips long.
     pub fn sample(&mut self, r: Duration, per_round: u64) {
         let n = per_round.max(1);
         let Some(srtt) = self.srtt else {
@@ -24,7 +25,8 @@ impl Smoothed {
             self.rttvar = r / 2;
             return;
         };
-        // (2.3): RTTVAR <- (1 - beta) RTTVAR + beta |SRTT - R'| first, then SRTT <- (1 - alpha) SRTT + alpha R'.
+        // (2.3): RTTVAR <- (1 - beta) RTTVAR + beta |SRTT - R'| first, then SRTT <- (1 - alpha)
+        // SRTT + alpha R'.
         self.rttvar = blend(self.rttvar, srtt.abs_diff(r), 4 * n);
         self.srtt = Some(blend(srtt, r, 8 * n));
     }
@@ -58,8 +60,9 @@ impl InetRtt {
     }
 }
 
-/// The estimator of Linux: the gains of RFC 6298 at each sample, and a variation that is the largest of the round trip,
-/// falls by a quarter per round trip, and never below the floor of the RTO.
+/// The estimator of Linux: the gains of RFC 6298 at each sample, and a variation that is the
+/// largest of the round trip, falls by a quarter per round trip, and never below the floor of the
+/// RTO.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxRtt {
     /// SRTT; `None` before the first sample.
@@ -97,7 +100,8 @@ impl LinuxRtt {
             return;
         };
         self.srtt = Some(blend(srtt, r, 8));
-        // A sample below the mean that would raise the deviation counts for an eighth: shorter is no reason to wait longer.
+        // A sample below the mean that would raise the deviation counts for an eighth: shorter is
+        // no reason to wait longer.
         let error = srtt.abs_diff(r);
         let quarter = self.deviation / 4;
         let step =
@@ -125,9 +129,9 @@ fn blend(old: Duration, new: Duration, n: u64) -> Duration {
 
 /// The estimator of ns-2 (and of 4.3BSD): whole ticks, SRTT kept times 8, RTTVAR times 4.
 ///
-/// Time is cut at the ticks of the clock: a sample is the number of tick edges between sending and the ACK, at
-/// least one. Provenance: studies' reading of ns-2 2.26/2.27 with a tick of 10 ms; the integer form (shift by 3
-/// and 2, floor of 1) is that of `TcpAgent::rtt_update`.
+/// Time is cut at the ticks of the clock: a sample is the number of tick edges between sending and
+/// the ACK, at least one. Provenance: studies' reading of ns-2 2.26/2.27 with a tick of 10 ms; the
+/// integer form (shift by 3 and 2, floor of 1) is that of `TcpAgent::rtt_update`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     tick: Duration,
@@ -206,10 +210,12 @@ mod tests {
         // (2.2) R = 100 ms: SRTT = 100, RTTVAR = 50.
         e.sample(ms(100), 1);
         assert_eq!((e.srtt, e.rttvar), (Some(ms(100)), ms(50)));
-        // (2.3) R' = 200: RTTVAR = 3/4 * 50 + 1/4 * |100 - 200| = 37.5 + 25 = 62.5; SRTT = 7/8 * 100 + 25 = 112.5.
+        // (2.3) R' = 200: RTTVAR = 3/4 * 50 + 1/4 * |100 - 200| = 37.5 + 25 = 62.5; SRTT = 7/8 *
+        // 100 + 25 = 112.5.
         e.sample(ms(200), 1);
         assert_eq!((e.srtt, e.rttvar), (Some(Duration(112_500_000)), Duration(62_500_000)));
-        // R' = 80: RTTVAR = 3/4 * 62.5 + 1/4 * 32.5 = 46.875 + 8.125 = 55; SRTT = 7/8 * 112.5 + 10 = 108.4375.
+        // R' = 80: RTTVAR = 3/4 * 62.5 + 1/4 * 32.5 = 46.875 + 8.125 = 55; SRTT = 7/8 * 112.5 + 10
+        // = 108.4375.
         e.sample(ms(80), 1);
         assert_eq!((e.srtt, e.rttvar), (Some(Duration(108_437_500)), Duration(55_000_000)));
     }
@@ -234,7 +240,8 @@ mod tests {
 
     #[test]
     fn many_samples_in_a_round_move_the_estimate_about_as_much_as_one() {
-        // RFC 7323 appendix G: ten samples with a tenth of the gain each: 1 - (1 - 1/80)^10 = 0.118, not 1/8 = 0.125.
+        // RFC 7323 appendix G: ten samples with a tenth of the gain each: 1 - (1 - 1/80)^10 =
+        // 0.118, not 1/8 = 0.125.
         let mut e = Smoothed::default();
         e.sample(ms(100), 1);
         (0..10).for_each(|_| e.sample(ms(200), 10));

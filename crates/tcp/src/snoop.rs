@@ -1,14 +1,15 @@
-//! The snoop agent of H. Balakrishnan, S. Seshan, R. H. Katz, "Improving reliable transport and handoff performance in
-//! cellular wireless networks", ACM Wireless Networks 1(4), 1995, section 3, for one connection and one direction of
-//! its data.
+//! The snoop agent of H. Balakrishnan, S. Seshan, R. H. Katz, "Improving reliable transport and
+//! handoff performance in cellular wireless networks", ACM Wireless Networks 1(4), 1995, section 3,
+//! for one connection and one direction of its data.
 //!
-//! It sits at the node before the wireless hop and looks at what passes. Data towards the mobile is remembered until
-//! the mobile acknowledges it; a duplicate ACK for something remembered is answered here, by sending that again, and
-//! kept from the sender. All it knows is soft: forgotten, the connection goes on end to end, as if nobody had been
-//! there. What the paper leaves open is ours and said so below.
+//! It sits at the node before the wireless hop and looks at what passes. Data towards the mobile is
+//! remembered until the mobile acknowledges it; a duplicate ACK for something remembered is
+//! answered here, by sending that again, and kept from the sender. All it knows is soft: forgotten,
+//! the connection goes on end to end, as if nobody had been there. What the paper leaves open is
+//! ours and said so below.
 //!
-//! Sans-IO: the caller hands in segments with a token `T` (its packet), asks whether to pass each on, and sends the
-//! copies that come out.
+//! Sans-IO: the caller hands in segments with a token `T` (its packet), asks whether to pass each
+//! on, and sends the copies that come out.
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,8 @@ pub struct SnoopConfig {
     pub buffer: u64,
     /// Floor of the local timer.
     pub min_timeout: Duration,
-    /// How often a segment is sent again here before the sender is left to it. Ours: the paper has no limit.
+    /// How often a segment is sent again here before the sender is left to it. Ours: the paper has
+    /// no limit.
     pub retransmissions: u32,
 }
 
@@ -74,7 +76,8 @@ struct Cached<T> {
     sent: Instant,
     /// How often it was sent again here.
     again: u32,
-    /// The sender sent it again: it has reacted to the loss already, or the loss was before the agent.
+    /// The sender sent it again: it has reacted to the loss already, or the loss was before the
+    /// agent.
     by_sender: bool,
 }
 
@@ -122,7 +125,8 @@ impl<T: Clone> Snoop<T> {
 
     /// When the local timer fires.
     pub fn poll_at(&self) -> Option<Instant> {
-        // Without a round trip there is no timer: the first losses are the sender's, or are told by duplicate ACKs.
+        // Without a round trip there is no timer: the first losses are the sender's, or are told by
+        // duplicate ACKs.
         let timeout = self.timeout()?;
         self.cache.front().map(|c| c.sent.max(self.timer_from).saturating_add(timeout))
     }
@@ -146,7 +150,8 @@ impl<T: Clone> Snoop<T> {
         if let Some((ack, _, token)) = &self.last_ack
             && !after(end, *ack)
         {
-            // The mobile has it, its ACK was lost on the way to the sender: the last one is sent again.
+            // The mobile has it, its ACK was lost on the way to the sender: the last one is sent
+            // again.
             out.up.push(token.clone());
             return Verdict::Keep;
         }
@@ -231,12 +236,13 @@ impl<T: Clone> Snoop<T> {
         let ack = self.last_ack.as_ref().map(|(ack, ..)| *ack);
         let limit = self.config.retransmissions;
         match self.cache.front_mut() {
-            // Lost before the agent, or the sender has taken the matter up, or it was tried often enough: its ACK.
+            // Lost before the agent, or the sender has taken the matter up, or it was tried often
+            // enough: its ACK.
             Some(c) if Some(c.seq) != ack || c.by_sender || c.again >= limit => Verdict::Pass,
             None => Verdict::Pass,
             Some(c) => {
-                // The first duplicate says which is missing; those that follow are from what was sent after it, and if
-                // the repetition is lost too, the timer knows.
+                // The first duplicate says which is missing; those that follow are from what was
+                // sent after it, and if the repetition is lost too, the timer knows.
                 if c.again == 0 {
                     c.again = 1;
                     c.sent = now;
@@ -277,8 +283,8 @@ impl<T: Clone> Snoop<T> {
         }
     }
 
-    /// The estimate of RFC 6298 section 2, for the wireless side only. (The paper takes a smoothed round trip and does
-    /// not say how.)
+    /// The estimate of RFC 6298 section 2, for the wireless side only. (The paper takes a smoothed
+    /// round trip and does not say how.)
     fn measure(&mut self, rtt: Duration) {
         match self.srtt {
             None => (self.srtt, self.rttvar) = (Some(rtt), rtt / 2),

@@ -1,5 +1,5 @@
-//! Any algorithm under any sequence of operations: the window never falls below its floor, nothing panics, nothing is
-//! NaN, time only moves on.
+//! Any algorithm under any sequence of operations: the window never falls below its floor, nothing
+//! panics, nothing is NaN, time only moves on.
 
 use lasthop_tcp::cc::*;
 use lasthop_tcp::*;

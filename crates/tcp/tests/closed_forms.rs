@@ -1,5 +1,6 @@
-//! Laws that a congestion control obeys whoever wrote it: the mean window under a given rate of losses (RFC 9438 tables 1
-//! to 3, Mathis and others 1997), a window per round trip; and a table of throughput and round trip by buffer and loss.
+//! Laws that a congestion control obeys whoever wrote it: the mean window under a given rate of
+//! losses (RFC 9438 tables 1 to 3, Mathis and others 1997), a window per round trip; and a table of
+//! throughput and round trip by buffer and loss.
 
 mod util;
 
@@ -11,9 +12,10 @@ use util::*;
 
 const MSS: u64 = 1000;
 
-/// The model of RFC 9438 section 5.1: one loss after every 1/p segments, a round trip that is always the same. The
-/// mean of the window over the rounds, once it has settled. The gaps are drawn between 0.5/p and 1.5/p: with equal ones
-/// CUBIC, flat before its plateau, stays at whatever whole window it had when the first came. Unequal gaps and fast convergence cost it about a tenth
+/// The model of RFC 9438 section 5.1: one loss after every 1/p segments, a round trip that is
+/// always the same. The mean of the window over the rounds, once it has settled. The gaps are drawn
+/// between 0.5/p and 1.5/p: with equal ones CUBIC, flat before its plateau, stays at whatever whole
+/// window it had when the first came. Unequal gaps and fast convergence cost it about a tenth
 /// of the tables' mean, and below some forty segments its steps are coarse: hence a bar of 16 %.
 fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
     let o = Options {
@@ -79,9 +81,10 @@ fn mean_window(cc: CcName, p: f64, rtt: f64, start: f64) -> f64 {
 
 #[test]
 fn the_mean_windows_of_rfc_9438_tables_1_and_2() {
-    // CUBIC: max(sqrt(1.5 / p), (C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4)); Reno: sqrt(1.5 / p);
-    // HighSpeed: 0.12 / p^0.835 beyond 38 segments; not tried below a few hundred, where the steps of its table, which begin
-    // at the window before theirs as in Linux, are coarse. The tables' values:
+    // CUBIC: max(sqrt(1.5 / p), (C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4)); Reno:
+    // sqrt(1.5 / p); HighSpeed: 0.12 / p^0.835 beyond 38 segments; not tried below a few hundred,
+    // where the steps of its table, which begin at the window before theirs as in Linux, are
+    // coarse. The tables' values:
     for (cc, rtt, p, table) in [
         (CcName::Reno, 0.1, 1e-2, 12.0),
         (CcName::Reno, 0.1, 1e-3, 38.0),
@@ -125,7 +128,8 @@ fn the_loss_rates_of_rfc_9438_table_3_give_their_throughput() {
     }
 }
 
-/// Octets acknowledged per second between 20 s and the end, over a path without a limit that loses segments by chance.
+/// Octets acknowledged per second between 20 s and the end, over a path without a limit that loses
+/// segments by chance.
 fn goodput(o: &Options, rtt: Duration, loss: f64, seconds: u64) -> f64 {
     let mut p = Pair::of(o, rtt / 2);
     p.links[0] = Link { loss, ..Link::new(rtt / 2).seed(5, 0) };
@@ -139,7 +143,8 @@ fn goodput(o: &Options, rtt: Duration, loss: f64, seconds: u64) -> f64 {
 
 #[test]
 fn reno_obeys_mathis_within_15_per_cent() {
-    // Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997: MSS / RTT * sqrt(3/2) / sqrt(p), an ACK per segment.
+    // Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997: MSS / RTT * sqrt(3/2) / sqrt(p), an ACK per
+    // segment.
     for p in [1e-3, 3e-4] {
         let o = Options {
             ack_every: Some(1),
@@ -193,7 +198,8 @@ fn share_and_rtt(cc: CcName, buffer: usize, loss: f64) -> (f64, f64) {
 
 #[test]
 fn throughput_and_round_trip_by_buffer_and_loss() {
-    // 10 Mbit/s and 40 ms: 33 segments fill the pipe. Buffers of a third, one and four of that; loss by chance.
+    // 10 Mbit/s and 40 ms: 33 segments fill the pipe. Buffers of a third, one and four of that;
+    // loss by chance.
     let mut text =
         String::from("share of 10 Mbit/s [%] and smoothed round trip [ms], 40 ms without a queue\n");
     text += &format!("{:14}", "loss, buffer");

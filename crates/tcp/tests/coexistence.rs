@@ -1,6 +1,7 @@
-//! BBR version 1 beside CUBIC on a drop-tail queue of X bandwidth-delay products, against the model of Ware and others
-//! ("Modeling BBR's Interactions with Loss-Based Congestion Control", IMC 2019) and what follows when its account of the
-//! queue is closed. docs/concepts/bbr-beside-cubic.md has the derivation.
+//! BBR version 1 beside CUBIC on a drop-tail queue of X bandwidth-delay products, against the model
+//! of Ware and others ("Modeling BBR's Interactions with Loss-Based Congestion Control", IMC 2019)
+//! and what follows when its account of the queue is closed. docs/concepts/bbr-beside-cubic.md has
+//! the derivation.
 
 mod util;
 
@@ -22,17 +23,18 @@ fn bdp() -> f64 {
     BASE / time_of(1.0)
 }
 
-/// BBR's share of the link as published: CUBIC has p = 1/2 - 1/(2 X) - 4 / q of a queue that is always full, and BBR loses the
-/// time of ProbeRTT, q / c + 0.2 s + l, of each 10 s.
+/// BBR's share of the link as published: CUBIC has p = 1/2 - 1/(2 X) - 4 / q of a queue that is
+/// always full, and BBR loses the time of ProbeRTT, q / c + 0.2 s + l, of each 10 s.
 fn published(x: f64) -> f64 {
     let q = x * bdp();
     let p = 0.5 - 0.5 / x - 4.0 / q;
     (1.0 - p) * (1.0 - (time_of(q) + 0.2 + BASE) / 10.0)
 }
 
-/// The same with every packet counted. While BBR stands at four segments CUBIC's window W fills the pipe as well as the
-/// queue, so BBR measures W / c and not l + p q / c; its cap is 2 B W / c with B = c I / (I + W), so I = W: half of the
-/// link. ProbeRTT takes the queue's time to drain, and then 0.2 s or a round trip of W / c, before the next 10 s begin.
+/// The same with every packet counted. While BBR stands at four segments CUBIC's window W fills the
+/// pipe as well as the queue, so BBR measures W / c and not l + p q / c; its cap is 2 B W / c with
+/// B = c I / (I + W), so I = W: half of the link. ProbeRTT takes the queue's time to drain, and
+/// then 0.2 s or a round trip of W / c, before the next 10 s begin.
 fn closed(x: f64) -> f64 {
     let all = (x + 1.0) * bdp();
     let probe = time_of(all) + f64::max(0.2, time_of(all / 2.0));
@@ -77,7 +79,8 @@ fn beside_cubic(x: f64, seconds: u64) -> Shares {
         if tenth == seconds * 10 / 4 {
             before = [cubic.bytes_acked, bbr.bytes_acked];
         }
-        // Both have settled, BBR is in ProbeRTT, and CUBIC has no holes that its window does not count.
+        // Both have settled, BBR is in ProbeRTT, and CUBIC has no holes that its window does not
+        // count.
         if tenth > 300 && bbr.snd_cwnd <= 4.0 && bbr.unacked <= 4 && cubic.ca_state == CaState::Open {
             let queue = s.links[0].free_at.max(s.now).since(s.now).as_secs_f64();
             ratios += (queue + BASE) / time_of(cubic.snd_cwnd + 4.0);
@@ -88,9 +91,10 @@ fn beside_cubic(x: f64, seconds: u64) -> Shares {
     Shares { bbr: carried[1] / (carried[0] + carried[1]), measured: ratios / probes }
 }
 
-/// From 4 to 32 products the share is that of the closed account. The bar of 0.06 is what seeds and lengths of 200 to 3000 s
-/// differ by among themselves (0.03) and CUBIC's growth during a ProbeRTT. At 4 the published value is 0.15 higher: CUBIC's
-/// window of 83 packets at 100 ms is not the 0.5 * 133 packets of queue and 40 ms that the model takes it for.
+/// From 4 to 32 products the share is that of the closed account. The bar of 0.06 is what seeds and
+/// lengths of 200 to 3000 s differ by among themselves (0.03) and CUBIC's growth during a ProbeRTT.
+/// At 4 the published value is 0.15 higher: CUBIC's window of 83 packets at 100 ms is not the 0.5 *
+/// 133 packets of queue and 40 ms that the model takes it for.
 #[test]
 fn bbrv1_takes_half_of_the_link_less_its_probes_beside_cubic() {
     for (x, seconds) in [(4.0, 200), (8.0, 200), (16.0, 200), (32.0, 200)] {
@@ -107,7 +111,8 @@ fn bbrv1_takes_half_of_the_link_less_its_probes_beside_cubic() {
     }
 }
 
-/// The figures of the paper's formula, as quoted: 0.79, 0.63, 0.55, 0.49, 0.44, 0.37 at 2 to 64 products.
+/// The figures of the paper's formula, as quoted: 0.79, 0.63, 0.55, 0.49, 0.44, 0.37 at 2 to 64
+/// products.
 #[test]
 fn the_published_formula_gives_the_published_figures() {
     for (x, share) in [(2.0, 0.79), (4.0, 0.63), (8.0, 0.55), (16.0, 0.49), (32.0, 0.44), (64.0, 0.37)] {

@@ -1,4 +1,5 @@
-//! Explicit congestion notification between two endpoints: who asks, what is marked, what comes back, what it does.
+//! Explicit congestion notification between two endpoints: who asks, what is marked, what comes
+//! back, what it does.
 
 mod util;
 
@@ -44,7 +45,8 @@ fn both_ends_must_want_it() {
         (On, Passive, "SEW", "S.E", true),
         (On, On, "SEW", "S.E", true),
         (On, Accurate, "SEW", "S.E", true),
-        // RFC 9768 table 2: an older server answers AE CWR ECE = 111 with 001; a SYN without mark is answered 010.
+        // RFC 9768 table 2: an older server answers AE CWR ECE = 111 with 001; a SYN without mark
+        // is answered 010.
         (Accurate, On, "SEWA", "S.E", true),
         (Accurate, Off, "SEWA", "S.", false),
         (Accurate, Accurate, "SEWA", "S.W", true),
@@ -54,12 +56,14 @@ fn both_ends_must_want_it() {
         let case = format!("{client:?} {server:?}");
         assert_eq!((&*flags(&p, 0)[0], &*flags(&p, 1)[0]), (syn, answer), "{case}");
         assert_eq!((p.ends[0].uses_ecn(), p.ends[1].uses_ecn()), (used, used), "{case}");
-        // Neither SYN nor, in the profile rfc, pure ACKs are ECN-capable (RFC 3168 sections 6.1.1 and 6.1.4).
+        // Neither SYN nor, in the profile rfc, pure ACKs are ECN-capable (RFC 3168 sections 6.1.1
+        // and 6.1.4).
         assert!(p.log.iter().all(|l| l.2.ecn == Ecn::NotEct), "{case}");
     }
 }
 
-/// Section 6.1.1.1: a SYN that gets lost is sent again without ECN, and the connection does without.
+/// Section 6.1.1.1: a SYN that gets lost is sent again without ECN, and the connection does
+/// without.
 #[test]
 fn a_lost_ecn_syn_is_repeated_without() {
     let mut p = Pair::of(&options(EcnMode::On), ms(10));
@@ -72,9 +76,9 @@ fn a_lost_ecn_syn_is_repeated_without() {
     assert!(p.ends.iter().all(|e| e.state() == State::Established && !e.uses_ecn()));
 }
 
-/// Sections 6.1.2, 6.1.3 and 6.1.5, step by step: the third segment of ten is marked. Its ACK comes at once with ECE, as do all
-/// further ones until CWR arrives. The sender halves its window once and says CWR on the next new data; the retransmission
-/// later on is not ECN-capable.
+/// Sections 6.1.2, 6.1.3 and 6.1.5, step by step: the third segment of ten is marked. Its ACK comes
+/// at once with ECE, as do all further ones until CWR arrives. The sender halves its window once
+/// and says CWR on the next new data; the retransmission later on is not ECN-capable.
 #[test]
 fn a_mark_is_echoed_until_the_window_was_reduced() {
     for profile in [Profile::Rfc, Profile::Linux6] {
@@ -127,10 +131,12 @@ fn a_mark_is_echoed_until_the_window_was_reduced() {
     }
 }
 
-/// The window halves once per window of data however many marks there are: 20 segments outstanding, all marked.
+/// The window halves once per window of data however many marks there are: 20 segments outstanding,
+/// all marked.
 #[test]
 fn a_window_full_of_marks_costs_one_reduction() {
-    // RFC 5681 equation 4 halves FlightSize: 20 less the segment of the first ACK. Linux halves the window.
+    // RFC 5681 equation 4 halves FlightSize: 20 less the segment of the first ACK. Linux halves the
+    // window.
     for (profile, ssthresh) in [(Profile::Rfc, 9.5), (Profile::Linux6, 10.0)] {
         let o = Options { profile, cc: Some(CcName::Reno), initial_window: Some(20), ..options(EcnMode::On) };
         let mut p = pair(&o, &o);
@@ -143,7 +149,8 @@ fn a_window_full_of_marks_costs_one_reduction() {
     }
 }
 
-/// RFC 8511: beta_ecn 0.8 for Reno and 0.85 for CUBIC; ns-3's default of 0.7 for Reno gives the 700 of its test suite.
+/// RFC 8511: beta_ecn 0.8 for Reno and 0.85 for CUBIC; ns-3's default of 0.7 for Reno gives the 700
+/// of its test suite.
 #[test]
 fn abe_makes_a_mark_cost_less() {
     for (cc, abe_beta, left) in
@@ -166,9 +173,9 @@ fn abe_makes_a_mark_cost_less() {
     }
 }
 
-/// RFC 8257 section 3.2: of eight segments two in the middle are marked. Delayed ACKs cover two segments; where the mark
-/// begins and ends in the middle of a pair, an ACK with the old value comes first. So exactly the marked octets are acknowledged
-/// with ECE.
+/// RFC 8257 section 3.2: of eight segments two in the middle are marked. Delayed ACKs cover two
+/// segments; where the mark begins and ends in the middle of a pair, an ACK with the old value
+/// comes first. So exactly the marked octets are acknowledged with ECE.
 #[test]
 fn dctcps_receiver_tells_which_octets_were_marked() {
     for marks in [vec![3, 4], vec![2, 3], vec![1], vec![0, 1, 2, 5]] {
@@ -197,7 +204,8 @@ fn dctcps_receiver_tells_which_octets_were_marked() {
     }
 }
 
-/// AccECN (RFC 9768): whatever is marked at random on the way, the sender's count is the receiver's in the end.
+/// AccECN (RFC 9768): whatever is marked at random on the way, the sender's count is the receiver's
+/// in the end.
 #[test]
 fn accurate_feedback_counts_every_mark() {
     for (seed, chance) in [(1, 0.02), (2, 0.2), (3, 0.7), (4, 1.0)] {
@@ -218,8 +226,8 @@ fn accurate_feedback_counts_every_mark() {
     }
 }
 
-/// RFC 9768 section 3.2.3: the option's counters are the octets of data that arrived with each codepoint, in both modes
-/// of sending it, and without it the connection counts packets alone.
+/// RFC 9768 section 3.2.3: the option's counters are the octets of data that arrived with each
+/// codepoint, in both modes of sending it, and without it the connection counts packets alone.
 #[test]
 fn the_accecn_option_counts_octets_by_codepoint() {
     for (profile, l4s) in [(Profile::Linux6, false), (Profile::Linux6, true), (Profile::Rfc, false)] {
@@ -246,7 +254,8 @@ fn the_accecn_option_counts_octets_by_codepoint() {
             assert_eq!([e1, e0, ce], arrived, "{case}: what the receiver counted");
             assert_eq!(arrived.iter().sum::<u64>(), 400 * 1436, "{case}");
             assert!(ce > 0 && arrived[usize::from(!l4s)] > 0 && arrived[usize::from(l4s)] == 0, "{case}");
-            // 40 octets of options at most, and no segment beyond the path's 1460 octets of TCP payload and options.
+            // 40 octets of options at most, and no segment beyond the path's 1460 octets of TCP
+            // payload and options.
             for l in data {
                 assert!(l.2.header_len() - 20 + l.2.len <= 1460, "{case}: {:?}", l.2);
             }
@@ -256,8 +265,8 @@ fn the_accecn_option_counts_octets_by_codepoint() {
     }
 }
 
-/// RFC 9768 appendix A.2.2: ACKs are lost in rows longer than a turn of the header's three bits. With the option the sender's
-/// count of marked octets is the receiver's in the end.
+/// RFC 9768 appendix A.2.2: ACKs are lost in rows longer than a turn of the header's three bits.
+/// With the option the sender's count of marked octets is the receiver's in the end.
 #[test]
 fn the_option_survives_the_loss_of_acks() {
     let o = Options { profile: Profile::Linux6, cc: Some(CcName::None), ..options(EcnMode::Accurate) };
@@ -281,8 +290,9 @@ fn the_option_survives_the_loss_of_acks() {
     assert_eq!(delivered, arrived, "ECT(1), ECT(0), CE");
 }
 
-/// RFC 9768 section 3.1.3: a reserved combination on the SYN asks for accurate feedback. Section 3.1.4.1: the second SYN
-/// still asks, the third does not. Section 3.2.3.2.2: a SYN-ACK that is repeated has no option, the next no flags.
+/// RFC 9768 section 3.1.3: a reserved combination on the SYN asks for accurate feedback. Section
+/// 3.1.4.1: the second SYN still asks, the third does not. Section 3.2.3.2.2: a SYN-ACK that is
+/// repeated has no option, the next no flags.
 #[test]
 fn the_handshake_falls_back_step_by_step() {
     let o = options(EcnMode::Accurate);
@@ -305,7 +315,8 @@ fn the_handshake_falls_back_step_by_step() {
     assert!(flags(&p, 1)[2..].iter().all(|f| f == "S."), "{:?}", flags(&p, 1));
 }
 
-/// With marks instead of losses nothing is lost and nothing is sent twice, whoever does the recovery.
+/// With marks instead of losses nothing is lost and nothing is sent twice, whoever does the
+/// recovery.
 #[test]
 fn marks_alone_never_cause_a_retransmission() {
     for (profile, recovery) in [

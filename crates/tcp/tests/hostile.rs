@@ -1,5 +1,5 @@
-//! Any sequence of segments, timers and application calls is survived, and the invariants hold after each
-//! (debug assertions inside the endpoint check them).
+//! Any sequence of segments, timers and application calls is survived, and the invariants hold
+//! after each (debug assertions inside the endpoint check them).
 
 use lasthop_tcp::*;
 use lasthop_units::{Bytes, Duration, Instant, Seq, SeqRange};

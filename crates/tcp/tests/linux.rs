@@ -1,8 +1,9 @@
-//! The `linux-6` profile by scripts: a sender against ACKs written by hand, and goldens of the window by round trip for
-//! each algorithm.
+//! The `linux-6` profile by scripts: a sender against ACKs written by hand, and goldens of the
+//! window by round trip for each algorithm.
 //!
-//! Timers run on jiffies of 1 ms. A timer that is armed at a whole millisecond `t` for `n` jiffies is filed under the next
-//! slot after `t + n`: of 1 ms below 63 jiffies, of 8 ms below 504 (kernel/time/timer.c, calc_wheel_index).
+//! Timers run on jiffies of 1 ms. A timer that is armed at a whole millisecond `t` for `n` jiffies
+//! is filed under the next slot after `t + n`: of 1 ms below 63 jiffies, of 8 ms below 504
+//! (kernel/time/timer.c, calc_wheel_index).
 
 mod util;
 
@@ -31,7 +32,8 @@ impl Script {
             mss: Some(Bytes(u64::from(MSS) + if stamps { 12 } else { 0 })),
             initial_window: Some(flight),
             timestamps: Some(stamps),
-            // Segments one by one, and all that is written, so that each ACK shows what it lets out.
+            // Segments one by one, and all that is written, so that each ACK shows what it lets
+            // out.
             gso: Some(false),
             send_tuning: Some(false),
             ..o
@@ -102,7 +104,8 @@ fn reno() -> Options {
 
 #[test]
 fn one_loss_of_twenty_goes_out_one_segment_per_two_acks() {
-    // RFC 6937 section 3.1: N N R . N . N . N ...; the window comes down to 10 while the ACKs of 20 arrive.
+    // RFC 6937 section 3.1: N N R . N . N . N ...; the window comes down to 10 while the ACKs of 20
+    // arrive.
     let mut s = Script::new(reno(), 20, 1000);
     s.until(200);
     let per_ack: Vec<String> = (2..=20)
@@ -120,13 +123,14 @@ fn one_loss_of_twenty_goes_out_one_segment_per_two_acks() {
 
 #[test]
 fn a_timeout_of_cubic_takes_the_path_of_the_kernel() {
-    // tcp.md: RTO at cwnd 10: ssthresh 7, cwnd 2 after the ACK, then one more per ACK up to 7; in congestion avoidance
-    // still 7 nine ACKs later, 8 at segment 23.
+    // tcp.md: RTO at cwnd 10: ssthresh 7, cwnd 2 after the ACK, then one more per ACK up to 7; in
+    // congestion avoidance still 7 nine ACKs later, 8 at segment 23.
     let o = Options { cc: Some(CcName::Cubic), ..Options::default() };
     let mut s = Script::new(o, 10, 10);
     let out = s.until(620);
-    // Probe after two round trips of 100 ms and 2 ms: 302, the next multiple of 8 is 304; the timer starts anew there:
-    // SRTT + 200 ms: 604, the next is 608. There is no new data, so that F-RTO cannot ask.
+    // Probe after two round trips of 100 ms and 2 ms: 302, the next multiple of 8 is 304; the timer
+    // starts anew there: SRTT + 200 ms: 604, the next is 608. There is no new data, so that F-RTO
+    // cannot ask.
     assert_eq!(out, ["9@304", "0@608"]);
     assert_eq!(s.window(), (1.0, 7.0, "loss"));
     s.until(702);
@@ -164,8 +168,9 @@ fn the_tail_is_probed_and_its_loss_found_without_a_timeout() {
 
 #[test]
 fn a_lone_segment_is_probed_no_later_than_the_timeout() {
-    // tcp.md: TLP at + 300 ms, RTO another 300 ms later, for a round trip of 100 ms: 2 SRTT + 200 ms is beyond the RTO.
-    // In slots of 8 ms: 100 + 300 = 400 is one, so the next, 408; 408 + 300 = 708: 712.
+    // tcp.md: TLP at + 300 ms, RTO another 300 ms later, for a round trip of 100 ms: 2 SRTT + 200
+    // ms is beyond the RTO. In slots of 8 ms: 100 + 300 = 400 is one, so the next, 408; 408 + 300 =
+    // 708: 712.
     let mut s = Script::new(reno(), 1, 1);
     assert_eq!(s.until(750), ["0@408", "0@712"]);
 }
@@ -179,14 +184,16 @@ fn the_ack_of_a_probe_alone_neither_proves_a_loss_nor_stops_growth() {
     s.until(600);
     let before = s.window().0;
     s.ack(10, &[], 0);
-    // RFC 8985 section 7.4.2: only an ACK beyond TLP.end_seq tells of a loss. Linux still takes the window for used: nothing
-    // new was sent since ten segments filled it, and tcp_cwnd_validate looks when data leaves.
+    // RFC 8985 section 7.4.2: only an ACK beyond TLP.end_seq tells of a loss. Linux still takes the
+    // window for used: nothing new was sent since ten segments filled it, and tcp_cwnd_validate
+    // looks when data leaves.
     assert_eq!((s.e.counters().loss_probes, s.window().0), (1, before + 1.0));
 }
 
 #[test]
 fn f_rto_undoes_a_timeout_whose_originals_arrive() {
-    // Without timestamps: the first ACK after the timeout lets new data out, the second proves the originals.
+    // Without timestamps: the first ACK after the timeout lets new data out, the second proves the
+    // originals.
     let mut s = Script::new(reno(), 10, 1000);
     let out = s.until(610);
     // As above: 302 goes to 304, and 604 to 608.
@@ -241,18 +248,21 @@ fn after_reordering_a_gap_is_waited_for() {
         assert!(!s.ack(3, &[(4, n)], 0).contains(&"3".to_owned()));
     }
     assert_eq!(s.window().2, "disorder");
-    // RTT 150 ms for segments sent at 100 ms, and a quarter of the smallest round trip, 25 ms: due at 275. The
-    // timer is armed at 250 for usecs_to_jiffies(25000 + 2000) = 27 jiffies and fires when jiffy 277 is over.
+    // RTT 150 ms for segments sent at 100 ms, and a quarter of the smallest round trip, 25 ms: due
+    //
+    // at 275. The timer is armed at 250 for usecs_to_jiffies(25000 + 2000) = 27 jiffies and fires
+    // when jiffy 277 is over.
     let out = s.until(300);
     assert_eq!(out.first().map(String::as_str), Some("3@278"));
 }
 
 #[test]
 fn a_coarser_clock_makes_the_same_timers_later() {
-    // The reordering timer of the test before, armed at 250 ms for 27 ms. HZ 250, in jiffy 62: 7 jiffies, filed under jiffy
-    // 62 + 7 + 1 = 70, 280 ms. HZ 100, in jiffy 25: 3 jiffies, 25 + 3 + 1 = 29, 290 ms.
-    // The probe of a lone segment, armed at 100 ms for 300: HZ 250, in jiffy 25: 75 jiffies are not below 63, so a slot of 8
-    // jiffies: after jiffy 100 comes 104, 416 ms. HZ 100, in jiffy 10: 30 jiffies, 41: 410 ms.
+    // The reordering timer of the test before, armed at 250 ms for 27 ms. HZ 250, in jiffy 62: 7
+    // jiffies, filed under jiffy 62 + 7 + 1 = 70, 280 ms. HZ 100, in jiffy 25: 3 jiffies, 25 + 3 +
+    // 1 = 29, 290 ms. The probe of a lone segment, armed at 100 ms for 300: HZ 250, in jiffy 25: 75
+    // jiffies are not below 63, so a slot of 8 jiffies: after jiffy 100 comes 104, 416 ms. HZ 100,
+    // in jiffy 10: 30 jiffies, 41: 410 ms.
     for (clock, reordering, probe) in [
         (KernelClock::Exact, "3@277", "0@400"),
         (KernelClock::Hz1000, "3@278", "0@408"),
@@ -276,8 +286,8 @@ fn the_timeout_is_doubled_in_jiffies_and_a_syn_waits_for_its_slot() {
     let mut e = Endpoint::new(Options { profile: Profile::Linux6, ..reno() }.resolve().unwrap(), ISN);
     e.connect(Instant::ZERO);
     while e.poll_transmit(Instant::ZERO).is_some() {}
-    // TCP_TIMEOUT_INIT, 1 s, is filed in a slot of 64 ms: after 1000 comes 1024. From there 2 s: after 3024 comes 3072; 4 s
-    // from there: after 7072 comes 7104 (below 4032 jiffies: of 64 ms).
+    // TCP_TIMEOUT_INIT, 1 s, is filed in a slot of 64 ms: after 1000 comes 1024. From there 2 s:
+    // after 3024 comes 3072; 4 s from there: after 7072 comes 7104 (below 4032 jiffies: of 64 ms).
     for at in [1024, 3072, 7104] {
         assert_eq!(e.poll_at(), Some(Instant::from_millis(at)));
         e.on_time(Instant::from_millis(at));
@@ -312,8 +322,8 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
     assert_eq!(gap(20.0), 120.0);
 }
 
-/// Linux' window over Ethernet: 64240 in the SYN, then what right-sizing makes of it, always ahead of a slow start, up to half of
-/// tcp_rmem's 6 MiB; a buffer that is set stays what it is.
+/// Linux' window over Ethernet: 64240 in the SYN, then what right-sizing makes of it, always ahead
+/// of a slow start, up to half of tcp_rmem's 6 MiB; a buffer that is set stays what it is.
 #[test]
 fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     let windows = |o: Options| {
@@ -333,12 +343,13 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
         let syn = p.log.iter().find(|l| l.1 == 1).map(|l| l.2.window).unwrap();
         (syn, p.ends[1].info().rcv_wnd, held_back[0])
     };
-    // 44 segments of 1460 fit in 65536; 3145728 is a multiple of 128, so that the scaled field says it whole. The window of
-    // round r is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the first above 3 MiB, 2172.
+    // 44 segments of 1460 fit in 65536; 3145728 is a multiple of 128, so that the scaled field says
+    // it whole. The window of round r is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the
+    // first above 3 MiB, 2172.
     assert_eq!(windows(Options::default()), (64_240, 3_145_728, 9));
     let set = Options { receive_buffer: Some(Bytes(51_200)), ..Options::default() };
-    // 35 segments: less than the 40 of the third round. The SYN offers whole segments here too (tcp_select_initial_window):
-    // 35 * 1460.
+    // 35 segments: less than the 40 of the third round. The SYN offers whole segments here too
+    // (tcp_select_initial_window): 35 * 1460.
     assert_eq!(windows(set), (51_100, 51_200, 3));
     let both = || Options {
         receive_buffer: Some(Bytes(1 << 20)),
@@ -385,8 +396,9 @@ fn the_window_by_round_trip_is_the_golden_one() {
     let mut text = String::new();
     for a in ALGORITHMS {
         let burst: Vec<u64> = (40..52).collect();
-        // A window from segment 40 on, and the probe: a timeout. A delay 800 ms longer makes it spurious; what comes after
-        // its undo is Linux: RACK takes the late ACK for one of the copy, and enters recovery.
+        // A window from segment 40 on, and the probe: a timeout. A delay 800 ms longer makes it
+        // spurious; what comes after its undo is Linux: RACK takes the late ACK for one of the
+        // copy, and enters recovery.
         let all: Vec<u64> = (40..91).collect();
         for (what, drop, step) in [
             ("one loss", vec![40], 0),

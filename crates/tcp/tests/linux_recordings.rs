@@ -1,6 +1,7 @@
-//! The `linux-6` profile against recordings of a real Linux 6.1 on two known paths. Set LASTHOP_SHARED to the folder that
-//! holds `data/linux-6.1-tcp`; without it the test passes and says so. With LASTHOP_CURVES set to a folder, our samples
-//! (one file a path and algorithm) and the table of bars are written there for docs/draw_recordings.py.
+//! The `linux-6` profile against recordings of a real Linux 6.1 on two known paths. Set
+//! LASTHOP_SHARED to the folder that holds `data/linux-6.1-tcp`; without it the test passes and
+//! says so. With LASTHOP_CURVES set to a folder, our samples (one file a path and algorithm) and
+//! the table of bars are written there for docs/draw_recordings.py.
 
 mod util;
 
@@ -38,7 +39,8 @@ struct Summary {
 fn summarise(samples: &[Sample]) -> Summary {
     let last = samples.last().unwrap();
     let late: Vec<f64> = samples.iter().filter(|s| s.time >= 5.0).map(|s| s.cwnd).collect();
-    // Retransmissions tell of an episode that lies between two samples; those within a second are one.
+    // Retransmissions tell of an episode that lies between two samples; those within a second are
+    // one.
     let (mut episodes, mut quiet_since) = (0, f64::NEG_INFINITY);
     for w in samples.windows(2) {
         if w[1].retransmissions > w[0].retransmissions {

@@ -1,12 +1,13 @@
-//! Two flows of the `linux-6` profile on one bottleneck against recordings of two flows of a real Linux 6.1. Set
-//! LASTHOP_SHARED to the folder that holds `data/linux-6.1-multiflow`; without it the test passes and says so. With
-//! LASTHOP_CURVES set to a folder, the samples of the first run of each pair and the table of bars are written there
-//! for docs/draw_two_flows.py.
+//! Two flows of the `linux-6` profile on one bottleneck against recordings of two flows of a real
+//! Linux 6.1. Set LASTHOP_SHARED to the folder that holds `data/linux-6.1-multiflow`; without it
+//! the test passes and says so. With LASTHOP_CURVES set to a folder, the samples of the first run
+//! of each pair and the table of bars are written there for docs/draw_two_flows.py.
 //!
-//! The kernel's recording is one run. Where two flows share a drop-tail queue, a start some milliseconds later gives
-//! another share, so ours is a sample of runs that differ in the second flow's start and in the numbers that a control
-//! draws. The bar is the prediction interval of that sample: if the kernel's run were one more of ours, it would miss
-//! any of the bars of this test once in twenty times.
+//! The kernel's recording is one run. Where two flows share a drop-tail queue, a start some
+//! milliseconds later gives another share, so ours is a sample of runs that differ in the second
+//! flow's start and in the numbers that a control draws. The bar is the prediction interval of that
+//! sample: if the kernel's run were one more of ours, it would miss any of the bars of this test
+//! once in twenty times.
 
 mod util;
 
@@ -29,20 +30,22 @@ const PAIRS: [[&str; 2]; 11] = [
     ["htcp", "cubic"],
     ["illinois", "cubic"],
 ];
-/// The recordings' path: 10 Mbit/s, 20 ms each way, a limit of 100 packets that counts those on their way.
+/// The recordings' path: 10 Mbit/s, 20 ms each way, a limit of 100 packets that counts those on
+/// their way.
 const RATE: u64 = 10_000_000 / 8;
 const DELAY: Duration = Duration::from_millis(20);
 const HELD: usize = 100;
 const END: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_millis(100);
-/// Runs of a pair. Their offsets spread over 6 s, about the time from loss to loss of the slowest pairs.
+/// Runs of a pair. Their offsets spread over 6 s, about the time from loss to loss of the slowest
+/// pairs.
 const RUNS: u64 = 32;
 const OFFSET: Duration = Duration::from_micros(187_300);
-/// Student's t of 31 degrees of freedom for a probability of 0.05 in all 33 comparisons (11 pairs, 3 quantities), both
-/// sides: 1 - 0.05 / 66.
+/// Student's t of 31 degrees of freedom for a probability of 0.05 in all 33 comparisons (11 pairs,
+/// 3 quantities), both sides: 1 - 0.05 / 66.
 const QUANTILE: f64 = 3.50;
-/// What is compared, and the least deviation that means anything: one segment of the 40 that two windows hold in all when
-/// no queue stands (vegas beside vegas), one retransmission.
+/// What is compared, and the least deviation that means anything: one segment of the 40 that two
+/// windows hold in all when no queue stands (vegas beside vegas), one retransmission.
 const QUANTITIES: [(&str, f64); 3] =
     [("share", 0.025), ("retransmissions 1", 1.0), ("retransmissions 2", 1.0)];
 /// What does not hold, by pair and quantity: none does.
@@ -56,8 +59,9 @@ fn second_start(pair: [&str; 2]) -> Duration {
     Duration::from_secs(if pair[0] == pair[1] { 10 } else { 2 })
 }
 
-/// The offset of the second start. BBR's first ProbeRTT comes 10.0 s after its flow's start and lasts 0.2 s: in the recording of
-/// two BBR flows the second one starts into it. That is no chance, so offsets stay within those 0.2 s there.
+/// The offset of the second start. BBR's first ProbeRTT comes 10.0 s after its flow's start and
+/// lasts 0.2 s: in the recording of two BBR flows the second one starts into it. That is no chance,
+/// so offsets stay within those 0.2 s there.
 fn offset(pair: [&str; 2], run: u64) -> Duration {
     if pair == ["bbr", "bbr"] { OFFSET * run / 50 } else { OFFSET * run }
 }
@@ -83,7 +87,8 @@ fn simulated(pair: [&str; 2], run: u64) -> Both {
     s.connect(0);
     let mut connected = 1;
     while (0..2).any(|f| out[f].len() < counts[f]) {
-        // The next moment at which something is done from outside: a sample of either flow, or the second start.
+        // The next moment at which something is done from outside: a sample of either flow, or the
+        // second start.
         let due = |f: usize| established[f].map(|at| at + PERIOD * out[f].len() as u64);
         let due = [due(0), due(1), (connected < 2).then_some(start)];
         let limit = due.into_iter().flatten().min().unwrap_or(Instant::MAX);

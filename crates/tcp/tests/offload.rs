@@ -1,4 +1,5 @@
-//! Segmentation offload: what leaves as one packet, where PSH stands, and that no path loses an octet of it.
+//! Segmentation offload: what leaves as one packet, where PSH stands, and that no path loses an
+//! octet of it.
 
 mod util;
 
@@ -20,7 +21,8 @@ fn config(sack: bool) -> Config {
     c
 }
 
-/// The lengths of the packets that end `0` sent from `from` on: cut at PSH, and where it stands on a lone segment.
+/// The lengths of the packets that end `0` sent from `from` on: cut at PSH, and where it stands on
+/// a lone segment.
 fn packets(p: &Pair, from: usize) -> Vec<(u32, bool)> {
     let mut found = vec![];
     let mut len = 0;
@@ -47,8 +49,8 @@ fn connected(c: Config) -> Pair {
 
 #[test]
 fn the_initial_window_leaves_as_five_packets_of_two_segments() {
-    // Window 10, round trip 100 ms: 2 * 10 * 1000 / 0.1 = 200 kB/s, a millisecond of which (1/1024 s) is 195 octets: the least,
-    // two segments. The quota of half a window, five, does not matter.
+    // Window 10, round trip 100 ms: 2 * 10 * 1000 / 0.1 = 200 kB/s, a millisecond of which (1/1024
+    // s) is 195 octets: the least, two segments. The quota of half a window, five, does not matter.
     let mut p = connected(config(true));
     p.ends[0].write(p.now, 30_000);
     p.flush();
@@ -77,7 +79,8 @@ fn a_record_ends_its_packet_and_more_to_come_holds_a_part_back() {
     let n = p.log.len();
     p.ends[0].write(p.now, 100);
     p.flush();
-    // What was told to come has come: the part is small, and a small one (500 of the record) is outstanding: Nagle.
+    // What was told to come has come: the part is small, and a small one (500 of the record) is
+    // outstanding: Nagle.
     assert_eq!(packets(&p, n), []);
     p.drive(p.now + Duration::from_millis(101));
     assert_eq!(packets(&p, n), [(600, true)]);
@@ -90,8 +93,9 @@ fn a_cork_holds_a_part_until_it_is_drawn_or_the_persist_timer_fires() {
     p.ends[0].write(p.now, 300);
     p.flush();
     assert_eq!(packets(&p, 0), []);
-    // Linux sends what a cork holds after 200 ms, here the timeout: a round trip of 100 ms and 200 ms: armed at
-    // 150 ms for 300 jiffies, it is filed in the slot of 8 jiffies after 450, at 456 ms.
+    // Linux sends what a cork holds after 200 ms, here the timeout: a round trip of 100 ms and 200
+    // ms: armed at 150 ms for 300 jiffies, it is filed in the slot of 8 jiffies after 450, at 456
+    // ms.
     p.drive(p.now + Duration::from_millis(305));
     assert_eq!(packets(&p, 0), []);
     p.drive(p.now + Duration::from_millis(2));
@@ -107,7 +111,8 @@ fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
     p.flush();
     let n = p.log.len();
     p.drive(p.now + Duration::from_millis(190));
-    // PRR lets one out for each that arrives: the packet of two goes as two, and PSH was not asked for by a write.
+    // PRR lets one out for each that arrives: the packet of two goes as two, and PSH was not asked
+    // for by a write.
     assert_eq!(packets(&p, n), [(2000, false)]);
     let c = p.ends[0].counters();
     assert_eq!((c.retransmitted_segments, c.timeouts), (2, 0));

@@ -21,8 +21,9 @@ fn a_connection_opens_carries_data_and_closes() {
     p.connect();
     p.ends[0].write(p.now, 69 * 1448);
     p.drive_until(at(5000), |p| p.ends[1].in_order_received() == 69 * 1448);
-    // Data leaves when the SYN-ACK arrives at 20 ms: 10 segments of 1448; with an ACK for every second segment and
-    // one segment more per ACK, 15 at 40, 22 at 60, and the last 22 at 80, which arrive at 90.
+    // Data leaves when the SYN-ACK arrives at 20 ms: 10 segments of 1448; with an ACK for every
+    // second segment and one segment more per ACK, 15 at 40, 22 at 60, and the last 22 at 80, which
+    // arrive at 90.
     assert_eq!(p.now, at(90));
     p.ends[0].close(p.now);
     p.flush();
@@ -231,7 +232,8 @@ fn pacing_spreads_segments_at_the_rate_asked_for() {
     p.connect();
     p.ends[0].write(p.now, 10_000_000);
     p.drive(at(10_000));
-    // 1480 octets of TCP per 1448 of data: 1e6/8 * 1448/1480 * 10 s = 1.223e6, less the handshake and the start.
+    // 1480 octets of TCP per 1448 of data: 1e6/8 * 1448/1480 * 10 s = 1.223e6, less the handshake
+    // and the start.
     let got = p.ends[1].in_order_received() as f64;
     assert!((got / 1.223e6 - 1.0).abs() < 0.01, "{got}");
 }
@@ -269,10 +271,11 @@ fn the_ns2_profile_starts_with_two_packets_of_512_octets_and_no_options() {
     assert!(p.log.iter().filter(|l| l.2.len > 0).all(|l| l.2.header_len() == 20));
 }
 
-/// The mechanism of the UMTS study: nothing is lost, but a round trip longer than the timeout makes it fire, and
-/// go-back-N sends again what has arrived.
-/// ns-2's `VegasTcpAgent::output` does not look at `syn_`: its first packet has the size of a data packet, the
-/// other agents' SYN has 40 octets. The peer takes the SYN alone, so the stream is whole.
+/// The mechanism of the UMTS study: nothing is lost, but a round trip longer than the timeout makes
+/// it fire, and go-back-N sends again what has arrived.
+/// ns-2's `VegasTcpAgent::output` does not look at `syn_`: its first packet has the size of a data
+/// packet, the other agents' SYN has 40 octets. The peer takes the SYN alone, so the stream is
+/// whole.
 #[test]
 fn the_vegas_agent_of_ns2_opens_with_a_packet_of_the_size_of_a_segment() {
     let first_packet = |cc| {
@@ -326,15 +329,16 @@ fn the_fine_timer_of_vegas_knows_no_floor_of_one_second() {
         p.connect();
         p.ends[0].write(p.now, 1 << 40);
         p.drive(at(5000));
-        // 120 ms without variation: about 17/16 * 120 ms. A round trip of 0.4 s is above, but far below 1 s.
+        // 120 ms without variation: about 17/16 * 120 ms. A round trip of 0.4 s is above, but far
+        // below 1 s.
         p.links[0].delay = ms(340);
         p.drive(at(7000));
         assert_eq!(p.ends[0].counters().timeouts > 0, timeouts, "{rto:?}");
     }
 }
 
-/// M. Mathis et al., CCR 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p) = 1460 * 8 / 0.15 * 1.2247 / sqrt(1e-3)
-/// = 3.016 Mbit/s with an ACK per segment.
+/// M. Mathis et al., CCR 1997: rate = MSS/RTT * sqrt(3/2) / sqrt(p) = 1460 * 8 / 0.15 * 1.2247 /
+/// sqrt(1e-3) = 3.016 Mbit/s with an ACK per segment.
 #[test]
 fn the_throughput_under_random_loss_is_that_of_mathis() {
     let o = Options {
@@ -393,7 +397,8 @@ fn any_options() -> impl Strategy<Value = Options> {
                 mss: Some(Bytes(mss)),
                 manual_read: Some(a),
                 bugfix: Some(b),
-                // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the test ends.
+                // ns-2 never gives up and backs off to 64 times the RTO: bounded, so that the test
+                // ends.
                 max_rto: Some(Duration::from_secs(3)),
                 sack_on_timeout: Some(if c { SackOnTimeout::Keep } else { SackOnTimeout::Clear }),
                 ..Options::default()

@@ -1,4 +1,5 @@
-//! The quirks that tell the stack profiles apart, each followed on paper, and a transfer under every profile.
+//! The quirks that tell the stack profiles apart, each followed on paper, and a transfer under
+//! every profile.
 
 mod util;
 
@@ -8,7 +9,8 @@ use util::*;
 
 const ROUND: u64 = 100;
 
-/// The window in the middle of each round trip of 100 ms, `*` in fast recovery, `!` after a timeout.
+/// The window in the middle of each round trip of 100 ms, `*` in fast recovery, `!` after a
+/// timeout.
 fn rounds(o: &Options, drop: &[u64], n: u64) -> String {
     let mut p = Pair::of(o, Duration::from_millis(ROUND / 2));
     p.links[0].drop = drop.to_vec();
@@ -62,10 +64,11 @@ fn every_profile_carries_a_transfer_over_a_path_that_loses() {
 
 #[test]
 fn inet_reno_cuts_twice_for_one_burst_and_falls_silent_until_the_timer() {
-    // Three of the window of 32 that begins with segment 31. The first new ACK ends recovery with a window of 16; INET keeps
-    // no recovery point, so the duplicates that go on arriving cut once more, to 7.5. Then more is outstanding than the
-    // window holds: nothing may be sent, no ACK comes, and the timer, still far above 1 s because RTTVAR falls by eighths
-    // from 0.75 s, ends the silence.
+    // Three of the window of 32 that begins with segment 31. The first new ACK ends recovery with a
+    // window of 16; INET keeps no recovery point, so the duplicates that go on arriving cut once
+    // more, to 7.5. Then more is outstanding than the window holds: nothing may be sent, no ACK
+    // comes, and the timer, still far above 1 s because RTTVAR falls by eighths from 0.75 s, ends
+    // the silence.
     let o = Options { receive_buffer: Some(Bytes(60_000)), ..profile(Profile::Inet) };
     assert_eq!(
         rounds(&o, &[31, 33, 35], 32),
@@ -75,8 +78,9 @@ fn inet_reno_cuts_twice_for_one_burst_and_falls_silent_until_the_timer() {
 
 #[test]
 fn inets_window_grows_beyond_the_peers_and_its_timeout_never_falls_below_a_second() {
-    // Eight segments of receive window: slow start does not stop there (window validation would), and after 40 round trips of
-    // 100 ms the estimate, 100 ms and a deviation fallen by eighths, lies far below MIN_REXMIT_TIMEOUT.
+    // Eight segments of receive window: slow start does not stop there (window validation would),
+    // and after 40 round trips of 100 ms the estimate, 100 ms and a deviation fallen by eighths,
+    // lies far below MIN_REXMIT_TIMEOUT.
     let o = Options { receive_buffer: Some(Bytes(8 * 536)), ..profile(Profile::Inet) };
     let mut p = Pair::of(&o, Duration::from_millis(ROUND / 2));
     p.connect();
@@ -103,20 +107,23 @@ fn a_timeout_within_newreno_recovery_leaves_it_or_does_not() {
         rtt_estimator: Some(RttEstimator::Rfc6298),
         ..profile(Profile::Inet)
     };
-    // Twelve of the window of 32 that begins with segment 31: a hole per round trip, and the timer of 1 s from the first
-    // partial ACK on (round 8) fires in round 18, before the last hole is filled.
+    // Twelve of the window of 32 that begins with segment 31: a hole per round trip, and the timer
+    // of 1 s from the first partial ACK on (round 8) fires in round 18, before the last hole is
+    // filled.
     let holes: Vec<u64> = (31..31 + 24).step_by(2).collect();
     let recovery = "1 2 4 8 16 32 36* 39* 43* 48* 54* 61* 69* 78* 88* 99* 111*";
-    // One hole per round trip goes on with a window of one segment, and slow start follows the full ACK.
+    // One hole per round trip goes on with a window of one segment, and slow start follows the full
+    // ACK.
     assert_eq!(rounds(&o(false), &holes, 24), format!("{recovery} 1* 3 6 8 9 10 11"));
-    // Left: the ACK of the last hole brings slow start and go-back-N, whose duplicates of what the receiver holds cut again.
+    // Left: the ACK of the last hole brings slow start and go-back-N, whose duplicates of what the
+    // receiver holds cut again.
     assert_eq!(rounds(&o(true), &holes, 24), format!("{recovery} 1! 4 2 3 4 5 6"));
 }
 
 #[test]
 fn a_timeout_within_newreno_recovery_takes_half_of_what_flew_not_of_what_was_sent() {
-    // RFC 5681 section 3.1: ssthresh "no more than" equation 4 gives. Twenty holes of a window of 162: after the cut 80
-    // fly, while SND.NXT - SND.UNA grows to 900 with what the receiver holds.
+    // RFC 5681 section 3.1: ssthresh "no more than" equation 4 gives. Twenty holes of a window of
+    // 162: after the cut 80 fly, while SND.NXT - SND.UNA grows to 900 with what the receiver holds.
     let o = Options { recovery: Some(RecoveryFlavour::NewReno), sack: Some(false), ..Options::default() };
     let mut p = Pair::of(&o, Duration::from_millis(50));
     p.links[0].drop = (300..320).collect();
@@ -174,7 +181,8 @@ fn ack_at(e: &mut Endpoint, now: Instant, n: u32, block: (u32, u32)) -> Vec<u32>
 
 #[test]
 fn forward_acknowledgement_takes_for_lost_what_lies_three_below_the_highest_sacked() {
-    // One SACK of segment 9: nine holes below it, of which 10 - 3 = 7 are lost at once; RACK waits for time or count.
+    // One SACK of segment 9: nine holes below it, of which 10 - 3 = 7 are lost at once; RACK waits
+    // for time or count.
     let o = Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) };
     let mut e = twenty(o);
     ack(&mut e, 0, (9, 10));
@@ -184,7 +192,8 @@ fn forward_acknowledgement_takes_for_lost_what_lies_three_below_the_highest_sack
     assert_eq!((e.info().lost, e.info().ca_state), (0, CaState::Disorder));
 }
 
-/// The window and ssthresh after a timeout at 2 s, and after each of `acks`; and what was sent after the last.
+/// The window and ssthresh after a timeout at 2 s, and after each of `acks`; and what was sent
+/// after the last.
 fn after_a_timeout(acks: &[(u32, (u32, u32))]) -> (Vec<(u32, u32)>, Vec<u32>, Endpoint) {
     let mut e = twenty(Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) });
     let late = e.poll_at().unwrap();
@@ -200,9 +209,10 @@ fn after_a_timeout(acks: &[(u32, (u32, u32))]) -> (Vec<(u32, u32)>, Vec<u32>, En
     (windows, sent, e)
 }
 
-/// tcp_enter_frto: nothing is lost, ssthresh is half of 20, the window is min(20, in flight and one). First ACK: two new segments,
-/// the window is what is in flight (19) and 2. Second ACK, of originals: spurious; min(21, 20 in flight + 1), and rate halving down to ssthresh, one
-/// for every second ACK: nothing is undone, and the window never was one segment.
+/// tcp_enter_frto: nothing is lost, ssthresh is half of 20, the window is min(20, in flight and
+/// one). First ACK: two new segments, the window is what is in flight (19) and 2. Second ACK, of
+/// originals: spurious; min(21, 20 in flight + 1), and rate halving down to ssthresh, one for every
+/// second ACK: nothing is undone, and the window never was one segment.
 #[test]
 fn a_spurious_timeout_of_2_6_26_costs_a_reduction_and_no_slow_start() {
     let acks: Vec<_> = (1..=6).map(|n| (n, (0, 0))).collect();
@@ -213,8 +223,9 @@ fn a_spurious_timeout_of_2_6_26_costs_a_reduction_and_no_slow_start() {
     assert_eq!(e.info().ca_state, CaState::Cwr);
 }
 
-/// The retransmission alone arrives: the first ACK lets two new segments out, whose SACK tells that the others are lost: nothing is
-/// in flight, and three leave (tcp_enter_frto_loss). A duplicate as the first ACK lets nothing out.
+/// The retransmission alone arrives: the first ACK lets two new segments out, whose SACK tells that
+/// the others are lost: nothing is in flight, and three leave (tcp_enter_frto_loss). A duplicate as
+/// the first ACK lets nothing out.
 #[test]
 fn a_timeout_of_2_6_26_that_was_right_goes_on_with_three_segments() {
     let (windows, sent, e) = after_a_timeout(&[(1, (0, 0)), (1, (20, 21))]);
@@ -224,8 +235,9 @@ fn a_timeout_of_2_6_26_that_was_right_goes_on_with_three_segments() {
     assert_eq!((windows[1], sent), ((20, 10), vec![]));
 }
 
-/// A timeout within recovery: 7 of 20 are lost, 1 SACKed. The head again, and after its ACK two new segments, none of those that were lost
-/// before: an ACK of a retransmission would pass for an original's, and the timeout for spurious.
+/// A timeout within recovery: 7 of 20 are lost, 1 SACKed. The head again, and after its ACK two new
+/// segments, none of those that were lost before: an ACK of a retransmission would pass for an
+/// original's, and the timeout for spurious.
 #[test]
 fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_judged() {
     let mut e = twenty(Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) });
@@ -244,7 +256,8 @@ fn a_timeout_of_2_6_26_within_recovery_sends_new_data_until_it_is_judged() {
     assert_eq!(sent, [1, 2, 3]);
 }
 
-/// One ACK covers all that was outstanding: there are no originals left to tell (tcp_enter_frto_loss with two segments).
+/// One ACK covers all that was outstanding: there are no originals left to tell
+/// (tcp_enter_frto_loss with two segments).
 #[test]
 fn a_timeout_of_2_6_26_that_one_ack_answers_slow_starts_from_two() {
     let (windows, _, e) = after_a_timeout(&[(20, (0, 0))]);
@@ -256,8 +269,9 @@ fn a_timeout_of_2_6_26_that_one_ack_answers_slow_starts_from_two() {
 fn rate_halving_takes_a_segment_from_the_window_at_every_second_ack() {
     let o = Options { cc: Some(CcName::Reno), ..profile(Profile::Linux2626) };
     let mut e = twenty(o);
-    // Two SACKs send two new segments; the third makes 0 lost. 22 outstanding, 3 SACKed, 1 lost: 18 in flight; the window
-    // is at most one more, 19, so the retransmission leaves. Of the ACKs after it each second takes one, from the first on.
+    // Two SACKs send two new segments; the third makes 0 lost. 22 outstanding, 3 SACKed, 1 lost: 18
+    // in flight; the window is at most one more, 19, so the retransmission leaves. Of the ACKs
+    // after it each second takes one, from the first on.
     let mut windows = vec![];
     let mut sent = 0;
     for n in 2..=20 {

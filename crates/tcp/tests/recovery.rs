@@ -63,7 +63,8 @@ impl Script {
         self.e.on_time(self.now);
     }
 
-    /// An ACK of everything below segment `n`, with SACK blocks in segments. Returns what it brings forth.
+    /// An ACK of everything below segment `n`, with SACK blocks in segments. Returns what it brings
+    /// forth.
     fn ack(&mut self, n: u32, blocks: &[(u32, u32)]) -> Vec<String> {
         let at = |n: u32| self.isn + 1 + n * MSS;
         let mut s =
@@ -86,9 +87,10 @@ fn without_sack(recovery: RecoveryFlavour) -> Options {
 
 #[test]
 fn rfc_6937_figure_with_fifteen_of_twenty_lost_under_rfc_6675() {
-    // RFC 6937 section 3.1: 20 segments, the first 15 are lost; sent per ACK: N N 7R R R, with a window of 11.
-    // It halves 22, limited transmit included; RFC 6675 section 5 (4.2) forbids to count that, so here the
-    // window is 10 and the burst 6R: pipe at the third ACK is 22 - 15 lost - 3 SACKed = 4, and 10 - 4 = 6.
+    // RFC 6937 section 3.1: 20 segments, the first 15 are lost; sent per ACK: N N 7R R R, with a
+    // window of 11. It halves 22, limited transmit included; RFC 6675 section 5 (4.2) forbids to
+    // count that, so here the window is 10 and the burst 6R: pipe at the third ACK is 22 - 15
+    // lost - 3 SACKed = 4, and 10 - 4 = 6.
     let mut s = Script::new(Options::default(), 20);
     assert_eq!(s.ack(0, &[(15, 16)]), ["20"], "N");
     assert_eq!(s.ack(0, &[(15, 17)]), ["21"], "N");
@@ -102,8 +104,8 @@ fn rfc_6937_figure_with_fifteen_of_twenty_lost_under_rfc_6675() {
 
 #[test]
 fn one_loss_of_twenty_under_rfc_6675_halves_by_waiting_half_a_round() {
-    // Pipe at the third ACK: 22 outstanding - 1 lost - 3 SACKed = 18, + 1 for the retransmission = 19; the window
-    // is 10: nine ACKs pass in silence, then one new segment per ACK.
+    // Pipe at the third ACK: 22 outstanding - 1 lost - 3 SACKed = 18, + 1 for the retransmission =
+    // 19; the window is 10: nine ACKs pass in silence, then one new segment per ACK.
     let mut s = Script::new(Options::default(), 20);
     let mut per_ack = vec![];
     for n in 2..=20 {
@@ -119,8 +121,8 @@ fn one_loss_of_twenty_under_rfc_6675_halves_by_waiting_half_a_round() {
 
 #[test]
 fn sack_blocks_alone_may_start_recovery_before_the_third_duplicate() {
-    // RFC 6675 section 5 step (2): IsLost(HighACK + 1): two ACKs that SACK three segments are more than
-    // (3 - 1) * SMSS.
+    // RFC 6675 section 5 step (2): IsLost(HighACK + 1): two ACKs that SACK three segments are more
+    // than (3 - 1) * SMSS.
     let mut s = Script::new(Options::default(), 10);
     assert_eq!(s.ack(0, &[(1, 3)]), ["10", "11"]);
     let sent = s.ack(0, &[(1, 4)]);
@@ -227,7 +229,8 @@ fn no_second_fast_retransmit_for_one_window_of_data() {
         let mut s = Script::new(o, 10);
         s.wait(1000);
         assert_eq!(s.sent(), ["0"]);
-        // The originals arrive after all: their ACKs, then duplicates for what is resent below recover.
+        // The originals arrive after all: their ACKs, then duplicates for what is resent below
+        // recover.
         s.ack(4, &[]);
         (0..3).for_each(|_| drop(s.ack(4, &[])));
         assert_eq!(s.e.counters().fast_retransmits, expected, "bugfix {bugfix}");
@@ -347,7 +350,8 @@ fn an_idle_connection_falls_back_to_the_initial_window() {
             o.handle_segment(s.now, &ack);
         }
     }
-    // Slow start grows while the window is full: 2 -> 3 at the first ACK, and no further with 2 in flight.
+    // Slow start grows while the window is full: 2 -> 3 at the first ACK, and no further with 2 in
+    // flight.
     assert_eq!(o.info().snd_cwnd, 3.0);
     s.now += Duration::from_millis(1001);
     o.write(s.now, 2000);

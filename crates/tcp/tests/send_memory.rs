@@ -1,4 +1,5 @@
-//! The send buffer that grows by itself: Linux 6.1, tcp_sndbuf_expand, sk_stream_memory_free, tcp_check_space.
+//! The send buffer that grows by itself: Linux 6.1, tcp_sndbuf_expand, sk_stream_memory_free,
+//! tcp_check_space.
 
 mod util;
 
@@ -22,8 +23,9 @@ fn connected(o: &Options) -> Pair {
     p
 }
 
-/// Once established the buffer holds twice the window of ten segments (BBR: three times), each with 320 + 320 octets of
-/// headers in a power of two, and 256: 1460 + 640 = 2100, 4096 + 256 = 4352; 536 + 640 = 1176, 2048 + 256 = 2304.
+/// Once established the buffer holds twice the window of ten segments (BBR: three times), each with
+/// 320 + 320 octets of headers in a power of two, and 256: 1460 + 640 = 2100, 4096 + 256 = 4352;
+/// 536 + 640 = 1176, 2048 + 256 = 2304.
 #[test]
 fn the_first_buffer_is_that_of_tcp_sndbuf_expand() {
     for (mss, cc, size) in [
@@ -43,9 +45,10 @@ fn the_first_buffer_is_that_of_tcp_sndbuf_expand() {
     assert_eq!((p.ends[0].send_memory(), p.ends[0].writable()), (None, 50_000));
 }
 
-/// The first segment is lost for ever; everything else is SACKed, a window of 100 segments at a time. What is SACKed stays in
-/// the retransmission queue: one packet, because tcp_shift_skb_data joins what is SACKed, so that it counts by its octets.
-/// The sender stops when these fill the buffer: that of twice the initial window, 2 * 100 * 4352 = 870400, because recovery's
+/// The first segment is lost for ever; everything else is SACKed, a window of 100 segments at a
+/// time. What is SACKed stays in the retransmission queue: one packet, because tcp_shift_skb_data
+/// joins what is SACKed, so that it counts by its octets. The sender stops when these fill the
+/// buffer: that of twice the initial window, 2 * 100 * 4352 = 870400, because recovery's
 /// window of 50 asks for no more. What is written overdraws it by a packet of 64 KiB at most.
 #[test]
 fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
@@ -112,13 +115,14 @@ fn who_filled_the_buffer_writes_again_when_a_third_is_free() {
     while least.is_none() && p.step() {
         least = Some(p.ends[0].unacknowledged()).filter(|_| p.ends[0].writable() > 0);
     }
-    // 2/3 of 87040 are 58026: data, 1280 for each two segments in flight (ten are) and for the two packets that wait.
+    // 2/3 of 87040 are 58026: data, 1280 for each two segments in flight (ten are) and for the two
+    // packets that wait.
     let (data, overhead) = (least.unwrap(), 7 * OVERHEAD);
     assert!(data + overhead <= 58_027 && data + overhead > 58_026 - 4 * MSS, "{data}");
 }
 
-/// The buffer grows to what twice the window needs, never above the maximum, and never keeps the window from growing: 10
-/// Mbit/s and 40 ms, as by the recordings of the kernel.
+/// The buffer grows to what twice the window needs, never above the maximum, and never keeps the
+/// window from growing: 10 Mbit/s and 40 ms, as by the recordings of the kernel.
 #[test]
 fn the_buffer_follows_the_window() {
     let mut p = connected(&linux());

@@ -1,4 +1,5 @@
-//! What single segments bring about in each state: RFC 9293 section 3.10.7, RFC 5961, and 4.4BSD's choices.
+//! What single segments bring about in each state: RFC 9293 section 3.10.7, RFC 5961, and 4.4BSD's
+//! choices.
 
 use lasthop_tcp::*;
 use lasthop_units::{Instant, Seq};
@@ -77,8 +78,9 @@ impl One {
     }
 }
 
-/// RFC 9293 section 3.10.7.4, first and second: "<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>" answers a segment that is not
-/// acceptable, and a reset that is in the window but not at RCV.NXT (RFC 5961 section 3.2), in SYN-RECEIVED too.
+/// RFC 9293 section 3.10.7.4, first and second: "<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>" answers a
+/// segment that is not acceptable, and a reset that is in the window but not at RCV.NXT (RFC 5961
+/// section 3.2), in SYN-RECEIVED too.
 #[test]
 fn in_syn_received_a_wrong_segment_is_answered_with_an_ack_and_a_reset_at_rcv_nxt_ends_it() {
     for host in [Host::PLAIN, Host::LINUX, Host::BSD] {
@@ -93,8 +95,8 @@ fn in_syn_received_a_wrong_segment_is_answered_with_an_ack_and_a_reset_at_rcv_nx
     }
 }
 
-/// RFC 9293 table 6: a segment without length is acceptable where RCV.NXT =< SEG.SEQ < RCV.NXT+RCV.WND. The SYN-ACK's
-/// field says 65535 octets: the window ends before 65536.
+/// RFC 9293 table 6: a segment without length is acceptable where RCV.NXT =< SEG.SEQ <
+/// RCV.NXT+RCV.WND. The SYN-ACK's field says 65535 octets: the window ends before 65536.
 #[test]
 fn a_reset_right_of_the_window_is_dropped_in_silence() {
     let mut one = One::established(Host::PLAIN);
@@ -114,7 +116,8 @@ fn a_reset_right_of_the_window_is_dropped_in_silence() {
     assert_eq!(full.e.state(), State::Closed);
 }
 
-/// RFC 5961 section 4: a SYN, with or without ACK, is answered with an ACK in TIME-WAIT too, whatever its numbers.
+/// RFC 5961 section 4: a SYN, with or without ACK, is answered with an ACK in TIME-WAIT too,
+/// whatever its numbers.
 #[test]
 fn a_syn_in_time_wait_is_challenged() {
     for host in [Host::PLAIN, Host::LINUX, Host::BSD] {
@@ -128,7 +131,8 @@ fn a_syn_in_time_wait_is_challenged() {
     }
 }
 
-/// RFC 9293 section 3.10.7.4, eighth: in TIME-WAIT the peer's FIN is acknowledged and the 2 MSL begin anew.
+/// RFC 9293 section 3.10.7.4, eighth: in TIME-WAIT the peer's FIN is acknowledged and the 2 MSL
+/// begin anew.
 #[test]
 fn the_fin_again_in_time_wait_is_acknowledged_and_restarts_the_time() {
     for host in [Host::PLAIN, Host::LINUX, Host::BSD] {
@@ -140,7 +144,8 @@ fn the_fin_again_in_time_wait_is_acknowledged_and_restarts_the_time() {
     }
 }
 
-/// FreeBSD's tcp_twcheck, sys/netinet/tcp_timewait.c: without ACK nothing, and nothing for a plain repetition.
+/// FreeBSD's tcp_twcheck, sys/netinet/tcp_timewait.c: without ACK nothing, and nothing for a plain
+/// repetition.
 #[test]
 fn in_time_wait_freebsd_answers_what_is_no_plain_repetition() {
     let mut rfc = One::time_wait(Host::PLAIN);
@@ -168,8 +173,8 @@ fn in_closing_bsd_sends_its_fin_with_the_ack_of_the_peers() {
     }
 }
 
-/// RFC 9293 section 3.10.7.3: text on a SYN-ACK is processed at once; on a SYN it is queued "for processing after the
-/// ESTABLISHED state has been reached".
+/// RFC 9293 section 3.10.7.3: text on a SYN-ACK is processed at once; on a SYN it is queued "for
+/// processing after the ESTABLISHED state has been reached".
 #[test]
 fn text_on_a_syn_is_taken_once_the_connection_is_established() {
     let mut one = One::new(Host::BSD);
@@ -193,7 +198,8 @@ fn text_on_a_syn_is_taken_once_the_connection_is_established() {
     assert_eq!(plain.gets(SYN_ACK, 0, 3, 1), [(Flags::ACK, 1, 1)]);
 }
 
-/// A FIN has a sequence number and no octet: the window is the buffer's whole room before and after it.
+/// A FIN has a sequence number and no octet: the window is the buffer's whole room before and after
+/// it.
 #[test]
 fn a_fin_takes_no_room_of_the_window() {
     let mut one = One::established(Host { window: WindowRule::AllRoom, ..Host::PLAIN });
@@ -230,7 +236,8 @@ fn options_of_repeated_syns_are_those_of_the_host() {
     assert_eq!(seen, [all, all, no_ecn, plain, plain]);
 }
 
-/// Linux' tcp_select_initial_window: "space = rounddown(space, mss)". 20000 octets hold 13 segments of 1460: 18980.
+/// Linux' tcp_select_initial_window: "space = rounddown(space, mss)". 20000 octets hold 13 segments
+/// of 1460: 18980.
 #[test]
 fn linux_offers_whole_segments_in_a_syn() {
     for (host, window) in [(Host::LINUX, 18_980), (Host::PLAIN, 20_000)] {
@@ -243,8 +250,8 @@ fn linux_offers_whole_segments_in_a_syn() {
     }
 }
 
-/// Linux' tcp_data_queue takes what is in order whole where the receive queue is empty; RFC 9293 section 3.10.7.4 has
-/// "trim off any portions that lie outside the window".
+/// Linux' tcp_data_queue takes what is in order whole where the receive queue is empty; RFC 9293
+/// section 3.10.7.4 has "trim off any portions that lie outside the window".
 #[test]
 fn linux_takes_a_segment_in_order_beyond_the_window_while_nothing_waits() {
     let mut linux = One::established(Host::LINUX);

@@ -19,8 +19,8 @@ fn send(e: &mut Endpoint, now: Instant) -> usize {
     sent
 }
 
-/// A connection whose peer falls silent right after the handshake is closed (twice, after a write or at once); from then on
-/// only timers act, until the endpoint gives up.
+/// A connection whose peer falls silent right after the handshake is closed (twice, after a write
+/// or at once); from then on only timers act, until the endpoint gives up.
 #[test]
 fn after_its_timers_have_acted_an_endpoint_waits_for_later_ones() {
     for profile in Profile::ALL {

@@ -56,7 +56,8 @@ pub enum UnitError {
     },
 }
 
-/// How one quantity is written: name, example, range, and its units with their factors to the base unit.
+/// How one quantity is written: name, example, range, and its units with their factors to the base
+/// unit.
 pub(crate) struct Grammar {
     pub what: &'static str,
     pub example: &'static str,
@@ -98,7 +99,8 @@ impl Grammar {
                 units: self.unit_list(),
             });
         };
-        // Dividing by 100 gives the float nearest to the percentage; multiplying by 0.01 may miss it.
+        // Dividing by 100 gives the float nearest to the percentage; multiplying by 0.01 may miss
+        // it.
         let value = if *factor < 1.0 { number / (1.0 / factor) } else { number * factor };
         self.in_range(value, input)
     }
@@ -121,8 +123,8 @@ impl Grammar {
         names.join(", ")
     }
 
-    /// The unit that is meant. Where bits and bytes are confused, the value in the right unit: a unit that differs in the
-    /// case of one letter would be wrong by a factor of 8.
+    /// The unit that is meant. Where bits and bytes are confused, the value in the right unit: a
+    /// unit that differs in the case of one letter would be wrong by a factor of 8.
     fn hint(&self, number: f64, unit: &str) -> String {
         if let Some((prefix, to_bits)) = self.other_of_bits_and_bytes(unit) {
             let (found, factor, wanted) =
@@ -134,8 +136,8 @@ impl Grammar {
         near.map_or(String::new(), |(u, _)| format!("; did you mean `{u}`?"))
     }
 
-    /// The prefix of a unit of bytes where bits are wanted (`MB/s` for a rate), or of bits where bytes are (`Mb` for a
-    /// size), and whether bits are wanted.
+    /// The prefix of a unit of bytes where bits are wanted (`MB/s` for a rate), or of bits where
+    /// bytes are (`Mb` for a size), and whether bits are wanted.
     fn other_of_bits_and_bytes<'a>(&self, unit: &'a str) -> Option<(&'a str, bool)> {
         let known = |unit: &str| self.units.iter().any(|(u, _)| *u == unit);
         let endings: &[&str] = match known("bit/s") {
@@ -147,8 +149,8 @@ impl Grammar {
         matches!(prefix, "" | "k" | "M" | "G").then_some((prefix, known("bit/s")))
     }
 
-    /// Prints `value` (a whole number of base units) in the largest unit that keeps it whole, so that what was
-    /// written once is read back exactly.
+    /// Prints `value` (a whole number of base units) in the largest unit that keeps it whole, so
+    /// that what was written once is read back exactly.
     pub fn print_whole(&self, value: u64) -> String {
         let best = self
             .units
@@ -165,8 +167,9 @@ impl Grammar {
     }
 }
 
-/// Prints `value` (a whole number of base units) in the largest of `units` (largest first, the last is the base)
-/// in which it is at least 1 and has at most three decimals: "25.4 ms", "60 s". Nothing is `zero`.
+/// Prints `value` (a whole number of base units) in the largest of `units` (largest first, the last
+/// is the base) in which it is at least 1 and has at most three decimals: "25.4 ms", "60 s".
+/// Nothing is `zero`.
 pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> String {
     if value == 0 {
         return zero.to_owned();
@@ -187,10 +190,12 @@ pub(crate) fn print_decimal(value: u64, zero: &str, units: &[(&str, u64)]) -> St
     unreachable!("every number is a multiple of the base unit")
 }
 
-/// Up to here the product of a decimal and its unit is off by less than half a base unit: rounding gives it back.
+/// Up to here the product of a decimal and its unit is off by less than half a base unit: rounding
+/// gives it back.
 const LARGEST_DECIMAL: u64 = 1_000_000_000_000_000;
 
-/// Where the number at the start of `text` ends. An `e` belongs to the number only when digits follow it.
+/// Where the number at the start of `text` ends. An `e` belongs to the number only when digits
+/// follow it.
 fn number_end(text: &str) -> usize {
     let b = text.as_bytes();
     let digit = |i: usize| b.get(i).is_some_and(u8::is_ascii_digit);
@@ -374,7 +379,8 @@ scenario_quantity!(Ratio, RATIO, Ratio, ["string", "number"]);
 impl Ratio {
     /// The percentage that is read back as exactly this share, if there is one.
     fn percent(self) -> Option<f64> {
-        // 0.07 * 100 is 7.000000000000001: the shorter number is taken if it is read back as the same share.
+        // 0.07 * 100 is 7.000000000000001: the shorter number is taken if it is read back as the
+        // same share.
         let percent = self.0 * 100.0;
         let short = (percent * 1e9).round() / 1e9;
         [short, percent].into_iter().find(|p| p / 100.0 == self.0)

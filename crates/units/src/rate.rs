@@ -44,8 +44,8 @@ impl Bitrate {
         Bitrate((bits as u128 * 1_000_000_000 / t.0 as u128) as u64)
     }
 
-    /// How long `size` takes on the wire, rounded **up** to the nanosecond so that a link never exceeds its
-    /// rate. A rate of zero never ends: [`Duration::MAX`].
+    /// How long `size` takes on the wire, rounded **up** to the nanosecond so that a link never
+    /// exceeds its rate. A rate of zero never ends: [`Duration::MAX`].
     #[inline]
     pub const fn time_for(self, size: Bytes) -> Duration {
         if self.0 == 0 {
@@ -89,7 +89,8 @@ mod tests {
         // 1 B at 3 bit/s: 8/3 s = 2.666... s, up.
         assert_eq!(Bitrate(3).time_for(Bytes(1)), Duration(2_666_666_667));
         assert_eq!(Bitrate(0).time_for(Bytes(1)), Duration::MAX);
-        // 9 PB at 1 bit/s exceeds 2^64 ns and must not wrap on the way: 7.2e16 s is clamped by the cast's width.
+        // 9 PB at 1 bit/s exceeds 2^64 ns and must not wrap on the way: 7.2e16 s is clamped by the
+        // cast's width.
         assert_eq!(Bitrate(1_000_000_000).time_for(Bytes(9_000_000_000)), Duration::from_secs(72));
     }
 

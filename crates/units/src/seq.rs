@@ -1,7 +1,8 @@
 //! Sequence numbers that wrap, and the ones that do not.
 //!
-//! A wrapping number has no order of its own (`Seq` and `Sn` do not implement `Ord`): it is compared only
-//! relative to a base, which is how RFC 9293 section 3.4 and the RLC specifications define it.
+//! A wrapping number has no order of its own (`Seq` and `Sn` do not implement `Ord`): it is
+//! compared only relative to a base, which is how RFC 9293 section 3.4 and the RLC specifications
+//! define it.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -16,7 +17,8 @@ impl Seq {
     pub const fn distance_from(self, other: Seq) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
-    /// `self` comes before `other` (RFC 9293 section 3.4; RFC 7323 section 5.2 for the half-space rule).
+    /// `self` comes before `other` (RFC 9293 section 3.4; RFC 7323 section 5.2 for the half-space
+    /// rule).
     #[inline]
     pub const fn before(self, other: Seq) -> bool {
         self.distance_from(other) < 0
@@ -97,8 +99,9 @@ impl Sub for StreamOffset {
     }
 }
 
-/// A link-layer sequence number of `BITS` bits (1 to 31): RLC SN, PDCP SN. Compared only by its distance from
-/// a base, as the specifications' modulus base demands (TS 25.322 clause 9.4, TS 36.322 clause 7.1).
+/// A link-layer sequence number of `BITS` bits (1 to 31): RLC SN, PDCP SN. Compared only by its
+/// distance from a base, as the specifications' modulus base demands (TS 25.322 clause 9.4, TS
+/// 36.322 clause 7.1).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Sn<const BITS: u32>(u32);
 

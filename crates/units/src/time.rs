@@ -76,8 +76,8 @@ impl Instant {
     pub const fn ceil_to(self, grid: Duration) -> Instant {
         Instant(self.0.div_ceil(grid.0) * grid.0)
     }
-    /// The first multiple of `grid` strictly after this moment: what arrives at the instant a TTI starts goes
-    /// with the next one.
+    /// The first multiple of `grid` strictly after this moment: what arrives at the instant a TTI
+    /// starts goes with the next one.
     pub const fn next_after(self, grid: Duration) -> Instant {
         Instant((self.0 / grid.0 + 1) * grid.0)
     }
@@ -219,8 +219,8 @@ impl Div for Duration {
     }
 }
 
-/// The number of a transmission time interval since the start; never wraps. A system frame number is a
-/// display of it, never stored.
+/// The number of a transmission time interval since the start; never wraps. A system frame number
+/// is a display of it, never stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tti(pub u64);
 

@@ -1,5 +1,5 @@
-//! IEEE 802.11: the physical layer, medium access with aggregation and block acknowledgement, rate control, and the queues
-//! of access points.
+//! IEEE 802.11: the physical layer, medium access with aggregation and block acknowledgement, rate
+//! control, and the queues of access points.
 //!
 //! Clauses are those of IEEE Std 802.11-2016.
 

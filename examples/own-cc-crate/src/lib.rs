@@ -2,7 +2,8 @@
 //!
 //! demonstrates in particular:
 //!
-//! - an algorithm that implements [`CongestionControl`] with the parts that the built-in ones use ([`Window`]);
+//! - an algorithm that implements [`CongestionControl`] with the parts that the built-in ones use
+//!   ([`Window`]);
 //! - its [`Definition`]: name, documentation, parameter with default, version, constructor;
 //! - a test of its arithmetic without any network.
 

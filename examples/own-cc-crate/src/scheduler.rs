@@ -1,9 +1,11 @@
-//! A scheduler of an LTE cell: the best channel first, and before it voice that has waited for too long.
+//! A scheduler of an LTE cell: the best channel first, and before it voice that has waited for too
+//! long.
 //!
 //! demonstrates in particular:
 //!
 //! - a policy that implements [`Policy`]: one weight for each UE that could be served in this TTI;
-//! - its [`Definition`]: name, documentation, parameter with default and unit, version, constructor that may refuse;
+//! - its [`Definition`]: name, documentation, parameter with default and unit, version, constructor
+//!   that may refuse;
 //! - a test of its weights without any cell.
 
 use lasthop_sim::scheduler::{Candidate, Definition, Domain, Policy};

@@ -21,8 +21,8 @@ pub enum Transport {
     Udp,
 }
 
-/// What a flow's application does. Data flows from the flow's `from` to its `to`; in `request-response`, `web-page` and `dash` the answers flow
-/// back, and those are the data.
+/// What a flow's application does. Data flows from the flow's `from` to its `to`; in
+/// `request-response`, `web-page` and `dash` the answers flow back, and those are the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppConfig {
@@ -36,7 +36,8 @@ pub enum AppConfig {
     OnOff(OnOffConfig),
     /// Packets at a constant rate.
     Cbr(CbrConfig),
-    /// One direction of a call: a packet of speech every 20 ms, of no use when it is late (UDP only).
+    /// One direction of a call: a packet of speech every 20 ms, of no use when it is late (UDP
+    /// only).
     Voip(VoipConfig),
     /// The state of a game, at every tick, of no use when it is late (UDP only).
     Game(GameConfig),
@@ -48,7 +49,8 @@ pub enum AppConfig {
     Dash(DashConfig),
 }
 
-/// Parameters of `web-page`. The sizes and numbers of objects are drawn as the HTTP model of TR 25.892 has them.
+/// Parameters of `web-page`. The sizes and numbers of objects are drawn as the HTTP model of TR
+/// 25.892 has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebPageConfig {
@@ -81,7 +83,8 @@ impl Default for WebPageConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FtpModel {
-    /// Model 1: Poisson arrivals of files of 2 MB (each a user of its own in TR 36.814; here on one connection).
+    /// Model 1: Poisson arrivals of files of 2 MB (each a user of its own in TR 36.814; here on one
+    /// connection).
     #[serde(rename = "1")]
     Arrivals,
     /// Model 2: a file of 0.5 MB, an exponential reading time, the next file.
@@ -210,8 +213,8 @@ impl DashConfig {
 pub struct VoipConfig {
     /// RTP payload and header of a packet: 160 B of G.711 and 12 B.
     pub size: Bytes,
-    /// Playout: a packet that is older than this is late. ITU-T G.114 wants 150 ms from mouth to ear, 20 of which are in
-    /// the packet.
+    /// Playout: a packet that is older than this is late. ITU-T G.114 wants 150 ms from mouth to
+    /// ear, 20 of which are in the packet.
     pub deadline: Duration,
 }
 
@@ -229,8 +232,8 @@ pub struct GameConfig {
     pub tick: Duration,
     /// Size of an update.
     pub size: Bytes,
-    /// An update that is older than this is late. First-person shooters suffer from 100 ms on (M. Claypool, K. Claypool,
-    /// Latency and player actions in online games, CACM 49(11), 2006).
+    /// An update that is older than this is late. First-person shooters suffer from 100 ms on (M.
+    /// Claypool, K. Claypool, Latency and player actions in online games, CACM 49(11), 2006).
     pub deadline: Duration,
 }
 
@@ -655,8 +658,8 @@ mod tests {
         }
     }
 
-    /// n = 10^5, mean 2 s: exponential has standard error 2 / sqrt(n) = 6.3 ms; a Pareto of shape 3 has a standard
-    /// deviation of mean / sqrt(shape (shape - 2)) = 1.15 s, so 3.7 ms.
+    /// n = 10^5, mean 2 s: exponential has standard error 2 / sqrt(n) = 6.3 ms; a Pareto of shape 3
+    /// has a standard deviation of mean / sqrt(shape (shape - 2)) = 1.15 s, so 3.7 ms.
     #[test]
     fn times_have_their_mean() {
         let draw = Draw::new(1, Purpose::Test, 0);

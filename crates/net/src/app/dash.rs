@@ -1,5 +1,5 @@
-//! Adaptive video over HTTP (ISO/IEC 23009-1): a player that asks for segment after segment, each at the bitrate that its rule
-//! chooses, and plays them out.
+//! Adaptive video over HTTP (ISO/IEC 23009-1): a player that asks for segment after segment, each
+//! at the bitrate that its rule chooses, and plays them out.
 
 use lasthop_units::{Duration, Instant};
 
@@ -132,7 +132,8 @@ impl Dash {
         self.exchange.read(received)
     }
 
-    /// `received` bytes have arrived at the player: how long the segment took, if one is complete, and whether it is the last.
+    /// `received` bytes have arrived at the player: how long the segment took, if one is complete,
+    /// and whether it is the last.
     pub fn at_player(&mut self, now: Instant, received: u64, started: Instant) -> Option<(Duration, bool)> {
         if self.exchange.arrived(received) == 0 {
             return None;
@@ -178,9 +179,9 @@ impl Dash {
         self.config.ladder.iter().rposition(|b| b.as_f64() <= harmonic * self.config.safety).unwrap_or(0)
     }
 
-    /// BBA-0 (T.-Y. Huang and others, A buffer-based approach to rate adaptation, SIGCOMM 2014, algorithm 1): the lowest rate up
-    /// to the reservoir, the highest from the end of the cushion on, a line between; a rate is left when the line has passed the
-    /// next one.
+    /// BBA-0 (T.-Y. Huang and others, A buffer-based approach to rate adaptation, SIGCOMM 2014,
+    /// algorithm 1): the lowest rate up to the reservoir, the highest from the end of the
+    /// cushion on, a line between; a rate is left when the line has passed the next one.
     fn by_buffer(&self) -> usize {
         let ladder = &self.config.ladder;
         let top = ladder.len() - 1;
@@ -237,8 +238,8 @@ mod tests {
         now
     }
 
-    /// 250 kB in 0.5 s are 4 Mbit/s, of which 0.9 carry 2 Mbit/s. Then 500 kB in 0.5 s: the harmonic mean of 4 and 8 is 5.33, of
-    /// which 0.9 are 4.8: 4 Mbit/s. Two switches.
+    /// 250 kB in 0.5 s are 4 Mbit/s, of which 0.9 carry 2 Mbit/s. Then 500 kB in 0.5 s: the
+    /// harmonic mean of 4 and 8 is 5.33, of which 0.9 are 4.8: 4 Mbit/s. Two switches.
     #[test]
     fn the_throughput_rule_takes_the_harmonic_mean_of_the_last_downloads() {
         let (mut p, mut received) = (player(|_| {}), 0);
@@ -252,8 +253,9 @@ mod tests {
         assert_eq!(p.video.bitrate_bps(), Some(7e6 / 3.0));
     }
 
-    /// The first segment is here at 0.5 s, and plays to 2.5 s; the second one takes until 4 s: a stall of 1.5 s. Then nothing
-    /// comes: it plays to 6 s and stands still again, 1 s of it until 7 s.
+    /// The first segment is here at 0.5 s, and plays to 2.5 s; the second one takes until 4 s: a
+    /// stall of 1.5 s. Then nothing comes: it plays to 6 s and stands still again, 1 s of it
+    /// until 7 s.
     #[test]
     fn an_empty_buffer_is_a_stall_until_enough_is_here() {
         let (mut p, mut received) = (player(|_| {}), 0);
@@ -264,8 +266,9 @@ mod tests {
         assert_eq!(p.video.stalls(ms(7000)), (2, Duration::from_millis(2500)));
     }
 
-    /// Each takes 0.1 s; the buffer holds 8 s: the fifth would make it 8 s + and waits until 6 s are left. At 0.4 s four are
-    /// here, of which 0.3 s were played: 7.7 s, so the next one is asked for 1.7 s later.
+    /// Each takes 0.1 s; the buffer holds 8 s: the fifth would make it 8 s + and waits until 6 s
+    /// are left. At 0.4 s four are here, of which 0.3 s were played: 7.7 s, so the next one is
+    /// asked for 1.7 s later.
     #[test]
     fn a_full_buffer_waits() {
         let (mut p, mut received) = (player(|_| {}), 0);
@@ -283,8 +286,9 @@ mod tests {
         assert_eq!((p.poll_at(), p.video.stalls(ms(60_000))), (None, (0, Duration::ZERO)));
     }
 
-    /// Reservoir 2 s, cushion 4 s, ladder 1, 2, 4: at 3 s of video the line is 1 + 3 / 4 = 1.75, below the next rate: it stays at 1;
-    /// at 4 s it is 2.5: 2 Mbit/s; from 6 s on 4. At 2.5 s it is 1.375, below 2: the least rate above the line is 2.
+    /// Reservoir 2 s, cushion 4 s, ladder 1, 2, 4: at 3 s of video the line is 1 + 3 / 4 = 1.75,
+    /// below the next rate: it stays at 1; at 4 s it is 2.5: 2 Mbit/s; from 6 s on 4. At 2.5 s
+    /// it is 1.375, below 2: the least rate above the line is 2.
     #[test]
     fn the_buffer_rule_follows_its_line_with_hysteresis() {
         let mut p = player(|c| {

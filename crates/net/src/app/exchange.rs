@@ -1,5 +1,5 @@
-//! Requests on one connection whose answers differ in size, answered in order (HTTP/1.1 with pipelining, HTTP/2 without
-//! priorities).
+//! Requests on one connection whose answers differ in size, answered in order (HTTP/1.1 with
+//! pipelining, HTTP/2 without priorities).
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,8 @@ impl Exchange {
         self.asked.push_back((self.request_end, answer));
         self.awaited.push_back(self.answer_end);
     }
-    /// `received` bytes of requests have arrived at B so far: bytes of the answers that are due now, and how many those are.
+    /// `received` bytes of requests have arrived at B so far: bytes of the answers that are due
+    /// now, and how many those are.
     pub fn read(&mut self, received: u64) -> (u64, u64) {
         let (mut bytes, mut count) = (0, 0);
         while let Some((_, answer)) = self.asked.front().filter(|(end, _)| *end <= received) {

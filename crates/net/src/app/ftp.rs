@@ -1,4 +1,5 @@
-//! Files as 3GPP's FTP traffic models send them (TR 36.814 annex A.2.1.3.1, TR 36.872 for model 3), over one connection.
+//! Files as 3GPP's FTP traffic models send them (TR 36.814 annex A.2.1.3.1, TR 36.872 for model 3),
+//! over one connection.
 
 use std::collections::VecDeque;
 
@@ -53,7 +54,8 @@ impl Ftp {
         files
     }
 
-    /// `received` bytes have arrived so far: the time that the oldest file took, if that is complete.
+    /// `received` bytes have arrived so far: the time that the oldest file took, if that is
+    /// complete.
     pub fn complete(&mut self, now: Instant, received: u64, draw: Draw) -> Option<Duration> {
         let (asked, _) = *self.waiting.front().filter(|(_, end)| *end <= received)?;
         self.waiting.pop_front();

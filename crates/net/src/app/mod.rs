@@ -1,13 +1,14 @@
 //! Applications: one object per flow that sees both ends.
 //!
-//! Contract: `start(now, out)` and `stop(now, out)` from the scenario; over TCP `sim` opens the connection at the
-//! start and tells `on_established` once, `on_writable` for each end whenever its send buffer has room (first right after
-//! it is established), `on_delivered` for bytes that arrive in order, `on_closed` when an end's peer has closed. Over UDP
-//! there is `on_datagram`. Time passes by `poll_at` and `on_time`. What the application wants done is appended to
+//! Contract: `start(now, out)` and `stop(now, out)` from the scenario; over TCP `sim` opens the
+//! connection at the start and tells `on_established` once, `on_writable` for each end whenever its
+//! send buffer has room (first right after it is established), `on_delivered` for bytes that arrive
+//! in order, `on_closed` when an end's peer has closed. Over UDP there is `on_datagram`. Time
+//! passes by `poll_at` and `on_time`. What the application wants done is appended to
 //! `out`, in order.
 //!
-//! An application never writes more than the room it was told of; what it has to write beyond that waits inside as a
-//! number.
+//! An application never writes more than the room it was told of; what it has to write beyond that
+//! waits inside as a number.
 
 mod config;
 mod dash;
@@ -151,8 +152,8 @@ impl App {
         }
     }
 
-    /// The flow starts. Over TCP the application begins when the connection is established, and one that was stopped
-    /// stays stopped: its stream is closed.
+    /// The flow starts. Over TCP the application begins when the connection is established, and one
+    /// that was stopped stays stopped: its stream is closed.
     pub fn start(&mut self, now: Instant, out: &mut Vec<Action>) {
         if self.running || self.sides[End::A as usize].closed {
             return;
@@ -164,7 +165,8 @@ impl App {
         }
     }
 
-    /// The flow stops: what is not written yet is forgotten, and A's stream is closed. A UDP flow may start again.
+    /// The flow stops: what is not written yet is forgotten, and A's stream is closed. A UDP flow
+    /// may start again.
     pub fn stop(&mut self, _now: Instant, out: &mut Vec<Action>) {
         if !self.running {
             return;
@@ -284,7 +286,8 @@ impl App {
         }
     }
 
-    /// A datagram of `size` bytes was sent here too: the application of another receiver of the group has written it.
+    /// A datagram of `size` bytes was sent here too: the application of another receiver of the
+    /// group has written it.
     pub fn copied(&mut self, size: u32) {
         self.stats.datagrams_sent += 1;
         self.stats.written[0] += u64::from(size);

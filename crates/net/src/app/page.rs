@@ -1,5 +1,6 @@
-//! Web pages: a main object, a time to parse it, the objects that it names, a time to read. The sizes are those of the HTTP
-//! model of 3GPP2 C.R1002 and TR 25.892 annex A (also the NGMN alliance's and IEEE 802.16m's).
+//! Web pages: a main object, a time to parse it, the objects that it names, a time to read. The
+//! sizes are those of the HTTP model of 3GPP2 C.R1002 and TR 25.892 annex A (also the NGMN
+//! alliance's and IEEE 802.16m's).
 
 use lasthop_engine::{Draw, Stream, math};
 use lasthop_units::{Duration, Instant};
@@ -7,7 +8,8 @@ use lasthop_units::{Duration, Instant};
 use super::config::WebPageConfig;
 use super::exchange::Exchange;
 
-/// A truncated lognormal size [bytes]: mu and sigma of the logarithm, least and most. What lies outside is drawn again.
+/// A truncated lognormal size [bytes]: mu and sigma of the logarithm, least and most. What lies
+/// outside is drawn again.
 struct Size {
     mu: f64,
     sigma: f64,
@@ -19,7 +21,8 @@ struct Size {
 const MAIN: Size = Size { mu: 8.35, sigma: 1.37, least: 100.0, most: 2e6 };
 /// Mean 7758 B, standard deviation 126168 B before truncation, 50 B to 2 MB.
 const EMBEDDED: Size = Size { mu: 6.17, sigma: 2.36, least: 50.0, most: 2e6 };
-/// Number of embedded objects: a Pareto of this shape and minimum, cut at this, less the minimum. Mean 5.64, at most 53.
+/// Number of embedded objects: a Pareto of this shape and minimum, cut at this, less the minimum.
+/// Mean 5.64, at most 53.
 const OBJECTS: (f64, f64, f64) = (1.1, 2.0, 55.0);
 
 /// The browser.
@@ -163,9 +166,11 @@ mod tests {
     use super::*;
     use lasthop_engine::Purpose;
 
-    /// The mean of a lognormal cut to [a, b], of which the rest is drawn again: e^(mu + s^2/2) (F(b - s) - F(a - s)) / (F(b) -
-    /// F(a)) with F the normal distribution of (ln x - mu) / s. Main: 10815 * (0.99910 - 0.00002) / (1 - 0.00314) = 10839 B; embedded:
-    /// 7744 * (0.87959 - 0.00046) / (0.99979 - 0.16933) = 8198 B. 200 000 draws: standard errors of about 0.5 and 1.3 %.
+    /// The mean of a lognormal cut to [a, b], of which the rest is drawn again: e^(mu + s^2/2)
+    /// (F(b - s) - F(a - s)) / (F(b) - F(a)) with F the normal distribution of (ln x - mu) / s.
+    /// Main: 10815 * (0.99910 - 0.00002) / (1 - 0.00314) = 10839 B; embedded: 7744 * (0.87959 -
+    /// 0.00046) / (0.99979 - 0.16933) = 8198 B. 200 000 draws: standard errors of about 0.5 and 1.3
+    /// %.
     #[test]
     fn sizes_have_the_means_of_the_truncated_lognormals() {
         let mut stream = Draw::new(1, Purpose::Test, 0).stream(0);
@@ -175,8 +180,8 @@ mod tests {
         assert!((embedded / 8_198.0 - 1.0).abs() < 0.05, "{embedded}");
     }
 
-    /// Cut at 55: 2^1.1 (55^-0.1 - 2^-0.1) / -0.1 = 5.64 more than the minimum in the mean (TR 25.892: 5.64), rounded to whole
-    /// objects; 55^-1.1 2^1.1 = 2.6 % of the pages have 53.
+    /// Cut at 55: 2^1.1 (55^-0.1 - 2^-0.1) / -0.1 = 5.64 more than the minimum in the mean (TR
+    /// 25.892: 5.64), rounded to whole objects; 55^-1.1 2^1.1 = 2.6 % of the pages have 53.
     #[test]
     fn pages_have_5_64_objects_in_the_mean_and_53_at_most() {
         let mut stream = Draw::new(1, Purpose::Test, 1).stream(0);

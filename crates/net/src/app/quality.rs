@@ -80,10 +80,12 @@ impl Quality {
         (sent > 0).then(|| 1.0 - (self.received - self.late) as f64 / sent as f64)
     }
 
-    /// The transmission rating of a call with G.711 in packets of 20 ms and loss concealment, played out at the deadline.
-    // ITU-T G.107: R = 93.2 - Id - Ie,eff; Id of one-way delay d [ms] as R. Cole, J. Rosenbluth, Voice over IP performance
-    // monitoring, ACM CCR 31(2), 2001: 0.024 d + 0.11 (d - 177.3) where d > 177.3. Ie,eff = Ie + (95 - Ie) Ppl / (Ppl +
-    // Bpl), ITU-T G.113 appendix I: Ie 0 and Bpl 25.1 for G.711 with concealment.
+    /// The transmission rating of a call with G.711 in packets of 20 ms and loss concealment,
+    /// played out at the deadline.
+    // ITU-T G.107: R = 93.2 - Id - Ie,eff; Id of one-way delay d [ms] as R. Cole, J. Rosenbluth,
+    // Voice over IP performance monitoring, ACM CCR 31(2), 2001: 0.024 d + 0.11 (d - 177.3) where d
+    // > 177.3. Ie,eff = Ie + (95 - Ie) Ppl / (Ppl + Bpl), ITU-T G.113 appendix I: Ie 0 and Bpl 25.1
+    // for G.711 with concealment.
     pub fn rating(&self, sent: u64) -> Option<f64> {
         let lost = 100.0 * self.unusable(sent)?;
         let delay = (self.deadline + PACKET).as_secs_f64() * 1e3;
@@ -117,7 +119,8 @@ mod tests {
         q
     }
 
-    /// 130 + 20 ms: Id = 0.024 * 150 = 3.6, R = 89.6, MOS = 1 + 3.136 + 89.6 * 29.6 * 10.4 * 7e-6 = 4.329.
+    /// 130 + 20 ms: Id = 0.024 * 150 = 3.6, R = 89.6, MOS = 1 + 3.136 + 89.6 * 29.6 * 10.4 * 7e-6 =
+    /// 4.329.
     #[test]
     fn a_call_without_loss_has_the_opinion_of_its_delay() {
         let q = call(130, &[50; 100]);

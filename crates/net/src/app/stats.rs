@@ -23,7 +23,8 @@ pub struct AppStats {
     pub requests_issued: u64,
     /// Requests that B has answered.
     pub requests_answered: u64,
-    /// Times from a request to its whole response: of a page to its last object, of a file from its arrival.
+    /// Times from a request to its whole response: of a page to its last object, of a file from its
+    /// arrival.
     pub completions: Completions,
     /// What its user has of late packets, where that is judged.
     pub quality: Option<Box<Quality>>,

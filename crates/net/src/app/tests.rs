@@ -61,7 +61,8 @@ fn a_file_is_written_closed_and_timed() {
     assert_eq!(out, [Action::Close { end: End::B }]);
 }
 
-/// Request issued at 0, whole at B at 20 ms, response whole at A at 70 ms: 70 ms. Thinking 100 ms: the next at 170 ms.
+/// Request issued at 0, whole at B at 20 ms, response whole at A at 70 ms: 70 ms. Thinking 100 ms:
+/// the next at 170 ms.
 #[test]
 fn requests_and_responses_take_turns() {
     let config = RequestResponseConfig {
@@ -98,7 +99,8 @@ fn requests_and_responses_take_turns() {
     assert_eq!(a.completion_time(), Some(Duration::from_millis(200)));
 }
 
-/// 1000 B at 3 Mbit/s: every 8/3 ms; after a million packets the clock is off by less than a nanosecond.
+/// 1000 B at 3 Mbit/s: every 8/3 ms; after a million packets the clock is off by less than a
+/// nanosecond.
 #[test]
 fn a_constant_rate_does_not_drift() {
     let cbr = |rate| AppConfig::Cbr(CbrConfig { rate: Bitrate(rate), size: Bytes(1000) });
@@ -129,8 +131,8 @@ fn over_tcp_a_source_that_finds_no_room_waits_with_all_its_bytes() {
     assert_eq!(out.last(), Some(&write(2500)));
 }
 
-/// On 10 ms, off 30 ms, a packet each 4 ms of on-time: at 0, 4, 8; 2 ms of the gap are used when the period ends at 10; the
-/// next comes 2 ms into the period that starts at 40.
+/// On 10 ms, off 30 ms, a packet each 4 ms of on-time: at 0, 4, 8; 2 ms of the gap are used when
+/// the period ends at 10; the next comes 2 ms into the period that starts at 40.
 #[test]
 fn on_off_carries_the_rest_of_a_gap_over_the_silence() {
     let config = OnOffConfig {
@@ -148,8 +150,8 @@ fn on_off_carries_the_rest_of_a_gap_over_the_silence() {
     assert_eq!(datagrams(&mut a, ms(24)), [0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 24.0]);
 }
 
-/// Exponential 1 s on, 1 s off at 1 Mbit/s over 20 000 s: half the rate. About 10 000 cycles: the share's standard error
-/// is near 0.5 %, so 62.5 packets/s within 5 of them.
+/// Exponential 1 s on, 1 s off at 1 Mbit/s over 20 000 s: half the rate. About 10 000 cycles: the
+/// share's standard error is near 0.5 %, so 62.5 packets/s within 5 of them.
 #[test]
 fn exponential_on_off_has_its_mean_rate() {
     for distribution in [Distribution::Exponential, Distribution::Pareto] {
@@ -178,8 +180,8 @@ fn a_udp_source_stops_and_starts_again() {
     assert_eq!((a.stats().datagrams_delivered, a.stats().delivered[1]), (1, 1000));
 }
 
-/// Lets an application run over a byte stream that takes what it gives and delivers it after `delay`, until `end`; the pause
-/// between two deliveries cuts them into pieces of `piece` bytes.
+/// Lets an application run over a byte stream that takes what it gives and delivers it after
+/// `delay`, until `end`; the pause between two deliveries cuts them into pieces of `piece` bytes.
 fn over_a_stream(app: &mut App, delay: Duration, piece: u64, end: Instant) {
     let (mut out, mut way) = (Vec::new(), std::collections::VecDeque::new());
     let mut now = Instant::ZERO;
@@ -212,7 +214,8 @@ fn over_a_stream(app: &mut App, delay: Duration, piece: u64, end: Instant) {
     }
 }
 
-/// Every trip takes 10 ms. A page without embedded objects takes 20 ms, else 40 ms and the time to parse.
+/// Every trip takes 10 ms. A page without embedded objects takes 20 ms, else 40 ms and the time to
+/// parse.
 #[test]
 fn pages_take_two_round_trips_and_the_time_to_parse() {
     let config = WebPageConfig { parsing: Duration::ZERO, count: Some(50), ..WebPageConfig::default() };
@@ -239,8 +242,9 @@ fn pages_take_two_round_trips_and_the_time_to_parse() {
     assert!((total - 0.02 * a.stats().requests_issued as f64).abs() < 1e-6);
 }
 
-/// Model 2: file, 10 ms, then a reading time of 5 s in the mean. Model 3: 0.5 MB each 5 s in the mean whether or not the last one
-/// has arrived. In 50 000 s about 10 000 files of either, standard error 1 %.
+/// Model 2: file, 10 ms, then a reading time of 5 s in the mean. Model 3: 0.5 MB each 5 s in the
+/// mean whether or not the last one has arrived. In 50 000 s about 10 000 files of either, standard
+/// error 1 %.
 #[test]
 fn files_come_by_reading_or_by_poisson_arrivals() {
     for (model, size) in
@@ -256,7 +260,8 @@ fn files_come_by_reading_or_by_poisson_arrivals() {
     }
 }
 
-/// 20 ms a segment whatever its size: after the first one the highest bitrate, no stall, and the buffer full at 12 s.
+/// 20 ms a segment whatever its size: after the first one the highest bitrate, no stall, and the
+/// buffer full at 12 s.
 #[test]
 fn a_player_on_a_fast_path_shows_the_highest_bitrate() {
     let config = DashConfig { count: Some(100), ..DashConfig::default() };

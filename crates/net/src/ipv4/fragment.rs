@@ -29,8 +29,8 @@ impl Fragment {
     }
 }
 
-/// A packet with "don't fragment" met a smaller MTU. What the router tells the source (ICMP type 3 code 4,
-/// RFC 792, with the MTU of RFC 1191 §4).
+/// A packet with "don't fragment" met a smaller MTU. What the router tells the source (ICMP type 3
+/// code 4, RFC 792, with the MTU of RFC 1191 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "fragmentation needed: a packet of {size} bytes that must not be fragmented met an MTU of {mtu} bytes"
@@ -53,14 +53,16 @@ pub struct Fragments {
     more: bool,
 }
 
-/// Cuts a packet of `size` bytes in all for a hop of `mtu` bytes. `Ok(None)`: it fits as it is. `part` is the
-/// fragment that the packet already is, if it is one. An MTU below [`MIN_MTU`] counts as [`MIN_MTU`].
+/// Cuts a packet of `size` bytes in all for a hop of `mtu` bytes. `Ok(None)`: it fits as it is.
+/// `part` is the fragment that the packet already is, if it is one. An MTU below [`MIN_MTU`] counts
+/// as [`MIN_MTU`].
 ///
-/// RFC 791 §2.3: every fragment but the last carries a multiple of 8 bytes, each with a header of its own (20
-/// bytes here: descriptors have no IP options).
+/// RFC 791 §2.3: every fragment but the last carries a multiple of 8 bytes, each with a header of
+/// its own (20 bytes here: descriptors have no IP options).
 ///
 /// # Errors
-/// [`FragmentationNeeded`] if `dont_fragment` is set and the packet does not fit: drop it and tell the source.
+/// [`FragmentationNeeded`] if `dont_fragment` is set and the packet does not fit: drop it and tell
+/// the source.
 pub fn fragment(
     size: u32,
     part: Option<Fragment>,

@@ -125,13 +125,14 @@ impl Ipv4Header {
     }
 }
 
-/// The Internet checksum (RFC 1071) of `bytes`; an odd last byte is padded with zero. Over bytes that contain their
-/// own checksum it is 0.
+/// The Internet checksum (RFC 1071) of `bytes`; an odd last byte is padded with zero. Over bytes
+/// that contain their own checksum it is 0.
 pub fn checksum(bytes: &[u8]) -> u16 {
     checksum_of_parts(&[bytes])
 }
 
-/// The Internet checksum of `parts` one after the other; every part but the last has an even length.
+/// The Internet checksum of `parts` one after the other; every part but the last has an even
+/// length.
 pub fn checksum_of_parts(parts: &[&[u8]]) -> u16 {
     let mut sum: u64 = 0;
     for part in parts {
@@ -177,9 +178,9 @@ mod tests {
         assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0x220d);
     }
 
-    /// A header worked out by hand: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, DF, TTL 64. Its words sum to
-    /// 0x4500 + 0x0073 + 0x4000 + 0x4011 + 0xc0a8 + 0x0001 + 0xc0a8 + 0x00c7 = 0x2479c, folded 0x479e, complement
-    /// 0xb861.
+    /// A header worked out by hand: 192.168.0.1 to 192.168.0.199, UDP, 115 bytes, DF, TTL 64. Its
+    /// words sum to 0x4500 + 0x0073 + 0x4000 + 0x4011 + 0xc0a8 + 0x0001 + 0xc0a8 + 0x00c7 =
+    /// 0x2479c, folded 0x479e, complement 0xb861.
     #[test]
     fn a_known_header_has_its_known_checksum() {
         let header = Ipv4Header {

@@ -9,9 +9,10 @@ use crate::{DropCause, Dropped, Ecn, Item};
 
 /// The destination's reassembly buffers.
 ///
-/// Contract: `handle_fragment` for each fragment that arrives; `poll_at`, `on_time` for the timeout. A fragment that
-/// brings nothing new (a duplicate, or a part of what is there already) is ignored and reported as such. The time
-/// runs from the first fragment and is not restarted (RFC 1122 §3.3.2).
+/// Contract: `handle_fragment` for each fragment that arrives; `poll_at`, `on_time` for the
+/// timeout. A fragment that brings nothing new (a duplicate, or a part of what is there already) is
+/// ignored and reported as such. The time runs from the first fragment and is not restarted (RFC
+/// 1122 §3.3.2).
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     timeout: Duration,
@@ -36,15 +37,16 @@ struct Partial {
 pub struct Whole {
     /// Its total length with one header [bytes].
     pub size: u32,
-    /// Congestion experienced if any fragment was marked (RFC 3168 §5.3), else as the first fragment.
+    /// Congestion experienced if any fragment was marked (RFC 3168 §5.3), else as the first
+    /// fragment.
     pub ecn: Ecn,
 }
 
 /// What became of fragments in reassembly.
 #[derive(Clone, Debug, Default)]
 pub struct ReassemblyOut {
-    /// The fragments of a packet that became complete, by offset: make the whole packet of the first one and free the
-    /// others.
+    /// The fragments of a packet that became complete, by offset: make the whole packet of the
+    /// first one and free the others.
     pub complete: Vec<PacketId>,
     /// Fragments that brought nothing new: free them.
     pub ignored: Vec<PacketId>,
@@ -53,7 +55,8 @@ pub struct ReassemblyOut {
 }
 
 impl Reassembler {
-    /// The default of RFC 791 would be 15 s, RFC 1122 recommends 60 to 120 s; Linux and ns-3 use 30 s.
+    /// The default of RFC 791 would be 15 s, RFC 1122 recommends 60 to 120 s; Linux and ns-3 use 30
+    /// s.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Buffers that give up `timeout` after a packet's first fragment, kept within 15 s to 120 s.
@@ -62,8 +65,8 @@ impl Reassembler {
         Reassembler { timeout, packets: BTreeMap::new(), next: None }
     }
 
-    /// A fragment of the packet `serial` of `src` arrives. When it completes the packet, the packet is returned and
-    /// `out.complete` names all its fragments.
+    /// A fragment of the packet `serial` of `src` arrives. When it completes the packet, the packet
+    /// is returned and `out.complete` names all its fragments.
     pub fn handle_fragment(
         &mut self,
         now: Instant,
@@ -128,8 +131,9 @@ impl Reassembler {
 }
 
 impl Partial {
-    /// False if the fragment is ignored. Fragments overlap only when a packet was cut twice in different ways on
-    /// different ways; what overlaps is not needed as the rest of the same copy will come.
+    /// False if the fragment is ignored. Fragments overlap only when a packet was cut twice in
+    /// different ways on different ways; what overlaps is not needed as the rest of the same
+    /// copy will come.
     fn add(&mut self, fragment: Fragment, item: Item) -> bool {
         let place = self.parts.partition_point(|(f, _)| f.offset < fragment.offset);
         let overlaps_next = self.parts.get(place).is_some_and(|(f, _)| f.offset < fragment.end());
@@ -209,8 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every fragment given is completed, ignored, dropped or held; a packet is complete exactly when each of its
-        /// fragments has come once.
+        /// Every fragment given is completed, ignored, dropped or held; a packet is complete
+        /// exactly when each of its fragments has come once.
         #[test]
         fn any_order_with_duplicates_and_losses(
             sizes in proptest::collection::vec(1_501u32..9_000, 1..5),

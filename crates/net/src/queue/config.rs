@@ -72,7 +72,8 @@ pub struct FqCodelConfig {
     pub interval: Duration,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`). Without it: none.
+    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`).
+    /// Without it: none.
     pub ce_threshold: Option<Duration>,
 }
 
@@ -111,8 +112,8 @@ pub enum Scheduler {
     TsFifo,
 }
 
-/// Parameters of DualPI2. The defaults are Linux' values; RFC 9332 appendix A.1 derives nearly the same from a largest
-/// round trip of 100 ms (update 15 ms, alpha 0.15, beta 3).
+/// Parameters of DualPI2. The defaults are Linux' values; RFC 9332 appendix A.1 derives nearly the
+/// same from a largest round trip of 100 ms (update 15 ms, alpha 0.15, beta 3).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualPi2Config {
@@ -128,7 +129,8 @@ pub struct DualPi2Config {
     pub alpha: f64,
     /// Gain of the delay's change [1/s].
     pub beta: f64,
-    /// Coupling factor k, at least 1: an L4S packet is marked k times as often as the base probability.
+    /// Coupling factor k, at least 1: an L4S packet is marked k times as often as the base
+    /// probability.
     pub coupling: f64,
     /// L4S packets that waited longer than this are marked, if another waits behind them.
     pub l4s_threshold: Duration,
@@ -180,7 +182,8 @@ pub struct InfiniteConfig {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DropTailConfig {
-    /// Most packets waiting; the one being sent does not count. Without it and without `bytes`: 1000.
+    /// Most packets waiting; the one being sent does not count. Without it and without `bytes`:
+    /// 1000.
     pub packets: Option<u32>,
     /// Most bytes waiting; the packet being sent does not count. Without it: no limit.
     pub bytes: Option<Bytes>,
@@ -190,7 +193,8 @@ pub struct DropTailConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HeadDropConfig {
-    /// Most packets waiting; the one being sent does not count. Without it and without `bytes`: 1000.
+    /// Most packets waiting; the one being sent does not count. Without it and without `bytes`:
+    /// 1000.
     pub packets: Option<u32>,
     /// Most bytes waiting; the packet being sent does not count. Without it: no limit.
     pub bytes: Option<Bytes>,
@@ -220,8 +224,8 @@ const CE_THRESHOLD: Parameter =
 
 const LIMITS: &[Parameter] = &[PACKETS, BYTES];
 
-/// Every kind of queue: name, what it does, where it comes from, parameters. Names, errors, listings and the
-/// documentation come from here.
+/// Every kind of queue: name, what it does, where it comes from, parameters. Names, errors,
+/// listings and the documentation come from here.
 pub const QUEUES: &[Entry] = &[
     Entry {
         name: "droptail",
@@ -499,7 +503,8 @@ mod tests {
         assert_eq!("infinite".parse::<QueueConfig>().unwrap().limit(), Limit::default());
     }
 
-    /// The registry says what the defaults are; the schema's types say it too. They must agree key by key.
+    /// The registry says what the defaults are; the schema's types say it too. They must agree key
+    /// by key.
     #[test]
     fn the_table_lists_every_key_with_its_default() {
         for entry in QUEUES {

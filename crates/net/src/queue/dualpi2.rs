@@ -1,8 +1,9 @@
 //! DualPI2 (RFC 9332 appendix A): a queue for L4S traffic and one for Classic traffic, coupled.
 //!
-//! A PI controller of the queueing delay gives p'. Classic packets are dropped or marked with p_C = p'^2, L4S packets are
-//! marked with the larger of p_CL = k p' and their own threshold's probability; so both get like rates whatever their
-//! numbers. Beyond p_CL = 1 the overload rules of appendix A.2 hold. The names are those of the RFC's pseudo-code.
+//! A PI controller of the queueing delay gives p'. Classic packets are dropped or marked with p_C =
+//! p'^2, L4S packets are marked with the larger of p_CL = k p' and their own threshold's
+//! probability; so both get like rates whatever their numbers. Beyond p_CL = 1 the overload rules
+//! of appendix A.2 hold. The names are those of the RFC's pseudo-code.
 
 use lasthop_units::{Duration, Instant};
 
@@ -98,7 +99,8 @@ impl DualPi2 {
         }
     }
 
-    /// The L4S queue's own marking: a step, or a ramp from the threshold on, where more than a packet waits behind.
+    /// The L4S queue's own marking: a step, or a ramp from the threshold on, where more than a
+    /// packet waits behind.
     fn laqm(&self, qdelay: Duration) -> f64 {
         let c = &self.config;
         if qdelay <= c.l4s_threshold || self.lq.fifo.packets() < 1 {
@@ -123,7 +125,8 @@ impl DualPi2 {
         }
     }
 
-    /// Weighted round robin over bytes: while both queues have packets, L4S gets `1 - classic_share` of the link.
+    /// Weighted round robin over bytes: while both queues have packets, L4S gets `1 -
+    /// classic_share` of the link.
     fn charge(&mut self, low_latency: bool, both: bool, size: u32) {
         if !both {
             self.credit = 0;
@@ -167,8 +170,8 @@ mod tests {
         Item { ecn, ..item(n, 1500) }
     }
 
-    /// p' = 0.1: p_C = 0.01, p_CL = 2 * 0.1 = 0.2; of 1000 Classic packets 10 are dropped (recur: at even distances), of
-    /// 1000 L4S packets 200 are marked.
+    /// p' = 0.1: p_C = 0.01, p_CL = 2 * 0.1 = 0.2; of 1000 Classic packets 10 are dropped (recur:
+    /// at even distances), of 1000 L4S packets 200 are marked.
     #[test]
     fn classic_is_squared_and_l4s_is_coupled() {
         let mut d = dual();
@@ -189,8 +192,9 @@ mod tests {
         assert!((9..=10).contains(&classic_marks));
     }
 
-    /// The controller by hand: alpha 0.16, beta 3.2. A head of 35 ms: 0.16 (0.035 - 0.015) + 3.2 * 0.035 = 0.1152. The next
-    /// update 16 ms later sees 51 ms: + 0.16 * 0.036 + 3.2 * 0.016 = 0.05696.
+    /// The controller by hand: alpha 0.16, beta 3.2. A head of 35 ms: 0.16 (0.035 - 0.015) + 3.2 *
+    /// 0.035 = 0.1152. The next update 16 ms later sees 51 ms: + 0.16 * 0.036 + 3.2 * 0.016 =
+    /// 0.05696.
     #[test]
     fn the_base_probability_is_that_of_the_pi_controller() {
         let mut d = dual();
@@ -200,8 +204,8 @@ mod tests {
         assert!((d.control.p - (0.1152 + 0.00576 + 0.0512)).abs() < 1e-12, "{}", d.control.p);
     }
 
-    /// p' = 0.6: p_CL = 1.2 is beyond 1. L4S packets are dropped with p_C = 0.36 and marked otherwise, and Classic ECN is
-    /// off, because p_C is above p_Cmax = 1/4.
+    /// p' = 0.6: p_CL = 1.2 is beyond 1. L4S packets are dropped with p_C = 0.36 and marked
+    /// otherwise, and Classic ECN is off, because p_C is above p_Cmax = 1/4.
     #[test]
     fn overload_drops_l4s_too_and_switches_ecn_off() {
         let mut d = dual();
@@ -230,7 +234,8 @@ mod tests {
         assert_eq!(d.laqm(Duration::from_millis(9)), 0.0, "the last packet is no queue");
     }
 
-    /// Both queues full: with a share of 10 % Classic gets one byte in ten; what waits alone is served.
+    /// Both queues full: with a share of 10 % Classic gets one byte in ten; what waits alone is
+    /// served.
     #[test]
     fn weighted_round_robin_keeps_the_classic_share() {
         let mut d = dual();

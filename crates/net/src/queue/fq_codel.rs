@@ -1,4 +1,5 @@
-//! FQ-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with new flows first, CoDel on each.
+//! FQ-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with new flows
+//! first, CoDel on each.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,8 @@ use super::config::{FqCodelConfig, Site};
 use super::{Fifo, Limit, backlog, mark, sight};
 use crate::{DropCause, Dropped, Item};
 
-/// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1: "up to a maximum of 64 packets").
+/// Packets dropped at once when the limit is exceeded (RFC 8290 section 4.1: "up to a maximum of 64
+/// packets").
 const DROP_BATCH: usize = 64;
 
 /// The queues of FQ-CoDel.
@@ -20,7 +22,8 @@ pub struct FqCodel {
     quantum: i64,
     pub(super) limit: Limit,
     hash: Draw,
-    /// Which of `queues` serves a hash value; [`NONE`]: none yet. A queue once made is kept with its CoDel state.
+    /// Which of `queues` serves a hash value; [`NONE`]: none yet. A queue once made is kept with
+    /// its CoDel state.
     buckets: Vec<u16>,
     queues: Vec<FlowQueue>,
     new: VecDeque<u16>,
@@ -67,8 +70,8 @@ impl FqCodel {
         self.bytes
     }
 
-    /// The queue of a flow: RFC 8290 section 4.1.1 hashes the 5-tuple with a random number; a flow's number stands for
-    /// its 5-tuple here.
+    /// The queue of a flow: RFC 8290 section 4.1.1 hashes the 5-tuple with a random number; a
+    /// flow's number stands for its 5-tuple here.
     fn queue_of(&mut self, item: &Item) -> u16 {
         let bucket = (self.hash.bits(item.flow.index() as u64) % self.buckets.len() as u64) as usize;
         if self.buckets[bucket] == NONE {
@@ -87,7 +90,8 @@ impl FqCodel {
         self.packets += 1;
         self.bytes += u64::from(item.size);
         if !queue.listed {
-            // "it is added to the end of the list of new queues, and its byte credits are set to quantum".
+            // "it is added to the end of the list of new queues, and its byte credits are set to
+            // quantum".
             queue.listed = true;
             queue.credits = self.quantum;
             self.new.push_back(n);
@@ -126,8 +130,9 @@ impl FqCodel {
                 self.queues[usize::from(n)].credits -= i64::from(item.size);
                 return Some(item);
             }
-            // "If the queue selected was from the list of new queues, it is moved to the end of the list of old
-            // queues. If instead it was from the list of old queues, that queue is removed from the list".
+            // "If the queue selected was from the list of new queues, it is moved to the end of the
+            // list of old queues. If instead it was from the list of old queues, that queue is
+            // removed from the list".
             self.move_head(from_new, from_new);
             self.queues[usize::from(n)].listed = from_new;
         }
@@ -158,7 +163,8 @@ impl FqCodel {
         None
     }
 
-    /// The link looked for a packet and found none: by the rules of `dequeue` no queue stays on a list.
+    /// The link looked for a packet and found none: by the rules of `dequeue` no queue stays on a
+    /// list.
     pub fn found_empty(&mut self) {
         for n in self.new.drain(..).chain(self.old.drain(..)) {
             self.queues[usize::from(n)].listed = false;
@@ -186,8 +192,9 @@ mod tests {
         flows.map(|i| i.flow.index()).collect()
     }
 
-    /// Two backlogged flows share in bytes: with a quantum of 1514 B, packets of 1500 B alternate (credits 14, then -1486),
-    /// and a flow of 500 B packets sends about three for each of them.
+    /// Two backlogged flows share in bytes: with a quantum of 1514 B, packets of 1500 B alternate
+    /// (credits 14, then -1486), and a flow of 500 B packets sends about three for each of
+    /// them.
     #[test]
     fn backlogged_flows_share_by_bytes() {
         let mut q = fq(&FqCodelConfig::default());
@@ -203,8 +210,8 @@ mod tests {
         assert!((large - small).abs() <= 1514 + 1500, "{large} {small}");
     }
 
-    /// The sparse-flow optimisation: a flow that comes back after its queue has emptied is new, and goes before the bulk flow
-    /// whatever that has waiting.
+    /// The sparse-flow optimisation: a flow that comes back after its queue has emptied is new, and
+    /// goes before the bulk flow whatever that has waiting.
     #[test]
     fn a_sparse_flow_goes_first() {
         let mut q = fq(&FqCodelConfig::default());
@@ -214,7 +221,8 @@ mod tests {
         for n in 0..5 {
             q.enqueue(Instant(0), of(1, n, 100), &mut drops);
             assert_eq!(drain(&mut q, 1), [1], "sparse packet {n}");
-            // Two more of the bulk flow: the sparse flow's queue goes from the new list to the old one and off it.
+            // Two more of the bulk flow: the sparse flow's queue goes from the new list to the old
+            // one and off it.
             assert_eq!(drain(&mut q, 3), [0, 0, 0]);
         }
         // A burst of more than a quantum is served for a quantum, then takes its turn.
@@ -240,7 +248,8 @@ mod tests {
         assert_eq!(drops.len(), 64);
     }
 
-    /// CoDel judges each queue by itself: a flow that waits long is dropped from, a sparse one is not.
+    /// CoDel judges each queue by itself: a flow that waits long is dropped from, a sparse one is
+    /// not.
     #[test]
     fn only_the_flow_that_stands_is_dropped_from() {
         let mut q = fq(&FqCodelConfig { quantum: Bytes(1514), ..FqCodelConfig::default() });
@@ -257,8 +266,8 @@ mod tests {
         );
     }
 
-    /// With 1024 queues and 100 flows most have a queue of their own: the expected number of distinct queues is
-    /// 1024 (1 - (1 - 1/1024)^100) = 95.3, standard deviation about 2.
+    /// With 1024 queues and 100 flows most have a queue of their own: the expected number of
+    /// distinct queues is 1024 (1 - (1 - 1/1024)^100) = 95.3, standard deviation about 2.
     #[test]
     fn flows_are_spread_over_the_queues() {
         let mut q = fq(&FqCodelConfig::default());

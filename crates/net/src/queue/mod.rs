@@ -1,12 +1,14 @@
 //! Queues: small policies over one mechanism.
 //!
-//! Contract: `enqueue(now, item, drops)` takes the item or drops it (or others) with a cause; `dequeue(now, drops)`
-//! gives the next item, and may drop some on the way and mark the one it gives (an AQM's place to decide). Both
-//! are called with the true moment, in order of time, also when a pipe catches up late. A queue owns no timer: what
-//! an AQM does periodically it computes from `now`.
+//! Contract: `enqueue(now, item, drops)` takes the item or drops it (or others) with a cause;
+//! `dequeue(now, drops)` gives the next item, and may drop some on the way and mark the one it
+//! gives (an AQM's place to decide). Both are called with the true moment, in order of time, also
+//! when a pipe catches up late. A queue owns no timer: what an AQM does periodically it computes
+//! from `now`.
 //!
-//! A queue holds **waiting** packets only. The packet being serialised has left it and counts against no limit
-//! (the habit of ns-2, ns-3 and Linux; so a limit of zero packets is a link without a buffer, not a dead one).
+//! A queue holds **waiting** packets only. The packet being serialised has left it and counts
+//! against no limit (the habit of ns-2, ns-3 and Linux; so a limit of zero packets is a link
+//! without a buffer, not a dead one).
 
 pub mod aqm;
 mod config;
@@ -69,7 +71,8 @@ impl Queue {
         Queue::of(Policy::DropTail { fifo: Fifo::default(), limit })
     }
 
-    /// Drops the oldest to make room for what arrives: the sender hears of it one queueing delay sooner.
+    /// Drops the oldest to make room for what arrives: the sender hears of it one queueing delay
+    /// sooner.
     pub fn head_drop(limit: Limit) -> Queue {
         Queue::of(Policy::HeadDrop { fifo: Fifo::default(), limit })
     }
@@ -187,8 +190,8 @@ impl Queue {
         }
     }
 
-    /// A new limit, from now on. What is inside stays, even above a smaller limit: only arrivals are judged
-    /// (head-drop makes room at the next arrival).
+    /// A new limit, from now on. What is inside stays, even above a smaller limit: only arrivals
+    /// are judged (head-drop makes room at the next arrival).
     pub fn set_limit(&mut self, new: Limit) {
         match &mut self.policy {
             Policy::DropTail { limit, .. } | Policy::HeadDrop { limit, .. } => *limit = new,
@@ -310,7 +313,8 @@ mod tests {
         q.enqueue(Instant(0), item(0, 1_500), &mut drops);
         q.enqueue(Instant(0), item(0, 500), &mut drops);
         assert_eq!((q.packets(), q.bytes(), drops.len()), (2, 2_000, 1));
-        // A limit below one packet drops that packet itself under head-drop, and keeps nothing else.
+        // A limit below one packet drops that packet itself under head-drop, and keeps nothing
+        // else.
         let mut q = Queue::head_drop(Limit { packets: None, bytes: Some(100) });
         drops.clear();
         q.enqueue(Instant(0), item(0, 60), &mut drops);
@@ -330,7 +334,8 @@ mod tests {
     }
 
     proptest! {
-        /// The debug account inside checks conservation at each step; here: never above the limit, order kept.
+        /// The debug account inside checks conservation at each step; here: never above the limit,
+        /// order kept.
         #[test]
         fn any_sequence_keeps_limit_and_order(
             ops in proptest::collection::vec((any::<bool>(), 1u32..2_000), 0..200),

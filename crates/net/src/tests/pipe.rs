@@ -1,4 +1,5 @@
-//! The pipe against hand-computed sequences and against a model that does one thing after the other.
+//! The pipe against hand-computed sequences and against a model that does one thing after the
+//! other.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,8 @@ fn run(pipe: &mut Pipe, out: &mut PipeOut) -> Vec<(usize, u64)> {
     seen
 }
 
-/// 1500 B at 12 Mbit/s are 1 ms each. Three packets at 0: the first arrives after 1 + 10 ms, the others 1 ms apart.
+/// 1500 B at 12 Mbit/s are 1 ms each. Three packets at 0: the first arrives after 1 + 10 ms, the
+/// others 1 ms apart.
 #[test]
 fn packets_are_serialised_one_after_the_other_and_then_propagate() {
     let (mut p, mut out) = (pipe(Some(12 * MBIT), Limit::default(), delay_ms(10)), PipeOut::default());
@@ -42,8 +44,8 @@ fn packets_are_serialised_one_after_the_other_and_then_propagate() {
     assert_eq!(p.account().bytes_arrived, 4500);
 }
 
-/// The packet in service does not count: a queue of two packets takes three of a burst of four. The place of the one
-/// that starts being sent at 1 ms is free for what arrives at 1 ms.
+/// The packet in service does not count: a queue of two packets takes three of a burst of four. The
+/// place of the one that starts being sent at 1 ms is free for what arrives at 1 ms.
 #[test]
 fn the_packet_in_service_has_left_the_queue() {
     let limit = Limit { packets: Some(2), bytes: None };
@@ -66,8 +68,8 @@ fn an_infinitely_fast_pipe_only_delays() {
     assert_eq!(run(&mut p, &mut out), [(0, 6_000), (1, 6_000), (2, 6_000)]);
 }
 
-/// At 12 Mbit/s a packet takes 1 ms. The rate becomes 0 at 0.5 ms: packet 0, in service, goes on and arrives at 1 ms; 1
-/// and 2 wait. At 10 ms the rate becomes 6 Mbit/s: 2 ms each.
+/// At 12 Mbit/s a packet takes 1 ms. The rate becomes 0 at 0.5 ms: packet 0, in service, goes on
+/// and arrives at 1 ms; 1 and 2 wait. At 10 ms the rate becomes 6 Mbit/s: 2 ms each.
 #[test]
 fn a_rate_of_zero_stops_and_a_later_rate_goes_on() {
     let (mut p, mut out) = (pipe(Some(12 * MBIT), Limit::default(), delay_ms(0)), PipeOut::default());
@@ -84,7 +86,8 @@ fn a_rate_of_zero_stops_and_a_later_rate_goes_on() {
     assert_eq!(run(&mut p, &mut out), [(3, 30_000)]);
 }
 
-/// The delay falls from 50 to 10 ms at 2 ms. Packet 1, sent at 2 ms, would arrive at 13 ms, before packet 0 (51 ms).
+/// The delay falls from 50 to 10 ms at 2 ms. Packet 1, sent at 2 ms, would arrive at 13 ms, before
+/// packet 0 (51 ms).
 #[test]
 fn a_shorter_delay_lets_nobody_overtake_unless_reordering_is_on() {
     for (reordering, expected) in [(false, [(0, 51_000), (1, 51_000)]), (true, [(1, 13_000), (0, 51_000)])] {
@@ -97,7 +100,8 @@ fn a_shorter_delay_lets_nobody_overtake_unless_reordering_is_on() {
     }
 }
 
-/// Packet n is lost exactly when the n-th draw of the hop says so, and it takes its time on the link all the same.
+/// Packet n is lost exactly when the n-th draw of the hop says so, and it takes its time on the
+/// link all the same.
 #[test]
 fn loss_follows_the_keyed_draws() {
     let wire = WireModel { loss: 0.3, ..delay_ms(0) };
@@ -140,7 +144,8 @@ fn jitter_is_uniform_and_reorders_only_when_told() {
         assert!(seen.windows(2).all(|w| w[0].1 <= w[1].1));
         let extra = |a: &(usize, u64)| a.1 as f64 - a.0 as f64 * 10.0 - 20_000.0;
         let mean = seen.iter().map(extra).sum::<f64>() / 2000.0;
-        // Uniform on 0..10 ms: mean 5 ms, standard error 65 us. In order, packets wait for the slowest before them.
+        // Uniform on 0..10 ms: mean 5 ms, standard error 65 us. In order, packets wait for the
+        // slowest before them.
         assert!(if reordering { (mean - 5_000.0).abs() < 325.0 } else { mean > 5_325.0 }, "{mean}");
     }
 }
@@ -262,7 +267,8 @@ proptest! {
         prop_assert_eq!(p.occupancy(Instant::MAX, &mut out), Default::default());
     }
 
-    /// With everything random switched on, every packet leaves exactly once (the debug account is in force).
+    /// With everything random switched on, every packet leaves exactly once (the debug account is
+    /// in force).
     #[test]
     fn every_packet_leaves_once(
         gaps in proptest::collection::vec(0u64..100_000, 1..200),

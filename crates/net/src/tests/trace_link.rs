@@ -1,4 +1,5 @@
-//! The trace link against hand-computed sequences and a model that walks from millisecond to millisecond.
+//! The trace link against hand-computed sequences and a model that walks from millisecond to
+//! millisecond.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,8 +26,10 @@ fn collect(link: &mut TraceLink, until: u64, out: &mut PipeOut) -> Vec<(usize, u
     seen
 }
 
-/// Opportunities at 1, 2, 3, 5 ms. Packets of 1000 B at 0: 0 goes at 1; 500 B of 1 at 1 and the rest at 2 with 2 (500
-/// + 1000 = 1500); 3 at 3 alone, the other 500 B are lost, although packet 4 (at 3.5 ms) could have used them.
+/// Opportunities at 1, 2, 3, 5 ms. Packets of 1000 B at 0: 0 goes at 1; 500 B of 1 at 1 and the
+/// rest at 2 with 2 (500
+/// + 1000 = 1500); 3 at 3 alone, the other 500 B are lost, although packet 4 (at 3.5 ms) could have
+///   used them.
 #[test]
 fn packets_share_an_opportunity_and_continue_in_the_next() {
     let mut l = link(&[1, 2, 3, 5], Playback::default(), Limit::default(), 10);
@@ -86,7 +89,8 @@ fn the_run_may_start_inside_the_trace() {
     assert_eq!(out.arrived.len(), 1);
 }
 
-/// A year of silence costs one binary search: this test would not end if it cost an event a millisecond.
+/// A year of silence costs one binary search: this test would not end if it cost an event a
+/// millisecond.
 #[test]
 fn silence_costs_nothing() {
     let mut l = link(&[1, 2, 3, 5], Playback::default(), Limit::default(), 0);
@@ -99,8 +103,8 @@ fn silence_costs_nothing() {
     assert_eq!(out.arrived.len(), 100);
 }
 
-/// The mean of the file, exactly: backlogged over ten whole rounds every byte of every opportunity is used, whatever
-/// the packets' sizes.
+/// The mean of the file, exactly: backlogged over ten whole rounds every byte of every opportunity
+/// is used, whatever the packets' sizes.
 #[test]
 fn a_backlogged_sender_gets_exactly_the_mean_of_the_file() {
     let ms: Vec<u64> = (0..5_000)
@@ -115,7 +119,8 @@ fn a_backlogged_sender_gets_exactly_the_mean_of_the_file() {
         let mut l = link(&ms, Playback::default(), Limit::default(), 0);
         let mut out = PipeOut::default();
         let end_ms = u64::from(trace.period_ms()) * 10;
-        // Opportunities at 0 come before the first packet; as many of round eleven fall on the last moment.
+        // Opportunities at 0 come before the first packet; as many of round eleven fall on the last
+        // moment.
         let capacity = trace.opportunities() * 10 * 1500;
         for n in 0..capacity / u64::from(size) + 2 {
             l.enqueue(Instant::ZERO, item(n as usize, size), &mut out);
@@ -125,7 +130,8 @@ fn a_backlogged_sender_gets_exactly_the_mean_of_the_file() {
     }
 }
 
-/// The same on the measured traces, where these are at hand: ten minutes of traffic without a pause.
+/// The same on the measured traces, where these are at hand: ten minutes of traffic without a
+/// pause.
 #[test]
 fn measured_traces_are_used_to_the_last_byte() {
     let Some(folder) = std::env::var_os("LASTHOP_SHARED") else {
@@ -139,7 +145,8 @@ fn measured_traces_are_used_to_the_last_byte() {
         let queue = Queue::drop_tail(Limit::default());
         let mut l = TraceLink::new(trace.clone(), Playback::default(), queue, WireModel::default(), 1, 0);
         let mut out = PipeOut::default();
-        // A queue that is topped up at each arrival and so never empty; opportunities at 0 come before it.
+        // A queue that is topped up at each arrival and so never empty; opportunities at 0 come
+        // before it.
         (0..200).for_each(|n| l.enqueue(Instant::ZERO, item(n, 1500), &mut out));
         let (end, mut packets) = (Instant::from_millis(u64::from(trace.period_ms())), 0);
         while let Some(at) = l.poll_at().filter(|at| *at < end) {

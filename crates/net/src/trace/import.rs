@@ -27,10 +27,11 @@ const MAX_TABLE_LINE: usize = 4096;
 
 /// Reads a trace of any format; `None`: recognised from the first line.
 ///
-/// Rates become opportunities one by one: each millisecond's bytes add up, and whenever 1500 are together there is an
-/// opportunity at the end of that millisecond. The remainder is carried on, so that at any moment the trace has
-/// offered the bytes of the source to less than one opportunity. A last opportunity closes the trace at the end of
-/// the source if none falls there, because the last timestamp is the period.
+/// Rates become opportunities one by one: each millisecond's bytes add up, and whenever 1500 are
+/// together there is an opportunity at the end of that millisecond. The remainder is carried on, so
+/// that at any moment the trace has offered the bytes of the source to less than one opportunity. A
+/// last opportunity closes the trace at the end of the source if none falls there, because the last
+/// timestamp is the period.
 pub fn import(mut reader: impl BufRead, format: Option<TraceFormat>) -> Result<Imported, TraceError> {
     let format = match format {
         Some(format) => format,

@@ -1,9 +1,10 @@
 //! Capacity traces: when a measured link could deliver how much.
 //!
-//! A trace is a list of **opportunities**: moments, in whole milliseconds from the start of the trace, at each of which
-//! the link can deliver a fixed number of bytes (1500 unless said otherwise). This is the format of Mahimahi
-//! (R. Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015) and of the traces that
-//! were recorded with Saturator (K. Winstein, A. Sivaraman, H. Balakrishnan, "Stochastic forecasts achieve high
+//! A trace is a list of **opportunities**: moments, in whole milliseconds from the start of the
+//! trace, at each of which the link can deliver a fixed number of bytes (1500 unless said
+//! otherwise). This is the format of Mahimahi (R. Netravali et al., "Mahimahi: accurate
+//! record-and-replay for HTTP", USENIX ATC 2015) and of the traces that were recorded with
+//! Saturator (K. Winstein, A. Sivaraman, H. Balakrishnan, "Stochastic forecasts achieve high
 //! throughput and low delay over cellular networks", NSDI 2013).
 
 mod format;
@@ -28,8 +29,8 @@ pub(crate) struct Slot {
     pub count: u32,
 }
 
-/// A capacity trace: never empty, non-decreasing, of a period above zero. Eight bytes for each millisecond that
-/// has an opportunity, however many it has.
+/// A capacity trace: never empty, non-decreasing, of a period above zero. Eight bytes for each
+/// millisecond that has an opportunity, however many it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     slots: Vec<Slot>,

@@ -3,8 +3,8 @@
 use super::read::Builder;
 use super::{Trace, TraceError, TraceErrorKind};
 
-/// Turns rates into opportunities and carries the remainder. In whole numbers: times in ns, rates in mbit/s (a
-/// thousandth of a bit), volumes in their product, 10^-12 bit.
+/// Turns rates into opportunities and carries the remainder. In whole numbers: times in ns, rates
+/// in mbit/s (a thousandth of a bit), volumes in their product, 10^-12 bit.
 #[derive(Default)]
 pub(super) struct Pacer {
     builder: Builder,

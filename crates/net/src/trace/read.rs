@@ -6,9 +6,11 @@ use thiserror::Error;
 
 use super::{Slot, Trace};
 
-/// Most opportunities in one millisecond: at 1500 bytes 1.2 Tbit/s. A file of zeros ends here, early.
+/// Most opportunities in one millisecond: at 1500 bytes 1.2 Tbit/s. A file of zeros ends here,
+/// early.
 pub const MAX_PER_MS: u32 = 100_000;
-/// Most distinct milliseconds with an opportunity: 256 MiB of memory, more than nine hours without any gap.
+/// Most distinct milliseconds with an opportunity: 256 MiB of memory, more than nine hours without
+/// any gap.
 pub const MAX_SLOTS: usize = 1 << 25;
 /// Longest line [bytes]; a timestamp has at most twenty digits.
 pub const MAX_LINE: usize = 64;
@@ -76,9 +78,9 @@ pub enum TraceErrorKind {
 
 /// Reads a trace in Mahimahi's format: one whole number of milliseconds a line, non-decreasing.
 ///
-/// Accepted beyond Mahimahi: CRLF, a last line without its end, spaces around the number, empty lines at the
-/// end. Memory grows with the number of distinct milliseconds only; a hostile file ends in an error early (see
-/// [`MAX_LINE`], [`MAX_PER_MS`], [`MAX_SLOTS`]).
+/// Accepted beyond Mahimahi: CRLF, a last line without its end, spaces around the number, empty
+/// lines at the end. Memory grows with the number of distinct milliseconds only; a hostile file
+/// ends in an error early (see [`MAX_LINE`], [`MAX_PER_MS`], [`MAX_SLOTS`]).
 pub fn read_mahimahi(mut reader: impl BufRead) -> Result<Trace, TraceError> {
     let mut builder = Builder::default();
     let mut line = Vec::with_capacity(MAX_LINE);
@@ -99,8 +101,8 @@ pub fn read_mahimahi(mut reader: impl BufRead) -> Result<Trace, TraceError> {
     builder.finish()
 }
 
-/// Reads the next line, without its end, into `line`. False at the end of the file. Never holds more than `longest`
-/// bytes.
+/// Reads the next line, without its end, into `line`. False at the end of the file. Never holds
+/// more than `longest` bytes.
 pub(super) fn next_line(
     reader: &mut impl BufRead,
     line: &mut Vec<u8>,

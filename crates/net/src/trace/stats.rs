@@ -13,7 +13,8 @@ pub struct TraceStats {
     pub length_s: f64,
     /// Opportunities times their size, over the length [Mbit/s].
     pub mean_mbps: f64,
-    /// 5th percentile of the rate over whole seconds from the start, empty seconds counted as 0 [Mbit/s].
+    /// 5th percentile of the rate over whole seconds from the start, empty seconds counted as 0
+    /// [Mbit/s].
     pub rate_p5_mbps: f64,
     /// Median of the same [Mbit/s].
     pub rate_p50_mbps: f64,
@@ -26,8 +27,9 @@ pub struct TraceStats {
 }
 
 impl Trace {
-    /// Statistics with opportunities of `opportunity` bytes (1500 is Mahimahi's). Percentiles are the value at rank
-    /// `floor(p * n)` of the sorted seconds; a trace shorter than a second has none whole and takes its mean.
+    /// Statistics with opportunities of `opportunity` bytes (1500 is Mahimahi's). Percentiles are
+    /// the value at rank `floor(p * n)` of the sorted seconds; a trace shorter than a second
+    /// has none whole and takes its mean.
     pub fn stats(&self, opportunity: u32) -> TraceStats {
         let bits = f64::from(opportunity) * 8.0;
         let length_s = f64::from(self.period_ms()) / 1e3;
@@ -61,8 +63,8 @@ mod tests {
     use super::*;
     use crate::trace::read_mahimahi;
 
-    /// Two seconds: 3 opportunities in the first, 1 in the second, 1 at the very end (in no whole second).
-    /// 5 x 12000 bit / 2 s = 0.03 Mbit/s.
+    /// Two seconds: 3 opportunities in the first, 1 in the second, 1 at the very end (in no whole
+    /// second). 5 x 12000 bit / 2 s = 0.03 Mbit/s.
     #[test]
     fn a_short_trace_by_hand() {
         let s = Trace::from_ms([100, 100, 900, 1500, 2000]).unwrap().stats(1500);
@@ -71,7 +73,8 @@ mod tests {
         assert!((s.rate_p5_mbps - 0.012).abs() < 1e-12 && (s.rate_p50_mbps - 0.036).abs() < 1e-12);
     }
 
-    /// The table that was computed independently beside the measured traces, where these are at hand.
+    /// The table that was computed independently beside the measured traces, where these are at
+    /// hand.
     #[test]
     fn measured_traces_have_the_published_statistics() {
         let Some(folder) = std::env::var_os("LASTHOP_SHARED") else {

@@ -4,8 +4,8 @@ use lasthop_engine::{Draw, Purpose, math};
 
 use super::{Trace, TraceError};
 
-/// A cellular link whose rate wanders: log-rate as an Ornstein-Uhlenbeck process sampled each 10 ms, with short
-/// outages that start at random.
+/// A cellular link whose rate wanders: log-rate as an Ornstein-Uhlenbeck process sampled each 10
+/// ms, with short outages that start at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyntheticModel {
     /// Median rate while there is no outage [Mbit/s].
@@ -39,8 +39,8 @@ impl SyntheticModel {
 /// Time between two rates [s].
 const STEP_S: f64 = 0.01;
 
-/// The trace of `model` with the draws of `seed`: the same on every machine. Opportunities are of 1500 bytes; the
-/// last one closes the trace at its full length.
+/// The trace of `model` with the draws of `seed`: the same on every machine. Opportunities are of
+/// 1500 bytes; the last one closes the trace at its full length.
 pub fn synthetic(model: &SyntheticModel, seed: u64) -> Result<Trace, TraceError> {
     let rate = Draw::new(seed, Purpose::Traffic, 0);
     let outage = Draw::new(seed, Purpose::Traffic, 1);
@@ -85,7 +85,8 @@ mod tests {
         assert_ne!(trace, synthetic(&SyntheticModel::LTE_DOWN, 2).unwrap());
     }
 
-    /// The files that come with the program are what `examples/synthetic_trace.rs` makes today, byte for byte.
+    /// The files that come with the program are what `examples/synthetic_trace.rs` makes today,
+    /// byte for byte.
     #[test]
     fn the_shipped_traces_are_fresh() {
         let folder =

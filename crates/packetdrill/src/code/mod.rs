@@ -1,7 +1,8 @@
 //! The code between `%{` and `}%`: the small part of Python that scripts use to look at tcp_info.
 //!
-//! Assignments (`=`, `+=`, `-=`, `*=`), `assert condition, message`, `print(...)` and expressions: arithmetic, chained
-//! comparisons, `and`, `or`, `not`, `in` on tuples, `abs`, `min`, `max`, `int`, `float`, `round`, and `'text' % values`.
+//! Assignments (`=`, `+=`, `-=`, `*=`), `assert condition, message`, `print(...)` and expressions:
+//! arithmetic, chained comparisons, `and`, `or`, `not`, `in` on tuples, `abs`, `min`, `max`, `int`,
+//! `float`, `round`, and `'text' % values`.
 
 mod eval;
 mod parse;

@@ -250,7 +250,8 @@ impl World {
         if let Kind::Connected(i) = socket.kind {
             let now = self.now;
             let c = &mut self.connections[i];
-            // RFC 9293 section 3.6.1 and RFC 2525 section 2.17: what was not read is lost, and a reset tells so.
+            // RFC 9293 section 3.6.1 and RFC 2525 section 2.17: what was not read is lost, and a
+            // reset tells so.
             if c.endpoint.readable() > 0 || socket.options.linger_zero {
                 c.endpoint.abort(now);
             } else {

@@ -47,7 +47,8 @@ impl Connection {
         Connection::from_number(config, listener, ISN)
     }
 
-    /// The end of no connection: it answers everything with a reset, whose number is 0 or the peer's.
+    /// The end of no connection: it answers everything with a reset, whose number is 0 or the
+    /// peer's.
     pub fn nobody(config: Config) -> Connection {
         Connection::from_number(config, None, 0)
     }
@@ -144,8 +145,8 @@ impl Connection {
                 Event::Reset => {
                     self.error = Some(match before {
                         State::SynSent => "ECONNREFUSED",
-                        // Linux' tcp_reset has EPIPE in CLOSE-WAIT. FreeBSD's tcp_do_segment has ECONNREFUSED in
-                        // SYN-RECEIVED, and ECONNRESET in the states after it.
+                        // Linux' tcp_reset has EPIPE in CLOSE-WAIT. FreeBSD's tcp_do_segment has
+                        // ECONNREFUSED in SYN-RECEIVED, and ECONNRESET in the states after it.
                         State::SynReceived if self.bsd => "ECONNREFUSED",
                         State::CloseWait if !self.bsd => "EPIPE",
                         _ => "ECONNRESET",

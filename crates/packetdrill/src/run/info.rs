@@ -1,4 +1,5 @@
-//! tcp_info as scripts see it: whole numbers, times in microseconds or milliseconds as in Linux' structure.
+//! tcp_info as scripts see it: whole numbers, times in microseconds or milliseconds as in Linux'
+//! structure.
 
 use lasthop_tcp::{CaState, State};
 use lasthop_units::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Expected packets against those that left.
 //!
-//! A script that runs over a device with segmentation offload expects one long packet where segments leave here. So
-//! segments are put together until their data is as long as the expected packet's, as the original tool does:
-//! sequence number of the first, everything else of the last.
+//! A script that runs over a device with segmentation offload expects one long packet where
+//! segments leave here. So segments are put together until their data is as long as the expected
+//! packet's, as the original tool does: sequence number of the first, everything else of the last.
 
 use std::fmt::Write;
 

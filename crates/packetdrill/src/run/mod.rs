@@ -177,8 +177,8 @@ impl<'a> Player<'a, '_> {
         Ok(())
     }
 
-    /// When an event is to happen. Relative times count from now, but from the scheduled time of the packet before
-    /// when both are injected.
+    /// When an event is to happen. Relative times count from now, but from the scheduled time of
+    /// the packet before when both are injected.
     fn window(&self, time: Time, inbound: bool) -> Window {
         let base = match self.last {
             Some((at, true)) if inbound => at,

@@ -1,7 +1,9 @@
-//! Conditional parts of a script: `#ifdef NAME`, `#ifndef`, `#if`, `#elif`, `#else`, `#endif`, `#define`, `#undef`.
+//! Conditional parts of a script: `#ifdef NAME`, `#ifndef`, `#if`, `#elif`, `#else`, `#endif`,
+//! `#define`, `#undef`.
 //!
-//! The directives are those of the C preprocessor (ISO/IEC 9899:2018, clause 6.10.1) as far as scripts use them. A line
-//! that is left out becomes empty, so that places keep their line numbers. A `#` before any other word begins a comment.
+//! The directives are those of the C preprocessor (ISO/IEC 9899:2018, clause 6.10.1) as far as
+//! scripts use them. A line that is left out becomes empty, so that places keep their line numbers.
+//! A `#` before any other word begins a comment.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,8 @@ impl Defines {
     ///
     /// # Errors
     ///
-    /// NAME is not a letter or `_` followed by letters, digits and `_`, or VALUE is neither a whole number nor a name.
+    /// NAME is not a letter or `_` followed by letters, digits and `_`, or VALUE is neither a whole
+    /// number nor a name.
     pub fn add(&mut self, definition: &str) -> Result<(), String> {
         let (name, value) =
             definition.split_once('=').map_or((definition, None), |(n, v)| (n, Some(v.trim())));
@@ -63,7 +66,8 @@ struct Level {
     has_else: bool,
 }
 
-/// The text without the directives and without the parts that do not count, and the symbols at its end.
+/// The text without the directives and without the parts that do not count, and the symbols at its
+/// end.
 pub(super) fn select(text: &str, defines: &Defines) -> Result<(String, Defines), Problem> {
     let mut defines = defines.clone();
     let mut levels: Vec<Level> = vec![];
@@ -225,7 +229,8 @@ impl<'a> Condition<'a> {
             return whole.then(|| i64::from(self.defines.is_defined(name)));
         }
         if is_name(word) {
-            // 6.10.1 paragraph 4: a name that is not defined is 0. One without a value is 1, as with `cc -D`.
+            // 6.10.1 paragraph 4: a name that is not defined is 0. One without a value is 1, as
+            // with `cc -D`.
             let value = self.defines.value(word).map(|v| v.parse().unwrap_or(0));
             return Some(value.unwrap_or_else(|| i64::from(self.defines.is_defined(word))));
         }

@@ -10,7 +10,8 @@ pub(super) struct Cursor<'a> {
     defines: &'a Defines,
 }
 
-/// The longest time that an event may name [s]: clocks count nanoseconds in 64 bits, and times add up.
+/// The longest time that an event may name [s]: clocks count nanoseconds in 64 bits, and times add
+/// up.
 const LATEST: i64 = 1 << 20;
 
 impl<'a> Cursor<'a> {

@@ -1,7 +1,8 @@
 //! A script as data, and its parser.
 //!
-//! The language is that of the packetdrill tool (Cardwell et al., USENIX ATC 2013): option lines, shell commands
-//! between backticks, then events, each a time and a packet, a system call, a shell command or a piece of code.
+//! The language is that of the packetdrill tool (Cardwell et al., USENIX ATC 2013): option lines,
+//! shell commands between backticks, then events, each a time and a packet, a system call, a shell
+//! command or a piece of code.
 
 mod conditions;
 mod cursor;

@@ -50,7 +50,8 @@ fn other_protocols(c: &Cursor<'_>) -> Result<(), Problem> {
     Err(c.not_applicable(what))
 }
 
-/// The ECN field between brackets. A segment has no TTL and no DSCP: where they are expected, nothing could be compared.
+/// The ECN field between brackets. A segment has no TTL and no DSCP: where they are expected,
+/// nothing could be compared.
 fn ecn(c: &mut Cursor<'_>, expected: bool) -> Result<Option<u8>, Problem> {
     let place = c.place();
     let others = || Err(Problem::NotApplicable { place, reason: "TTL, hop limit or DSCP of packets".into() });
@@ -202,7 +203,8 @@ fn option(c: &mut Cursor<'_>, p: &mut Packet) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `ECN e1b N ceb N e0b N`: what the first counter is says which of the two options it is (RFC 9768 table 5).
+/// `ECN e1b N ceb N e0b N`: what the first counter is says which of the two options it is (RFC 9768
+/// table 5).
 fn accecn(c: &mut Cursor<'_>) -> Result<AccEcn, Problem> {
     const ORDERS: [[&str; 3]; 2] = [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]];
     c.space()?;

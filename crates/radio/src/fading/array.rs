@@ -1,8 +1,10 @@
-//! The channel between the antennas of two ends: a complex gain for each pair of a transmit and a receive antenna.
+//! The channel between the antennas of two ends: a complex gain for each pair of a transmit and a
+//! receive antenna.
 //!
-//! Every pair has the delays of the link and sinusoids of its own: the taps of pairs are independent, or correlated as TS 36.101 annex
-//! B.2.3 has it, by the Kronecker product of what the antennas of either end have in common. The first of independent pairs is the
-//! link that a single antenna has.
+//! Every pair has the delays of the link and sinusoids of its own: the taps of pairs are
+//! independent, or correlated as TS 36.101 annex B.2.3 has it, by the Kronecker product of what the
+//! antennas of either end have in common. The first of independent pairs is the link that a single
+//! antenna has.
 
 use std::sync::Arc;
 
@@ -18,9 +20,10 @@ use crate::mimo::ANTENNAS_MAX;
 /// Knots of the way that are remembered.
 const KEPT: usize = 4;
 
-/// Correlation of the taps between neighbouring antennas at one end, of which there are `antennas`, as the lower triangular factor L
-/// with L L^T = R: R of two antennas is [[1, c], [c, 1]], that of four has c^((i - k)^2 / 9) (TS 36.101 v15.1.0 table B.2.3.1-1 and
-/// B.2.3.1-2, whose alpha and beta are the correlations of the outermost two).
+/// Correlation of the taps between neighbouring antennas at one end, of which there are `antennas`,
+/// as the lower triangular factor L with L L^T = R: R of two antennas is [[1, c], [c, 1]], that of
+/// four has c^((i - k)^2 / 9) (TS 36.101 v15.1.0 table B.2.3.1-1 and B.2.3.1-2, whose alpha and
+/// beta are the correlations of the outermost two).
 fn factor(antennas: usize, c: f64) -> [[f64; ANTENNAS_MAX]; ANTENNAS_MAX] {
     let steps = (antennas.max(2) - 1) as f64;
     let of = |i: usize, k: usize| match i.abs_diff(k) {
@@ -51,7 +54,8 @@ pub struct Antennas {
     pub ue_correlation: f64,
 }
 
-/// The complex gains of a link by pair of antennas: pair (c, u) is c times the UE's antennas plus u.
+/// The complex gains of a link by pair of antennas: pair (c, u) is c times the UE's antennas plus
+/// u.
 #[derive(Clone, Debug)]
 pub struct ArrayFading {
     pairs: Box<[Sinusoids]>,
@@ -69,8 +73,8 @@ pub struct ArrayFading {
 }
 
 impl ArrayFading {
-    /// The link of `shape` between `antennas`, in the run `seed`; pair `p` is link `entity(p)`. `slow`: taps are polynomials between
-    /// knots of the way. None without fading.
+    /// The link of `shape` between `antennas`, in the run `seed`; pair `p` is link `entity(p)`.
+    /// `slow`: taps are polynomials between knots of the way. None without fading.
     pub fn new(
         shape: &FadingShape,
         seed: u64,
@@ -112,8 +116,8 @@ impl ArrayFading {
         })
     }
 
-    /// Brings the gains of at least the blocks of the parts `wanted` (bit `i`: part `i` of the link's response) to the way of `cycles`
-    /// wavelengths.
+    /// Brings the gains of at least the blocks of the parts `wanted` (bit `i`: part `i` of the
+    /// link's response) to the way of `cycles` wavelengths.
     #[inline]
     pub fn bring(&mut self, cycles: f64, wanted: u32, scratch: &mut Scratch) {
         let new = self.at != Some(cycles);
@@ -127,7 +131,8 @@ impl ArrayFading {
         }
     }
 
-    /// Real and imaginary part of the amplitude of each block of pair `pair`, mean power 1: as it was brought last.
+    /// Real and imaginary part of the amplitude of each block of pair `pair`, mean power 1: as it
+    /// was brought last.
     #[inline]
     pub fn row(&self, pair: usize) -> (&[f32], &[f32]) {
         let blocks = self.response.blocks();
@@ -153,8 +158,8 @@ impl ArrayFading {
     }
 }
 
-/// Every pair takes its share of the independent ones. The factor is lower triangular: from the last pair on nothing is overwritten
-/// that is still needed.
+/// Every pair takes its share of the independent ones. The factor is lower triangular: from the
+/// last pair on nothing is overwritten that is still needed.
 #[inline(always)]
 fn mix_taps(mix: &[f32], taps: &mut [Taps]) {
     let count = taps.len();
@@ -197,9 +202,10 @@ impl Kernel for Bring<'_> {
     }
 }
 
-/// The taps of all pairs at the knots that were looked at last: values, slopes and curvatures. Between two of them a tap is the
-/// polynomial of degree 5 that [`Knots`] has for powers; a tap turns at most once a wavelength, so its error is (2 pi / 8)^6 / (6! 2^6)
-/// = 5e-6 of its amplitude at most. Nothing but memory.
+/// The taps of all pairs at the knots that were looked at last: values, slopes and curvatures.
+/// Between two of them a tap is the polynomial of degree 5 that [`Knots`] has for powers; a tap
+/// turns at most once a wavelength, so its error is (2 pi / 8)^6 / (6! 2^6) = 5e-6 of its amplitude
+/// at most. Nothing but memory.
 #[derive(Clone, Debug)]
 struct TapKnots {
     index: [Option<i64>; KEPT],
@@ -261,8 +267,9 @@ mod tests {
         Antennas { cell, ue, cell_correlation: 0.0, ue_correlation: 0.0 }
     }
 
-    /// The first pair is the link of a single antenna, with knots and without, and the power of its amplitude is that link's gain. A
-    /// power between knots differs by 4e-5 (rms), up to 1e-3 in few places.
+    /// The first pair is the link of a single antenna, with knots and without, and the power of its
+    /// amplitude is that link's gain. A power between knots differs by 4e-5 (rms), up to 1e-3
+    /// in few places.
     #[test]
     fn the_first_pair_is_the_link_of_one_antenna() {
         for (profile, slow) in
@@ -301,8 +308,9 @@ mod tests {
         }
     }
 
-    /// Independent pairs: E[h_p h_q*] = 0. Correlated ones: alpha between the cell's antennas, beta between the UE's, their product across
-    /// (TS 36.101 table B.2.3.1-2, 2x2). 4000 links: standard error 0.016.
+    /// Independent pairs: E[h_p h_q*] = 0. Correlated ones: alpha between the cell's antennas, beta
+    /// between the UE's, their product across (TS 36.101 table B.2.3.1-2, 2x2). 4000 links:
+    /// standard error 0.016.
     #[test]
     fn pairs_are_correlated_as_the_kronecker_product_says() {
         for (alpha, beta) in [(0.0, 0.0), (0.3, 0.9)] {

@@ -5,20 +5,21 @@ use lasthop_engine::lanes::{Kernel, near, wide};
 use super::response::Response;
 use super::sinusoids::{LANES, Scratch, Sinusoids, whole_lanes};
 
-/// Knots per wavelength. Between two of them the power of a block is the polynomial of degree 5 with their values, slopes and
-/// curvatures (Hermite). Its error is h^6 / (6! 2^6) of the sixth derivative, h = 1/8, in the middle and less elsewhere. A power
-/// consists of what two sinusoids of at most one turn a wavelength make together: at most two turns, (4 pi h)^6 / (6! 2^6) =
-/// 3.3e-4 of each such product. Of Rayleigh fading, whose power has the correlation J0(2 pi c)^2, the error has a
-/// standard deviation of 4e-5 of the mean power (derived at the test).
+/// Knots per wavelength. Between two of them the power of a block is the polynomial of degree 5
+/// with their values, slopes and curvatures (Hermite). Its error is h^6 / (6! 2^6) of the sixth
+/// derivative, h = 1/8, in the middle and less elsewhere. A power consists of what two sinusoids of
+/// at most one turn a wavelength make together: at most two turns, (4 pi h)^6 / (6! 2^6) =
+/// 3.3e-4 of each such product. Of Rayleigh fading, whose power has the correlation J0(2 pi c)^2,
+/// the error has a standard deviation of 4e-5 of the mean power (derived at the test).
 const PER_CYCLE: f64 = 8.0;
 /// Knots that are remembered. Two would do if nobody looked back: reports are of the TTI before.
 const KEPT: usize = 4;
-/// Where a power is nearly nothing the polynomial may be less than nothing, by as much as its error: what is below -44 dB says only
-/// that it is. It stays positive: 60 dB below the mean.
+/// Where a power is nearly nothing the polynomial may be less than nothing, by as much as its
+/// error: what is below -44 dB says only that it is. It stays positive: 60 dB below the mean.
 const LEAST: f32 = 1e-6;
 
-/// Powers of a link's blocks at the knots that were looked at last, their slopes and curvatures. Nothing but memory: with or
-/// without it the same gains come out.
+/// Powers of a link's blocks at the knots that were looked at last, their slopes and curvatures.
+/// Nothing but memory: with or without it the same gains come out.
 #[derive(Clone, Debug)]
 pub struct Knots {
     /// By knot modulo their number: which one is remembered.
@@ -42,7 +43,8 @@ impl Knots {
     /// The distance of two knots in wavelengths.
     pub const APART: f64 = 1.0 / PER_CYCLE;
 
-    /// Places that [`Fading::gains_between`](super::Fading::gains_between) wants for the gains of `blocks`.
+    /// Places that [`Fading::gains_between`](super::Fading::gains_between) wants for the gains of
+    /// `blocks`.
     pub const fn room(blocks: usize) -> usize {
         whole_lanes(blocks)
     }
@@ -185,8 +187,8 @@ impl Kernel for WorkOut<'_> {
         let mut most = [[LEAST; LANES]; 2];
         for (to, ((values, slopes), curvatures)) in to.iter_mut().zip(rows) {
             *to = [*values, *slopes, *curvatures];
-            // The polynomial lies between the least and the greatest of its six Bernstein coefficients; three of them are
-            // those of the knot at either end.
+            // The polynomial lies between the least and the greatest of its six Bernstein
+            // coefficients; three of them are those of the knot at either end.
             for k in 0..LANES {
                 let (p, m, a) = (values[k], 0.2 * slopes[k], 0.05 * curvatures[k]);
                 most[0][k] = most[0][k].max(p).max(p - m).max(p - 2.0 * m + a);
@@ -203,10 +205,12 @@ mod tests {
     use super::super::{FadingProfile, FadingShape, Scratch};
     use super::{Knots, LEAST};
 
-    /// Root mean square of the sixth derivative by the way of a power with correlation J0(2 pi c)^2: that of order 12 at 0. J0(x)^2 is
-    /// the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k), so it is 12! * 12! / (6!)^4 * pi^12 = 7.89e11, its root 8.88e5. The error
-    /// of the polynomial is (h^2 t (1 - t))^3 / 6! of it: on average over t a root of h^12 / 12012 / 6!^2, so h^6 / 720 / 109.6 * 8.88e5 =
-    /// 4.3e-5. A standard profile has 16 sinusoids a tap instead of infinitely many and several taps: 15 %.
+    /// Root mean square of the sixth derivative by the way of a power with correlation J0(2 pi
+    /// c)^2: that of order 12 at 0. J0(x)^2 is the sum of (-1)^k (2k)! / (k!)^4 (x / 2)^(2k),
+    /// so it is 12! * 12! / (6!)^4 * pi^12 = 7.89e11, its root 8.88e5. The error
+    /// of the polynomial is (h^2 t (1 - t))^3 / 6! of it: on average over t a root of h^12 / 12012
+    /// / 6!^2, so h^6 / 720 / 109.6 * 8.88e5 = 4.3e-5. A standard profile has 16 sinusoids a
+    /// tap instead of infinitely many and several taps: 15 %.
     #[test]
     fn between_knots_the_gains_are_what_they_are() {
         for profile in [FadingProfile::Flat, FadingProfile::Epa, FadingProfile::Eva, FadingProfile::Etu] {
@@ -256,7 +260,8 @@ mod tests {
         assert!(said < 1.1 * found, "{said} and {found}");
     }
 
-    /// A narrow link right after a wide one: what the wide one left in memory is not among its blocks.
+    /// A narrow link right after a wide one: what the wide one left in memory is not among its
+    /// blocks.
     #[test]
     fn links_of_other_widths_leave_nothing_behind() {
         let wide = FadingShape::new(FadingProfile::Eva, 100);

@@ -13,16 +13,18 @@ const PAIRS: usize = 8;
 /// One number for each pair of a part.
 type Lanes = [f32; PAIRS];
 
-/// What delays do to the blocks of a carrier: the rotation of each tap from the middle to the blocks above it. Those below
-/// are their mirror images. The blocks fall into parts, from the middle outwards, each of which can be had alone.
+/// What delays do to the blocks of a carrier: the rotation of each tap from the middle to the
+/// blocks above it. Those below are their mirror images. The blocks fall into parts, from the
+/// middle outwards, each of which can be had alone.
 #[derive(Debug)]
 pub struct Response {
     blocks: usize,
     taps: usize,
-    /// `[part][tap]`: cosines and sines of 2 pi f tau, f the distance of each pair of the part from the middle.
+    /// `[part][tap]`: cosines and sines of 2 pi f tau, f the distance of each pair of the part from
+    /// the middle.
     rotations: Box<[(Lanes, Lanes)]>,
-    /// By tap, for a last part of one or two pairs: cosine, sine, cosine, sine of the first, then of the second. Empty where
-    /// the last part has more.
+    /// By tap, for a last part of one or two pairs: cosine, sine, cosine, sine of the first, then
+    /// of the second. Empty where the last part has more.
     last: Box<[Lanes]>,
 }
 
@@ -30,7 +32,8 @@ impl Response {
     /// Of taps with `delays` [s].
     pub(super) fn new(delays: impl Iterator<Item = f64>, blocks: usize) -> Response {
         let delays: Vec<f64> = delays.collect();
-        // With an odd number there is a block in the middle; with an even one the nearest are half a block away.
+        // With an odd number there is a block in the middle; with an even one the nearest are half
+        // a block away.
         let first = if blocks % 2 == 1 { 1.0 } else { 0.5 };
         let mut rotations: Vec<(Lanes, Lanes)> = Vec::new();
         for part in 0..(blocks / 2).div_ceil(PAIRS).max(1) {
@@ -67,7 +70,8 @@ impl Response {
         if alone { 0 } else { pair / PAIRS }
     }
 
-    /// Power gains of the blocks of the parts `wanted` (bit `i`: part `i`) into their places in `gains`.
+    /// Power gains of the blocks of the parts `wanted` (bit `i`: part `i`) into their places in
+    /// `gains`.
     #[inline(always)]
     pub fn gains(&self, taps: &Taps, wanted: u32, gains: &mut [f32]) {
         // The loops over the taps of the standard profiles have a fixed length.
@@ -126,7 +130,8 @@ impl Response {
         part == 0 && self.blocks % 2 == 1
     }
 
-    /// What is known of the pairs of `part` into the places of their blocks: `up` above the middle, `down` below.
+    /// What is known of the pairs of `part` into the places of their blocks: `up` above the middle,
+    /// `down` below.
     #[inline(always)]
     fn place(&self, part: usize, up: Lanes, down: Lanes, row: &mut [f32]) {
         let pairs = self.blocks / 2;
@@ -149,7 +154,8 @@ impl Response {
         }
     }
 
-    /// Real and imaginary parts of the amplitudes of the blocks of the parts `wanted` into their places.
+    /// Real and imaginary parts of the amplitudes of the blocks of the parts `wanted` into their
+    /// places.
     #[inline(always)]
     pub(super) fn amplitudes(&self, taps: &Taps, mut wanted: u32, re: &mut [f32], im: &mut [f32]) {
         let (x, y) = taps.parts();
@@ -167,7 +173,8 @@ impl Response {
         }
     }
 
-    /// Power gains of all blocks, their first and their second derivative, by eight blocks, from the derivatives of `n` taps.
+    /// Power gains of all blocks, their first and their second derivative, by eight blocks, from
+    /// the derivatives of `n` taps.
     #[inline(always)]
     pub(super) fn derivatives<'a>(&self, n: usize, scratch: &'a mut Scratch) -> &'a [Vec<[f32; PAIRS]>; 3] {
         let Scratch { derivatives, rows, .. } = scratch;
@@ -269,8 +276,9 @@ fn all(re: &[f32], im: &[f32]) -> Amplitude {
     ([re.iter().sum(); PAIRS], [im.iter().sum(); PAIRS])
 }
 
-/// A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the middle, (xc - ys) + j(yc + xs)
-/// below. The four products, summed over the taps once for both blocks.
+/// A tap h = x + jy turned by -+ theta, theta that of the pair: (xc + ys) + j(yc - xs) above the
+/// middle, (xc - ys) + j(yc + xs) below. The four products, summed over the taps once for both
+/// blocks.
 #[inline(always)]
 fn products(rotations: &[(Lanes, Lanes)], re: &[f32], im: &[f32]) -> [Lanes; 4] {
     let [mut xc, mut ys, mut yc, mut xs] = [[0.0; PAIRS]; 4];

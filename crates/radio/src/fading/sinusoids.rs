@@ -20,7 +20,8 @@ pub struct Taps {
 pub struct Scratch {
     /// Turns, cosines and sines of sinusoids.
     circle: [Vec<f32>; 2],
-    /// Taps and their first and second derivative, each from whole lanes on: real parts, then imaginary parts.
+    /// Taps and their first and second derivative, each from whole lanes on: real parts, then
+    /// imaginary parts.
     pub(super) derivatives: Vec<f32>,
     /// Powers of blocks, their first and second derivative.
     pub(super) rows: [Vec<[f32; LANES]>; 3],
@@ -58,7 +59,8 @@ pub(super) const fn whole_lanes(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
 
-/// The sinusoids of the taps of a link: cosine of the angle of arrival and phase [turns], tap by tap.
+/// The sinusoids of the taps of a link: cosine of the angle of arrival and phase [turns], tap by
+/// tap.
 #[derive(Clone, Debug)]
 pub(super) struct Sinusoids {
     cosines: Box<[f64]>,
@@ -128,7 +130,8 @@ impl Sinusoids {
         }
         for (derivative, to) in to.chunks_exact_mut(whole_lanes(2 * n)).enumerate() {
             if derivative > 0 {
-                // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi cos(alpha) cos.
+                // d/dc of cos and sin of (2 pi c cos(alpha) + phi): -2 pi cos(alpha) sin, 2 pi
+                // cos(alpha) cos.
                 for ((x, y), cosine) in x.iter_mut().zip(y.iter_mut()).zip(&self.cosines) {
                     let k = (TAU * step * cosine) as f32;
                     (*x, *y) = (-*y * k, *x * k);
@@ -143,8 +146,9 @@ impl Sinusoids {
     /// Every cycles * cosine + phase [turns], without whole turns: -1/2 to 1/2.
     #[inline(always)]
     fn turn(&self, cycles: f64, turns: &mut Vec<f32>) {
-        // The sum with this number has no digits behind the point: what is left after taking it away again is the nearest
-        // whole number, for all below 2^51. Needs no call for `round`, so that lanes go side by side.
+        // The sum with this number has no digits behind the point: what is left after taking it
+        // away again is the nearest whole number, for all below 2^51. Needs no call for `round`, so
+        // that lanes go side by side.
         const WHOLE: f64 = 1.5 * (1u64 << 52) as f64;
         turns.resize(self.cosines.len(), 0.0);
         for (t, (cosine, phase)) in turns.iter_mut().zip(self.cosines.iter().zip(&self.phases)) {
@@ -175,8 +179,8 @@ impl Sinusoids {
     }
 }
 
-/// Cosine and sine of `t` turns, -1/2 to 1/2, without a branch or a table: those of half of it by polynomials (5e-8), doubled.
-/// Within 1e-6.
+/// Cosine and sine of `t` turns, -1/2 to 1/2, without a branch or a table: those of half of it by
+/// polynomials (5e-8), doubled. Within 1e-6.
 #[inline(always)]
 fn circle(t: f32) -> (f32, f32) {
     let q = t * t;
@@ -197,7 +201,8 @@ fn in_fours(of: &[f32; SINUSOIDS]) -> f32 {
     (sum[0] + sum[2]) + (sum[1] + sum[3])
 }
 
-/// sin(pi t) / t and cos(pi t) as polynomials in t^2 for |t| <= 1/2: least squares, weighted until the error is even.
+/// sin(pi t) / t and cos(pi t) as polynomials in t^2 for |t| <= 1/2: least squares, weighted until
+/// the error is even.
 const SIN: [f32; 5] = [std::f32::consts::PI, -5.167_710_3, 2.550_077_7, -0.598_292_2, 0.077_659_41];
 const COS: [f32; 5] = [0.999_999_95, -4.934_793, 4.058_412, -1.331_880_2, 0.219_696_8];
 

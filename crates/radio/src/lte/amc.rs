@@ -1,9 +1,9 @@
 //! Adaptive modulation and coding: from SINRs to a CQI, from a CQI to an MCS.
 //!
-//! Two ways to a CQI. **BLER target** (the default, 10 % as TS 36.213 clause 7.2.3 asks of a UE): the best quality whose
-//! transport block on the CSI reference resource would fail with at most the target. **Piro** (G. Piro, N. Baldo,
-//! M. Miozzo, "An LTE module for the ns-3 network simulator", 2011): Shannon's formula with the gap of an uncoded bit
-//! error rate.
+//! Two ways to a CQI. **BLER target** (the default, 10 % as TS 36.213 clause 7.2.3 asks of a UE):
+//! the best quality whose transport block on the CSI reference resource would fail with at most the
+//! target. **Piro** (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the ns-3 network simulator",
+//! 2011): Shannon's formula with the gap of an uncoded bit error rate.
 
 use lasthop_engine::math::{from_db, ln, log2};
 
@@ -13,13 +13,14 @@ use super::{Cqi, CqiTable, ErrorModel, Mcs, Modulation, PRB_MAX};
 /// How a CQI is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AmcMode {
-    /// eta = log2(1 + SINR / Gamma) with Gamma = -ln(5 BER) / 1.5; the CQI is the largest whose two-decimal
-    /// efficiency does not exceed eta. Over several blocks eta is averaged.
+    /// eta = log2(1 + SINR / Gamma) with Gamma = -ln(5 BER) / 1.5; the CQI is the largest whose
+    /// two-decimal efficiency does not exceed eta. Over several blocks eta is averaged.
     Piro {
         /// The bit error rate that sets the gap, 5e-5 where nothing else is said; 0 < BER < 0.2.
         ber: f64,
     },
-    /// The largest MCS whose block on `prbs` resource blocks fails with at most `target`, and its CQI.
+    /// The largest MCS whose block on `prbs` resource blocks fails with at most `target`, and its
+    /// CQI.
     BlerTarget {
         /// 0 < target < 1.
         target: f64,
@@ -36,8 +37,8 @@ pub enum CqiRounding {
     /// The largest CQI with no more bits per symbol than the MCS.
     #[default]
     AtMost,
-    /// The largest CQI with **fewer** bits per symbol than the MCS: an ns-3 habit, which costs one CQI whenever the MCS
-    /// is exactly a CQI's.
+    /// The largest CQI with **fewer** bits per symbol than the MCS: an ns-3 habit, which costs one
+    /// CQI whenever the MCS is exactly a CQI's.
     Below,
 }
 
@@ -85,8 +86,8 @@ impl Amc {
         self.table
     }
 
-    /// The CQI of resource blocks with the linear SINRs `sinr`: the whole carrier for a wideband CQI, a sub-band for a
-    /// sub-band CQI. No blocks: out of range.
+    /// The CQI of resource blocks with the linear SINRs `sinr`: the whole carrier for a wideband
+    /// CQI, a sub-band for a sub-band CQI. No blocks: out of range.
     pub fn cqi(&self, sinr: &[f32]) -> Cqi {
         match self.mode {
             _ if sinr.is_empty() => Cqi::OUT_OF_RANGE,
@@ -97,8 +98,8 @@ impl Amc {
         }
     }
 
-    /// The largest MCS that meets the target on blocks with the linear SINRs `sinr`; nothing if MCS 0 does not. With
-    /// the Piro model, the MCS of the CQI.
+    /// The largest MCS that meets the target on blocks with the linear SINRs `sinr`; nothing if MCS
+    /// 0 does not. With the Piro model, the MCS of the CQI.
     pub fn best_mcs(&self, sinr: &[f32]) -> Option<Mcs> {
         if let AmcMode::Piro { .. } = self.mode {
             return self.mcs(self.cqi(sinr));
@@ -106,14 +107,15 @@ impl Amc {
         self.best_mcs_of_mi(|modulation| mean_mi(modulation, sinr))
     }
 
-    /// The CQI of blocks whose mean mutual information `mi` tells by modulation; out of range with the Piro model, which
-    /// does not look at it. For who has several means of one row to find.
+    /// The CQI of blocks whose mean mutual information `mi` tells by modulation; out of range with
+    /// the Piro model, which does not look at it. For who has several means of one row to find.
     pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {
         self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
     }
 
     fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
-        // The information falls from one order to the next; each is asked for once, from the highest.
+        // The information falls from one order to the next; each is asked for once, from the
+        // highest.
         let mut rows = self.mi_needed.as_slice();
         while let Some((modulation, _)) = rows.last() {
             let first = self.first[*modulation as usize];
@@ -186,9 +188,10 @@ mod tests {
         Amc::new(AmcMode::Piro { ber: 5e-5 }, CqiTable::Qam64)
     }
 
-    /// ns-3's reference vector of link adaptation: SNR to 1e-7 dB, eta to its five decimals, MCS exactly. The SNR is set
-    /// by the loss L = 30 - SNR - (-174 + 10 log10(25 * 180000)) - 9 dB below 30 dBm on 25 blocks at a noise figure
-    /// of 9 dB, and comes back out of powers per block.
+    /// ns-3's reference vector of link adaptation: SNR to 1e-7 dB, eta to its five decimals, MCS
+    /// exactly. The SNR is set by the loss L = 30 - SNR - (-174 + 10 log10(25 * 180000)) - 9 dB
+    /// below 30 dBm on 25 blocks at a noise figure of 9 dB, and comes back out of powers per
+    /// block.
     #[test]
     fn piros_ladder_of_36_points_is_exact() {
         let ladder: [(f64, i8); 36] = [
@@ -247,9 +250,10 @@ mod tests {
         }
     }
 
-    /// Four distances of ns-3's scheduler tests: 30 dBm by Friis at 2120 MHz over 25 blocks, noise figure 9 dB, thresholds
-    /// for a block on one group (2 PRB). The largest MCS is 23, 21, 16, 9; ns-3 reports one CQI less where the MCS is
-    /// exactly a CQI's, and so schedules 22, 20, 14, 8. Ours gives 16 at 10 km, as the textbook does.
+    /// Four distances of ns-3's scheduler tests: 30 dBm by Friis at 2120 MHz over 25 blocks, noise
+    /// figure 9 dB, thresholds for a block on one group (2 PRB). The largest MCS is 23, 21, 16,
+    /// 9; ns-3 reports one CQI less where the MCS is exactly a CQI's, and so schedules 22, 20,
+    /// 14, 8. Ours gives 16 at 10 km, as the textbook does.
     #[test]
     fn bler_target_meets_the_scheduler_tests() {
         let at = |rounding| Amc::new(AmcMode::BlerTarget { target: 0.1, prbs: 2, rounding }, CqiTable::Qam64);
@@ -268,8 +272,8 @@ mod tests {
         }
     }
 
-    /// What a CQI promises holds: its block on the reference resource fails with at most the target, and the next CQI's
-    /// would not.
+    /// What a CQI promises holds: its block on the reference resource fails with at most the
+    /// target, and the next CQI's would not.
     #[test]
     fn a_reported_cqi_meets_the_target_and_the_next_does_not() {
         for table in [CqiTable::Qam64, CqiTable::Qam256] {

@@ -2,8 +2,8 @@
 
 use super::bler::{BlerCurve, Code};
 
-/// Weights and scales (w, k) of 256QAM's mutual information: the sum of w J(k sqrt(g)). Largest difference to
-/// the bit-interleaved capacity from -10 dB to 40 dB: 0.0003.
+/// Weights and scales (w, k) of 256QAM's mutual information: the sum of w J(k sqrt(g)). Largest
+/// difference to the bit-interleaved capacity from -10 dB to 40 dB: 0.0003.
 pub(super) const QAM256: [(f64, f64); 4] =
     [(0.0799, 2.3188), (0.1704, 1.2203), (0.2820, 0.5358), (0.4677, 0.2168)];
 

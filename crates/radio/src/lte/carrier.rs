@@ -80,7 +80,8 @@ impl Bandwidth {
     pub fn from_prbs(prbs: usize) -> Option<Bandwidth> {
         Self::ALL.into_iter().find(|b| b.prbs() == prbs)
     }
-    /// P: resource blocks of a resource block group of allocation type 0, TS 36.213 table 7.1.6.1-1.
+    /// P: resource blocks of a resource block group of allocation type 0, TS 36.213 table
+    /// 7.1.6.1-1.
     pub const fn rbg_size(self) -> usize {
         match self.prbs() {
             0..=10 => 1,
@@ -89,12 +90,13 @@ impl Bandwidth {
             _ => 4,
         }
     }
-    /// Number of resource block groups; the last one may be smaller (TS 36.213 clause 7.1.6.1: ceil(N_RB / P)).
+    /// Number of resource block groups; the last one may be smaller (TS 36.213 clause 7.1.6.1:
+    /// ceil(N_RB / P)).
     pub const fn rbgs(self) -> usize {
         self.prbs().div_ceil(self.rbg_size())
     }
-    /// k: resource blocks of a sub-band for higher-layer configured feedback, TS 36.213 table 7.2.1-3 (8 to 110
-    /// blocks); a carrier of 6 blocks has no sub-bands and reports one value.
+    /// k: resource blocks of a sub-band for higher-layer configured feedback, TS 36.213 table
+    /// 7.2.1-3 (8 to 110 blocks); a carrier of 6 blocks has no sub-bands and reports one value.
     pub const fn subband_size(self) -> usize {
         match self.prbs() {
             0..=7 => 6,
@@ -109,7 +111,8 @@ impl Bandwidth {
     }
 }
 
-/// The carrier frequency of downlink channel `earfcn` [Hz]: F = F_low + 0.1 MHz (N - N_offs), TS 36.101 clause 5.7.3.
+/// The carrier frequency of downlink channel `earfcn` [Hz]: F = F_low + 0.1 MHz (N - N_offs), TS
+/// 36.101 clause 5.7.3.
 ///
 /// # Errors
 /// [`EarfcnError`] for a number in no known band.

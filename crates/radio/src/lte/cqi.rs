@@ -56,12 +56,14 @@ impl Cqi {
     pub fn efficiency(self, table: CqiTable) -> f64 {
         self.format(table).map_or(0.0, |(m, rate)| f64::from(rate) / 1024.0 * f64::from(m.bits()))
     }
-    /// The efficiency with two decimals, as R1-081483 prints it and the model of Piro compares it (first table).
+    /// The efficiency with two decimals, as R1-081483 prints it and the model of Piro compares it
+    /// (first table).
     pub fn rounded_efficiency(self) -> f64 {
         ROUNDED[usize::from(self.0)]
     }
-    /// The largest downlink MCS that carries no more bits per symbol than this CQI (two-decimal efficiencies of
-    /// R1-081483); nothing for CQI 0. The MCS belongs to the table of the same order, [`CqiTable::mcs_table`].
+    /// The largest downlink MCS that carries no more bits per symbol than this CQI (two-decimal
+    /// efficiencies of R1-081483); nothing for CQI 0. The MCS belongs to the table of the same
+    /// order, [`CqiTable::mcs_table`].
     pub fn mcs(self, table: CqiTable) -> Option<Mcs> {
         let row = match table {
             CqiTable::Qam64 => &MCS_OF_CQI,
@@ -124,7 +126,8 @@ const MCS_OF_CQI_256: [u8; 15] = [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21, 23,
 mod tests {
     use super::*;
 
-    /// The efficiencies that the standard prints (four decimals) are code rate times bits per symbol.
+    /// The efficiencies that the standard prints (four decimals) are code rate times bits per
+    /// symbol.
     #[test]
     fn efficiencies_are_those_of_the_tables() {
         let first = [
@@ -154,8 +157,8 @@ mod tests {
         assert_eq!(Cqi::OUT_OF_RANGE.mcs(CqiTable::Qam64), None);
     }
 
-    /// CQI 2 to 11 of the second table are CQI 3 to 14 of the first (by efficiency): both lead to the same I_TBS and
-    /// modulation. CQI 12 to 15 lead to 256QAM.
+    /// CQI 2 to 11 of the second table are CQI 3 to 14 of the first (by efficiency): both lead to
+    /// the same I_TBS and modulation. CQI 12 to 15 lead to 256QAM.
     #[test]
     fn both_tables_lead_to_the_same_block() {
         for cqi in Cqi::usable() {

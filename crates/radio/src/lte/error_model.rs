@@ -1,6 +1,7 @@
 //! From SINRs to the fate of a transport block: MIESM, code blocks, HARQ.
 //!
-//! 1. Mutual information per resource block, its mean over the blocks of the grant ([`super::mean_mi`]).
+//! 1. Mutual information per resource block, its mean over the blocks of the grant
+//!    ([`super::mean_mi`]).
 //! 2. The SINR of an unfaded channel with that information.
 //! 3. The error probability of each code block at that SINR ([`super::BlerCurve`]).
 //! 4. The transport block fails if one of its code blocks does: 1 - (1 - B(K+))^C+ (1 - B(K-))^C-.
@@ -9,7 +10,8 @@ use lasthop_engine::math::{db, from_db, pow};
 
 use super::{CodeBlocks, CurveId, Mcs, McsTable, Modulation, code_blocks, sinr_db_of_mi, tbs_bits};
 
-/// What the error model needs to know of a transport block; worked out once, when the block is formed.
+/// What the error model needs to know of a transport block; worked out once, when the block is
+/// formed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorModel {
     /// Size of the transport block [bit].
@@ -23,7 +25,8 @@ pub struct ErrorModel {
 /// How the receiver joins the transmissions of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HarqCombining {
-    /// Each transmission brings new parity bits: information adds up over all coded bits, at a lower rate.
+    /// Each transmission brings new parity bits: information adds up over all coded bits, at a
+    /// lower rate.
     #[default]
     IncrementalRedundancy,
     /// Each transmission repeats the same bits: their SINRs add up, the rate stays.
@@ -44,7 +47,8 @@ pub struct SoftBuffer {
 }
 
 impl ErrorModel {
-    /// The block that `mcs` puts on `prbs` resource blocks; nothing for a reserved MCS or no resource blocks.
+    /// The block that `mcs` puts on `prbs` resource blocks; nothing for a reserved MCS or no
+    /// resource blocks.
     pub fn of_grant(mcs: Mcs, table: McsTable, prbs: usize) -> Option<ErrorModel> {
         ErrorModel::new(mcs, table, tbs_bits(prbs, mcs.i_tbs(table)?)?)
     }
@@ -64,7 +68,8 @@ impl ErrorModel {
         f64::from(self.bits) / self.code.rate()
     }
 
-    /// The probability that the first transmission fails, with the mean mutual information `mi` of its blocks.
+    /// The probability that the first transmission fails, with the mean mutual information `mi` of
+    /// its blocks.
     pub fn error(&self, mi: f32) -> f64 {
         self.error_at(sinr_db_of_mi(self.modulation(), mi))
     }
@@ -76,8 +81,9 @@ impl ErrorModel {
 
     /// The probability that the decoder fails with all that `buffer` holds; 1 if it holds nothing.
     ///
-    /// It is the probability given nothing else. Whoever draws a fate per transmission and wants the transmissions of
-    /// one block to fail consistently compares **one** uniform draw of the block with it each time.
+    /// It is the probability given nothing else. Whoever draws a fate per transmission and wants
+    /// the transmissions of one block to fail consistently compares **one** uniform draw of the
+    /// block with it each time.
     pub fn combined_error(&self, buffer: &SoftBuffer) -> f64 {
         if buffer.transmissions == 0 {
             return 1.0;
@@ -119,7 +125,8 @@ impl SoftBuffer {
     pub fn add(&mut self, block: &ErrorModel, mi: f32) {
         self.add_coded(block, block.coded_bits(), mi);
     }
-    /// The same with `coded_bits` sent, for a retransmission on more or fewer resource blocks than the first one.
+    /// The same with `coded_bits` sent, for a retransmission on more or fewer resource blocks than
+    /// the first one.
     pub fn add_coded(&mut self, block: &ErrorModel, coded_bits: f64, mi: f32) {
         self.transmissions = self.transmissions.saturating_add(1);
         self.coded_bits += coded_bits;
@@ -144,8 +151,9 @@ mod tests {
         mean_mi(block.modulation(), &[from_db(snr_db) as f32])
     }
 
-    /// The loss that ns-3's system tests use (its buildings model beyond 1 km at 2120 MHz, 30 m and 1 m): COST231-Hata for
-    /// a large city in which ns-3 forgets a term of a(h_m), so we write it out here and do not offer it.
+    /// The loss that ns-3's system tests use (its buildings model beyond 1 km at 2120 MHz, 30 m and
+    /// 1 m): COST231-Hata for a large city in which ns-3 forgets a term of a(h_m), so we write
+    /// it out here and do not offer it.
     fn ns3_urban_loss(d_km: f64) -> f64 {
         let a = 3.2 * log10(11.75) * log10(11.75);
         46.3 + 33.9 * log10(2120.0) - 13.82 * log10(30.0) - a
@@ -153,11 +161,13 @@ mod tests {
             + 3.0
     }
 
-    /// ns-3's system points: 1000 blocks at 43 dBm over 25 blocks and a noise figure of 9 dB, accepted within the 99 %
-    /// binomial bounds. At 1800 m the SINR follows from the loss (-5.512 dB, printed as -5.51); at 600 m and 470 m the
-    /// printed one is taken. ns-3 looks the mutual information up in a table and takes the next entry above, which is
-    /// worth up to 0.06 dB; the closed form at the printed SINR gives 0.383 for the first point, outside ns-3's own
-    /// bounds, and 0.110 for the last. So each point must hold for some SINR within that step and the printed rounding.
+    /// ns-3's system points: 1000 blocks at 43 dBm over 25 blocks and a noise figure of 9 dB,
+    /// accepted within the 99 % binomial bounds. At 1800 m the SINR follows from the loss
+    /// (-5.512 dB, printed as -5.51); at 600 m and 470 m the printed one is taken. ns-3 looks
+    /// the mutual information up in a table and takes the next entry above, which is
+    /// worth up to 0.06 dB; the closed form at the printed SINR gives 0.383 for the first point,
+    /// outside ns-3's own bounds, and 0.110 for the last. So each point must hold for some SINR
+    /// within that step and the printed rounding.
     #[test]
     fn system_points_are_within_their_bounds_and_one_step_of_the_reference_table() {
         let noise = crate::thermal_noise(lasthop_units::Hertz(4.5e6), lasthop_units::Db(9.0));
@@ -181,9 +191,10 @@ mod tests {
         }
     }
 
-    /// ns-3's HARQ test: 66 B with MCS 0 at -9.91 dB never get through at once and fail with 0.074 at the second try, so
-    /// it takes 1 * 2 + 0.074 = 2.074 transmissions: 31 822 byte/s, accepted within 10 %. Our curve of short blocks lies
-    /// 0.12 dB to the right: 0.145 and 30 770 byte/s. Chase combining does the same here, for the code of MCS 0 repeats
+    /// ns-3's HARQ test: 66 B with MCS 0 at -9.91 dB never get through at once and fail with 0.074
+    /// at the second try, so it takes 1 * 2 + 0.074 = 2.074 transmissions: 31 822 byte/s,
+    /// accepted within 10 %. Our curve of short blocks lies 0.12 dB to the right: 0.145 and 30
+    /// 770 byte/s. Chase combining does the same here, for the code of MCS 0 repeats
     /// bits already.
     #[test]
     fn a_second_transmission_saves_most_blocks() {

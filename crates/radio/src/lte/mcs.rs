@@ -1,4 +1,5 @@
-//! Modulation and coding schemes: TS 36.213 tables 7.1.7.1-1, 7.1.7.1-1A (downlink) and 8.6.1-1 (uplink).
+//! Modulation and coding schemes: TS 36.213 tables 7.1.7.1-1, 7.1.7.1-1A (downlink) and 8.6.1-1
+//! (uplink).
 
 /// The modulation of a resource element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,8 +71,8 @@ impl Mcs {
         };
         row.get(usize::from(self.0)).copied()
     }
-    /// Q_m. In the uplink 29 to 31 name redundancy versions 1, 2, 3 and keep the modulation of the first
-    /// transmission: nothing.
+    /// Q_m. In the uplink 29 to 31 name redundancy versions 1, 2, 3 and keep the modulation of the
+    /// first transmission: nothing.
     pub fn modulation(self, table: McsTable) -> Option<Modulation> {
         use Modulation::{Qam16, Qam64, Qam256, Qpsk};
         Some(match (table, self.0) {
@@ -88,7 +89,8 @@ impl Mcs {
             (McsTable::Uplink, _) => return None,
         })
     }
-    /// Bits per symbol with two decimals as R1-081483 prints them for MCS 0 to 28; larger ones count as 28.
+    /// Bits per symbol with two decimals as R1-081483 prints them for MCS 0 to 28; larger ones
+    /// count as 28.
     pub fn rounded_efficiency(self) -> f64 {
         ROUNDED_EFFICIENCY[usize::from(self.0.min(28))]
     }
@@ -114,7 +116,8 @@ const ROUNDED_EFFICIENCY: [f64; 29] = [
     0.15, 0.19, 0.23, 0.31, 0.38, 0.49, 0.60, 0.74, 0.88, 1.03, 1.18, 1.33, 1.48, 1.70, 1.91, 2.16, 2.41,
     2.57, 2.73, 3.03, 3.32, 3.61, 3.90, 4.21, 4.52, 4.82, 5.12, 5.33, 5.55,
 ];
-/// Effective code rates of the downlink MCS (R1-081483's efficiencies over Q_m, as error models label their curves).
+/// Effective code rates of the downlink MCS (R1-081483's efficiencies over Q_m, as error models
+/// label their curves).
 const CODE_RATE: [f64; 29] = [
     0.08, 0.10, 0.11, 0.15, 0.19, 0.24, 0.30, 0.37, 0.44, 0.51, 0.30, 0.33, 0.37, 0.42, 0.48, 0.54, 0.60,
     0.43, 0.45, 0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.80, 0.85, 0.89, 0.92,
@@ -124,8 +127,9 @@ const CODE_RATE: [f64; 29] = [
 mod tests {
     use super::*;
 
-    /// The code rate is the efficiency over Q_m; both are printed with two decimals, so they agree within half a
-    /// unit of either: 0.005 + 0.005 / Q_m, and one more unit for how the source rounded.
+    /// The code rate is the efficiency over Q_m; both are printed with two decimals, so they agree
+    /// within half a unit of either: 0.005 + 0.005 / Q_m, and one more unit for how the source
+    /// rounded.
     #[test]
     fn code_rates_are_efficiencies_per_bit() {
         for i in 0..=28 {
@@ -136,8 +140,8 @@ mod tests {
         }
     }
 
-    /// Where the modulation steps up, the transport block size stays: MCS 9/10 and 16/17 downlink, 10/11 and 20/21
-    /// uplink. With 256QAM there is no such pair, but I_TBS 26 is left out.
+    /// Where the modulation steps up, the transport block size stays: MCS 9/10 and 16/17 downlink,
+    /// 10/11 and 20/21 uplink. With 256QAM there is no such pair, but I_TBS 26 is left out.
     #[test]
     fn modulation_steps_keep_the_block_size() {
         let same = |table: McsTable, low: u8| {

@@ -1,8 +1,9 @@
-//! The LTE link layer's tables and models: TS 36.211, 36.212 and 36.213 (version 12.4.0 where a clause is named).
+//! The LTE link layer's tables and models: TS 36.211, 36.212 and 36.213 (version 12.4.0 where a
+//! clause is named).
 //!
-//! Order of use: a [`Bandwidth`] gives blocks and groups of blocks; fading and path loss give one linear SINR per
-//! block; [`Cqi`], [`Mcs`] and [`tbs_bits`] turn a quality into a transport block; [`ErrorModel`] turns the block and
-//! the SINRs into its error probability.
+//! Order of use: a [`Bandwidth`] gives blocks and groups of blocks; fading and path loss give one
+//! linear SINR per block; [`Cqi`], [`Mcs`] and [`tbs_bits`] turn a quality into a transport block;
+//! [`ErrorModel`] turns the block and the SINRs into its error probability.
 
 mod amc;
 mod bler;

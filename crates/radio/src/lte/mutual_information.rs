@@ -1,10 +1,11 @@
-//! Mutual information of coded bits at a given SINR, and its mean over resource blocks (MIESM, IEEE 802.16m-08/004r5
-//! clause 4.3.2.1).
+//! Mutual information of coded bits at a given SINR, and its mean over resource blocks (MIESM, IEEE
+//! 802.16m-08/004r5 clause 4.3.2.1).
 //!
-//! The closed forms are sums of J(x), the mutual information between a bit and its Gaussian log-likelihood ratio, with
-//! S. ten Brink's fit (IEEE Trans. Commun. 49(10), 2001). The hot path looks them up: 64 straight pieces per octave
-//! of SINR, cut by the bits of the float itself, so that a value costs one load and one multiplication. Largest
-//! difference to the closed form: 1e-4, but for the one piece in which J's two forms meet with a step of 6.5e-4.
+//! The closed forms are sums of J(x), the mutual information between a bit and its Gaussian
+//! log-likelihood ratio, with S. ten Brink's fit (IEEE Trans. Commun. 49(10), 2001). The hot path
+//! looks them up: 64 straight pieces per octave of SINR, cut by the bits of the float itself, so
+//! that a value costs one load and one multiplication. Largest difference to the closed form: 1e-4,
+//! but for the one piece in which J's two forms meet with a step of 6.5e-4.
 
 use std::sync::LazyLock;
 
@@ -14,8 +15,9 @@ use lasthop_engine::math::{db, exp, sqrt};
 use super::bler_curves::QAM256;
 use super::{Modulation, PRB_MAX};
 
-/// Mutual information per coded bit, 0 to 1, at the linear SINR `g`, by the closed form. 256QAM is not covered by the
-/// cited form; its weights are fitted to its bit-interleaved capacity by `tools/make_bler_curves.py`.
+/// Mutual information per coded bit, 0 to 1, at the linear SINR `g`, by the closed form. 256QAM is
+/// not covered by the cited form; its weights are fitted to its bit-interleaved capacity by
+/// `tools/make_bler_curves.py`.
 pub fn mi_closed_form(modulation: Modulation, g: f64) -> f64 {
     let s = sqrt(g.max(0.0));
     match modulation {
@@ -44,7 +46,8 @@ pub fn mean_mi_of(modulation: Modulation, sinr: &[f32], prbs: impl IntoIterator<
     sum / n.max(1) as f32
 }
 
-/// Where the look-ups of a row of SINRs are: for who asks for the information of several modulations.
+/// Where the look-ups of a row of SINRs are: for who asks for the information of several
+/// modulations.
 #[derive(Clone, Debug)]
 pub struct MiPlaces {
     /// By resource block: the SINR, and its piece.
@@ -105,13 +108,14 @@ pub fn mean_mi_all(sinr: &[f32]) -> [f32; 3] {
     [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64].map(|m| mean_mi(m, sinr))
 }
 
-/// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of what [`mean_mi`] looks up.
-/// Clamped to -36 dB and 42 dB.
+/// The SINR [dB] of an unfaded channel with mutual information `mi`: the inverse of what
+/// [`mean_mi`] looks up. Clamped to -36 dB and 42 dB.
 pub fn sinr_db_of_mi(modulation: Modulation, mi: f32) -> f64 {
     db(LOOKUP[modulation as usize].inverse(mi))
 }
 
-/// S. ten Brink's J with the coefficients that IEEE 802.16m prints; it dips below 0 by 5e-5 near 0, which is cut.
+/// S. ten Brink's J with the coefficients that IEEE 802.16m prints; it dips below 0 by 5e-5 near 0,
+/// which is cut.
 fn j(x: f64) -> f64 {
     if x <= 1.6363 {
         (((-0.042_106_61 * x + 0.209_252) * x - 0.006_400_81) * x).max(0.0)
@@ -155,7 +159,8 @@ impl Lookup {
         let knots: Box<[(f64, f64)]> = (0..=PIECES as u32)
             .map(|i| f64::from(f32::from_bits((LOWEST_EXPONENT << 23) + (i << SHIFT))))
             .map(|g| (g, mi_closed_form(modulation, g)))
-            // Where J's two forms meet it steps down a little; the inverse needs a curve that never falls.
+            // Where J's two forms meet it steps down a little; the inverse needs a curve that never
+            // falls.
             .scan(0.0f64, |top, (g, mi)| {
                 *top = top.max(mi);
                 Some((g, *top))
@@ -172,7 +177,8 @@ impl Lookup {
         Lookup { lines, knots, above }
     }
 
-    /// The value at `g`; the first piece also serves what lies below, the last value what lies above.
+    /// The value at `g`; the first piece also serves what lies below, the last value what lies
+    /// above.
     #[inline]
     fn at(&self, g: f32) -> f32 {
         let (g, piece) = place(g);
@@ -203,7 +209,8 @@ mod tests {
 
     const ALL: [Modulation; 4] = [Qpsk, Qam16, Qam64, Qam256];
 
-    /// Values worked out from the closed form by hand, which are those of ns-3's tables to their rounding (6e-7).
+    /// Values worked out from the closed form by hand, which are those of ns-3's tables to their
+    /// rounding (6e-7).
     #[test]
     fn closed_forms_give_the_printed_values() {
         for (m, g, mi) in [
@@ -216,8 +223,9 @@ mod tests {
         }
     }
 
-    /// From -40 dB to 45 dB in steps of 0.01 dB: the pieces are within 1e-4 of the closed form. The printed J steps
-    /// down by 6.5e-4 where its two forms meet (x = 1.6363); the one piece across the step smooths it.
+    /// From -40 dB to 45 dB in steps of 0.01 dB: the pieces are within 1e-4 of the closed form. The
+    /// printed J steps down by 6.5e-4 where its two forms meet (x = 1.6363); the one piece
+    /// across the step smooths it.
     #[test]
     fn the_lookup_is_within_its_stated_error() {
         let scales: [&[f64]; 4] = [
@@ -238,8 +246,8 @@ mod tests {
         }
     }
 
-    /// More SINR never means less information, a higher order never more of it per bit. Where J was cut at 0 (below
-    /// -20 dB) all are 0.
+    /// More SINR never means less information, a higher order never more of it per bit. Where J was
+    /// cut at 0 (below -20 dB) all are 0.
     #[test]
     fn information_rises_with_sinr_and_falls_with_order() {
         let at = |m, i: i32| mean_mi(m, &[lasthop_engine::math::from_db(f64::from(i) / 10.0) as f32]);
@@ -255,7 +263,8 @@ mod tests {
         }
     }
 
-    /// There and back again: 0.01 dB wherever the curve is steep enough to say (information from 0.01 to 0.99).
+    /// There and back again: 0.01 dB wherever the curve is steep enough to say (information from
+    /// 0.01 to 0.99).
     #[test]
     fn the_inverse_gives_the_sinr_back() {
         for m in ALL {

@@ -1,6 +1,6 @@
-//! Outer-loop link adaptation: an offset on the reported quality, moved by ACK and NACK so that the first
-//! transmissions fail as often as wanted (K. Pedersen et al., "Frequency domain scheduling for OFDMA with limited and
-//! noisy channel feedback", IEEE VTC Fall 2007).
+//! Outer-loop link adaptation: an offset on the reported quality, moved by ACK and NACK so that the
+//! first transmissions fail as often as wanted (K. Pedersen et al., "Frequency domain scheduling
+//! for OFDMA with limited and noisy channel feedback", IEEE VTC Fall 2007).
 
 use lasthop_units::{Db, Ratio};
 
@@ -60,9 +60,9 @@ mod tests {
     use crate::lte::{ErrorModel, Mcs, McsTable};
     use lasthop_engine::{Draw, Purpose};
 
-    /// At rest the steps cancel: (1 - p) up = p down gives p = target. Here the report is 3 dB too good and the MCS (a
-    /// block on 50 PRB) can follow in steps of a CQI. 20 000 blocks; the loop's own wander (0.5 dB steps in a ladder of
-    /// 2 dB) leaves +-1 %.
+    /// At rest the steps cancel: (1 - p) up = p down gives p = target. Here the report is 3 dB too
+    /// good and the MCS (a block on 50 PRB) can follow in steps of a CQI. 20 000 blocks; the
+    /// loop's own wander (0.5 dB steps in a ladder of 2 dB) leaves +-1 %.
     #[test]
     fn the_share_of_errors_goes_to_the_target() {
         let draw = Draw::new(3, Purpose::Test, 0);
@@ -86,13 +86,16 @@ mod tests {
         assert!((-4.5..-2.0).contains(&olla.offset().0), "{:?}", olla.offset());
     }
 
-    /// What the target costs on a static channel. Let MCS m fail with e(m) and carry R(m). The second transmission of
-    /// what the loop chooses is decoded. The loop mixes neighbours of the ladder so that a share p of first
-    /// transmissions fails, whatever else they could do; each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The best single MCS has
-    /// max R(m) / (1 + e(m)). Where the ladder has an MCS m with e(m) near 0 and the next fails nearly always, the mix is
-    /// (1 - p) m + p (m + 1), and the cost is 1 - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and
-    /// steps of 0 to 25 %. Where m itself fails with p, there is no cost. The loop's wander in steps of 0.5 dB adds what MCS
-    /// m - 1 carries less. On a channel that changes there is no best single MCS, and the loop follows it.
+    /// What the target costs on a static channel. Let MCS m fail with e(m) and carry R(m). The
+    /// second transmission of what the loop chooses is decoded. The loop mixes neighbours of
+    /// the ladder so that a share p of first transmissions fails, whatever else they could do;
+    /// each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The
+    /// best single MCS has max R(m) / (1 + e(m)). Where the ladder has an MCS m with e(m) near
+    /// 0 and the next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is
+    /// 1 - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of
+    /// 0 to 25 %. Where m itself fails with p, there is no cost. The loop's wander in steps of 0.5
+    /// dB adds what MCS m - 1 carries less. On a channel that changes there is no best single
+    /// MCS, and the loop follows it.
     #[test]
     fn the_target_costs_a_static_channel_what_the_ladder_leaves_no_choice_about() {
         let block = |m: u8| ErrorModel::of_grant(Mcs::new(m), McsTable::Downlink, 50).unwrap();
@@ -105,7 +108,8 @@ mod tests {
             let mut costs = Vec::new();
             for snr in [4.0, 10.0, 14.0, 18.0] {
                 let errors: Vec<f64> = (0..=28).map(|m| block(m).error_at(snr)).collect();
-                // Chase combining: n transmissions have n times the energy. The fifth never comes to pass for what is chosen.
+                // Chase combining: n transmissions have n times the energy. The fifth never comes
+                // to pass for what is chosen.
                 let after = |m: u8, n: f64| block(m).error_at(snr + lasthop_engine::math::db(n));
                 let ttis_of = |m: u8| 1.0 + after(m, 1.0) + after(m, 2.0) + after(m, 3.0);
                 let best =

@@ -17,14 +17,15 @@ pub struct PowerControlConfig {
     pub alpha: f64,
     /// How transmit power control commands act.
     pub closed_loop: ClosedLoop,
-    /// P_SRS_OFFSET, 0 to 15 (clause 5.1.3.1): the sounding signal is sent 1.5 times this less 10.5 dB above PUSCH (for
-    /// K_S = 0), so 7 means 0 dB.
+    /// P_SRS_OFFSET, 0 to 15 (clause 5.1.3.1): the sounding signal is sent 1.5 times this less 10.5
+    /// dB above PUSCH (for K_S = 0), so 7 means 0 dB.
     pub srs_offset: u8,
 }
 
 impl Default for PowerControlConfig {
-    /// Fractional, as TR 36.942 v8.4.0 clause 5.1.1.6 has it in its set 2 (alpha 0.8): who is near the edge disturbs the neighbours least.
-    /// P0 lies where mean and 5 % point of a loaded network, multiplied, are largest (`docs/concepts/lte-many-cells.md`).
+    /// Fractional, as TR 36.942 v8.4.0 clause 5.1.1.6 has it in its set 2 (alpha 0.8): who is near
+    /// the edge disturbs the neighbours least. P0 lies where mean and 5 % point of a loaded
+    /// network, multiplied, are largest (`docs/concepts/lte-many-cells.md`).
     fn default() -> Self {
         PowerControlConfig {
             enabled: true,
@@ -66,10 +67,11 @@ pub struct PowerControl {
 }
 
 impl PowerControl {
-    /// A command has arrived; `pusch` is the power that the UE would send with before it, unlimited.
+    /// A command has arrived; `pusch` is the power that the UE would send with before it,
+    /// unlimited.
     ///
-    /// Clause 5.1.1.1: "If UE has reached P_CMAX, positive TPC commands shall not be accumulated. If UE has reached
-    /// minimum power, negative TPC commands shall not be accumulated."
+    /// Clause 5.1.1.1: "If UE has reached P_CMAX, positive TPC commands shall not be accumulated.
+    /// If UE has reached minimum power, negative TPC commands shall not be accumulated."
     pub fn command(&mut self, config: &PowerControlConfig, command: TpcCommand, pusch: Dbm, largest: Dbm) {
         let i = usize::from(command.min(3));
         match config.closed_loop {
@@ -85,7 +87,8 @@ impl PowerControl {
         }
     }
 
-    /// The command that brings the power nearest to `error` above what it is; None if none brings it nearer.
+    /// The command that brings the power nearest to `error` above what it is; None if none brings
+    /// it nearer.
     pub fn towards(&self, config: &PowerControlConfig, error: Db) -> Option<TpcCommand> {
         let (steps, wanted, now) = match config.closed_loop {
             ClosedLoop::Off => return None,
@@ -97,7 +100,8 @@ impl PowerControl {
         (miss(&best) < (now - wanted).abs()).then_some(best as TpcCommand)
     }
 
-    /// PUSCH power before the limits: 10 log10(M) + P_0 + alpha PL + f for M resource blocks (Delta_TF is 0).
+    /// PUSCH power before the limits: 10 log10(M) + P_0 + alpha PL + f for M resource blocks
+    /// (Delta_TF is 0).
     pub fn unlimited(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db) -> Dbm {
         Dbm(10.0 * log10(f64::from(blocks)) + config.p0.0 + config.alpha * path_loss.0 + self.f)
     }
@@ -119,7 +123,8 @@ impl PowerControl {
         limited(self.unlimited(config, blocks, path_loss) + offset, largest)
     }
 
-    /// Power headroom (clause 5.1.1.2): what is left to the largest power; negative: the UE is limited.
+    /// Power headroom (clause 5.1.1.2): what is left to the largest power; negative: the UE is
+    /// limited.
     pub fn headroom(&self, config: &PowerControlConfig, blocks: u32, path_loss: Db, largest: Dbm) -> Db {
         largest - self.unlimited(config, blocks, path_loss)
     }
@@ -135,7 +140,8 @@ mod tests {
     use crate::{Ends, PathLoss};
     use lasthop_units::Hertz;
 
-    /// Steps of -1, 0, 1 and 3 dB, or -4, -1, 1 and 4 dB from the open loop: the nearest, and none when it is near enough.
+    /// Steps of -1, 0, 1 and 3 dB, or -4, -1, 1 and 4 dB from the open loop: the nearest, and none
+    /// when it is near enough.
     #[test]
     fn commands_go_towards_the_wanted_power() {
         let config = |closed_loop| PowerControlConfig { closed_loop, ..PowerControlConfig::default() };
@@ -165,7 +171,8 @@ mod tests {
 
     const MAX: Dbm = Dbm(23.0);
 
-    /// 10 log10(25) = 13.979; at 100 m PL = 78.974: -90 + 13.979 + 78.974 = 2.954 dBm, SRS 3 dB more.
+    /// 10 log10(25) = 13.979; at 100 m PL = 78.974: -90 + 13.979 + 78.974 = 2.954 dBm, SRS 3 dB
+    /// more.
     #[test]
     fn open_loop_gives_its_rows() {
         let c = setting(ClosedLoop::Off);
@@ -199,8 +206,9 @@ mod tests {
         }
     }
 
-    /// At 10 m PL = 58.974 and PUSCH starts at -17.046. Twenty steps down: -37.046; twenty more reach the floor, where
-    /// nothing accumulates; the way up then starts just below it: f stops at the first step beyond, -40.046.
+    /// At 10 m PL = 58.974 and PUSCH starts at -17.046. Twenty steps down: -37.046; twenty more
+    /// reach the floor, where nothing accumulates; the way up then starts just below it: f
+    /// stops at the first step beyond, -40.046.
     #[test]
     fn accumulated_commands_add_up_and_stop_at_the_floor() {
         let c = setting(ClosedLoop::Accumulated);
@@ -226,7 +234,8 @@ mod tests {
         }
     }
 
-    /// alpha 0.8, 10 blocks, PL 100: -80 + 10 + 80 = 10 dBm; headroom 13 dB; limited at PL 130: 34 -> 23.
+    /// alpha 0.8, 10 blocks, PL 100: -80 + 10 + 80 = 10 dBm; headroom 13 dB; limited at PL 130: 34
+    /// -> 23.
     #[test]
     fn fractional_control_makes_up_for_a_part_of_the_loss() {
         let c = PowerControlConfig { p0: Dbm(-80.0), alpha: 0.8, ..PowerControlConfig::default() };

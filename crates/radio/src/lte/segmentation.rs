@@ -5,7 +5,8 @@ pub const CRC_BITS: u32 = 24;
 /// Z: the largest code block the turbo coder takes.
 pub const MAX_CODE_BLOCK: u32 = 6144;
 
-/// The code blocks of one transport block: `large` blocks of `large_bits` (K+), `small` of `small_bits` (K-).
+/// The code blocks of one transport block: `large` blocks of `large_bits` (K+), `small` of
+/// `small_bits` (K-).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeBlocks {
     /// C+, at least 1.
@@ -85,9 +86,9 @@ mod tests {
         assert!(sizes.windows(2).all(|w| turbo_size_below(w[1]) == w[0]));
     }
 
-    /// Worked out by hand from clause 5.1.2. TBS 7272: B = 7296, C = ceil(7296 / 6120) = 2, B' = 7344, B'/C = 3672,
-    /// K+ = 3712, K- = 3648, C- = floor((7424 - 7344) / 64) = 1, F = 3712 + 3648 - 7344 = 16. ns-3 leaves the CRCs
-    /// out and gets 3648 + 3584.
+    /// Worked out by hand from clause 5.1.2. TBS 7272: B = 7296, C = ceil(7296 / 6120) = 2, B' =
+    /// 7344, B'/C = 3672, K+ = 3712, K- = 3648, C- = floor((7424 - 7344) / 64) = 1, F = 3712 +
+    /// 3648 - 7344 = 16. ns-3 leaves the CRCs out and gets 3648 + 3584.
     #[test]
     fn blocks_are_cut_as_the_clause_says() {
         let cut = |tbs| {
@@ -103,8 +104,8 @@ mod tests {
         assert_eq!(cut(16), (1, 40, 0, 0, 0));
     }
 
-    /// The sizes of the table were chosen so that no filler is needed (36.213 with 36.212): all of them hold every
-    /// bit, no block exceeds Z, and only some of the smallest carry filler.
+    /// The sizes of the table were chosen so that no filler is needed (36.213 with 36.212): all of
+    /// them hold every bit, no block exceeds Z, and only some of the smallest carry filler.
     #[test]
     fn every_size_of_the_table_is_held() {
         for prbs in 1..=PRB_MAX {

@@ -7,17 +7,19 @@ pub const I_TBS_MAX: u8 = 33;
 
 const COLUMNS: usize = I_TBS_MAX as usize + 1;
 
-/// The size in bits of a transport block on `prbs` resource blocks (1 to 110) with index `i_tbs` (0 to 33); nothing
-/// outside the table.
+/// The size in bits of a transport block on `prbs` resource blocks (1 to 110) with index `i_tbs` (0
+/// to 33); nothing outside the table.
 ///
-/// Sizes are not monotone everywhere: one block with I_TBS 6 carries 328 bits and with I_TBS 7 only 104.
+/// Sizes are not monotone everywhere: one block with I_TBS 6 carries 328 bits and with I_TBS 7 only
+/// 104.
 #[inline]
 pub fn tbs_bits(prbs: usize, i_tbs: u8) -> Option<u32> {
     let row = TABLE.get(prbs.checked_sub(1)?)?;
     row.get(usize::from(i_tbs)).map(|octets| u32::from(*octets) * 8)
 }
 
-/// The largest block of up to `prbs` resource blocks with index `i_tbs`: what a grant can carry at most.
+/// The largest block of up to `prbs` resource blocks with index `i_tbs`: what a grant can carry at
+/// most.
 pub fn largest_tbs_bits(prbs: usize, i_tbs: u8) -> u32 {
     (1..=prbs.min(PRB_MAX)).filter_map(|n| tbs_bits(n, i_tbs)).max().unwrap_or(0)
 }
@@ -25,8 +27,8 @@ pub fn largest_tbs_bits(prbs: usize, i_tbs: u8) -> u32 {
 /// Octets: every size is a multiple of 8 bits. Row: number of resource blocks - 1.
 static TABLE: [[u16; COLUMNS]; PRB_MAX] = octets(include_bytes!("../../data/tbs_36213_7.1.7.2.1-1.csv"));
 
-/// Reads the table (a head line, then the number of blocks and 34 sizes in bits a line) while the crate is compiled:
-/// a wrong file does not compile.
+/// Reads the table (a head line, then the number of blocks and 34 sizes in bits a line) while the
+/// crate is compiled: a wrong file does not compile.
 #[allow(long_running_const_eval)]
 const fn octets(csv: &[u8]) -> [[u16; COLUMNS]; PRB_MAX] {
     let mut table = [[0; COLUMNS]; PRB_MAX];
@@ -64,7 +66,8 @@ const fn octets(csv: &[u8]) -> [[u16; COLUMNS]; PRB_MAX] {
 mod tests {
     use super::*;
 
-    /// All 27 x 110 sizes of Release 8 and the 7 x 110 of Release 12, read from the file a second way.
+    /// All 27 x 110 sizes of Release 8 and the 7 x 110 of Release 12, read from the file a second
+    /// way.
     #[test]
     fn all_sizes_are_those_of_the_file() {
         let text = include_str!("../../data/tbs_36213_7.1.7.2.1-1.csv");

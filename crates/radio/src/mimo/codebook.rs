@@ -26,8 +26,8 @@ const K: C = z(0.0, -1.0);
 /// A row of the codebook of four antennas: u_n, and the columns of two, three and four layers.
 type Row = (Vector, [u8; 2], [u8; 3], [u8; 4]);
 
-/// Table 6.3.4.2.3-2: u_n of W_n = I - 2 u u^H / (u^H u), and the columns of W_n that two, three and four layers take, from 1. One
-/// layer takes the first.
+/// Table 6.3.4.2.3-2: u_n of W_n = I - 2 u u^H / (u^H u), and the columns of W_n that two, three
+/// and four layers take, from 1. One layer takes the first.
 const CODEBOOK_OF_FOUR: [Row; 16] = [
     ([O, M, M, M], [1, 4], [1, 2, 4], [1, 2, 3, 4]),
     ([O, K, O, J], [1, 2], [1, 2, 3], [1, 2, 3, 4]),
@@ -47,11 +47,13 @@ const CODEBOOK_OF_FOUR: [Row; 16] = [
     ([O, O, O, O], [1, 2], [1, 2, 3], [1, 2, 3, 4]),
 ];
 
-/// Table 6.3.4.2.3-1 for one layer, and for two layers the indices 1 and 2 (closed loop has no index 0).
+/// Table 6.3.4.2.3-1 for one layer, and for two layers the indices 1 and 2 (closed loop has no
+/// index 0).
 const TWO_ONE: [[C; 2]; 4] = [[O, O], [O, M], [O, J], [O, K]];
 const TWO_TWO: [[[C; 2]; 2]; 2] = [[[O, O], [O, M]], [[O, J], [O, K]]];
 
-/// How many precoders a UE chooses from for `layers` layers from `antennas` antennas, 1, 2 or 4: indices from 0 on.
+/// How many precoders a UE chooses from for `layers` layers from `antennas` antennas, 1, 2 or 4:
+/// indices from 0 on.
 pub const fn precoders(antennas: usize, layers: usize) -> usize {
     match (antennas, layers) {
         (2, 1) => 4,
@@ -61,8 +63,8 @@ pub const fn precoders(antennas: usize, layers: usize) -> usize {
     }
 }
 
-/// The precoder `index` of `layers` layers from `antennas` antennas; below [`precoders`]. With two antennas and layers, index 0 is that
-/// of codebook index 1.
+/// The precoder `index` of `layers` layers from `antennas` antennas; below [`precoders`]. With two
+/// antennas and layers, index 0 is that of codebook index 1.
 pub fn precoder(antennas: usize, layers: usize, index: usize) -> Precoder {
     let mut columns = [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX];
     match (antennas, layers) {
@@ -78,8 +80,9 @@ pub fn precoder(antennas: usize, layers: usize, index: usize) -> Precoder {
     Precoder { layers, columns }
 }
 
-/// Large-delay CDD, W(i) D(i) U of clause 6.3.4.2.2, on the blocks `i`: with two antennas W is I / sqrt(2), with four it goes round
-/// the indices 12 to 15. D(i) turns the layers into each other from one symbol to the next, so all code words see all of them.
+/// Large-delay CDD, W(i) D(i) U of clause 6.3.4.2.2, on the blocks `i`: with two antennas W is I /
+/// sqrt(2), with four it goes round the indices 12 to 15. D(i) turns the layers into each other
+/// from one symbol to the next, so all code words see all of them.
 pub fn cycled(antennas: usize, layers: usize, i: usize) -> Precoder {
     let mut to = Precoder { layers, columns: [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX] };
     let w = match antennas {
@@ -153,8 +156,9 @@ mod tests {
         }
     }
 
-    /// W_0 = I - 2 u u^H / 4 with u = (1, -1, -1, -1): its first column is (1, 1, 1, 1) / 2. Every entry of a codebook of one layer has
-    /// the absolute value 1/2: all amplifiers give the same power.
+    /// W_0 = I - 2 u u^H / 4 with u = (1, -1, -1, -1): its first column is (1, 1, 1, 1) / 2. Every
+    /// entry of a codebook of one layer has the absolute value 1/2: all amplifiers give the
+    /// same power.
     #[test]
     fn one_layer_loads_all_antennas_alike() {
         let first = precoder(4, 1, 0).columns[0];

@@ -123,8 +123,8 @@ pub fn add_outer<const N: usize>(m: &mut Matrix, v: &Vector, weight: f64) {
     }
 }
 
-/// The Cholesky factor of a Hermitian positive definite matrix whose lower triangle is given: lower triangle L with L L^H = M; its
-/// diagonal is stored inverted.
+/// The Cholesky factor of a Hermitian positive definite matrix whose lower triangle is given: lower
+/// triangle L with L L^H = M; its diagonal is stored inverted.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "the indices are those of the factorisation's formula")]
 pub fn cholesky<const N: usize>(m: &Matrix) -> Matrix {
@@ -170,7 +170,8 @@ pub fn solve<const N: usize>(l: &Matrix, b: &Vector) -> Vector {
 mod tests {
     use super::*;
 
-    /// M x = b by hand: M = [[4, 1 - 2j, 0], [1 + 2j, 5, j], [0, -j, 3]], x = (1, j, 2): b = (6 + j, 1 + 9j, 7).
+    /// M x = b by hand: M = [[4, 1 - 2j, 0], [1 + 2j, 5, j], [0, -j, 3]], x = (1, j, 2): b = (6 +
+    /// j, 1 + 9j, 7).
     #[test]
     fn a_system_is_solved() {
         let z = C::new;

@@ -68,7 +68,8 @@ impl Area {
         }
     }
 
-    /// From `p` in the direction `d` (length 1): the way to the border, and the direction after it, reflected as light is.
+    /// From `p` in the direction `d` (length 1): the way to the border, and the direction after it,
+    /// reflected as light is.
     pub fn border(&self, p: Ground, d: Ground) -> (f64, Ground) {
         match *self {
             Area::Rectangle { from, to } => {
@@ -93,8 +94,9 @@ impl Area {
         }
     }
 
-    /// Mean distance of two uniform places [m] (B. Ghosh, "Random distances within a rectangle and between two
-    /// rectangles", Bull. Calcutta Math. Soc. 43, 1951; the disc's is 128 r / (45 pi)).
+    /// Mean distance of two uniform places [m] (B. Ghosh, "Random distances within a rectangle and
+    /// between two rectangles", Bull. Calcutta Math. Soc. 43, 1951; the disc's is 128 r / (45
+    /// pi)).
     pub fn mean_distance(&self) -> f64 {
         match *self {
             Area::Disc { radius, .. } => 128.0 * radius.0 / (45.0 * std::f64::consts::PI),

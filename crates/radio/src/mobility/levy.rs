@@ -1,6 +1,7 @@
-//! The Levy walk of people (I. Rhee, M. Shin, S. Hong, K. Lee, S. J. Kim, S. Chong, "On the Levy-walk nature of human
-//! mobility", INFOCOM 2008 and IEEE/ACM Transactions on Networking 19(3), 2011): flights whose lengths, and pauses whose
-//! times, have truncated power laws, in uniform directions; the speed grows with the length of the flight.
+//! The Levy walk of people (I. Rhee, M. Shin, S. Hong, K. Lee, S. J. Kim, S. Chong, "On the
+//! Levy-walk nature of human mobility", INFOCOM 2008 and IEEE/ACM Transactions on Networking 19(3),
+//! 2011): flights whose lengths, and pauses whose times, have truncated power laws, in uniform
+//! directions; the speed grows with the length of the flight.
 
 use lasthop_engine::{Stream, math};
 use lasthop_units::{Duration, Metres};
@@ -119,7 +120,8 @@ impl LevyWalk {
     }
 }
 
-/// Quantile `u` of the density x^-(1 + exponent) between `a` and `b`: F(x) = (1 - (a/x)^e) / (1 - (a/b)^e).
+/// Quantile `u` of the density x^-(1 + exponent) between `a` and `b`: F(x) = (1 - (a/x)^e) / (1 -
+/// (a/b)^e).
 fn truncated(exponent: f64, a: f64, b: f64, u: f64) -> f64 {
     let whole = 1.0 - math::pow(a / b, exponent);
     (a * math::pow(1.0 - u * whole, -1.0 / exponent)).min(b)

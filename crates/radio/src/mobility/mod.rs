@@ -71,8 +71,8 @@ impl Mobility {
         }
     }
 
-    /// Where a terminal that was at `start` in the beginning is after `t` seconds; random walks are [`Motion`]'s, here they
-    /// stand.
+    /// Where a terminal that was at `start` in the beginning is after `t` seconds; random walks are
+    /// [`Motion`]'s, here they stand.
     pub fn place(&self, start: Place, t: f64) -> Place {
         match *self {
             Mobility::Static | Mobility::RandomWaypoint(_) | Mobility::LevyWalk(_) => start,
@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(m.travelled(3.0), 30.0);
     }
 
-    /// A leg of 50 m (30, 40) at 10 m/s: there after 5 s, back after 10 s, and the speed is the same all the way.
+    /// A leg of 50 m (30, 40) at 10 m/s: there after 5 s, back after 10 s, and the speed is the
+    /// same all the way.
     #[test]
     fn back_and_forth_turns_round_and_keeps_its_speed() {
         let m = Mobility::BackAndForth { speed: Speed(10.0), to: [Metres(40.0), Metres(60.0)] };

@@ -24,9 +24,10 @@ fn speed(motion: &mut Motion, t: f64) -> f64 {
     distance(motion.place(t), motion.place(t + 1e-3)) / 1e-3
 }
 
-/// (vmax - vmin) / ln(vmax / vmin): the density of speeds falls as 1/v because slow legs last longer. 1.4427, 0.9102,
-/// 6.3424 and 2.1498 m/s. Means over 4000 walks at the start and after 300 and 3000 s: the same all the time, as nothing
-/// decays from a steady state. Standard error at most (spread 5.3 m/s)/sqrt(4000) = 0.084 for U(1, 20).
+/// (vmax - vmin) / ln(vmax / vmin): the density of speeds falls as 1/v because slow legs last
+/// longer. 1.4427, 0.9102, 6.3424 and 2.1498 m/s. Means over 4000 walks at the start and after 300
+/// and 3000 s: the same all the time, as nothing decays from a steady state. Standard error at most
+/// (spread 5.3 m/s)/sqrt(4000) = 0.084 for U(1, 20).
 #[test]
 fn random_waypoint_keeps_its_stationary_speed_from_the_start_on() {
     for (slow, fast, expected, tolerance) in [
@@ -45,8 +46,8 @@ fn random_waypoint_keeps_its_stationary_speed_from_the_start_on() {
     }
 }
 
-/// Mean leg of the unit square 0.521405, of a disc 0.905415 R: the formulas, and the mean of 20 000 pairs (standard error
-/// of the square's 0.248 / sqrt(20 000) = 0.0018).
+/// Mean leg of the unit square 0.521405, of a disc 0.905415 R: the formulas, and the mean of 20 000
+/// pairs (standard error of the square's 0.248 / sqrt(20 000) = 0.0018).
 #[test]
 fn mean_legs_are_those_of_geometry() {
     assert!((SQUARE.mean_distance() / 1000.0 - 0.521_405).abs() < 1e-6);
@@ -62,8 +63,8 @@ fn mean_legs_are_those_of_geometry() {
     }
 }
 
-/// The share of time in pauses is E[pause] / (E[pause] + E[leg] E[1/v]): 60 s and 521.4 m / 1.4427 m/s = 361.4 s give
-/// 14.24 %. Over 6000 walks at three times, standard error 0.45 %.
+/// The share of time in pauses is E[pause] / (E[pause] + E[leg] E[1/v]): 60 s and 521.4 m / 1.4427
+/// m/s = 361.4 s give 14.24 %. Over 6000 walks at three times, standard error 0.45 %.
 #[test]
 fn random_waypoint_stands_as_often_as_it_should() {
     let walk = waypoint(SQUARE, [1.0, 2.0], [0, 120]);
@@ -76,9 +77,10 @@ fn random_waypoint_stands_as_often_as_it_should() {
     }
 }
 
-/// Without pauses the density in a disc is close to 1 - r^2 (times r): the mean of r^2 is then 1/3, where a uniform one
-/// has 1/2. The exact density (C. Bettstetter, H. Hartenstein, X. Perez-Costa, Wireless Networks 10(5), 2004) gives a
-/// little more than the approximation. It is the same at the start and an hour later.
+/// Without pauses the density in a disc is close to 1 - r^2 (times r): the mean of r^2 is then 1/3,
+/// where a uniform one has 1/2. The exact density (C. Bettstetter, H. Hartenstein, X. Perez-Costa,
+/// Wireless Networks 10(5), 2004) gives a little more than the approximation. It is the same at the
+/// start and an hour later.
 #[test]
 fn random_waypoint_fills_the_middle() {
     let walk = waypoint(DISC, [1.0, 2.0], [0, 0]);
@@ -96,10 +98,11 @@ fn random_waypoint_fills_the_middle() {
     assert!((found[0] - found[1]).abs() < 0.016, "{found:?}");
 }
 
-/// Time law k l^(1 - rho), by hand: 100 m take 18.72 * 100^0.21 = 49.24 s and 1 km 1.37 * 1000^0.64 = 113.9 s (2011); 30.55 *
-/// 100^0.11 = 50.70 s and 0.76 * 1000^0.72 = 109.9 s (2008). The branches cross at (18.72/1.37)^(1/0.43) = 437 m and
-/// (30.55/0.76)^(1/0.61) = 426 m, so at 500 m, where the law changes, a flight takes 5.6 % and 9.2 % less than the other
-/// branch says: 500^0.43 1.37/18.72 = 1.0588 and 500^0.61 0.76/30.55 = 1.1017.
+/// Time law k l^(1 - rho), by hand: 100 m take 18.72 * 100^0.21 = 49.24 s and 1 km 1.37 * 1000^0.64
+/// = 113.9 s (2011); 30.55 * 100^0.11 = 50.70 s and 0.76 * 1000^0.72 = 109.9 s (2008). The branches
+/// cross at (18.72/1.37)^(1/0.43) = 437 m and (30.55/0.76)^(1/0.61) = 426 m, so at 500 m, where the
+/// law changes, a flight takes 5.6 % and 9.2 % less than the other branch says: 500^0.43 1.37/18.72
+/// = 1.0588 and 500^0.61 0.76/30.55 = 1.1017.
 #[test]
 fn the_levy_walks_times_follow_its_law() {
     for (law, l, expected) in [
@@ -115,8 +118,9 @@ fn the_levy_walks_times_follow_its_law() {
     }
 }
 
-/// Hill's estimator of the tail index over the upper half of 40 000 flights, far from the truncation: alpha +- 0.1 (its
-/// standard error is alpha / sqrt(20 000) = 0.011), and the same of the pauses. Nothing lies outside the bounds.
+/// Hill's estimator of the tail index over the upper half of 40 000 flights, far from the
+/// truncation: alpha +- 0.1 (its standard error is alpha / sqrt(20 000) = 0.011), and the same of
+/// the pauses. Nothing lies outside the bounds.
 #[test]
 fn the_levy_walks_tails_have_their_index() {
     let walk = LevyWalk {
@@ -135,15 +139,17 @@ fn the_levy_walks_tails_have_their_index() {
     assert!(flights.iter().all(|l| (10.0..=1e7).contains(l)) && pauses.iter().all(|t| *t >= 1.0));
     let (alpha, beta) = (hill(flights), hill(pauses));
     assert!((alpha - 1.6).abs() < 0.1 && (beta - 0.8).abs() < 0.1, "{alpha} {beta}");
-    // Truncated at 100 times the shortest: F(l) = (1 - (10/l)^1.6) / (1 - 0.01^1.6), the median at 15.42 m.
+    // Truncated at 100 times the shortest: F(l) = (1 - (10/l)^1.6) / (1 - 0.01^1.6), the median at
+    // 15.42 m.
     let short = LevyWalk::default();
     let mut lengths: Vec<f64> = streams().map(|mut s| short.length(&mut s)).collect();
     lengths.sort_by(f64::total_cmp);
     assert!((lengths[20_000] - 15.42).abs() < 0.2 && lengths[39_999] <= 1000.0, "{}", lengths[20_000]);
 }
 
-/// Mean square displacement grows faster than time and slower than its square (1 < gamma < 2) over the first ten minutes,
-/// and is bounded in a bounded area: at most that of uniform places, E r^2 = R^2/2 from the middle of a disc.
+/// Mean square displacement grows faster than time and slower than its square (1 < gamma < 2) over
+/// the first ten minutes, and is bounded in a bounded area: at most that of uniform places, E r^2 =
+/// R^2/2 from the middle of a disc.
 #[test]
 fn a_levy_walk_is_superdiffusive_and_then_bounded() {
     let msd = |area: Option<Area>, t: f64| {
@@ -163,8 +169,8 @@ fn a_levy_walk_is_superdiffusive_and_then_bounded() {
     assert!(ten > hour, "{hour} {ten}");
 }
 
-/// A reflected flight keeps its speed: the length of the way is k-law exact, whatever the border. One flight of a walk in a
-/// small disc, followed in steps of 10 ms.
+/// A reflected flight keeps its speed: the length of the way is k-law exact, whatever the border.
+/// One flight of a walk in a small disc, followed in steps of 10 ms.
 #[test]
 fn reflection_keeps_the_speed() {
     for area in [DISC, SQUARE] {

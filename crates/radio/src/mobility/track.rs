@@ -2,7 +2,8 @@
 
 use crate::layout::Ground;
 
-/// A recorded way. Before its first moment a terminal stands at the first place, after the last one at the last.
+/// A recorded way. Before its first moment a terminal stands at the first place, after the last one
+/// at the last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     /// Time [s] and place, in order of time.
@@ -10,7 +11,8 @@ pub struct Track {
 }
 
 impl Track {
-    /// A way through `points`: time [s] and place [m]. Two points of one time are a jump: the later one holds.
+    /// A way through `points`: time [s] and place [m]. Two points of one time are a jump: the later
+    /// one holds.
     ///
     /// # Errors
     /// The first point that is not finite, or earlier than the one before it.

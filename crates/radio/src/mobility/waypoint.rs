@@ -1,8 +1,10 @@
-//! Random waypoint in its steady state: a terminal goes straight to uniform places, each at a speed of its own, and pauses.
+//! Random waypoint in its steady state: a terminal goes straight to uniform places, each at a speed
+//! of its own, and pauses.
 //!
-//! A run that begins with uniform places and speeds is not in the steady state: slow legs last longer, so the mean speed
-//! falls for minutes, and the middle fills. The start is therefore drawn from the stationary distribution (W. Navidi,
-//! T. Camp, "Stationary distributions for the random waypoint mobility model", IEEE Trans. Mobile Computing 3(1), 2004).
+//! A run that begins with uniform places and speeds is not in the steady state: slow legs last
+//! longer, so the mean speed falls for minutes, and the middle fills. The start is therefore drawn
+//! from the stationary distribution (W. Navidi, T. Camp, "Stationary distributions for the random
+//! waypoint mobility model", IEEE Trans. Mobile Computing 3(1), 2004).
 
 use lasthop_engine::{Stream, math};
 use lasthop_units::{Duration, Speed};
@@ -18,7 +20,8 @@ use crate::layout::Ground;
 pub struct RandomWaypoint {
     /// Where it walks.
     pub area: Area,
-    /// Smallest and largest speed, above 0: with 0 legs may last for ever, and the mean speed falls to nothing.
+    /// Smallest and largest speed, above 0: with 0 legs may last for ever, and the mean speed falls
+    /// to nothing.
     pub speed: [Speed; 2],
     /// Shortest and longest pause at a waypoint.
     #[serde(default)]
@@ -80,7 +83,8 @@ impl RandomWaypoint {
     /// The state at time zero.
     pub(super) fn start(&self, stream: &mut Stream) -> Start {
         if stream.uniform() < self.share_of_pauses() {
-            // Long pauses are met more often: the length that is met is biased by itself, and any part of it is left.
+            // Long pauses are met more often: the length that is met is biased by itself, and any
+            // part of it is left.
             let longest = self.pause[1].as_secs_f64();
             let mut pause = self.rest(stream);
             while stream.uniform() * longest > pause {

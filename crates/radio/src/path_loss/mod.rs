@@ -1,9 +1,10 @@
 //! Path loss: what distance costs, before shadowing and fading.
 //!
-//! Distances are horizontal for Hata's and TR 36.814's models and for macro cells, and three-dimensional for the others, as
-//! their sources have them. A horizontal model's distance is at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise
-//! the formula goes on below the shortest distance and beyond the longest. [`PathLoss::range`] tells what a model was made
-//! for.
+//! Distances are horizontal for Hata's and TR 36.814's models and for macro cells, and
+//! three-dimensional for the others, as their sources have them. A horizontal model's distance is
+//! at least 10 m (3 m indoors): a UE cannot stand inside the antenna. Otherwise the formula goes on
+//! below the shortest distance and beyond the longest. [`PathLoss::range`] tells what a model was
+//! made for.
 
 mod short;
 mod three_d;
@@ -45,7 +46,8 @@ pub enum PathLoss {
         #[serde(default)]
         city: City,
     },
-    /// COST 231's extension of Hata's formula to 1500 to 2000 MHz (COST 231 final report, 1999, equation 4.4.3).
+    /// COST 231's extension of Hata's formula to 1500 to 2000 MHz (COST 231 final report, 1999,
+    /// equation 4.4.3).
     Cost231Hata {
         /// Medium city and suburban centres (C = 0 dB), or a metropolitan centre (C = 3 dB).
         #[serde(default)]
@@ -59,8 +61,8 @@ pub enum PathLoss {
     Rma(Surroundings),
     /// Indoor hotspot.
     Inh(Surroundings),
-    /// Macro cells in towns: 128.1 + 37.6 log10(R / km) at 2 GHz with antennas 15 m above the roofs, the model of case 1 and 3
-    /// (TR 36.942 clause 4.5.2).
+    /// Macro cells in towns: 128.1 + 37.6 log10(R / km) at 2 GHz with antennas 15 m above the
+    /// roofs, the model of case 1 and 3 (TR 36.942 clause 4.5.2).
     Macro {
         /// Height of the antenna over the roofs.
         #[serde(default = "fifteen_metres")]
@@ -146,7 +148,8 @@ pub enum City {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Surroundings {
-    /// Whether there is line of sight. Unset: drawn once per link with the model's probability at the distance.
+    /// Whether there is line of sight. Unset: drawn once per link with the model's probability at
+    /// the distance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_of_sight: Option<bool>,
     /// Average width of streets. Unset: 20 m.
@@ -221,7 +224,8 @@ impl PathLoss {
         }
     }
 
-    /// The loss between `ends` at `carrier`; `line_of_sight` counts only where the model has both cases.
+    /// The loss between `ends` at `carrier`; `line_of_sight` counts only where the model has both
+    /// cases.
     pub fn loss(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Db {
         let (f, d) = (carrier.0, ends.distance.max(self.range().distance.0.min(10.0)));
         Db(match self {
@@ -283,17 +287,19 @@ impl PathLoss {
             PathLoss::Inh(_) if d >= 37.0 => 0.5,
             PathLoss::Inh(_) if d > 18.0 => exp(-(d - 18.0) / 27.0),
             PathLoss::NrInh(_) => three_d::office_probability(d),
-            // TR 37.885 table 6.2-1: buildings block where streets cross; along a street there is line of sight.
+            // TR 37.885 table 6.2-1: buildings block where streets cross; along a street there is
+            // line of sight.
             _ => 1.0,
         }
     }
 
-    /// Standard deviation of shadowing [dB] at a horizontal distance, and its correlation distance [m]
-    /// (TR 36.814 tables B.1.2.1-1 and B.1.2.2.1-4); None where the model does not say.
+    /// Standard deviation of shadowing [dB] at a horizontal distance, and its correlation distance
+    /// [m] (TR 36.814 tables B.1.2.1-1 and B.1.2.2.1-4); None where the model does not say.
     pub fn shadowing(&self, carrier: Hertz, ends: &Ends, line_of_sight: bool) -> Option<(f64, f64)> {
         let of = |los: (f64, f64), nlos: (f64, f64)| Some(if line_of_sight { los } else { nlos });
         match self {
-            // From outdoors to indoors (TR 36.873 and TR 38.901): 7 dB whatever the sight outside, 7 m.
+            // From outdoors to indoors (TR 36.873 and TR 38.901): 7 dB whatever the sight outside,
+            // 7 m.
             PathLoss::Uma3d(_) | PathLoss::Umi3d(_) | PathLoss::NrUma(_) | PathLoss::NrUmi(_)
                 if ends.indoors > 0.0 =>
             {
@@ -315,7 +321,8 @@ impl PathLoss {
         }
     }
 
-    /// What the model was made for. Nothing is refused outside; who configures a link may want to know.
+    /// What the model was made for. Nothing is refused outside; who configures a link may want to
+    /// know.
     pub const fn range(&self) -> Range {
         match self {
             PathLoss::Friis | PathLoss::LogDistance { .. } | PathLoss::TwoRay => {
@@ -380,7 +387,8 @@ fn hata(f: f64, d: f64, ends: &Ends, environment: Environment, city: City) -> f6
     }
 }
 
-/// f in MHz, d in km. The correction a(h_m) is that of a medium city in both cases, as equation 4.4.3 is printed.
+/// f in MHz, d in km. The correction a(h_m) is that of a medium city in both cases, as equation
+/// 4.4.3 is printed.
 fn cost231(f: f64, d: f64, ends: &Ends, city: City) -> f64 {
     let h = log10(ends.bs_height);
     let metropolitan = if city == City::Large { 3.0 } else { 0.0 };
@@ -447,8 +455,9 @@ mod tests {
         model.loss(Hertz(mhz * 1e6), &e, los).0
     }
 
-    /// The table at 2 GHz: UMi with h_BS 10 m, UMa with h_BS 25 m, W = h = 20 m, h_UT 1.5 m; COST231-Hata 30 m, medium city.
-    /// The break point is 4 (h_BS - 1)(h_UT - 1) f / c with c = 3e8 m/s: 120 m and 320 m.
+    /// The table at 2 GHz: UMi with h_BS 10 m, UMa with h_BS 25 m, W = h = 20 m, h_UT 1.5 m;
+    /// COST231-Hata 30 m, medium city. The break point is 4 (h_BS - 1)(h_UT - 1) f / c with c =
+    /// 3e8 m/s: 120 m and 320 m.
     #[test]
     fn the_formulas_give_the_tables_values_at_2_ghz() {
         let s = Surroundings::default();
@@ -477,8 +486,8 @@ mod tests {
         }
     }
 
-    /// Points at 2 km, 30 m and 1 m. ns-3 gives 148.55 dB for the large city at 2114 MHz because a(h_m) lacks -4.97 there;
-    /// equation 4.4.3 gives 150.64 + 3.
+    /// Points at 2 km, 30 m and 1 m. ns-3 gives 148.55 dB for the large city at 2114 MHz because
+    /// a(h_m) lacks -4.97 there; equation 4.4.3 gives 150.64 + 3.
     #[test]
     fn hata_and_cost231_give_their_published_points() {
         let at = ends(2000.0, 30.0, 1.0);
@@ -494,17 +503,20 @@ mod tests {
         ] {
             assert!((found - expected).abs() < tolerance, "{found} and {expected}");
         }
-        // The row of ns-3's mixed model at 1500 m, 2130 MHz: its large city again, with a(h_m) = 3.2 log10(11.75)^2 instead of
-        // the medium city's (1.1 log10 f - 0.7) h_m - (1.56 log10 f - 0.8).
+        // The row of ns-3's mixed model at 1500 m, 2130 MHz: its large city again, with a(h_m) =
+        // 3.2 log10(11.75)^2 instead of the medium city's (1.1 log10 f - 0.7) h_m - (1.56 log10 f -
+        // 0.8).
         let f = log10(2130.0);
         let medium = 1.1 * f - 0.7 - (1.56 * f - 0.8);
         let expected = 144.259_958 + 3.2 * log10(11.75) * log10(11.75) - medium;
         let found = loss(PathLoss::Cost231Hata { city: City::Large }, 2130.0, ends(1500.0, 30.0, 1.0), true);
         assert!((found - expected).abs() < 0.01, "{found} and {expected}");
-        // Behind concrete with windows, 7 dB, the same city is 148.55 + 7 = 155.55 dB there and 153.64 + 7 dB here.
+        // Behind concrete with windows, 7 dB, the same city is 148.55 + 7 = 155.55 dB there and
+        // 153.64 + 7 dB here.
     }
 
-    /// 100 m at 2120 MHz: 20 log10(4 pi 100 2.12e9 / c) = 78.97 dB. An exponent of 2 from 1 m on is free space.
+    /// 100 m at 2120 MHz: 20 log10(4 pi 100 2.12e9 / c) = 78.97 dB. An exponent of 2 from 1 m on is
+    /// free space.
     #[test]
     fn free_space_and_log_distance_agree_for_exponent_two() {
         let friis = loss(PathLoss::Friis, 2120.0, ends(100.0, 0.0, 0.0), true);
@@ -523,9 +535,9 @@ mod tests {
         assert!((loss(town, 900.0, ends(200.0, 1.0, 1.0), true) - expected).abs() < 1e-12);
     }
 
-    /// Below the break point RMa has 20 log10(40 pi d f / 3) with small corrections (h = 5 m: h^1.72 = 15.93, so
-    /// 0.478 log10 d - 0.70 + 0.0014 d); beyond it 40 log10. At 800 MHz, 35 m and 1.5 m it lies at 2 pi 35 1.5 0.8e9/3e8
-    /// = 879.6 m.
+    /// Below the break point RMa has 20 log10(40 pi d f / 3) with small corrections (h = 5 m:
+    /// h^1.72 = 15.93, so 0.478 log10 d - 0.70 + 0.0014 d); beyond it 40 log10. At 800 MHz, 35
+    /// m and 1.5 m it lies at 2 pi 35 1.5 0.8e9/3e8 = 879.6 m.
     #[test]
     fn rural_line_of_sight_is_continuous_and_falls_faster_beyond_the_break_point() {
         let rma = PathLoss::Rma(Surroundings::default());
@@ -539,8 +551,9 @@ mod tests {
         assert!(loss(rma, 800.0, ends(500.0, 35.0, 1.5), false) > at(500.0));
     }
 
-    /// P_LOS of TR 36.814: 63 m in UMa and 36 m in UMi, in RMa e^(-(d - 10) / 1000) and not 200 m (those are the constants that are
-    /// easily confused): at 136 m 18/136 (1 - e^(-136/63)) + e^(-136/63) = 0.2326, with 36 m 0.1522; at 510 m e^(-1/2), at 10 m 1.
+    /// P_LOS of TR 36.814: 63 m in UMa and 36 m in UMi, in RMa e^(-(d - 10) / 1000) and not 200 m
+    /// (those are the constants that are easily confused): at 136 m 18/136 (1 - e^(-136/63)) +
+    /// e^(-136/63) = 0.2326, with 36 m 0.1522; at 510 m e^(-1/2), at 10 m 1.
     #[test]
     fn line_of_sight_has_each_models_own_constant() {
         let s = Surroundings::default();
@@ -553,7 +566,8 @@ mod tests {
         }
     }
 
-    /// Indoor hotspot (TR 36.814): 16.9 log10 d + 32.8 + 20 log10 f, and 43.3 log10 d + 11.5 + 20 log10 f.
+    /// Indoor hotspot (TR 36.814): 16.9 log10 d + 32.8 + 20 log10 f, and 43.3 log10 d + 11.5 + 20
+    /// log10 f.
     #[test]
     fn indoor_hotspot_gives_its_formula_and_its_probability() {
         let inh = PathLoss::Inh(Surroundings::default());

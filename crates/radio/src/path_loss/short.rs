@@ -8,15 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::{City, Ends, free_space, square};
 use crate::SPEED_OF_LIGHT;
 
-/// Free space up to the crossover 4 pi h_b h_m / lambda, then 40 log10 d - 20 log10(h_b h_m) (T. S. Rappaport, Wireless
-/// Communications, section 4.6).
+/// Free space up to the crossover 4 pi h_b h_m / lambda, then 40 log10 d - 20 log10(h_b h_m) (T. S.
+/// Rappaport, Wireless Communications, section 4.6).
 pub(super) fn two_ray(f: f64, e: &Ends) -> f64 {
     let (d, heights) = (e.distance_3d(), e.bs_height * e.ut_height);
     let crossover = 4.0 * std::f64::consts::PI * heights * f / SPEED_OF_LIGHT;
     if d <= crossover { free_space(f, d) } else { 40.0 * log10(d) - 20.0 * log10(heights) }
 }
 
-/// Recommendation ITU-R P.1411 section 4.1: a street canyon with line of sight, the mean of the lower and the upper bound.
+/// Recommendation ITU-R P.1411 section 4.1: a street canyon with line of sight, the mean of the
+/// lower and the upper bound.
 pub(super) fn canyon(f: f64, e: &Ends) -> f64 {
     let (d, wavelength) = (e.distance_3d().max(1.0), SPEED_OF_LIGHT / f);
     let heights = e.bs_height * e.ut_height;
@@ -74,7 +75,8 @@ impl Rooftops {
         free + more.max(0.0)
     }
 
-    /// Diffraction over the rows of houses; `above` is the height of the base station over the roofs [m].
+    /// Diffraction over the rows of houses; `above` is the height of the base station over the
+    /// roofs [m].
     fn screens(&self, d: f64, mhz: f64, wavelength: f64, above: f64) -> f64 {
         let settled = wavelength * d * d / square(above);
         let b = self.separation.0;
@@ -129,7 +131,8 @@ pub enum Premises {
     Commercial,
 }
 
-/// Recommendation ITU-R P.1238 section 3.1: within a building, through so many floors (coefficients at 1.8 to 2 GHz).
+/// Recommendation ITU-R P.1238 section 3.1: within a building, through so many floors (coefficients
+/// at 1.8 to 2 GHz).
 pub(super) fn indoors(f: f64, e: &Ends, premises: Premises, floors: u32) -> f64 {
     let n = f64::from(floors);
     let (coefficient, floors) = match premises {
@@ -150,11 +153,12 @@ mod tests {
         model.loss(Hertz(mhz * 1e6), &Ends::new(d, heights[0], heights[1]), true).0
     }
 
-    /// Points of ns-3's tests of the same recommendations. P.1411 in a street, 30 m and 1 m, by hand: at 2114 MHz and 100 m (104.1 m
-    /// through the air) lambda^2 / (8 pi 30) is -91.48 dB and the break point 846 m away: lower bound 73.28, upper 88.73, mean
-    /// 81.005. Over the roofs (20 m high), 900 m: 97.99 free + 40.87 to the street + 4.83 over the houses = 143.69. P.1238: 30 m
-    /// aside and 9 m up, two floors of flats: 66.50 + 28 log10 31.32 + 8 - 28 = 88.386. 2130 MHz and 100 m: the first point of a
-    /// mixed model that uses P.1411 there.
+    /// Points of ns-3's tests of the same recommendations. P.1411 in a street, 30 m and 1 m, by
+    /// hand: at 2114 MHz and 100 m (104.1 m through the air) lambda^2 / (8 pi 30) is -91.48 dB
+    /// and the break point 846 m away: lower bound 73.28, upper 88.73, mean 81.005. Over the
+    /// roofs (20 m high), 900 m: 97.99 free + 40.87 to the street + 4.83 over the houses = 143.69.
+    /// P.1238: 30 m aside and 9 m up, two floors of flats: 66.50 + 28 log10 31.32 + 8 - 28 =
+    /// 88.386. 2130 MHz and 100 m: the first point of a mixed model that uses P.1411 there.
     #[test]
     fn itu_models_give_their_published_points() {
         let roofs = PathLoss::P1411Rooftop(Rooftops::default());
@@ -172,8 +176,9 @@ mod tests {
         }
     }
 
-    /// Two rays: free space at 100 m, and 12 dB more for twice the distance far beyond the crossover (4 pi 30 1.5 / 0.1414 m =
-    /// 4.0 km at 2120 MHz); the two branches meet there: 20 log10(4 pi d / lambda) = 40 log10 d - 20 log10(h_b h_m).
+    /// Two rays: free space at 100 m, and 12 dB more for twice the distance far beyond the
+    /// crossover (4 pi 30 1.5 / 0.1414 m = 4.0 km at 2120 MHz); the two branches meet there: 20
+    /// log10(4 pi d / lambda) = 40 log10 d - 20 log10(h_b h_m).
     #[test]
     fn two_rays_fall_with_the_fourth_power() {
         let loss = |d: f64| at(PathLoss::TwoRay, 2120.0, d, [30.0, 1.5]);
@@ -183,7 +188,8 @@ mod tests {
         assert!((loss(crossover * 1.0001) - loss(crossover * 0.9999)).abs() < 0.01);
     }
 
-    /// TR 36.942 clause 4.5.2 with 15 m above the roofs at 2 GHz is 128.1 + 37.6 log10 R (R in km) but for rounding (128.15).
+    /// TR 36.942 clause 4.5.2 with 15 m above the roofs at 2 GHz is 128.1 + 37.6 log10 R (R in km)
+    /// but for rounding (128.15).
     #[test]
     fn the_macro_model_is_the_one_of_case_1() {
         let model = PathLoss::Macro { above_roofs: Metres(15.0) };

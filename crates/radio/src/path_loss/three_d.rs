@@ -1,19 +1,22 @@
-//! The models of TR 36.873 (LTE in three dimensions) and TR 38.901 (0.5 to 100 GHz): users on floors of buildings.
+//! The models of TR 36.873 (LTE in three dimensions) and TR 38.901 (0.5 to 100 GHz): users on
+//! floors of buildings.
 //!
-//! Distances are three-dimensional, those of the probability of line of sight horizontal and outdoors. TR 36.873 v12.7.0
-//! tables 7.2-1 and 7.2-2, TR 38.901 v16.1.0 tables 7.4.1-1 and 7.4.2-1.
+//! Distances are three-dimensional, those of the probability of line of sight horizontal and
+//! outdoors. TR 36.873 v12.7.0 tables 7.2-1 and 7.2-2, TR 38.901 v16.1.0 tables 7.4.1-1 and
+//! 7.4.2-1.
 
 use lasthop_engine::math::{exp, floor, log10, pow};
 
 use super::{Ends, Surroundings, square};
 
-/// Where the loss of a street rises from d^2 to d^4: the effective height of the ground is `ground` [m]; c = 3e8 m/s as the
-/// reports have it.
+/// Where the loss of a street rises from d^2 to d^4: the effective height of the ground is `ground`
+/// [m]; c = 3e8 m/s as the reports have it.
 fn break_point(f: f64, e: &Ends, ground: f64) -> f64 {
     4.0 * (e.bs_height - ground) * (e.ut_height - ground) * f / 3e8
 }
 
-/// Line of sight over a street: `near` = (constant, slope) and `far` = (slope, slope of the break point).
+/// Line of sight over a street: `near` = (constant, slope) and `far` = (slope, slope of the break
+/// point).
 fn street(f: f64, e: &Ends, ground: f64, near: (f64, f64), far: (f64, f64)) -> f64 {
     let d = e.distance_3d().max(1.0);
     let carrier = near.0 + 20.0 * log10(f / 1e9);
@@ -24,7 +27,8 @@ fn street(f: f64, e: &Ends, ground: f64, near: (f64, f64), far: (f64, f64)) -> f
     carrier + far.0 * log10(d) - far.1 * log10(bp * bp + square(e.bs_height - e.ut_height))
 }
 
-/// How much more often a high floor sees the macro cell (TR 36.873 table 7.2-2, note), at `d` [m] outdoors.
+/// How much more often a high floor sees the macro cell (TR 36.873 table 7.2-2, note), at `d` [m]
+/// outdoors.
 fn above_clutter(d: f64, height: f64) -> f64 {
     if height <= 13.0 || d <= 18.0 {
         return 0.0;
@@ -33,8 +37,8 @@ fn above_clutter(d: f64, height: f64) -> f64 {
     c * 1.25e-6 * d * d * d * exp(-d / 150.0)
 }
 
-/// Effective height of the ground under a macro cell [m]: 1 m with probability 1 / (1 + C), else one of 12, 15, ..., h - 1.5
-/// (TR 36.873 table 7.2-1, note 1), by the link's own draw.
+/// Effective height of the ground under a macro cell [m]: 1 m with probability 1 / (1 + C), else
+/// one of 12, 15, ..., h - 1.5 (TR 36.873 table 7.2-1, note 1), by the link's own draw.
 fn macro_ground(e: &Ends) -> f64 {
     let low = 1.0 / (1.0 + above_clutter(e.outdoors(), e.ut_height));
     let most = e.ut_height - 1.5;
@@ -125,7 +129,8 @@ pub(super) fn nr_inh(f: f64, e: &Ends, sight: bool) -> f64 {
     if sight { los } else { los.max(38.3 * log10(d) + 17.3 + 24.9 * log10(f / 1e9)) }
 }
 
-/// Probability of line of sight under a macro cell at `d` [m] outdoors, for a terminal at `height` [m].
+/// Probability of line of sight under a macro cell at `d` [m] outdoors, for a terminal at `height`
+/// [m].
 pub(super) fn macro_probability(d: f64, height: f64) -> f64 {
     if d <= 18.0 {
         return 1.0;
@@ -149,8 +154,9 @@ mod tests {
     use super::*;
     use lasthop_units::Hertz;
 
-    /// Received power at 0 dBm, 5 GHz, terminal at 1.5 m: rows of ns-3's tests of the same report, to 1e-3 dB. By hand, UMa at
-    /// 10 m with line of sight: d = sqrt(10^2 + 23.5^2) = 25.54 m, 28 + 22 log10 25.54 + 20 log10 5 = 72.94.
+    /// Received power at 0 dBm, 5 GHz, terminal at 1.5 m: rows of ns-3's tests of the same report,
+    /// to 1e-3 dB. By hand, UMa at 10 m with line of sight: d = sqrt(10^2 + 23.5^2) = 25.54 m,
+    /// 28 + 22 log10 25.54 + 20 log10 5 = 72.94.
     #[test]
     fn tr_38_901_gives_its_published_points() {
         let at = |model: PathLoss, h: f64, d: f64, sight: bool| {
@@ -218,8 +224,9 @@ mod tests {
         }
     }
 
-    /// At street level the three-dimensional models are those of TR 36.814 at the distance through the air: nothing else
-    /// changed for a terminal at 1.5 m, but the constant 7.8 - 18 log10(..) became 28 - 9 log10(..) beyond the break point.
+    /// At street level the three-dimensional models are those of TR 36.814 at the distance through
+    /// the air: nothing else changed for a terminal at 1.5 m, but the constant 7.8 - 18
+    /// log10(..) became 28 - 9 log10(..) beyond the break point.
     #[test]
     fn tr_36_873_agrees_with_tr_36_814_at_street_level() {
         let s = Surroundings::default();
@@ -243,8 +250,9 @@ mod tests {
         }
     }
 
-    /// Heights of the ground under a macro cell for a terminal at 22.5 m (the eighth floor), 200 m away: C = (9.5/10)^1.5
-    /// 1.25e-6 200^3 e^(-4/3) = 2.4408, so 1 m in 29.1 % of links and 12, 15, 18 and 21 m in a quarter of the rest each.
+    /// Heights of the ground under a macro cell for a terminal at 22.5 m (the eighth floor), 200 m
+    /// away: C = (9.5/10)^1.5 1.25e-6 200^3 e^(-4/3) = 2.4408, so 1 m in 29.1 % of links and
+    /// 12, 15, 18 and 21 m in a quarter of the rest each.
     #[test]
     fn the_ground_under_a_macro_cell_is_drawn_by_link() {
         let n = 10_000;

@@ -1,5 +1,6 @@
-//! The layout of the verification of E-UTRA, case 1 (TR 25.814 table A.2.1.1-1, TR 36.814 table A.2.1.1-1): 19 sites of three
-//! sectors 500 m apart, wrapped around, 128.1 + 37.6 log10(R / km), shadowing 8 dB, 20 dB of penetration, EVA at 3 km/h.
+//! The layout of the verification of E-UTRA, case 1 (TR 25.814 table A.2.1.1-1, TR 36.814 table
+//! A.2.1.1-1): 19 sites of three sectors 500 m apart, wrapped around, 128.1 + 37.6 log10(R / km),
+//! shadowing 8 dB, 20 dB of penetration, EVA at 3 km/h.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::layout::{WrapAround, hexagonal, in_sector};
@@ -16,7 +17,8 @@ const AZIMUTHS: [f64; 3] = [30.0, 150.0, 270.0];
 /// Smallest distance between a UE and its site [m].
 const NEAREST: f64 = 35.0;
 
-/// The cells of a site and `rings` rings around it (57 of two rings) with `antenna`, each like `cell`, and no UE.
+/// The cells of a site and `rings` rings around it (57 of two rings) with `antenna`, each like
+/// `cell`, and no UE.
 pub fn cells(rings: u32, antenna: Antenna, cell: &CellConfig) -> NetworkConfig {
     let wrap = Some(WrapAround::hexagonal(rings, ISD));
     let mut config = NetworkConfig { wrap, ..NetworkConfig::default() };
@@ -42,7 +44,8 @@ pub fn cells(rings: u32, antenna: Antenna, cell: &CellConfig) -> NetworkConfig {
     config
 }
 
-/// Drops `each` UEs like `ue` in every sector of the first `sites` sites; each is served by the cell that it receives best.
+/// Drops `each` UEs like `ue` in every sector of the first `sites` sites; each is served by the
+/// cell that it receives best.
 pub fn drop_ues(config: &mut NetworkConfig, sites: usize, each: usize, ue: &UeConfig, seed: u64) {
     let mut places = Draw::new(seed, Purpose::Mobility, 0).stream(0);
     for [x, y] in hexagonal(2, ISD).into_iter().take(sites) {
@@ -66,7 +69,8 @@ pub fn drop_ues(config: &mut NetworkConfig, sites: usize, each: usize, ue: &UeCo
     }
 }
 
-/// The sector antenna of TR 36.814 with its tilt for case 1, or that of TR 25.814, which has no elevation pattern.
+/// The sector antenna of TR 36.814 with its tilt for case 1, or that of TR 25.814, which has no
+/// elevation pattern.
 pub fn antenna(flat: bool) -> Antenna {
     let gain = Db(14.0);
     match flat {

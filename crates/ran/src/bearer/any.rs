@@ -87,7 +87,8 @@ impl RadioBearer {
     pub fn next_timer(&self) -> Option<Instant> {
         each!(self, b => b.next_timer())
     }
-    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be delivered at the other.
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be
+    /// delivered at the other.
     #[inline]
     pub fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput) {
         match self {
@@ -127,7 +128,8 @@ impl RadioBearer {
             RadioBearer::LtePipe(b) => *b.channel_stats(direction),
         }
     }
-    /// What may change during a run is now as in `config`; nothing happens if that is of another radio.
+    /// What may change during a run is now as in `config`; nothing happens if that is of another
+    /// radio.
     pub fn reconfigure(&mut self, config: &RadioConfig) {
         match (self, config) {
             (RadioBearer::Umts(b), RadioConfig::Umts(c)) => {

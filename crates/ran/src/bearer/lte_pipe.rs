@@ -1,5 +1,6 @@
-//! PDCP and RLC of LTE over a channel of grants: every TTI a transport block of a given size, lost with a given
-//! probability. No cell, no scheduler, no HARQ: what RLC does by itself, with a TCP on top.
+//! PDCP and RLC of LTE over a channel of grants: every TTI a transport block of a given size, lost
+//! with a given probability. No cell, no scheduler, no HARQ: what RLC does by itself, with a TCP on
+//! top.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant, Ratio};
 use schemars::JsonSchema;
@@ -148,7 +149,8 @@ impl LtePipe {
         self.layers.rlc_stats(end)
     }
 
-    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be delivered at the other.
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end`, to be
+    /// delivered at the other.
     pub fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput) {
         self.layers.push_ecn(now, end, packet, &mut self.scratch);
         self.settle(now, out);
@@ -195,7 +197,8 @@ impl LtePipe {
         self.grant[direction.index()] = grant.0 as u32;
     }
 
-    /// Passes on what the layers have produced, re-establishes after a radio link failure and wakes the channels.
+    /// Passes on what the layers have produced, re-establishes after a radio link failure and wakes
+    /// the channels.
     fn settle(&mut self, now: Instant, out: &mut BearerOutput) {
         // A re-establishment may itself say something, never another failure.
         for _ in 0..2 {
@@ -211,8 +214,8 @@ impl LtePipe {
             if !failed {
                 break;
             }
-            // TS 36.331 clause 5.3.11.3: radio link failure. RRC re-establishes the bearer at once; MAC is reset, so
-            // what is on the air is gone.
+            // TS 36.331 clause 5.3.11.3: radio link failure. RRC re-establishes the bearer at once;
+            // MAC is reset, so what is on the air is gone.
             for channel in &mut self.channel {
                 channel.cut(|_| ());
             }
@@ -230,8 +233,9 @@ mod tests {
     use super::*;
     use lasthop_units::{Id, PacketId};
 
-    /// 1500 B (1502 with PDCP's header) over grants of 500 B: RLC needs four of them (500 B less 2 B of header each
-    /// carry 498 B), TTIs 1 to 4 ms, the last one ends at 5 ms, 3 ms of decoding: 8 ms.
+    /// 1500 B (1502 with PDCP's header) over grants of 500 B: RLC needs four of them (500 B less 2
+    /// B of header each carry 498 B), TTIs 1 to 4 ms, the last one ends at 5 ms, 3 ms of
+    /// decoding: 8 ms.
     #[test]
     fn a_packet_takes_as_many_ttis_as_its_pdus_need() {
         let channel = GrantConfig { grant: Bytes(500), loss: Ratio(0.0), ..GrantConfig::default() };

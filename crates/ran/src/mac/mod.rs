@@ -1,5 +1,6 @@
-//! MAC of dedicated channels: the transport format. A dedicated logical channel on a dedicated transport channel
-//! has no MAC header (TS 25.321 clause 9.2.1), so a transport block is an RLC PDU.
+//! MAC of dedicated channels: the transport format. A dedicated logical channel on a dedicated
+//! transport channel has no MAC header (TS 25.321 clause 9.2.1), so a transport block is an RLC
+//! PDU.
 
 pub mod lte;
 
@@ -22,8 +23,8 @@ impl TransportFormat {
         Bitrate::per(self.payload.bits() * self.blocks as u64, self.tti)
     }
 
-    /// Error-free transmission time of `size` at the payload rate C: ceil(size / (C TTI)) TTI (Lo, Heijenk,
-    /// Niemegeers, PWC 2004).
+    /// Error-free transmission time of `size` at the payload rate C: ceil(size / (C TTI)) TTI (Lo,
+    /// Heijenk, Niemegeers, PWC 2004).
     pub const fn transmission_time(&self, size: Bytes) -> Duration {
         let per_tti = self.payload.0 * self.blocks as u64;
         Duration(size.0.div_ceil(per_tti) * self.tti.0)
@@ -34,7 +35,8 @@ impl TransportFormat {
 mod tests {
     use super::*;
 
-    /// 384 kbit/s and 10 ms carry 480 B per TTI: 552 B need 2. 64 kbit/s and 20 ms carry 160 B: 40 B need 1.
+    /// 384 kbit/s and 10 ms carry 480 B per TTI: 552 B need 2. 64 kbit/s and 20 ms carry 160 B: 40
+    /// B need 1.
     #[test]
     fn transmission_times_are_those_of_the_paper() {
         let down = TransportFormat { tti: Duration::from_millis(10), blocks: 12, payload: Bytes(40) };

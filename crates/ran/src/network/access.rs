@@ -11,7 +11,8 @@ use crate::mac::lte::uplink::largest_allocation;
 use crate::phy::lte::TTI;
 use crate::rrc::RrcTiming;
 
-/// Resource blocks of Msg3: 56 bits, the least that a response may grant (TS 36.321 clause 5.1.4), need three with MCS 0.
+/// Resource blocks of Msg3: 56 bits, the least that a response may grant (TS 36.321 clause 5.1.4),
+/// need three with MCS 0.
 const MSG3_BLOCKS: u32 = 3;
 const MSG3_MCS: u8 = 0;
 
@@ -48,7 +49,8 @@ impl RadioNetwork {
             c.plan.slot(msg3).used |= rbs;
             let bytes = tbs_bytes(MSG3_MCS, MSG3_BLOCKS);
             for ue in &answer.ues {
-                // Its sender may be in another cell meanwhile; one on its way there must hear this one well enough.
+                // Its sender may be in another cell meanwhile; one on its way there must hear this
+                // one well enough.
                 if !self.hears_response(tti, cell, *ue) {
                     continue;
                 }
@@ -71,7 +73,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one well enough.
+    /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one
+    /// well enough.
     fn hears_response(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         self.ues[ue].serving == cell && !(self.is_away(ue) && self.misses_control(tti, cell, ue))
     }
@@ -92,7 +95,8 @@ impl RadioNetwork {
         heard
     }
 
-    /// Msg3 is at the eNB: of a UE that is connected, which is granted something to say so, or an RRCConnectionRequest.
+    /// Msg3 is at the eNB: of a UE that is connected, which is granted something to say so, or an
+    /// RRCConnectionRequest.
     pub(super) fn msg3_received(&mut self, now: Instant, ue: UeId, known: bool, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
         if self.is_away(ue) {
@@ -104,8 +108,8 @@ impl RadioNetwork {
         }
     }
 
-    /// preambleTransMax was reached (TS 36.331 clause 5.3.11.3: a radio link failure). A UE that sets up its connection
-    /// waits for T300 instead.
+    /// preambleTransMax was reached (TS 36.331 clause 5.3.11.3: a radio link failure). A UE that
+    /// sets up its connection waits for T300 instead.
     pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         out.events.push((ue, NetworkEvent::RandomAccessProblem(self.ues[ue].serving)));
         if self.is_away(ue) {

@@ -1,10 +1,11 @@
-//! The core network behind the eNBs: S1 between the gateway and each eNB, X2 between two eNBs, and where a UE's packets go
-//! while it moves (TS 36.300 clause 10.1.2.2).
+//! The core network behind the eNBs: S1 between the gateway and each eNB, X2 between two eNBs, and
+//! where a UE's packets go while it moves (TS 36.300 clause 10.1.2.2).
 //!
-//! A UE has one *home*, the eNB in which its PDCP entities are, and one *anchor*, the eNB to which the gateway sends.
-//! They differ from the moment it leaves the source until the end marker has come: the anchor forwards, and what the
-//! gateway sends to the home directly waits there behind what is forwarded. Only one such change goes on at a time, so
-//! that a packet is forwarded once at most and order is that of three FIFO pipes.
+//! A UE has one *home*, the eNB in which its PDCP entities are, and one *anchor*, the eNB to which
+//! the gateway sends. They differ from the moment it leaves the source until the end marker has
+//! come: the anchor forwards, and what the gateway sends to the home directly waits there behind
+//! what is forwarded. Only one such change goes on at a time, so that a packet is forwarded once at
+//! most and order is that of three FIFO pipes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -28,13 +29,15 @@ pub enum Cargo {
     Up(BearerId, Sdu),
     /// From the source to the target of a handover.
     Forward(BearerId, Parcel),
-    /// The last packet of the old way of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end marker).
+    /// The last packet of the old way of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end
+    /// marker).
     Marker(UeId),
 }
 
 /// Bytes of an end marker on its way: GTP-U, UDP and IPv4 (TS 29.281 clause 7.3.2).
 const MARKER: u32 = 8 + 8 + 20;
-/// Bytes that GTP-U, UDP and IPv4 put around a packet, with the PDCP PDU number that forwarded ones carry.
+/// Bytes that GTP-U, UDP and IPv4 put around a packet, with the PDCP PDU number that forwarded ones
+/// carry.
 const TUNNEL: u32 = 12 + 8 + 20;
 
 /// A pipe: packets queue, are sent at the rate and arrive after the delay.
@@ -183,8 +186,8 @@ impl Backhaul {
         true
     }
 
-    /// A change of home ends before its end marker has come: what is forwarded for the bearers that `mine` comes out of the
-    /// pipes, then what waits behind it, and no marker of `ue` is left.
+    /// A change of home ends before its end marker has come: what is forwarded for the bearers that
+    /// `mine` comes out of the pipes, then what waits behind it, and no marker of `ue` is left.
     pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
         let ways: Vec<Way> = self.pipes.keys().copied().collect();
         let mut out: Vec<_> = ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect();
@@ -199,7 +202,8 @@ impl Backhaul {
         self.take_out(way, None, &mine)
     }
 
-    /// What is forwarded for the bearers that `mine`, and the markers of `marked`, come out of a pipe.
+    /// What is forwarded for the bearers that `mine`, and the markers of `marked`, come out of a
+    /// pipe.
     fn take_out(
         &mut self,
         way: Way,
@@ -229,7 +233,8 @@ impl Backhaul {
         back
     }
 
-    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the gateway.
+    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the
+    /// gateway.
     #[inline]
     pub fn take_up(
         &mut self,
@@ -297,7 +302,8 @@ mod tests {
 
     const BEARER: fn(usize) -> BearerId = BearerId::from_index;
 
-    /// 960 B and 40 B of tunnel at 8 Mbit/s are 1 ms each, the delay is 6 ms: 7 ms, 8 ms; the end marker's 36 B 36 us later.
+    /// 960 B and 40 B of tunnel at 8 Mbit/s are 1 ms each, the delay is 6 ms: 7 ms, 8 ms; the end
+    /// marker's 36 B 36 us later.
     #[test]
     fn a_pipe_serialises_delays_and_keeps_order() {
         let mut b = backhaul(8_000_000, None);
@@ -320,7 +326,8 @@ mod tests {
         assert_eq!((b.next(), b.inside(BEARER(0), 0)), (None, 0));
     }
 
-    /// One packet is on the wire for 1 ms, 1000 B may wait behind it: the second fits, the third does not.
+    /// One packet is on the wire for 1 ms, 1000 B may wait behind it: the second fits, the third
+    /// does not.
     #[test]
     fn a_full_pipe_refuses() {
         let mut b = backhaul(8_000_000, Some(2000));

@@ -1,5 +1,6 @@
-//! What is due at the start of a later TTI. Almost everything is due within a few TTIs (HARQ, grants), so it lies
-//! in a ring; what is farther off (back-off, scheduling request opportunities) lies in a heap.
+//! What is due at the start of a later TTI. Almost everything is due within a few TTIs (HARQ,
+//! grants), so it lies in a ring; what is farther off (back-off, scheduling request opportunities)
+//! lies in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +9,8 @@ use lasthop_units::Tti;
 
 const RING: u64 = 64;
 
-/// Items by the TTI at which they are due. Those of one TTI come in the order in which they were noted.
+/// Items by the TTI at which they are due. Those of one TTI come in the order in which they were
+/// noted.
 #[derive(Debug)]
 pub struct Calendar<T> {
     /// First TTI that the ring stands for.

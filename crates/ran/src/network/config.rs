@@ -34,12 +34,13 @@ pub struct NetworkConfig {
     pub bearers: Vec<DrbConfig>,
     /// Pairs of UEs with a sidelink; their bearers' ids follow those of `bearers`.
     pub pairs: Vec<PairConfig>,
-    /// Groups to which one UE sends; their bearers' ids, one for each receiver, follow those of `pairs`.
+    /// Groups to which one UE sends; their bearers' ids, one for each receiver, follow those of
+    /// `pairs`.
     pub groups: Vec<GroupConfig>,
     /// What all radio links share.
     pub radio: RadioConfig,
-    /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their cells, and packets enter
-    /// at their eNB.
+    /// Handover between cells, with a gateway and a backhaul behind them. None: UEs stay in their
+    /// cells, and packets enter at their eNB.
     pub handover: Option<HandoverConfig>,
     /// The ground is repeated over the plane.
     pub wrap: Option<WrapAround>,
@@ -58,8 +59,8 @@ impl NetworkConfig {
         all
     }
 
-    /// The cell among `cells` whose reference signals `ue` receives best at the start, at large scale; a tie goes to the
-    /// first. `cells` are in the order of their ids.
+    /// The cell among `cells` whose reference signals `ue` receives best at the start, at large
+    /// scale; a tie goes to the first. `cells` are in the order of their ids.
     pub fn strongest(
         &self,
         propagation: &mut Propagation,
@@ -86,15 +87,17 @@ impl NetworkConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CellConfig {
-    /// The eNB that it belongs to: a node to which links lead. Unset: one of its own, with the cell's name. Cells of
-    /// one eNB are its sectors.
+    /// The eNB that it belongs to: a node to which links lead. Unset: one of its own, with the
+    /// cell's name. Cells of one eNB are its sectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enb: Option<String>,
     /// Whose cell it is: what `timing`, `downlink` and `uplink` are where they are not set.
     pub profile: CellProfile,
-    /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table 5.6-1).
+    /// Resource blocks of the carrier, each direction: 6, 15, 25, 50, 75 or 100 (TS 36.101 table
+    /// 5.6-1).
     pub resource_blocks: u32,
-    /// It is switched off: silent, and deaf. It may change during a run: a cell that fails, or returns.
+    /// It is switched off: silent, and deaf. It may change during a run: a cell that fails, or
+    /// returns.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub down: bool,
     /// When things happen, in TTIs.
@@ -146,27 +149,31 @@ impl Default for CellConfig {
     }
 }
 
-/// Most resource blocks of a carrier on which a code word has two layers: its sizes are those of twice the blocks, of which TS 36.213
-/// table 7.1.7.2.1-1 has 110.
+/// Most resource blocks of a carrier on which a code word has two layers: its sizes are those of
+/// twice the blocks, of which TS 36.213 table 7.1.7.2.1-1 has 110.
 const BLOCKS_OF_TWO_LAYERS: u32 = 55;
 
-/// When things happen within a cell, in TTIs of 1 ms. The defaults are FDD's (TS 36.213 clauses 7.3, 8, 10).
+/// When things happen within a cell, in TTIs of 1 ms. The defaults are FDD's (TS 36.213 clauses
+/// 7.3, 8, 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimingConfig {
-    /// From the TTI in which a transport block is sent to the start of that in which its receiver has decoded it: one
-    /// on the air, the rest processing (TR 36.912 annex B.2 has 1 + 3 for HARQ).
+    /// From the TTI in which a transport block is sent to the start of that in which its receiver
+    /// has decoded it: one on the air, the rest processing (TR 36.912 annex B.2 has 1 + 3 for
+    /// HARQ).
     pub decode: u64,
-    /// From a downlink transport block to its HARQ feedback, and from that to the earliest retransmission.
+    /// From a downlink transport block to its HARQ feedback, and from that to the earliest
+    /// retransmission.
     pub feedback: u64,
     /// From an uplink grant to its transmission, and from that to its PHICH.
     pub grant: u64,
-    /// The same as `decode` for blocks of the uplink. Unset: `decode`. A model whose UEs fill a block when they read the grant
-    /// has a smaller `grant` and a larger value here.
+    /// The same as `decode` for blocks of the uplink. Unset: `decode`. A model whose UEs fill a
+    /// block when they read the grant has a smaller `grant` and a larger value here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uplink_decode: Option<u64>,
-    /// The eNB reads an uplink transport block so long before the TTI that `uplink_decode` names, below 1 ms. ns-3: one symbol of
-    /// 14, because the last one carries the sounding reference signal.
+    /// The eNB reads an uplink transport block so long before the TTI that `uplink_decode` names,
+    /// below 1 ms. ns-3: one symbol of 14, because the last one carries the sounding reference
+    /// signal.
     #[serde(skip_serializing_if = "is_zero")]
     pub uplink_lead: Duration,
 }
@@ -259,8 +266,8 @@ pub struct UeConfig {
     pub radio: UeRadioConfig,
     /// The recorded way that it goes, instead of `radio.mobility`.
     pub track: Option<Arc<Track>>,
-    /// Below RLC there is always something to send, by direction: padding where the bearers have nothing. A source for
-    /// measuring what a cell can carry.
+    /// Below RLC there is always something to send, by direction: padding where the bearers have
+    /// nothing. A source for measuring what a cell can carry.
     pub full_buffer: [bool; 2],
     /// Semi-persistent scheduling in the downlink.
     pub persistent: Option<PersistentConfig>,

@@ -1,4 +1,5 @@
-//! The downlink of a cell: who is served in a TTI; its modules send, decide what arrives, and hear what comes back.
+//! The downlink of a cell: who is served in a TTI; its modules send, decide what arrives, and hear
+//! what comes back.
 
 mod fate;
 mod feedback;
@@ -50,8 +51,8 @@ pub(super) struct Work {
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
 
-/// Bytes that headers may add to what RLC reports: PDCP and RLC fields and MAC subheaders of a transport block that the
-/// report does not know yet, and of each further packet.
+/// Bytes that headers may add to what RLC reports: PDCP and RLC fields and MAC subheaders of a
+/// transport block that the report does not know yet, and of each further packet.
 const HEADERS: u64 = 8;
 const HEADERS_PER_PACKET: u64 = 2;
 
@@ -95,7 +96,8 @@ impl RadioNetwork {
         }
     }
 
-    /// True while the UE has downlink data or a retransmission, which are noted; otherwise it leaves the active list.
+    /// True while the UE has downlink data or a retransmission, which are noted; otherwise it
+    /// leaves the active list.
     #[inline]
     fn downlink_wants(&mut self, tti: Tti, cell: CellId, ue: UeId, work: &mut Work) -> bool {
         let u = &mut self.ues[ue];

@@ -1,8 +1,9 @@
 //! Handover, step by step (TS 36.300 clause 10.1.2.1, TS 36.331 clauses 5.3.5.4 to 5.3.5.6).
 //!
-//! Report, preparation over X2 (which the target may refuse), command, execution: the UE leaves, synchronises and sends a
-//! dedicated preamble; the target serves it from RRCConnectionReconfigurationComplete on and has the path switched. A
-//! step that fails is an event, and the UE goes on with what the standard says.
+//! Report, preparation over X2 (which the target may refuse), command, execution: the UE leaves,
+//! synchronises and sends a dedicated preamble; the target serves it from
+//! RRCConnectionReconfigurationComplete on and has the path switched. A step that fails is an
+//! event, and the UE goes on with what the standard says.
 
 use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
 
@@ -28,8 +29,8 @@ pub(super) const fn ttis(t: Duration) -> u64 {
 }
 
 impl RadioNetwork {
-    /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing while another one goes
-    /// on.
+    /// Orders a handover of a connected UE to `target`, as its eNB would after a report. Nothing
+    /// while another one goes on.
     pub fn order_handover(&mut self, now: Instant, ue: UeId, target: CellId) {
         self.reach(now);
         let at = self.first_open();
@@ -117,8 +118,9 @@ impl RadioNetwork {
         }
     }
 
-    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path not switched. The next one
-    /// waits, and so does a target's preparation, since the UE would take it when it likes.
+    /// True while the last change of cell goes on behind the radio: data is forwarded, or the path
+    /// not switched. The next one waits, and so does a target's preparation, since the UE would
+    /// take it when it likes.
     fn is_changing(&self, ue: UeId) -> bool {
         self.mobility.as_ref().is_some_and(|m| {
             let route = &m.backhaul.routes[ue];
@@ -176,8 +178,8 @@ impl RadioNetwork {
         there < most as usize
     }
 
-    /// RRCConnectionReconfiguration with mobilityControlInfo goes out; a UE that cannot hear it gets it again until its
-    /// link is lost.
+    /// RRCConnectionReconfiguration with mobilityControlInfo goes out; a UE that cannot hear it
+    /// gets it again until its link is lost.
     fn command(&mut self, tti: Tti, ue: UeId, target: CellId) {
         let (timing, decode, _) = self.timing(ue);
         let source = self.ues[ue].serving;
@@ -193,7 +195,8 @@ impl RadioNetwork {
         self.set_phase(ue, Phase::Applying { target, at, t304 }, at);
     }
 
-    /// The UE detaches: MAC and the bearers' lower layers end here, and the source begins to forward.
+    /// The UE detaches: MAC and the bearers' lower layers end here, and the source begins to
+    /// forward.
     fn leave(&mut self, now: Instant, ue: UeId, target: CellId, out: &mut NetworkOutput) {
         let source = self.ues[ue].serving;
         self.say(ue, MobilityEvent::Started, target, out);
@@ -325,8 +328,8 @@ impl RadioNetwork {
         }
     }
 
-    /// T304 has expired, or no preamble was answered (TS 36.331 clause 5.3.5.6): the UE goes back to what it had and
-    /// re-establishes its connection. The source has its data still.
+    /// T304 has expired, or no preamble was answered (TS 36.331 clause 5.3.5.6): the UE goes back
+    /// to what it had and re-establishes its connection. The source has its data still.
     pub(super) fn handover_failed(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         let target = self.ues[ue].serving;
         if let Some(m) = &mut self.mobility {

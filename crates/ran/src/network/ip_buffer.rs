@@ -1,10 +1,10 @@
-//! An IP buffer in the eNB in front of a bearer, from which MAC asks for what it can send: close coupling of transport
-//! and radio (TR 36.933: caching in the RAN, or a proxy there).
+//! An IP buffer in the eNB in front of a bearer, from which MAC asks for what it can send: close
+//! coupling of transport and radio (TR 36.933: caching in the RAN, or a proxy there).
 //!
-//! Packets wait as IP packets, by flow if the queue is one of flow queues, and are numbered by PDCP only when a transport
-//! block has room for them. So the layer-2 queue holds no more than the rest of one packet, the scheduler decides from what
-//! waits above, and what is urgent need not stand behind what is not. A handover takes the buffer along: data forwarding to
-//! the new cell is ideal.
+//! Packets wait as IP packets, by flow if the queue is one of flow queues, and are numbered by PDCP
+//! only when a transport block has room for them. So the layer-2 queue holds no more than the rest
+//! of one packet, the scheduler decides from what waits above, and what is urgent need not stand
+//! behind what is not. A handover takes the buffer along: data forwarding to the new cell is ideal.
 
 use lasthop_net::{Dropped, Ecn, Item, Queue, QueueConfig, Site};
 use lasthop_units::{BearerId, FlowId, Instant};
@@ -29,7 +29,8 @@ impl IpBuffer {
 }
 
 impl RadioNetwork {
-    /// From now on the network's packets for `bearer` wait in a queue of `config` until MAC asks for them.
+    /// From now on the network's packets for `bearer` wait in a queue of `config` until MAC asks
+    /// for them.
     pub fn set_ip_buffer(&mut self, bearer: BearerId, config: &QueueConfig, seed: u64, entity: u64) {
         let queue = config.build(&Site { seed, entity, rate: None });
         self.bearers[bearer].ip = Some(Box::new(IpBuffer { queue, drops: Vec::new() }));

@@ -1,6 +1,7 @@
 //! What UEs measure and report, and what the eNB knows of it when it schedules.
 //!
-//! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE costs nothing.
+//! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE
+//! costs nothing.
 
 use std::sync::LazyLock;
 
@@ -67,11 +68,11 @@ fn ue_antennas(radio: &UeRadioConfig, usual: u32) -> UeAntennas {
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
-/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the first grants are missed, with
-/// probability 1 - exp(-10^-2.6) = 0.25 %.
+/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
+/// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
 const GRANT_SAFE: f64 = 316.0;
-/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the SINR need not be worked
-/// out.
+/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the
+/// SINR need not be worked out.
 const CONTROL_SAFE: f32 = 0.5;
 /// Steps of a draw in which [`safe`] knows its bound.
 const LUCKS: usize = 64;
@@ -82,7 +83,8 @@ fn safe(luck: f64) -> f32 {
         std::array::from_fn(|i| {
             let harmless =
                 |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / LUCKS as f64;
-            // The error falls with the information: the first of the steps from below that is harmless.
+            // The error falls with the information: the first of the steps from below that is
+            // harmless.
             (0..100)
                 .map(|step| CONTROL_SAFE * step as f32 / 100.0)
                 .find(|mi| harmless(*mi))
@@ -92,7 +94,8 @@ fn safe(luck: f64) -> f32 {
     SAFE[((luck * LUCKS as f64) as usize).min(LUCKS - 1)]
 }
 
-/// Draws after one that needed the blocks of all links that look at them straight away. Nothing but time depends on it.
+/// Draws after one that needed the blocks of all links that look at them straight away. Nothing but
+/// time depends on it.
 const DOUBTS: u8 = 8;
 
 /// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
@@ -154,7 +157,8 @@ impl RadioNetwork {
         let single = under(one);
         let mut report = single;
         if let Some(gain) = two {
-            // The rank indicator: two layers where they carry more than one with transmit diversity.
+            // The rank indicator: two layers where they carry more than one with transmit
+            // diversity.
             let double = under(gain);
             let worth = 2.0 * adaptation.rate_of(double.wideband) > adaptation.rate_of(single.wideband);
             if worth || config.mimo.always_two_layers {
@@ -165,11 +169,11 @@ impl RadioNetwork {
         report
     }
 
-    /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are never silent: every
-    /// other cell interferes.
+    /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are
+    /// never silent: every other cell interferes.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        // What the draw is compared with falls with the information: with the draw known, some blocks are enough to tell
-        // that it does not matter what the others have.
+        // What the draw is compared with falls with the information: with the draw known, some
+        // blocks are enough to tell that it does not matter what the others have.
         let luck = self.ues[ue].downlink.control_errors.uniform(tti.0);
         let enough = (safe(luck) + ROUNDING) * self.cells[cell].control.blocks;
         if self.surely_hears(tti, cell, ue, enough) {
@@ -179,7 +183,8 @@ impl RadioNetwork {
         self.misses_by(tti, cell, ue, luck, enough)
     }
 
-    /// True if what is known of the strongest interferers without a look at them brings `enough` information.
+    /// True if what is known of the strongest interferers without a look at them brings `enough`
+    /// information.
     fn surely_hears(&mut self, tti: Tti, cell: CellId, ue: UeId, enough: f32) -> bool {
         let d = &mut self.ues[ue].downlink;
         if d.in_doubt > 0 {
@@ -211,8 +216,8 @@ impl RadioNetwork {
         luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
     }
 
-    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard: fades of the whole carrier
-    /// that deep are not worth a look at the channel for each grant.
+    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard:
+    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
     #[inline]
     pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
@@ -226,8 +231,8 @@ impl RadioNetwork {
     }
 }
 
-/// Every fourth block of a carrier in parts that fade together: those whose distance from the middle is 0 to 7, 8 to 15 and
-/// so on.
+/// Every fourth block of a carrier in parts that fade together: those whose distance from the
+/// middle is 0 to 7, 8 to 15 and so on.
 #[derive(Debug)]
 pub(super) struct ControlBlocks {
     /// The blocks of a part, and which of them are those of the control channels.

@@ -1,8 +1,9 @@
 //! Mobility in the network: what each UE measures while it is connected, and what it concludes.
 //!
-//! A connected UE looks at all cells once a frame while its link is poor, every 40 ms while it is good: its radio link is
-//! monitored with these looks, and their mean over `handover.period` is a measurement. Fading is not in them: it is taken
-//! to be averaged out. An idle UE looks only when it wants a connection.
+//! A connected UE looks at all cells once a frame while its link is poor, every 40 ms while it is
+//! good: its radio link is monitored with these looks, and their mean over `handover.period` is a
+//! measurement. Fading is not in them: it is taken to be averaged out. An idle UE looks only when
+//! it wants a connection.
 
 use lasthop_engine::math::db;
 use lasthop_radio::{linear, milliwatts};
@@ -54,7 +55,8 @@ pub struct MobilityCounters {
     pub failed: u64,
     /// Radio link failures.
     pub radio_link_failures: u64,
-    /// Of these, before a command for the cell of the re-establishment had come (TS 36.300 clause 22.4.2: too late).
+    /// Of these, before a command for the cell of the re-establishment had come (TS 36.300 clause
+    /// 22.4.2: too late).
     pub too_late: u64,
     /// Connections that were re-established.
     pub reestablished: u64,
@@ -282,8 +284,8 @@ impl RadioNetwork {
         }
     }
 
-    /// Powers of all cells at `ue` into `powers`; the linear SINR of the serving cell's reference signals, when every cell
-    /// sends.
+    /// Powers of all cells at `ue` into `powers`; the linear SINR of the serving cell's reference
+    /// signals, when every cell sends.
     fn survey(&mut self, tti: Tti, ue: UeId) -> f64 {
         let serving = self.ues[ue].serving;
         let Some(m) = &mut self.mobility else { return 0.0 };
@@ -347,8 +349,8 @@ impl Mobility {
         let rssi = mobile.sums.iter().sum::<f64>() / n + noise;
         for cell in mobile.sums.ids() {
             let power = (mobile.sums[cell] / n).max(NOTHING);
-            // RSSI is all that is received on a resource block's twelve subcarriers (TS 36.214 clause 5.1.3), every cell
-            // loaded.
+            // RSSI is all that is received on a resource block's twelve subcarriers (TS 36.214
+            // clause 5.1.3), every cell loaded.
             let measured = Measured { rsrp: db(power), rsrq: db(power / (12.0 * rssi)) };
             mobile.measurements.learn(&filter, cell, measured);
         }

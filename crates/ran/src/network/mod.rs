@@ -1,20 +1,24 @@
 //! The radio network of LTE: cells, UEs and their bearers under one clock of TTIs.
 //!
 //! # Contract
-//! A [`RadioNetwork`] is what the world drives. Packets go in with [`push`](RadioNetwork::push) and leave in exactly
-//! one way, delivered or dropped, through [`NetworkOutput`]. The world calls [`on_tti`](RadioNetwork::on_tti) (class
-//! Tti) and [`on_timer`](RadioNetwork::on_timer) (class Timer) at the moments that `next_tti` and `next_timer` name,
-//! and asks again after every call. There is one TTI event for all cells, none while nobody has anything to send and
-//! nothing is on its way: what an idle UE or cell missed (fading, averages, reports) is a closed form of time.
+//! A [`RadioNetwork`] is what the world drives. Packets go in with [`push`](RadioNetwork::push) and
+//! leave in exactly one way, delivered or dropped, through [`NetworkOutput`]. The world calls
+//! [`on_tti`](RadioNetwork::on_tti) (class Tti) and [`on_timer`](RadioNetwork::on_timer) (class
+//! Timer) at the moments that `next_tti` and `next_timer` name, and asks again after every call.
+//! There is one TTI event for all cells, none while nobody has anything to send and nothing is on
+//! its way: what an idle UE or cell missed (fading, averages, reports) is a closed form of time.
 //!
 //! # A TTI, in this order
-//! 1. **Receive**: what the calendar holds for this TTI: transport blocks whose decoding is complete go up to RLC,
-//!    PDCP and out; HARQ feedback, scheduling requests, preambles, grants and RRC messages reach whom they are for.
+//! 1. **Receive**: what the calendar holds for this TTI: transport blocks whose decoding is
+//!    complete go up to RLC, PDCP and out; HARQ feedback, scheduling requests, preambles, grants
+//!    and RRC messages reach whom they are for.
 //! 2. **Measure**: UEs with a report due look at the air; old reports become known to the eNB.
-//! 3. **Schedule**: each active cell decides about its downlink for this TTI and grants its uplink for 4 TTIs later.
-//! 4. **Send**: eNBs and the UEs whose grant is for this TTI pull from RLC and put transport blocks on the air.
-//! 5. **Air**: with all transmissions of all cells known, each is decided by one keyed draw against its error
-//!    probability, and the outcome is noted in the calendar.
+//! 3. **Schedule**: each active cell decides about its downlink for this TTI and grants its uplink
+//!    for 4 TTIs later.
+//! 4. **Send**: eNBs and the UEs whose grant is for this TTI pull from RLC and put transport blocks
+//!    on the air.
+//! 5. **Air**: with all transmissions of all cells known, each is decided by one keyed draw against
+//!    its error probability, and the outcome is noted in the calendar.
 //!
 //! What arrives from above at the instant a TTI starts goes with the next one.
 
@@ -64,7 +68,8 @@ use crate::sdu::{Direction, End, Sdu};
 use calendar::Calendar;
 use state::{Cell, Drb, Ue};
 
-/// What is due at the start of a TTI. Within a TTI things come in the order in which they were noted.
+/// What is due at the start of a TTI. Within a TTI things come in the order in which they were
+/// noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// The UE has decoded a downlink transport block, or failed to.
@@ -137,7 +142,8 @@ pub struct RadioNetwork {
     due: Vec<Due>,
     /// Semi-persistent grants of the uplink to be prepared in this TTI, and for which.
     occasions: Vec<(UeId, Tti)>,
-    /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be granted again.
+    /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be
+    /// granted again.
     waiting: Vec<(UeId, u8, Tti)>,
     pdus: Vec<Pdu>,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
@@ -241,7 +247,8 @@ impl RadioNetwork {
         network
     }
 
-    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to be delivered at the other.
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
+    /// be delivered at the other.
     pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
         self.reach(now);
         if end == End::Network && self.mobility.is_some() && !self.bearers[bearer].direct {
@@ -251,8 +258,8 @@ impl RadioNetwork {
         self.settle(now, bearer, out);
     }
 
-    /// Something happens between two TTIs: a network that slept goes on with the first TTI that starts after now, and what
-    /// comes at the very start of a TTI may still ask in it.
+    /// Something happens between two TTIs: a network that slept goes on with the first TTI that
+    /// starts after now, and what comes at the very start of a TTI may still ask in it.
     pub(super) fn reach(&mut self, now: Instant) {
         let started = Tti::containing(now, TTI);
         self.next = self.next.max(started.plus(1));
@@ -266,7 +273,8 @@ impl RadioNetwork {
         scheduling.into_iter().chain(self.calendar.next()).min().map(|tti| tti.start(TTI))
     }
 
-    /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has named.
+    /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has
+    /// named.
     pub fn on_tti(&mut self, now: Instant, out: &mut NetworkOutput) {
         if self.next_tti() != Some(now) {
             return;
@@ -425,7 +433,8 @@ impl RadioNetwork {
         })
     }
 
-    /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants to send.
+    /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants
+    /// to send.
     #[inline]
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
         let drb = &mut self.bearers[bearer];
@@ -498,8 +507,8 @@ impl RadioNetwork {
         }
     }
 
-    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's bearers are
-    /// re-established; what was on the air is gone.
+    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
+    /// bearers are re-established; what was on the air is gone.
     fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         if self.mobility.is_some() {
             return self.link_lost(ue, out);

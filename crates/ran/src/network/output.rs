@@ -11,9 +11,11 @@ use crate::sdu::{DropCause, End, Sdu};
 pub struct NetworkOutput {
     /// Packets that have reached an end of their bearer, with that end, as they were pushed.
     pub delivered: Vec<(BearerId, End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
+    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
+    /// all.
     pub dropped: Vec<(BearerId, End, Sdu, DropCause)>,
-    /// Packets that an active queue management marked (congestion experienced), with the end that had pushed them.
+    /// Packets that an active queue management marked (congestion experienced), with the end that
+    /// had pushed them.
     pub marked: Vec<(BearerId, End, Sdu)>,
     /// Packets that a node forwards to the next one over X2, and that are not delivered yet.
     pub forwarded: Vec<(BearerId, Sdu)>,

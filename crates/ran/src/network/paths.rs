@@ -55,7 +55,8 @@ impl RadioNetwork {
             self.bearers[bearer].layers.lose(Parcel::fresh(sdu), DropCause::NotForwarded, &mut self.scratch);
             return self.settle(now, bearer, out);
         }
-        // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait for.
+        // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait
+        // for.
         if route.forwarding && self.bearers[bearer].layers.handover_kind() != HandoverKind::None {
             return m.backhaul.wait_behind(ue, bearer, sdu);
         }
@@ -82,7 +83,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The bearers of `ue` leave their home for the eNB of `cell`, which the gateway does not know yet.
+    /// The bearers of `ue` leave their home for the eNB of `cell`, which the gateway does not know
+    /// yet.
     pub(super) fn move_data(&mut self, now: Instant, ue: UeId, cell: CellId, out: &mut NetworkOutput) {
         let Some(m) = &self.mobility else { return };
         let (from, to) = (m.backhaul.routes[ue].home, m.enbs[cell]);
@@ -115,7 +117,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The source goes on with a UE that did not arrive: it has kept what it forwarded, and nothing more goes to the target.
+    /// The source goes on with a UE that did not arrive: it has kept what it forwarded, and nothing
+    /// more goes to the target.
     pub(super) fn recall(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         let bearers = &self.bearers;
         let Some(m) = &mut self.mobility else { return };
@@ -129,8 +132,9 @@ impl RadioNetwork {
         }
     }
 
-    /// The UE's connection is gone while its last change of home goes on: what is on its way over X2, or waits behind that,
-    /// has nobody to go to (TS 36.300 clause 10.1.2.2: the target releases its resources, and with them the tunnels).
+    /// The UE's connection is gone while its last change of home goes on: what is on its way over
+    /// X2, or waits behind that, has nobody to go to (TS 36.300 clause 10.1.2.2: the target
+    /// releases its resources, and with them the tunnels).
     pub(super) fn stop_forwarding(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         let bearers = &self.bearers;
         let Some(m) = &mut self.mobility else { return };
@@ -144,8 +148,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The gateway sends to the home from now on, unless the UE's connection has gone meanwhile; the end marker follows what has
-    /// gone the old way.
+    /// The gateway sends to the home from now on, unless the UE's connection has gone meanwhile;
+    /// the end marker follows what has gone the old way.
     pub(super) fn switch_path(&mut self, now: Instant, tti: Tti, ue: UeId) {
         let Some(m) = &mut self.mobility else { return };
         let route = &mut m.backhaul.routes[ue];

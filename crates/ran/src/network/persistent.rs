@@ -1,4 +1,5 @@
-//! Semi-persistent scheduling of the downlink: the grants of an occasion come before everybody else's.
+//! Semi-persistent scheduling of the downlink: the grants of an occasion come before everybody
+//! else's.
 
 use lasthop_radio::lte::{Mcs, tbs_bits};
 use lasthop_units::{CellId, Instant, Tti, UeId};
@@ -8,7 +9,8 @@ use super::{NetworkOutput, RadioNetwork};
 use crate::mac::lte::allocation::{Groups, bits};
 
 impl RadioNetwork {
-    /// UEs whose occasion `tti` is and who have data send on their persistent grants; what others leave stays free.
+    /// UEs whose occasion `tti` is and who have data send on their persistent grants; what others
+    /// leave stays free.
     pub(super) fn use_persistent_grants(
         &mut self,
         now: Instant,
@@ -48,8 +50,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The smallest set of groups that carries what the grant promises, none of which another grant ever has at the same
-    /// time.
+    /// The smallest set of groups that carries what the grant promises, none of which another grant
+    /// ever has at the same time.
     fn activate(&mut self, tti: Tti, cell: CellId, ue: UeId, free: Groups) -> Option<(Groups, Mcs)> {
         self.learn_quality(tti, cell, ue);
         let d = &self.ues[ue].downlink;

@@ -1,8 +1,10 @@
-//! Rank and precoder: what a UE reports of a channel between several antennas (TS 36.213 clauses 7.2.1, 7.2.3 and 7.2.4).
+//! Rank and precoder: what a UE reports of a channel between several antennas (TS 36.213 clauses
+//! 7.2.1, 7.2.3 and 7.2.4).
 //!
-//! For each rank the UE finds the precoder under which each sub-band carries most (PMIs by sub-band as in reporting mode 1-2, with CQIs
-//! by sub-band: mode 3-2), and the CQIs of its code words under them; it reports the rank whose CQIs stand for the highest rate. Where
-//! CQIs have no sub-bands there is one PMI.
+//! For each rank the UE finds the precoder under which each sub-band carries most (PMIs by sub-band
+//! as in reporting mode 1-2, with CQIs by sub-band: mode 3-2), and the CQIs of its code words under
+//! them; it reports the rank whose CQIs stand for the highest rate. Where CQIs have no sub-bands
+//! there is one PMI.
 
 use lasthop_engine::math::log2;
 use lasthop_radio::mimo;
@@ -89,7 +91,8 @@ impl RadioNetwork {
         let layers = scheme.layers();
         let rate = |report: &Report, layers: usize| adaptation.rate_of(report.wideband) * layers as f32;
         let found = match scheme {
-            // Its code words have the same CQI (TS 36.213 clause 7.2: mode 3 reports one, whatever the rank).
+            // Its code words have the same CQI (TS 36.213 clause 7.2: mode 3 reports one, whatever
+            // the rank).
             Scheme::Diversity | Scheme::OpenLoop(_) => {
                 (rate(&first, layers.into()), first.under(scheme, None))
             }

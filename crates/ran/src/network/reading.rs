@@ -9,8 +9,8 @@ use crate::phy::lte::air::layers_of;
 use crate::sdu::{Direction, End};
 
 impl RadioNetwork {
-    /// What the whole carrier would carry for `ue` at the wideband CQI that it measures now: TBS(CQI, N_RB) per TTI on every
-    /// layer (TS 36.213 table 7.1.7.2.1-1).
+    /// What the whole carrier would carry for `ue` at the wideband CQI that it measures now:
+    /// TBS(CQI, N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
     pub fn measured_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let cell = self.ues[ue].serving;
         let report = self.report_of(Tti::containing(now, TTI), cell, ue);
@@ -53,7 +53,8 @@ impl RadioNetwork {
         per_tti(c.downlink.adaptation.block_bits(cqi, c.config.resource_blocks as usize), layers)
     }
 
-    /// UEs that `cell` has downlink data for, `ue` counted in any case: the load that the cell may broadcast.
+    /// UEs that `cell` has downlink data for, `ue` counted in any case: the load that the cell may
+    /// broadcast.
     pub fn downlink_users(&self, ue: UeId) -> u32 {
         let active = &self.cells[self.ues[ue].serving].active[Direction::Downlink.index()];
         (active.len() + usize::from(!active.contains(&ue))) as u32
@@ -64,7 +65,8 @@ impl RadioNetwork {
         self.bearers[bearer].layers.rlc_stats(End::Network).queue_bytes
     }
 
-    /// What `ue` was granted in the uplink for new transport blocks, averaged over the scheduler's window.
+    /// What `ue` was granted in the uplink for new transport blocks, averaged over the scheduler's
+    /// window.
     pub fn uplink_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let tti = Tti::containing(now, TTI);
         let window = self.cells[self.ues[ue].serving].config.uplink.window;

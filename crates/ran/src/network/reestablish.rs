@@ -1,4 +1,5 @@
-//! After a failure: cell selection, random access, and re-establishment or a new connection (TS 36.331 clause 5.3.7).
+//! After a failure: cell selection, random access, and re-establishment or a new connection (TS
+//! 36.331 clause 5.3.7).
 
 use lasthop_units::{Instant, Tti, UeId};
 
@@ -7,8 +8,8 @@ use super::mobility::Phase;
 use super::{MobilityEvent, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::rrc::RrcTiming;
 
-/// RRCConnectionReestablishment and RRCConnectionReconfiguration are answered within 15 ms each, which the grants of the
-/// answers take into account (TS 36.331 table 11.2-1).
+/// RRCConnectionReestablishment and RRCConnectionReconfiguration are answered within 15 ms each,
+/// which the grants of the answers take into account (TS 36.331 table 11.2-1).
 const PROCESSING: u64 = 15;
 /// A cell that must wait for a path switch looks again so much later [TTI].
 const BUSY: u64 = 5;
@@ -55,11 +56,13 @@ impl RadioNetwork {
                 self.arm_uplink(ue);
             }
             Phase::Asking { t301 } if t301 <= tti => self.go_idle(now, ue, out),
-            // TS 36.331 v15.1.0 clause 5.3.7.7: "if timer T301 expires [...] perform the actions upon leaving RRC_CONNECTED".
+            // TS 36.331 v15.1.0 clause 5.3.7.7: "if timer T301 expires [...] perform the actions
+            // upon leaving RRC_CONNECTED".
             Phase::Fetching { t301, .. } if t301 <= tti => self.go_idle(now, ue, out),
             Phase::Fetching { at, refused, .. } if at <= tti && refused => self.go_idle(now, ue, out),
             Phase::Fetching { at, refused, t301 } if at <= tti => {
-                // T301 stops when the answer is heard (clause 7.3), and the answer waits for the end of the last change.
+                // T301 stops when the answer is heard (clause 7.3), and the answer waits for the
+                // end of the last change.
                 if m.backhaul.routes[ue].forwarding || tti.plus(self.answer(ue)) > t301 {
                     let at = tti.plus(BUSY).min(t301);
                     return self.set_phase(ue, Phase::Fetching { at, refused, t301 }, at);
@@ -107,8 +110,8 @@ impl RadioNetwork {
     }
 
     /// RRCConnectionReestablishmentRequest is at the eNB.
-    // TS 36.331 v15.1.0 5.3.7.1: "The connection re-establishment succeeds only if the concerned cell is prepared i.e. has a
-    // valid UE context."
+    // TS 36.331 v15.1.0 5.3.7.1: "The connection re-establishment succeeds only if the concerned
+    // cell is prepared i.e. has a valid UE context."
     pub(super) fn reestablishment_asked(&mut self, tti: Tti, ue: UeId, t301: Tti) {
         let cell = self.ues[ue].serving;
         let Some(m) = &self.mobility else { return };
@@ -141,7 +144,8 @@ impl RadioNetwork {
         !m.down[cell] && self.ues.ids().filter(served).count() < most as usize
     }
 
-    /// TTIs of the messages after the request: RRCConnectionReestablishment and a reconfiguration, each with its answer.
+    /// TTIs of the messages after the request: RRCConnectionReestablishment and a reconfiguration,
+    /// each with its answer.
     fn messages(&self, ue: UeId) -> u64 {
         let config = &self.cells[self.ues[ue].serving].config;
         let (decode, grant) = (config.timing.decode, config.timing.grant);
@@ -164,8 +168,8 @@ impl RadioNetwork {
         self.serve_again(now, tti, ue, out);
     }
 
-    /// RRCConnectionReestablishmentReject, or T301 or T311 has expired: the connection is gone with what the network held
-    /// for it. The UE connects anew when there is data.
+    /// RRCConnectionReestablishmentReject, or T301 or T311 has expired: the connection is gone with
+    /// what the network held for it. The UE connects anew when there is data.
     pub(super) fn go_idle(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         let cell = self.ues[ue].serving;
         self.stop_forwarding(now, ue, out);

@@ -21,7 +21,8 @@ use crate::sdu::Direction;
 #[derive(Debug)]
 pub(super) struct Cell {
     pub config: CellConfig,
-    /// UEs with something to send or a HARQ process in use, in the order of their ids, by direction.
+    /// UEs with something to send or a HARQ process in use, in the order of their ids, by
+    /// direction.
     pub active: [Vec<UeId>; 2],
     pub uplink: CellUplink,
     pub downlink: DownlinkCell,
@@ -101,7 +102,8 @@ impl Ue {
 /// The downlink of a UE.
 #[derive(Debug)]
 pub(super) struct DownlinkUe {
-    /// HARQ processes by code word; the second one exists where the transmission mode has two layers.
+    /// HARQ processes by code word; the second one exists where the transmission mode has two
+    /// layers.
     pub harq: [Option<Box<Processes>>; 2],
     pub quality: Quality,
     pub average: Average,
@@ -127,8 +129,8 @@ pub(super) struct DownlinkUe {
     pub phase: u64,
 }
 
-/// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of code words 0 and 1, of
-/// the uplink 2, assignments 3.
+/// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of
+/// code words 0 and 1, of the uplink 2, assignments 3.
 pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
     Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
 }

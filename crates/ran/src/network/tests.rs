@@ -30,7 +30,8 @@ fn run(network: &mut RadioNetwork, out: &mut NetworkOutput) -> Vec<(u64, Instant
     arrivals
 }
 
-/// The packet waits for the TTI after the one in which it came, and is decoded 4 TTIs after its last block was sent.
+/// The packet waits for the TTI after the one in which it came, and is decoded 4 TTIs after its
+/// last block was sent.
 #[test]
 fn a_packet_reaches_the_ue_when_its_last_block_is_decoded_and_the_network_sleeps_again() {
     let mut network = RadioNetwork::new(&one_ue(Mode::Um), 1);

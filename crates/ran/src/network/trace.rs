@@ -1,5 +1,5 @@
-//! What happened on the radio, step by step: requests, grants, reports, blocks and their fates. Off unless asked for; a
-//! network without a trace pays one comparison where something would be noted.
+//! What happened on the radio, step by step: requests, grants, reports, blocks and their fates. Off
+//! unless asked for; a network without a trace pays one comparison where something would be noted.
 
 use lasthop_units::{PacketId, Tti, UeId};
 

@@ -1,10 +1,11 @@
 //! The uplink: from data in a UE to the eNB's RLC.
 //!
-//! Data that comes into an empty buffer triggers a buffer status report; without a grant the report becomes a scheduling
-//! request or a random access. The eNB grants blocks of a TTI `timing.grant` TTIs ahead ([`schedule`]), the UE fills them
-//! ([`send`]), the eNB decodes them `timing.decode` TTIs later ([`receive`]); a block that failed is sent again 8 TTIs
-//! after the last time, on the same resource blocks. A UE without data has no entry in any list; its timers and
-//! opportunities are closed forms, and one wake-up stands in the calendar while it waits for one.
+//! Data that comes into an empty buffer triggers a buffer status report; without a grant the report
+//! becomes a scheduling request or a random access. The eNB grants blocks of a TTI `timing.grant`
+//! TTIs ahead ([`schedule`]), the UE fills them ([`send`]), the eNB decodes them `timing.decode`
+//! TTIs later ([`receive`]); a block that failed is sent again 8 TTIs after the last time, on the
+//! same resource blocks. A UE without data has no entry in any list; its timers and opportunities
+//! are closed forms, and one wake-up stands in the calendar while it waits for one.
 
 mod oracle;
 mod persistent;
@@ -30,7 +31,8 @@ use crate::mac::lte::sr::SrAction;
 use crate::mac::lte::uplink::{RacTimer, RequestConfig};
 use crate::sdu::{Direction, End};
 
-/// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS 36.213 clause 8).
+/// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
+/// 36.213 clause 8).
 pub(super) const HARQ_PERIOD: u64 = crate::mac::lte::harq::PROCESSES as u64;
 
 /// How long after downlink data proactive grants go on [TTI].
@@ -83,7 +85,8 @@ impl RadioNetwork {
         if u.wants_request() && !u.access.is_running() && !u.is_granted(from) {
             let asks = match request {
                 RequestConfig::Rac { .. } => {
-                    // A RAC is no transport block: what comes at the start of a TTI can still ask in it.
+                    // A RAC is no transport block: what comes at the start of a TTI can still ask
+                    // in it.
                     let free = u.granted_until.map_or(Tti(0), |t| t.plus(1));
                     let first = self.open.max(u.rac_blocked_until).max(free);
                     if first < from {

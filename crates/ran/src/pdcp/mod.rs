@@ -1,4 +1,5 @@
-//! PDCP of UMTS (TS 25.323): a header of 0, 1 or 3 octets; no header compression. LTE's (TS 36.323) is `lte`.
+//! PDCP of UMTS (TS 25.323): a header of 0, 1 or 3 octets; no header compression. LTE's (TS 36.323)
+//! is `lte`.
 
 pub mod lte;
 
@@ -18,7 +19,8 @@ pub enum PdcpHeader {
     /// PDCP Data PDU: PDU type and PID, 1 octet (TS 25.323 clause 8.2.2).
     #[default]
     Pid,
-    /// PDCP SeqNum PDU: PDU type, PID and a 16-bit sequence number, 3 octets (TS 25.323 clause 8.2.3).
+    /// PDCP SeqNum PDU: PDU type, PID and a 16-bit sequence number, 3 octets (TS 25.323 clause
+    /// 8.2.3).
     Sequence,
 }
 
@@ -37,7 +39,8 @@ impl PdcpHeader {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PdcpConfig {
-    /// PDU format: `none` (0 B), `pid` (1 B, the default) or `sequence` (3 B). TS 25.323 clause 8.2.
+    /// PDU format: `none` (0 B), `pid` (1 B, the default) or `sequence` (3 B). TS 25.323 clause
+    /// 8.2.
     pub header: PdcpHeader,
 }
 

@@ -1,4 +1,5 @@
-//! One direction of a UMTS dedicated channel: a TTI grid, transport blocks, block errors, the way to the far end.
+//! One direction of a UMTS dedicated channel: a TTI grid, transport blocks, block errors, the way
+//! to the far end.
 
 use std::collections::VecDeque;
 
@@ -14,12 +15,13 @@ use crate::mac::TransportFormat;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DchConfig {
-    /// Transmission time interval: 10, 20, 40 or 80 ms (TS 25.302 clause 7.1.2); any length above 0 s works.
+    /// Transmission time interval: 10, 20, 40 or 80 ms (TS 25.302 clause 7.1.2); any length above 0
+    /// s works.
     pub tti: Duration,
     /// Transport blocks per TTI, 0 to 64. 0: nothing is sent until a change orders otherwise.
     pub blocks: u32,
-    /// Octets of a transport block after the RLC header, 10 B and up (TS 34.108: 320 bit). The block is larger by
-    /// 2 octets in AM, 1 in UM, none in TM.
+    /// Octets of a transport block after the RLC header, 10 B and up (TS 34.108: 320 bit). The
+    /// block is larger by 2 octets in AM, 1 in UM, none in TM.
     pub block_payload: Bytes,
     /// Block error rate after decoding, 0 to 100 %.
     pub bler: Ratio,
@@ -71,7 +73,8 @@ impl DchConfig {
     }
 }
 
-/// TTIs of radio links: from a seventh of the shortest slot of NR (62.5 us) to a second and more for satellites.
+/// TTIs of radio links: from a seventh of the shortest slot of NR (62.5 us) to a second and more
+/// for satellites.
 pub(crate) const TTIS: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(10)..=Duration::from_secs(10);
 
@@ -116,8 +119,9 @@ pub struct DchStats {
 
 /// One direction of a dedicated channel carrying blocks `B`.
 ///
-/// Law of time: ask [`Dch::wake`] whenever the sender may have got data; when `next_tti` comes, hand the blocks to
-/// [`Dch::send`]; when `next_arrival` comes, take them with [`Dch::arrived`]. One arrival is pending at most.
+/// Law of time: ask [`Dch::wake`] whenever the sender may have got data; when `next_tti` comes,
+/// hand the blocks to [`Dch::send`]; when `next_arrival` comes, take them with [`Dch::arrived`].
+/// One arrival is pending at most.
 #[derive(Clone, Debug)]
 pub struct Dch<B> {
     cfg: DchConfig,
@@ -153,7 +157,8 @@ impl<B> Dch<B> {
     pub fn set_bler(&mut self, bler: Ratio) {
         self.cfg.bler = bler;
     }
-    /// A new number of blocks per TTI (at most 64), in force from the next TTI. Ask `wake` afterwards.
+    /// A new number of blocks per TTI (at most 64), in force from the next TTI. Ask `wake`
+    /// afterwards.
     pub fn set_blocks(&mut self, blocks: u32) {
         self.cfg.blocks = blocks.min(64);
         if blocks == 0 {
@@ -169,8 +174,8 @@ impl<B> Dch<B> {
         self.ttis.front().map(|(at, _)| *at)
     }
 
-    /// The sender has data: an idle channel starts with the next TTI. What comes at the instant a TTI starts goes
-    /// with the next one.
+    /// The sender has data: an idle channel starts with the next TTI. What comes at the instant a
+    /// TTI starts goes with the next one.
     #[inline]
     pub fn wake(&mut self, now: Instant, has_data: bool) {
         if has_data && self.next_tti.is_none() && self.cfg.blocks > 0 {
@@ -182,8 +187,8 @@ impl<B> Dch<B> {
         }
     }
 
-    /// The TTI that starts `now` carries `blocks` (at most `config().blocks`): one draw each. Survivors go on the
-    /// air; the others are passed to `lost`. Call [`Dch::wake`] afterwards.
+    /// The TTI that starts `now` carries `blocks` (at most `config().blocks`): one draw each.
+    /// Survivors go on the air; the others are passed to `lost`. Call [`Dch::wake`] afterwards.
     pub fn send(&mut self, now: Instant, blocks: impl Iterator<Item = B>, mut lost: impl FnMut(B)) {
         debug_assert_eq!(self.next_tti, Some(now), "a TTI off the grid");
         self.next_tti = None;

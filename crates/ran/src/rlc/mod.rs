@@ -1,5 +1,5 @@
-//! RLC: one entity at each end of a bearer, in one of three modes. `umts` follows TS 25.322; LTE's (TS 36.322) will
-//! lives beside it and shares what is common.
+//! RLC: one entity at each end of a bearer, in one of three modes. `umts` follows TS 25.322; LTE's
+//! (TS 36.322) will lives beside it and shares what is common.
 
 pub mod lte;
 pub mod umts;
@@ -36,8 +36,8 @@ pub struct RlcConfig {
     pub mode: RlcMode,
     /// Acknowledged mode, at both ends unless `am_ue` is given.
     pub am: AmConfig,
-    /// Acknowledged mode at the terminal: what it uses as sender of the uplink (polls, window, MaxDAT) and as
-    /// receiver of the downlink (status reports). Default: as `am`.
+    /// Acknowledged mode at the terminal: what it uses as sender of the uplink (polls, window,
+    /// MaxDAT) and as receiver of the downlink (status reports). Default: as `am`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub am_ue: Option<AmConfig>,
     /// Unacknowledged mode, at both ends.

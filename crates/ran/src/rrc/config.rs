@@ -16,16 +16,19 @@ pub struct RrcConfig {
     pub start: InitialState,
     /// Whether messages take time.
     pub timing: RrcTiming,
-    /// T300: the connection must be set up this long after it was asked for: 100, 200, 300, 400, 600, 1000, 1500 or
-    /// 2000 ms.
+    /// T300: the connection must be set up this long after it was asked for: 100, 200, 300, 400,
+    /// 600, 1000, 1500 or 2000 ms.
     pub t300: Duration,
-    /// After a failure the UE waits this long before it asks again (T3411 of TS 24.301 clause 10.2 is 10 s).
+    /// After a failure the UE waits this long before it asks again (T3411 of TS 24.301 clause 10.2
+    /// is 10 s).
     pub retry: Duration,
     /// A UE without any data for so long is sent to idle; "infinity": never.
     pub inactivity: OrInfinity<Duration>,
-    /// Period of SIB2, which holds the parameters of random access: 80, 160, 320, 640, 1280, 2560 or 5120 ms.
+    /// Period of SIB2, which holds the parameters of random access: 80, 160, 320, 640, 1280, 2560
+    /// or 5120 ms.
     pub si_period: Duration,
-    /// A UE that is idle looks for paging this often (defaultPagingCycle): 320, 640, 1280 or 2560 ms.
+    /// A UE that is idle looks for paging this often (defaultPagingCycle): 320, 640, 1280 or 2560
+    /// ms.
     pub paging_cycle: Duration,
 }
 
@@ -67,8 +70,9 @@ impl Default for RrcConfig {
     }
 }
 
-/// Milliseconds that a UE may take from the end of a message to being ready for the grant of its answer (TS 36.331
-/// table 11.2-1): RRC connection establishment 15, initial security activation 10, radio resource configuration 15.
+/// Milliseconds that a UE may take from the end of a message to being ready for the grant of its
+/// answer (TS 36.331 table 11.2-1): RRC connection establishment 15, initial security activation
+/// 10, radio resource configuration 15.
 const PROCESSING: [u64; 3] = [15, 10, 15];
 
 impl RrcConfig {
@@ -103,18 +107,20 @@ impl RrcConfig {
         Ok(Vec::new())
     }
 
-    /// When a UE that is switched on in `tti` has read what it must know: the next master information block (subframe 0
-    /// of a frame, TS 36.331 clause 5.2.1.2), then the next SIB2.
+    /// When a UE that is switched on in `tti` has read what it must know: the next master
+    /// information block (subframe 0 of a frame, TS 36.331 clause 5.2.1.2), then the next SIB2.
     pub fn informed(&self, tti: Tti) -> Tti {
         let mib = tti.0.next_multiple_of(10);
-        // System information messages come in windows from the start of their period on; SIB2 is in the first one.
+        // System information messages come in windows from the start of their period on; SIB2 is in
+        // the first one.
         let period = self.si_period.as_millis();
         Tti((mib + 1).next_multiple_of(period).max(mib + 1))
     }
 
     /// From Msg3 at the eNB to the last message there: RRCConnectionSetup, SecurityModeCommand and
-    /// RRCConnectionReconfiguration go down, and each is answered in a grant that reaches the UE when it is ready. In TTIs,
-    /// given those of a cell from block to decoding and from grant to block.
+    /// RRCConnectionReconfiguration go down, and each is answered in a grant that reaches the UE
+    /// when it is ready. In TTIs, given those of a cell from block to decoding and from grant
+    /// to block.
     pub fn exchange(&self, decode: u64, grant: u64) -> u64 {
         PROCESSING.iter().map(|ready| decode + ready + grant + decode).sum()
     }

@@ -41,8 +41,8 @@ pub enum Command {
 
 /// The connection of a UE.
 ///
-/// [`establish`](Self::establish) when there is something to send or receive; [`poll_at`](Self::poll_at) names the TTI in
-/// which [`on_tti`](Self::on_tti) must be called.
+/// [`establish`](Self::establish) when there is something to send or receive;
+/// [`poll_at`](Self::poll_at) names the TTI in which [`on_tti`](Self::on_tti) must be called.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connection {
     state: State,
@@ -89,8 +89,9 @@ impl Connection {
     }
 
     /// A TTI.
-    // 5.3.3.2: "initiate transmission of the RRCConnectionRequest message" after starting T300; 5.3.3.6: "if timer T300
-    // expires: reset MAC, release the MAC configuration [...] inform upper layers about the failure".
+    // 5.3.3.2: "initiate transmission of the RRCConnectionRequest message" after starting T300;
+    // 5.3.3.6: "if timer T300 expires: reset MAC, release the MAC configuration [...] inform upper
+    // layers about the failure".
     pub fn on_tti(&mut self, config: &RrcConfig, tti: Tti) -> Option<Command> {
         if self.poll_at().is_none_or(|at| at > tti) {
             return None;
@@ -132,7 +133,8 @@ mod tests {
     use super::*;
     use lasthop_units::Duration;
 
-    /// Runs until nothing is due any more before `end`, with Msg3 heard `access` TTIs after random access begins.
+    /// Runs until nothing is due any more before `end`, with Msg3 heard `access` TTIs after random
+    /// access begins.
     fn run(mut c: Connection, config: &RrcConfig, access: Option<u64>, end: u64) -> Vec<(u64, Command)> {
         let mut commands = Vec::new();
         let mut heard = None;
@@ -150,8 +152,8 @@ mod tests {
         commands
     }
 
-    /// Switched on in TTI 3: MIB in 10, SIB2 in 80; random access with a preamble at once, answer 3, Msg3 9 and decoded 13
-    /// TTIs later; 76 TTIs of messages.
+    /// Switched on in TTI 3: MIB in 10, SIB2 in 80; random access with a preamble at once, answer
+    /// 3, Msg3 9 and decoded 13 TTIs later; 76 TTIs of messages.
     #[test]
     fn an_attach_is_system_information_access_and_messages() {
         let config = RrcConfig::default();

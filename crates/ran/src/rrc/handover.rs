@@ -1,4 +1,5 @@
-//! Parameters of mobility: what is measured, when a handover begins, how long its messages take, and the backhaul.
+//! Parameters of mobility: what is measured, when a handover begins, how long its messages take,
+//! and the backhaul.
 
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration};
 use schemars::JsonSchema;
@@ -16,38 +17,43 @@ use crate::rlc::lte::config::require;
 pub struct HandoverConfig {
     /// What makes a UE report a neighbour, upon which its eNB prepares a handover.
     pub trigger: Trigger,
-    /// Layer 1: a measurement is the mean of five looks over this time (TS 36.133 clause 8.1.2.2.1: 200 ms).
+    /// Layer 1: a measurement is the mean of five looks over this time (TS 36.133 clause 8.1.2.2.1:
+    /// 200 ms).
     pub period: Duration,
     /// Layer 3: filterCoefficient k of TS 36.331 clause 5.5.3.2, 0 (no filter) to 19.
     pub filter: u32,
     /// Monitoring of the radio link.
     pub radio_link: RadioLinkConfig,
-    /// RRC procedure delay: from a command in the UE to its execution (TS 36.331 clause 11.2: 15 ms at most).
+    /// RRC procedure delay: from a command in the UE to its execution (TS 36.331 clause 11.2: 15 ms
+    /// at most).
     pub processing: Duration,
-    /// From leaving the source to the first preamble: synchronising with the target (TS 36.133 clause 5.1.2.1.2: 20 ms for
-    /// a known cell).
+    /// From leaving the source to the first preamble: synchronising with the target (TS 36.133
+    /// clause 5.1.2.1.2: 20 ms for a known cell).
     pub interruption: Duration,
-    /// T304: the handover must be complete this long after the command: 50, 100, 150, 200, 500, 1000 or 2000 ms.
+    /// T304: the handover must be complete this long after the command: 50, 100, 150, 200, 500,
+    /// 1000 or 2000 ms.
     pub t304: Duration,
     /// T311: a suitable cell must be found this long after a failure: 1, 3, 5, 10, 15, 20 or 30 s.
     pub t311: Duration,
-    /// T301: a re-establishment must be answered this long after it was asked for: 100, 200, 300, 400, 600, 1000, 1500
-    /// or 2000 ms.
+    /// T301: a re-establishment must be answered this long after it was asked for: 100, 200, 300,
+    /// 400, 600, 1000, 1500 or 2000 ms.
     pub t301: Duration,
     /// Finding a cell after a failure (TS 36.133 clause 6.1.2.1: 100 ms for a known one).
     pub search: Duration,
-    /// Weakest reference signal received power of a suitable cell: -140 dBm, the least that can be reported (TS 36.133
-    /// clause 9.1.4), to -44 dBm.
+    /// Weakest reference signal received power of a suitable cell: -140 dBm, the least that can be
+    /// reported (TS 36.133 clause 9.1.4), to -44 dBm.
     pub suitable: Dbm,
-    /// A cell asks the last one for the context of a UE that it does not know (Retrieve UE Context, TS 36.423 clause
-    /// 8.3.13). Otherwise only cells that were prepared take a re-establishment.
+    /// A cell asks the last one for the context of a UE that it does not know (Retrieve UE Context,
+    /// TS 36.423 clause 8.3.13). Otherwise only cells that were prepared take a
+    /// re-establishment.
     pub fetch_context: bool,
     /// Most connected UEs a cell; a cell with as many refuses (admission control).
     pub users: OrInfinity<u32>,
     /// A handover back to the last cell within this time is counted as ping-pong.
     pub ping_pong: Duration,
-    /// Cells are prepared early, and the UE itself decides when to go (conditional handover, TS 38.300 clause 9.2.3.4).
-    /// A cell is prepared when it is this much above the serving one (`trigger` "a3"; below its offset). Unset: off.
+    /// Cells are prepared early, and the UE itself decides when to go (conditional handover, TS
+    /// 38.300 clause 9.2.3.4). A cell is prepared when it is this much above the serving one
+    /// (`trigger` "a3"; below its offset). Unset: off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditional: Option<Db>,
     /// Between gateway and eNB, each way.

@@ -1,7 +1,8 @@
 //! Measurements of cells and the events that report them (TS 36.214, TS 36.331 clause 5.5).
 //!
-//! RSRP [dBm] is the power of one resource element with reference signals, RSRQ [dB] is N RSRP / RSSI. Layer 1 averages
-//! over a period, layer 3 filters, and an event has to hold for time-to-trigger.
+//! RSRP [dBm] is the power of one resource element with reference signals, RSRQ [dB] is N RSRP /
+//! RSSI. Layer 1 averages over a period, layer 3 filters, and an event has to hold for
+//! time-to-trigger.
 
 use lasthop_engine::math;
 use lasthop_units::{CellId, Db, Duration, IndexVec, Tti};
@@ -17,7 +18,8 @@ use crate::rlc::lte::config::require;
 pub enum Trigger {
     /// Nothing.
     None,
-    /// Event A3 on RSRP: the neighbour is an offset better than the serving cell (TS 36.331 clause 5.5.4.4).
+    /// Event A3 on RSRP: the neighbour is an offset better than the serving cell (TS 36.331 clause
+    /// 5.5.4.4).
     A3 {
         /// a3-Offset, -15 to 15 dB by 0.5.
         #[serde(default)]
@@ -29,7 +31,8 @@ pub enum Trigger {
         #[serde(default = "time_to_trigger")]
         time_to_trigger: Duration,
     },
-    /// Events A2 and A4 on RSRQ: the serving cell is bad (clause 5.5.4.3) and a neighbour is better than it by an offset.
+    /// Events A2 and A4 on RSRQ: the serving cell is bad (clause 5.5.4.3) and a neighbour is better
+    /// than it by an offset.
     A2A4 {
         /// The serving cell's RSRQ is below this [dB]. ns-3's 30 is -4.5 dB: always.
         #[serde(default = "serving")]
@@ -116,7 +119,8 @@ pub struct Measured {
     pub rsrq: f64,
 }
 
-/// The layer 3 filter: F_n = (1 - a) F_(n-1) + a M_n with a = 1 / 2^(k / 4) (TS 36.331 clause 5.5.3.2).
+/// The layer 3 filter: F_n = (1 - a) F_(n-1) + a M_n with a = 1 / 2^(k / 4) (TS 36.331 clause
+/// 5.5.3.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Filter {
     a: f64,
@@ -238,7 +242,8 @@ mod tests {
         CellId::from_index(i)
     }
 
-    /// k = 4: a = 1/2. A step of 8 dB is left by halves; k = 0 does not filter, k = 8 leaves three quarters.
+    /// k = 4: a = 1/2. A step of 8 dB is left by halves; k = 0 does not filter, k = 8 leaves three
+    /// quarters.
     #[test]
     fn the_filter_has_its_coefficient() {
         let run = |k: u32, n: usize| {
@@ -250,8 +255,8 @@ mod tests {
         assert_eq!(Filter::new(4).next(None, -90.0), -90.0, "the first value is taken as it is");
     }
 
-    /// TS 36.133 tables 9.1.4-1 and 9.1.7-1: RSRP_00 is below -140 dBm, RSRP_01 from -140, RSRP_97 from -44; RSRQ_00
-    /// below -19.5 dB, RSRQ_01 from -19.5, RSRQ_34 from -3.
+    /// TS 36.133 tables 9.1.4-1 and 9.1.7-1: RSRP_00 is below -140 dBm, RSRP_01 from -140, RSRP_97
+    /// from -44; RSRQ_00 below -19.5 dB, RSRQ_01 from -19.5, RSRQ_34 from -3.
     #[test]
     fn reported_values_are_those_of_the_tables() {
         let powers = [-150.0, -140.1, -140.0, -139.0, -44.0, -10.0];

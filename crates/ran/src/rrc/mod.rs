@@ -1,4 +1,5 @@
-//! RRC of LTE: connections as events with the times that messages take (TS 36.331 v15.1.0). No message is encoded.
+//! RRC of LTE: connections as events with the times that messages take (TS 36.331 v15.1.0). No
+//! message is encoded.
 
 mod config;
 mod connection;

@@ -1,8 +1,8 @@
 //! Radio link monitoring (TS 36.133 clause 7.6, TS 36.331 clauses 5.3.11.1 to 5.3.11.3).
 //!
-//! Once a frame the UE compares the mean SINR of the serving cell's reference signals over 200 ms with Qout and over
-//! 100 ms with Qin. N310 out-of-sync indications in a row start T310, N311 in-sync ones stop it; when it expires the
-//! radio link has failed.
+//! Once a frame the UE compares the mean SINR of the serving cell's reference signals over 200 ms
+//! with Qout and over 100 ms with Qin. N310 out-of-sync indications in a row start T310, N311
+//! in-sync ones stop it; when it expires the radio link has failed.
 
 use std::collections::VecDeque;
 
@@ -142,7 +142,8 @@ mod tests {
         (0..frames).filter_map(step).collect()
     }
 
-    /// -10 dB from the start: 20 frames fill the window, N310 = 6 indications: frame 24; T310 = 1000 ms later it fails.
+    /// -10 dB from the start: 20 frames fill the window, N310 = 6 indications: frame 24; T310 =
+    /// 1000 ms later it fails.
     #[test]
     fn a_dead_link_fails_after_n310_indications_and_t310() {
         assert_eq!(
@@ -151,8 +152,9 @@ mod tests {
         );
     }
 
-    /// It comes back at frame 60: the mean of ten frames of which one has 0 dB is 0.1 * 1 + 0.9 * 0.1 = 0.19 (-7.2 dB), two
-    /// 0.28, three 0.37, four 0.46 (-3.4 dB) is above Qin -3.9 dB: frames 63 and 64 are N311 = 2.
+    /// It comes back at frame 60: the mean of ten frames of which one has 0 dB is 0.1 * 1 + 0.9 *
+    /// 0.1 = 0.19 (-7.2 dB), two 0.28, three 0.37, four 0.46 (-3.4 dB) is above Qin -3.9 dB:
+    /// frames 63 and 64 are N311 = 2.
     #[test]
     fn a_link_that_comes_back_in_time_recovers() {
         let events = run(|i| if i < 60 { -10.0 } else { 0.0 }, 300);

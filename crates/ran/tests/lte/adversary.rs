@@ -1,5 +1,6 @@
-//! Property tests with an adversary between the ends: loss, duplication, reordering within HARQ's reach, grants
-//! from one byte, discard and re-establishment at any moment. Exactly once and in order, or reported lost.
+//! Property tests with an adversary between the ends: loss, duplication, reordering within HARQ's
+//! reach, grants from one byte, discard and re-establishment at any moment. Exactly once and in
+//! order, or reported lost.
 
 use super::support::*;
 use lasthop_engine::{Draw, Purpose, Stream};
@@ -14,7 +15,8 @@ use proptest::prelude::*;
 struct Powers {
     loss: f64,
     duplicate: f64,
-    /// PDUs are delayed by up to so many milliseconds: HARQ with 8 processes and 4 attempts reaches 32.
+    /// PDUs are delayed by up to so many milliseconds: HARQ with 8 processes and 4 attempts reaches
+    /// 32.
     jitter: u64,
     grant_max: u32,
     reestablish: bool,
@@ -204,8 +206,9 @@ proptest! {
         }
     }
 
-    /// With a discard timer and a small buffer each packet is delivered or dropped by a named cause. One that the
-    /// discard timer took from PDCP while RLC had begun it can remain unknown only behind the last delivery.
+    /// With a discard timer and a small buffer each packet is delivered or dropped by a named
+    /// cause. One that the discard timer took from PDCP while RLC had begun it can remain unknown
+    /// only behind the last delivery.
     #[test]
     fn am_with_discard_delivers_or_reports(rlc in rlc_configs(), p in powers(), seed: u64, head: bool) {
         let timer = OrInfinity::Value(Duration::from_millis(50));

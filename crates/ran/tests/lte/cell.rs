@@ -7,8 +7,9 @@ use lasthop_ran::mac::lte::profile::CellProfile;
 use lasthop_ran::network::{CellConfig, NetworkConfig, NetworkOutput, RadioNetwork, UeConfig};
 use lasthop_units::{Db, Dbm, Id, Instant, Metres, UeId};
 
-/// A cell at the origin and UEs at the distances `distances` on the x axis, all on the ground; free space at 2120 and
-/// 1930 MHz, 25 resource blocks, 30 dBm with a noise figure of 5 dB and 23 dBm with 9 dB. No errors.
+/// A cell at the origin and UEs at the distances `distances` on the x axis, all on the ground; free
+/// space at 2120 and 1930 MHz, 25 resource blocks, 30 dBm with a noise figure of 5 dB and 23 dBm
+/// with 9 dB. No errors.
 pub fn friis_cell(distances: &[f64]) -> NetworkConfig {
     let mut config = NetworkConfig::default();
     let mut cell = CellConfig { resource_blocks: 25, ..CellConfig::default() };
@@ -25,12 +26,13 @@ pub fn friis_cell(distances: &[f64]) -> NetworkConfig {
     config
 }
 
-/// The same where ns-3's system tests of errors, HARQ and antennas are: eNB 30 m high, `n` UEs 1 m high, all `d` m away, and
-/// what HybridBuildings takes for the loss outdoors at 2120 MHz.
+/// The same where ns-3's system tests of errors, HARQ and antennas are: eNB 30 m high, `n` UEs 1 m
+/// high, all `d` m away, and what HybridBuildings takes for the loss outdoors at 2120 MHz.
 ///
-/// From 200 m to 1 km that is Recommendation P.1411 over the roofs, as we have it. Beyond 1 km it is COST 231's formula for a large
-/// city with 3.2 log10(11.75)^2 for a(h_m), in which -4.97 is missing: 4.97 dB less than equation 4.4.3 has. We do not offer that
-/// formula, so its straight line stands here: 46.3 + 33.9 log10 f - 13.82 log10 30 - 3.66 + 3 dB at 1 km, 35.22 dB a decade.
+/// From 200 m to 1 km that is Recommendation P.1411 over the roofs, as we have it. Beyond 1 km it
+/// is COST 231's formula for a large city with 3.2 log10(11.75)^2 for a(h_m), in which -4.97 is
+/// missing: 4.97 dB less than equation 4.4.3 has. We do not offer that formula, so its straight
+/// line stands here: 46.3 + 33.9 log10 f - 13.82 log10 30 - 3.66 + 3 dB at 1 km, 35.22 dB a decade.
 pub fn buildings_cell(n: usize, d: f64, power: f64) -> NetworkConfig {
     let mut config = friis_cell(&vec![d; n]);
     config.radio.path_loss = if d > 1000.0 {

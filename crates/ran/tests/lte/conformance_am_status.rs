@@ -1,5 +1,5 @@
-//! AM RLC: polling, status reports and what they acknowledge (TS 36.523-1 clauses 7.2.3.9 and 7.2.3.10, TS 36.322
-//! clauses 5.2.1 to 5.2.3).
+//! AM RLC: polling, status reports and what they acknowledge (TS 36.523-1 clauses 7.2.3.9 and
+//! 7.2.3.10, TS 36.322 clauses 5.2.1 to 5.2.3).
 
 use super::support::*;
 use lasthop_ran::rlc::lte::*;
@@ -38,8 +38,8 @@ fn tc_7_2_3_9_polling_for_status() {
     u.status(ms(51), status(2, &[]));
     assert_eq!(u.am.timers().t_poll_retransmit, None);
 
-    // With data waiting the poll goes with the next new PDU instead, unless the window is stalled: then the last
-    // PDU is sent again, or if that is acknowledged another that is not.
+    // With data waiting the poll goes with the next new PDU instead, unless the window is stalled:
+    // then the last PDU is sent again, or if that is acknowledged another that is not.
     let mut u = uut();
     u.push(ms(0), 600, 10);
     while !u.pull(ms(0), 12).is_empty() {}
@@ -96,7 +96,8 @@ fn status_pdus_are_built_to_fit_the_grant() {
     u.data(ms(0), segment(12, 0, 10));
     u.data(ms(0), segment(12, 20, 30));
     u.data(ms(0), amd(13));
-    // The first expiry takes VR(MS) to 12, the highest when the timer was started; the second to 14.
+    // The first expiry takes VR(MS) to 12, the highest when the timer was started; the second to
+    // 14.
     u.am.on_time(ms(35), &mut u.out);
     assert_eq!(u.am.state().vr_ms, 12);
     u.am.on_time(ms(70), &mut u.out);
@@ -140,7 +141,8 @@ fn stale_and_malformed_status_pdus_are_ignored() {
     assert!(u.pull(ms(2), 1000).is_empty(), "15 only was pending");
 }
 
-/// MAC's subheaders come out of the same bytes: three PDUs and three subheaders of 3 B fill the grant exactly.
+/// MAC's subheaders come out of the same bytes: three PDUs and three subheaders of 3 B fill the
+/// grant exactly.
 #[test]
 fn mac_subheaders_are_charged_to_the_grant() {
     let mut u = uut();

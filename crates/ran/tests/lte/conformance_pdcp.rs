@@ -181,8 +181,8 @@ fn tc_7_3_6_1_pdcp_discard() {
     assert_eq!(l.bearer.inside(End::Network), 0);
 }
 
-/// TS 36.323 clause 5.1.1, note: at most half of the SN space is in flight; the rest waits in PDCP and counts as data
-/// available for transmission.
+/// TS 36.323 clause 5.1.1, note: at most half of the SN space is in flight; the rest waits in PDCP
+/// and counts as data available for transmission.
 #[test]
 fn half_of_the_sequence_numbers_are_in_flight_at_most() {
     let mut l = Link::new(&config(Mode::Am, 12));
@@ -193,8 +193,8 @@ fn half_of_the_sequence_numbers_are_in_flight_at_most() {
     assert_eq!(l.delivered(), (0..3000).collect::<Vec<_>>());
 }
 
-/// TS 36.323 clause 5.5: packets shrink on the air; a context that a burst of losses has broken costs the packets up
-/// to the next whole header.
+/// TS 36.323 clause 5.5: packets shrink on the air; a context that a burst of losses has broken
+/// costs the packets up to the next whole header.
 #[test]
 fn header_compression_shrinks_packets_and_can_lose_its_context() {
     let mut c = config(Mode::Um, 12);
@@ -221,8 +221,8 @@ fn header_compression_shrinks_packets_and_can_lose_its_context() {
     assert_eq!((count(DropCause::RadioLoss), count(DropCause::ContextLoss)), (3, 4));
 }
 
-/// More than the SN space lost in one piece: the receiver deciphers with an old HFN and the packets are lost, by
-/// name, until the bearer is re-established.
+/// More than the SN space lost in one piece: the receiver deciphers with an old HFN and the packets
+/// are lost, by name, until the bearer is re-established.
 #[test]
 fn a_loss_of_the_whole_number_space_desynchronises_the_hfn() {
     let mut l = Link::new(&config(Mode::Um, 7));

@@ -119,7 +119,8 @@ fn tc_7_2_2_8_in_sequence_delivery_without_residual_loss_reordering_beyond_t_reo
 
 #[test]
 fn tc_7_2_2_9_in_sequence_delivery_with_residual_loss() {
-    // SDU 1 is in PDUs 0, 1 and 2; PDU 1 is lost: its segments are discarded, SDUs 0 and 2 are delivered.
+    // SDU 1 is in PDUs 0, 1 and 2; PDU 1 is lost: its segments are discarded, SDUs 0 and 2 are
+    // delivered.
     let mut u = UmUut::new(10);
     u.receive(ms(0), data(0, &[(0, 20, 0, 20), (1, 60, 0, 20)]));
     u.receive(ms(1), data(2, &[(1, 60, 40, 20), (2, 20, 0, 20)]));
@@ -158,7 +159,8 @@ fn tc_7_2_2_11_reestablishment() {
     assert_eq!(u.delivered(), [0]);
 }
 
-/// TS 36.322 clause 5.1.2.2.3: a PDU beyond the window pulls it; what falls out is delivered without waiting.
+/// TS 36.322 clause 5.1.2.2.3: a PDU beyond the window pulls it; what falls out is delivered
+/// without waiting.
 #[test]
 fn a_pdu_beyond_the_reordering_window_moves_it() {
     let mut u = UmUut::new(5);

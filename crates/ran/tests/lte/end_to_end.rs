@@ -1,8 +1,8 @@
 //! The RLC AM and UM end-to-end tables: SDUs of 100 bytes through a lossy channel.
 //!
-//! Parameters of the published suite: 1000 SDUs over 10 s (and all at once), opportunities of 150 B every 3 ms one
-//! way and 140 B every 3 ms the other, PDUs lost in the first direction only; every SDU arrives within a margin
-//! after the nominal end. Set LASTHOP_RUNS for more repetitions.
+//! Parameters of the published suite: 1000 SDUs over 10 s (and all at once), opportunities of 150 B
+//! every 3 ms one way and 140 B every 3 ms the other, PDUs lost in the first direction only; every
+//! SDU arrives within a margin after the nominal end. Set LASTHOP_RUNS for more repetitions.
 
 use super::support::*;
 use lasthop_ran::rlc::lte::*;
@@ -51,7 +51,8 @@ fn am_case(config: &RlcConfig, loss: f64, bulk: bool, seed: u64) -> Instant {
         }
         pair.ends[0].push(now, sdu(i, 100), &mut pair.out[0]);
     }
-    // Nominal end: the last arrival, or 10^5 B at 150 B / 3 ms with 4 B of header in 154, (1 - loss) of it.
+    // Nominal end: the last arrival, or 10^5 B at 150 B / 3 ms with 4 B of header in 154, (1 -
+    // loss) of it.
     let capacity = 150.0 / 154.0 * 150.0 / 0.003 * (1.0 - loss);
     let nominal = arrivals.max(Duration::from_secs_f64(100_000.0 / capacity));
     let until = Instant::ZERO + nominal + Duration::from_millis(margin(loss));
@@ -84,9 +85,9 @@ fn am_delivers_every_sdu_with_wide_fields_and_default_timers() {
     }
 }
 
-/// The received fraction follows the loss: each SDU of 100 B is in one PDU or cut into two. An opportunity takes
-/// 148 B, one SDU comes every 10 ms and finds an empty buffer, so it is one PDU: fraction 1 - p, within 5
-/// standard deviations sqrt(p (1 - p) / 1000).
+/// The received fraction follows the loss: each SDU of 100 B is in one PDU or cut into two. An
+/// opportunity takes 148 B, one SDU comes every 10 ms and finds an empty buffer, so it is one PDU:
+/// fraction 1 - p, within 5 standard deviations sqrt(p (1 - p) / 1000).
 #[test]
 fn um_delivers_the_fraction_that_the_loss_leaves() {
     for loss in [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0] {

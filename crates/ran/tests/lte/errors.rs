@@ -1,8 +1,9 @@
 //! Errors, HARQ and antennas: ns-3's system tests, at their places.
 //!
-//! 25 blocks, noise figure 9 dB: the noise floor is -174 + 10 log10(25 * 180 000) + 9 = -98.468 dBm, and the SINR of a UE is the power
-//! less the loss of [`buildings_cell`] less that. 43 dBm: -5.511 dB at 1800 m, 4.432 dB at 600 m, 8.450 dB at 470 m, -9.911 dB at
-//! 2400 m; 46 dBm: 18.813 dB at 300 m (the reference prints -5.51, 4.43, 8.48, -9.91 dB, and nothing for 300 m).
+//! 25 blocks, noise figure 9 dB: the noise floor is -174 + 10 log10(25 * 180 000) + 9 = -98.468
+//! dBm, and the SINR of a UE is the power less the loss of [`buildings_cell`] less that. 43 dBm:
+//! -5.511 dB at 1800 m, 4.432 dB at 600 m, 8.450 dB at 470 m, -9.911 dB at 2400 m; 46 dBm: 18.813
+//! dB at 300 m (the reference prints -5.51, 4.43, 8.48, -9.91 dB, and nothing for 300 m).
 
 use lasthop_ran::mac::lte::downlink::{AmcConfig, Combining, LinkStats, PiroConfig};
 use lasthop_ran::mac::lte::scheduler::{NoParameters, SchedulerConfig};
@@ -11,7 +12,8 @@ use lasthop_units::Db;
 
 use super::cell::{Run, buildings_cell, friis_cell};
 
-/// `config` under round robin, with errors, Piro's model with bit error rate `ber`, and `transmissions` of each block.
+/// `config` under round robin, with errors, Piro's model with bit error rate `ber`, and
+/// `transmissions` of each block.
 fn with_errors(mut config: NetworkConfig, ber: f64, transmissions: u8) -> NetworkConfig {
     for cell in config.cells.iter_mut() {
         let c = &mut cell.downlink;
@@ -44,15 +46,18 @@ fn mean_sinr(s: &LinkStats) -> f64 {
     s.sinr_db_sum / s.sinr_count as f64
 }
 
-/// ns-3 lte-phy-error-model, data: n = 1000 blocks, HARQ off, BER 0.03; the number received is 1000 (1 - p) within the 99 %
-/// bound. Here over 20 runs, so that our own p is known to 0.3 %. UEs, distance, SINR, what the look-up adds, MCS, size of the block
-/// [byte], p, bound. The sizes of 24 blocks of I_TBS 11 and 15 are 4776 and 7224 bit; ns-3 prints them with their CRCs, 4800 and
+/// ns-3 lte-phy-error-model, data: n = 1000 blocks, HARQ off, BER 0.03; the number received is 1000
+/// (1 - p) within the 99 % bound. Here over 20 runs, so that our own p is known to 0.3 %. UEs,
+/// distance, SINR, what the look-up adds, MCS, size of the block [byte], p, bound. The sizes of 24
+/// blocks of I_TBS 11 and 15 are 4776 and 7224 bit; ns-3 prints them with their CRCs, 4800 and
 /// 7272.
 ///
-/// The place gives the SINR, but ns-3 reads mutual information at the next point above of a table over the linear SINR: from 0.013 in steps of
-/// 0.004 for QPSK, from 0.063 in steps of 0.010 for 16QAM. 0.2811 becomes 0.285, 2.7745 becomes 2.783, 6.998 becomes 7.003: 0.0595,
-/// 0.0133 and 0.003 dB more, and its p hold there. We have the closed form, in which the block of 256 bits fails with 0.38 at -5.51 dB,
-/// 0.011 outside the bound. So the power is raised by that step, and the bounds are the reference's.
+/// The place gives the SINR, but ns-3 reads mutual information at the next point above of a table
+/// over the linear SINR: from 0.013 in steps of 0.004 for QPSK, from 0.063 in steps of 0.010 for
+/// 16QAM. 0.2811 becomes 0.285, 2.7745 becomes 2.783, 6.998 becomes 7.003: 0.0595, 0.0133 and 0.003
+/// dB more, and its p hold there. We have the closed form, in which the block of 256 bits fails
+/// with 0.38 at -5.51 dB, 0.011 outside the bound. So the power is raised by that step, and the
+/// bounds are the reference's.
 #[test]
 fn data_errors_meet_the_system_points() {
     for (n, d, sinr_db, step, mcs, bytes, p, bound) in [
@@ -70,9 +75,10 @@ fn data_errors_meet_the_system_points() {
     }
 }
 
-/// ns-3 lte-phy-error-model, control: n cells of 43 dBm at one place, one of them serves the UE. Reference signals and control
-/// channels of the others are never silent: SINR = g / ((n - 1) g + N) = -2, -6, -7 dB for 2, 4, 5 cells at 1078, 1250, 1260 m, where
-/// one alone would have 2.328, 0.065, -0.057 dB.
+/// ns-3 lte-phy-error-model, control: n cells of 43 dBm at one place, one of them serves the UE.
+/// Reference signals and control channels of the others are never silent: SINR = g / ((n - 1) g +
+/// N) = -2, -6, -7 dB for 2, 4, 5 cells at 1078, 1250, 1260 m, where one alone would have 2.328,
+/// 0.065, -0.057 dB.
 #[test]
 fn control_errors_meet_the_system_points() {
     for (cells, d, sinr_db, p, bound) in
@@ -103,11 +109,12 @@ fn sinr_db_alone(config: &NetworkConfig) -> f64 {
     mean_sinr(&after(&config, 100, 0))
 }
 
-/// ns-3's HARQ test: 2 UEs at 2400 m (-9.91 dB), AMC for a BER of 0.12, control errors off, so that no first transmission is decoded:
-/// mean transmissions T = P1 + 2 P2 + 3 (1 - P2) with P1 = 0. ns-3 has P2 = 1 - 0.074, so T = 2.074, and prints 66 bytes a block:
-/// 1000 / 2.074 * 66 = 31 822 byte/s. 12 blocks of MCS 2 (I_TBS 2) are 520 bit = 65 bytes in the standard's table; by
-/// Piro's formula -9.91 dB is eta = log2(1 + 0.1021 / 0.3405) = 0.378, so CQI 2 and MCS 2 (the manual says 0).
-/// Tolerance 10 %, 2 s after 50 ms.
+/// ns-3's HARQ test: 2 UEs at 2400 m (-9.91 dB), AMC for a BER of 0.12, control errors off, so that
+/// no first transmission is decoded: mean transmissions T = P1 + 2 P2 + 3 (1 - P2) with P1 = 0.
+/// ns-3 has P2 = 1 - 0.074, so T = 2.074, and prints 66 bytes a block: 1000 / 2.074 * 66 = 31 822
+/// byte/s. 12 blocks of MCS 2 (I_TBS 2) are 520 bit = 65 bytes in the standard's table; by
+/// Piro's formula -9.91 dB is eta = log2(1 + 0.1021 / 0.3405) = 0.378, so CQI 2 and MCS 2 (the
+/// manual says 0). Tolerance 10 %, 2 s after 50 ms.
 #[test]
 fn harq_carries_what_the_reference_says() {
     let rate = |combining| {
@@ -128,14 +135,15 @@ fn harq_carries_what_the_reference_says() {
     };
     let redundancy = rate(Combining::IncrementalRedundancy);
     assert!(redundancy.iter().all(|r| (r / 31_822.0 - 1.0).abs() < 0.1), "{redundancy:?} byte/s");
-    // The reference has incremental redundancy only. Energy alone, without new parity bits, is worth less.
+    // The reference has incremental redundancy only. Energy alone, without new parity bits, is
+    // worth less.
     let chase = rate(Combining::Chase);
     assert!(chase.iter().zip(redundancy).all(|(c, r)| *c < r && *c > 0.5 * r), "{chase:?} {redundancy:?}");
 }
 
-/// With one uniform draw for all transmissions of a block, the share of blocks that need another one is the error
-/// probability of what has been combined: about 0.383 of them fail at first (-5.51 dB, 256 bit), and none of 20 000 fails with
-/// twice the energy.
+/// With one uniform draw for all transmissions of a block, the share of blocks that need another
+/// one is the error probability of what has been combined: about 0.383 of them fail at first (-5.51
+/// dB, 256 bit), and none of 20 000 fails with twice the energy.
 #[test]
 fn a_block_that_fails_is_sent_again_eight_ttis_later_and_combined() {
     let config = with_errors(buildings_cell(4, 1800.0, 43.0), 0.03, 4);
@@ -148,10 +156,12 @@ fn a_block_that_fails_is_sent_again_eight_ttis_later_and_combined() {
     assert_eq!(s.lost, 0);
 }
 
-/// ns-3's MIMO test: 1 UE 300 m from an eNB of 46 dBm, HARQ off, RR and PF, bytes in 100 TTIs: 119 100 with transmission mode 1 (MCS 20,
-/// 1191 bytes a TTI) and 183 600 with mode 2 (MCS 26, 1836 bytes). The place gives 18.813 dB: in the ladder of Piro's model MCS 20
-/// goes from 16.97 to 18.87 dB. Mode 2 has 4.2 dB more, 23.0 dB: MCS 26 goes from 22.6 to 24.1 dB. Mode 3 sends two layers 2.8 dB lower:
-/// 16.0 dB is MCS 18, I_TBS 16 on 24 blocks, 7736 bits: 967 bytes each (our arithmetic, no reference row).
+/// ns-3's MIMO test: 1 UE 300 m from an eNB of 46 dBm, HARQ off, RR and PF, bytes in 100 TTIs: 119
+/// 100 with transmission mode 1 (MCS 20, 1191 bytes a TTI) and 183 600 with mode 2 (MCS 26, 1836
+/// bytes). The place gives 18.813 dB: in the ladder of Piro's model MCS 20 goes from 16.97 to 18.87
+/// dB. Mode 2 has 4.2 dB more, 23.0 dB: MCS 26 goes from 22.6 to 24.1 dB. Mode 3 sends two layers
+/// 2.8 dB lower: 16.0 dB is MCS 18, I_TBS 16 on 24 blocks, 7736 bits: 967 bytes each (our
+/// arithmetic, no reference row).
 #[test]
 fn transmission_modes_carry_what_the_reference_says() {
     for scheduler in ["round-robin", "proportional-fair"] {

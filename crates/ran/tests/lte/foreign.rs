@@ -1,5 +1,5 @@
-//! RLC as the peer of other implementations: what they send, and what they need to hear (TS 36.322 clauses 5.2.3, 5.3,
-//! 5.5.1 and 6.2.2.6; TS 36.331 clause 6.3.2, RLC-Config).
+//! RLC as the peer of other implementations: what they send, and what they need to hear (TS 36.322
+//! clauses 5.2.3, 5.3, 5.5.1 and 6.2.2.6; TS 36.331 clause 6.3.2, RLC-Config).
 
 #![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
 
@@ -16,8 +16,9 @@ fn amd_segment(fi: u8, so: u8, last: bool, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The data field of SN 0 holds SDUs of 3, 4 and 3 bytes, and its sender cuts it at their borders. An FI of 10 says that
-/// the first byte is not the first of an SDU (clause 6.2.2.6); the byte after an SDU's end always is.
+/// The data field of SN 0 holds SDUs of 3, 4 and 3 bytes, and its sender cuts it at their borders.
+/// An FI of 10 says that the first byte is not the first of an SDU (clause 6.2.2.6); the byte after
+/// an SDU's end always is.
 #[test]
 fn a_segment_that_denies_its_first_byte_is_taken_after_an_end_of_an_sdu() {
     for wrong in 0..3u8 {
@@ -49,8 +50,9 @@ fn unacknowledged_mode_takes_no_segment_without_its_beginning() {
     assert_eq!((s.unmarked_starts, s.sdus_broken), (0, 1), "SN 2 begins an SDU that SN 3 does not continue");
 }
 
-/// Clause 5.2.3 with t-StatusProhibit of 60 ms: a grant of 3 B has room for ACK_SN alone, one of 4 B for one NACK (15 and
-/// 27 bits), 8 B for all four. The rest of a report that was cut goes with the next grant that has room for more of it.
+/// Clause 5.2.3 with t-StatusProhibit of 60 ms: a grant of 3 B has room for ACK_SN alone, one of 4
+/// B for one NACK (15 and 27 bits), 8 B for all four. The rest of a report that was cut goes with
+/// the next grant that has room for more of it.
 #[test]
 fn a_status_report_that_a_small_grant_cuts_stays_due() {
     let mut c = config();
@@ -72,8 +74,8 @@ fn a_status_report_that_a_small_grant_cuts_stays_due() {
     assert_eq!(u.pull_status(ms(160), 4), Some(status(1, &[0])));
 }
 
-/// VR(R) = 1000, window 512. SNs 488 to 999 were received: HARQ or the peer repeats one late. SN 512 before anything was
-/// received never was.
+/// VR(R) = 1000, window 512. SNs 488 to 999 were received: HARQ or the peer repeats one late. SN
+/// 512 before anything was received never was.
 #[test]
 fn late_duplicates_are_duplicates() {
     let mut u = uut();
@@ -116,8 +118,9 @@ fn a_wire_entity_reports_confirmations_and_discards() {
     assert_eq!(a.dropped().collect::<Vec<_>>(), [(serial, DropCause::Reestablishment)]);
 }
 
-/// TS 36.331 gives each direction its own SN and LI widths. A STATUS PDU has the SN of the data that it reports on
-/// (TS 36.322 clause 6.2.2.14): 4 + 10 + 1 bits for SNs of 10 bits, 4 + 16 + 1 for 16.
+/// TS 36.331 gives each direction its own SN and LI widths. A STATUS PDU has the SN of the data
+/// that it reports on (TS 36.322 clause 6.2.2.14): 4 + 10 + 1 bits for SNs of 10 bits, 4 + 16 + 1
+/// for 16.
 #[test]
 fn widths_may_differ_by_direction() {
     let mut c = config();

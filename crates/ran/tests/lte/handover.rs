@@ -1,5 +1,6 @@
-//! Handover of a bearer at any moment, with an adversary on the air and packets on their way between two nodes:
-//! lossless delivers everything exactly once and in order, seamless loses exactly what it says that it discards.
+//! Handover of a bearer at any moment, with an adversary on the air and packets on their way
+//! between two nodes: lossless delivers everything exactly once and in order, seamless loses
+//! exactly what it says that it discards.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,8 @@ struct World {
     grant: u32,
     /// X2: first in, first out.
     x2: VecDeque<(Instant, Parcel)>,
-    /// During a handover: when the terminal can talk to the target, and when the last packet takes the old way.
+    /// During a handover: when the terminal can talk to the target, and when the last packet takes
+    /// the old way.
     away: Option<(Instant, Instant)>,
     fates: [Vec<Fate>; 2],
     /// Packets that were forwarded at least once.
@@ -201,8 +203,8 @@ proptest! {
         }
     }
 
-    /// What is lost is what was discarded, by that name, and what a re-establishment in the same cell gave up; nothing
-    /// that was forwarded as untransmitted is lost on the way.
+    /// What is lost is what was discarded, by that name, and what a re-establishment in the same
+    /// cell gave up; nothing that was forwarded as untransmitted is lost on the way.
     #[test]
     fn seamless_loses_what_it_discards(
         seed: u64, loss in 0.0..0.5, grant in prop_oneof![30u32..300, 1000u32..9000], all: bool,
@@ -239,9 +241,9 @@ proptest! {
     }
 }
 
-/// H1 of the study: 20 packets of 1000 B are handed to RLC, two have gone out unconfirmed, a third is begun. The queue that
-/// counts all that RLC has is 20 packets, the other one 3; seamless discards it less what the terminal has got, lossless
-/// forwards it.
+/// H1 of the study: 20 packets of 1000 B are handed to RLC, two have gone out unconfirmed, a third
+/// is begun. The queue that counts all that RLC has is 20 packets, the other one 3; seamless
+/// discards it less what the terminal has got, lossless forwards it.
 #[test]
 fn what_is_discarded_is_the_retransmission_queue() {
     for (kind, counts, queue, forwarded, lost) in [
@@ -270,8 +272,8 @@ fn what_is_discarded_is_the_retransmission_queue() {
     }
 }
 
-/// A queue of 9000 B takes nine packets of 1000 B; three more may wait; the others find no room. Delivery of the nine makes
-/// room for those that wait.
+/// A queue of 9000 B takes nine packets of 1000 B; three more may wait; the others find no room.
+/// Delivery of the nine makes room for those that wait.
 #[test]
 fn buffers_are_bounded_and_say_what_they_refuse() {
     let mut c = config(HandoverKind::Lossless, Counted::HandedOver, Mode::Am);

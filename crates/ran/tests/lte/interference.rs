@@ -39,8 +39,8 @@ fn mcs(config: &NetworkConfig) -> u64 {
     sum / blocks
 }
 
-/// ns-3 lte-test-interference: each cell serves a UE at d1, the other's is at d2; Piro's model. MCS exactly, and the SINR of
-/// the data to 0.01 dB.
+/// ns-3 lte-test-interference: each cell serves a UE at d1, the other's is at d2; Piro's model. MCS
+/// exactly, and the SINR of the data to 0.01 dB.
 #[test]
 fn two_cells_choose_the_mcs_of_the_reference() {
     for (d1, d2, sinr, expected) in [
@@ -51,7 +51,8 @@ fn two_cells_choose_the_mcs_of_the_reference() {
         (50.0, 1e4, 35_964.181_431, 28),
         (50.0, 1e6, 356_132.574_152, 28),
     ] {
-        // Cells d2 apart on the x axis, the UEs d1 aside: the other cell is at sqrt(d1^2 + d2'^2) = d2.
+        // Cells d2 apart on the x axis, the UEs d1 aside: the other cell is at sqrt(d1^2 + d2'^2) =
+        // d2.
         let apart = f64::sqrt(d2 * d2 - d1 * d1);
         let mut config = two_cells([(0.0, 0.0), (apart, 0.0), (0.0, d1), (apart, d1)]);
         for interference in [CqiInterference::Reference, CqiInterference::Data] {
@@ -74,8 +75,9 @@ fn two_cells_choose_the_mcs_of_the_reference() {
     }
 }
 
-/// ns-3 lte-cqi-generation: two cells 1000 m apart, both UEs in the middle, each cell on 12 blocks of its own. Control channels
-/// and reference signals meet the other cell's (0 dB): MCS 4. The data do not: MCS 28.
+/// ns-3 lte-cqi-generation: two cells 1000 m apart, both UEs in the middle, each cell on 12 blocks
+/// of its own. Control channels and reference signals meet the other cell's (0 dB): MCS 4. The data
+/// do not: MCS 28.
 #[test]
 fn a_cqi_of_data_sees_frequency_reuse_and_one_of_reference_signals_does_not() {
     let mut config = two_cells([(0.0, 0.0), (1000.0, 0.0), (500.0, 0.0), (500.0, 0.0)]);
@@ -90,9 +92,10 @@ fn a_cqi_of_data_sees_frequency_reuse_and_one_of_reference_signals_does_not() {
     }
 }
 
-/// ns-3 lte-cqi-generation with downlink power control: both UEs in the middle, all blocks in use by both cells, P_A of the
-/// serving and of the other cell's UE [dB]. The SINR is their difference, less 0.001 dB of noise. The largest MCS on 2 blocks is
-/// 6 at 0 dB, 9 at 3, 12 at 6, 13 at 7, 15 at 8, 16 at 9 dB, and ns-3's CQI lies strictly below.
+/// ns-3 lte-cqi-generation with downlink power control: both UEs in the middle, all blocks in use
+/// by both cells, P_A of the serving and of the other cell's UE [dB]. The SINR is their difference,
+/// less 0.001 dB of noise. The largest MCS on 2 blocks is 6 at 0 dB, 9 at 3, 12 at 6, 13 at 7, 15
+/// at 8, 16 at 9 dB, and ns-3's CQI lies strictly below.
 #[test]
 fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
     for (own, other, expected) in [
@@ -108,7 +111,8 @@ fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
         for cell in config.cells.iter_mut() {
             cell.downlink.cqi.interference = CqiInterference::Data;
         }
-        // Another UE 50 m from the other cell: that cell sends even where its UE in the middle is out of range.
+        // Another UE 50 m from the other cell: that cell sends even where its UE in the middle is
+        // out of range.
         let mut near = config.ues.iter().last().unwrap().clone();
         near.radio.position[0] = Metres(1050.0);
         config.ues.push(near);
@@ -119,8 +123,8 @@ fn p_a_raises_the_own_signal_and_lowers_the_neighbours() {
     }
 }
 
-/// Two cells 1000 m apart; UEs 0 and 1, one of each cell, in the middle (geometry 0 dB), UEs 2 and 3 200 m from their cells, of
-/// 10 dBm. Mean
+/// Two cells 1000 m apart; UEs 0 and 1, one of each cell, in the middle (geometry 0 dB), UEs 2 and
+/// 3 200 m from their cells, of 10 dBm. Mean
 /// SINR [dB] and resource blocks per TTI of each over a second of full load.
 fn with_reuse(reuse: [ReuseConfig; 2], schedulers: &str) -> Vec<(f64, f64)> {
     let mut config = two_cells([(0.0, 0.0), (1000.0, 0.0), (500.0, 0.0), (500.0, 0.0)]);
@@ -147,16 +151,17 @@ fn with_reuse(reuse: [ReuseConfig; 2], schedulers: &str) -> Vec<(f64, f64)> {
     before.iter().enumerate().map(mean).collect()
 }
 
-/// SINR [dB] of signal to interference `sir` [dB] and to noise at `d` m: 10 dBm - 10 log10 25 - 20 log10(4 pi d 2120 MHz / c) +
-/// 112.45 dBm of noise in a block at a noise figure of 9 dB. At 500 m that is 15.52 dB, at 200 m 23.48 dB.
+/// SINR [dB] of signal to interference `sir` [dB] and to noise at `d` m: 10 dBm - 10 log10 25 - 20
+/// log10(4 pi d 2120 MHz / c) + 112.45 dBm of noise in a block at a noise figure of 9 dB. At 500 m
+/// that is 15.52 dB, at 200 m 23.48 dB.
 fn sinr(sir: f64, d: f64) -> f64 {
     let loss = 2.0 * db(4.0 * std::f64::consts::PI * d * 2120e6 / 3e8);
     let snr = 10.0 - db(25.0) - loss - (-174.0 + db(180e3) + 9.0);
     -db(1.0 / lasthop_radio::linear(Db(sir)) + 1.0 / lasthop_radio::linear(Db(snr)))
 }
 
-/// Strict reuse. The edge meets nobody; the centre meets the neighbour's centre: 20 log10(800 / 200) = 12.04 dB. Nobody leaves his
-/// blocks: 12 in the centre, 6 at the edge.
+/// Strict reuse. The edge meets nobody; the centre meets the neighbour's centre: 20 log10(800 /
+/// 200) = 12.04 dB. Nobody leaves his blocks: 12 in the centre, 6 at the edge.
 #[test]
 fn strict_reuse_keeps_the_edges_apart() {
     assert!((sinr(300.0, 500.0) - 15.52).abs() < 0.01);
@@ -176,12 +181,14 @@ fn strict_reuse_keeps_the_edges_apart() {
     }
 }
 
-/// Soft reuse, P_A -6 dB in the centre. Where the edge has its blocks, the neighbour serves its centre: 6 dB in the middle of the
-/// two (without reuse 0 dB). The centre has 16 blocks: on 8 of them it meets the neighbour's edge at full power, 12.04 - 6 dB, on 8
-/// its centre, 12.04 dB; its own signal is 6 dB quieter.
+/// Soft reuse, P_A -6 dB in the centre. Where the edge has its blocks, the neighbour serves its
+/// centre: 6 dB in the middle of the two (without reuse 0 dB). The centre has 16 blocks: on 8 of
+/// them it meets the neighbour's edge at full power, 12.04 - 6 dB, on 8 its centre, 12.04 dB; its
+/// own signal is 6 dB quieter.
 #[test]
 fn soft_reuse_makes_the_neighbours_edge_quiet() {
-    // The same by RSRQ: a geometry of 3 dB is 2 / (12 * 3) = -12.55 dB; the middle has 1/24 = -13.8 dB.
+    // The same by RSRQ: a geometry of 3 dB is 2 / (12 * 3) = -12.55 dB; the middle has 1/24 = -13.8
+    // dB.
     for (threshold, rsrq) in [(Db(3.0), None), (Db(-50.0), Some(Db(-12.55)))] {
         soft_reuse(threshold, rsrq);
     }

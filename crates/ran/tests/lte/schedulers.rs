@@ -1,9 +1,10 @@
 //! ns-3's reference throughputs of its schedulers (lte-*-ff-mac-scheduler tests), tolerance 10 %.
 //!
-//! All UEs at one distance have one SINR. By Friis at 2120 MHz, 30 dBm over 25 blocks, noise figure 9 dB, the SINR is
-//! 15.87, 13.93, 9.49 and 3.47 dB at 4800, 6000, 10 000 and 20 000 m, and at most clamped at 0 m. The largest MCS whose block
-//! on one group of 2 fails with at most 10 % is 23, 21, 16, 9; ns-3's CQI lies strictly below it, so the MCS is 22, 20, 14,
-//! 8 and 28 at 0 m. Over 24 of the 25 blocks (12 groups of 2) that is R1 = TBS / 8 a TTI: 2196, 1383, 1191, 775, 421 bytes.
+//! All UEs at one distance have one SINR. By Friis at 2120 MHz, 30 dBm over 25 blocks, noise figure
+//! 9 dB, the SINR is 15.87, 13.93, 9.49 and 3.47 dB at 4800, 6000, 10 000 and 20 000 m, and at most
+//! clamped at 0 m. The largest MCS whose block on one group of 2 fails with at most 10 % is 23, 21,
+//! 16, 9; ns-3's CQI lies strictly below it, so the MCS is 22, 20, 14, 8 and 28 at 0 m. Over 24 of
+//! the 25 blocks (12 groups of 2) that is R1 = TBS / 8 a TTI: 2196, 1383, 1191, 775, 421 bytes.
 
 use lasthop_ran::mac::lte::scheduler::{NoParameters, SchedulerConfig};
 use lasthop_ran::network::NetworkConfig;
@@ -92,7 +93,8 @@ fn proportional_fair_and_blind_equal_throughput_share_time() {
     }
 }
 
-/// Group by group to the lowest average: as many groups each as by turns, with the smaller blocks' lower efficiency.
+/// Group by group to the lowest average: as many groups each as by turns, with the smaller blocks'
+/// lower efficiency.
 #[test]
 fn blind_equal_throughput_in_the_frequency_domain_shares_groups() {
     for (d, expected) in [
@@ -127,8 +129,9 @@ fn out_of_range_means_nothing_at_all() {
     assert_eq!(rates(&cell("proportional-fair", 3, 100_000.0)), [0.0; 3]);
 }
 
-/// Ours differs on purpose: all 25 blocks are used, the textbook's MCS 16 at 10 km (9.49 dB, no strict <), and round robin
-/// hands out the rest of the division. 9 UEs share 13 groups, so each has 25/9 blocks on average, against 2.
+/// Ours differs on purpose: all 25 blocks are used, the textbook's MCS 16 at 10 km (9.49 dB, no
+/// strict <), and round robin hands out the rest of the division. 9 UEs share 13 groups, so each
+/// has 25/9 blocks on average, against 2.
 #[test]
 fn our_own_cell_uses_the_last_block_and_the_rest_of_the_division() {
     let mut config = cell("round-robin", 9, 10_000.0);

@@ -1,6 +1,6 @@
-//! Any uplink: requests of every kind, shares, timers, errors, two cells and both directions at once. Debug builds check the
-//! rules of the uplink in every TTI; here every packet comes out exactly once, in order, or is inside, and a network that has
-//! nothing to do sleeps.
+//! Any uplink: requests of every kind, shares, timers, errors, two cells and both directions at
+//! once. Debug builds check the rules of the uplink in every TTI; here every packet comes out
+//! exactly once, in order, or is inside, and a network that has nothing to do sleeps.
 
 use lasthop_radio::FadingProfile;
 use lasthop_ran::mac::lte::random_access::Collision;

@@ -9,12 +9,13 @@ use lasthop_ran::rlc::lte::Mode;
 use lasthop_ran::{End, Sdu};
 use lasthop_units::{BearerId, Db, Dbm, Id, Instant, Metres, PacketId};
 
-/// Less the noise on one resource block with a noise figure of 5 dB [dBm]: 174 - 10 log10(180 000) - 5.
+/// Less the noise on one resource block with a noise figure of 5 dB [dBm]: 174 - 10 log10(180
+/// 000) - 5.
 const NOISE: f64 = 116.447;
 
-/// kbit/s that a UE with a backlog of packets of 100 B gets through RLC AM in 20 s, on a static channel of `loss` dB between the
-/// antennas' connectors (free space at 1930 MHz, isotropic antennas) with 23 dBm. The downlink is loud, so that the uplink alone
-/// sets the limit.
+/// kbit/s that a UE with a backlog of packets of 100 B gets through RLC AM in 20 s, on a static
+/// channel of `loss` dB between the antennas' connectors (free space at 1930 MHz, isotropic
+/// antennas) with 23 dBm. The downlink is loud, so that the uplink alone sets the limit.
 fn goodput(loss: f64, transmissions: u8) -> f64 {
     let mut config = NetworkConfig::default();
     let mut cell = CellConfig { resource_blocks: 50, ..CellConfig::default() };
@@ -58,29 +59,33 @@ fn goodput(loss: f64, transmissions: u8) -> f64 {
     delivered as f64 * 800.0 / 19_900.0
 }
 
-/// TS 36.213 table 7.1.7.2.1-1 has 16 bits for MCS 0 on one block, less than the headers of one octet. At -6 dB on one block at
-/// full power a grant of four blocks (88 bits, at -12 dB each) that HARQ completes carries 11 B less 8 of headers in at most
-/// 4 ms: at least 6 kbit/s, where a grant of one block gave none.
+/// TS 36.213 table 7.1.7.2.1-1 has 16 bits for MCS 0 on one block, less than the headers of one
+/// octet. At -6 dB on one block at full power a grant of four blocks (88 bits, at -12 dB each) that
+/// HARQ completes carries 11 B less 8 of headers in at most 4 ms: at least 6 kbit/s, where a grant
+/// of one block gave none.
 #[test]
 fn a_ue_at_minus_six_decibels_has_a_rate() {
     let rate = goodput(23.0 + NOISE + 6.0, 4);
     assert!((6.0..40.0).contains(&rate), "{rate} kbit/s");
 }
 
-/// Less loss, more rate, and no loss at which the way of sizing changes stands out: over 1 dB the rate never falls.
+/// Less loss, more rate, and no loss at which the way of sizing changes stands out: over 1 dB the
+/// rate never falls.
 #[test]
 fn the_rate_falls_with_the_loss() {
     let rates: Vec<f64> = (0..=12).map(|i| goodput(134.0 + f64::from(i), 4)).collect();
     assert!(rates.is_sorted_by(|a, b| a >= b), "{rates:?}");
-    // 3GPP's coverage study (TR 36.888) has 20 kbit/s at 140.7 dB with fading and a real receiver: -4.3 dB on two blocks.
-    // A static channel and an ideal receiver keep 20 kbit/s for some decibels more.
+    // 3GPP's coverage study (TR 36.888) has 20 kbit/s at 140.7 dB with fading and a real receiver:
+    // -4.3 dB on two blocks. A static channel and an ideal receiver keep 20 kbit/s for some
+    // decibels more.
     let at = |loss: f64| rates[(loss - 134.0) as usize];
     assert!(at(144.0) > 20.0 && at(145.0) < 20.0 && at(146.0) > 1.0, "{rates:?}");
 }
 
-/// The limit: the smallest block with headers and an octet has three resource blocks (56 bits; two have 32). At full power it
-/// is decoded after n transmissions down to a SINR on one block of S + 10 log10(3) - 10 log10(n), where S is what it needs on
-/// each at once. Twice the transmissions are 3 dB of loss.
+/// The limit: the smallest block with headers and an octet has three resource blocks (56 bits; two
+/// have 32). At full power it is decoded after n transmissions down to a SINR on one block of S +
+/// 10 log10(3) - 10 log10(n), where S is what it needs on each at once. Twice the transmissions are
+/// 3 dB of loss.
 #[test]
 fn the_limit_is_the_energy_of_the_smallest_block() {
     let block = ErrorModel::of_grant(Mcs::new(0), McsTable::Uplink, 3).unwrap();

@@ -20,7 +20,8 @@ struct Voice {
     sleeps: bool,
 }
 
-/// 40 bytes every 20 ms from each of `ues` UEs, 3.7 ms apart, and 400 ms of silence after every `talk` of them.
+/// 40 bytes every 20 ms from each of `ues` UEs, 3.7 ms apart, and 400 ms of silence after every
+/// `talk` of them.
 fn voice(
     blocks: u32,
     ues: usize,
@@ -84,9 +85,9 @@ fn voice(
 const GRANT: UplinkPersistentConfig =
     UplinkPersistentConfig { interval: 20, bytes: 60, release_after: 4, sr_mask: true };
 
-/// Each packet alone asks for its grant. Persistently the first one does; every later one has the next occasion, always the same
-/// time after it comes, and is decoded 4 TTIs later. After the last packet four blocks of padding end the grant (implicitReleaseAfter),
-/// and the cell sleeps.
+/// Each packet alone asks for its grant. Persistently the first one does; every later one has the
+/// next occasion, always the same time after it comes, and is decoded 4 TTIs later. After the last
+/// packet four blocks of padding end the grant (implicitReleaseAfter), and the cell sleeps.
 #[test]
 fn one_request_and_one_grant_serve_a_talk_spurt() {
     let dynamic = voice(6, 1, 30.0, PACKETS, None);
@@ -106,8 +107,8 @@ fn one_request_and_one_grant_serve_a_talk_spurt() {
     assert!(held.sleeps);
 }
 
-/// 400 ms of silence after 10 packets of each talk spurt: the grant ends after 4 occasions and the next spurt asks anew. 20 spurts:
-/// 20 requests, 20 activations, 20 x (10 + 4) blocks.
+/// 400 ms of silence after 10 packets of each talk spurt: the grant ends after 4 occasions and the
+/// next spurt asks anew. 20 spurts: 20 requests, 20 activations, 20 x (10 + 4) blocks.
 #[test]
 fn silence_releases_the_grant_and_the_next_words_ask_again() {
     let held = voice(6, 1, 30.0, 10, Some(GRANT));
@@ -133,8 +134,8 @@ fn occasions_are_not_missed() {
     assert!(held.stats[0].missed <= 2, "{:?}", held.stats[0]);
 }
 
-/// Four blocks for data and six UEs: grants that meet never share a block (debug builds look at every TTI), and where there is
-/// no room for another one a UE is served by grants of its own.
+/// Four blocks for data and six UEs: grants that meet never share a block (debug builds look at
+/// every TTI), and where there is no room for another one a UE is served by grants of its own.
 #[test]
 fn more_ues_than_room_are_all_served() {
     let held = voice(6, 6, 5.0, 25, Some(GRANT));

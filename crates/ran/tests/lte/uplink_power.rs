@@ -30,8 +30,8 @@ fn close(found: (f64, f64), expected: (f64, f64), what: &str) {
     );
 }
 
-/// PL = 20 log10(4 pi d f / c): 78.974 dB at 100 m, so 10 log10(25) - 90 + 78.974 = 2.954 dBm; 6.02 dB more per doubling,
-/// 23 dBm at most, -40 dBm at least.
+/// PL = 20 log10(4 pi d f / c): 78.974 dB at 100 m, so 10 log10(25) - 90 + 78.974 = 2.954 dBm; 6.02
+/// dB more per doubling, 23 dBm at most, -40 dBm at least.
 #[test]
 fn the_open_loop_makes_up_for_the_path_loss() {
     for (d, pusch, srs) in [
@@ -57,7 +57,8 @@ fn absolute_commands_count_from_the_open_loop() {
     }
 }
 
-/// From -17.0461 dBm at 10 m: commands 0 to 3 are -1, 0, 1 and 3 dB and add up; below the floor nothing does.
+/// From -17.0461 dBm at 10 m: commands 0 to 3 are -1, 0, 1 and 3 dB and add up; below the floor
+/// nothing does.
 #[test]
 fn accumulated_commands_add_up() {
     let mut run = Run::new(&cell(10.0, ClosedLoop::Accumulated), 1);
@@ -77,8 +78,9 @@ fn accumulated_commands_add_up() {
     }
 }
 
-/// Two eNBs, each with a UE at d1 from it and d2 from the other, 10 dBm without power control, all of 25 blocks; noise figure
-/// 5 dB. SINR = g(d1) / (g(d2) + N) with g by Friis at 1930 MHz; published linear values (MCS by Piro's formula).
+/// Two eNBs, each with a UE at d1 from it and d2 from the other, 10 dBm without power control, all
+/// of 25 blocks; noise figure 5 dB. SINR = g(d1) / (g(d2) + N) with g by Friis at 1930 MHz;
+/// published linear values (MCS by Piro's formula).
 #[test]
 fn two_cells_meet_in_the_uplink_as_in_the_reference() {
     for (d1, d2, sinr, mcs) in [
@@ -102,11 +104,13 @@ fn two_cells_meet_in_the_uplink_as_in_the_reference() {
     }
 }
 
-/// The layout of ns-3's test: eNBs and UEs at the corners of a rectangle, each UE d1 beside its eNB, d2 from the other.
+/// The layout of ns-3's test: eNBs and UEs at the corners of a rectangle, each UE d1 beside its
+/// eNB, d2 from the other.
 fn two_cells(d1: f64, d2: f64) -> NetworkConfig {
     let mut config = friis_cell(&[0.0]);
     let mut second = config.cells.iter().next().unwrap().clone();
-    // On a line: UE1 at 0; its eNB at -d1; the other eNB at d2; UE2 mirrored about the middle of the eNBs.
+    // On a line: UE1 at 0; its eNB at -d1; the other eNB at d2; UE2 mirrored about the middle of
+    // the eNBs.
     let at = |x: f64| [Metres(x), Metres(0.0), Metres(0.0)];
     second.radio.position = at(d2);
     let other = config.cells.push(second);
@@ -131,7 +135,8 @@ fn two_cells(d1: f64, d2: f64) -> NetworkConfig {
     config
 }
 
-/// What the first eNB receives of its UE while both send on the whole band, by the network's statistics.
+/// What the first eNB receives of its UE while both send on the whole band, by the network's
+/// statistics.
 fn received_sinr(d1: f64, d2: f64) -> f64 {
     let config = two_cells(d1, d2);
     let mut run = Run::new(&config, 1);
@@ -139,24 +144,30 @@ fn received_sinr(d1: f64, d2: f64) -> f64 {
     f64::from(run.network.uplink_sinr(Tti(49), UeId::from_index(0))[0])
 }
 
-/// One UE with 23 dBm and much to send, 25 blocks for it, free space: its power is what limits it, not the band. With all of
-/// its power on one block it has the SINR S; on n blocks 10 log10 n less. SINRs for 10 % errors of a block of 256 bits:
-/// MCS 0 -6.48, 1 -5.53, 2 -5.08, 3 -3.72, 4 -2.65, 5 -1.63, 6 -0.75, 7 0.48 dB. Bits by TS 36.213 table 7.1.7.2.1-1:
+/// One UE with 23 dBm and much to send, 25 blocks for it, free space: its power is what limits it,
+/// not the band. With all of its power on one block it has the SINR S; on n blocks 10 log10 n less.
+/// SINRs for 10 % errors of a block of 256 bits: MCS 0 -6.48, 1 -5.53, 2 -5.08, 3 -3.72, 4 -2.65, 5
+/// -1.63, 6 -0.75, 7 0.48 dB. Bits by TS 36.213 table 7.1.7.2.1-1:
 ///
-/// * S = 12 dB: 25 blocks -1.98 dB, MCS 4, 1800; 20 -1.01, MCS 5, 1736; **18 -0.55, MCS 6, 1864**; 16 -0.04, MCS 6, 1672
-/// * S = 6 dB: 16 blocks -6.04 dB, MCS 0, 424; **12 -4.79, MCS 2, 520**; 9 -3.54, MCS 3, 504; 5 -0.99, MCS 5, 424
-/// * S = 0 dB: 4 blocks -6.02 dB, MCS 0, 88; **3 -4.77, MCS 2, 144**; 2 -3.01, MCS 3, 104; 1 0, MCS 5, 72
+/// * S = 12 dB: 25 blocks -1.98 dB, MCS 4, 1800; 20 -1.01, MCS 5, 1736; **18 -0.55, MCS 6, 1864**;
+///   16 -0.04, MCS 6, 1672
+/// * S = 6 dB: 16 blocks -6.04 dB, MCS 0, 424; **12 -4.79, MCS 2, 520**; 9 -3.54, MCS 3, 504; 5
+///   -0.99, MCS 5, 424
+/// * S = 0 dB: 4 blocks -6.02 dB, MCS 0, 88; **3 -4.77, MCS 2, 144**; 2 -3.01, MCS 3, 104; 1 0, MCS
+///   5, 72
 /// * S = -5 dB: **1 block, MCS 2, 32**
 ///
-/// Headroom is reported in whole decibels downwards, and shorter blocks need half a decibel more, those of some tens of bits
-/// one: the next size down is right too. One block in ten is sent twice. 25 blocks are below the lowest MCS at 6 dB and less: an eNB that does not count
-/// its UEs' power serves nobody there.
+/// Headroom is reported in whole decibels downwards, and shorter blocks need half a decibel more,
+/// those of some tens of bits one: the next size down is right too. One block in ten is sent twice.
+/// 25 blocks are below the lowest MCS at 6 dB and less: an eNB that does not count its UEs' power
+/// serves nobody there.
 #[test]
 fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
     for (snr, least, most) in
         [(12.0, 1672.0, 1864.0), (6.0, 424.0, 520.0), (0.0, 88.0, 144.0), (-5.0, 16.0, 32.0)]
     {
-        // Noise in a block: -174 + 10 log10(180e3) + 5 = -116.45 dBm; Friis at 1930 MHz: 38.16 dB at 1 m.
+        // Noise in a block: -174 + 10 log10(180e3) + 5 = -116.45 dBm; Friis at 1930 MHz: 38.16 dB
+        // at 1 m.
         let d = lasthop_engine::math::pow(10.0, (23.0 + 116.45 - snr - 38.16) / 20.0);
         let mut config = friis_cell(&[d]);
         for cell in config.cells.iter_mut() {
@@ -180,9 +191,10 @@ fn a_ue_at_its_largest_power_gets_the_blocks_on_which_it_carries_most() {
     }
 }
 
-/// Each of two cells receives its UE at 16 times the strength of the other cell's (12 dB), far above the noise (40 dB): sounding
-/// signals alone would allow the largest MCS. What the cell measures of the interference allows MCS 17 or 18 (10.1 to 10.7
-/// dB for 10 % errors at 12.04 dB) up to 19 (11.2 to 11.5), and not 20 (12.1 to 12.5), without any outer loop.
+/// Each of two cells receives its UE at 16 times the strength of the other cell's (12 dB), far
+/// above the noise (40 dB): sounding signals alone would allow the largest MCS. What the cell
+/// measures of the interference allows MCS 17 or 18 (10.1 to 10.7 dB for 10 % errors at 12.04 dB)
+/// up to 19 (11.2 to 11.5), and not 20 (12.1 to 12.5), without any outer loop.
 #[test]
 fn link_adaptation_counts_the_interference_that_the_cell_measures() {
     let mut config = two_cells(50.0, 200.0);

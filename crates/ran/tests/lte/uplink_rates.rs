@@ -1,9 +1,10 @@
 //! ns-3's reference throughputs of the uplink (lte-*-ff-mac-scheduler tests), tolerance 10 %.
 //!
-//! By Friis at 1930 MHz, 23 dBm over 25 blocks, noise figure 5 dB, the SINR is 13.684, 11.746, 7.309 and 1.288 dB at 4800,
-//! 6000, 10 000 and 20 000 m. Piro's formula gives 2.385, 1.889, 0.981 and 0.314 bit per symbol, so CQI 8, 7, 5, 2 and MCS 14,
-//! 12, 8, 2 (I_TBS 13, 11, 8, 2); at 0 m 28 (26). Over 25 blocks that is TBS / 8 a TTI: 807, 621, 437, 137 and 2292 bytes. n UEs get floor(25 / n) blocks each, at least 3, so that at most 8 are served in a
-//! TTI, by turns.
+//! By Friis at 1930 MHz, 23 dBm over 25 blocks, noise figure 5 dB, the SINR is 13.684, 11.746,
+//! 7.309 and 1.288 dB at 4800, 6000, 10 000 and 20 000 m. Piro's formula gives 2.385, 1.889, 0.981
+//! and 0.314 bit per symbol, so CQI 8, 7, 5, 2 and MCS 14, 12, 8, 2 (I_TBS 13, 11, 8, 2); at 0 m 28
+//! (26). Over 25 blocks that is TBS / 8 a TTI: 807, 621, 437, 137 and 2292 bytes. n UEs get
+//! floor(25 / n) blocks each, at least 3, so that at most 8 are served in a TTI, by turns.
 
 use lasthop_ran::mac::lte::profile::CellProfile;
 use lasthop_ran::network::NetworkConfig;
@@ -78,8 +79,9 @@ fn out_of_range_nothing_is_sent() {
     assert_eq!(rates(&cell(100_000.0, 3)), [0.0; 3]);
 }
 
-/// Ours differs on purpose: what the division leaves goes to somebody, and PUCCH takes two blocks. Three UEs share 23 blocks
-/// as 6, 8, 9 by turns (7 is no size of SC-FDMA), where ns-3 gives each 8 of 25.
+/// Ours differs on purpose: what the division leaves goes to somebody, and PUCCH takes two blocks.
+/// Three UEs share 23 blocks as 6, 8, 9 by turns (7 is no size of SC-FDMA), where ns-3 gives each 8
+/// of 25.
 #[test]
 fn our_own_cell_hands_out_what_the_division_leaves() {
     let mut config = cell(6000.0, 3);

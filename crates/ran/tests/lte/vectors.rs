@@ -1,5 +1,5 @@
-//! Transmitter vectors: one SDU in one PDU, segmentation, concatenation, buffer status after each event, headers
-//! byte by byte (radio.md 1.12; the arithmetic beside each).
+//! Transmitter vectors: one SDU in one PDU, segmentation, concatenation, buffer status after each
+//! event, headers byte by byte (radio.md 1.12; the arithmetic beside each).
 
 #![allow(clippy::unusual_byte_groupings)] // grouped as the fields are
 
@@ -132,7 +132,8 @@ fn an_sdu_that_no_length_indicator_describes_ends_its_pdu() {
     assert_eq!(tx.pull(3500).1, 12);
 }
 
-/// Buffer status of AM: the retransmission counts whole, with header, and leaves with its acknowledgement.
+/// Buffer status of AM: the retransmission counts whole, with header, and leaves with its
+/// acknowledgement.
 #[test]
 fn am_buffer_status_after_each_event() {
     let mut tx = Tx::new(&am());
@@ -172,7 +173,8 @@ fn segments_and_status_pdus_byte_by_byte() {
         ack_sn: 5,
         nacks: vec![Nack { sn: 1, portion: None }, Nack { sn: 3, portion: Some((2, SO_END)) }],
     });
-    // 0 000 0000000101 1 | 0000000001 1 0 | 0000000011 0 1 000000000000010 111111111111111 | padding: 69 bits, 9 B.
+    // 0 000 0000000101 1 | 0000000001 1 0 | 0000000011 0 1 000000000000010 111111111111111 |
+    // padding: 69 bits, 9 B.
     let bits = concat!("0", "000", "0000000101", "1", "0000000001", "1", "0");
     let bits = format!(
         "{bits}{}",
@@ -209,8 +211,8 @@ fn formats() -> impl Strategy<Value = Format> {
 }
 
 proptest! {
-    /// Any bytes are decoded or refused; what is decoded is encoded to the same bytes but for reserved bits and
-    /// padding, so a second round changes nothing.
+    /// Any bytes are decoded or refused; what is decoded is encoded to the same bytes but for
+    /// reserved bits and padding, so a second round changes nothing.
     #[test]
     fn decoders_survive_any_bytes(bytes: Vec<u8>, f in formats()) {
         if let Ok(pdu) = decode(&bytes, Some(f)) {

@@ -15,11 +15,12 @@ use super::tree::{Node, Table, Value, is_mark_of_direction};
 const MOST_MISTAKES: usize = 50;
 
 impl Document {
-    /// The document as a `T`, or its mistakes: not only the first, where those after it can be told apart from its
-    /// consequences.
+    /// The document as a `T`, or its mistakes: not only the first, where those after it can be told
+    /// apart from its consequences.
     ///
-    /// Enums use serde's default representation in Rust and are written `"name"` or `{ kind = "name", ... }`; a
-    /// variant that holds something other than a table takes it from the key `value`.
+    /// Enums use serde's default representation in Rust and are written `"name"` or `{ kind =
+    /// "name", ... }`; a variant that holds something other than a table takes it from the key
+    /// `value`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostics> {
         let mut found = Diagnostics::new();
         let mut hidden = Hidden::default();
@@ -67,7 +68,8 @@ impl Hidden {
         false
     }
 
-    /// True when something at or below `path` was left out: a mistake there may be no more than its consequence.
+    /// True when something at or below `path` was left out: a mistake there may be no more than its
+    /// consequence.
     fn explains(&self, path: &str) -> bool {
         let below = if path.is_empty() { String::new() } else { format!("{path}.") };
         self.excused.contains(path)
@@ -113,7 +115,8 @@ impl<'de> Cursor<'de, '_> {
                 visitor.visit_borrowed_str(s)
             }
             Value::Bool(b) => visitor.visit_bool(*b),
-            // No quantity of a simulation is infinite; a key that has no limit says so by another word or by its absence.
+            // No quantity of a simulation is infinite; a key that has no limit says so by another
+            // word or by its absence.
             Value::Float(x) if !x.is_finite() => {
                 let found = self.node.value.in_words();
                 Err(Mistake::message(format!("expected a finite number; found {found}"))
@@ -221,8 +224,9 @@ impl<'de> de::Deserializer<'de> for Cursor<'de, '_> {
     }
 }
 
-/// Text without characters that show something else than what is there: a terminal obeys control characters, and marks of
-/// direction reorder what stands around them. A text of several lines may have line ends and tabs.
+/// Text without characters that show something else than what is there: a terminal obeys control
+/// characters, and marks of direction reorder what stands around them. A text of several lines may
+/// have line ends and tabs.
 fn plain_text(text: &str) -> Result<(), Mistake> {
     let hidden = |c: &char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || is_mark_of_direction(*c);
     match text.chars().find(hidden) {

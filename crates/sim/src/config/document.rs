@@ -16,12 +16,14 @@ use super::write;
 pub(super) const DEEPEST: usize = 48;
 /// Larger texts are not looked through for a second syntax error.
 const RECOVER_BELOW: usize = 256 * 1024;
-/// The parser's time grows with the square of the tables whose header follows that of a table inside them.
+/// The parser's time grows with the square of the tables whose header follows that of a table
+/// inside them.
 const MOST_HEADERS: usize = 32_768;
 /// More syntax errors than this help nobody.
 const MOST_SYNTAX_ERRORS: usize = 20;
 
-/// A TOML text as a tree that remembers the origin of every key and value, with the `--set`s applied to it.
+/// A TOML text as a tree that remembers the origin of every key and value, with the `--set`s
+/// applied to it.
 ///
 /// ```
 /// # use lasthop_sim::config::Document;
@@ -120,7 +122,8 @@ impl Document {
         segments.iter().try_fold(&self.root, |node, s| child(node, &s.name).map(|(_, n)| n))
     }
 
-    /// Puts `value` at a dotted path, creates the tables on the way to it and replaces what was there.
+    /// Puts `value` at a dotted path, creates the tables on the way to it and replaces what was
+    /// there.
     pub fn insert(&mut self, path: &str, value: impl Into<Node>) -> Result<(), Diagnostics> {
         let fail = |message: String| Diagnostics::from(Diagnostic::error(self.name.clone(), message));
         let (segments, end) = path::parse(path).map_err(|(message, _)| fail(message))?;
@@ -153,7 +156,8 @@ impl Document {
         self.at(path, message.into(), false).warning()
     }
 
-    /// The table beside `path` that was probably meant, if `path` is there only because a `--set` names it.
+    /// The table beside `path` that was probably meant, if `path` is there only because a `--set`
+    /// names it.
     pub(super) fn meant_by_set(&self, path: &str) -> Option<String> {
         let (segments, _) = path::parse(path).ok()?;
         let (last, before) = segments.split_last()?;
@@ -250,7 +254,8 @@ pub(super) fn child<'a>(node: &'a Node, name: &str) -> Option<(Option<&'a Origin
     }
 }
 
-/// Puts `value` at `path` below `node`. A bare name on the way, `app = "bulk"`, becomes a table with that `kind`.
+/// Puts `value` at `path` below `node`. A bare name on the way, `app = "bulk"`, becomes a table
+/// with that `kind`.
 pub(super) fn put(
     mut node: &mut Node,
     path: &[Segment],

@@ -14,8 +14,9 @@ pub struct Difference {
 }
 
 impl Document {
-    /// Puts what `layer` differs in from `standard` below `path`, wherever nothing is written there. An enum that is
-    /// written with another kind is left alone; a bare name of the same kind takes the layer's parameters.
+    /// Puts what `layer` differs in from `standard` below `path`, wherever nothing is written
+    /// there. An enum that is written with another kind is left alone; a bare name of the same
+    /// kind takes the layer's parameters.
     pub fn fill_from(&mut self, path: &str, layer: &Document, standard: &Document) {
         let Ok((segments, _)) = path::parse(path) else { return };
         let mut node = &mut self.root;
@@ -29,8 +30,8 @@ impl Document {
         }
     }
 
-    /// Every key in which this configuration differs from `standard`. A table that has another `kind` there counts as a
-    /// whole.
+    /// Every key in which this configuration differs from `standard`. A table that has another
+    /// `kind` there counts as a whole.
     pub fn differences(&self, standard: &Document) -> Vec<Difference> {
         let mut found = Vec::new();
         differ(&self.root, Some(&standard.root), &mut String::new(), &mut found);

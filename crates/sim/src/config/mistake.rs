@@ -93,7 +93,8 @@ impl Mistake {
         let (path, spot) = self.0.at.as_ref().map_or(("", Spot::Value), |(p, s)| (p.as_str(), *s));
         let (mut message, help) = self.words();
         if matches!(self.0.what, What::MissingKey(_)) && !path.is_empty() {
-            // A table that only a `--set` names is more often a slip of the finger than a new table.
+            // A table that only a `--set` names is more often a slip of the finger than a new
+            // table.
             if let Some(near) = doc.meant_by_set(path) {
                 let help = format!("did you mean `{near}`?");
                 return doc.at(path, format!("there is no `{path}`"), true).help(help);

@@ -27,10 +27,10 @@
 //! assert_eq!((error.line, error.column, error.help.as_deref()), (Some(1), Some(21), Some("did you mean `rate`?")));
 //! ```
 //!
-//! An enum is written `"name"` or `{ kind = "name", ... }`; in Rust it keeps serde's default representation. A
-//! variant that holds something other than a table takes it from the key `value`. Unknown keys are errors where the
-//! type says `deny_unknown_fields`. `#[serde(flatten)]`, `untagged` and `tag` work but lose the place of a mistake
-//! inside them: avoid them.
+//! An enum is written `"name"` or `{ kind = "name", ... }`; in Rust it keeps serde's default
+//! representation. A variant that holds something other than a table takes it from the key `value`.
+//! Unknown keys are errors where the type says `deny_unknown_fields`. `#[serde(flatten)]`,
+//! `untagged` and `tag` work but lose the place of a mistake inside them: avoid them.
 
 mod convert;
 mod de;

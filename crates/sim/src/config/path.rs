@@ -1,4 +1,5 @@
-//! Dotted key paths, `flow.ftp.tcp.cc`: how `--set`, checks and messages name a place in a configuration.
+//! Dotted key paths, `flow.ftp.tcp.cc`: how `--set`, checks and messages name a place in a
+//! configuration.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -54,8 +55,8 @@ pub(super) fn quote(text: &str) -> String {
     out
 }
 
-/// Reads a dotted path up to its end or an unquoted `=`. Returns the segments and where reading stopped, or what
-/// is wrong and where.
+/// Reads a dotted path up to its end or an unquoted `=`. Returns the segments and where reading
+/// stopped, or what is wrong and where.
 pub(super) fn parse(text: &str) -> Result<(Vec<Segment>, usize), (String, Range<usize>)> {
     let mut segments = Vec::new();
     let mut at = 0;

@@ -1,4 +1,5 @@
-//! Every key of a configuration with its type, default and meaning: `lasthop describe` and the reference pages.
+//! Every key of a configuration with its type, default and meaning: `lasthop describe` and the
+//! reference pages.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -62,8 +63,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The keys of the table `schema`, whose path is `path`, if it or a table above is of that `kind`. A table may
-    /// come with a default of its own, which then holds for its keys.
+    /// The keys of the table `schema`, whose path is `path`, if it or a table above is of that
+    /// `kind`. A table may come with a default of its own, which then holds for its keys.
     fn properties(&mut self, schema: &'a Value, path: &str, kind: Option<&str>, table: Option<&'a Value>) {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
         let required = schema.get("required").and_then(Value::as_array);
@@ -106,8 +107,8 @@ impl<'a> Walk<'a> {
         self.inside.pop();
     }
 
-    /// The keys below a table, a table by name, a list of tables, or the kinds of an enum; `kind` is that of the
-    /// nearest table above that has kinds.
+    /// The keys below a table, a table by name, a list of tables, or the kinds of an enum; `kind`
+    /// is that of the nearest table above that has kinds.
     fn below(&mut self, target: &'a Value, path: &str, kind: Option<&str>, default: Option<&'a Value>) {
         for option in options(target) {
             if let Some(own) = kind_of(option) {

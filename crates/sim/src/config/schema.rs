@@ -1,4 +1,5 @@
-//! JSON Schema of a configuration, in the notation that [`Document::read`](super::Document::read) accepts.
+//! JSON Schema of a configuration, in the notation that [`Document::read`](super::Document::read)
+//! accepts.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -7,8 +8,9 @@ use serde_json::{Map, Value, json};
 /// `$ref`s to `$ref`s are followed so far.
 const LONGEST_CHAIN: usize = 16;
 
-/// JSON Schema 2020-12 of `T`: enums are `"name"` or `{ "kind": "name", ... }`, absent values have no `null`, and
-/// defaults are in the same notation. An enum without any content is written by its bare name only.
+/// JSON Schema 2020-12 of `T`: enums are `"name"` or `{ "kind": "name", ... }`, absent values have
+/// no `null`, and defaults are in the same notation. An enum without any content is written by its
+/// bare name only.
 pub fn schema<T: JsonSchema>() -> Value {
     let generated = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
     let mut root = Value::from(generated);

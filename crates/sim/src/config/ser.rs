@@ -10,7 +10,8 @@ use super::document::Document;
 use super::mistake::Mistake;
 use super::tree::{Table, Value};
 
-/// `value`, complete with its defaults, as TOML in the notation that [`Document::read`] reads back to an equal value.
+/// `value`, complete with its defaults, as TOML in the notation that [`Document::read`] reads back
+/// to an equal value.
 pub fn to_toml_string<T: Serialize + ?Sized>(value: &T) -> Result<String, Diagnostics> {
     Ok(Document::from_value(value, "the effective configuration")?.to_toml())
 }

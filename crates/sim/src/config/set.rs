@@ -14,9 +14,9 @@ use super::tree::{Node, Origin, Value};
 const LONGEST: usize = 1 << 20;
 
 impl Document {
-    /// Applies `path=value`. The value is TOML; text that is not, a bare word or `10 ms`, is taken as a string.
-    /// Missing tables are created, elements of lists are numbered from 0, and a key below a bare enum name
-    /// (`app = "bulk"`) makes it a table of that `kind`.
+    /// Applies `path=value`. The value is TOML; text that is not, a bare word or `10 ms`, is taken
+    /// as a string. Missing tables are created, elements of lists are numbered from 0, and a
+    /// key below a bare enum name (`app = "bulk"`) makes it a table of that `kind`.
     pub fn apply_set(&mut self, text: &str) -> Result<(), Diagnostics> {
         let number = self.sets.len() + 1;
         self.sets.push(Source::new(text.to_owned()));
@@ -34,9 +34,10 @@ impl Document {
         Ok(())
     }
 
-    /// Writes out the default of each table with a `kind` on the way to the key of `text` that nobody has written:
-    /// `--set ap.home.buffer.target="5 ms"` changes one key of the default buffer. `defaults` gives the default of a path
-    /// as TOML, if that is a name or a table with a `kind`.
+    /// Writes out the default of each table with a `kind` on the way to the key of `text` that
+    /// nobody has written: `--set ap.home.buffer.target="5 ms"` changes one key of the default
+    /// buffer. `defaults` gives the default of a path as TOML, if that is a name or a table
+    /// with a `kind`.
     pub fn spell_out_kinds(&mut self, text: &str, defaults: impl Fn(&[&str]) -> Option<String>) {
         let Ok((segments, _)) = path::parse(text) else { return };
         // Who gives the kind itself wants none of the default's other keys.

@@ -160,7 +160,8 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     out
 }
 
-/// Characters that change the order in which others are shown (Unicode Standard Annex 9, section 2).
+/// Characters that change the order in which others are shown (Unicode Standard Annex 9, section
+/// 2).
 pub(super) fn is_mark_of_direction(c: char) -> bool {
     let (embeddings, isolates) = ('\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}');
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}') || embeddings.contains(&c) || isolates.contains(&c)

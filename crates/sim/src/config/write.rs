@@ -52,7 +52,8 @@ fn header(out: &mut String, path: &[String], open: &str, close: &str) {
     let _ = writeln!(out, "{open}{}{close}", path.join("."));
 }
 
-/// Which keys of `table` have a header. After the first that does, all tables do: flows keep their order.
+/// Which keys of `table` have a header. After the first that does, all tables do: flows keep their
+/// order.
 fn headers(table: &Table) -> Vec<bool> {
     let first = table.iter().position(|(_, n)| has_header(n)).unwrap_or(table.len());
     table

@@ -1,4 +1,5 @@
-//! Probes: the tables that a run writes while it goes on. A probe that is off is `None` and costs one comparison.
+//! Probes: the tables that a run writes while it goes on. A probe that is off is `None` and costs
+//! one comparison.
 
 mod table;
 pub mod tables;

@@ -1,5 +1,5 @@
-//! The tables that a run leaves behind: names, columns, units, descriptions. The one place that says so;
-//! `lasthop describe tables` and the reference pages are made from it.
+//! The tables that a run leaves behind: names, columns, units, descriptions. The one place that
+//! says so; `lasthop describe tables` and the reference pages are made from it.
 
 use lasthop_capture::{ColumnDef, ColumnType as K, TableDef};
 

@@ -20,7 +20,8 @@ impl World {
             f.window.settle(now);
             let data_end = f.data_end;
             let f = &self.flows[id];
-            // Of a flow that is split: to the other application; of a connection behind a proxy: to its own end.
+            // Of a flow that is split: to the other application; of a connection behind a proxy: to
+            // its own end.
             let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
             let seat = if behind { id } else { f.seat(id, data_end.other()) };
             let delivered = match self.flows[seat].endpoint(data_end.other()) {

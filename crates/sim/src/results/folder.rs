@@ -10,8 +10,8 @@ use super::RunOutput;
 use super::owner::{self, Owner};
 use crate::error::Error;
 
-/// A result folder in the making. Dropped without [`Folder::publish`], it removes what it made: a run that failed or
-/// was stopped leaves nothing that looks like a result.
+/// A result folder in the making. Dropped without [`Folder::publish`], it removes what it made: a
+/// run that failed or was stopped leaves nothing that looks like a result.
 pub struct Folder {
     partial: PathBuf,
     path: PathBuf,
@@ -26,8 +26,8 @@ impl Folder {
     /// Begins a folder that will be called `path`; a symbolic link stands for what it points to.
     ///
     /// # Errors
-    /// [`Error::InUse`] when `path` holds something (remove it, or choose another name) or another run is writing it;
-    /// the folder cannot be made.
+    /// [`Error::InUse`] when `path` holds something (remove it, or choose another name) or another
+    /// run is writing it; the folder cannot be made.
     pub fn create(path: &Path) -> Result<Folder, Error> {
         let path = &target(path)?;
         let Some(name) = path.file_name() else {
@@ -37,7 +37,8 @@ impl Folder {
         let parent = parent(path);
         let made_parent = !parent.exists();
         fs::create_dir_all(parent).map_err(|e| Error::file("create", parent, e))?;
-        // Of two runs that begin at the same time one gets the lock and the other then sees its folder.
+        // Of two runs that begin at the same time one gets the lock and the other then sees its
+        // folder.
         let _one_at_a_time = owner::lock_directory(parent);
         refuse_content(path)?;
         if let Some(other) = owner::writer_of(path) {
@@ -62,14 +63,15 @@ impl Folder {
         &self.partial
     }
 
-    /// Writes summary and manifest (the manifest last: a folder without one is not whole) and gives the folder its
-    /// name.
+    /// Writes summary and manifest (the manifest last: a folder without one is not whole) and gives
+    /// the folder its name.
     pub(super) fn publish(mut self, output: &RunOutput) -> Result<PathBuf, Error> {
         self.write("scenario.toml", output.manifest["scenario"].as_str().unwrap_or_default())?;
         self.write("summary.json", &pretty(&output.summary))?;
         self.write("manifest.json", &pretty(&output.manifest))?;
         Owner::release(&self.partial);
-        // From here on nothing is removed: if the name is taken meanwhile, the results stay under the other one.
+        // From here on nothing is removed: if the name is taken meanwhile, the results stay under
+        // the other one.
         self.published = true;
         let renamed = match fs::remove_dir(&self.path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
@@ -110,7 +112,8 @@ fn live() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every folder in the making of this process: for a process that ends without unwinding its runs.
+/// Removes every folder in the making of this process: for a process that ends without unwinding
+/// its runs.
 pub fn discard_partials() {
     for partial in live().drain(..) {
         // A run that still writes may add a file between the list and the removal.
@@ -152,7 +155,8 @@ fn refuse_content(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes folders that runs which were killed left beside `path`, and says what was removed and what was not.
+/// Removes folders that runs which were killed left beside `path`, and says what was removed and
+/// what was not.
 pub fn clear_stale(path: &Path) -> Vec<String> {
     target(path).map_or_else(|_| Vec::new(), |path| owner::clear_stale(parent(&path), &path))
 }

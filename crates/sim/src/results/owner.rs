@@ -1,8 +1,9 @@
 //! Who writes a `<name>.<process>.partial` folder, and whether that process lives.
 //!
-//! The folder holds a file with the host's name, locked as long as the run lives. A lock ends with its process however
-//! that ends, and a process id that was given to another process does not hold it. Where the file was written on another
-//! host the lock may not be visible (NFS): such a folder is named and left alone.
+//! The folder holds a file with the host's name, locked as long as the run lives. A lock ends with
+//! its process however that ends, and a process id that was given to another process does not hold
+//! it. Where the file was written on another host the lock may not be visible (NFS): such a folder
+//! is named and left alone.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -35,8 +36,8 @@ impl Owner {
         let path = partial.join(FILE);
         let failed = |e| Error::file("create", &path, e);
         let mut file = File::create_new(&path).map_err(failed)?;
-        // Locked before it names the host: without a host it is the process id that counts. On a file system without
-        // locks that is all there is.
+        // Locked before it names the host: without a host it is the process id that counts. On a
+        // file system without locks that is all there is.
         let _best_effort = file.try_lock();
         file.write_all(host().as_bytes()).map_err(failed)?;
         Ok(file)
@@ -55,7 +56,8 @@ impl Owner {
         let locked = match file.as_ref().map(File::try_lock) {
             Some(Err(TryLockError::WouldBlock)) => Some(true),
             Some(Ok(())) => Some(false),
-            // No file (another version, or killed before it was made), or a file system without locks.
+            // No file (another version, or killed before it was made), or a file system without
+            // locks.
             _ => None,
         };
         let alive = match locked {
@@ -71,7 +73,8 @@ fn is_process(id: u32) -> bool {
     Path::new("/proc").join(id.to_string()).exists()
 }
 
-/// A lock on the directory `parent` for as long as the file is open; none where the file system has no such lock.
+/// A lock on the directory `parent` for as long as the file is open; none where the file system has
+/// no such lock.
 pub fn lock_directory(parent: &Path) -> Option<File> {
     let directory = File::open(parent).ok()?;
     directory.lock().is_ok().then_some(directory)
@@ -85,7 +88,8 @@ pub fn writer_of(path: &Path) -> Option<Owner> {
     found.map(|(partial, (_, process))| Owner::of(&partial, process)).find(|o| o.alive == Some(true))
 }
 
-/// Removes what dead runs left in `parent`; `path` is what the next run will write. Says what was done.
+/// Removes what dead runs left in `parent`; `path` is what the next run will write. Says what was
+/// done.
 pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     for (partial, (name, process)) in partials(parent) {

@@ -1,13 +1,15 @@
-//! The RLC buffer that a UE has where the scenario does not say: about one bandwidth-delay product at its cell's peak.
+//! The RLC buffer that a UE has where the scenario does not say: about one bandwidth-delay product
+//! at its cell's peak.
 
 use lasthop_ran::network::CellConfig;
 use lasthop_ran::rlc::lte::BufferConfig;
 
 use crate::config::{Document, Node, Value, dotted};
 
-/// Resource blocks of the carrier that [`BufferConfig`]'s default is made for: 20 MHz with one layer. Its 2 MiB are 223 ms at the
-/// 75.376 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (I_TBS 26, 100 blocks). Other cells have as much for each block and layer: the
-/// peak of a smaller carrier is near its share of blocks (6 blocks: 4.392 Mbit/s, 229 ms), two layers carry twice as much.
+/// Resource blocks of the carrier that [`BufferConfig`]'s default is made for: 20 MHz with one
+/// layer. Its 2 MiB are 223 ms at the 75.376 Mbit/s of TS 36.213 table 7.1.7.2.1-1 (I_TBS 26, 100
+/// blocks). Other cells have as much for each block and layer: the peak of a smaller carrier is
+/// near its share of blocks (6 blocks: 4.392 Mbit/s, 229 ms), two layers carry twice as much.
 const BLOCKS: i128 = 100;
 
 /// Puts the buffer of each UE and dedicated bearer where the scenario has none of its own.
@@ -48,7 +50,8 @@ fn peak_blocks(document: &Document, cell: Option<&str>) -> Option<i128> {
         Some(Value::Integer(n)) => *n,
         _ => i128::from(CellConfig::default().resource_blocks),
     };
-    // Transmission modes 3 and 4 send two layers, as far as two antennas reach (TS 36.213 clause 7.1).
+    // Transmission modes 3 and 4 send two layers, as far as two antennas reach (TS 36.213 clause
+    // 7.1).
     let layers = |name: &str| match document.get(&format!("cell.{}.downlink.mimo.mode", dotted([name]))) {
         Some(Node { value: Value::Integer(mode), .. }) if *mode >= 3 => 2,
         _ => 1,
@@ -81,8 +84,9 @@ mod tests {
         scenario(keys).spec().ue["phone"].rlc.buffer.bytes.value()
     }
 
-    /// Peak rates [bit/s] by TS 36.213 table 7.1.7.2.1-1, I_TBS 26, over 6 to 100 blocks: the default buffer is 220 to 230 ms of
-    /// each, a bandwidth-delay product of the round trips that an LTE user has.
+    /// Peak rates [bit/s] by TS 36.213 table 7.1.7.2.1-1, I_TBS 26, over 6 to 100 blocks: the
+    /// default buffer is 220 to 230 ms of each, a bandwidth-delay product of the round trips
+    /// that an LTE user has.
     #[test]
     fn the_default_buffer_is_a_bandwidth_delay_product_of_the_cell() {
         let peaks =
@@ -94,7 +98,8 @@ mod tests {
         }
     }
 
-    /// Two layers carry twice as much (2 * 75.376 Mbit/s): 4 MiB at 20 MHz are 223 ms again, and 10 MHz with two layers has 2 MiB.
+    /// Two layers carry twice as much (2 * 75.376 Mbit/s): 4 MiB at 20 MHz are 223 ms again, and 10
+    /// MHz with two layers has 2 MiB.
     #[test]
     fn layers_count() {
         let two = |keys: &str| {

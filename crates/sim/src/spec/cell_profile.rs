@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::config::{Difference, Document, Node, dotted};
 
-/// Puts the values of each cell's profile where the scenario has none of its own. Names that are no profile are left to
-/// the reader, which refuses them at their place.
+/// Puts the values of each cell's profile where the scenario has none of its own. Names that are no
+/// profile are left to the reader, which refuses them at their place.
 pub(super) fn fill(document: &mut Document) {
     let Some(cells) = document.get("cell").and_then(Node::as_table) else { return };
     let named = cells.iter().filter_map(|(name, cell)| {
@@ -34,7 +34,8 @@ fn differences(profile: CellProfile) -> Vec<Difference> {
     found.unwrap_or_default().into_iter().filter(|d| d.key != "profile").collect()
 }
 
-/// Key, value and source of everything in which the cell profile `name` differs from ours; none for other names.
+/// Key, value and source of everything in which the cell profile `name` differs from ours; none for
+/// other names.
 pub(super) fn settings(name: &str) -> Vec<(String, String, &'static str)> {
     let Some(profile) = CellProfile::ALL.into_iter().find(|p| p.name() == name) else { return Vec::new() };
     let source = |key: &str| profile.sources().iter().find(|s| s.key == key).map_or("", |s| s.source);

@@ -31,8 +31,8 @@ pub type Tracks = BTreeMap<String, Vec<Arc<Track>>>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoreSpec {
-    /// The node to which links lead: the gateway, behind which S1, X2 and the eNBs are. With `[handover]` it takes the place
-    /// of the eNBs' nodes.
+    /// The node to which links lead: the gateway, behind which S1, X2 and the eNBs are. With
+    /// `[handover]` it takes the place of the eNBs' nodes.
     pub gateway: String,
 }
 
@@ -48,8 +48,8 @@ impl Default for CoreSpec {
 pub struct UeSpec {
     /// How many.
     pub count: u32,
-    /// The cell that serves them at the start; the name of a layout stands for the strongest of its cells. Unset: the
-    /// strongest cell of all (reference signals at large scale).
+    /// The cell that serves them at the start; the name of a layout stands for the strongest of its
+    /// cells. Unset: the strongest cell of all (reference signals at large scale).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<String>,
     /// Largest IP packet that their bearers take; larger ones are fragmented.
@@ -68,7 +68,8 @@ pub struct UeSpec {
     /// Some of them are indoors, on floors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buildings: Option<Buildings>,
-    /// Semi-persistent scheduling of their downlink. Unset: every transport block has its assignment.
+    /// Semi-persistent scheduling of their downlink. Unset: every transport block has its
+    /// assignment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<PersistentConfig>,
     /// Semi-persistent scheduling of their uplink. Unset: every transport block has its grant.
@@ -80,8 +81,9 @@ pub struct UeSpec {
     pub pdcp: PdcpConfig,
     /// RLC of the default bearer, at both ends.
     pub rlc: RlcConfig,
-    /// An IP buffer in the eNB before the default bearer, from which MAC asks for what it can send: a queue as those of links,
-    /// such as `{ kind = "fq-codel" }` or `"infinite"`. Unset: packets go down to RLC at once.
+    /// An IP buffer in the eNB before the default bearer, from which MAC asks for what it can send:
+    /// a queue as those of links, such as `{ kind = "fq-codel" }` or `"infinite"`. Unset:
+    /// packets go down to RLC at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_buffer: Option<QueueConfig>,
     /// Dedicated bearers by name.
@@ -152,7 +154,8 @@ impl Ring {
     }
 }
 
-/// A dedicated bearer: what its traffic flow template selects goes over it, the rest over the default bearer.
+/// A dedicated bearer: what its traffic flow template selects goes over it, the rest over the
+/// default bearer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedicatedBearerSpec {
@@ -186,7 +189,8 @@ pub struct Cellular {
     pub ues: Vec<UeNames>,
     /// IP buffer of each bearer.
     pub ip_buffers: Vec<Option<QueueConfig>>,
-    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name; of those between UEs the sidelink's.
+    /// Name of each bearer: the UE's node, and `.` and the dedicated bearer's name; of those
+    /// between UEs the sidelink's.
     pub bearers: Vec<String>,
     /// Each pair of UEs.
     pub pairs: Vec<PairNames>,
@@ -223,7 +227,8 @@ impl Spec {
         if flow.one_to_one { from.min(to) } else { from.saturating_mul(to) }
     }
 
-    /// Every node name that a flow's end stands for: the UEs or stations of a group, the receivers of a multicast, or the one node.
+    /// Every node name that a flow's end stands for: the UEs or stations of a group, the receivers
+    /// of a multicast, or the one node.
     pub fn members(&self, end: &str) -> Vec<String> {
         if let Some(ue) = self.ue.get(end) {
             return ue.nodes(end).collect();
@@ -234,7 +239,8 @@ impl Spec {
         self.station.get(end).map_or_else(|| vec![end.to_owned()], |group| group.nodes(end).collect())
     }
 
-    /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their cells.
+    /// The node at which packets enter a cell: its eNB, or the gateway where UEs change their
+    /// cells.
     pub fn cell_node<'a>(&'a self, name: &'a str) -> &'a str {
         match self.handover {
             Some(_) => &self.core.gateway,
@@ -263,8 +269,8 @@ impl Spec {
         }
     }
 
-    /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the check has refused them.
-    /// `tracks`: the ways that groups of UEs follow, by name.
+    /// Cells, UEs and bearers in the order of their names. UEs without a cell are left out: the
+    /// check has refused them. `tracks`: the ways that groups of UEs follow, by name.
     pub fn cellular(&self, tracks: &Tracks) -> Cellular {
         let (mut all, tables) = self.placed(tracks);
         self.associate(&mut all, &tables);
@@ -376,7 +382,8 @@ impl Cellular {
     }
 }
 
-/// What is wrong with a UE's bearers, with the key relative to the UE's table; warnings of known traps.
+/// What is wrong with a UE's bearers, with the key relative to the UE's table; warnings of known
+/// traps.
 pub fn validate_bearers(ue: &UeSpec) -> Vec<Result<Warning, ConfigError>> {
     let default = (String::new(), &ue.pdcp, &ue.rlc);
     let dedicated = ue.dedicated.iter().map(|(name, b)| (format!("dedicated.{name}."), &b.pdcp, &b.rlc));

@@ -50,7 +50,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
     super::multicast::check(spec, doc, found);
 }
 
-/// A scheduler that is not built in must be one of the caller's own, with the parameters that it has.
+/// A scheduler that is not built in must be one of the caller's own, with the parameters that it
+/// has.
 fn check_scheduler(
     scheduler: &SchedulerConfig,
     path: &str,

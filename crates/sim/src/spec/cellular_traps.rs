@@ -1,4 +1,5 @@
-//! Traps of the LTE cell: scenarios that run, and mislead. A small RLC buffer is told by RLC's own check.
+//! Traps of the LTE cell: scenarios that run, and mislead. A small RLC buffer is told by RLC's own
+//! check.
 
 use lasthop_net::app::{AppConfig, Distribution, OnOffConfig};
 use lasthop_radio::PathLoss;
@@ -15,7 +16,8 @@ use super::cellular::{Tracks, UeSpec};
 use super::{FlowSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted};
 
-/// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default of some simulators.
+/// What a sender uses that was told nothing of the path (RFC 9293 section 3.7.1), and the default
+/// of some simulators.
 const SMALL_MSS: u16 = 536;
 /// I_TBS of MCS 28, the best of 64QAM (TS 36.213 table 7.1.7.1-1).
 pub(super) const BEST_I_TBS: u8 = 26;
@@ -45,7 +47,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// Reuse of which no CQI tells, and cells whose edges have the same blocks: reuse that separates nobody.
+/// Reuse of which no CQI tells, and cells whose edges have the same blocks: reuse that separates
+/// nobody.
 fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, cell) in &spec.cell {
         let own = cell.downlink.reuse.is_some() || cell.downlink.blocks.is_some();
@@ -145,7 +148,8 @@ fn strange_distances(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// The distance that the model counts: through the air for log-distance and short ranges, on the ground for the others.
+/// The distance that the model counts: through the air for log-distance and short ranges, on the
+/// ground for the others.
 fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&WrapAround>) -> f64 {
     let [x, y, z] = [0, 1, 2].map(|i| ue.position[i].0 - cell.radio.position[i].0);
     let [x, y] = wrap.map_or([x, y], |w| w.nearest([x, y]));

@@ -1,8 +1,8 @@
 //! Changes during the run, checked before it starts.
 //!
-//! A change is read as what it is, another scenario: the keys are set in the document, the result is parsed and
-//! checked like any file, and the difference to what was in force becomes actions. So a value is validated by the
-//! same code whether it is in force at the start or later.
+//! A change is read as what it is, another scenario: the keys are set in the document, the result
+//! is parsed and checked like any file, and the difference to what was in force becomes actions. So
+//! a value is validated by the same code whether it is in force at the start or later.
 
 use std::collections::BTreeMap;
 
@@ -61,8 +61,9 @@ pub const RUNTIME_KEYS: &[(&str, &str)] = &[
     ("bearer.*.uplink.grant", "grant per TTI of an `lte-rlc` bearer's uplink"),
 ];
 
-/// Everything that changes at one instant. What is applied first does not depend on the order of the file: keys in
-/// alphabetical order (a key before those below it), then starts, then stops, both by name.
+/// Everything that changes at one instant. What is applied first does not depend on the order of
+/// the file: keys in alphabetical order (a key before those below it), then starts, then stops,
+/// both by name.
 #[derive(Default)]
 struct Moment {
     /// Keys with their values and the `[[at]]` tables that they stand in; `None`: a caller's.
@@ -72,7 +73,8 @@ struct Moment {
 }
 
 impl Moment {
-    /// Takes in the `[[at]]` table number `index`. A contradiction to the tables before is an error: key and message.
+    /// Takes in the `[[at]]` table number `index`. A contradiction to the tables before is an
+    /// error: key and message.
     fn add(&mut self, at: &At, index: Option<usize>) -> Result<(), (String, String)> {
         for (key, value) in &at.set {
             let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), index));
@@ -96,8 +98,8 @@ impl Moment {
 }
 
 impl Scenario {
-    /// The actions of all `[[at]]` tables, in order of time. The tables of one instant are one change, so their order in
-    /// the file does not matter.
+    /// The actions of all `[[at]]` tables, in order of time. The tables of one instant are one
+    /// change, so their order in the file does not matter.
     pub(super) fn plan_changes(&self) -> Result<Vec<(Instant, Vec<Action>)>, Error> {
         let mut moments: BTreeMap<Duration, Moment> = BTreeMap::new();
         let mut found = Diagnostics::new();
@@ -124,7 +126,8 @@ impl Scenario {
     /// This scenario after a change, and what the world has to do for it.
     ///
     /// # Errors
-    /// An unknown key, one that is fixed during a run, a value that does not fit, nothing of that name.
+    /// An unknown key, one that is fixed during a run, a value that does not fit, nothing of that
+    /// name.
     pub fn change(&self, at: &At) -> Result<(Scenario, Vec<Action>), Error> {
         let mut moment = Moment::default();
         if let Err((key, message)) = moment.add(at, None) {
@@ -161,8 +164,9 @@ impl Scenario {
         Ok((next, actions))
     }
 
-    /// Sets the keys of `moment` in the document of `next`; returns the actions for cells of layouts, of which the
-    /// document has one table. A layout is switched before one of its cells.
+    /// Sets the keys of `moment` in the document of `next`; returns the actions for cells of
+    /// layouts, of which the document has one table. A layout is switched before one of its
+    /// cells.
     fn set_keys(&self, moment: &Moment, next: &mut Scenario) -> Result<Vec<Action>, Error> {
         let mut switched: Vec<(Vec<String>, bool)> = Vec::new();
         for (key, (value, index)) in &moment.set {
@@ -241,7 +245,8 @@ impl Scenario {
         }
     }
 
-    /// Errors of the changed document, told at the key of `at` that caused them: each but those of layouts was set by its own `apply_set`, in order.
+    /// Errors of the changed document, told at the key of `at` that caused them: each but those of
+    /// layouts was set by its own `apply_set`, in order.
     fn retell(&self, moment: &Moment, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
         for e in errors.iter().filter(|e| e.severity == Severity::Error) {
@@ -254,7 +259,8 @@ impl Scenario {
     }
 }
 
-/// What may change in place of a key that may not: all of a value of which the key is a part, or one that is written alike.
+/// What may change in place of a key that may not: all of a value of which the key is a part, or
+/// one that is written alike.
 fn remedy(key: &str) -> Option<String> {
     let mut whole = key;
     while let Some((above, _)) = whole.rsplit_once('.') {
@@ -281,8 +287,9 @@ fn may_change(key: &str) -> bool {
     })
 }
 
-/// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its cells (`macro-1-3`). The document
-/// has one table for them all, so what is in force at each is not read from it.
+/// The cells that `cell.NAME.down` switches where NAME is a layout, all of them, or one of its
+/// cells (`macro-1-3`). The document has one table for them all, so what is in force at each is not
+/// read from it.
 fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
     let name = key.strip_prefix("cell.")?.strip_suffix(".down")?;
     spec.layout.iter().find_map(|(table, layout)| {
@@ -295,7 +302,8 @@ fn cells_of_layout(spec: &Spec, key: &str) -> Option<Vec<String>> {
     })
 }
 
-/// The name in `key` of what does not exist: setting a key must not make it. With the nearest that does.
+/// The name in `key` of what does not exist: setting a key must not make it. With the nearest that
+/// does.
 fn nobody<'a>(spec: &Spec, key: &'a str) -> Option<(&'a str, Option<String>)> {
     fn missing<T>(all: &BTreeMap<String, T>, name: &str) -> Option<Option<String>> {
         (!all.contains_key(name)).then(|| suggest(name, all.keys()))
@@ -361,7 +369,8 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     actions
 }
 
-/// Access points and stations of which something differs; who they are does not change during a run.
+/// Access points and stations of which something differs; who they are does not change during a
+/// run.
 fn wireless_difference(old: &Spec, new: &Spec) -> Vec<Action> {
     let (before, mut after) = (old.wireless().config, new.wireless().config);
     let mut actions = Vec::new();
@@ -386,7 +395,8 @@ fn wireless_difference(old: &Spec, new: &Spec) -> Vec<Action> {
     actions
 }
 
-/// The first key of `moment` that would put somewhere who is told elsewhere where to be, and who tells.
+/// The first key of `moment` that would put somewhere who is told elsewhere where to be, and who
+/// tells.
 fn placed_otherwise<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'static str)> {
     moment.set.keys().find_map(|key| {
         let path = key.strip_suffix(".radio.position")?;

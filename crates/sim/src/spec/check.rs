@@ -1,5 +1,5 @@
-//! What the keys mean together: names that must exist, ranges, combinations that cannot work, and traps that can
-//! but probably were not meant.
+//! What the keys mean together: names that must exist, ranges, combinations that cannot work, and
+//! traps that can but probably were not meant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -126,8 +126,8 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
 }
 
-/// A drawn place has its own x and y; of a written one only the height counts. What `default` has, which an effective
-/// scenario writes out, and zeros claim no other place.
+/// A drawn place has its own x and y; of a written one only the height counts. What `default` has,
+/// which an effective scenario writes out, and zeros claim no other place.
 pub(super) fn one_place(
     doc: &Document,
     path: &str,

@@ -1,4 +1,5 @@
-//! Which way the data of a flow goes over a link, where that is certain: where the link is the only way.
+//! Which way the data of a flow goes over a link, where that is certain: where the link is the only
+//! way.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ const MOST_EDGES: usize = 256;
 
 /// The nodes on either side of a link.
 pub struct Crossing {
-    /// 0: nearer to the first end of the link, 1: to the second. Nodes that both ends reach without the link have no side.
+    /// 0: nearer to the first end of the link, 1: to the second. Nodes that both ends reach without
+    /// the link have no side.
     side: BTreeMap<String, usize>,
 }
 
@@ -54,7 +56,8 @@ impl Crossing {
         Crossing { side }
     }
 
-    /// Whether the flow's data crosses the link forward (true) or back; None: it does not cross it, or may go another way.
+    /// Whether the flow's data crosses the link forward (true) or back; None: it does not cross it,
+    /// or may go another way.
     pub fn data_goes(&self, spec: &Spec, flow: &FlowSpec) -> Option<bool> {
         let at = |end: &str| {
             let group = spec.ue.contains_key(end) || spec.station.contains_key(end);

@@ -1,4 +1,5 @@
-//! Capacity hints: what the radio network tells the senders of flows to its UEs, and how it gets there.
+//! Capacity hints: what the radio network tells the senders of flows to its UEs, and how it gets
+//! there.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Ratio};
 use schemars::JsonSchema;
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted, near_or_all};
 
-/// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen (`radio-aware`, `guided`, or
-/// one of your own) follow them; others do not care.
+/// Hints about the downlink of the UEs at which some flows end. Congestion controls that listen
+/// (`radio-aware`, `guided`, or one of your own) follow them; others do not care.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HintSpec {
@@ -26,9 +27,11 @@ pub struct HintSpec {
     pub load: HintLoad,
     /// Time between the cell's broadcasts of its load.
     pub broadcast_period: Duration,
-    /// Time constant of the average over rates, and over the load that is broadcast; 0 s: no average.
+    /// Time constant of the average over rates, and over the load that is broadcast; 0 s: no
+    /// average.
     pub average: Duration,
-    /// With `load = "own"`: time constant of the share of resource blocks that the UE has seen itself get.
+    /// With `load = "own"`: time constant of the share of resource blocks that the UE has seen
+    /// itself get.
     pub memory: Duration,
     /// The layer-2 queue is told too (a UE must be told it by its eNB).
     pub queue: bool,
@@ -36,10 +39,12 @@ pub struct HintSpec {
     pub rate_step: Bitrate,
     /// Queues are told in steps of this; 0 B: exactly.
     pub queue_step: Bytes,
-    /// Standard deviation of the natural logarithm of the factor by which a rate that is told is wrong, 0 to 3. The factor's
-    /// median is 1, its mean exp(error^2 / 2): 1.005 at 0.1, 1.13 at 0.5.
+    /// Standard deviation of the natural logarithm of the factor by which a rate that is told is
+    /// wrong, 0 to 3. The factor's median is 1, its mean exp(error^2 / 2): 1.005 at 0.1, 1.13
+    /// at 0.5.
     pub error: f64,
-    /// Every rate that is told is this times what was measured: above 1 a source that boasts, 0 to 100.
+    /// Every rate that is told is this times what was measured: above 1 a source that boasts, 0 to
+    /// 100.
     pub bias: f64,
     /// Share of the reports and notices that get lost on their way.
     pub loss: Ratio,
@@ -59,7 +64,8 @@ pub enum HintSource {
     /// The UE: the rate of its own wideband CQI at this moment, times its share of the cell.
     #[default]
     Ue,
-    /// The eNB: the rate of the report it has, corrected by its outer loop, times the UE's share of the cell.
+    /// The eNB: the rate of the report it has, corrected by its outer loop, times the UE's share of
+    /// the cell.
     Enb,
 }
 

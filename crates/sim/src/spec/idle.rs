@@ -1,4 +1,5 @@
-//! What a scenario has and what does nothing throughout: warnings, because a caller who steps the run may yet change it.
+//! What a scenario has and what does nothing throughout: warnings, because a caller who steps the
+//! run may yet change it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use lasthop_units::{Bitrate, Duration};
 use super::{At, BearerSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted};
 
-/// Links without rate, channels without blocks, cells that stay down, TCP flows that are to start a second time.
+/// Links without rate, channels without blocks, cells that stay down, TCP flows that are to start a
+/// second time.
 pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     links(spec, doc, found);
     bearers(spec, doc, found);

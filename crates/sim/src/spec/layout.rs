@@ -14,9 +14,10 @@ const MOST_SITES: usize = 400;
 /// A place that is too near to a site is drawn again so often.
 const TRIES: usize = 1000;
 
-/// Where the cells of the cell table with the same name stand. They are named `<name>-<site>` with one sector and
-/// `<name>-<site>-<sector>` with three, numbered from 1. Links lead to one eNB node, that of the table; with `[handover]` they
-/// lead to the gateway, and each site is an eNB of its own with X2 to the others, unless the table names one for all (`enb`).
+/// Where the cells of the cell table with the same name stand. They are named `<name>-<site>` with
+/// one sector and `<name>-<site>-<sector>` with three, numbered from 1. Links lead to one eNB node,
+/// that of the table; with `[handover]` they lead to the gateway, and each site is an eNB of its
+/// own with X2 to the others, unless the table names one for all (`enb`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutSpec {
@@ -25,15 +26,17 @@ pub struct LayoutSpec {
     /// Cells of a site, 1 to 6. Their antennas are the table's, turned by equal angles.
     #[serde(default = "three")]
     pub sectors: u32,
-    /// Where the first sector looks [degree, counter-clockwise from the x axis]. Only with several sectors.
+    /// Where the first sector looks [degree, counter-clockwise from the x axis]. Only with several
+    /// sectors.
     #[serde(default = "thirty")]
     pub azimuth: f64,
-    /// The ground is repeated around the layout: UEs see the nearest copy of each site, and nobody stands at an edge.
-    /// Hexagonal layouts only.
+    /// The ground is repeated around the layout: UEs see the nearest copy of each site, and nobody
+    /// stands at an edge. Hexagonal layouts only.
     #[serde(default)]
     pub wrap_around: bool,
-    /// The blocks that a cell has for itself, `downlink.blocks` or those of the edge in `downlink.reuse`, are the table's in the first
-    /// sector and follow each other in the others: frequency reuse between the sectors of a site.
+    /// The blocks that a cell has for itself, `downlink.blocks` or those of the edge in
+    /// `downlink.reuse`, are the table's in the first sector and follow each other in the
+    /// others: frequency reuse between the sectors of a site.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocks_by_sector: bool,
 }
@@ -87,13 +90,15 @@ const fn two() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum UeDrop {
-    /// Uniform over the ground of a layout: its hexagons, its hall, or the rectangle around a list of sites.
+    /// Uniform over the ground of a layout: its hexagons, its hall, or the rectangle around a list
+    /// of sites.
     Layout {
         /// No nearer to a site than this on the ground.
         #[serde(default)]
         min_distance: Metres,
     },
-    /// As many in each sector of a hexagonal layout: the first in the first sector, the second in the second, and so on.
+    /// As many in each sector of a hexagonal layout: the first in the first sector, the second in
+    /// the second, and so on.
     Sector {
         /// No nearer to a site than this on the ground.
         #[serde(default)]
@@ -152,14 +157,16 @@ impl LayoutSpec {
         }
     }
 
-    /// The last sector's cell: where the blocks of all sectors fit into the carrier, this one is valid.
+    /// The last sector's cell: where the blocks of all sectors fit into the carrier, this one is
+    /// valid.
     pub fn last_sector(&self, cell: &CellConfig) -> CellConfig {
         let mut last = cell.clone();
         self.shift_blocks(&mut last, self.sectors.saturating_sub(1));
         last
     }
 
-    /// The cells that the cell `name` stands for, with what follows the table's name in theirs; sites are numbered from `site` on.
+    /// The cells that the cell `name` stands for, with what follows the table's name in theirs;
+    /// sites are numbered from `site` on.
     pub fn cells(&self, name: &str, cell: &CellConfig, site: u32) -> Vec<(String, CellConfig)> {
         let mut all = Vec::new();
         for (i, place) in self.places().iter().enumerate() {
@@ -340,12 +347,13 @@ impl UeDrop {
 pub struct Buildings {
     /// Share of the UEs that are indoors (TR 36.873 table 6-1: 80 %).
     pub share: Ratio,
-    /// Fewest and most floors of a building, uniform; the floor of a UE is uniform over those of its building. Its height is 3
-    /// m a floor and 1.5 m.
+    /// Fewest and most floors of a building, uniform; the floor of a UE is uniform over those of
+    /// its building. Its height is 3 m a floor and 1.5 m.
     pub floors: [u32; 2],
     /// Largest depth indoors.
     pub depth: Metres,
-    /// Whose walls: TR 36.873's, with a uniform depth, or TR 38.901's, with the smaller of two uniform depths.
+    /// Whose walls: TR 36.873's, with a uniform depth, or TR 38.901's, with the smaller of two
+    /// uniform depths.
     pub walls: Walls,
     /// Share of TR 38.901's buildings with high loss.
     pub high_loss: Ratio,
@@ -417,7 +425,8 @@ impl Buildings {
     }
 }
 
-/// The draws of the place of number `i` of the group `name`: other groups and further UEs shift nobody.
+/// The draws of the place of number `i` of the group `name`: other groups and further UEs shift
+/// nobody.
 pub fn draws_of_place(seed: u64, name: &str, i: u32) -> Stream {
     Draw::new(seed, Purpose::Mobility, crate::world::name_key(&format!("ue/{name}"))).stream(u64::from(i))
 }
@@ -428,7 +437,8 @@ fn corners(layout: &LayoutSpec) -> bool {
     layout.sectors == 1 || (layout.sectors == 3 && turned == turned.round())
 }
 
-/// The first of the places of `draw` that is at least `least` away from all `sites`; the last one after many tries.
+/// The first of the places of `draw` that is at least `least` away from all `sites`; the last one
+/// after many tries.
 fn far_from(sites: &[Ground], least: f64, mut draw: impl FnMut() -> Ground) -> Ground {
     let near = |p: &Ground| {
         sites.iter().any(|s| (s[0] - p[0]) * (s[0] - p[0]) + (s[1] - p[1]) * (s[1] - p[1]) < least * least)
@@ -447,7 +457,8 @@ fn moved(place: Ground, by: Ground) -> Ground {
     [place[0] + by[0], place[1] + by[1]]
 }
 
-/// The rectangle around all `sites`, with as much ground on every side as a tenth of its length, at least 100 m.
+/// The rectangle around all `sites`, with as much ground on every side as a tenth of its length, at
+/// least 100 m.
 fn around(sites: &[Ground]) -> (Ground, Ground) {
     let least = |i: usize| sites.iter().map(|s| s[i]).fold(f64::INFINITY, f64::min);
     let most = |i: usize| sites.iter().map(|s| s[i]).fold(f64::NEG_INFINITY, f64::max);

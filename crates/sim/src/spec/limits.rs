@@ -1,5 +1,5 @@
-//! What a run may hold: numbers of UEs, stations and flows, and an estimate of the memory that it takes. Looked at before
-//! any name of a group is made and anything is built.
+//! What a run may hold: numbers of UEs, stations and flows, and an estimate of the memory that it
+//! takes. Looked at before any name of a group is made and anything is built.
 
 use std::fs;
 
@@ -16,14 +16,15 @@ const MAX_UES: u64 = 20_000;
 /// Everybody on a channel receives everybody else.
 const MAX_STATIONS: u64 = 2_000;
 
-/// Measured on a 64-bit machine: both ends of an idle TCP flow, an idle UE with its bearer, a station, a packet on its way
-/// with what its sender keeps of it [bytes].
+/// Measured on a 64-bit machine: both ends of an idle TCP flow, an idle UE with its bearer, a
+/// station, a packet on its way with what its sender keeps of it [bytes].
 const FLOW: u64 = 6_000;
 const UE: u64 = 45_000;
 const STATION: u64 = 27_000;
 const PACKET: u64 = 240;
 
-/// False when there are more UEs, stations or flows than fit: what is said then is in `found`, and nothing else can be.
+/// False when there are more UEs, stations or flows than fit: what is said then is in `found`, and
+/// nothing else can be.
 pub fn counts(spec: &Spec, doc: &Document, found: &mut Diagnostics) -> bool {
     let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
     let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
@@ -89,8 +90,9 @@ fn compare(spec: &Spec, doc: &Document, limit: u64, found: &mut Diagnostics) {
     }
 }
 
-/// The memory that packets in one direction of a link may take at the end of the run: those that wait and those on the
-/// wire. An upper bound of what arrives, over the flows of which it is certain that they cross the link.
+/// The memory that packets in one direction of a link may take at the end of the run: those that
+/// wait and those on the wire. An upper bound of what arrives, over the flows of which it is
+/// certain that they cross the link.
 fn on_link(spec: &Spec, name: &str, link: &LinkSpec, forward: bool) -> u64 {
     let d = link.direction(forward);
     let crossing = Crossing::of(spec, name, link);
@@ -149,7 +151,8 @@ impl Load {
     }
 }
 
-/// Rate and size of the packets of a UDP application; those of people (calls, games) are too slow to count.
+/// Rate and size of the packets of a UDP application; those of people (calls, games) are too slow
+/// to count.
 fn datagrams(flow: &FlowSpec) -> (u64, Bytes) {
     match &flow.app {
         AppConfig::Cbr(c) => (c.rate.0, c.size),
@@ -192,7 +195,8 @@ mod tests {
         found.to_string()
     }
 
-    /// 10 Gbit/s into 1 Mbit/s for 1000 s: 1.25 TB in packets of 1000 B wait, 240 B of memory each, about 300 GB.
+    /// 10 Gbit/s into 1 Mbit/s for 1000 s: 1.25 TB in packets of 1000 B wait, 240 B of memory each,
+    /// about 300 GB.
     #[test]
     fn an_infinite_queue_that_fills_is_refused_at_its_link_and_a_limited_one_is_not() {
         let text = "[link.slow]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\nqueue = 'infinite'\n\
@@ -208,7 +212,8 @@ mod tests {
         assert_eq!(said(&text.replace("10 Gbit/s", "1 Mbit/s"), 1), "");
     }
 
-    /// A thousand windows of 1 GiB in 1448 B are 741 million packets, 178 GB; on a slow link they never open.
+    /// A thousand windows of 1 GiB in 1448 B are 741 million packets, 178 GB; on a slow link they
+    /// never open.
     #[test]
     fn windows_are_counted_where_the_link_is_fast_enough_to_open_them() {
         let text = "[link.fast]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\nqueue = 'infinite'\n\

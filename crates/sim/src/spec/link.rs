@@ -8,18 +8,20 @@ use serde::{Deserialize, Serialize};
 /// One list of keys, three uses: the link's own, the overrides of one direction, and how they meet.
 macro_rules! link_keys {
     ($($(#[$doc:meta])* $key:ident: $ty:ty $(= $default:tt)?,)*) => {
-        /// A link between two nodes. Its keys hold for both directions; `forward` (first node to second) and
-        /// `reverse` override them for one.
+        /// A link between two nodes. Its keys hold for both directions; `forward` (first node to
+        /// second) and `reverse` override them for one.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct LinkSpec {
             /// The two ends.
             pub between: [String; 2],
-            /// Largest IP packet that the link takes; larger ones are fragmented (or dropped, with DF set).
+            /// Largest IP packet that the link takes; larger ones are fragmented (or dropped, with
+            /// DF set).
             #[serde(default = "super::ethernet_mtu")]
             pub mtu: Bytes,
-            /// What a tunnel adds to every packet on this link, such as `"36 B"` for GTP-U on S1-U and X2 (IPv4 20 B,
-            /// UDP 8 B, GTP 8 B: TS 29.281 clause 5.1). Not counted against `mtu`.
+            /// What a tunnel adds to every packet on this link, such as `"36 B"` for GTP-U on S1-U
+            /// and X2 (IPv4 20 B, UDP 8 B, GTP 8 B: TS 29.281 clause 5.1). Not counted against
+            /// `mtu`.
             #[serde(default)]
             pub overhead: Bytes,
             $(
@@ -59,7 +61,8 @@ macro_rules! link_keys {
 }
 
 link_keys! {
-    /// Rate. Unset, and without `trace`: serialisation takes no time. 0 stops the link until a later change.
+    /// Rate. Unset, and without `trace`: serialisation takes no time. 0 stops the link until a
+    /// later change.
     rate: Bitrate,
     /// Capacity trace in Mahimahi's format, path relative to the scenario file; replaces `rate`.
     trace: String,
@@ -86,8 +89,8 @@ link_keys! {
 }
 
 impl LinkSpec {
-    /// One direction, resolved: its own keys, else the link's, else the defaults. A trace in the more specific
-    /// place wins over a rate in the less specific one, and the other way round.
+    /// One direction, resolved: its own keys, else the link's, else the defaults. A trace in the
+    /// more specific place wins over a rate in the less specific one, and the other way round.
     pub fn direction(&self, forward: bool) -> DirectionConfig {
         let specific = if forward { &self.forward } else { &self.reverse }.clone().unwrap_or_default();
         let mut general = self.own();

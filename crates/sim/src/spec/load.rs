@@ -31,7 +31,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario file; relative paths in it start at its folder. `sets` are `key=value` overrides.
+    /// Reads a scenario file; relative paths in it start at its folder. `sets` are `key=value`
+    /// overrides.
     ///
     /// # Errors
     /// Every mistake, with file, line, column and remedy.
@@ -49,7 +50,8 @@ impl Scenario {
         Scenario::read(document, base, sets, extensions.clone())
     }
 
-    /// Reads a scenario from text. `name` stands for the file in messages, relative paths start at `base`.
+    /// Reads a scenario from text. `name` stands for the file in messages, relative paths start at
+    /// `base`.
     ///
     /// # Errors
     /// As [`Scenario::load`].
@@ -79,7 +81,8 @@ impl Scenario {
         Scenario::read(self.document.clone(), self.base.clone(), sets, self.extensions.clone())
     }
 
-    /// This scenario with the caller's policies in place of the ones that it came with, and further overrides.
+    /// This scenario with the caller's policies in place of the ones that it came with, and further
+    /// overrides.
     ///
     /// # Errors
     /// As [`Scenario::load`].
@@ -97,7 +100,8 @@ impl Scenario {
             document.spell_out_kinds(set, default_with_kind);
             document.apply_set(set)?;
         }
-        // What profiles stand for is filled in anew each time: a later `--set` may name another one.
+        // What profiles stand for is filled in anew each time: a later `--set` may name another
+        // one.
         let mut filled = document.clone();
         scenario_profile::fill(&mut filled);
         cell_profile::fill(&mut filled);
@@ -142,7 +146,8 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         config::to_toml_string(&self.spec).unwrap_or_default()
     }
-    /// What `scenario.profile` has set here: every key that the scenario does not write, with its source.
+    /// What `scenario.profile` has set here: every key that the scenario does not write, with its
+    /// source.
     pub fn profile_settings(&self) -> Vec<ProfileSetting> {
         scenario_profile::settings(&self.document)
     }
@@ -158,8 +163,8 @@ impl Scenario {
     pub fn warnings_json(&self) -> serde_json::Value {
         self.warnings.to_json()
     }
-    /// BLAKE3 of the effective scenario, of every trace it reads and of the versions of the caller's own policies, as hex:
-    /// equal hashes give equal runs.
+    /// BLAKE3 of the effective scenario, of every trace it reads and of the versions of the
+    /// caller's own policies, as hex: equal hashes give equal runs.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.to_toml().as_bytes());

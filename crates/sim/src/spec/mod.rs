@@ -1,5 +1,5 @@
-//! The scenario: what a user may write, as types. Parsing, spans and messages are `config`'s; what a value means
-//! together with the others is `check`'s; this file is the list of keys.
+//! The scenario: what a user may write, as types. Parsing, spans and messages are `config`'s; what
+//! a value means together with the others is `check`'s; this file is the list of keys.
 
 mod at;
 mod cell_buffer;
@@ -70,7 +70,8 @@ pub struct Spec {
     /// What all radio links of LTE share.
     #[serde(default, skip_serializing_if = "is_default")]
     pub radio: LteRadioConfig,
-    /// Handover between LTE cells: measurements, timers and the backhaul. Without this table UEs stay in their cells.
+    /// Handover between LTE cells: measurements, timers and the backhaul. Without this table UEs
+    /// stay in their cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<HandoverConfig>,
     /// The core network behind cells between which UEs are handed over.
@@ -100,7 +101,8 @@ pub struct Spec {
     /// Stations of wireless LANs by name, each a node or a group of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub station: BTreeMap<String, StationSpec>,
-    /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no table.
+    /// Nodes with a task of their own, by name: proxies and snoop agents. Other nodes need no
+    /// table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node: BTreeMap<String, NodeSpec>,
     /// Capacity hints from LTE cells to senders, by name.
@@ -131,13 +133,15 @@ pub struct General {
     /// Seed of every random draw. The same seed gives the same bytes.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Another simulator whose behaviour TCP, cells, RLC, handover and Wi-Fi take over together. Keys that the scenario
-    /// writes itself have priority. `lasthop describe profile NAME` lists what one sets and what it leaves out.
+    /// Another simulator whose behaviour TCP, cells, RLC, handover and Wi-Fi take over together.
+    /// Keys that the scenario writes itself have priority. `lasthop describe profile NAME`
+    /// lists what one sets and what it leaves out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub profile: ScenarioProfile,
-    /// Random processing time at the ends of flows, up to 1 s: a flow starts later by a time uniform up to this, and each packet
-    /// of its two ends waits for one before it leaves, never beyond the packet before it. Breaks phase effects (Floyd and
-    /// Jacobson 1992). Flows to multicast groups have none.
+    /// Random processing time at the ends of flows, up to 1 s: a flow starts later by a time
+    /// uniform up to this, and each packet of its two ends waits for one before it leaves,
+    /// never beyond the packet before it. Breaks phase effects (Floyd and Jacobson 1992). Flows
+    /// to multicast groups have none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: Duration,
 }
@@ -156,7 +160,8 @@ fn one() -> u64 {
 pub enum BearerSpec {
     /// A UMTS dedicated channel (DCH) with PDCP and RLC.
     Umts(UmtsBearerSpec),
-    /// PDCP and RLC of LTE over a channel that grants a block every TTI and loses some; no cell around it.
+    /// PDCP and RLC of LTE over a channel that grants a block every TTI and loses some; no cell
+    /// around it.
     LteRlc(LteRlcBearerSpec),
 }
 
@@ -238,7 +243,8 @@ pub struct UmtsBearerSpec {
     /// The channel from the network to the UE.
     #[serde(default)]
     pub downlink: DchConfig,
-    /// The channel from the UE to the network. What is not given has the defaults of the 64 kbit/s uplink.
+    /// The channel from the UE to the network. What is not given has the defaults of the 64 kbit/s
+    /// uplink.
     #[serde(default = "DchConfig::uplink_64k", deserialize_with = "lasthop_ran::over_uplink_defaults")]
     pub uplink: DchConfig,
     /// PDCP at both ends.
@@ -285,13 +291,13 @@ impl Transport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data. The name of a group
-    /// of UEs or stations stands for each of them.
+    /// Node of the active end: it opens the connection and, for a bulk transfer, sends the data.
+    /// The name of a group of UEs or stations stands for each of them.
     pub from: String,
     /// Node of the passive end, a group of UEs or stations, or a `[multicast.<name>]` group.
     pub to: String,
-    /// With groups of the same size at both ends: the first of one with the first of the other and so on, as `[sidelink.<name>]`
-    /// pairs them; otherwise every one with every other.
+    /// With groups of the same size at both ends: the first of one with the first of the other and
+    /// so on, as `[sidelink.<name>]` pairs them; otherwise every one with every other.
     #[serde(default, skip_serializing_if = "is_default")]
     pub one_to_one: bool,
     /// Transport protocol.
@@ -306,11 +312,12 @@ pub struct FlowSpec {
     /// False: the flow waits for an `[[at]]` (or the caller) to start it.
     #[serde(default = "yes")]
     pub autostart: bool,
-    /// When the application stops offering data (what was written is still delivered). Unset: never.
+    /// When the application stops offering data (what was written is still delivered). Unset:
+    /// never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
-    /// How many such flows run side by side (between every pair of ends); they are named `<name>-1`, `<name>-2`, ...
-    /// when there are several.
+    /// How many such flows run side by side (between every pair of ends); they are named
+    /// `<name>-1`, `<name>-2`, ... when there are several.
     #[serde(default = "one_flow")]
     pub count: u32,
     /// Each further flow of `count` starts this much later than the one before.
@@ -351,7 +358,8 @@ pub enum TcpSampling {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Time between two samples of the `tcp` (unless sampled otherwise), `queues`, `rlc` and `mac` tables.
+    /// Time between two samples of the `tcp` (unless sampled otherwise), `queues`, `rlc` and `mac`
+    /// tables.
     pub interval: Duration,
     /// When the `tcp` table gets a row.
     pub tcp: TcpSampling,
@@ -359,13 +367,15 @@ pub struct Output {
     pub queues: bool,
     /// Sample radio bearers (tables `rlc` and `mac`).
     pub radio: bool,
-    /// Write a row for every packet sent, received and dropped (table `packets`). Grows with the run.
+    /// Write a row for every packet sent, received and dropped (table `packets`). Grows with the
+    /// run.
     pub packets: bool,
-    /// Write a row for every request, grant, report and transport block of LTE (table `steps`), for `lasthop timeline`.
-    /// Grows with the run.
+    /// Write a row for every request, grant, report and transport block of LTE (table `steps`), for
+    /// `lasthop timeline`. Grows with the run.
     #[serde(skip_serializing_if = "is_default")]
     pub steps: bool,
-    /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs `[handover]`).
+    /// Write what each UE has measured of each cell every `interval` (table `measurements`; needs
+    /// `[handover]`).
     #[serde(skip_serializing_if = "is_default")]
     pub measurements: bool,
     /// Write where each UE is every `interval` (table `positions`).

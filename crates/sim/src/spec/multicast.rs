@@ -12,8 +12,9 @@ use super::sidelink::unacknowledged;
 use super::{Cellular, FlowSpec, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted, suggest};
 
-/// A group of UEs that hear the same transmissions of one other. A UDP flow whose `to` is the group's name is sent once, whatever the
-/// size of the group, and has a row in the results for each receiver.
+/// A group of UEs that hear the same transmissions of one other. A UDP flow whose `to` is the
+/// group's name is sent once, whatever the size of the group, and has a row in the results for each
+/// receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MulticastSpec {
@@ -21,11 +22,12 @@ pub struct MulticastSpec {
     pub from: String,
     /// Who receives: `[ue.<name>]` tables in the same cell, each with all its UEs.
     pub to: Vec<String>,
-    /// The CQI by which blocks are sent, 1 to 15 (SimuLTE: 7). Unset: that of the worst link of the group.
+    /// The CQI by which blocks are sent, 1 to 15 (SimuLTE: 7). Unset: that of the worst link of the
+    /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cqi: Option<u8>,
-    /// The link. Nobody answers, so all its `transmissions` of a block are made, 8 ms after each other on the same blocks; each receiver
-    /// joins what it has heard of them.
+    /// The link. Nobody answers, so all its `transmissions` of a block are made, 8 ms after each
+    /// other on the same blocks; each receiver joins what it has heard of them.
     #[serde(default)]
     pub link: SidelinkConfig,
     /// PDCP of the sender and of each receiver.

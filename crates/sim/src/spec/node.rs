@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum NodeSpec {
-    /// Ends TCP connections that lead through it and opens others in their place (a split connection, RFC 3135).
+    /// Ends TCP connections that lead through it and opens others in their place (a split
+    /// connection, RFC 3135).
     Proxy(Box<ProxySpec>),
-    /// Repairs losses of the wireless hop for TCP connections that lead through it (Balakrishnan and others 1995).
+    /// Repairs losses of the wireless hop for TCP connections that lead through it (Balakrishnan
+    /// and others 1995).
     Snoop(SnoopSpec),
 }
 
@@ -19,9 +21,9 @@ pub enum NodeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProxySpec {
-    /// Octets per connection and direction that it has taken over and that are not acknowledged yet. It is the send
-    /// buffer of the socket that sends on and the receive buffer of the one that takes in, unless `accept` or `connect`
-    /// set these.
+    /// Octets per connection and direction that it has taken over and that are not acknowledged
+    /// yet. It is the send buffer of the socket that sends on and the receive buffer of the one
+    /// that takes in, unless `accept` or `connect` set these.
     pub buffer: Bytes,
     /// Flows whose connections it ends; empty: every TCP flow that leads through it.
     pub flows: Vec<String>,
@@ -59,7 +61,8 @@ impl ProxySpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SnoopSpec {
-    /// The link or bearer, at this node, that leads to the mobile. Unset: every radio bearer and cell at the node.
+    /// The link or bearer, at this node, that leads to the mobile. Unset: every radio bearer and
+    /// cell at the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
     /// Octets of data per connection that it remembers; what does not fit passes without help.

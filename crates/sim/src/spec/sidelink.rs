@@ -13,14 +13,15 @@ use super::layout::draws_of_place;
 use super::{Cellular, Spec};
 use crate::config::{Diagnostics, Document, dotted, suggest};
 
-/// A sidelink between two UEs, or between the UEs of two groups, the first with the first and so on.
+/// A sidelink between two UEs, or between the UEs of two groups, the first with the first and so
+/// on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SidelinkSpec {
     /// The two ends: `[ue.<name>]` tables of the same count in the same cell.
     pub between: [String; 2],
-    /// Put the second end of each pair this far from the first, in a random direction at its own height: smallest and largest
-    /// distance. Unset: both are where their tables say.
+    /// Put the second end of each pair this far from the first, in a random direction at its own
+    /// height: smallest and largest distance. Unset: both are where their tables say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<[Metres; 2]>,
     /// Names of the `[flow.<name>]` tables whose packets it carries; empty: all between the two.
@@ -35,8 +36,8 @@ pub struct SidelinkSpec {
     /// Let the eNB choose between the ways, both directions together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionConfig>,
-    /// At a change of the way PDCP keeps what the sender still has, sends it again over the other one, and delivers in order;
-    /// otherwise RLC, MAC and HARQ drop it.
+    /// At a change of the way PDCP keeps what the sender still has, sends it again over the other
+    /// one, and delivers in order; otherwise RLC, MAC and HARQ drop it.
     #[serde(default)]
     pub lossless: bool,
     /// The link.
@@ -174,7 +175,8 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
             found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
         }
-        // A mode switch ends one direction of the bearer to the eNB and leaves the other: status PDUs travel in both.
+        // A mode switch ends one direction of the bearer to the eNB and leaves the other: status
+        // PDUs travel in both.
         let switches = pair.selection.is_some()
             || spec.at.iter().any(|at| at.set.keys().any(|k| k.starts_with(&format!("{path}."))));
         for end in pair.between.iter().filter(|_| switches) {

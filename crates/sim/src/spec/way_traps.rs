@@ -1,4 +1,5 @@
-//! Traps that the ways of TCP flows show: marks that nobody makes, keys that the stack does not use, and phase effects.
+//! Traps that the ways of TCP flows show: marks that nobody makes, keys that the stack does not
+//! use, and phase effects.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +106,8 @@ struct Load {
     random: bool,
 }
 
-/// Floyd and Jacobson 1992: what is dropped from a full FIFO depends on the phase of periodic arrivals.
+/// Floyd and Jacobson 1992: what is dropped from a full FIFO depends on the phase of periodic
+/// arrivals.
 fn phase_effects(spec: &Spec, ways: &Ways<'_>, doc: &Document, found: &mut Diagnostics) {
     let mut loads: BTreeMap<usize, Load> = BTreeMap::new();
     for flow in spec.flow.values() {

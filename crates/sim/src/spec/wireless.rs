@@ -26,7 +26,8 @@ pub struct StationSpec {
     pub mtu: Bytes,
     /// Where they are, and their radio.
     pub radio: DeviceRadioConfig,
-    /// Each at a place of its own, drawn uniformly over a ring around the access point, instead of all at `radio.position`.
+    /// Each at a place of its own, drawn uniformly over a ring around the access point, instead of
+    /// all at `radio.position`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<Ring>,
     /// The same over a disc or a rectangle, or over the ground of the only layout.
@@ -37,7 +38,8 @@ pub struct StationSpec {
     pub rate: Option<RateConfig>,
     /// Packets that a station's queue holds, for each access category.
     pub packets: u32,
-    /// Access category of flows by the name of their `[flow.<name>]` table, both ways. Others are best effort.
+    /// Access category of flows by the name of their `[flow.<name>]` table, both ways. Others are
+    /// best effort.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub category: BTreeMap<String, Category>,
 }
@@ -107,8 +109,8 @@ impl Spec {
         (self.layout.len() == 1).then(|| self.layout.values().next()).flatten()
     }
 
-    /// Access points and stations in the order of their names. Stations without an access point are left out: the check has
-    /// refused them.
+    /// Access points and stations in the order of their names. Stations without an access point are
+    /// left out: the check has refused them.
     pub fn wireless(&self) -> Wireless {
         let mut all = Wireless::default();
         all.config.radio = self.wlan;
@@ -130,7 +132,8 @@ impl Spec {
                 }
                 if let Some(ring) = group.ring {
                     let centre = all.config.aps[ap].radio.position;
-                    // The number that a UE of a cell would have: the same ring is the same place on either network.
+                    // The number that a UE of a cell would have: the same ring is the same place on
+                    // either network.
                     let number = all.config.stations.len() as u64;
                     radio.position = ring.place(self.scenario.seed, number, centre, radio.position);
                 }

@@ -5,7 +5,8 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::{Sample, Samples, TrackError, wrong};
 
-/// `<timestep time="..."><vehicle id="..." x="..." y="..."/></timestep>`; persons and containers count as vehicles do.
+/// `<timestep time="..."><vehicle id="..." x="..." y="..."/></timestep>`; persons and containers
+/// count as vehicles do.
 pub(super) fn read(text: &str) -> Result<Samples, TrackError> {
     let mut reader = Reader::from_str(text);
     let mut samples = Samples::new();

@@ -44,7 +44,8 @@ pub struct TrackSpec {
     /// Nothing moves faster: what does is a mistake of units, or a jump.
     #[serde(default = "fastest")]
     pub fastest: Speed,
-    /// A longer time between two places of sampled formats gets a warning: nobody knows where the node was meanwhile.
+    /// A longer time between two places of sampled formats gets a warning: nobody knows where the
+    /// node was meanwhile.
     #[serde(default = "gap")]
     pub longest_gap: Duration,
 }
@@ -96,7 +97,8 @@ struct Sample {
 /// Samples by node, in the order of the file.
 type Samples = IndexMap<String, Vec<Sample>>;
 
-/// The ways of the first `count` nodes that `spec` asks for, and warnings. Relative paths start at `base`.
+/// The ways of the first `count` nodes that `spec` asks for, and warnings. Relative paths start at
+/// `base`.
 ///
 /// # Errors
 /// A file that cannot be read, the first mistake in it, nodes that are not there.
@@ -265,7 +267,8 @@ fn recognise(text: &str) -> Result<TrackFormat, TrackError> {
     wrong(1, "no known format begins like this", "ns2, bonnmotion, sumo-fcd or csv: set `format`")
 }
 
-/// BonnMotion's native format (manual, section "The native format"): a line a node, time and place in turn.
+/// BonnMotion's native format (manual, section "The native format"): a line a node, time and place
+/// in turn.
 fn bonnmotion(text: &str) -> Result<Samples, TrackError> {
     let mut samples = Samples::new();
     for (i, line) in text.lines().enumerate() {

@@ -38,8 +38,8 @@ struct Node {
     out: Vec<Sample>,
 }
 
-/// `$node_(I) set X_ V`, `$ns_ at T "$node_(I) setdest X Y S"`; other commands of such files are not about places. A new
-/// destination ends the way to the old one.
+/// `$node_(I) set X_ V`, `$ns_ at T "$node_(I) setdest X Y S"`; other commands of such files are
+/// not about places. A new destination ends the way to the old one.
 pub(super) fn read(text: &str, fastest: f64) -> Result<Samples, TrackError> {
     let mut nodes: indexmap::IndexMap<String, Node> = indexmap::IndexMap::new();
     let mut commands: Vec<(f64, usize, String, [f64; 3])> = Vec::new();

@@ -26,8 +26,8 @@ const FCD: &str = "<?xml version=\"1.0\"?>\n<fcd-export>\n<timestep time=\"0.00\
     </fcd-export>\n";
 const CSV: &str = "node,time,x,y\na,0,0,0\nb,0,7,7\na,10,50,0\n";
 
-/// Places by hand. ns-2: from (100, 50) at 10 s with 10 m/s; at 15 s it has come to (150, 50) and turns to (150, 100) with 5 m/s,
-/// where it is after 10 s. The others are straight lines.
+/// Places by hand. ns-2: from (100, 50) at 10 s with 10 m/s; at 15 s it has come to (150, 50) and
+/// turns to (150, 100) with 5 m/s, where it is after 10 s. The others are straight lines.
 #[test]
 fn every_format_gives_the_places_that_its_tool_means() {
     for (text, node, points) in [
@@ -60,7 +60,8 @@ fn every_format_gives_the_places_that_its_tool_means() {
     assert_eq!(read(CSV, &only, 1).unwrap().0[0].place(3.0), [7.0, 7.0]);
 }
 
-/// One degree of latitude is pi / 180 * 6371.0 km = 111.195 km; at 60 degrees north one of longitude is half of it.
+/// One degree of latitude is pi / 180 * 6371.0 km = 111.195 km; at 60 degrees north one of
+/// longitude is half of it.
 #[test]
 fn degrees_are_projected_around_the_first_place() {
     let text = "time,lat,lon\n0,60.0,10.0\n1000,60.1,10.0\n2000,60.1,10.1\n";

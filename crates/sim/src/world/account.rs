@@ -1,8 +1,8 @@
 //! The conservation account: every packet that enters the world leaves it in exactly one way.
 //!
-//! Delivered to its destination, dropped by a named cause, or still inside at the end: nothing else. The account
-//! is kept always (it costs two additions a packet). Debug builds check its packets after every event, its bytes
-//! now and then and whenever the caller looks.
+//! Delivered to its destination, dropped by a named cause, or still inside at the end: nothing
+//! else. The account is kept always (it costs two additions a packet). Debug builds check its
+//! packets after every event, its bytes now and then and whenever the caller looks.
 
 use lasthop_units::Bytes;
 
@@ -33,7 +33,8 @@ pub struct Account {
     pub delivered: Tally,
     /// Left by a drop.
     pub dropped: Tally,
-    /// Made on the way: fragments of a packet, the packet put together again, copies by a duplicating link.
+    /// Made on the way: fragments of a packet, the packet put together again, copies by a
+    /// duplicating link.
     pub made: Tally,
     /// Gone into what was made: packets cut, fragments put together.
     pub replaced: Tally,
@@ -76,7 +77,8 @@ impl Account {
     pub fn check_packets(&self, inside: usize) {
         debug_assert_eq!(self.inside().packets, inside as u64, "conservation of packets: {self:?}");
     }
-    /// Compares the books with the shelf: the packets there, of these sizes, have the bytes that should be inside.
+    /// Compares the books with the shelf: the packets there, of these sizes, have the bytes that
+    /// should be inside.
     ///
     /// # Panics
     /// In debug builds, when they differ: a packet changed its size and nobody wrote it down.

@@ -1,5 +1,5 @@
-//! The deep check: everything that must hold between two events, whatever the scenario. For tests and the swarm;
-//! its cost grows with what is inside.
+//! The deep check: everything that must hold between two events, whatever the scenario. For tests
+//! and the swarm; its cost grows with what is inside.
 
 use super::World;
 use super::event::End;
@@ -8,9 +8,10 @@ use super::flow::{Flow, Transport};
 impl World {
     /// What does not hold, one sentence each.
     ///
-    /// Packets and bytes: what the entities hold, what lies in the slab and what the books say is one. Flows: nobody
-    /// receives what was not written (UDP: unless a link of the way duplicates). Liveness: a TCP sender with
-    /// something to send or unacknowledged has a timer.
+    /// Packets and bytes: what the entities hold, what lies in the slab and what the books say is
+    /// one. Flows: nobody receives what was not written (UDP: unless a link of the way
+    /// duplicates). Liveness: a TCP sender with something to send or unacknowledged has a
+    /// timer.
     pub fn audit(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let (books, shelf, held) = (self.account.inside(), self.packets.len(), self.held_by_entities());
@@ -31,8 +32,9 @@ impl World {
         wrong
     }
 
-    /// What does not hold about the octets that TCP applications write: each is delivered, or waits in the receiver's socket, or is on
-    /// the way, or lost with a packet that the account names and kept by the sender, or was not sent yet.
+    /// What does not hold about the octets that TCP applications write: each is delivered, or waits
+    /// in the receiver's socket, or is on the way, or lost with a packet that the account names
+    /// and kept by the sender, or was not sent yet.
     pub(super) fn audit_streams(&self) -> Vec<String> {
         let ends = [End::A, End::B];
         self.flows

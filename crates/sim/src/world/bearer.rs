@@ -1,5 +1,5 @@
-//! Radio bearers in the world: packets in and out, and the three kinds of moments at which a bearer wants to be
-//! called.
+//! Radio bearers in the world: packets in and out, and the three kinds of moments at which a bearer
+//! wants to be called.
 
 use lasthop_ran::{BearerOutput, Direction, End as BearerEnd, RadioBearer, Sdu};
 use lasthop_units::{BearerId, Instant, NodeId, PacketId};

@@ -33,8 +33,8 @@ impl World {
     /// The world of `scenario`, its first events waiting.
     ///
     /// # Errors
-    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made; `alive`, which is
-    /// asked whenever `attention` is raised, says no.
+    /// A table that cannot be opened for writing; a policy of the caller's own that cannot be made;
+    /// `alive`, which is asked whenever `attention` is raised, says no.
     pub(crate) fn build(
         scenario: &Scenario,
         sink: &Sink,
@@ -260,7 +260,8 @@ impl Builder {
         Duration((draw.uniform(0) * most.0 as f64) as u64)
     }
 
-    /// Where packets of a flow's ends wait for `scenario.jitter`: a pipe that takes no time but that, in order.
+    /// Where packets of a flow's ends wait for `scenario.jitter`: a pipe that takes no time but
+    /// that, in order.
     fn processing(
         &mut self,
         all: &Spec,
@@ -289,7 +290,8 @@ impl Builder {
         Some([hop(nodes[0], "from"), hop(nodes[1], "to")])
     }
 
-    /// The flows to the receivers of a multicast group go together: that to the first drives the others.
+    /// The flows to the receivers of a multicast group go together: that to the first drives the
+    /// others.
     fn join_groups(&mut self, spec: &Spec, radio: &Radio) {
         for (name, flow) in &spec.flow {
             let Some(lane) = radio.direct().group_lane(&flow.to) else { continue };

@@ -17,9 +17,11 @@ type Groups = Box<[Box<str>]>;
 /// The sidelinks of a scenario, wired into the world.
 #[derive(Default)]
 pub(super) struct Direct {
-    /// By sender and the receiver's node: the lane, and the flow groups that it carries (none: all).
+    /// By sender and the receiver's node: the lane, and the flow groups that it carries (none:
+    /// all).
     lanes: BTreeMap<(UeId, NodeId), (u32, Groups)>,
-    /// The bearer of the first pair, and for each pair its name and the node at the network's end of its bearer.
+    /// The bearer of the first pair, and for each pair its name and the node at the network's end
+    /// of its bearer.
     first_bearer: usize,
     pairs: Vec<(Box<str>, NodeId)>,
     /// Multicast groups by name: the lane.

@@ -223,7 +223,8 @@ mod tests {
         w.set(Instant::from_secs(1), 2.0);
         w.set(Instant::from_secs(2), 4.0);
         w.settle(Instant::from_secs(5));
-        // 2 segments for 1 s and 4 for 3 s: (2 + 12) / 4 = 3.5; the second before the first window counts not.
+        // 2 segments for 1 s and 4 for 3 s: (2 + 12) / 4 = 3.5; the second before the first window
+        // counts not.
         assert_eq!((w.mean(), w.max()), (Some(3.5), Some(4.0)));
     }
 

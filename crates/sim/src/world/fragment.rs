@@ -29,7 +29,8 @@ impl NodeReassembly {
 }
 
 impl World {
-    /// A packet is larger than the MTU of the way out of `node`: it goes on in pieces, or not at all.
+    /// A packet is larger than the MTU of the way out of `node`: it goes on in pieces, or not at
+    /// all.
     #[cold]
     pub(super) fn fragment(&mut self, now: Instant, node: NodeId, id: PacketId, mtu: u32) {
         let packet = &self.packets[id];

@@ -1,5 +1,5 @@
-//! Capacity hints on their way: readings of the radio network to the senders of flows. `ran` and `tcp` know nothing of each
-//! other.
+//! Capacity hints on their way: readings of the radio network to the senders of flows. `ran` and
+//! `tcp` know nothing of each other.
 
 use std::collections::VecDeque;
 
@@ -236,7 +236,8 @@ impl World {
         self.service(now, flow, end);
     }
 
-    /// Something happens to the link of `ue`: everybody who is told of it hears so, the way that readings go.
+    /// Something happens to the link of `ue`: everybody who is told of it hears so, the way that
+    /// readings go.
     pub(super) fn notify_of_link(&mut self, now: Instant, ue: UeId, notice: Notice) {
         for n in 0..self.hinters.len() {
             if !self.hinters[n].tells_at(now) {

@@ -1,7 +1,7 @@
 //! The world: one deterministic, single-threaded run.
 //!
-//! It owns everything (packets, pipes, bearers, flows), takes events in the order `(time, class, seq)` and routes
-//! the plain outputs of one entity to the next. No entity knows another.
+//! It owns everything (packets, pipes, bearers, flows), takes events in the order `(time, class,
+//! seq)` and routes the plain outputs of one entity to the next. No entity knows another.
 
 mod account;
 mod audit;
@@ -51,11 +51,12 @@ struct Node {
     reassembly: NodeReassembly,
 }
 
-/// Every so many events it is looked whether time has moved (a power of two, so that the question costs nothing).
+/// Every so many events it is looked whether time has moved (a power of two, so that the question
+/// costs nothing).
 const STANDSTILL: u64 = 1 << 21;
 
-/// Every so many events it is looked whether the caller wants attention: few, because a TTI of a large network takes
-/// milliseconds, and a power of two.
+/// Every so many events it is looked whether the caller wants attention: few, because a TTI of a
+/// large network takes milliseconds, and a power of two.
 const LOOK_UP: u64 = 1 << 4;
 
 /// A run in progress.
@@ -69,7 +70,8 @@ pub struct World {
     nodes: IndexVec<NodeId, Node>,
     routes: Routes,
     hops: IndexVec<HopId, Hop>,
-    /// The first so many of `hops` are links; the others, if any, hold packets of flows' ends (`scenario.jitter`).
+    /// The first so many of `hops` are links; the others, if any, hold packets of flows' ends
+    /// (`scenario.jitter`).
     links: usize,
     bearers: IndexVec<BearerId, BearerHop>,
     radio: Radio,
@@ -106,7 +108,8 @@ impl World {
     pub fn events(&self) -> u64 {
         self.queue.events_taken()
     }
-    /// Work done: events, and packets sent, cut and copied (one event may move many that arrive at one instant).
+    /// Work done: events, and packets sent, cut and copied (one event may move many that arrive at
+    /// one instant).
     pub fn work(&self) -> u64 {
         self.queue.events_taken() + self.serial + self.account.made.packets
     }
@@ -115,11 +118,13 @@ impl World {
         &self.account
     }
 
-    /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves the clock there, but
-    /// does no more work than `budget`: false when that was used up first, or when the caller wants attention.
+    /// Lets everything happen that comes before `t` (at the end of the run: and at it) and moves
+    /// the clock there, but does no more work than `budget`: false when that was used up first,
+    /// or when the caller wants attention.
     ///
     /// # Errors
-    /// Time stands still: millions of events belong to one instant. A policy of the caller's own has failed.
+    /// Time stands still: millions of events belong to one instant. A policy of the caller's own
+    /// has failed.
     pub fn step(&mut self, t: Instant, budget: u64) -> Result<bool, Error> {
         let limit = self.work().saturating_add(budget);
         let (t, last) =
@@ -170,7 +175,8 @@ impl World {
         Err(d.into())
     }
 
-    /// Checks the books' bytes against the packets that are there, and the octets of every TCP stream.
+    /// Checks the books' bytes against the packets that are there, and the octets of every TCP
+    /// stream.
     fn weigh(&self) {
         self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
         if cfg!(debug_assertions) {
@@ -207,8 +213,8 @@ impl World {
         self.flows.enumerate().find(|(_, f)| &*f.name == name).map(|(id, _)| id)
     }
 
-    /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for tests and the
-    /// end of a debug run.
+    /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for
+    /// tests and the end of a debug run.
     pub fn held_by_entities(&self) -> usize {
         let pipes: usize = self.hops.iter().map(|h| h.packets_inside()).sum();
         let bearers: usize = self.bearers.iter().map(BearerHop::packets_inside).sum();
@@ -217,11 +223,12 @@ impl World {
     }
 }
 
-/// Summing the sizes of all packets takes as long as there are packets: debug builds do it this often.
+/// Summing the sizes of all packets takes as long as there are packets: debug builds do it this
+/// often.
 const EVENTS_PER_WEIGHING: u64 = 64;
 
-/// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not positions, so that a
-/// new link or flow shifts nobody else's draws.
+/// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not
+/// positions, so that a new link or flow shifts nobody else's draws.
 pub(crate) fn name_key(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }

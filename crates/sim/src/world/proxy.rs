@@ -1,5 +1,5 @@
-//! A TCP-terminating proxy: a flow that leads through one is a row of connections, each a flow of the world, and
-//! sockets that face each other inside the proxy hand over what they get.
+//! A TCP-terminating proxy: a flow that leads through one is a row of connections, each a flow of
+//! the world, and sockets that face each other inside the proxy hand over what they get.
 
 use lasthop_tcp::{CloseReason, Event as TcpEvent, Relay};
 use lasthop_units::{FlowId, Instant};
@@ -24,7 +24,8 @@ pub struct Leg {
 }
 
 impl Flow {
-    /// The two sockets that face each other where the socket at `end` does: the connection before and after.
+    /// The two sockets that face each other where the socket at `end` does: the connection before
+    /// and after.
     #[inline]
     fn facing(&self, id: FlowId, end: End) -> Option<(FlowId, FlowId)> {
         let leg = self.leg.as_deref()?;
@@ -41,7 +42,8 @@ impl Flow {
 }
 
 impl World {
-    /// Takes the events of a socket inside a proxy and hands over what can be. False: this socket is an application's.
+    /// Takes the events of a socket inside a proxy and hands over what can be. False: this socket
+    /// is an application's.
     #[inline]
     pub(super) fn relay(&mut self, now: Instant, flow: FlowId, end: End) -> Option<bool> {
         let (before, after) = self.flows[flow].facing(flow, end)?;
@@ -95,8 +97,8 @@ impl World {
         self.service(now, other, end);
     }
 
-    /// Moves octets both ways between the facing sockets; services the one that is not `flow`'s. True: `flow`'s own may
-    /// have something to send.
+    /// Moves octets both ways between the facing sockets; services the one that is not `flow`'s.
+    /// True: `flow`'s own may have something to send.
     fn hand_over(&mut self, now: Instant, flow: FlowId, before: FlowId, after: FlowId) -> bool {
         let Some((a, b)) = self.flows.get_two_mut(before, after) else { return false };
         let (Transport::Tcp(left), Transport::Tcp(right)) = (&mut a.transport, &mut b.transport) else {

@@ -169,7 +169,8 @@ impl Radio {
         self.network.drain_trace()
     }
 
-    /// The bearer that carries a flow of `group` to or from `ue` (TS 23.401 clause 4.7.2: traffic flow template).
+    /// The bearer that carries a flow of `group` to or from `ue` (TS 23.401 clause 4.7.2: traffic
+    /// flow template).
     #[inline]
     pub fn bearer_of(&self, ue: UeId, group: &str) -> BearerId {
         let ue = &self.ues[ue];
@@ -236,7 +237,8 @@ impl World {
         let radio = &mut self.radio;
         radio.tti.ensure(&mut self.queue, radio.network.next_tti(), Event::RadioTti);
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
-        // What is delivered may be answered at once, and the answer comes back here: the lists are taken out.
+        // What is delivered may be answered at once, and the answer comes back here: the lists are
+        // taken out.
         let mut output = std::mem::take(&mut radio.output);
         if self.probes.steps.is_some() {
             self.note_steps();
@@ -309,8 +311,8 @@ impl World {
         }
     }
 
-    /// Senders that are told of their link learn what happens to it, each thing once; that it is back only if it was
-    /// interrupted.
+    /// Senders that are told of their link learn what happens to it, each thing once; that it is
+    /// back only if it was interrupted.
     fn link_changes(&mut self, now: Instant, ue: UeId, notice: Notice) {
         let told = &mut self.radio.ues[ue].interrupted;
         let before = std::mem::replace(told, notice.interrupts().then_some((notice, now)));

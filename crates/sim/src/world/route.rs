@@ -34,9 +34,9 @@ pub struct Edge {
 
 /// The ways out of every node towards every destination of packets.
 ///
-/// A node with one neighbour sends everything the same way: its row has one entry. The row of another node has an entry
-/// for each destination of its own part of the network. So idle links and separate networks cost memory and time in
-/// proportion to their number.
+/// A node with one neighbour sends everything the same way: its row has one entry. The row of
+/// another node has an entry for each destination of its own part of the network. So idle links and
+/// separate networks cost memory and time in proportion to their number.
 pub struct Routes {
     /// The place of a destination in the rows of its part of the network.
     slots: IndexVec<NodeId, u32>,
@@ -74,8 +74,8 @@ impl Routes {
 
 /// Fewest-hop routes to `destinations`: breadth-first from each, edges in order of declaration.
 ///
-/// The search from a node with one neighbour visits all others as the search from that neighbour does, so one search
-/// serves a neighbour and all its leaves.
+/// The search from a node with one neighbour visits all others as the search from that neighbour
+/// does, so one search serves a neighbour and all its leaves.
 pub fn routes(nodes: usize, edges: &[Edge], destinations: &BTreeSet<NodeId>) -> Routes {
     let map = Map::of(nodes, edges);
     let (slots, widths) = map.slots(destinations);
@@ -157,7 +157,8 @@ impl Map {
         neighbour.filter(|n| self.leaf[*n].is_none()).unwrap_or(destination)
     }
 
-    /// A number for each destination, from 0 in each part of the network, and how many each part has.
+    /// A number for each destination, from 0 in each part of the network, and how many each part
+    /// has.
     fn slots(&self, destinations: &BTreeSet<NodeId>) -> (IndexVec<NodeId, u32>, Vec<u32>) {
         let mut widths = vec![0; self.parts];
         let mut slots: IndexVec<NodeId, u32> = self.ids().map(|_| u32::MAX).collect();

@@ -96,7 +96,8 @@ impl World {
         }
     }
 
-    /// After a segment reached the sender of the data: its statistics, and a row if the scenario wants one.
+    /// After a segment reached the sender of the data: its statistics, and a row if the scenario
+    /// wants one.
     #[inline]
     pub(super) fn watch_sender(&mut self, now: Instant, flow: FlowId) {
         let f = &mut self.flows[flow];

@@ -18,8 +18,8 @@ const LOW_WATER: u64 = 128 * 1024;
 /// ... and may write up to this: a stopped application leaves no endless backlog behind.
 const HIGH_WATER: u64 = 256 * 1024;
 
-/// What the application may write now. In whole segments where that is possible, so that topping up a backlog never
-/// makes a short segment.
+/// What the application may write now. In whole segments where that is possible, so that topping up
+/// a backlog never makes a short segment.
 fn room_for_app(endpoint: &Endpoint) -> u64 {
     let mss = u64::from(endpoint.mss());
     let room = endpoint.writable().min(HIGH_WATER - endpoint.notsent());
@@ -27,7 +27,8 @@ fn room_for_app(endpoint: &Endpoint) -> u64 {
 }
 
 impl World {
-    /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A stopped flow goes on.
+    /// A flow begins: B listens, A connects (TCP) or the application speaks at once (UDP). A
+    /// stopped flow goes on.
     pub(super) fn start_flow(&mut self, now: Instant, flow: FlowId) {
         let f = &mut self.flows[flow];
         let first = f.started.is_none();
@@ -93,8 +94,9 @@ impl World {
         self.do_app_actions(now, flow);
     }
 
-    /// After anything that may have moved an endpoint: send what it wants sent, tell the application, set the
-    /// timer. The application's answer may make it speak again, so until nothing is left.
+    /// After anything that may have moved an endpoint: send what it wants sent, tell the
+    /// application, set the timer. The application's answer may make it speak again, so until
+    /// nothing is left.
     pub(super) fn service(&mut self, now: Instant, flow: FlowId, end: End) {
         // The applications of a flow that is split are with its first connection.
         let owner = self.flows[flow].seat(flow, End::A);
@@ -162,8 +164,8 @@ impl World {
             self.flows[owner].app.on_delivered(now, end, fresh, &mut self.app_actions);
         }
         // Not while a write of the application waits to be done: the room would be told twice.
-        // An application that has nothing to write is told as well: when it has, nothing may be in flight whose ACK would
-        // tell it then.
+        // An application that has nothing to write is told as well: when it has, nothing may be in
+        // flight whose ACK would tell it then.
         if self.app_actions.is_empty() {
             let room = self.flows[flow]
                 .endpoint(end)
@@ -181,7 +183,8 @@ impl World {
         f.app_wake.ensure(&mut self.queue, f.app.poll_at(), Event::App(flow));
     }
 
-    /// Does what the application asked for; ends other than `serviced` (whose caller goes on anyway) are serviced.
+    /// Does what the application asked for; ends other than `serviced` (whose caller goes on
+    /// anyway) are serviced.
     fn do_app_actions_at(&mut self, now: Instant, flow: FlowId, serviced: Option<End>) {
         let mut actions = std::mem::take(&mut self.app_actions);
         let mut touched = [false; 2];

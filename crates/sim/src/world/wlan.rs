@@ -36,7 +36,8 @@ pub(super) struct WlanSeat {
 }
 
 impl WlanSeat {
-    /// The networks of a scenario; `aps` and `stations` are the nodes of its access points and stations.
+    /// The networks of a scenario; `aps` and `stations` are the nodes of its access points and
+    /// stations.
     pub fn new(all: &Wireless, aps: &[NodeId], stations: &[NodeId], seed: u64) -> WlanSeat {
         let hop = |(i, names): (usize, &crate::spec::StationNames)| {
             let ap = all.config.stations[StationId::from_index(i)].ap;
@@ -115,7 +116,8 @@ impl World {
     fn settle_wlan(&mut self, now: Instant) {
         let seat = &mut self.wlan;
         seat.wake.ensure(&mut self.queue, seat.wlan.poll_at(), Event::Wlan);
-        // What is delivered may be answered at once, and the answer comes back here: the lists are taken out.
+        // What is delivered may be answered at once, and the answer comes back here: the lists are
+        // taken out.
         let mut output = std::mem::take(&mut seat.output);
         for (station, event) in output.events.drain(..) {
             self.note_wlan_event(now, station, event);
@@ -134,7 +136,8 @@ impl World {
         self.wlan.output = output;
     }
 
-    /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or have data waiting.
+    /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or
+    /// have data waiting.
     pub(super) fn sample_stations(&mut self, now: Instant) {
         let Some(table) = &mut self.probes.wifi else { return };
         let WlanSeat { wlan, stations, aps, sampled, .. } = &mut self.wlan;

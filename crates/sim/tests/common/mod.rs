@@ -59,7 +59,8 @@ pub fn assert_balanced(output: &RunOutput) {
     }
 }
 
-/// Everything at once: TCP and UDP over a wired link and a bearer, loss, changes, packets on record.
+/// Everything at once: TCP and UDP over a wired link and a bearer, loss, changes, packets on
+/// record.
 pub const BUSY: &str = r#"
 [scenario]
 name = "busy"

@@ -23,7 +23,8 @@ pub struct Outcome {
     pub failure: Option<String>,
 }
 
-/// Draws and checks the scenario of `seed`, with files in `folder`. Panics of the simulator are failures.
+/// Draws and checks the scenario of `seed`, with files in `folder`. Panics of the simulator are
+/// failures.
 pub fn seed(seed: u64, folder: &Path) -> Outcome {
     let mut outcome = Outcome { scenario: String::new(), events: 0, failure: None };
     let checked = catch_unwind(AssertUnwindSafe(|| {
@@ -98,8 +99,8 @@ pub fn check(seed: u64, text: &str, folder: &Path, events: &mut u64) -> Result<(
     Ok(())
 }
 
-/// The first run, in pieces for every third seed, audited at every stop. The scenario is the one that was run: cut
-/// short if it needs too many events.
+/// The first run, in pieces for every third seed, audited at every stop. The scenario is the one
+/// that was run: cut short if it needs too many events.
 fn first_run(drawn: &Scenario, seed: u64) -> Result<(Scenario, RunOutput), String> {
     let told = |e: lasthop_sim::Error| e.to_string();
     let mut scenario = drawn.clone();

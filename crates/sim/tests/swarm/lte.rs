@@ -92,7 +92,8 @@ fn tell(w: &mut Words) {
     w.maybe(0.3, "record", Words::flag);
 }
 
-/// A UE of the cell of [`sidelinks`] that sends to the others at once, and its flow; its node is new.
+/// A UE of the cell of [`sidelinks`] that sends to the others at once, and its flow; its node is
+/// new.
 pub fn multicast(w: &mut Words, nodes: &mut Vec<String>) {
     w.table("ue.g");
     w.key("cell", "\"d1\"");
@@ -125,7 +126,8 @@ pub fn multicast(w: &mut Words, nodes: &mut Vec<String>) {
     w.key("app", format!("{{ kind = \"cbr\", rate = {rate}, size = {size} }}"));
 }
 
-/// A cell of its own at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes are new.
+/// A cell of its own at the node `base` with pairs of UEs that have sidelinks; the UEs' nodes are
+/// new.
 pub fn sidelinks(w: &mut Words, base: &str, nodes: &mut Vec<String>) {
     w.table("cell.d1");
     w.key("enb", format!("\"{base}\""));

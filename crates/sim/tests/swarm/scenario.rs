@@ -6,7 +6,8 @@ use std::path::Path;
 use super::words::Words;
 use super::{lte, tcp, wlan};
 
-/// Seeds below draw what there was when they were first run, so that those which failed then keep their scenario.
+/// Seeds below draw what there was when they were first run, so that those which failed then keep
+/// their scenario.
 const LTE_BEARERS_FROM: u64 = 10_000;
 /// Likewise for cells.
 const CELLS_FROM: u64 = 20_000;
@@ -18,7 +19,8 @@ const SIDELINKS_FROM: u64 = 40_000;
 const GROUPS_FROM: u64 = 50_000;
 /// Likewise for more of wireless LANs.
 const MORE_WLANS_FROM: u64 = 60_000;
-/// Likewise for capacity hints, IP buffers and the applications of people: pages, 3GPP's files, video, calls, games.
+/// Likewise for capacity hints, IP buffers and the applications of people: pages, 3GPP's files,
+/// video, calls, games.
 const HINTS_FROM: u64 = 70_000;
 
 /// A bearer as the changes see it.
@@ -244,7 +246,8 @@ fn rlc(w: &mut Words, bearer: &str) {
     if mode == "am" && w.chance(0.8) {
         let rx = w.chance(0.3);
         acknowledged(w, &format!("bearer.{bearer}.rlc.am"), rx);
-        // The windows of both sides must fit each other: the terminal's are then drawn from the same sizes.
+        // The windows of both sides must fit each other: the terminal's are then drawn from the
+        // same sizes.
         if !rx && w.chance(0.3) {
             acknowledged(w, &format!("bearer.{bearer}.rlc.am_ue"), false);
         }

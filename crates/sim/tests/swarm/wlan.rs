@@ -8,7 +8,8 @@ pub struct Drawn {
     aps: Vec<(u32, bool, bool)>,
 }
 
-/// An access point at the node `base` and its stations, whose nodes are new; `more` draws what earlier seeds did not.
+/// An access point at the node `base` and its stations, whose nodes are new; `more` draws what
+/// earlier seeds did not.
 pub fn network(w: &mut Words, base: &str, nodes: &mut Vec<String>, more: bool) -> Drawn {
     let mut drawn = Drawn { aps: Vec::new() };
     if w.chance(0.4) {

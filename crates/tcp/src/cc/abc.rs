@@ -1,13 +1,14 @@
-//! The sender of Accel-Brake Control (P. Goyal and others, ABC: a simple explicit congestion controller for wireless
-//! networks, NSDI 2020). The router's part is the AQM `abc`.
+//! The sender of Accel-Brake Control (P. Goyal and others, ABC: a simple explicit congestion
+//! controller for wireless networks, NSDI 2020). The router's part is the AQM `abc`.
 //!
-//! Every packet says accelerate or brake; an ACK of the first makes the window a segment larger, of the second a segment
-//! smaller, and either adds 1/w, so that flows become equal (section 3.1.2). So a round of nothing but accelerates doubles the
-//! window, and half of each keeps it. A second window, CUBIC's, stands for bottlenecks that know nothing of ABC; the
-//! smaller of the two is used, and neither grows beyond twice what is in flight (section 5.1.1).
+//! Every packet says accelerate or brake; an ACK of the first makes the window a segment larger, of
+//! the second a segment smaller, and either adds 1/w, so that flows become equal (section 3.1.2).
+//! So a round of nothing but accelerates doubles the window, and half of each keeps it. A second
+//! window, CUBIC's, stands for bottlenecks that know nothing of ABC; the smaller of the two is
+//! used, and neither grows beyond twice what is in flight (section 5.1.1).
 //!
-//! Accelerate is ECT, brake is CE, told back by AccECN's counter: the encoding for paths on which every ECN router is ABC's
-//! (section 5.1.2 names it for proxied networks).
+//! Accelerate is ECT, brake is CE, told back by AccECN's counter: the encoding for paths on which
+//! every ECN router is ABC's (section 5.1.2 names it for proxied networks).
 
 use lasthop_units::Instant;
 
@@ -141,7 +142,8 @@ mod tests {
         assert_eq!(cc.cwnd(), 20.0, "CUBIC in slow start is the smaller one");
     }
 
-    /// Half of each: +5 - 5 and about a segment from the tenths: additive increase by one a round trip.
+    /// Half of each: +5 - 5 and about a segment from the tenths: additive increase by one a round
+    /// trip.
     #[test]
     fn as_many_brakes_as_accelerates_leave_the_additive_increase() {
         let mut cc = abc();

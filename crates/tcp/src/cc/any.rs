@@ -63,7 +63,8 @@ pub enum Cc {
 }
 
 impl Cc {
-    /// The built-in algorithm that `config` names; one of the caller's own comes from [`Controls::build`].
+    /// The built-in algorithm that `config` names; one of the caller's own comes from
+    /// [`Controls::build`].
     pub fn new(config: &Config) -> Cc {
         config.cc.algorithm().map_or_else(|| Cc::Reno(Reno::new(config)), |a| (a.new)(config))
     }
@@ -148,7 +149,8 @@ impl CongestionControl for Cc {
         if let Cc::Reno(cc) = self {
             cc.on_ack(ack);
         } else {
-            // A copy is what leaves this function: of the sample itself only what Reno reads is then ever made.
+            // A copy is what leaves this function: of the sample itself only what Reno reads is
+            // then ever made.
             let sample = *ack;
             self.on_ack_of_any(&sample);
         }

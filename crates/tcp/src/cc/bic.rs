@@ -1,8 +1,9 @@
 //! BIC: binary search for the window at which the last loss came.
 //!
-//! Held against Linux 6.1 tcp_bic.c: the kernel counts segments delivered and divides by a running mean of segments per ACK
-//! as well, a left-over from when it counted ACKs; above the low window it therefore moves about twice as fast as the
-//! search says. The mean follows `SND.UNA` in the Open state, starts at 2, and cannot fall below 31/16 again.
+//! Held against Linux 6.1 tcp_bic.c: the kernel counts segments delivered and divides by a running
+//! mean of segments per ACK as well, a left-over from when it counted ACKs; above the low window it
+//! therefore moves about twice as fast as the search says. The mean follows `SND.UNA` in the Open
+//! state, starts at 2, and cannot fall below 31/16 again.
 
 use lasthop_units::{Duration, Instant};
 
@@ -158,7 +159,8 @@ mod tests {
         // 60 / 10 = 6 segments per segment of growth; two per ACK make it three.
         b.on_ack(&AckSample { passed: 2 * MSS, ..ack(2) });
         assert_eq!((b.per_ack, b.per), (32, 3.0));
-        // One per ACK: 32 - 2 + 1 = 31 sixteenths, and there it stays, because 31 - 31/16 + 1 = 31: 6 * 16 / 31 = 3.1.
+        // One per ACK: 32 - 2 + 1 = 31 sixteenths, and there it stays, because 31 - 31/16 + 1 = 31:
+        // 6 * 16 / 31 = 3.1.
         for n in 1..100 {
             b.w.set(60.0);
             b.on_ack(&AckSample { passed: MSS, now: Instant::from_millis(100 * n), ..ack(1) });

@@ -1,7 +1,8 @@
 //! CAIA delay-gradient: it backs off, with a chance, when the round trip grows from round to round.
 //!
 //! Held against Linux 6.1 tcp_cdg.c:
-//! - a back-off is a reduction like a mark's (CWR): PRR brings the window down over a round trip, and no growth meanwhile;
+//! - a back-off is a reduction like a mark's (CWR): PRR brings the window down over a round trip,
+//!   and no growth meanwhile;
 //! - the gradients pause at the end of every reduction, a loss's too (`CA_EVENT_COMPLETE_CWR`);
 //! - the filter for delayed ACKs counts the segments that SND.UNA passed, not those delivered;
 //! - whole microseconds; the kernel's exponential is a product of table entries, here it is exact.
@@ -103,7 +104,8 @@ impl Cdg {
         }
     }
 
-    /// A filter for delayed ACKs (Hayes 2010): a lone segment after several at a time may have waited.
+    /// A filter for delayed ACKs (Hayes 2010): a lone segment after several at a time may have
+    /// waited.
     fn sample(&mut self, rtt: i64, segments: u32, sacked: bool) {
         if !sacked {
             if segments == 1 && self.delayed_acks > 0 {
@@ -303,8 +305,9 @@ mod tests {
 
     #[test]
     fn the_filter_for_delayed_acks_works_in_a_reduction_too() {
-        // tcp_cdg_acked asks for sacked_out == 0, not for a state. Two segments at a time, then a lone one of 90 ms: it may have
-        // waited, and counts only where it lowers the minimum. With something SACKed it counts.
+        // tcp_cdg_acked asks for sacked_out == 0, not for a state. Two segments at a time, then a
+        // lone one of 90 ms: it may have waited, and counts only where it lowers the minimum. With
+        // something SACKed it counts.
         for (sacked, max) in [(false, 60_000), (true, 90_000)] {
             let mut c = Cdg::new(&linux_like());
             let a = |segments: u64, ms: u64| AckSample {
@@ -323,7 +326,8 @@ mod tests {
 
     #[test]
     fn the_ack_that_ends_a_reduction_is_the_last_of_its_round() {
-        // tcp_clean_rtx_queue calls pkts_acked before tcp_end_cwnd_reduction sends CA_EVENT_COMPLETE_CWR.
+        // tcp_clean_rtx_queue calls pkts_acked before tcp_end_cwnd_reduction sends
+        // CA_EVENT_COMPLETE_CWR.
         let mut c = Cdg::new(&linux_like());
         let a = |ms: u64| AckSample { rtt: Some(Duration::from_millis(ms)), ..ack_at(2, 1000, ms) };
         c.on_ack(&AckSample { state: CaState::Cwr, may_grow: false, ..a(60) });

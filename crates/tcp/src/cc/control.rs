@@ -23,11 +23,13 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, c: &Congestion);
     /// The retransmission timer expired.
     fn on_timeout(&mut self, c: &Congestion);
-    /// Recovery sets the window: Tahoe's one segment, NewReno's at the end, the restart after idleness, and PRR's.
+    /// Recovery sets the window: Tahoe's one segment, NewReno's at the end, the restart after
+    /// idleness, and PRR's.
     fn set_cwnd(&mut self, segments: f64);
     /// A capacity hint of the radio network's has come.
     fn on_hint(&mut self, _hint: &Hint) {}
-    /// New data after more than a timeout of idleness: the window restarts from `segments` (RFC 5681 section 4.1).
+    /// New data after more than a timeout of idleness: the window restarts from `segments` (RFC
+    /// 5681 section 4.1).
     fn on_idle_restart(&mut self, _now: Instant, segments: f64) {
         self.set_cwnd(segments);
     }
@@ -37,16 +39,19 @@ pub trait CongestionControl {
     fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
     /// Data leaves after nothing was in flight; the last had left `idle` before.
     fn on_transmit_start(&mut self, _now: Instant, _idle: Duration) {}
-    /// The algorithm sets its window during recovery itself: neither PRR nor the end of recovery touches it.
+    /// The algorithm sets its window during recovery itself: neither PRR nor the end of recovery
+    /// touches it.
     fn rules_recovery(&self) -> bool {
         false
     }
-    /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be sent again?
+    /// After an ACK of new data: is the segment now oldest, sent at `sent`, overdue and to be sent
+    /// again?
     fn oldest_is_overdue(&mut self, _now: Instant, _sent: Instant) -> bool {
         false
     }
-    /// The algorithm wants the window reduced as after a congestion mark: asked once after each ACK where loss recovery
-    /// is RACK's (Linux: `tcp_enter_cwr`); [`on_congestion`](Self::on_congestion) follows.
+    /// The algorithm wants the window reduced as after a congestion mark: asked once after each ACK
+    /// where loss recovery is RACK's (Linux: `tcp_enter_cwr`);
+    /// [`on_congestion`](Self::on_congestion) follows.
     fn wants_reduction(&mut self) -> bool {
         false
     }

@@ -161,7 +161,8 @@ impl Cubic {
         }
     }
 
-    /// RFC 9438 sections 4.3 to 4.5. Returns the whole segments by which the Reno-friendly window is ahead.
+    /// RFC 9438 sections 4.3 to 4.5. Returns the whole segments by which the Reno-friendly window
+    /// is ahead.
     fn rfc_divisor(&self, e: &mut Epoch, ack: &AckSample, segments: f64) -> f64 {
         let c = &self.config;
         let t = ack.now.since(e.start).as_secs_f64();
@@ -252,7 +253,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// Linux' clock runs on while the application limits, but not over idle times (cubictcp_cwnd_event).
+    /// Linux' clock runs on while the application limits, but not over idle times
+    /// (cubictcp_cwnd_event).
     fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
         if let Some(e) = self.epoch.as_mut().filter(|_| self.config.reading == CubicReading::Linux) {
             e.start = (e.start + idle).min(now);
@@ -301,7 +303,8 @@ mod tests {
         // W_max 2304, beta 0.7, C 0.4: K = cbrt(2304 * 0.3 / 0.4) = cbrt(1728) = 12 s.
         let k = cubic_k(0.4, 2304.0, 0.7 * 2304.0);
         assert!((k - 12.0).abs() < 1e-9);
-        // W(0) = 2304 - 0.4 * 1728 = 1612.8 = 0.7 * 2304; W(15) = 2304 + 0.4 * 27; W(10) = 2304 - 0.4 * 8.
+        // W(0) = 2304 - 0.4 * 1728 = 1612.8 = 0.7 * 2304; W(15) = 2304 + 0.4 * 27; W(10) = 2304 -
+        // 0.4 * 8.
         for (t, w) in [(0.0, 1612.8), (15.0, 2314.8), (10.0, 2300.8)] {
             assert!((cubic_window(0.4, t, k, 2304.0) - w).abs() < 1e-9, "t = {t}");
         }
@@ -309,8 +312,9 @@ mod tests {
 
     #[test]
     fn k_in_linux_units_is_its_table_of_roots_within_a_thousandth() {
-        // tcp.md: K [1/1024 s] for cuts 10 -> 7, 50 -> 35, 100 -> 70, 1000 -> 700: 2003, 3426, 4316, 9294, with
-        // cube_factor 2681735677 = 2^40 / 410: K^3 = factor * (W_max - cwnd), i.e. C = 410/1024.
+        // tcp.md: K [1/1024 s] for cuts 10 -> 7, 50 -> 35, 100 -> 70, 1000 -> 700: 2003, 3426,
+        // 4316, 9294, with cube_factor 2681735677 = 2^40 / 410: K^3 = factor * (W_max - cwnd), i.e.
+        // C = 410/1024.
         for (w_max, cwnd, k) in
             [(10.0, 7.0, 2003), (50.0, 35.0, 3426), (100.0, 70.0, 4316), (1000.0, 700.0, 9294)]
         {
@@ -380,7 +384,8 @@ mod tests {
             p.cc.set_cwnd(500.0);
             p.lose();
             assert_eq!(p.cc.cwnd(), 350.0);
-            // K = cbrt(150 / 0.4) = 7.21 s = 72 rounds of 100 ms, less one round that is looked ahead.
+            // K = cbrt(150 / 0.4) = 7.21 s = 72 rounds of 100 ms, less one round that is looked
+            // ahead.
             let w = p.rounds(120);
             assert!((495.0..=500.0).contains(&w[70]), "{}", w[70]);
             assert!(w.windows(2).all(|p| p[1] >= p[0]), "never falls");
@@ -391,8 +396,9 @@ mod tests {
 
     #[test]
     fn small_windows_grow_like_reno_at_the_friendly_pace() {
-        // W_max 10, RTT 40 ms: the curve needs 2 s to come back, the friendly pace 3 / 0.529 = 5.7 rounds; beyond 10 the
-        // standard takes one segment per round: 10 + 6.3. Linux keeps 8/15: 7 + 6.4, and lags by its rule of 1/32 s.
+        // W_max 10, RTT 40 ms: the curve needs 2 s to come back, the friendly pace 3 / 0.529 = 5.7
+        // rounds; beyond 10 the standard takes one segment per round: 10 + 6.3. Linux keeps 8/15:
+        // 7 + 6.4, and lags by its rule of 1/32 s.
         for (o, after_12) in [(Options::default(), 16.3), (linux(), 13.4)] {
             let config = resolved(Options { cc: Some(CcName::Cubic), ..o });
             let mut p = Path::new(CcName::Cubic, config, 40, 1e9);

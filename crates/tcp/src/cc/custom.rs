@@ -1,9 +1,9 @@
 //! A congestion control of the caller's own, without a change in this crate.
 //!
-//! A [`Definition`] says what the registry says of a built-in one (name, documentation, parameters with defaults) and
-//! how to make one; [`Controls`] is the set of them that a run knows. Nothing is global: whoever resolves
-//! [`Options`](crate::Options) hands the set in. A built-in algorithm costs no more for it, one from here is called
-//! through a pointer.
+//! A [`Definition`] says what the registry says of a built-in one (name, documentation, parameters
+//! with defaults) and how to make one; [`Controls`] is the set of them that a run knows. Nothing is
+//! global: whoever resolves [`Options`](crate::Options) hands the set in. A built-in algorithm
+//! costs no more for it, one from here is called through a pointer.
 //!
 //! ```
 //! use lasthop_tcp::cc::*;
@@ -43,7 +43,8 @@ use super::name::CcName;
 use super::{Cc, CongestionControl};
 use crate::config::Config;
 
-/// What [`Cc`] holds of an algorithm from outside: any [`CongestionControl`] that can be copied and shown.
+/// What [`Cc`] holds of an algorithm from outside: any [`CongestionControl`] that can be copied and
+/// shown.
 pub trait CustomControl: CongestionControl + fmt::Debug + Send {
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn CustomControl>;
@@ -81,7 +82,8 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition does not list.
+    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition
+    /// does not list.
     pub fn parameter(&self, name: &str) -> f64 {
         self.parameters.get(name)
     }
@@ -104,7 +106,8 @@ impl Kind for ControlKind {
     }
 }
 
-/// An algorithm of the caller's own: what the registry says of it, and how to make one, once for each end of each flow.
+/// An algorithm of the caller's own: what the registry says of it, and how to make one, once for
+/// each end of each flow.
 pub type Definition = own::Definition<ControlKind>;
 
 /// The algorithms of the caller's own, by name.

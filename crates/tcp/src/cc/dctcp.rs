@@ -56,7 +56,8 @@ impl CongestionControl for Dctcp {
     fn on_congestion(&mut self, c: &Congestion) {
         self.w.cut(match c.signal {
             Signal::Ecn => self.share.after_mark(c.flight),
-            // Section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as conventional TCP".
+            // Section 3.5: "a DCTCP sender MUST react to loss episodes in the same way as
+            // conventional TCP".
             Signal::Loss => c.flight / 2.0,
         });
     }

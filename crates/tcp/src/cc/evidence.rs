@@ -1,4 +1,5 @@
-//! What a round shows of the rates that were told in it. A hint is advice: the path has the last word.
+//! What a round shows of the rates that were told in it. A hint is advice: the path has the last
+//! word.
 
 use lasthop_units::{Duration, Instant};
 
@@ -6,8 +7,8 @@ use super::{AckSample, CaState};
 
 /// A rate that is wrong by more than this, either way, is no achievable rate.
 const WRONG: f64 = 3.0;
-/// A round trip that is longer than the smallest by this stands in a queue of three bandwidth-delay products. Smaller buffers
-/// overflow, and what is lost says better what fits.
+/// A round trip that is longer than the smallest by this stands in a queue of three bandwidth-delay
+/// products. Smaller buffers overflow, and what is lost says better what fits.
 const SWOLLEN: f64 = 4.0;
 /// A round of which this share was lost was no round that fitted.
 pub(super) const LOST_SHARE: f64 = 0.25;
@@ -57,10 +58,11 @@ impl Evidence {
         self.told.is_some_and(|[_, most]| self.delivered > WRONG * most * self.span(now))
     }
 
-    /// Whoever told these rates told too much: a sender that used its window has got less than a third of the least of them, and
-    /// this ACK's round trip is four times the smallest. A window of rate times smallest round trip that waits in a queue does both
-    /// (Little's law: the window over what comes through is the round trip). Where something was lost, losses are the evidence, and
-    /// an ACK over a hole that is filled is no round trip.
+    /// Whoever told these rates told too much: a sender that used its window has got less than a
+    /// third of the least of them, and this ACK's round trip is four times the smallest. A
+    /// window of rate times smallest round trip that waits in a queue does both (Little's law:
+    /// the window over what comes through is the round trip). Where something was lost, losses are
+    /// the evidence, and an ACK over a hole that is filled is no round trip.
     pub fn falls_short(&self, ack: &AckSample, smallest: Duration) -> bool {
         ack.rtt.is_some_and(|rtt| rtt.as_secs_f64() > SWOLLEN * smallest.as_secs_f64())
             && ack.window_limited()
@@ -84,7 +86,8 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// 20 segments of 1000 octets in 20 ms are 1 MB/s: more than three times 0.3 MB/s, not of 0.34. Of two rates the larger counts.
+    /// 20 segments of 1000 octets in 20 ms are 1 MB/s: more than three times 0.3 MB/s, not of 0.34.
+    /// Of two rates the larger counts.
     #[test]
     fn a_rate_of_which_three_times_as_much_comes_is_too_little() {
         for (rates, too_little) in [([3e5, 3e5], true), ([3.4e5, 3.4e5], false), ([3e5, 3.4e5], false)] {
@@ -95,8 +98,9 @@ mod tests {
         }
     }
 
-    /// 80 segments of 1000 octets in 80 ms: 1 MB/s where 3.1 MB/s were told and the smallest round trip is 20 ms. At 2.9 MB/s, at a
-    /// round trip of 80 ms, and of a sender that had room for more nothing follows; where the peer's window was full it does.
+    /// 80 segments of 1000 octets in 80 ms: 1 MB/s where 3.1 MB/s were told and the smallest round
+    /// trip is 20 ms. At 2.9 MB/s, at a round trip of 80 ms, and of a sender that had room for
+    /// more nothing follows; where the peer's window was full it does.
     #[test]
     fn a_rate_of_which_a_third_comes_while_the_queue_grows_is_too_much() {
         for (rate, rtt, limited, peer_window, too_much) in [

@@ -1,13 +1,14 @@
-//! Mobile throughput guidance as a ceiling (draft-flinck-mobile-throughput-guidance-04): a base algorithm whose window is
-//! never above what the radio network says the last hop carries.
+//! Mobile throughput guidance as a ceiling (draft-flinck-mobile-throughput-guidance-04): a base
+//! algorithm whose window is never above what the radio network says the last hop carries.
 //!
 //! ```text
 //! cwnd = min(cwnd of the base algorithm, R(t) * RTT)
 //! ```
 //!
-//! The base algorithm lives on: it hears every ACK, loss and mark, and does not grow beyond the ceiling. So guidance can
-//! only make the flow slower: a source that boasts changes nothing, one that tells too little slows its own flow down, and
-//! one that falls silent is forgotten within a round trip (or 2.5 periods).
+//! The base algorithm lives on: it hears every ACK, loss and mark, and does not grow beyond the
+//! ceiling. So guidance can only make the flow slower: a source that boasts changes nothing, one
+//! that tells too little slows its own flow down, and one that falls silent is forgotten within a
+//! round trip (or 2.5 periods).
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -89,7 +90,8 @@ impl CongestionControl for Guided {
     fn on_ack(&mut self, ack: &AckSample) {
         self.readings.on_ack(ack, false);
         self.follow(ack.now);
-        // Who does not use its window learns nothing of a larger one (as RFC 7661 has it for applications).
+        // Who does not use its window learns nothing of a larger one (as RFC 7661 has it for
+        // applications).
         let may_grow = ack.may_grow && self.base.cwnd() < self.ceiling;
         self.base.on_ack(&AckSample { may_grow, ..*ack });
     }
@@ -156,8 +158,8 @@ mod tests {
         cc
     }
 
-    /// 8 Mbit/s * 20 ms = 20 segments of 1000: slow start 10, 20 and no further, though 15 more are acknowledged; 16 Mbit/s
-    /// lift the ceiling to 40, and slow start goes on.
+    /// 8 Mbit/s * 20 ms = 20 segments of 1000: slow start 10, 20 and no further, though 15 more are
+    /// acknowledged; 16 Mbit/s lift the ceiling to 40, and slow start goes on.
     #[test]
     fn the_window_grows_by_the_base_algorithm_up_to_the_ceiling() {
         let mut cc = guided(CcName::Reno);
@@ -183,7 +185,8 @@ mod tests {
         assert_eq!(cc.cwnd(), FLOOR);
     }
 
-    /// A hint each 10 ms until 120 ms: at 145 ms 2.5 periods have gone by, and 25 ms are more than the round trip.
+    /// A hint each 10 ms until 120 ms: at 145 ms 2.5 periods have gone by, and 25 ms are more than
+    /// the round trip.
     #[test]
     fn when_guidance_stops_the_base_is_alone_within_a_round_trip_or_2_5_periods() {
         let mut cc = guided(CcName::Reno);

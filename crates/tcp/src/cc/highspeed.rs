@@ -15,7 +15,8 @@ pub(super) const DIFFERS: &str = "A row counts up to and with its window, as in 
      window on). a(w)/cwnd is added per ACK, as RFC 3649 section 5 and Linux have it, so a delayed ACK halves the \
      growth. b(w) is cut to 1/256. ns-3 adds per segment acknowledged; INET has none.";
 
-/// Windows of RFC 3649 appendix B: with row i, counted from 0, the window grows by i + 1 segments per round.
+/// Windows of RFC 3649 appendix B: with row i, counted from 0, the window grows by i + 1 segments
+/// per round.
 const ROWS: [u32; 73] = [
     38,
     118,
@@ -93,7 +94,8 @@ const ROWS: [u32; 73] = [
 ];
 const LAST: usize = ROWS.len() - 2;
 
-/// b(w) of RFC 3649 section 5 in 256ths, cut: from 1/2 at 38 segments to 1/10 at 83000, linear in log w.
+/// b(w) of RFC 3649 section 5 in 256ths, cut: from 1/2 at 38 segments to 1/10 at 83000, linear in
+/// log w.
 fn decrease_256ths(w: f64) -> f64 {
     let share = (math::ln(w) - math::ln(38.0)) / (math::ln(83_000.0) - math::ln(38.0));
     (256.0 * (0.5 + (0.1 - 0.5) * share)).floor()
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_decrease_follows_from_the_formula_at_every_row_that_is_known() {
-        // RFC 3649 appendix B, times 256 and cut; w = 118: 0.5 - 0.4 * ln(118/38) / ln(83000/38) = 0.4411 = 112.9/256.
+        // RFC 3649 appendix B, times 256 and cut; w = 118: 0.5 - 0.4 * ln(118/38) / ln(83000/38) =
+        // 0.4411 = 112.9/256.
         for (w, md) in [
             (38, 128),
             (118, 112),
@@ -187,7 +190,8 @@ mod tests {
 
     #[test]
     fn the_rows_follow_from_the_response_function() {
-        // RFC 3649 section 5: a(w) = w^2 * p(w) * 2 b(w) / (2 - b(w)), p(w) = 0.078 / w^1.2; row i is where a passes i.
+        // RFC 3649 section 5: a(w) = w^2 * p(w) * 2 b(w) / (2 - b(w)), p(w) = 0.078 / w^1.2; row i
+        // is where a passes i.
         for (i, &w) in ROWS[1..=LAST].iter().enumerate() {
             let w = f64::from(w);
             let share = (math::ln(w) - math::ln(38.0)) / (math::ln(83_000.0) - math::ln(38.0));
@@ -202,8 +206,8 @@ mod tests {
         let mut h = HighSpeed::new(&linux_like());
         h.w.ssthresh = 2.0;
         h.set_cwnd(300.0);
-        // 221 < 300 <= 347: row 3. 300 ACKs * 4 / 300 = 4, less what the window's own growth costs: 1200 gathered,
-        // 300 + 301 + 302 spent, 297 left of the 303 that the fourth segment costs.
+        // 221 < 300 <= 347: row 3. 300 ACKs * 4 / 300 = 4, less what the window's own growth costs:
+        // 1200 gathered, 300 + 301 + 302 spent, 297 left of the 303 that the fourth segment costs.
         (0..300).for_each(|_| h.on_ack(&ack(1)));
         assert_eq!((h.cwnd(), h.gathered), (303.0, 297.0));
         h.on_congestion(&congestion(303.0));

@@ -1,11 +1,11 @@
 //! H-TCP: growth by the time since the last loss, a cut by the share of queueing in the round trip.
 //!
 //! Held against Linux 6.1 tcp_htcp.c, with jiffies of 1 ms:
-//! - the bounds follow each round trip measured (rounded up to jiffies), not the smoothed one, and alpha and beta are in
-//!   128ths, the scale of the round trip in eighths;
+//! - the bounds follow each round trip measured (rounded up to jiffies), not the smoothed one, and
+//!   alpha and beta are in 128ths, the scale of the round trip in eighths;
 //! - the window counts the segments that SND.UNA passed while the state was Open, else one per ACK;
-//! - the clock stops for a reduction from its start to the next Open, and an undo restores the longest round trip and the
-//!   throughput too.
+//! - the clock stops for a reduction from its start to the next Open, and an undo restores the
+//!   longest round trip and the throughput too.
 
 use lasthop_units::Instant;
 
@@ -85,7 +85,8 @@ struct Throughput {
     max_before: u64,
 }
 
-/// alpha by the seconds since the last congestion, before scaling: 1 in the first, then 1 + 10 d + (d/2)^2.
+/// alpha by the seconds since the last congestion, before scaling: 1 in the first, then 1 + 10 d +
+/// (d/2)^2.
 pub fn htcp_growth(seconds: f64) -> f64 {
     let d = seconds - DELTA_L;
     if d <= 0.0 { 1.0 } else { 1.0 + 10.0 * d + (d / 2.0) * (d / 2.0) }

@@ -1,4 +1,5 @@
-//! When to leave slow start before a loss says so: HyStart as Linux has it, and HyStart++ (RFC 9406).
+//! When to leave slow start before a loss says so: HyStart as Linux has it, and HyStart++ (RFC
+//! 9406).
 //!
 //! Parts on their own: an algorithm asks [`SlowStartExit`] at each ACK of slow start.
 
@@ -45,8 +46,8 @@ impl SlowStartExit {
         }
     }
 
-    /// An ACK in slow start, before the window grows: may end slow start by setting ssthresh. Returns the factor by
-    /// which growth is to be divided.
+    /// An ACK in slow start, before the window grows: may end slow start by setting ssthresh.
+    /// Returns the factor by which growth is to be divided.
     pub fn on_ack(&mut self, w: &mut Window, ack: &AckSample, paced: bool) -> f64 {
         match self {
             SlowStartExit::None => 1.0,
@@ -81,8 +82,9 @@ const DELAY_MAX: Duration = Duration::from_millis(16);
 /// TcpCubic::HyStartDelayMax of ns-3.
 const DELAY_MAX_OF_NS3: Duration = Duration::from_secs(1);
 
-/// HyStart: Ha and Rhee 2011, as Linux 6.1 has it (tcp_cubic.c). Ends slow start when a train of ACKs is as long as half
-/// the smallest round trip, or when the round's smallest round trip has grown by an eighth of it (4 to 16 ms).
+/// HyStart: Ha and Rhee 2011, as Linux 6.1 has it (tcp_cubic.c). Ends slow start when a train of
+/// ACKs is as long as half the smallest round trip, or when the round's smallest round trip has
+/// grown by an eighth of it (4 to 16 ms).
 #[derive(Clone, Debug, Default)]
 pub struct HyStart {
     min_rtt: Option<Duration>,
@@ -123,7 +125,8 @@ impl HyStart {
         if self.found {
             return false;
         }
-        // Below the low window rounds are counted too (Linux 6.14 and the stable series, 6.1's included).
+        // Below the low window rounds are counted too (Linux 6.14 and the stable series, 6.1's
+        // included).
         if self.round.ended(ack) {
             self.begin_round(ack.now, ack.nxt);
         }
@@ -172,8 +175,8 @@ pub enum Phase {
     Leave,
 }
 
-/// HyStart++: RFC 9406. A rise of the delay leads to conservative slow start first; if it lasts five rounds, slow start
-/// ends, and if the delay falls again it goes on.
+/// HyStart++: RFC 9406. A rise of the delay leads to conservative slow start first; if it lasts
+/// five rounds, slow start ends, and if the delay falls again it goes on.
 #[derive(Clone, Debug, Default)]
 pub struct HyStartPlusPlus {
     round: Round,
@@ -244,7 +247,8 @@ mod tests {
         assert_eq!(HyStart::delay_threshold(ms(8)), ms(4));
         assert_eq!(HyStart::delay_threshold(ms(100)), Duration::from_micros(12_500));
         assert_eq!(HyStart::delay_threshold(ms(400)), ms(16));
-        // ns-3, TcpCubic::HystartDelayThresh: the delay itself, from HyStartDelayMin 4 ms to HyStartDelayMax 1000 ms.
+        // ns-3, TcpCubic::HystartDelayThresh: the delay itself, from HyStartDelayMin 4 ms to
+        // HyStartDelayMax 1000 ms.
         let ns3 = [2, 100, 1500].map(|n| HyStart::delay_threshold_of_ns3(ms(n)));
         assert_eq!(ns3, [4, 100, 1000].map(ms));
     }

@@ -100,8 +100,8 @@ impl CongestionControl for Ledbat {
             }
             self.w.ssthresh = self.w.cwnd;
         }
-        // RFC 6817 section 2.4.2: cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd, capped at flightsize +
-        // ALLOWED_INCREASE, and not below MIN_CWND.
+        // RFC 6817 section 2.4.2: cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd,
+        // capped at flightsize + ALLOWED_INCREASE, and not below MIN_CWND.
         let off_target = (TARGET - queueing) / TARGET;
         let cwnd = self.w.cwnd + GAIN * off_target * ack.segments() / self.w.cwnd;
         let flight = ack.flight_before as f64 / f64::from(ack.mss.max(1));

@@ -1,9 +1,11 @@
-//! TCP-LP: low priority. It yields when the delay passes a threshold between the smallest and the largest.
+//! TCP-LP: low priority. It yields when the delay passes a threshold between the smallest and the
+//! largest.
 //!
-//! Two readings (`cc_reading`). `paper` takes the round trip for the delay. `linux` is tcp_lp.c of 6.1 to the bit: the
-//! one-way delay from timestamps, in 32 bits without care for the offset that each end adds to its timestamp clock
-//! (`net.ipv4.tcp_timestamps = 1`). The smoothed delay is kept in eighths, so three bits of it are lost, and for seven
-//! offsets of eight it stays below the smallest delay: the kernel's LP then never yields and is Reno.
+//! Two readings (`cc_reading`). `paper` takes the round trip for the delay. `linux` is tcp_lp.c of
+//! 6.1 to the bit: the one-way delay from timestamps, in 32 bits without care for the offset that
+//! each end adds to its timestamp clock (`net.ipv4.tcp_timestamps = 1`). The smoothed delay is kept
+//! in eighths, so three bits of it are lost, and for seven offsets of eight it stays below the
+//! smallest delay: the kernel's LP then never yields and is Reno.
 
 use lasthop_units::{Duration, Instant};
 
@@ -273,7 +275,8 @@ mod tests {
         let (k, yields) = kernel(0, &rising);
         assert!(yields.iter().all(|y| !y));
         assert!(k.min >= 1 << 31 && k.smoothed >> 3 < 1 << 29, "{k:?}");
-        // With an offset below 2^29 in all, and a peer's clock that is not estimated above 1000 Hz, it does yield.
+        // With an offset below 2^29 in all, and a peer's clock that is not estimated above 1000 Hz,
+        // it does yield.
         let (_, yields) = kernel(1 << 31, &[50, 50, 50, 50, 50, 49, 48, 80, 80, 80, 80]);
         assert!(yields.iter().any(|&y| y));
     }

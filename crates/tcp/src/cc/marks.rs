@@ -1,4 +1,5 @@
-//! What the controls that answer to the share of marks have in common: DCTCP's estimate (RFC 8257 section 3.3).
+//! What the controls that answer to the share of marks have in common: DCTCP's estimate (RFC 8257
+//! section 3.3).
 
 use super::AckSample;
 
@@ -31,8 +32,9 @@ impl MarkedShare {
         self.alpha += GAIN * (share - self.alpha);
         (self.delivered, self.marked) = (0.0, 0.0);
     }
-    /// What a mark leaves of a window: cwnd * (1 - alpha / 2). The part that goes is whole segments (Linux: cwnd - (cwnd *
-    /// alpha >> 11)): a small share of marks costs a small window nothing.
+    /// What a mark leaves of a window: cwnd * (1 - alpha / 2). The part that goes is whole segments
+    /// (Linux: cwnd - (cwnd * alpha >> 11)): a small share of marks costs a small window
+    /// nothing.
     pub fn after_mark(&self, window: f64) -> f64 {
         window.floor() - (window.floor() * self.alpha / 2.0).floor()
     }

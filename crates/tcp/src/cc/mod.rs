@@ -1,9 +1,10 @@
 //! Congestion control: how much may be in flight, and how fast. Never what is sent: that is
 //! [`recovery`](crate::recovery)'s.
 //!
-//! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all. To add one:
-//! write its file, add a row to the table (`algorithms.rs`), a name to [`CcName`] and an arm to [`Cc`] (`any.rs`). Most keep
-//! a [`Window`] and say only by how much it moves. An algorithm from outside this crate comes as a [`Definition`].
+//! One file per algorithm behind [`CongestionControl`]; one table, [`ALGORITHMS`], names them all.
+//! To add one: write its file, add a row to the table (`algorithms.rs`), a name to [`CcName`] and
+//! an arm to [`Cc`] (`any.rs`). Most keep a [`Window`] and say only by how much it moves. An
+//! algorithm from outside this crate comes as a [`Definition`].
 
 mod abc;
 mod algorithms;

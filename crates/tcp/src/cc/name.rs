@@ -1,4 +1,5 @@
-//! The algorithms' names as a scenario writes them: the built-in ones, and any other word for one of the caller's own.
+//! The algorithms' names as a scenario writes them: the built-in ones, and any other word for one
+//! of the caller's own.
 
 use std::fmt;
 
@@ -27,7 +28,8 @@ pub enum CcName {
     Cubic,
     /// Cut by the share of marked octets (RFC 8257).
     Dctcp,
-    /// A base algorithm under a ceiling from the radio network's hints (draft-flinck-mobile-throughput-guidance).
+    /// A base algorithm under a ceiling from the radio network's hints
+    /// (draft-flinck-mobile-throughput-guidance).
     Guided,
     /// HighSpeed TCP (RFC 3649).
     #[schemars(rename = "highspeed")]
@@ -97,7 +99,8 @@ impl std::str::FromStr for CcName {
     }
 }
 
-/// The name of a congestion control of the caller's own: 1 to 31 lower-case letters, digits, `-`, `_` and `.`.
+/// The name of a congestion control of the caller's own: 1 to 31 lower-case letters, digits, `-`,
+/// `_` and `.`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CustomName {
     text: [u8; CustomName::LONGEST],
@@ -146,8 +149,9 @@ const NAMES: &[&str] = &{
     names
 };
 
-/// An enum to the deserializer, so that it is written and complained about like every other one; only that a word
-/// which is no built-in name is kept, for [`Options::resolve_with`](crate::Options::resolve_with) to look up.
+/// An enum to the deserializer, so that it is written and complained about like every other one;
+/// only that a word which is no built-in name is kept, for
+/// [`Options::resolve_with`](crate::Options::resolve_with) to look up.
 impl<'de> Deserialize<'de> for CcName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CcName, D::Error> {
         deserializer.deserialize_enum("CcName", NAMES, Word)

@@ -1,6 +1,7 @@
-//! A control for L4S in the manner of TCP Prague (draft-briscoe-iccrg-prague-congestion-control; requirements of RFC 9331
-//! section 4): DCTCP's answer to the share of marks, with growth that does not depend on short round trips and Reno's
-//! answer to losses. It sends ECT(1), asks for accurate feedback and paces.
+//! A control for L4S in the manner of TCP Prague (draft-briscoe-iccrg-prague-congestion-control;
+//! requirements of RFC 9331 section 4): DCTCP's answer to the share of marks, with growth that does
+//! not depend on short round trips and Reno's answer to losses. It sends ECT(1), asks for accurate
+//! feedback and paces.
 
 use lasthop_units::{Duration, Instant};
 
@@ -60,8 +61,8 @@ impl Prague {
         self.share.alpha
     }
 
-    /// Additive increase: a segment a round trip, for short round trips (RTT / RTT_virt)^2 of one; marked octets do not
-    /// count.
+    /// Additive increase: a segment a round trip, for short round trips (RTT / RTT_virt)^2 of one;
+    /// marked octets do not count.
     fn grow(&mut self, ack: &AckSample) {
         let unmarked = ack.delivered.saturating_sub(ack.marked) as f64 / f64::from(ack.mss.max(1));
         let scale = (self.rtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).min(1.0);
@@ -112,7 +113,8 @@ mod tests {
     use super::super::testing::*;
     use super::*;
 
-    /// 10 ms is 0.4 of 25 ms: 0.16 of a segment a round trip, so 12 rounds of 20 segments give one (1.92), 13 two (2.08).
+    /// 10 ms is 0.4 of 25 ms: 0.16 of a segment a round trip, so 12 rounds of 20 segments give one
+    /// (1.92), 13 two (2.08).
     #[test]
     fn a_short_round_trip_grows_no_faster_than_a_long_one_in_time() {
         let mut p = Prague::new(&linux_like());

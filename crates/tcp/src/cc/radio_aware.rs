@@ -1,20 +1,23 @@
-//! A window from what the radio network says: the loosely coupled radio-aware TCP of the RAN3 study on context-aware
-//! service delivery (TR 36.933), as far as its algorithm can be reconstructed.
+//! A window from what the radio network says: the loosely coupled radio-aware TCP of the RAN3 study
+//! on context-aware service delivery (TR 36.933), as far as its algorithm can be reconstructed.
 //!
 //! ```text
 //! cwnd(t) = R(t) * RTT + gain * (Q_th - Q(t))
 //! ```
 //!
-//! R(t) is the achievable data rate and Q(t) the layer-2 queue of the newest [`Hint`]; without the queue term the window
-//! is the bandwidth-delay product alone. Slow start is skipped: the first hint after the handshake sets the window. A
-//! loss is repaired but does not move the window, because the queue is known. It is paced unless `pacing = false`: without
-//! slow start nothing else keeps a whole window from leaving at once.
+//! R(t) is the achievable data rate and Q(t) the layer-2 queue of the newest [`Hint`]; without the
+//! queue term the window is the bandwidth-delay product alone. Slow start is skipped: the first
+//! hint after the handshake sets the window. A loss is repaired but does not move the window,
+//! because the queue is known. It is paced unless `pacing = false`: without slow start nothing else
+//! keeps a whole window from leaving at once.
 //!
-//! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one) takes the window over
-//! when no reading is younger than `hint_timeout` (at most a round trip, unless set), when the timer expires, when a mark
-//! arrives, and for a time that doubles when a round shows that the hint was wrong (`evidence.rs`): a quarter
-//! of the window was lost, or more than three times the rate told came through, or less than a third while the queue grew to
-//! three bandwidth-delay products. From then on a hint may at most double what the path has carried in a round trip.
+//! A hint is advice, and the sender stays safe without it. A *base* algorithm (any built-in one)
+//! takes the window over when no reading is younger than `hint_timeout` (at most a round trip,
+//! unless set), when the timer expires, when a mark arrives, and for a time that doubles when a
+//! round shows that the hint was wrong (`evidence.rs`): a quarter of the window was lost, or more
+//! than three times the rate told came through, or less than a third while the queue grew to
+//! three bandwidth-delay products. From then on a hint may at most double what the path has carried
+//! in a round trip.
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -81,7 +84,8 @@ pub struct RadioAware {
     evidence: Evidence,
     /// Segments of a window that was too large are still in flight.
     overrun: bool,
-    /// Most segments that came through in a round trip; a round that brings less takes an eighth of the difference off.
+    /// Most segments that came through in a round trip; a round that brings less takes an eighth of
+    /// the difference off.
     proven: f64,
 }
 
@@ -235,7 +239,8 @@ impl CongestionControl for RadioAware {
             self.check_round(ack.now, falls_short);
         }
         if falls_short {
-            // The next round ends when all that was sent by the boast has come through or is given up.
+            // The next round ends when all that was sent by the boast has come through or is given
+            // up.
             self.round.begin(ack.nxt);
         }
         if self.guided.is_none() {
@@ -247,7 +252,8 @@ impl CongestionControl for RadioAware {
         match c.signal {
             // Repaired, not feared.
             Signal::Loss if self.guided.is_some() => {}
-            // RFC 3168 section 6.1.2: a mark is answered as a loss would be; for a round trip hints have no say.
+            // RFC 3168 section 6.1.2: a mark is answered as a loss would be; for a round trip hints
+            // have no say.
             Signal::Ecn if self.guided.take().is_some() => {
                 self.base.on_congestion(c);
                 self.believe_at = c.now + self.readings.srtt();
@@ -352,7 +358,8 @@ mod tests {
         assert_eq!(cc.cwnd(), 2.0, "the floor");
     }
 
-    /// srtt 30 ms with 20000 octets queued at 2 octets/us (10 ms of queueing): 30 ms, 20 ms or the smallest, 20 ms.
+    /// srtt 30 ms with 20000 octets queued at 2 octets/us (10 ms of queueing): 30 ms, 20 ms or the
+    /// smallest, 20 ms.
     #[test]
     fn the_round_trip_of_the_formula_is_chosen() {
         for (kind, segments) in [(HintRtt::Min, 40.0), (HintRtt::Srtt, 60.0), (HintRtt::Predicted, 40.0)] {
@@ -379,8 +386,8 @@ mod tests {
         assert!(cc.is_guided());
     }
 
-    /// The last hint at 120 ms; srtt is 20 ms, the hints come every 1 ms: at 141 ms the base goes on from the window in
-    /// force, one segment a round trip, and never in slow start.
+    /// The last hint at 120 ms; srtt is 20 ms, the hints come every 1 ms: at 141 ms the base goes
+    /// on from the window in force, one segment a round trip, and never in slow start.
     #[test]
     fn when_hints_stop_the_base_takes_over_within_a_round_trip() {
         let mut cc = aware(|_| {});
@@ -407,8 +414,8 @@ mod tests {
         assert!(patient.is_guided());
     }
 
-    /// A hint of ten times the capacity: a round of 100 segments of which 50 are lost. The base goes on with half of the window,
-    /// the same hint is not believed for 1 s, then for 2 s.
+    /// A hint of ten times the capacity: a round of 100 segments of which 50 are lost. The base
+    /// goes on with half of the window, the same hint is not believed for 1 s, then for 2 s.
     #[test]
     fn hints_that_lie_are_not_believed_for_a_time_that_doubles() {
         let mut cc = aware(|c| c.queue_term = false);
@@ -434,9 +441,10 @@ mod tests {
         assert!(cc.is_guided());
     }
 
-    /// The rate told is a hundredth of the 16 Mbit/s that the path has. With the queue term the window is the 20 segments of Q_th
-    /// (20 ms * 20 kB/s = 0.4 more), of which 20 come through in a round trip of 20 ms, fifty times the rate told. Without it the
-    /// floor of two segments is five times that. After one round trip the base has its own slow start.
+    /// The rate told is a hundredth of the 16 Mbit/s that the path has. With the queue term the
+    /// window is the 20 segments of Q_th (20 ms * 20 kB/s = 0.4 more), of which 20 come through
+    /// in a round trip of 20 ms, fifty times the rate told. Without it the floor of two
+    /// segments is five times that. After one round trip the base has its own slow start.
     #[test]
     fn a_rate_that_is_always_a_hundredth_is_caught_within_a_round_trip() {
         for (queue_term, segments) in [(true, 20u64), (false, 2)] {
@@ -453,9 +461,10 @@ mod tests {
         }
     }
 
-    /// Ten times the 16 Mbit/s that the path has, and a queue that never overflows: at 181 ms the round trip is four times the
-    /// smallest, and 162 segments have come in 81 ms, a tenth of what was told. The base goes on with half of those. Losses among the
-    /// 400 that were sent are measured by the 162, not by the 400.
+    /// Ten times the 16 Mbit/s that the path has, and a queue that never overflows: at 181 ms the
+    /// round trip is four times the smallest, and 162 segments have come in 81 ms, a tenth of
+    /// what was told. The base goes on with half of those. Losses among the 400 that were sent
+    /// are measured by the 162, not by the 400.
     #[test]
     fn a_rate_that_is_too_large_is_caught_without_a_loss() {
         let mut cc = aware(|c| c.queue_term = false);
@@ -482,7 +491,8 @@ mod tests {
         assert!(!cc.is_guided());
     }
 
-    /// The same reading in ACK after ACK, measured at 100 ms: it is a round trip old at 120 ms, however often it is told.
+    /// The same reading in ACK after ACK, measured at 100 ms: it is a round trip old at 120 ms,
+    /// however often it is told.
     #[test]
     fn a_reading_that_is_repeated_grows_old() {
         let mut cc = aware(|_| {});

@@ -1,5 +1,5 @@
-//! A connection's own numbers for the algorithms that draw: keyed by its initial sequence number, so that no flow
-//! shifts another's.
+//! A connection's own numbers for the algorithms that draw: keyed by its initial sequence number,
+//! so that no flow shifts another's.
 
 use lasthop_engine::{Draw, Purpose};
 

@@ -1,5 +1,5 @@
-//! What a sender keeps of capacity hints: the newest readings, how old they may be, and the round trip that turns a rate into
-//! a window.
+//! What a sender keeps of capacity hints: the newest readings, how old they may be, and the round
+//! trip that turns a rate into a window.
 
 use lasthop_units::{Duration, Instant};
 
@@ -23,8 +23,9 @@ pub(super) const FLOOR_PARAMETER: Parameter =
 /// The smallest round trip is forgotten after this time.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// Where reports are more seldom than round trips a reading stands for 2.5 periods, but no longer than this: the smallest
-/// retransmission timeout of Linux (TCP_RTO_MIN), after which a sender without news begins anew in any case.
+/// Where reports are more seldom than round trips a reading stands for 2.5 periods, but no longer
+/// than this: the smallest retransmission timeout of Linux (TCP_RTO_MIN), after which a sender
+/// without news begins anew in any case.
 const LONGEST_SILENCE: Duration = Duration::from_millis(200);
 
 /// R(t) and Q(t) of one hint.
@@ -68,7 +69,8 @@ impl Readings {
             self.srtt = rtt;
         }
     }
-    /// Takes the round trips of an ACK; those of an interrupted link do not count towards the smallest.
+    /// Takes the round trips of an ACK; those of an interrupted link do not count towards the
+    /// smallest.
     pub fn on_ack(&mut self, ack: &AckSample, interrupted: bool) {
         self.srtt = ack.srtt.unwrap_or(self.srtt);
         if let Some(rtt) = ack.rtt.filter(|_| !interrupted) {
@@ -134,7 +136,8 @@ impl Readings {
         Some(match self.config.rtt {
             HintRtt::Min => smallest,
             HintRtt::Srtt => self.srtt.as_secs_f64(),
-            // What the queue that was reported does not explain: scheduling, HARQ, the wait for uplink grants.
+            // What the queue that was reported does not explain: scheduling, HARQ, the wait for
+            // uplink grants.
             HintRtt::Predicted => {
                 let queueing = if r.rate > 0.0 { r.queue / r.rate } else { 0.0 };
                 (self.srtt.as_secs_f64() - queueing).max(smallest)
@@ -174,7 +177,8 @@ mod tests {
     use crate::config::{Config, HintConfig, VegasConfig, VegasReading, VegasRto};
     use lasthop_units::{Duration, Instant};
 
-    /// As long as nobody tells anything windows, pacing and timers of those who listen are their base's.
+    /// As long as nobody tells anything windows, pacing and timers of those who listen are their
+    /// base's.
     #[test]
     fn without_hints_their_users_are_their_base() {
         let vegas = VegasConfig { reading: VegasReading::Ns2, rto: VegasRto::Fine, ..linux_like().vegas };

@@ -52,7 +52,8 @@ impl Reno {
     }
 
     fn halve(&mut self, flight: f64) {
-        // RFC 5681 equation 4: ssthresh = max (FlightSize / 2, 2*SMSS). ns-2: (int)(window / 2), at least 2.
+        // RFC 5681 equation 4: ssthresh = max (FlightSize / 2, 2*SMSS). ns-2: (int)(window / 2), at
+        // least 2.
         let half = flight / 2.0;
         self.ssthresh = if self.whole { half.floor() } else { half }.max(2.0);
         self.counted = 0.0;
@@ -61,11 +62,13 @@ impl Reno {
     fn grow_by_bytes(&mut self, ack: &AckSample) {
         let acked = ack.acked as f64 / f64::from(ack.mss);
         if self.cwnd < self.ssthresh {
-            // RFC 5681 equation 2: cwnd += min (N, SMSS); RFC 3465 section 2.3: L = 1 after a timeout.
+            // RFC 5681 equation 2: cwnd += min (N, SMSS); RFC 3465 section 2.3: L = 1 after a
+            // timeout.
             let limit = if ack.after_timeout() && self.abc_limit.is_finite() { 1.0 } else { self.abc_limit };
             self.cwnd += acked.min(limit);
         } else {
-            // RFC 5681 section 3.1: one segment more when a window's worth of octets has been acknowledged.
+            // RFC 5681 section 3.1: one segment more when a window's worth of octets has been
+            // acknowledged.
             self.counted += acked;
             if self.counted >= self.cwnd {
                 self.counted -= self.cwnd;
@@ -97,8 +100,8 @@ impl CongestionControl for Reno {
             Growth::Acks if self.cwnd < self.ssthresh => self.cwnd += 1.0,
             Growth::Acks => self.cwnd += 1.0 / self.cwnd,
         }
-        // ns-2 lets cwnd run above its window and takes the smaller of both wherever it counts; clamping gives
-        // the same segments, and a reported window that is the one in use.
+        // ns-2 lets cwnd run above its window and takes the smaller of both wherever it counts;
+        // clamping gives the same segments, and a reported window that is the one in use.
         self.cwnd = self.cwnd.min(self.ceiling);
     }
     fn on_congestion(&mut self, c: &Congestion) {
@@ -114,7 +117,8 @@ impl CongestionControl for Reno {
         self.cwnd = if self.whole { (c.flight / 2.0).max(1.0) } else { self.ssthresh };
     }
     fn on_timeout(&mut self, c: &Congestion) {
-        // RFC 5681 section 3.1: a segment that is lost again holds ssthresh; ns-2 halves it each time.
+        // RFC 5681 section 3.1: a segment that is lost again holds ssthresh; ns-2 halves it each
+        // time.
         if !c.repeated || self.whole {
             self.halve(c.flight);
         }

@@ -5,7 +5,8 @@ use lasthop_units::{Duration, Instant};
 use crate::recovery::CaState;
 use crate::segment::Timestamps;
 
-/// How fast data was delivered between two moments of a connection (the delivery-rate estimate that BBR rests on).
+/// How fast data was delivered between two moments of a connection (the delivery-rate estimate that
+/// BBR rests on).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateSample {
     /// Octets delivered over the interval.
@@ -24,7 +25,8 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
-/// A lost segment: what was in flight when it was sent, itself included, and what was lost since, itself included.
+/// A lost segment: what was in flight when it was sent, itself included, and what was lost since,
+/// itself included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossSample {
     /// Octets.
@@ -50,7 +52,8 @@ pub struct AckSample {
     pub total_delivered: u64,
     /// Octets newly taken for lost.
     pub lost: u64,
-    /// Of the segments newly lost the first since whose sending more than 2 % of the flight were lost (BBR), else the last.
+    /// Of the segments newly lost the first since whose sending more than 2 % of the flight were
+    /// lost (BBR), else the last.
     pub loss: Option<LossSample>,
     /// Of `delivered`, the octets that met a congestion mark (ECN).
     pub marked: u64,
@@ -78,7 +81,8 @@ pub struct AckSample {
     pub before: CaState,
     /// The sender's state after the ACK.
     pub state: CaState,
-    /// The timestamps option: the peer's clock and the echo of ours (RFC 7323), where loss recovery is RACK's.
+    /// The timestamps option: the peer's clock and the echo of ours (RFC 7323), where loss recovery
+    /// is RACK's.
     pub stamps: Option<Timestamps>,
     /// Duplicate ACKs seen just before this one.
     pub dup_acks: u32,

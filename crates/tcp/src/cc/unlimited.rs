@@ -1,6 +1,7 @@
-//! No congestion control: what exists is sent as far as the peer's window reaches. For a sender that shares a node with
-//! the queue of the only bottleneck, such as a cache in the eNB whose scheduler pulls what it can send (close coupling),
-//! and for the ends of links that do not lose. The retransmission timer and loss recovery stay.
+//! No congestion control: what exists is sent as far as the peer's window reaches. For a sender
+//! that shares a node with the queue of the only bottleneck, such as a cache in the eNB whose
+//! scheduler pulls what it can send (close coupling), and for the ends of links that do not lose.
+//! The retransmission timer and loss recovery stay.
 
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
 use crate::config::Config;
@@ -14,7 +15,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[Parameter {
 
 pub(super) const DIFFERS: &str = "Linux, ns-3 and INET do not offer it. On a shared path it harms everybody.";
 
-/// The window that is not there [segments]: more than any peer offers (RFC 7323: below 2^30 octets).
+/// The window that is not there [segments]: more than any peer offers (RFC 7323: below 2^30
+/// octets).
 const ENDLESS: f64 = 1e8;
 
 /// A window that never moves.

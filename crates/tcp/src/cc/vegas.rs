@@ -1,13 +1,14 @@
-//! TCP Vegas as ns-2 2.26/2.27 implements it, by the studies' reading of it (UMTS study, section 3.2).
+//! TCP Vegas as ns-2 2.26/2.27 implements it, by the studies' reading of it (UMTS study, section
+//! 3.2).
 //!
-//! Differences between that reading and the public ns-2 code as remembered, all decided for the reading:
-//! the code keeps a skipped increment at zero until the next decision, here growth is skipped ACK by ACK while
-//! cwnd exceeds the flight by more than 2; the code takes the congestion-avoidance increment 1/cwnd once per
-//! round, and so do we ("+ 1/cwnd per ACK").
+//! Differences between that reading and the public ns-2 code as remembered, all decided for the
+//! reading: the code keeps a skipped increment at zero until the next decision, here growth is
+//! skipped ACK by ACK while cwnd exceeds the flight by more than 2; the code takes the
+//! congestion-avoidance increment 1/cwnd once per round, and so do we ("+ 1/cwnd per ACK").
 //!
-//! Left open by the reading and decided here: in the first round after the handshake the window holds (the flag
-//! that lets it grow every other round starts as "grew"); a fast retransmit under SACK (which ns-2's Vegas does
-//! not have) cuts the window like one on duplicate ACKs.
+//! Left open by the reading and decided here: in the first round after the handshake the window
+//! holds (the flag that lets it grow every other round starts as "grew"); a fast retransmit under
+//! SACK (which ns-2's Vegas does not have) cuts the window like one on duplicate ACKs.
 
 use lasthop_units::{Duration, Instant};
 
@@ -145,7 +146,8 @@ impl Vegas {
             if rtt < self.base_rtt || in_transit <= 1.0 {
                 self.base_rtt = rtt;
             }
-            // t_seqno - last_ack: one more than what is in flight, because t_seqno is the next packet to send.
+            // t_seqno - last_ack: one more than what is in flight, because t_seqno is the next
+            // packet to send.
             let window = segments(nxt.saturating_sub(una), mss) + 1.0;
             let extra = vegas_extra_segments(window, in_transit, rtt, self.base_rtt);
             // int(x + 0.5) of C: cut towards zero.
@@ -225,8 +227,9 @@ impl CongestionControl for Vegas {
         };
         if let Some(first) = first {
             self.fine = FineTimeout::new(first);
-            // One packet was in transit, so the decision at this ACK sets baseRTT to the round's length, which
-            // here is the time since the start of the clock or the handshake's own; its delta is 0.
+            // One packet was in transit, so the decision at this ACK sets baseRTT to the round's
+            // length, which here is the time since the start of the clock or the handshake's own;
+            // its delta is 0.
             self.base_rtt = first;
         }
         self.grew = false;
@@ -302,8 +305,8 @@ impl CongestionControl for Vegas {
         self.cwnd = segments.clamp(1.0, self.ceiling.max(1.0));
     }
 
-    /// "First one or two ACKs after such a retransmission: if the new oldest segment is over age, retransmit it
-    /// at once without another cut."
+    /// "First one or two ACKs after such a retransmission: if the new oldest segment is over age,
+    /// retransmit it at once without another cut."
     fn oldest_is_overdue(&mut self, now: Instant, sent: Instant) -> bool {
         if self.worried == 0 {
             return false;
@@ -352,7 +355,8 @@ mod tests {
 
     #[test]
     fn equation_1_shrinks_window_6_at_300_ms_and_holds_window_5_at_200_ms() {
-        // Claim U11, baseRTT 0.12 s: (6/0.12 - 6/0.3) * 0.12 = 6 - 2.4 = 3.6 > beta = 3; ns-2 rounds to 4.
+        // Claim U11, baseRTT 0.12 s: (6/0.12 - 6/0.3) * 0.12 = 6 - 2.4 = 3.6 > beta = 3; ns-2
+        // rounds to 4.
         let six = vegas_extra_segments(6.0, 6.0, 0.3, 0.12);
         assert!((six - 3.6).abs() < 1e-12);
         // (5/0.12 - 5/0.2) * 0.12 = 5 - 3 = 2.0: between alpha = 1 and beta = 3.
@@ -417,7 +421,8 @@ mod tests {
         let mut f = FineTimeout::new(0.1);
         // (0.8/4 + 0.1)/2 = 0.15.
         assert!((f.timeout - 0.15).abs() < 1e-12);
-        // rtt 0.2: error 0.1; srtt*8 = 0.9; dev*4 = 0.1 + 0.1 - 0.025 = 0.175; (0.225 + 0.175)/2 * 17/16 = 0.2125.
+        // rtt 0.2: error 0.1; srtt*8 = 0.9; dev*4 = 0.1 + 0.1 - 0.025 = 0.175; (0.225 + 0.175)/2 *
+        // 17/16 = 0.2125.
         f.sample(0.2);
         assert!((f.timeout - 0.2125).abs() < 1e-12);
     }

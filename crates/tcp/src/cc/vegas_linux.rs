@@ -1,7 +1,9 @@
-//! TCP Vegas as Linux has it, and ns-3 after it: once per round, by the round's smallest round trip.
+//! TCP Vegas as Linux has it, and ns-3 after it: once per round, by the round's smallest round
+//! trip.
 //!
-//! ns-3 3.28's TcpVegas has one rule for the threshold where Linux has two: min(ssthresh, cwnd - 1) also after a loss,
-//! so that a fast retransmit costs one segment. It counts what is queued as cwnd minus target.
+//! ns-3 3.28's TcpVegas has one rule for the threshold where Linux has two: min(ssthresh, cwnd - 1)
+//! also after a loss, so that a fast retransmit costs one segment. It counts what is queued as cwnd
+//! minus target.
 
 use super::window::{Round, Window, has_window};
 use super::{AckSample, CaState, Congestion, CongestionControl, Established};
@@ -180,7 +182,8 @@ mod tests {
 
     #[test]
     fn ns3_counts_the_rest_beside_the_target_and_loses_one_segment() {
-        // 50 - floor(50 * 100/108) = 50 - 46 = 4: between alpha and beta. At 110 ms: 50 - 45 = 5 > 4.
+        // 50 - floor(50 * 100/108) = 50 - 46 = 4: between alpha and beta. At 110 ms: 50 - 45 = 5 >
+        // 4.
         for (rtt, to, threshold) in [(108e3, 50.0, 37.0), (110e3, 49.0, 36.0)] {
             let mut v = vegas(50.0, 2.0, rtt);
             v.ns3 = true;

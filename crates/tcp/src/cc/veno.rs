@@ -100,7 +100,8 @@ impl CongestionControl for Veno {
             return;
         }
         if self.ns3 && self.base.is_finite() {
-            // "Always", whatever the state; without a sample since the last call all of the window counts as queued.
+            // "Always", whatever the state; without a sample since the last call all of the window
+            // counts as queued.
             self.estimate();
         }
         // Outside of Open it is Reno, and without three samples.

@@ -1,4 +1,5 @@
-//! TCP Westwood and Westwood+: the window after a loss is the estimated rate times the smallest round trip.
+//! TCP Westwood and Westwood+: the window after a loss is the estimated rate times the smallest
+//! round trip.
 
 use lasthop_units::{Duration, Instant};
 
@@ -89,7 +90,8 @@ struct PerRound {
     renew_min_rtt: bool,
 }
 
-/// One sample per ACK, over the round trip that the ACK measures (ns-3 3.28's TcpWestwood::EstimateBW).
+/// One sample per ACK, over the round trip that the ACK measures (ns-3 3.28's
+/// TcpWestwood::EstimateBW).
 #[derive(Clone, Copy, Debug, Default)]
 struct PerTrip {
     /// Octets of ACKs that measured no round trip.
@@ -360,7 +362,8 @@ mod tests {
     #[test]
     fn ns3_divides_one_acks_segments_by_a_whole_round_trip_so_a_loss_leaves_two() {
         let mut w = westwood(Options { westwood_reading: Some(WestwoodReading::Ns3), ..Options::default() });
-        // Two segments each 10 ms at a round trip of 100 ms are 200000 octets/s; ns-3 sees 2000 in 100 ms.
+        // Two segments each 10 ms at a round trip of 100 ms are 200000 octets/s; ns-3 sees 2000 in
+        // 100 ms.
         w.measure(&ack_at(2, 0, 100));
         assert!((w.estimate() - 0.1 * 20_000.0 / 2.0).abs() < 1e-9, "half of the first sample's tenth");
         (1..400).for_each(|n| w.measure(&ack_at(2, n * 10, 100)));

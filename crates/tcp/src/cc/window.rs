@@ -1,5 +1,5 @@
-//! The parts that window-based algorithms share: a window in whole segments that counts what is delivered, and the
-//! end of a round.
+//! The parts that window-based algorithms share: a window in whole segments that counts what is
+//! delivered, and the end of a round.
 
 use super::{AckSample, Established};
 use crate::config::Config;
@@ -50,8 +50,8 @@ impl Window {
         ack.may_grow && (ack.cwnd_limited || !self.validate)
     }
 
-    /// Slow start: as much more as was delivered, within the limit of RFC 3465, up to ssthresh. Returns the segments
-    /// that are left for congestion avoidance.
+    /// Slow start: as much more as was delivered, within the limit of RFC 3465, up to ssthresh.
+    /// Returns the segments that are left for congestion avoidance.
     pub fn slow_start(&mut self, ack: &AckSample) -> f64 {
         self.slow_start_by(self.countable(ack))
     }
@@ -108,7 +108,8 @@ impl Window {
         self.counted = 0.0;
     }
 
-    /// A timeout: ssthresh falls to `to`, unless the same segment was lost once more; cwnd to one segment.
+    /// A timeout: ssthresh falls to `to`, unless the same segment was lost once more; cwnd to one
+    /// segment.
     pub fn timeout(&mut self, to: f64, repeated: bool) {
         if !repeated {
             self.ssthresh = to.floor().max(2.0);
@@ -151,7 +152,8 @@ macro_rules! has_window {
 }
 pub(super) use has_window;
 
-/// Round trips counted by sequence number: a round ends when what was sent last at its start is acknowledged.
+/// Round trips counted by sequence number: a round ends when what was sent last at its start is
+/// acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     mark: u64,

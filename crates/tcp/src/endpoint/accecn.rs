@@ -1,7 +1,9 @@
-//! Accurate ECN (RFC 9768): the counters of octets, the option that carries them, and what a path does to both.
+//! Accurate ECN (RFC 9768): the counters of octets, the option that carries them, and what a path
+//! does to both.
 //!
-//! The three bits of the header (the ACE field) stand in `ecn.rs`; this file holds what needs the option. Which choices
-//! are Linux' is said at each place, with the function of include/net/tcp_ecn.h or net/ipv4/tcp_input.c that makes it.
+//! The three bits of the header (the ACE field) stand in `ecn.rs`; this file holds what needs the
+//! option. Which choices are Linux' is said at each place, with the function of
+//! include/net/tcp_ecn.h or net/ipv4/tcp_input.c that makes it.
 
 use lasthop_units::{Ecn, Instant};
 
@@ -34,7 +36,8 @@ const fn slot(e: Ecn) -> Option<usize> {
     }
 }
 
-/// r.e0b and r.e1b begin at 1, r.ceb at 0 (RFC 9768 section 3.2.1): a middlebox that clears fields shows.
+/// r.e0b and r.e1b begin at 1, r.ceb at 0 (RFC 9768 section 3.2.1): a middlebox that clears fields
+/// shows.
 const fn start_of(e: Ecn) -> u64 {
     match e {
         Ecn::Ect0 | Ecn::Ect1 => 1,
@@ -79,7 +82,8 @@ pub(super) struct Accurate {
     // Data Sender.
     /// Octets of data that the peer received with each codepoint, from 0.
     pub delivered: ByCodepoint,
-    /// The one codepoint whose counter moved with the newest option: what arrives without option is taken for it.
+    /// The one codepoint whose counter moved with the newest option: what arrives without option is
+    /// taken for it.
     estimate: Option<Ecn>,
     /// Packets that an ACK delivers, averaged with a weight of 1/64.
     packets_per_ack: f64,
@@ -95,8 +99,8 @@ pub(super) struct Accurate {
     seen: Seen,
     /// The first segment after the SYNs has been looked at (RFC 9768 section 3.2.2.4).
     first_seen: bool,
-    /// Nothing leaves ECN-capable: the fields of SYNs or ACKs were cleared or altered (sections 3.1.5, 3.2.2.3 and
-    /// 3.2.2.4).
+    /// Nothing leaves ECN-capable: the fields of SYNs or ACKs were cleared or altered (sections
+    /// 3.1.5, 3.2.2.3 and 3.2.2.4).
     pub without_ect: bool,
     /// No option leaves any more: segments with it do not arrive (section 3.2.3.2.2).
     option_is_lost: bool,
@@ -104,13 +108,17 @@ pub(super) struct Accurate {
     option_is_wrong: bool,
 }
 
-/// Octets by which a counter moves at most between two options: once in 2^22 (RFC 9768 section 3.2.3.3).
+/// Octets by which a counter moves at most between two options: once in 2^22 (RFC 9768 section
+/// 3.2.3.3).
 const BEACON_OCTETS: u32 = 22;
-/// Octets sent before the first option came, from which on its counters could have wrapped (tcp_accecn_process_option).
+/// Octets sent before the first option came, from which on its counters could have wrapped
+/// (tcp_accecn_process_option).
 const LATEST_START: u64 = (1 << 23) - 1;
-/// ACKs that deliver more packets than this on average come from a path that merges them (ACK_COMP_THRESH).
+/// ACKs that deliver more packets than this on average come from a path that merges them
+/// (ACK_COMP_THRESH).
 const MERGED_ACKS: f64 = 4.0;
-/// In `minimum` mode the option leaves at least so often a round trip (net.ipv4.tcp_ecn_option_beacon).
+/// In `minimum` mode the option leaves at least so often a round trip
+/// (net.ipv4.tcp_ecn_option_beacon).
 const BEACONS_PER_ROUND: u64 = 3;
 
 impl Accurate {
@@ -133,7 +141,8 @@ impl Accurate {
         }
     }
 
-    /// A first option is looked at for cleared counters: an initial value of 0 is impossible (section 3.2.3.2.4).
+    /// A first option is looked at for cleared counters: an initial value of 0 is impossible
+    /// (section 3.2.3.2.4).
     fn look_at_first(&mut self, option: &AccEcn) {
         if self.seen >= Seen::Counter {
             return;
@@ -147,8 +156,8 @@ impl Accurate {
         self.option_is_wrong |= self.seen == Seen::Cleared;
     }
 
-    /// The counters of the ACK in hand, whose delivery is `octets`. By how many octets the CE counter has moved, where
-    /// that is certain (tcp_accecn_process_option).
+    /// The counters of the ACK in hand, whose delivery is `octets`. By how many octets the CE
+    /// counter has moved, where that is certain (tcp_accecn_process_option).
     fn take_option(&mut self, octets: u64, octets_sent: u64) -> Option<u64> {
         if self.option_is_wrong {
             return None;
@@ -205,7 +214,8 @@ const fn fields_up_to(codepoint: Ecn) -> u8 {
     }
 }
 
-/// The smallest change, forwards or back, that takes the 24 least significant bits of `from` to `to`.
+/// The smallest change, forwards or back, that takes the 24 least significant bits of `from` to
+/// `to`.
 const fn advance24(from: u64, to: u32) -> i64 {
     let delta = to.wrapping_sub(from as u32) & 0xff_ffff;
     (((delta << 8) as i32) >> 8) as i64
@@ -221,9 +231,9 @@ struct Delivery {
     exact: bool,
 }
 
-/// Of `d`'s packets, how many met a mark, when the ACE field says `least` modulo 8 and the field may have wrapped: with
-/// the octets that the option counted as CE, `marked`, where they are known (RFC 9768 appendix A.2.2, in the form of
-/// Linux' __tcp_accecn_process).
+/// Of `d`'s packets, how many met a mark, when the ACE field says `least` modulo 8 and the field
+/// may have wrapped: with the octets that the option counted as CE, `marked`, where they are known
+/// (RFC 9768 appendix A.2.2, in the form of Linux' __tcp_accecn_process).
 fn marks_of(least: u64, d: Delivery, marked: Option<u64>, packets_per_ack: f64) -> u64 {
     const FIELD: u64 = 8;
     if d.packets < FIELD {
@@ -265,8 +275,9 @@ impl Endpoint {
         self.ecn.accurate = Some(Box::new(a));
     }
 
-    /// The option of a SYN-ACK (section 3.2.3.2.2: not on one that is sent again, of which the first may have been lost
-    /// for it). With a simultaneous open Linux tries twice (tcp_syn_options).
+    /// The option of a SYN-ACK (section 3.2.3.2.2: not on one that is sent again, of which the
+    /// first may have been lost for it). With a simultaneous open Linux tries twice
+    /// (tcp_syn_options).
     #[cold]
     pub(super) fn accecn_on_syn_ack(&mut self, segment: &mut Segment) {
         let tries = if self.ecn.asked { 3 } else { 1 };
@@ -278,7 +289,8 @@ impl Endpoint {
         }
     }
 
-    /// The handshake is over: where the option goes into every segment, what data segments leave for it \[octets\].
+    /// The handshake is over: where the option goes into every segment, what data segments leave
+    /// for it \[octets\].
     pub(super) fn reserve_accecn(&mut self) -> u32 {
         let full = self.config.accecn_option == AccEcnOption::Full;
         let Some(a) = self.accurate() else { return 0 };
@@ -296,8 +308,9 @@ impl Endpoint {
         }
     }
 
-    /// The first segment after the handshake's SYNs: an ACE field of 0 is impossible (section 3.2.2.4), and in an ACK
-    /// that ends a handshake the field returns the codepoint of our SYN-ACK, which was Not-ECT (section 3.2.2.3).
+    /// The first segment after the handshake's SYNs: an ACE field of 0 is impossible (section
+    /// 3.2.2.4), and in an ACK that ends a handshake the field returns the codepoint of our
+    /// SYN-ACK, which was Not-ECT (section 3.2.2.3).
     pub(super) fn accecn_on_first(&mut self, ace: u8, ends_handshake: bool) {
         let altered = self.config.host.ecn_fallback && !matches!(ace, 0b010 | 0b001 | 0b101 | 0b111);
         let Some(a) = self.accurate() else { return };
@@ -306,8 +319,8 @@ impl Endpoint {
         }
     }
 
-    /// A SYN without the flags reached a server, or a SYN-ACK without them left it: nothing may be ECN-capable
-    /// (section 3.1.5).
+    /// A SYN without the flags reached a server, or a SYN-ACK without them left it: nothing may be
+    /// ECN-capable (section 3.1.5).
     #[cold]
     pub(super) fn accecn_without_ect(&mut self) {
         if let Some(a) = self.accurate() {
@@ -315,7 +328,8 @@ impl Endpoint {
         }
     }
 
-    /// A packet of a synchronized connection has arrived: any counts, also pure ACKs and what repeats octets.
+    /// A packet of a synchronized connection has arrived: any counts, also pure ACKs and what
+    /// repeats octets.
     #[cold]
     pub(super) fn accecn_arrived(&mut self, seg: &Segment) {
         let Some(a) = self.accurate() else { return };
@@ -325,8 +339,9 @@ impl Endpoint {
         }
     }
 
-    /// Octets that begin at `start` arrived again. If the ACK before carried the option beside a D-SACK of the same
-    /// octets, that ACK was lost, perhaps for its option (section 3.2.3.2.2, as Linux' tcp_rcv_spurious_retrans).
+    /// Octets that begin at `start` arrived again. If the ACK before carried the option beside a
+    /// D-SACK of the same octets, that ACK was lost, perhaps for its option (section 3.2.3.2.2,
+    /// as Linux' tcp_rcv_spurious_retrans).
     pub(super) fn accecn_repeated(&mut self, start: u64) {
         if let Some(a) = self.accurate() {
             a.option_is_lost |= a.dsack_beside == Some(start);
@@ -380,8 +395,8 @@ impl Endpoint {
         }
     }
 
-    /// Packets of the ACK in hand that met a mark. An ACK that neither delivers anything nor has a newer timestamp may
-    /// be an old one: it says nothing.
+    /// Packets of the ACK in hand that met a mark. An ACK that neither delivers anything nor has a
+    /// newer timestamp may be an old one: it says nothing.
     #[cold]
     pub(super) fn accecn_marks(&mut self, ace: u8, s_cep: u64, octets: u64) -> u64 {
         use crate::recovery::CaState;
@@ -399,16 +414,17 @@ impl Endpoint {
         marks_of(least, Delivery { packets, octets, mss, exact }, marked, a.packets_per_ack)
     }
 
-    /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection with accurate
-    /// feedback, ECT(1), ECT(0), CE.
+    /// Octets that the peer reports for each codepoint, and what arrived with each: of a connection
+    /// with accurate feedback, ECT(1), ECT(0), CE.
     pub fn accurate_octets(&self) -> Option<([u64; 3], [u64; 3])> {
         let a = self.ecn.accurate.as_ref()?;
         Some((a.delivered.0, a.received.0))
     }
 }
 
-/// Counters and SACK blocks that fit together: as many counters as possible beside all blocks, and fewer blocks, down to
-/// two, where otherwise a counter that has moved found no room (tcp_options_fit_accecn).
+/// Counters and SACK blocks that fit together: as many counters as possible beside all blocks, and
+/// fewer blocks, down to two, where otherwise a counter that has moved found no room
+/// (tcp_options_fit_accecn).
 fn layout(segment: &Segment, required: u8, room: u32) -> Option<(u8, usize)> {
     let all = segment.sack.len();
     let least = if required > 0 { all.min(2) } else { all };
@@ -429,7 +445,8 @@ mod tests {
         marks_of(ace_moved, d, marked, per_ack)
     }
 
-    /// RFC 9768 appendix A.2.1: 20 packets and a field that moved by 1 may be 1, 9 or 17 marks; 17 is the safest.
+    /// RFC 9768 appendix A.2.1: 20 packets and a field that moved by 1 may be 1, 9 or 17 marks; 17
+    /// is the safest.
     #[test]
     fn without_the_option_the_safest_number_counts() {
         assert_eq!(marks(1, 3, None, 1.0), 1, "the field cannot have wrapped");
@@ -442,8 +459,8 @@ mod tests {
         );
     }
 
-    /// Appendix A.2.2: the CE octets decide. 20 packets of 1000 octets, 1 modulo 8: 8600 octets are nine packets at
-    /// least (8600 * 20 / 20000 = 8.6), 500 octets one, 17 000 octets 17.
+    /// Appendix A.2.2: the CE octets decide. 20 packets of 1000 octets, 1 modulo 8: 8600 octets are
+    /// nine packets at least (8600 * 20 / 20000 = 8.6), 500 octets one, 17 000 octets 17.
     #[test]
     fn with_the_option_its_octets_decide() {
         assert_eq!(marks(0, 20, Some(0), 1.0), 0);
@@ -451,11 +468,13 @@ mod tests {
         assert_eq!(marks(1, 20, Some(500), 1.0), 1);
         assert_eq!(marks(1, 20, Some(17_000), 1.0), 17);
         assert_eq!(marks(1, 20, Some(20_000), 1.0), 17, "all octets are marked: the most that fits");
-        // Ten packets, below two turns of the field: nine if more octets are marked than one packet has.
+        // Ten packets, below two turns of the field: nine if more octets are marked than one packet
+        // has.
         assert_eq!([marks(1, 10, Some(1_000), 1.0), marks(1, 10, Some(5_000), 1.0)], [1, 9]);
     }
 
-    /// Section 3.2.3.1 and appendix A.1: 24 bits of the counter, over their wrap, and back for an option that is old.
+    /// Section 3.2.3.1 and appendix A.1: 24 bits of the counter, over their wrap, and back for an
+    /// option that is old.
     #[test]
     fn counters_of_24_bits_are_followed() {
         assert_eq!(advance24(1, 1001), 1000);

@@ -51,8 +51,9 @@ impl Endpoint {
         self.update_timers(now);
     }
 
-    /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer, where an ACK field that
-    /// says nothing new can only move the window (Van Jacobson's header prediction).
+    /// Nothing outstanding, nothing waiting, no timer running: the receiver's side of a transfer,
+    /// where an ACK field that says nothing new can only move the window (Van Jacobson's header
+    /// prediction).
     #[inline]
     fn has_nothing_to_send(&self) -> bool {
         self.una == self.max
@@ -61,8 +62,9 @@ impl Endpoint {
             && self.persist_at == Instant::MAX
     }
 
-    /// RFC 5681 section 2, definition of a duplicate ACK; with SACK RFC 6675 section 2's: it brings SACK news.
-    /// While the peer's window is closed, ACKs answer probes and are no sign of loss.
+    /// RFC 5681 section 2, definition of a duplicate ACK; with SACK RFC 6675 section 2's: it brings
+    /// SACK news. While the peer's window is closed, ACKs answer probes and are no sign of
+    /// loss.
     fn is_duplicate(&self, seg: &Segment, ack: i64, wnd_before: u64, news: u64) -> bool {
         if ack != self.una as i64 || self.una == self.max || self.wnd == 0 {
             return false;
@@ -87,7 +89,8 @@ impl Endpoint {
         news
     }
 
-    /// SND.WND from segments that are not older than the last that set it (RFC 9293 section 3.10.7.4).
+    /// SND.WND from segments that are not older than the last that set it (RFC 9293 section
+    /// 3.10.7.4).
     pub(super) fn take_window(&mut self, seg: &Segment, start: i64, ack: u64) {
         if self.wl1 < start || (self.wl1 == start && self.wl2 <= ack) {
             self.wnd = u64::from(seg.window) << self.snd_scale;
@@ -97,7 +100,8 @@ impl Endpoint {
         }
     }
 
-    /// What a duplicate ACK delivered: the SACK news or, without SACK, one segment (RFC 5681 section 3.2 step 4).
+    /// What a duplicate ACK delivered: the SACK news or, without SACK, one segment (RFC 5681
+    /// section 3.2 step 4).
     #[cold]
     fn tell_of_duplicate(&mut self, now: Instant, news: u64, before: Before, outcome: Outcome) {
         let delivered = if self.recovery.is_sack() {
@@ -254,7 +258,8 @@ impl Endpoint {
         }
     }
 
-    /// A window that was closed is open: what was sent as a probe was refused, so the oldest goes first.
+    /// A window that was closed is open: what was sent as a probe was refused, so the oldest goes
+    /// first.
     fn window_opened(&mut self) {
         if self.una < self.max {
             self.recovery.set_wants_head(true);
@@ -278,7 +283,8 @@ impl Endpoint {
         }
     }
 
-    /// When the segment that this ACK echoes was sent (RFC 7323 section 4), to the timestamp clock's 1 ms.
+    /// When the segment that this ACK echoes was sent (RFC 7323 section 4), to the timestamp
+    /// clock's 1 ms.
     pub(super) fn echoed_time(&self, now: Instant, seg: &Segment) -> Option<Instant> {
         let t = seg.timestamps.filter(|t| self.timestamps && t.echo != 0)?;
         let age = timestamp(now).wrapping_sub(t.echo);
@@ -304,9 +310,9 @@ impl Endpoint {
         }
     }
 
-    /// After a timeout: did this ACK answer the original? Timestamps tell exactly (RFC 3522 section 3.2); without
-    /// them only an ACK that comes sooner after the retransmission than the smallest round trip ever seen is known
-    /// to be the original's: a lower bound.
+    /// After a timeout: did this ACK answer the original? Timestamps tell exactly (RFC 3522 section
+    /// 3.2); without them only an ACK that comes sooner after the retransmission than the
+    /// smallest round trip ever seen is known to be the original's: a lower bound.
     fn detect_spurious_timeout(&mut self, now: Instant, seg: &Segment) {
         let Some((offset, resent_at)) = self.resent_by_timeout else { return };
         if self.una <= offset {
@@ -348,7 +354,8 @@ impl Endpoint {
     }
 }
 
-/// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no value is 0.
+/// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no
+/// value is 0.
 pub(crate) fn timestamp(now: Instant) -> u32 {
     (now.0 / 1_000_000 + 1) as u32
 }

@@ -25,7 +25,8 @@ impl Endpoint {
         }
     }
 
-    /// The application writes `n` octets; returns how many the send buffer takes. None after a close.
+    /// The application writes `n` octets; returns how many the send buffer takes. None after a
+    /// close.
     ///
     /// Before the handshake is done the data waits (RFC 9293 section 3.10.2).
     pub fn write(&mut self, now: Instant, n: u64) -> u64 {
@@ -63,8 +64,9 @@ impl Endpoint {
         }
     }
 
-    /// The application takes up to `n` octets that are in order (with `manual_read`; otherwise it has them
-    /// already). Returns how many. A window that opens enough is announced (RFC 9293 section 3.8.6.2.2).
+    /// The application takes up to `n` octets that are in order (with `manual_read`; otherwise it
+    /// has them already). Returns how many. A window that opens enough is announced (RFC 9293
+    /// section 3.8.6.2.2).
     pub fn read(&mut self, now: Instant, n: u64) -> u64 {
         let taken = n.min(self.readable());
         self.read_to += taken;
@@ -89,7 +91,8 @@ impl Endpoint {
         self.data_end().saturating_sub(self.read_to)
     }
 
-    /// The same where the application takes them by hand (`manual_read`); otherwise it has them already: 0.
+    /// The same where the application takes them by hand (`manual_read`); otherwise it has them
+    /// already: 0.
     pub fn readable_by_hand(&self) -> u64 {
         if self.config.manual_read { self.readable() } else { 0 }
     }
@@ -104,7 +107,8 @@ impl Endpoint {
         self.written.saturating_sub(self.una.max(1))
     }
 
-    /// The application has no more to send: a FIN follows the data. What the peer sends is still received.
+    /// The application has no more to send: a FIN follows the data. What the peer sends is still
+    /// received.
     pub fn close(&mut self, now: Instant) {
         match self.state {
             State::Listen | State::SynSent => {
@@ -130,19 +134,20 @@ impl Endpoint {
         self.memory = None;
     }
 
-    /// With segmentation offload: no new packet is begun while so much waits to be sent (TCP_NOTSENT_LOWAT).
+    /// With segmentation offload: no new packet is begun while so much waits to be sent
+    /// (TCP_NOTSENT_LOWAT).
     pub const fn set_notsent_limit(&mut self, octets: u64) {
         self.notsent_limit = octets;
     }
 
-    /// Gives the connection up when retransmissions or probes stay unanswered for so long (RFC 9293 section 3.9.1.8, RFC
-    /// 5482; TCP_USER_TIMEOUT); `None`: only by their number.
+    /// Gives the connection up when retransmissions or probes stay unanswered for so long (RFC 9293
+    /// section 3.9.1.8, RFC 5482; TCP_USER_TIMEOUT); `None`: only by their number.
     pub const fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.user_timeout = timeout;
     }
 
-    /// The application will not read any more: once the close is under way, data that still arrives is answered with a
-    /// reset (RFC 9293 section 3.6.1, RFC 1122 section 4.2.2.13).
+    /// The application will not read any more: once the close is under way, data that still arrives
+    /// is answered with a reset (RFC 9293 section 3.6.1, RFC 1122 section 4.2.2.13).
     pub fn stop_reading(&mut self) {
         self.reader_gone = true;
     }

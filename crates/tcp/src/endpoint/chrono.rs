@@ -1,5 +1,5 @@
-//! Where a sender's time goes (Linux' tcp_chrono): busy, and within that waiting for the peer's window or for room in
-//! the send buffer.
+//! Where a sender's time goes (Linux' tcp_chrono): busy, and within that waiting for the peer's
+//! window or for room in the send buffer.
 
 use lasthop_units::{Duration, Instant};
 
@@ -53,8 +53,9 @@ impl Chrono {
 }
 
 impl Endpoint {
-    /// How long data was queued or in flight (tcpi_busy_time), how much of that the peer's window was too small
-    /// (tcpi_rwnd_limited), and how much the send buffer (tcpi_sndbuf_limited). Counted with segmentation offload only.
+    /// How long data was queued or in flight (tcpi_busy_time), how much of that the peer's window
+    /// was too small (tcpi_rwnd_limited), and how much the send buffer (tcpi_sndbuf_limited).
+    /// Counted with segmentation offload only.
     pub fn limited_times(&self, now: Instant) -> (Duration, Duration, Duration) {
         let t = |what| self.chrono.total(what, now);
         let (window, buffer) = (t(Activity::WindowLimited), t(Activity::BufferLimited));

@@ -1,8 +1,9 @@
-//! Explicit congestion notification: RFC 3168, the receiver of DCTCP (RFC 8257 section 3.2), and the counter of AccECN
-//! (RFC 9768) in the three bits of the header; its option is in `accecn.rs`.
+//! Explicit congestion notification: RFC 3168, the receiver of DCTCP (RFC 8257 section 3.2), and
+//! the counter of AccECN (RFC 9768) in the three bits of the header; its option is in `accecn.rs`.
 //!
-//! The IP header's codepoint travels beside the segment ([`Segment::ecn`]). The rest of the endpoint has one line at each
-//! place where ECN has a say: the SYN, data that arrives, an ACK, a reduction, a segment that leaves.
+//! The IP header's codepoint travels beside the segment ([`Segment::ecn`]). The rest of the
+//! endpoint has one line at each place where ECN has a say: the SYN, data that arrives, an ACK, a
+//! reduction, a segment that leaves.
 
 use lasthop_units::{Ecn, Instant};
 
@@ -37,13 +38,15 @@ pub(super) struct EcnState {
     syn_codepoint: Ecn,
 
     // Receiver.
-    /// ECE on every ACK: until CWR arrives (RFC 3168 section 6.1.3), or DCTCP.CE (RFC 8257 section 3.2).
+    /// ECE on every ACK: until CWR arrives (RFC 3168 section 6.1.3), or DCTCP.CE (RFC 8257 section
+    /// 3.2).
     echo: bool,
     /// r.cep: packets that arrived with CE, from 5 (RFC 9768 section 3.2.1).
     r_cep: u64,
     /// CE packets that no ACK has told of.
     untold: u32,
-    /// An ACK of what had arrived before DCTCP.CE changed, still with the old value: RCV.NXT and ECE.
+    /// An ACK of what had arrived before DCTCP.CE changed, still with the old value: RCV.NXT and
+    /// ECE.
     old_ack: Option<(u64, bool)>,
     /// The ACK that ends an AccECN handshake is still to leave.
     handshake_ack: bool,
@@ -60,7 +63,8 @@ pub(super) struct EcnState {
     ace: u8,
 }
 
-/// r.cep and s.cep begin at 5, so that 0 in the field means something is wrong (RFC 9768 section 3.2.1).
+/// r.cep and s.cep begin at 5, so that 0 in the field means something is wrong (RFC 9768 section
+/// 3.2.1).
 const CEP_AT_START: u64 = 5;
 const ACE_VALUES: u64 = 8;
 
@@ -118,7 +122,8 @@ impl Endpoint {
             match self.ecn.agreed {
                 // RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE and not CWR.
                 Agreed::Classic => segment.flags |= Flags::ECE,
-                // RFC 9768 section 3.2.3.2.2: the second repetition of a SYN-ACK has neither option nor flags.
+                // RFC 9768 section 3.2.3.2.2: the second repetition of a SYN-ACK has neither option
+                // nor flags.
                 Agreed::Accurate if !self.ecn.asked && self.syn_transmissions > 2 => {
                     self.accecn_without_ect()
                 }
@@ -132,8 +137,8 @@ impl Endpoint {
         }
         let accurate = self.config.ecn == EcnMode::Accurate;
         self.ecn.asked = self.config.ecn.asks();
-        // RFC 3168 section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way may dislike the
-        // flags. RFC 9768 section 3.1.4.1 asks for accurate feedback once more.
+        // RFC 3168 section 6.1.1.1: a SYN that is sent again asks for nothing; something on the way
+        // may dislike the flags. RFC 9768 section 3.1.4.1 asks for accurate feedback once more.
         if self.syn_transmissions > self.config.host.ecn_syns + u32::from(accurate) {
             return;
         }
@@ -149,7 +154,8 @@ impl Endpoint {
     pub(super) fn take_peer_ecn(&mut self, seg: &Segment) {
         let (mode, ace) = (self.config.ecn, ace_of(seg));
         self.ecn.syn_codepoint = seg.ecn;
-        // The second SYN of a simultaneous open does not change what the first agreed on (RFC 9768 section 3.1.5).
+        // The second SYN of a simultaneous open does not change what the first agreed on (RFC 9768
+        // section 3.1.5).
         if self.ecn.agreed == Agreed::Accurate {
             return;
         }
@@ -158,7 +164,8 @@ impl Endpoint {
         } else {
             match (mode, ace) {
                 (EcnMode::Off, _) | (_, 0) => Agreed::Nothing,
-                // RFC 3168 section 6.1.1: ECE and CWR. One that does not know AE reads it as a reserved bit.
+                // RFC 3168 section 6.1.1: ECE and CWR. One that does not know AE reads it as a
+                // reserved bit.
                 (_, 0b011) => Agreed::Classic,
                 // RFC 9768 section 3.1.3: any other combination asks for accurate feedback.
                 (m, _) if m.accepts_accurate() => Agreed::Accurate,
@@ -179,19 +186,20 @@ impl Endpoint {
     fn answered(&self, mode: EcnMode, ace: u8) -> Agreed {
         match (mode, ace) {
             _ if !mode.asks() => Agreed::Nothing,
-            // RFC 9768 table 2, and section 3.1.3 for the reserved 0b101. An answer to a repeated SYN counts as well
-            // (section 3.1.4.1).
+            // RFC 9768 table 2, and section 3.1.3 for the reserved 0b101. An answer to a repeated
+            // SYN counts as well (section 3.1.4.1).
             (EcnMode::Accurate, 0b010..=0b110) => Agreed::Accurate,
             _ if self.syn_transmissions > 1 => Agreed::Nothing,
-            // RFC 3168 section 6.1.1: ECE and not CWR, also as an answer to a SYN that asked for more.
+            // RFC 3168 section 6.1.1: ECE and not CWR, also as an answer to a SYN that asked for
+            // more.
             (_, 0b001 | 0b101) => Agreed::Classic,
             // All three repeated: something reflects the flags.
             _ => Agreed::Nothing,
         }
     }
 
-    /// A SYN arrives again before the handshake is over: its codepoint is the one to be returned, and without the flags
-    /// it ends what may be sent ECN-capable (RFC 9768 section 3.1.5).
+    /// A SYN arrives again before the handshake is over: its codepoint is the one to be returned,
+    /// and without the flags it ends what may be sent ECN-capable (RFC 9768 section 3.1.5).
     pub(super) fn ecn_on_repeated_syn(&mut self, seg: &Segment) {
         if self.ecn.agreed == Agreed::Accurate {
             self.ecn.syn_codepoint = seg.ecn;
@@ -201,7 +209,8 @@ impl Endpoint {
         }
     }
 
-    /// A SYN-ACK arrives again: the ACK that answers it returns its codepoint (RFC 9768 section 3.1.5).
+    /// A SYN-ACK arrives again: the ACK that answers it returns its codepoint (RFC 9768 section
+    /// 3.1.5).
     pub(super) fn ecn_on_repeated_syn_ack(&mut self, seg: &Segment) {
         if self.ecn.agreed == Agreed::Accurate {
             self.ecn.syn_codepoint = seg.ecn;
@@ -209,7 +218,8 @@ impl Endpoint {
         }
     }
 
-    /// The ACK that ends the handshake: with AccECN it repeats the codepoint that our SYN-ACK arrived with.
+    /// The ACK that ends the handshake: with AccECN it repeats the codepoint that our SYN-ACK
+    /// arrived with.
     pub(super) fn ecn_on_handshake_ack(&mut self, seg: &Segment) {
         if self.ecn.agreed != Agreed::Accurate {
             return;
@@ -228,8 +238,8 @@ impl Endpoint {
 
     // The receiver.
 
-    /// A segment of a synchronized connection arrived, whatever it carries: with AccECN every packet counts (RFC 9768
-    /// section 3.2.2.5.1).
+    /// A segment of a synchronized connection arrived, whatever it carries: with AccECN every
+    /// packet counts (RFC 9768 section 3.2.2.5.1).
     #[inline]
     pub(super) fn ecn_counted(&mut self, seg: &Segment) {
         if self.ecn.agreed == Agreed::Accurate {
@@ -291,8 +301,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 8257 section 3.2: DCTCP.CE follows the packets; when it changes, what came before is acknowledged with the old
-    /// value first, and the packet itself at once.
+    /// RFC 8257 section 3.2: DCTCP.CE follows the packets; when it changes, what came before is
+    /// acknowledged with the old value first, and the packet itself at once.
     fn echo_like_dctcp(&mut self, marked: bool) {
         if marked == self.ecn.echo {
             return;
@@ -364,8 +374,8 @@ impl Endpoint {
         }
     }
 
-    /// New data leaves: ECN-capable, and with CWR after a reduction. Retransmissions, probes of a closed window and pure
-    /// ACKs do not come here (RFC 3168 sections 6.1.4 to 6.1.6).
+    /// New data leaves: ECN-capable, and with CWR after a reduction. Retransmissions, probes of a
+    /// closed window and pure ACKs do not come here (RFC 3168 sections 6.1.4 to 6.1.6).
     #[inline]
     pub(super) fn ecn_on_new_data(&mut self, segment: &mut Segment) {
         if self.ecn.agreed == Agreed::Nothing || segment.len == 0 {

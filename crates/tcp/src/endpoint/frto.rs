@@ -1,9 +1,12 @@
-//! F-RTO as Linux had it from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682 section 3.1 and RFC 4138
-//! appendix B): a timeout takes nothing for lost before two ACKs have told whether it was spurious.
+//! F-RTO as Linux had it from 2.6.22 to 3.9 (`net.ipv4.tcp_frto` 2, `tcp_frto_response` 0; RFC 5682
+//! section 3.1 and RFC 4138 appendix B): a timeout takes nothing for lost before two ACKs have told
+//! whether it was spurious.
 //!
-//! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and one. The first ACK that moves
-//! SND.UNA lets two new segments out. If the second one delivers nothing but originals, the timeout was spurious: the window comes
-//! down to ssthresh by rate halving, nothing is undone. Otherwise everything is lost, and a window of two or three segments goes on.
+//! The timeout lowers ssthresh and sends the head again; the window stays what is in flight and
+//! one. The first ACK that moves SND.UNA lets two new segments out. If the second one delivers
+//! nothing but originals, the timeout was spurious: the window comes down to ssthresh by rate
+//! halving, nothing is undone. Otherwise everything is lost, and a window of two or three segments
+//! goes on.
 
 use lasthop_units::Instant;
 
@@ -36,7 +39,8 @@ impl Endpoint {
         let window = self.cc.cwnd().floor();
         let prior = if cuts { (self.cc.cwnd(), self.cc.ssthresh()) } else { self.rack.prior };
         if cuts {
-            // The window of a timeout within a timeout that is judged still is too large: ssthresh is that of two segments.
+            // The window of a timeout within a timeout that is judged still is too large: ssthresh
+            // is that of two segments.
             let flight = if watched { 2.0 } else { window };
             self.cc.on_congestion(&Congestion { flight, ..self.congestion_now(now, false) });
         }
@@ -56,7 +60,8 @@ impl Endpoint {
         self.recovery.set_state(CaState::Disorder);
     }
 
-    /// An ACK while a timeout is judged (tcp_process_frto). True: the window does not grow with it, and nothing is taken for lost.
+    /// An ACK while a timeout is judged (tcp_process_frto). True: the window does not grow with it,
+    /// and nothing is taken for lost.
     pub(super) fn judge_timeout(&mut self, now: Instant, g: &Gathered, told: Told) -> bool {
         let Some(watch) = self.rack.watch else { return false };
         let in_flight = f64::from(self.rack.in_flight());
@@ -88,7 +93,8 @@ impl Endpoint {
             self.take_all_for_lost(now, watch, 3.0);
             return true;
         }
-        // Spurious (tcp_ratehalving_spur_to_response): ssthresh is lower since the timeout, the window follows.
+        // Spurious (tcp_ratehalving_spur_to_response): ssthresh is lower since the timeout, the
+        // window follows.
         self.rack.watch = None;
         self.rack.undo = None;
         self.counters.spurious_timeouts += 1;
@@ -100,7 +106,8 @@ impl Endpoint {
         false
     }
 
-    /// The timeout was none for nothing (tcp_enter_frto_loss): what is not SACKed is lost, and so many segments leave.
+    /// The timeout was none for nothing (tcp_enter_frto_loss): what is not SACKed is lost, and so
+    /// many segments leave.
     fn take_all_for_lost(&mut self, now: Instant, watch: Watch, segments: f64) {
         self.rack.watch = None;
         if self.flight.front().is_some_and(|head| head.transmissions > 1) {

@@ -1,4 +1,5 @@
-//! Connection set-up: the LISTEN and SYN-SENT parts of RFC 9293 section 3.10.7, and the options of the SYN.
+//! Connection set-up: the LISTEN and SYN-SENT parts of RFC 9293 section 3.10.7, and the options of
+//! the SYN.
 
 use lasthop_units::Instant;
 
@@ -87,7 +88,8 @@ impl Endpoint {
         }
     }
 
-    /// Data that came with the SYN. A FIN that came with it (T/TCP, Historic by RFC 6247) is left to its retransmission.
+    /// Data that came with the SYN. A FIN that came with it (T/TCP, Historic by RFC 6247) is left
+    /// to its retransmission.
     #[cold]
     fn take_syn_text(&mut self, now: Instant) {
         let text = Segment { len: std::mem::take(&mut self.syn_text), ..Segment::default() };
@@ -115,7 +117,8 @@ impl Endpoint {
                 self.rcv_scale = 0;
             }
         }
-        // RFC 9293 section 3.7.1: without the option the peer takes 536 octets. RFC 6691: the MSS includes options.
+        // RFC 9293 section 3.7.1: without the option the peer takes 536 octets. RFC 6691: the MSS
+        // includes options.
         let peer = seg.mss.unwrap_or(536);
         let fixed_options = if self.timestamps { 12 } else { 0 };
         self.mss = u32::from(peer.min(self.config.mss)).saturating_sub(fixed_options).max(1);

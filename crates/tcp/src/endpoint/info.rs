@@ -213,7 +213,8 @@ impl Endpoint {
     pub const fn loss_recovery(&self) -> &Recovery {
         &self.recovery
     }
-    /// The handshake agreed on timestamps (RFC 7323 section 3); before it, they will be offered or answered.
+    /// The handshake agreed on timestamps (RFC 7323 section 3); before it, they will be offered or
+    /// answered.
     pub const fn uses_timestamps(&self) -> bool {
         self.timestamps
     }

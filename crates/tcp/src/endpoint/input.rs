@@ -38,7 +38,8 @@ impl Endpoint {
             self.take_reset(start);
             return;
         }
-        // Third, security: none. Fourth, the SYN bit: RFC 5961 section 4 answers with a challenge ACK.
+        // Third, security: none. Fourth, the SYN bit: RFC 5961 section 4 answers with a challenge
+        // ACK.
         if seg.flags.has(Flags::SYN) {
             self.in_window_syn(start, seg);
             return;
@@ -64,9 +65,9 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 table 6, with one tolerance: a segment without length at the right edge is accepted, which is
-    /// where a peer that filled the window puts its pure ACKs. A reset there is outside, unless the window is closed;
-    /// Linux' tcp_sequence tolerates it too.
+    /// RFC 9293 table 6, with one tolerance: a segment without length at the right edge is
+    /// accepted, which is where a peer that filled the window puts its pure ACKs. A reset there
+    /// is outside, unless the window is closed; Linux' tcp_sequence tolerates it too.
     fn is_acceptable(&self, start: i64, seg: &Segment) -> bool {
         let (nxt, edge) = (self.rcv_nxt as i64, self.edge_in_force() as i64);
         let end = start + i64::from(seg.sequence_len());
@@ -75,12 +76,13 @@ impl Endpoint {
             let at_edge = start == edge && (linux || !seg.flags.has(Flags::RST));
             return start == nxt || start > nxt && (start < edge || at_edge);
         }
-        // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be made to accept
-        // valid ACKs": the text of such a segment is cut away later.
+        // "If the RCV.WND is zero, no segments will be acceptable, but special allowance should be
+        // made to accept valid ACKs": the text of such a segment is cut away later.
         start <= edge.max(nxt) && end > nxt && (start < edge || start == nxt)
     }
 
-    /// PAWS: an older timestamp on anything but a reset; forgotten after 24 days (RFC 7323 section 5.5).
+    /// PAWS: an older timestamp on anything but a reset; forgotten after 24 days (RFC 7323 section
+    /// 5.5).
     fn is_too_old(&self, now: Instant, seg: &Segment) -> bool {
         let Some(t) = seg.timestamps.filter(|_| self.timestamps) else { return false };
         const OUTDATED: Duration = Duration::from_secs(24 * 86_400);
@@ -89,8 +91,8 @@ impl Endpoint {
             && now.since(self.ts_recent_at) < OUTDATED
     }
 
-    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless the RST bit
-    /// is set)".
+    /// "If an incoming segment is not acceptable, an acknowledgment should be sent in reply (unless
+    /// the RST bit is set)".
     fn refuse(&mut self, now: Instant, seg: &Segment, start: i64) {
         if seg.flags.has(Flags::RST) {
             return;
@@ -106,8 +108,8 @@ impl Endpoint {
             self.ack.schedule();
         }
         if self.state == State::SynReceived && seg.flags.has(Flags::SYN) {
-            // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN without wants the
-            // SYN-ACK again.
+            // A simultaneous open: the peer's SYN again, with the ACK of ours. A repeated SYN
+            // without wants the SYN-ACK again.
             if seg.flags.has(Flags::ACK) && self.take_ack_by_state(now, seg, start) {
                 self.ecn_on_repeated_syn_ack(seg);
                 self.ack.at_once();
@@ -121,13 +123,15 @@ impl Endpoint {
             self.ecn_on_repeated_syn_ack(seg);
         }
         if self.state == State::TimeWait && seg.flags.has(Flags::FIN) {
-            // The peer's FIN again: acknowledge it and wait anew (RFC 9293 section 3.10.7.4, eighth).
+            // The peer's FIN again: acknowledge it and wait anew (RFC 9293 section 3.10.7.4,
+            // eighth).
             self.time_wait_at = self.timers.at(now, self.config.time_wait);
         }
         self.ack.at_once();
     }
 
-    /// TIME-WAIT as FreeBSD has it: PAWS and window do not matter for a segment without SYN and RST.
+    /// TIME-WAIT as FreeBSD has it: PAWS and window do not matter for a segment without SYN and
+    /// RST.
     #[cold]
     fn in_time_wait_of_bsd(&mut self, now: Instant, seg: &Segment, start: i64) {
         if seg.flags.has(Flags::RST) {
@@ -153,13 +157,15 @@ impl Endpoint {
         }
     }
 
-    /// RFC 5961 section 3.2: a reset counts only exactly at RCV.NXT; elsewhere in the window it is challenged.
+    /// RFC 5961 section 3.2: a reset counts only exactly at RCV.NXT; elsewhere in the window it is
+    /// challenged.
     fn take_reset(&mut self, start: i64) {
         if start != self.rcv_nxt as i64 {
             self.ack.at_once();
             return;
         }
-        // RFC 9293 returns a passive open to LISTEN; one endpoint serves one connection here, so it is closed.
+        // RFC 9293 returns a passive open to LISTEN; one endpoint serves one connection here, so it
+        // is closed.
         self.finish(Event::Reset);
     }
 
@@ -189,7 +195,8 @@ impl Endpoint {
             self.update_timers(now);
             return true;
         }
-        // RFC 5961 section 5: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is answered and dropped.
+        // RFC 5961 section 5: an ACK outside [SND.UNA - MAX.SND.WND, SND.NXT] is answered and
+        // dropped.
         if ack > self.max as i64 || ack < self.una as i64 - self.max_wnd.max(1) as i64 {
             if self.config.host.drops_future_acks && ack > self.max as i64 {
                 return false;

@@ -1,8 +1,9 @@
 //! The endpoint: one end of a connection.
 //!
-//! Split along RFC 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the arrival of a
-//! segment with its numbered checks (3.10.7), `handshake` its LISTEN and SYN-SENT parts, `ack` its fifth check,
-//! `receive` the seventh and eighth, `timers` the timeouts (3.10.8), `output` what leaves.
+//! Split along RFC 9293 section 3.10: `app` holds the user calls (3.10.1 to 3.10.6), `input` the
+//! arrival of a segment with its numbered checks (3.10.7), `handshake` its LISTEN and SYN-SENT
+//! parts, `ack` its fifth check, `receive` the seventh and eighth, `timers` the timeouts (3.10.8),
+//! `output` what leaves.
 
 mod accecn;
 mod ack;
@@ -66,8 +67,9 @@ pub enum Event {
         /// How many times in a row, from 1.
         count: u32,
     },
-    /// The last timeout was spurious: the original was acknowledged, not the retransmission (as by RFC 3522's
-    /// timestamps, or sooner than the smallest round trip allows). Nothing is undone.
+    /// The last timeout was spurious: the original was acknowledged, not the retransmission (as by
+    /// RFC 3522's timestamps, or sooner than the smallest round trip allows). Nothing is
+    /// undone.
     SpuriousRto,
     /// A segment was sent again without a timeout.
     FastRetransmit,
@@ -89,13 +91,15 @@ pub enum Event {
 
 /// One end of a TCP connection.
 ///
-/// Contract. Input: [`handle_segment`](Self::handle_segment), [`on_time`](Self::on_time), and the application's
-/// [`connect`](Self::connect), [`listen`](Self::listen), [`write`](Self::write), [`read`](Self::read),
-/// [`close`](Self::close), [`abort`](Self::abort). After any of them, call [`poll_transmit`](Self::poll_transmit)
-/// until `None`, then [`poll_event`](Self::poll_event) until `None`, then ask [`poll_at`](Self::poll_at) when
-/// to call `on_time`. Being called early or for nothing is harmless. Time never moves back.
+/// Contract. Input: [`handle_segment`](Self::handle_segment), [`on_time`](Self::on_time), and the
+/// application's [`connect`](Self::connect), [`listen`](Self::listen), [`write`](Self::write),
+/// [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort). After any of them, call
+/// [`poll_transmit`](Self::poll_transmit) until `None`, then [`poll_event`](Self::poll_event) until
+/// `None`, then ask [`poll_at`](Self::poll_at) when to call `on_time`. Being called early or for
+/// nothing is harmless. Time never moves back.
 ///
-/// Octets are counted by offsets into the two streams: 0 is the SYN, data begins at 1, the FIN comes last.
+/// Octets are counted by offsets into the two streams: 0 is the SYN, data begins at 1, the FIN
+/// comes last.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     config: Config,
@@ -164,7 +168,8 @@ pub struct Endpoint {
     corked: bool,
     notsent_limit: u64,
     user_timeout: Option<Duration>,
-    /// When the oldest outstanding data was sent again for the first time, or a closed window first waited for.
+    /// When the oldest outstanding data was sent again for the first time, or a closed window first
+    /// waited for.
     unanswered_since: Instant,
     chrono: chrono::Chrono,
     /// When a segment with data arrived last.
@@ -337,8 +342,8 @@ impl Endpoint {
         }
     }
 
-    /// From now on bare ACKs carry this hint to the peer, with the age that its readings of `measured` have by then, until it
-    /// is set anew; `None`: none.
+    /// From now on bare ACKs carry this hint to the peer, with the age that its readings of
+    /// `measured` have by then, until it is set anew; `None`: none.
     pub fn set_guidance(&mut self, measured: Instant, guidance: Option<Guidance>) {
         self.guidance = guidance.map(|g| (measured, g));
     }

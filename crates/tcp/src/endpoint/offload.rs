@@ -1,6 +1,7 @@
-//! Segmentation offload, as Linux cuts what is written into packets of many segments: which segments leave together,
-//! which carry PSH, and when a packet waits for more data. [`Segment`]s still leave one by one; those of a packet
-//! leave at one instant, and the last of them carries PSH.
+//! Segmentation offload, as Linux cuts what is written into packets of many segments: which
+//! segments leave together, which carry PSH, and when a packet waits for more data. [`Segment`]s
+//! still leave one by one; those of a packet leave at one instant, and the last of them carries
+//! PSH.
 //!
 //! Also whether the congestion window was made use of, which Linux judges where it cuts packets.
 
@@ -34,7 +35,8 @@ pub(super) struct WriteQueue {
     chunks: VecDeque<Chunk>,
     /// Up to where PSH was asked for last.
     pushed_to: u64,
-    /// After the last packet that was smaller than its number of segments allows (Minshall's Nagle).
+    /// After the last packet that was smaller than its number of segments allows (Minshall's
+    /// Nagle).
     small_to: u64,
     /// Segments that have been cut and wait for `poll_transmit`.
     pub out: VecDeque<Segment>,
@@ -94,7 +96,8 @@ impl Endpoint {
     pub(super) fn write_packets(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
         let goal = self.packet_goal();
         let n = n.min((1 << 60) - self.written.min(1 << 60));
-        // The overhead of packets that leave during the write does not take back what `writable` said.
+        // The overhead of packets that leave during the write does not take back what `writable`
+        // said.
         let promised = if self.memory.is_some() { self.writable() } else { 0 };
         let mut copied = 0;
         while copied < n {
@@ -145,8 +148,8 @@ impl Endpoint {
         copied
     }
 
-    /// What was written before the handshake is cut by the segment size that it negotiated. Linux' writers wait for the
-    /// handshake (sk_stream_wait_connect).
+    /// What was written before the handshake is cut by the segment size that it negotiated. Linux'
+    /// writers wait for the handshake (sk_stream_wait_connect).
     pub(super) fn cut_queue_anew(&mut self) {
         let (mut at, goal) = (self.max, self.packet_goal());
         let Some(q) = self.offload.as_mut() else { return };
@@ -182,7 +185,8 @@ impl Endpoint {
         self.written > pushed.max(1) + self.max_wnd / 2
     }
 
-    /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that one.
+    /// The send buffer lets a new chunk begin (sk_stream_memory_free): it may be overdrawn by that
+    /// one.
     fn may_queue(&self) -> bool {
         let free = match (self.config.send_buffer, self.memory) {
             (None, Some(memory)) => self.memory_is_free(memory),
@@ -229,7 +233,8 @@ impl Endpoint {
         }
     }
 
-    /// The persist timer: what is held back leaves, one segment of it and with PSH (tcp_write_wakeup).
+    /// The persist timer: what is held back leaves, one segment of it and with PSH
+    /// (tcp_write_wakeup).
     pub(super) fn wake_queue(&mut self, now: Instant) {
         let Some(mut cut) = self.cut(Urge::Push, true) else { return };
         cut.push = true;
@@ -295,7 +300,8 @@ impl Endpoint {
         self.offload.as_mut()?.out.pop_front()
     }
 
-    /// tcp_write_xmit: packets leave while the windows, Nagle and the wait for larger packets let them.
+    /// tcp_write_xmit: packets leave while the windows, Nagle and the wait for larger packets let
+    /// them.
     fn cut_packets(&mut self, now: Instant, urge: Urge, packets_max: u32) {
         if !self.state.may_send() || self.nxt < self.max {
             return;
@@ -327,7 +333,8 @@ impl Endpoint {
         }
     }
 
-    /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment beyond them.
+    /// The next packet as the windows and Nagle's algorithm allow it; with `probe` one segment
+    /// beyond them.
     fn cut(&self, urge: Urge, probe: bool) -> Option<Cut> {
         let q = self.offload.as_ref()?;
         let (start, mss) = (self.max, u64::from(self.mss));
@@ -417,7 +424,8 @@ impl Endpoint {
         }
     }
 
-    /// tcp_nagle_check: a small packet waits for corked data, and while another small one is outstanding.
+    /// tcp_nagle_check: a small packet waits for corked data, and while another small one is
+    /// outstanding.
     fn is_held_by_nagle(&self, urge: Urge) -> bool {
         let Some(q) = self.offload.as_ref() else { return false };
         match urge {
@@ -445,7 +453,8 @@ impl Endpoint {
         window + self.recovery.inflation(&self.config) - self.flight.len() as f64
     }
 
-    /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is short.
+    /// tcp_tso_autosize: what the rate sends in a millisecond, and more when the round trip is
+    /// short.
     fn segments_per_packet(&self) -> u32 {
         let Some(o) = self.config.host.offload else { return 1 };
         let size_max = f64::from(o.size_max);
@@ -465,7 +474,8 @@ impl Endpoint {
         factor * cwnd.max(self.flight.len() as f64) * f64::from(self.mss) / srtt.as_secs_f64()
     }
 
-    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it larger.
+    /// tcp_tso_should_defer: a packet of several segments waits for the ACKs that will make it
+    /// larger.
     fn waits_for_more(&mut self, now: Instant, cut: &Cut) -> bool {
         let Some(Offload { window_divisor, .. }) = self.config.host.offload else { return false };
         let Some(q) = self.offload.as_ref() else { return false };
@@ -543,7 +553,8 @@ impl Endpoint {
         }
     }
 
-    /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion window was full.
+    /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion
+    /// window was full.
     pub(super) fn note_usage(&mut self, limited: bool) {
         let out = self.flight.len() as u32;
         let u = &mut self.usage;
@@ -564,7 +575,8 @@ fn open_start(q: &WriteQueue, start: u64) -> u64 {
 }
 
 impl WriteQueue {
-    /// What the last packet still takes before it is as large as `goal`; `start` is where what is unsent begins.
+    /// What the last packet still takes before it is as large as `goal`; `start` is where what is
+    /// unsent begins.
     pub fn open_room(&self, start: u64, goal: u64) -> u64 {
         let open = self.chunks.back().filter(|c| !c.record_end);
         open.map_or(0, |c| goal.saturating_sub(c.end - open_start(self, start)))

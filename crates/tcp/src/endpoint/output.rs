@@ -1,4 +1,5 @@
-//! What leaves: retransmissions first, then new data as the windows allow, then probes and bare ACKs.
+//! What leaves: retransmissions first, then new data as the windows allow, then probes and bare
+//! ACKs.
 
 use lasthop_units::{Bitrate, Bytes, Instant, SeqRange};
 
@@ -53,8 +54,8 @@ impl Endpoint {
         Some(self.bare_ack(now))
     }
 
-    /// The SYN-ACK, or the answer to a segment that is not acceptable or is challenged (RFC 9293 section 3.10.7.4, RFC
-    /// 5961 section 3.2): `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    /// The SYN-ACK, or the answer to a segment that is not acceptable or is challenged (RFC 9293
+    /// section 3.10.7.4, RFC 5961 section 3.2): `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
     #[cold]
     fn send_syn_ack(&mut self, now: Instant) -> Option<Segment> {
         let segment = self.send_syn(now);
@@ -92,7 +93,8 @@ impl Endpoint {
             self.rto_at = self.timers.at(now, self.rto.current());
         }
         let answers = self.state == State::SynReceived;
-        // An answer offers only what was offered (RFC 7323 sections 1.3 and 3.2, RFC 2018 section 2).
+        // An answer offers only what was offered (RFC 7323 sections 1.3 and 3.2, RFC 2018 section
+        // 2).
         let scaling = self.config.window_scaling && (!answers || self.peer_scales);
         let mut segment = Segment {
             seq: self.isn,
@@ -118,8 +120,8 @@ impl Endpoint {
         Some(segment)
     }
 
-    /// Data, FIN, or a probe, if one may leave now. Built into its caller, as what it calls for new data is: a segment is
-    /// made where it is returned, not handed up by copies.
+    /// Data, FIN, or a probe, if one may leave now. Built into its caller, as what it calls for new
+    /// data is: a segment is made where it is returned, not handed up by copies.
     #[inline(always)]
     fn send_data(&mut self, now: Instant) -> Option<Segment> {
         if !self.state.may_send() {
@@ -160,7 +162,8 @@ impl Endpoint {
         Some(self.resend(now, head.start, head.end))
     }
 
-    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile says so.
+    /// cwnd in octets, with `extra` segments of inflation, whole segments only where the profile
+    /// says so.
     #[inline]
     pub(super) fn window_octets(&self, extra: f64) -> u64 {
         let segments = (self.cc.cwnd() + extra).min(self.config.window_ceiling()).max(0.0);
@@ -180,8 +183,8 @@ impl Endpoint {
                 self.nxt = self.max;
                 return None;
             };
-            // The first segment always fits: RFC 5681's loss window is one segment. Beyond a window that has
-            // shrunk nothing else is sent again (RFC 9293 section 3.8.6).
+            // The first segment always fits: RFC 5681's loss window is one segment. Beyond a window
+            // that has shrunk nothing else is sent again (RFC 9293 section 3.8.6).
             if old.end > cwnd_edge.min(self.una + self.wnd) && old.start > self.una {
                 return None;
             }
@@ -275,10 +278,12 @@ impl Endpoint {
     fn may_send_small(&self, start: u64, len: u64, takes_all: bool, cwnd_edge: u64, wnd_edge: u64) -> bool {
         let idle = self.una == self.max;
         if takes_all {
-            // Nagle (RFC 9293 section 3.7.4): small segments wait while data is outstanding; a FIN pushes.
+            // Nagle (RFC 9293 section 3.7.4): small segments wait while data is outstanding; a FIN
+            // pushes.
             return !self.config.nagle || idle || self.close_requested;
         }
-        // Silly-window avoidance (section 3.8.6.2.1): at least half the largest window seen, or the override.
+        // Silly-window avoidance (section 3.8.6.2.1): at least half the largest window seen, or the
+        // override.
         if wnd_edge <= cwnd_edge && wnd_edge > start {
             return len >= (self.max_wnd / 2).max(1) || self.override_sws;
         }
@@ -377,7 +382,8 @@ impl Endpoint {
     pub(super) fn bare_ack(&mut self, now: Instant) -> Segment {
         let mut segment = self.header(now);
         segment.seq = self.seq_of(self.max);
-        // What lies beyond a hole is more urgent than a hint: together they have no room beside timestamps.
+        // What lies beyond a hole is more urgent than a hint: together they have no room beside
+        // timestamps.
         if segment.sack.len() <= 1 {
             segment.guidance = self.guidance.map(|(measured, g)| g.aged(now.since(measured)));
         }
@@ -428,8 +434,8 @@ impl Endpoint {
         }
     }
 
-    /// With `pacing`: the window per smoothed round trip, twice that in the first half of slow start, else 120 % (Linux:
-    /// tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
+    /// With `pacing`: the window per smoothed round trip, twice that in the first half of slow
+    /// start, else 120 % (Linux: tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
     fn window_rate(&self) -> Option<Bitrate> {
         if !self.config.pacing {
             return None;
@@ -458,7 +464,8 @@ impl Endpoint {
         }
     }
 
-    /// Counts data only, lets the first ten segments go, and takes up to half of a segment's time off for a late start.
+    /// Counts data only, lets the first ten segments go, and takes up to half of a segment's time
+    /// off for a late start.
     fn pace_like_linux(&mut self, now: Instant, segment: &Segment) {
         // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
         if segment.len == 0 {

@@ -1,5 +1,6 @@
-//! The sender as Linux runs it: RACK-TLP (RFC 8985) finds losses, PRR (RFC 9937) brings the window down, DSACK
-//! (RFC 3708), timestamps (RFC 3522) and F-RTO (RFC 5682) undo what was for nothing. Counts in segments, as there.
+//! The sender as Linux runs it: RACK-TLP (RFC 8985) finds losses, PRR (RFC 9937) brings the window
+//! down, DSACK (RFC 3708), timestamps (RFC 3522) and F-RTO (RFC 5682) undo what was for nothing.
+//! Counts in segments, as there.
 
 use lasthop_units::{Duration, Instant};
 
@@ -27,8 +28,9 @@ struct Progress {
     hold: bool,
 }
 
-/// TCP_TIMEOUT_MIN_US: added to RACK's and the probe's wait before it is rounded up to jiffies (tcp_rack_mark_lost,
-/// tcp_schedule_loss_probe; Linux 6.1.61, before that two jiffies: the same with HZ 1000).
+/// TCP_TIMEOUT_MIN_US: added to RACK's and the probe's wait before it is rounded up to jiffies
+/// (tcp_rack_mark_lost, tcp_schedule_loss_probe; Linux 6.1.61, before that two jiffies: the same
+/// with HZ 1000).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
 impl Endpoint {
@@ -54,7 +56,8 @@ impl Endpoint {
             hold: false,
         };
         let mut g = Gathered::default();
-        // What SACKs had told before this ACK: an ACK that comes with them says nothing of their order.
+        // What SACKs had told before this ACK: an ACK that comes with them says nothing of their
+        // order.
         let highest = if self.rack.sacked > 0 { self.recovery.board().highest() } else { 0 };
         self.take_sack_by_segment(now, seg, ack, &mut g);
         if let Some(low) = g.late.filter(|_| p.state_before != CaState::Loss || self.rack.undo.is_some()) {
@@ -132,7 +135,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block holds.
+    /// RFC 2883 section 4: the first block repeats what is acknowledged, or what the second block
+    /// holds.
     fn is_duplicate_report(&self, seg: &Segment, start: i64, end: i64, ack: i64) -> bool {
         if end <= ack.max(self.una as i64) {
             return true;
@@ -150,7 +154,8 @@ impl Endpoint {
         while let Some(s) = self.flight.get(i).copied().filter(|s| s.end <= end) {
             if !self.rack.marks[i].sacked {
                 g.beyond |= self.rack.watch.is_some_and(|w| s.end > w.high);
-                // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985 section 6.2 step 3).
+                // Sent once, and SACKed below what was SACKed before: the path reorders (RFC 8985
+                // section 6.2 step 3).
                 if s.transmissions == 1 {
                     if s.start < highest {
                         g.late = Some(g.late.map_or(s.start, |l| l.min(s.start)));
@@ -277,7 +282,8 @@ impl Endpoint {
         self.recovery.set_state(CaState::Cwr);
     }
 
-    /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent again (tcp_ack_update_rtt).
+    /// The round trip of the newest segment delivered; of the echoed timestamp when it was sent
+    /// again (tcp_ack_update_rtt).
     fn round_trip(&self, now: Instant, seg: &Segment, g: &Gathered, p: Progress) -> Option<Duration> {
         let sent =
             if g.resent_acked && !g.news && p.una_moved { self.echoed_time(now, seg) } else { g.last_sent };
@@ -346,7 +352,8 @@ impl Endpoint {
         self.cc.set_cwnd(window);
     }
 
-    /// One segment less for every second ACK, and no more than one segment beyond the flight (tcp_cwnd_down).
+    /// One segment less for every second ACK, and no more than one segment beyond the flight
+    /// (tcp_cwnd_down).
     fn halve_rate(&mut self) {
         self.rack.halving ^= true;
         let mut window = self.cc.cwnd().floor();
@@ -433,7 +440,8 @@ impl Endpoint {
         self.rack.first_resent.is_some_and(|first| (t.echo.wrapping_sub(first) as i32) < 0)
     }
 
-    /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the Loss state.
+    /// F-RTO (RFC 5682 section 3.1, the SACK-enhanced version as Linux has it), then the end of the
+    /// Loss state.
     fn after_timeout_by_rack(&mut self, now: Instant, g: &Gathered, p: Progress, late: bool) {
         let undoable = self.rack.undo.is_some();
         if p.una_moved && undoable && (late || self.rack.undo_resent == Some(0)) {
@@ -542,7 +550,8 @@ impl Endpoint {
         self.start_rto(now);
     }
 
-    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells of a loss.
+    /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
+    /// of a loss.
     fn answer_probe(&mut self, now: Instant, g: &Gathered) {
         let Some((end, resent)) = self.rack.probe else { return };
         if !resent || g.duplicate {

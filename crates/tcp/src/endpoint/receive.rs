@@ -1,4 +1,5 @@
-//! The receiver: text and FIN of a segment (RFC 9293 section 3.10.7.4, seventh and eighth), and the window.
+//! The receiver: text and FIN of a segment (RFC 9293 section 3.10.7.4, seventh and eighth), and the
+//! window.
 
 use lasthop_units::{Duration, Instant};
 
@@ -19,7 +20,8 @@ impl Endpoint {
         }
     }
 
-    /// Octets of the peer's data received in order and, unless `manual_read`, handed to the application.
+    /// Octets of the peer's data received in order and, unless `manual_read`, handed to the
+    /// application.
     #[inline]
     pub fn in_order_received(&self) -> u64 {
         let end = if self.config.manual_read { self.read_to } else { self.data_end() };
@@ -91,7 +93,8 @@ impl Endpoint {
         if in_order && self.unread_on_arrival() == 0 { data_end as u64 } else { window_edge }
     }
 
-    /// RFC 2883 section 4.1: what of a segment with news was there already, at its head or, lowest first, further on.
+    /// RFC 2883 section 4.1: what of a segment with news was there already, at its head or, lowest
+    /// first, further on.
     fn note_overlap(&mut self, start: i64, from: u64, to: u64) {
         let head = (start >= 0 && (start as u64) < from).then_some((start as u64, from));
         let overlap = head.or_else(|| self.reassembly.overlap(from, to));
@@ -105,7 +108,8 @@ impl Endpoint {
 
     fn place(&mut self, now: Instant, from: u64, to: u64, seg: &Segment) {
         if from > self.rcv_nxt {
-            // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged immediately".
+            // RFC 5681 section 4.2: "Out-of-order data segments SHOULD be acknowledged
+            // immediately".
             let news = self.reassembly.insert(from, to);
             self.counters.duplicate_segments_received += u64::from(!news);
             self.counters.dup_acks_sent += 1;
@@ -126,8 +130,8 @@ impl Endpoint {
                 AckRule::Linux | AckRule::LinuxBefore6157 => {}
             }
         } else {
-            // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that fills in all or
-            // part of a gap in the sequence space."
+            // "a TCP receiver SHOULD send an immediate ACK when it receives a data segment that
+            // fills in all or part of a gap in the sequence space."
             self.rcv_nxt = self.reassembly.take_in_order(to);
             self.ack.at_once();
         }
@@ -158,8 +162,8 @@ impl Endpoint {
         if self.config.manual_read { self.rcv_nxt.saturating_sub(self.read_to) } else { 0 }
     }
 
-    /// The window that the SYN offers: whole segments, where the buffer will grow or the host wants it (Linux'
-    /// tcp_select_initial_window).
+    /// The window that the SYN offers: whole segments, where the buffer will grow or the host wants
+    /// it (Linux' tcp_select_initial_window).
     pub(super) fn first_window(&self) -> u64 {
         let tuned = self.config.receive_tuning;
         let start = if tuned { self.config.receive_buffer_start } else { self.config.receive_buffer };
@@ -190,7 +194,8 @@ impl Endpoint {
         }
     }
 
-    /// Loss or reordering, or a mark: by Linux' heuristics up to `most` ACKs leave at once (tcp_enter_quickack_mode).
+    /// Loss or reordering, or a mark: by Linux' heuristics up to `most` ACKs leave at once
+    /// (tcp_enter_quickack_mode).
     pub(super) fn hurry(&mut self, most: u32) {
         let window = self.rcv_edge.saturating_sub(self.last_ack_sent);
         if let Some(linux) = self.ack.heuristics() {
@@ -245,7 +250,8 @@ impl Endpoint {
         self.rcv_edge
     }
 
-    /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at all.
+    /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at
+    /// all.
     #[inline]
     pub(super) fn window_has_opened(&self) -> bool {
         if self.config.host.window == WindowRule::Doubled {
@@ -256,7 +262,8 @@ impl Endpoint {
         self.edge_possible().saturating_sub(self.rcv_edge) >= step
     }
 
-    /// The window field for a segment that leaves now; moves the advertised edge, never to the left.
+    /// The window field for a segment that leaves now; moves the advertised edge, never to the
+    /// left.
     #[inline]
     pub(super) fn advertise(&mut self, shift: u8) -> u16 {
         let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));

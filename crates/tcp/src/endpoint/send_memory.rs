@@ -1,17 +1,19 @@
-//! The send buffer as Linux has it: octets of memory, with the overhead of the packets that hold the data, in a buffer that
-//! grows with the congestion window (`send_tuning`).
+//! The send buffer as Linux has it: octets of memory, with the overhead of the packets that hold
+//! the data, in a buffer that grows with the congestion window (`send_tuning`).
 //!
-//! Linux 6.1: tcp_sndbuf_expand, tcp_should_expand_sndbuf, tcp_check_space (net/ipv4/tcp_input.c), sk_stream_memory_free,
-//! sk_stream_min_wspace (include/net/sock.h). What is sent stays in memory until it is acknowledged: while SND.UNA is stuck
-//! the sender runs out of memory and stops. tcp_retransmit_skb refuses while sk_wmem_alloc, what the host's own queue and
-//! device hold, is above a bound; here nothing waits in the host, so that this never happens.
+//! Linux 6.1: tcp_sndbuf_expand, tcp_should_expand_sndbuf, tcp_check_space (net/ipv4/tcp_input.c),
+//! sk_stream_memory_free, sk_stream_min_wspace (include/net/sock.h). What is sent stays in memory
+//! until it is acknowledged: while SND.UNA is stuck the sender runs out of memory and stops.
+//! tcp_retransmit_skb refuses while sk_wmem_alloc, what the host's own queue and device hold, is
+//! above a bound; here nothing waits in the host, so that this never happens.
 
 use super::Endpoint;
 use crate::cc::{CcName, CongestionControl};
 use crate::config::Config;
 
-/// SKB_TRUESIZE of a packet's head: kmalloc(1024) for MAX_TCP_HEADER and skb_shared_info, less the latter (320), and
-/// sizeof(struct sk_buff) and skb_shared_info, aligned (256 + 320) \[octets\]. Data lies in pages and counts by its octets.
+/// SKB_TRUESIZE of a packet's head: kmalloc(1024) for MAX_TCP_HEADER and skb_shared_info, less the
+/// latter (320), and sizeof(struct sk_buff) and skb_shared_info, aligned (256 + 320) \[octets\].
+/// Data lies in pages and counts by its octets.
 pub(super) const PACKET_OVERHEAD: u64 = 1024 - 320 + 256 + 320;
 /// MAX_TCP_HEADER and skb_shared_info \[octets\].
 const HEADERS: u64 = 320 + 320;
@@ -49,8 +51,8 @@ impl Endpoint {
         octets + PACKET_OVERHEAD * (sent + waiting)
     }
 
-    /// Octets that the application may write now: whole packets, because sk_stream_memory_free lets the last one overdraw
-    /// the buffer.
+    /// Octets that the application may write now: whole packets, because sk_stream_memory_free lets
+    /// the last one overdraw the buffer.
     pub(super) fn memory_room(&self, memory: SendMemory) -> u64 {
         let free = memory.size.saturating_sub(self.memory_queued());
         if memory.full || free == 0 {
@@ -66,8 +68,9 @@ impl Endpoint {
         !memory.full && self.memory_queued() < memory.size
     }
 
-    /// After what could leave has left (tcp_check_space): an application that waits may go on when a third of the buffer is
-    /// free; a buffer that keeps the congestion window from being filled grows.
+    /// After what could leave has left (tcp_check_space): an application that waits may go on when
+    /// a third of the buffer is free; a buffer that keeps the congestion window from being
+    /// filled grows.
     #[inline]
     pub(super) fn check_space(&mut self) {
         if let Some(memory) = self.memory {
@@ -92,8 +95,8 @@ impl Endpoint {
         if self.recovery.is_rack() { self.rack.in_flight() } else { self.flight.len() as u32 }
     }
 
-    /// tcp_sndbuf_expand: room for twice the congestion window (BBR: three times), each segment in a packet of its own whose
-    /// memory is a power of two.
+    /// tcp_sndbuf_expand: room for twice the congestion window (BBR: three times), each segment in
+    /// a packet of its own whose memory is a power of two.
     pub(super) fn expand_send_buffer(&mut self) {
         if self.memory.is_none() {
             return;

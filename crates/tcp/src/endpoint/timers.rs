@@ -1,4 +1,5 @@
-//! Timeouts: RFC 9293 section 3.10.8, RFC 6298 section 5, the persist timer of RFC 9293 section 3.8.6.1.
+//! Timeouts: RFC 9293 section 3.10.8, RFC 6298 section 5, the persist timer of RFC 9293 section
+//! 3.8.6.1.
 
 use lasthop_units::{Duration, Instant};
 
@@ -22,7 +23,8 @@ impl Endpoint {
             self.stop_timers();
             self.emit(Event::Closed(CloseReason::Finished));
         }
-        // A probe that is due together with the timeout goes first and puts it off (RFC 8985 section 7.2).
+        // A probe that is due together with the timeout goes first and puts it off (RFC 8985
+        // section 7.2).
         if self.loss_at <= now {
             self.loss_timeout(now);
         }
@@ -167,7 +169,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 section 3.8.6.2.1: what silly-window avoidance holds back leaves after an override timeout.
+    /// RFC 9293 section 3.8.6.2.1: what silly-window avoidance holds back leaves after an override
+    /// timeout.
     fn update_override(&mut self, now: Instant, waiting: bool) {
         let small = self.wnd < self.stream_end() - self.una || self.offload.is_some();
         let held = waiting && self.state.may_send() && small;

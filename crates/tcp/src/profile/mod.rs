@@ -1,7 +1,8 @@
 //! Stack profiles: named sets of values in which real stacks and simulators differ.
 //!
-//! One file per stack holds its values and their sources; [`SETTINGS`] lists the keys and documents `rfc`, which every
-//! other profile starts from. `lasthop describe profile NAME` prints both, the reference all of them side by side.
+//! One file per stack holds its values and their sources; [`SETTINGS`] lists the keys and documents
+//! `rfc`, which every other profile starts from. `lasthop describe profile NAME` prints both, the
+//! reference all of them side by side.
 
 mod inet;
 mod linux_2_6_26;
@@ -192,7 +193,8 @@ mod tests {
 
     #[test]
     fn the_values_the_studies_rest_on() {
-        // D2D study section 1.4: RTO clamped to 1 s .. 240 s, first RTO 3 s, 12 retries, IW 1, MSS 536, ssthresh 65535 B.
+        // D2D study section 1.4: RTO clamped to 1 s .. 240 s, first RTO 3 s, 12 retries, IW 1, MSS
+        // 536, ssthresh 65535 B.
         let c = Profile::Inet.config();
         assert_eq!((c.mss, c.initial_window, c.max_retries), (536, Some(1), Some(12)));
         assert_eq!(
@@ -206,7 +208,8 @@ mod tests {
             (c.initial_window, c.cubic.beta * 1024.0, c.hystart),
             (Some(3), 717.0, crate::HyStartKind::None)
         );
-        // LTE against 802.11ac section 5.1: MSS 536, 128 KiB, IW 1, delayed ACK 2 / 200 ms, SYN 3 s.
+        // LTE against 802.11ac section 5.1: MSS 536, 128 KiB, IW 1, delayed ACK 2 / 200 ms, SYN 3
+        // s.
         let c = Profile::Ns3328.config();
         assert_eq!((c.mss, c.receive_buffer, c.initial_window, c.ack_every), (536, 131_072, Some(1), 2));
         assert_eq!((c.ack_delay.as_secs_f64(), c.initial_rto.as_secs_f64()), (0.2, 3.0));

@@ -1,4 +1,5 @@
-//! The one table of what a profile says: how each key prints, and where the value of `rfc` comes from.
+//! The one table of what a profile says: how each key prints, and where the value of `rfc` comes
+//! from.
 
 use serde::Serialize;
 

@@ -1,7 +1,9 @@
-//! Loss recovery: what is sent again, and when. How much may be sent is congestion control's business.
+//! Loss recovery: what is sent again, and when. How much may be sent is congestion control's
+//! business.
 //!
-//! One file per flavour; RACK-TLP's loop is the endpoint's `rack`, its memory [`Rack`], its window [`Prr`]. The parts they share are here: the count of duplicate ACKs,
-//! the recovery point with its guard, the inflation of the window, the state that Linux calls `ca_state`.
+//! One file per flavour; RACK-TLP's loop is the endpoint's `rack`, its memory [`Rack`], its window
+//! [`Prr`]. The parts they share are here: the count of duplicate ACKs, the recovery point with its
+//! guard, the inflation of the window, the state that Linux calls `ca_state`.
 
 mod newreno;
 mod prr;
@@ -136,7 +138,8 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Recovery of the configured flavour; NewReno in place of SACK when the peer did not permit it.
+    /// Recovery of the configured flavour; NewReno in place of SACK when the peer did not permit
+    /// it.
     pub fn new(config: &Config, sack_permitted: bool, mss: u32) -> Recovery {
         let flavour = match config.recovery {
             RecoveryFlavour::Sack | RecoveryFlavour::Rack if !sack_permitted => RecoveryFlavour::NewReno,
@@ -315,8 +318,9 @@ impl Recovery {
     pub fn on_timeout(&mut self, s: &mut Sender<'_>, repeated: bool) -> Outcome {
         let mut c = s.congestion(0, repeated);
         if self.flavour == RecoveryFlavour::NewReno && self.state == CaState::Recovery {
-            // FlightSize has counted up what the duplicate ACKs reported as arrived: with many holes it is many windows. The
-            // threshold is to be "no more than" equation 4 of RFC 5681 gives; the window without inflation is what flew.
+            // FlightSize has counted up what the duplicate ACKs reported as arrived: with many
+            // holes it is many windows. The threshold is to be "no more than" equation 4 of RFC
+            // 5681 gives; the window without inflation is what flew.
             c.flight = c.flight.min(s.cc.cwnd());
         }
         s.cc.on_timeout(&c);

@@ -8,8 +8,9 @@ pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Ou
     if s.una >= r.recover {
         return full(r, s);
     }
-    // Step 3, partial ACK: send the first unacknowledged segment; "deflate the congestion window by the amount of
-    // new data acknowledged ... If the partial ACK acknowledges at least one SMSS of new data, then add back SMSS".
+    // Step 3, partial ACK: send the first unacknowledged segment; "deflate the congestion window by
+    // the amount of new data acknowledged ... If the partial ACK acknowledges at least one SMSS of
+    // new data, then add back SMSS".
     r.resend_head = true;
     let segments = acked as f64 / f64::from(s.mss);
     r.inflation -= segments;
@@ -23,14 +24,16 @@ pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>, acked: u64) -> Ou
 }
 
 fn full(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
-    // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps cwnd. After a timeout
-    // within this recovery the window is the timeout's, and slow start goes on from it.
+    // Step 3, full ACK, option 1: cwnd = min (ssthresh, max(FlightSize, SMSS) + SMSS). ns-2 keeps
+    // cwnd. After a timeout within this recovery the window is the timeout's, and slow start goes
+    // on from it.
     if !r.timed_out {
         s.cc.on_recovered(s.now);
     }
     if s.config.recovery_exit == RecoveryExit::Deflate && !r.timed_out {
         let flight = ((s.max - s.una) as f64 / f64::from(s.mss)).max(1.0);
-        // cwnd is ssthresh already, or what an algorithm without a use for ssthresh has put in its place.
+        // cwnd is ssthresh already, or what an algorithm without a use for ssthresh has put in its
+        // place.
         let cwnd = s.cc.cwnd().min(flight + 1.0);
         s.cc.set_cwnd(cwnd);
     }

@@ -18,15 +18,16 @@ impl Prr {
     pub fn sent(&mut self, segments: f64) {
         self.out += segments;
     }
-    /// An ACK delivered so many segments; `safe` is SafeACK: SND.UNA moved and nothing more was lost. Returns the window:
-    /// what is in flight and what may be sent on this ACK.
+    /// An ACK delivered so many segments; `safe` is SafeACK: SND.UNA moved and nothing more was
+    /// lost. Returns the window: what is in flight and what may be sent on this ACK.
     pub fn window(&mut self, delivered: f64, in_flight: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let mut may_send = if in_flight > ssthresh {
             // "sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out".
             (self.delivered * ssthresh / self.recover_window - 1e-9).ceil() - self.out
         } else {
-            // "sndcnt = MAX(prr_delivered - prr_out, DeliveredData); if (SafeACK) sndcnt += SMSS; MIN(ssthresh - inflight)".
+            // "sndcnt = MAX(prr_delivered - prr_out, DeliveredData); if (SafeACK) sndcnt += SMSS;
+            // MIN(ssthresh - inflight)".
             let n = (self.delivered - self.out).max(delivered) + if safe { 1.0 } else { 0.0 };
             n.min(ssthresh - in_flight)
         };
@@ -44,8 +45,9 @@ mod tests {
 
     #[test]
     fn one_loss_of_twenty_sends_as_in_rfc_6937() {
-        // RFC 6937 section 3.1: 20 in flight, the first is lost, two sent by limited transmit; ssthresh 10. From the third
-        // duplicate on: R . N . N . N ..., one per two ACKs: 22 outstanding, 3 SACKed, 1 lost: 18 in flight.
+        // RFC 6937 section 3.1: 20 in flight, the first is lost, two sent by limited transmit;
+        // ssthresh 10. From the third duplicate on: R . N . N . N ..., one per two ACKs: 22
+        // outstanding, 3 SACKed, 1 lost: 18 in flight.
         let mut p = Prr::begin(20.0);
         let mut in_flight: f64 = 18.0;
         let mut sent = vec![];
@@ -67,8 +69,8 @@ mod tests {
 
     #[test]
     fn fifteen_lost_of_twenty_slow_start_while_the_acks_are_safe() {
-        // RFC 6937 section 3.1: pipe 4 at the third duplicate, ssthresh 10. Linux (and RFC 9937) add the segment of slow
-        // start only with SafeACK; without it, conservative: one per ACK.
+        // RFC 6937 section 3.1: pipe 4 at the third duplicate, ssthresh 10. Linux (and RFC 9937)
+        // add the segment of slow start only with SafeACK; without it, conservative: one per ACK.
         let mut p = Prr::begin(20.0);
         assert_eq!(p.window(1.0, 4.0, 10.0, false), 5.0);
         p.sent(1.0);
@@ -77,13 +79,14 @@ mod tests {
 
     #[test]
     fn the_examples_of_quiche_and_ns_3_hold() {
-        // quiche prr.rs: 10 MSS in flight, ssthresh 5: each ACK of one lets half a segment out, i.e. 1 then 0.
+        // quiche prr.rs: 10 MSS in flight, ssthresh 5: each ACK of one lets half a segment out,
+        // i.e. 1 then 0.
         let mut p = Prr::begin(10.0);
         assert_eq!(p.window(1.0, 9.0, 5.0, false) - 9.0, 1.0);
         p.sent(1.0);
         assert_eq!(p.window(1.0, 9.0, 5.0, false) - 9.0, 0.0);
-        // ns-3: RecoverFS 200, ssthresh 100 segments, 50 delivered and 1: in flight 200 > 100: ceil(51 * 100 / 200) = 26;
-        // in flight 50 and 50 out: max(51 - 50, 1) = 1.
+        // ns-3: RecoverFS 200, ssthresh 100 segments, 50 delivered and 1: in flight 200 > 100:
+        // ceil(51 * 100 / 200) = 26; in flight 50 and 50 out: max(51 - 50, 1) = 1.
         let mut p = Prr { recover_window: 200.0, delivered: 50.0, out: 0.0 };
         assert_eq!(p.window(1.0, 200.0, 100.0, false), 226.0);
         let mut p = Prr { recover_window: 200.0, delivered: 50.0, out: 50.0 };

@@ -1,5 +1,5 @@
-//! What RACK-TLP (RFC 8985), the delivery-rate estimate and the undo of spurious reductions remember: a mark per segment
-//! in flight, and the counts that follow from the marks.
+//! What RACK-TLP (RFC 8985), the delivery-rate estimate and the undo of spurious reductions
+//! remember: a mark per segment in flight, and the counts that follow from the marks.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,8 @@ pub struct Rack {
     pub marks: VecDeque<Mark>,
     /// SACKed segments.
     pub sacked: u32,
-    /// Packets that segments without a SACK belong to: those that begin one (segmentation offload), else each.
+    /// Packets that segments without a SACK belong to: those that begin one (segmentation offload),
+    /// else each.
     pub packets: u32,
     /// Lost segments, sent again or not.
     pub lost: u32,
@@ -55,7 +56,8 @@ pub struct Rack {
     advanced: bool,
     /// How often reordering was seen.
     pub reordering_seen: u32,
-    /// The largest distance by which a segment came late \[segments\], from the duplicate threshold up.
+    /// The largest distance by which a segment came late \[segments\], from the duplicate threshold
+    /// up.
     pub reordering: u32,
     /// RACK.reo_wnd_mult, and until which offset it is not raised again.
     reo_steps: u64,
@@ -90,7 +92,8 @@ pub struct Rack {
 
     delivered_at: Instant,
     first_sent: Instant,
-    /// The sender ran out of data: samples up to this count of octets are application-limited; 0: it did not.
+    /// The sender ran out of data: samples up to this count of octets are application-limited; 0:
+    /// it did not.
     pub app_limited: u64,
     search_from: usize,
 }
@@ -261,7 +264,8 @@ impl Rack {
         self.prr.sent(1.0);
     }
 
-    /// Segment `i`, which ends at `end` and was sent last at `at`, is delivered: SACKed, or acknowledged.
+    /// Segment `i`, which ends at `end` and was sent last at `at`, is delivered: SACKed, or
+    /// acknowledged.
     pub fn delivered(&mut self, g: &mut Gathered, i: usize, s: Delivered) {
         let Some(m) = self.marks.get_mut(i) else { return };
         if m.sacked {
@@ -287,14 +291,14 @@ impl Rack {
         self.lost -= u32::from(m.lost);
         self.resent -= u32::from(m.resent);
         (m.lost, m.resent) = (false, false);
-        // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the original's. Like Linux, and unlike
-        // the RFC, this does not ask the timestamp echo too.
+        // RFC 8985 section 6.2 step 2: an ACK sooner than the smallest round trip is the
+        // original's. Like Linux, and unlike the RFC, this does not ask the timestamp echo too.
         let rtt = s.now.since(s.at);
         if !once && rtt < s.min_rtt {
             return;
         }
-        // tcp_rack_advance: RACK.rtt is that of the segment looked at last, also when an older transmission is not newer
-        // news; the RFC would keep the newest's.
+        // tcp_rack_advance: RACK.rtt is that of the segment looked at last, also when an older
+        // transmission is not newer news; the RFC would keep the newest's.
         (self.rtt, self.advanced) = (rtt, true);
         if self.newest.is_none_or(|n| sent_after((s.at, s.end), n)) {
             self.newest = Some((s.at, s.end));
@@ -346,7 +350,8 @@ impl Rack {
         (min_rtt / 4).saturating_mul(self.reo_steps).min(srtt)
     }
 
-    /// An original that begins at `low` was delivered after what ends at `high` (tcp_check_sack_reordering).
+    /// An original that begins at `low` was delivered after what ends at `high`
+    /// (tcp_check_sack_reordering).
     pub fn note_reordering(&mut self, low: u64, high: u64, mss: u32) {
         if low >= high {
             return;
@@ -356,7 +361,8 @@ impl Rack {
         self.reordering_seen = self.reordering_seen.saturating_add(1);
     }
 
-    /// RFC 8985 section 6.2 step 4: a DSACK widens the window, once per round trip; after 16 recoveries it forgets.
+    /// RFC 8985 section 6.2 step 4: a DSACK widens the window, once per round trip; after 16
+    /// recoveries it forgets.
     pub fn note_dsack(&mut self, una: u64, nxt: u64) {
         if una >= self.reo_raised_at {
             self.reo_steps = (self.reo_steps + 1).min(255);
@@ -372,8 +378,9 @@ impl Rack {
         }
     }
 
-    /// RFC 8985 section 6.2 step 5: marks as lost what was sent before a delivered segment and has waited long enough.
-    /// `sent` gives time, end and number of transmissions of a record. Returns when to look again.
+    /// RFC 8985 section 6.2 step 5: marks as lost what was sent before a delivered segment and has
+    /// waited long enough. `sent` gives time, end and number of transmissions of a record.
+    /// Returns when to look again.
     pub fn detect(
         &mut self,
         now: Instant,
@@ -405,8 +412,9 @@ impl Rack {
         wait
     }
 
-    /// Forward acknowledgement: marks as lost what lies `threshold` segments below the highest SACKed one, and
-    /// retransmissions that were sent before a delivered segment. `sent` as in [`detect`](Self::detect).
+    /// Forward acknowledgement: marks as lost what lies `threshold` segments below the highest
+    /// SACKed one, and retransmissions that were sent before a delivered segment. `sent` as in
+    /// [`detect`](Self::detect).
     pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
         let Some(highest) = self.marks.iter().rposition(|m| m.sacked) else { return };
         for i in 0..(highest + 1).saturating_sub(threshold as usize) {
@@ -579,7 +587,8 @@ mod tests {
     #[test]
     fn what_was_sent_before_a_delivered_segment_is_lost_after_rtt_and_window() {
         let mut r = ten();
-        // Segment 3, sent at 103, arrives at 153: RTT 50. Segment 0 is due at 100 + 50 + 10 = 160, segment 2 at 162.
+        // Segment 3, sent at 103, arrives at 153: RTT 50. Segment 0 is due at 100 + 50 + 10 = 160,
+        // segment 2 at 162.
         deliver(&mut r, 3, 153);
         assert_eq!(r.detect(at(153), ms(10), record), Some(at(162)));
         assert_eq!((r.lost, r.in_flight()), (0, 9));

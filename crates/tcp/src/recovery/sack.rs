@@ -1,5 +1,6 @@
-//! Loss recovery on the scoreboard: RFC 6675 section 5. The loop of its step (C) is the endpoint's output, which
-//! asks [`Scoreboard::next_seg`](super::Scoreboard::next_seg) while cwnd exceeds pipe by a segment.
+//! Loss recovery on the scoreboard: RFC 6675 section 5. The loop of its step (C) is the endpoint's
+//! output, which asks [`Scoreboard::next_seg`](super::Scoreboard::next_seg) while cwnd exceeds pipe
+//! by a segment.
 
 use super::{CaState, Outcome, Recovery, Sender};
 use crate::cc::CongestionControl;
@@ -15,7 +16,8 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
     if !r.guard_open(s) {
         return Outcome::default();
     }
-    // Step (4): RecoveryPoint = HighData; ssthresh = cwnd = FlightSize / 2; the first lost segment is sent again.
+    // Step (4): RecoveryPoint = HighData; ssthresh = cwnd = FlightSize / 2; the first lost segment
+    // is sent again.
     s.cc.on_congestion(&s.congestion(r.limited_octets, false));
     r.mark_entry(s);
     r.inflation = 0.0;
@@ -25,7 +27,8 @@ pub(super) fn on_dup_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
 }
 
 pub(super) fn on_new_ack(r: &mut Recovery, s: &mut Sender<'_>) -> Outcome {
-    // Step (A): "An incoming cumulative ACK for a sequence number greater than RecoveryPoint signals the end".
+    // Step (A): "An incoming cumulative ACK for a sequence number greater than RecoveryPoint
+    // signals the end".
     if s.una >= r.recover {
         s.cc.on_recovered(s.now);
         r.state = CaState::Open;

@@ -1,7 +1,8 @@
 //! The SACK scoreboard of RFC 6675 section 4, as ranges with running sums.
 //!
-//! Nothing here walks the window: `pipe` is kept by counters, and IsLost is a threshold, because an octet that is
-//! lost makes every unSACKed octet below it lost too. An ACK costs the few ranges it touches.
+//! Nothing here walks the window: `pipe` is kept by counters, and IsLost is a threshold, because an
+//! octet that is lost makes every unSACKed octet below it lost too. An ACK costs the few ranges it
+//! touches.
 
 use std::collections::VecDeque;
 
@@ -110,8 +111,9 @@ impl Scoreboard {
         for r in self.ranges.iter().rev() {
             above += r.1 - r.0;
             count += 1;
-            // RFC 6675 IsLost: "DupThresh discontiguous SACKed sequences have arrived above 'SeqNum' or more
-            // than (DupThresh - 1) * SMSS bytes with sequence numbers greater than 'SeqNum' have been SACKed".
+            // RFC 6675 IsLost: "DupThresh discontiguous SACKed sequences have arrived above
+            // 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than
+            // 'SeqNum' have been SACKed".
             if count == self.dup_threshold || above > enough {
                 edge = r.0;
                 break;
@@ -212,8 +214,9 @@ impl Scoreboard {
         self.rescue.get_or_insert(end);
     }
 
-    /// A timeout: everything unSACKed up to `max` is lost. SACKed ranges are kept unless `clear` or unless the
-    /// octet at SND.UNA turns out SACKed, which only a receiver that reneged can cause (RFC 6675 section 5.1).
+    /// A timeout: everything unSACKed up to `max` is lost. SACKed ranges are kept unless `clear` or
+    /// unless the octet at SND.UNA turns out SACKed, which only a receiver that reneged can
+    /// cause (RFC 6675 section 5.1).
     pub fn on_timeout(&mut self, max: u64, clear: bool) {
         if clear || self.ranges.front().is_some_and(|r| r.0 <= self.una) {
             self.ranges.clear();
@@ -328,7 +331,8 @@ mod tests {
         assert_eq!(b.next_seg(10_000, true), NextSeg::New, "rule (2) before rule (3)");
         assert_eq!(b.next_seg(10_000, false), NextSeg::Hole(7000, 8000), "rule (3)");
         b.resent(8000);
-        // 9000 is above everything SACKed. HighACK = 0 is not above RescueRxt = 1000: no rescue yet.
+        // 9000 is above everything SACKed. HighACK = 0 is not above RescueRxt = 1000: no rescue
+        // yet.
         assert_eq!(b.next_seg(10_000, false), NextSeg::New);
         b.advance(2000);
         assert_eq!(b.next_seg(10_000, false), NextSeg::Rescue(10_000), "rule (4)");

@@ -1,4 +1,5 @@
-//! The AccECN option (RFC 9768 section 3.2.3): how many octets of data arrived with each codepoint of ECN.
+//! The AccECN option (RFC 9768 section 3.2.3): how many octets of data arrived with each codepoint
+//! of ECN.
 
 use lasthop_units::Ecn;
 
@@ -19,8 +20,8 @@ impl AccEcn {
     /// Counters of a complete option.
     pub const FIELDS: u8 = 3;
 
-    /// The option of order 1 with the first `fields` (0 to 3) of ECT(1), CE and ECT(0); `count` gives the counter of
-    /// a codepoint, of which the 24 least significant bits are sent.
+    /// The option of order 1 with the first `fields` (0 to 3) of ECT(1), CE and ECT(0); `count`
+    /// gives the counter of a codepoint, of which the 24 least significant bits are sent.
     pub fn order1(fields: u8, count: impl Fn(Ecn) -> u64) -> AccEcn {
         let mut option = AccEcn { order1: true, fields: fields.min(Self::FIELDS), counters: [[0; 3]; 3] };
         for i in 0..usize::from(option.fields) {
@@ -84,7 +85,8 @@ impl AccEcn {
         }
     }
 
-    /// From the octets after the length. Whole fields count, up to three; what remains is padding (section 3.2.3).
+    /// From the octets after the length. Whole fields count, up to three; what remains is padding
+    /// (section 3.2.3).
     pub(super) fn decode(kind: u8, body: &[u8]) -> AccEcn {
         let mut option = AccEcn { order1: kind == Self::KIND_ORDER1, ..AccEcn::default() };
         for (field, octets) in option.counters.iter_mut().zip(body.chunks_exact(3)) {
@@ -118,7 +120,8 @@ mod tests {
         }
     }
 
-    /// Section 3.2.3: of an option of any other length the whole fields count, the remainder is padding.
+    /// Section 3.2.3: of an option of any other length the whole fields count, the remainder is
+    /// padding.
     #[test]
     fn an_option_of_another_length_gives_its_whole_fields() {
         for (octets, fields) in [(0, 0), (1, 0), (4, 1), (7, 2), (9, 3), (13, 3)] {

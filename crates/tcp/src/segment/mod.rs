@@ -1,7 +1,7 @@
 //! What travels between two endpoints: a descriptor of a TCP segment, without its bytes.
 //!
-//! A [`Segment`] is small and `Copy`. [`wire`] turns it into the real header of RFC 9293, RFC 7323 and RFC 2018
-//! for captures and emulation, and reads one back.
+//! A [`Segment`] is small and `Copy`. [`wire`] turns it into the real header of RFC 9293, RFC 7323
+//! and RFC 2018 for captures and emulation, and reads one back.
 
 mod accecn;
 mod wire;
@@ -147,7 +147,8 @@ pub struct Segment {
     pub ack: Seq,
     /// Control bits.
     pub flags: Flags,
-    /// The raw window field: to be shifted by the scale negotiated, except on a SYN (RFC 7323 section 2.2).
+    /// The raw window field: to be shifted by the scale negotiated, except on a SYN (RFC 7323
+    /// section 2.2).
     pub window: u16,
     /// Octets of data.
     pub len: u32,
@@ -194,15 +195,16 @@ impl Segment {
         self.flags == Flags::ACK && self.len == 0
     }
 
-    /// How many SACK blocks fit beside the other options: the header has room for 40 octets of options.
+    /// How many SACK blocks fit beside the other options: the header has room for 40 octets of
+    /// options.
     pub fn sack_blocks_that_fit(&self) -> usize {
         let room = 40u32.saturating_sub(self.fixed_options_len());
         let head = sack_head_len(self.accecn.map(|a| a.fields()));
         (room.saturating_sub(head) / 8).min(self.sack.len() as u32) as usize
     }
 
-    /// Whether an AccECN option with `fields` counters fits beside `blocks` SACK blocks and the other options into
-    /// `room` octets of options.
+    /// Whether an AccECN option with `fields` counters fits beside `blocks` SACK blocks and the
+    /// other options into `room` octets of options.
     pub(crate) fn accecn_fits(&self, fields: u8, blocks: usize, room: u32) -> bool {
         self.fixed_options_len() + tail_len(Some(fields), blocks) <= room.min(40)
     }
@@ -236,9 +238,9 @@ impl Segment {
     }
 }
 
-/// Octets of an AccECN option with so many counters and of `blocks` SACK blocks together, padded to a multiple of
-/// four. The AccECN option takes the place of the padding before the SACK option, as in Linux (net/ipv4/tcp_output.c,
-/// tcp_options_fit_accecn).
+/// Octets of an AccECN option with so many counters and of `blocks` SACK blocks together, padded to
+/// a multiple of four. The AccECN option takes the place of the padding before the SACK option, as
+/// in Linux (net/ipv4/tcp_output.c, tcp_options_fit_accecn).
 const fn tail_len(fields: Option<u8>, blocks: usize) -> u32 {
     match (fields, blocks) {
         (None, 0) => 0,
@@ -269,7 +271,8 @@ mod tests {
             s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
             assert_eq!((s.sack.len(), s.header_len()), (blocks, len), "32 + NOP NOP 2 + 8 n");
         }
-        // A fourth block does not fit beside timestamps (RFC 2018 section 3: "a maximum of 3 SACK blocks").
+        // A fourth block does not fit beside timestamps (RFC 2018 section 3: "a maximum of 3 SACK
+        // blocks").
         s.sack.push(SeqRange { start: Seq(1), end: Seq(2) });
         assert_eq!(s.header_len(), 60);
         s.sack.truncate(1);
@@ -301,7 +304,8 @@ mod tests {
         };
         // 20 + TS 12 = 32; alone 11 -> 12, 8, 5 -> 8, 2 -> 4 octets.
         assert_eq!([with(3, 0), with(2, 0), with(1, 0), with(0, 0)], [(44, 0), (40, 0), (40, 0), (36, 0)]);
-        // Before one block with its kind and length: 11 + 2 -> 16, 8 + 2 -> 12, 5 + 2 -> 8, 2 + 2 = 4 octets.
+        // Before one block with its kind and length: 11 + 2 -> 16, 8 + 2 -> 12, 5 + 2 -> 8, 2 + 2 =
+        // 4 octets.
         assert_eq!([with(3, 1), with(2, 1), with(1, 1), with(0, 1)], [(56, 1), (52, 1), (48, 1), (44, 1)]);
         // Two blocks leave room for two counters, three for none.
         assert_eq!([with(2, 2), with(3, 2), with(0, 3)], [(60, 2), (56, 1), (60, 3)]);

@@ -1,5 +1,5 @@
-//! The bytes of a segment: RFC 9293 section 3.1, RFC 7323 (window scale, timestamps), RFC 2018 (SACK), RFC 9768
-//! (AccECN).
+//! The bytes of a segment: RFC 9293 section 3.1, RFC 7323 (window scale, timestamps), RFC 2018
+//! (SACK), RFC 9768 (AccECN).
 
 use std::net::IpAddr;
 
@@ -44,8 +44,9 @@ pub struct Decoded {
 }
 
 impl Segment {
-    /// The segment's real bytes: header with checksum over the pseudo header of RFC 9293 section 3.1 (IPv4) or
-    /// RFC 8200 section 8.1 (IPv6), then `payload`, cut or padded with zeros to `len` octets.
+    /// The segment's real bytes: header with checksum over the pseudo header of RFC 9293 section
+    /// 3.1 (IPv4) or RFC 8200 section 8.1 (IPv6), then `payload`, cut or padded with zeros to
+    /// `len` octets.
     ///
     /// Addresses of two families cannot meet in one packet: then the checksum is left zero.
     pub fn encode(&self, src_port: u16, dst_port: u16, src: IpAddr, dst: IpAddr, payload: &[u8]) -> Vec<u8> {
@@ -109,9 +110,9 @@ impl Segment {
         }
     }
 
-    /// Reads a segment. Unknown options are skipped (RFC 9293 section 3.1: "MUST be able to receive a TCP Option
-    /// in any segment" and ignore what it does not know). The checksum is not looked at: see
-    /// [`checksum_is_right`].
+    /// Reads a segment. Unknown options are skipped (RFC 9293 section 3.1: "MUST be able to receive
+    /// a TCP Option in any segment" and ignore what it does not know). The checksum is not
+    /// looked at: see [`checksum_is_right`].
     pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let fixed: &[u8; 20] = bytes.first_chunk().ok_or(DecodeError::Truncated(bytes.len()))?;
         let header_len = usize::from(fixed[12] >> 4) * 4;
@@ -300,8 +301,9 @@ mod tests {
 
     #[test]
     fn the_checksum_is_the_one_computed_by_hand() {
-        // SYN 1 -> 2, seq 0, window 0, 10.0.0.1 -> 10.0.0.2: words 0001 + 0002 + 5002 (offset 5, SYN) = 5005;
-        // pseudo header 0a00 + 0001 + 0a00 + 0002 + 0006 + 0014 = 141d; sum 6422; complement 9bdd.
+        // SYN 1 -> 2, seq 0, window 0, 10.0.0.1 -> 10.0.0.2: words 0001 + 0002 + 5002 (offset 5,
+        // SYN) = 5005; pseudo header 0a00 + 0001 + 0a00 + 0002 + 0006 + 0014 = 141d; sum 6422;
+        // complement 9bdd.
         let s = Segment { flags: Flags::SYN, ..Segment::default() };
         assert_eq!(s.encode(1, 2, A, B, &[])[16..18], [0x9b, 0xdd]);
     }

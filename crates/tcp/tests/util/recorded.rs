@@ -34,8 +34,9 @@ impl Sample {
     }
 }
 
-/// The samples of the recording `file`; `None` when it is not there. Columns: time, cwnd, ssthresh (-1: infinite), smoothed round
-/// trip, segments in flight, retransmissions, state of congestion avoidance, octets acknowledged.
+/// The samples of the recording `file`; `None` when it is not there. Columns: time, cwnd, ssthresh
+/// (-1: infinite), smoothed round trip, segments in flight, retransmissions, state of congestion
+/// avoidance, octets acknowledged.
 pub fn recording(file: &Path) -> Option<Vec<Sample>> {
     let text = std::fs::read_to_string(file).ok()?;
     let row = |line: &str| {
@@ -55,7 +56,8 @@ pub fn write_curve(file: &Path, samples: &[Sample]) {
     std::fs::write(file, text).unwrap();
 }
 
-/// The folder of recordings `name`, if LASTHOP_SHARED says where it is. Without it a test passes and says so.
+/// The folder of recordings `name`, if LASTHOP_SHARED says where it is. Without it a test passes
+/// and says so.
 pub fn folder(name: &str) -> Option<PathBuf> {
     let Some(shared) = std::env::var_os("LASTHOP_SHARED") else {
         println!("LASTHOP_SHARED is not set: nothing is compared");

@@ -1,7 +1,8 @@
 //! Access categories, and a function that contends for each: back-off in closed form.
 //!
-//! Nobody counts slots. While the medium is idle a contender's turn comes at `base + (AIFSN + slots) * slot`; when it turns
-//! busy before that, what has gone by is taken off (clauses 10.3.4.3 and 10.22.2.4).
+//! Nobody counts slots. While the medium is idle a contender's turn comes at `base + (AIFSN +
+//! slots) * slot`; when it turns busy before that, what has gone by is taken off (clauses 10.3.4.3
+//! and 10.22.2.4).
 
 use lasthop_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -91,7 +92,8 @@ impl Access {
 pub enum Counting {
     /// At its end (DCF, clause 10.3.4.3).
     Dcf,
-    /// At its beginning, and at the end of AIFS (EDCA, clause 10.22.2.4): one more in each idle period.
+    /// At its beginning, and at the end of AIFS (EDCA, clause 10.22.2.4): one more in each idle
+    /// period.
     Edca,
 }
 
@@ -116,7 +118,8 @@ impl Contender {
     pub const fn access(&self) -> &Access {
         &self.access
     }
-    /// Other parameters from now on: the present back-off goes on, the window is brought within the new bounds.
+    /// Other parameters from now on: the present back-off goes on, the window is brought within the
+    /// new bounds.
     pub fn set_access(&mut self, access: Access) {
         if self.access != access {
             self.access = access;
@@ -172,7 +175,8 @@ mod tests {
 
     const SLOT: Duration = Duration::from_micros(9);
 
-    /// Table 9-137 with aCWmin 15: BK 7/15/1023, BE 3/15/1023, VI 2/7/15 and 3.008 ms, VO 2/3/7 and 1.504 ms.
+    /// Table 9-137 with aCWmin 15: BK 7/15/1023, BE 3/15/1023, VI 2/7/15 and 3.008 ms, VO 2/3/7 and
+    /// 1.504 ms.
     #[test]
     fn edca_defaults() {
         let of = |c| {
@@ -183,7 +187,8 @@ mod tests {
         assert_eq!(all, [(7, 15, 1023, 0), (3, 15, 1023, 0), (2, 7, 15, 3008), (2, 3, 7, 1504)]);
     }
 
-    /// Four slots left, interrupted in the third: DCF has counted two, EDCA three (one at the end of AIFS).
+    /// Four slots left, interrupted in the third: DCF has counted two, EDCA three (one at the end
+    /// of AIFS).
     #[test]
     fn what_has_gone_by_is_taken_off() {
         let base = Instant::from_micros(100);
@@ -201,7 +206,8 @@ mod tests {
         assert_eq!((dcf.slots, edca.slots), (2, 1));
     }
 
-    /// 15, 31, 63 ... 1023 and no further; 2^64 - 1 draws the largest number of slots, 0 the smallest.
+    /// 15, 31, 63 ... 1023 and no further; 2^64 - 1 draws the largest number of slots, 0 the
+    /// smallest.
     #[test]
     fn the_window_doubles_and_bounds_the_draw() {
         let mut c = Contender::new(Access::dcf(15));

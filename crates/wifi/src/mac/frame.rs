@@ -36,8 +36,8 @@ pub const fn mpdu(packet: u32, qos: bool) -> u32 {
     header(qos) + LLC + packet + FCS
 }
 
-/// What an MPDU with an A-MSDU grows to when a packet joins; `bytes` is its length so far, as one with `subframes` of them (1:
-/// a plain MSDU that becomes the first subframe).
+/// What an MPDU with an A-MSDU grows to when a packet joins; `bytes` is its length so far, as one
+/// with `subframes` of them (1: a plain MSDU that becomes the first subframe).
 pub const fn join(bytes: u32, subframes: u32, packet: u32) -> u32 {
     // Subframes but the last are padded to 4 bytes (clause 9.3.2.2.2).
     let body = bytes - header(true) - FCS;
@@ -51,7 +51,8 @@ pub const fn join(bytes: u32, subframes: u32, packet: u32) -> u32 {
 pub struct AggregationConfig {
     /// Send A-MPDUs under block ack agreements (802.11n and ac).
     pub ampdu: bool,
-    /// Longest A-MPDU: 2^(13 + e) - 1 B with e from 0 to 7; 802.11n has e up to 3 (65535 B) and keeps to that.
+    /// Longest A-MPDU: 2^(13 + e) - 1 B with e from 0 to 7; 802.11n has e up to 3 (65535 B) and
+    /// keeps to that.
     pub max_ampdu: Bytes,
     /// Most MPDUs in an A-MPDU, 1 to 64 (the window of a block ack).
     pub max_mpdus: u32,
@@ -59,7 +60,8 @@ pub struct AggregationConfig {
     pub amsdu: bool,
     /// Longest MPDU: 3895, 7991 or 11454 B. Within A-MPDUs 802.11n keeps to 4095 B.
     pub max_mpdu: Bytes,
-    /// Least time from the start of one MPDU to the next within an A-MPDU: 0, 0.25, 0.5, 1, 2, 4, 8 or 16 us.
+    /// Least time from the start of one MPDU to the next within an A-MPDU: 0, 0.25, 0.5, 1, 2, 4, 8
+    /// or 16 us.
     pub mpdu_spacing: Duration,
 }
 
@@ -99,8 +101,8 @@ impl AggregationConfig {
         if mode.format() == Format::Ht { most.min(4_095) } else { most }
     }
 
-    /// Length of a subframe of an A-MPDU that another follows: delimiter, MPDU, padding to 4 B, and as many empty
-    /// delimiters as the spacing of MPDU starts asks for (clause 10.13.3).
+    /// Length of a subframe of an A-MPDU that another follows: delimiter, MPDU, padding to 4 B, and
+    /// as many empty delimiters as the spacing of MPDU starts asks for (clause 10.13.3).
     #[inline]
     pub fn subframe(&self, mpdu: u32, mode: &Mode) -> u32 {
         let plain = (DELIMITER + mpdu).next_multiple_of(4);
@@ -112,8 +114,8 @@ impl AggregationConfig {
         plain.max(least.next_multiple_of(4))
     }
 
-    /// Length of the last subframe: nothing is padded. (VHT pads it as far as the PSDU has room, clause 10.13.6, which costs
-    /// no time.)
+    /// Length of the last subframe: nothing is padded. (VHT pads it as far as the PSDU has room,
+    /// clause 10.13.6, which costs no time.)
     #[inline]
     pub const fn last_subframe(&self, mpdu: u32) -> u32 {
         DELIMITER + mpdu
@@ -125,20 +127,22 @@ mod tests {
     use super::*;
     use crate::phy::{Guard, Width};
 
-    /// 1472 B of UDP payload: 26 + 8 + 20 + 8 + 1472 + 4 = 1538 B; its subframe 4 + 1538, up to 1544.
+    /// 1472 B of UDP payload: 26 + 8 + 20 + 8 + 1472 + 4 = 1538 B; its subframe 4 + 1538, up to
+    /// 1544.
     #[test]
     fn a_udp_datagram_in_an_mpdu() {
         let vht = Mode::vht(7, 1, Width::W20, Guard::Long).unwrap();
         let a = AggregationConfig::default();
         assert_eq!(mpdu(1500, true), 1538);
         assert_eq!((a.subframe(1538, &vht), a.last_subframe(1538)), (1544, 1542));
-        // An ACK of 40 B: 78 B, a subframe of 84 B; at 65 Mbit/s 16 us of spacing are 130 B, up to 132.
+        // An ACK of 40 B: 78 B, a subframe of 84 B; at 65 Mbit/s 16 us of spacing are 130 B, up to
+        // 132.
         let spaced = AggregationConfig { mpdu_spacing: Duration::from_micros(16), ..a };
         assert_eq!((a.subframe(78, &vht), spaced.subframe(78, &vht)), (84, 132));
     }
 
-    /// Two packets of 1500 B: (14 + 8 + 1500 = 1522, up to 1524) + 1522 = 3046 B between header and FCS; a third makes
-    /// 1524 + 1524 + 1522.
+    /// Two packets of 1500 B: (14 + 8 + 1500 = 1522, up to 1524) + 1522 = 3046 B between header and
+    /// FCS; a third makes 1524 + 1524 + 1522.
     #[test]
     fn an_amsdu_grows_by_padded_subframes() {
         let two = join(mpdu(1500, true), 1, 1500);

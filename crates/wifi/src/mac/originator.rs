@@ -1,4 +1,5 @@
-//! The originator's side: MPDUs with sequence numbers from their making to their acknowledgement, and the MSDUs in them.
+//! The originator's side: MPDUs with sequence numbers from their making to their acknowledgement,
+//! and the MSDUs in them.
 
 use std::collections::VecDeque;
 
@@ -103,8 +104,8 @@ pub enum Agreement {
     Agreed,
 }
 
-/// MPDUs of one recipient and traffic class: at most a window of them, acknowledged ones kept where others before them are
-/// not.
+/// MPDUs of one recipient and traffic class: at most a window of them, acknowledged ones kept where
+/// others before them are not.
 #[derive(Clone, Debug, Default)]
 pub struct Originator {
     /// From WinStartO on, without gaps.
@@ -126,8 +127,8 @@ impl Originator {
     pub fn start(&self) -> u16 {
         distance(self.window.len() as u16, self.next)
     }
-    /// The first sequence number that the recipient has not got: what it has got and not yet acknowledged to our knowledge will
-    /// not come to its reordering again.
+    /// The first sequence number that the recipient has not got: what it has got and not yet
+    /// acknowledged to our knowledge will not come to its reordering again.
     pub fn to_come(&self) -> u16 {
         let got = self.window.iter().take_while(|m| m.arrived()).count();
         (self.start() + got as u16) % 4096

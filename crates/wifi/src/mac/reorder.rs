@@ -1,7 +1,8 @@
 //! The recipient's side of a block ack agreement: the receive reordering buffer (clause 10.24.7.6).
 //!
-//! MSDUs leave in the order of their sequence numbers. A hole holds back what is behind it until the hole is filled, the
-//! window moves beyond it, a block ack request says that it will not be filled, or it has lasted for too long.
+//! MSDUs leave in the order of their sequence numbers. A hole holds back what is behind it until
+//! the hole is filled, the window moves beyond it, a block ack request says that it will not be
+//! filled, or it has lasted for too long.
 
 use lasthop_units::{Duration, Instant};
 
@@ -46,7 +47,8 @@ impl<T: Copy> Reorder<T> {
         self.count as usize
     }
 
-    /// An MPDU has arrived. False: it was here before, or is older than the window; it is the caller's again.
+    /// An MPDU has arrived. False: it was here before, or is older than the window; it is the
+    /// caller's again.
     pub fn receive(&mut self, now: Instant, sn: u16, mpdu: T, mut up: impl FnMut(T)) -> bool {
         let ahead = distance(self.start, sn);
         if ahead >= MODULUS / 2 {
@@ -152,7 +154,8 @@ mod tests {
         assert!(!b.receive(MS(1), 3, 3, |_| panic!("passed up twice")), "a duplicate is refused");
     }
 
-    /// Clause 10.24.7.6.2 b: 65 ends a window of 64 that starts at 2; the holes 0 and 1 are given up, 2 is held.
+    /// Clause 10.24.7.6.2 b: 65 ends a window of 64 that starts at 2; the holes 0 and 1 are given
+    /// up, 2 is held.
     #[test]
     fn what_is_beyond_the_window_moves_it() {
         let mut b = buffer();
@@ -186,9 +189,10 @@ mod tests {
     }
 
     impl Rules {
-        /// Clause 10.24.7.6.2: a) within the window it is stored, and what is now in order goes up; b) ahead of the window by
-        /// less than 2^11 it becomes the window's end, what is before the new start goes up, gaps and all, then what is in
-        /// order; c) otherwise it is discarded. What is held already is a duplicate.
+        /// Clause 10.24.7.6.2: a) within the window it is stored, and what is now in order goes up;
+        /// b) ahead of the window by less than 2^11 it becomes the window's end, what is
+        /// before the new start goes up, gaps and all, then what is in order; c) otherwise
+        /// it is discarded. What is held already is a duplicate.
         fn receive(&mut self, sn: i64) -> (bool, Vec<i64>) {
             let window = i64::from(WINDOW);
             if sn < self.start || sn >= self.start + 2048 || self.held.contains(&sn) {
@@ -198,7 +202,8 @@ mod tests {
             (true, self.go_on(self.start.max(sn - window + 1)))
         }
 
-        /// Clause 10.24.7.6.3: the start moves to the request's number if that is ahead by less than 2^11.
+        /// Clause 10.24.7.6.3: the start moves to the request's number if that is ahead by less
+        /// than 2^11.
         fn request(&mut self, sn: i64) -> Vec<i64> {
             if sn <= self.start || sn >= self.start + 2048 { Vec::new() } else { self.go_on(sn) }
         }
@@ -225,8 +230,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes in whatever order, with repetitions, requests and time: what leaves leaves in order and once, and
-        /// what was taken in has left or is held.
+        /// Whatever comes in whatever order, with repetitions, requests and time: what leaves
+        /// leaves in order and once, and what was taken in has left or is held.
         #[test]
         fn any_sequence_leaves_in_order_and_once(
             ops in proptest::collection::vec((0u8..10, 0u16..130), 1..300),
@@ -252,9 +257,10 @@ mod tests {
             prop_assert!(out.windows(2).all(|w| w[0] < w[1]), "{:?}", out);
         }
 
-        /// The rules of 10.24.7.6 written down once more, with sets and numbers that never wrap, for any sequence of MPDUs (also far
-        /// ahead of and behind the window), repetitions and block ack requests: the same MPDUs leave at the same moment, and
-        /// both expect the same number next.
+        /// The rules of 10.24.7.6 written down once more, with sets and numbers that never wrap,
+        /// for any sequence of MPDUs (also far ahead of and behind the window), repetitions and
+        /// block ack requests: the same MPDUs leave at the same moment, and both expect the same
+        /// number next.
         #[test]
         fn the_buffer_does_what_the_rules_say(
             first in 0u16..4096,

@@ -12,8 +12,8 @@ use crate::phy::{Compat, MAX_PPDU, Mode};
 /// Airtime that a station gets in each round (Linux 6.1: IEEE80211_DEFAULT_AIRTIME_WEIGHT, 256 us).
 pub(super) const ROUND: i64 = 256_000;
 
-/// The longest PSDU at a rate whose exchange, with the answer and where it is beyond the threshold RTS and CTS, takes no longer than
-/// `left`.
+/// The longest PSDU at a rate whose exchange, with the answer and where it is beyond the threshold
+/// RTS and CTS, takes no longer than `left`.
 fn longest_psdu(ap: &ApConfig, mode: &Mode, left: Duration, sifs: Duration, compat: Compat) -> u64 {
     let control = ap.answer(mode);
     let of = |bytes| control.duration(Bytes(bytes), compat);
@@ -39,7 +39,8 @@ enum Order {
     Turns,
     /// Who has used less time on the air.
     Airtime,
-    /// One after the other, of those for whom the driver has something: fairness was at work when it took the packets.
+    /// One after the other, of those for whom the driver has something: fairness was at work when
+    /// it took the packets.
     Ready,
 }
 
@@ -75,7 +76,8 @@ impl Wlan {
                 ring.back().copied()
             }
             Order::Airtime => loop {
-                // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in turn.
+                // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in
+                // turn.
                 let station = *self.devices[d].ring[ac].front()?;
                 let lane = self.lane(station, end, category);
                 if lane.deficit >= 0 {
@@ -109,7 +111,8 @@ impl Wlan {
         self.devices[d].ring[category.index()].retain(|s| *s != station);
     }
 
-    /// Puts together what goes to (or from) a station. False: nothing is left to send, or no more is allowed.
+    /// Puts together what goes to (or from) a station. False: nothing is left to send, or no more
+    /// is allowed.
     pub(super) fn build(
         &mut self,
         now: Instant,
@@ -187,7 +190,8 @@ impl Wlan {
         burst.mode = mode;
         burst.ampdu = burst.sns.len() > 1;
         if burst.sns.len() == 1 {
-            // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7); others carry it bare.
+            // A VHT PSDU is an A-MPDU even with one MPDU, which an ACK answers (clause 10.13.7);
+            // others carry it bare.
             let bytes = lane.originator.get(burst.sns[0]).map_or(0, |m| u64::from(m.bytes));
             let vht = mode.format() == crate::phy::Format::Vht;
             psdu = if vht { psdu } else { bytes };
@@ -223,7 +227,8 @@ impl Wlan {
         }
     }
 
-    /// An MPDU is given up. The recipient may have it all the same; if not, it is told not to wait for it.
+    /// An MPDU is given up. The recipient may have it all the same; if not, it is told not to wait
+    /// for it.
     #[allow(clippy::too_many_arguments)] // where, which and why
     pub(super) fn give_up(
         &mut self,

@@ -1,8 +1,9 @@
 //! Which channels there are, and which of them overlap.
 //!
-//! 5 GHz: channels of 20 MHz are 36 to 64, 100 to 144 and 149 to 177 in steps of four; wider ones are made of neighbours (IEEE Std
-//! 802.11-2016 table E-4: centres 38, 46 ... of 40 MHz, 42, 58, 106, 122, 138 and 155 of 80 MHz, 50 and 114 of 160 MHz). A channel
-//! is called by one of its channels of 20 MHz, the primary one.
+//! 5 GHz: channels of 20 MHz are 36 to 64, 100 to 144 and 149 to 177 in steps of four; wider ones
+//! are made of neighbours (IEEE Std 802.11-2016 table E-4: centres 38, 46 ... of 40 MHz, 42, 58,
+//! 106, 122, 138 and 155 of 80 MHz, 50 and 114 of 160 MHz). A channel is called by one of its
+//! channels of 20 MHz, the primary one.
 
 use super::config::ApConfig;
 use crate::phy::{Format, Width};
@@ -27,12 +28,13 @@ impl Band {
     }
 }
 
-/// First and last channel of 20 MHz of each stretch of 5 GHz, and the last that is part of wider ones of 40, 80 and 160 MHz.
+/// First and last channel of 20 MHz of each stretch of 5 GHz, and the last that is part of wider
+/// ones of 40, 80 and 160 MHz.
 const STRETCHES: [(u16, u16, [u16; 3]); 3] =
     [(36, 64, [64, 64, 64]), (100, 144, [144, 144, 128]), (149, 177, [161, 161, 148])];
 
-/// First and last channel of 20 MHz of the channel of a width that holds `channel`; of 2.4 GHz `channel` itself. None: there is no
-/// such channel.
+/// First and last channel of 20 MHz of the channel of a width that holds `channel`; of 2.4 GHz
+/// `channel` itself. None: there is no such channel.
 pub fn block(channel: u16, width: Width) -> Option<(u16, u16)> {
     match Band::of(channel)? {
         Band::Two => (width <= Width::W40).then_some((channel, channel)),
@@ -68,8 +70,8 @@ pub fn numbers(width: Width) -> String {
 }
 
 impl ApConfig {
-    /// Lowest and highest frequency of its channel [MHz]; None if there is no such channel. 40 MHz of 2.4 GHz go up from channels 1 to
-    /// 7, down from others.
+    /// Lowest and highest frequency of its channel [MHz]; None if there is no such channel. 40 MHz
+    /// of 2.4 GHz go up from channels 1 to 7, down from others.
     fn spectrum(&self) -> Option<(f64, f64)> {
         let (first, last) = block(self.channel, self.width)?;
         let centre = self.frequency().0 / 1e6;
@@ -84,7 +86,8 @@ impl ApConfig {
         })
     }
 
-    /// True if the channels of two networks have different numbers and spectrum in common: here they do not hear each other.
+    /// True if the channels of two networks have different numbers and spectrum in common: here
+    /// they do not hear each other.
     pub fn overlaps_unheard(&self, other: &ApConfig) -> bool {
         let (Some(a), Some(b)) = (self.spectrum(), other.spectrum()) else { return false };
         self.channel != other.channel && a.0 < b.1 && b.0 < a.1
@@ -96,8 +99,8 @@ mod tests {
     use super::*;
     use crate::network::Standard;
 
-    /// Table E-4: centres of 40 MHz are 38, 46, 54, 62, 102 ... 142, 151 and 159; of 80 MHz 42, 58, 106, 122, 138 and 155; of 160 MHz 50
-    /// and 114.
+    /// Table E-4: centres of 40 MHz are 38, 46, 54, 62, 102 ... 142, 151 and 159; of 80 MHz 42, 58,
+    /// 106, 122, 138 and 155; of 160 MHz 50 and 114.
     #[test]
     fn wide_channels_are_those_of_table_e_4() {
         let centres = |width| {
@@ -114,7 +117,8 @@ mod tests {
         assert_eq!(numbers(Width::W160), "36, 40 ... 64; 100, 104 ... 128");
     }
 
-    /// 5 MHz from number to number in 2.4 GHz: 1 and 3 share 10 MHz, 1 and 5 touch with 20 MHz and share 2 of the 22 MHz of DSSS.
+    /// 5 MHz from number to number in 2.4 GHz: 1 and 3 share 10 MHz, 1 and 5 touch with 20 MHz and
+    /// share 2 of the 22 MHz of DSSS.
     #[test]
     fn networks_overlap_when_they_share_spectrum() {
         let ap = |standard, channel, width| ApConfig { standard, channel, width, ..ApConfig::default() };

@@ -97,7 +97,8 @@ impl ApConfig {
         })
     }
 
-    /// Refuses a rate control, of this access point or of stations of it, that cannot work with it, naming the key.
+    /// Refuses a rate control, of this access point or of stations of it, that cannot work with it,
+    /// naming the key.
     ///
     /// # Errors
     /// The first key that cannot work.

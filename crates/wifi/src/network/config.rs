@@ -34,15 +34,15 @@ pub struct AirConfig {
     pub fading: FadingProfile,
     /// Path loss of moving stations is worked out again after this time.
     pub refresh: Duration,
-    /// A PPDU's preamble is found from this power on, at 20 MHz; 3 dB more for each doubling of the width (clause
-    /// 21.3.18.5.3).
+    /// A PPDU's preamble is found from this power on, at 20 MHz; 3 dB more for each doubling of the
+    /// width (clause 21.3.18.5.3).
     pub preamble_detection: Dbm,
     /// Any signals keep the medium busy from this power on, at 20 MHz.
     pub energy_detection: Dbm,
     /// Least SINR at which a receiver locks on to a preamble.
     pub preamble_sinr: Db,
-    /// A preamble that is so much stronger than the one that a receiver is locked on to takes over within the first 16 us.
-    /// Unset: none does.
+    /// A preamble that is so much stronger than the one that a receiver is locked on to takes over
+    /// within the first 16 us. Unset: none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Db>,
     /// Whose reading of the standard PPDU durations follow.
@@ -149,7 +149,8 @@ impl DeviceRadioConfig {
     }
 }
 
-/// What a scenario says of an access point's radio: keys that it leaves out are an access point's, not a station's.
+/// What a scenario says of an access point's radio: keys that it leaves out are an access point's,
+/// not a station's.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RadioPatch {
@@ -189,7 +190,8 @@ impl Default for BeaconConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialState {
-    /// Not associated: authentication, association and block ack agreements take frames on the air. Data waits.
+    /// Not associated: authentication, association and block ack agreements take frames on the air.
+    /// Data waits.
     #[default]
     Attach,
     /// Associated, block ack agreements in place where A-MPDUs are sent.
@@ -200,7 +202,8 @@ pub enum InitialState {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BufferConfig {
-    /// One queue for all stations, first in first out; the station whose packet is the oldest is next.
+    /// One queue for all stations, first in first out; the station whose packet is the oldest is
+    /// next.
     Fifo {
         /// Packets that fit, of all stations.
         #[serde(default = "thousand")]
@@ -238,13 +241,14 @@ pub struct StationFqCodel {
     pub ecn: bool,
     /// Stations share the time on the air; false: they take turns.
     pub airtime_fairness: bool,
-    /// The queue of the driver and its hardware below, which takes packets before their turn on the air. Unset: none, A-MPDUs are
-    /// put together from FQ-CoDel when their turn has come.
+    /// The queue of the driver and its hardware below, which takes packets before their turn on the
+    /// air. Unset: none, A-MPDUs are put together from FQ-CoDel when their turn has come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverQueue>,
 }
 
-/// A queue below FQ-CoDel, first in first out for each station, and Linux' airtime queue limits (AQL) for what goes there.
+/// A queue below FQ-CoDel, first in first out for each station, and Linux' airtime queue limits
+/// (AQL) for what goes there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DriverQueue {
@@ -262,7 +266,8 @@ pub struct DriverQueue {
 
 impl Default for DriverQueue {
     fn default() -> Self {
-        // Linux 6.1, include/net/cfg80211.h: IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L 5000, _H 12000, IEEE80211_AQL_THRESHOLD 24000 [us].
+        // Linux 6.1, include/net/cfg80211.h: IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L 5000, _H 12000,
+        // IEEE80211_AQL_THRESHOLD 24000 [us].
         DriverQueue {
             packets: 1000,
             aql: true,
@@ -275,8 +280,8 @@ impl Default for DriverQueue {
 
 impl Default for StationFqCodel {
     fn default() -> Self {
-        // Linux 6.1: net/fq.h and ieee80211_txq_setup_flows (limit 8192, 4096 flows, quantum 300), sta_info_alloc (target 20 ms,
-        // interval 100 ms, ECN).
+        // Linux 6.1: net/fq.h and ieee80211_txq_setup_flows (limit 8192, 4096 flows, quantum 300),
+        // sta_info_alloc (target 20 ms, interval 100 ms, ECN).
         StationFqCodel {
             packets: 8192,
             flows: 4096,
@@ -308,7 +313,8 @@ impl BufferConfig {
         }
     }
 
-    /// These limits for queues that were made as `made` says: what shapes a queue is that of its making.
+    /// These limits for queues that were made as `made` says: what shapes a queue is that of its
+    /// making.
     pub(super) const fn within(&self, made: &BufferConfig) -> BufferConfig {
         match (self, made) {
             (BufferConfig::FqCodel(new), BufferConfig::FqCodel(old)) => {
@@ -369,8 +375,8 @@ pub struct ApConfig {
     pub node: Option<String>,
     /// Which amendment its stations speak.
     pub standard: Standard,
-    /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Those who have the same number share a medium; others do not
-    /// hear each other.
+    /// Channel number: 1 to 14 in 2.4 GHz, 36 to 177 in 5 GHz. Those who have the same number share
+    /// a medium; others do not hear each other.
     pub channel: u16,
     /// Width of the channel.
     pub width: Width,
@@ -380,18 +386,21 @@ pub struct ApConfig {
     pub streams: u8,
     /// How the rates of data are chosen, both ways, for stations that do not say.
     pub rate: RateConfig,
-    /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s that is not above the rate with
-    /// the modulation and code of the data (clause 10.7.6.5.2; DSSS: of 1 and 2).
+    /// Rate of answers (ACK, CTS, block ack) and of RTS. Unset: the highest of 6, 12 and 24 Mbit/s
+    /// that is not above the rate with the modulation and code of the data (clause 10.7.6.5.2;
+    /// DSSS: of 1 and 2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_rate: Option<Bitrate>,
     /// RTS and CTS go before frames (PSDUs) longer than this. Unset: before none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Bytes>,
-    /// Transmissions of a frame up to the RTS threshold, and of an RTS, before it is given up (dot11ShortRetryLimit).
+    /// Transmissions of a frame up to the RTS threshold, and of an RTS, before it is given up
+    /// (dot11ShortRetryLimit).
     pub short_retry: u32,
     /// Transmissions of a frame beyond the RTS threshold (dot11LongRetryLimit).
     pub long_retry: u32,
-    /// A packet that has been in the MAC for longer is discarded. Unset: none is. The standard's 500 TU are 512 ms.
+    /// A packet that has been in the MAC for longer is discarded. Unset: none is. The standard's
+    /// 500 TU are 512 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Duration>,
     /// A-MPDU and A-MSDU.

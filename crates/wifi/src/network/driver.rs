@@ -1,4 +1,5 @@
-//! The queue of a driver below FQ-CoDel: when packets go down there, and how far airtime queue limits let them.
+//! The queue of a driver below FQ-CoDel: when packets go down there, and how far airtime queue
+//! limits let them.
 
 use lasthop_units::{Instant, StationId};
 
@@ -9,7 +10,8 @@ use super::{End, Wlan, WlanOutput};
 use crate::mac::Category;
 
 impl Wlan {
-    /// The driver of an access point takes what it may of a category. Nothing happens without a driver's queue.
+    /// The driver of an access point takes what it may of a category. Nothing happens without a
+    /// driver's queue.
     pub(super) fn fill_driver(&mut self, now: Instant, d: usize, category: Category, out: &mut WlanOutput) {
         let BufferConfig::FqCodel(config @ StationFqCodel { driver: Some(driver), .. }) =
             &self.aps[self.devices[d].ap].buffer
@@ -24,7 +26,8 @@ impl Wlan {
             let taken: usize = self.devices[d].ring[ac].iter().map(below).sum();
             (driver.packets as usize).saturating_sub(taken)
         };
-        // Linux' ieee80211_next_txq: stations in turn, those without credit or beyond their limit are passed over.
+        // Linux' ieee80211_next_txq: stations in turn, those without credit or beyond their limit
+        // are passed over.
         while room > 0 {
             let mut moved = false;
             for _ in 0..self.devices[d].ring[ac].len() {
@@ -38,7 +41,8 @@ impl Wlan {
         }
     }
 
-    /// A packet of a station goes down, or its credit grows. False: it has nothing to send, or has enough below.
+    /// A packet of a station goes down, or its credit grows. False: it has nothing to send, or has
+    /// enough below.
     #[allow(clippy::too_many_arguments)] // where, whose, and the rules
     fn descend(
         &mut self,
@@ -73,8 +77,8 @@ impl Wlan {
         moved
     }
 
-    /// Linux' ieee80211_txq_airtime_check: less than the lower limit is always allowed, less than the higher one while all stations
-    /// of the access point together are below the threshold.
+    /// Linux' ieee80211_txq_airtime_check: less than the lower limit is always allowed, less than
+    /// the higher one while all stations of the access point together are below the threshold.
     fn allows(&self, d: usize, station: StationId, category: Category, driver: &DriverQueue) -> bool {
         let pending = |s: StationId, ac: usize| {
             self.links[s].lanes[End::Ap.index()][ac].as_ref().map_or(0, |lane| lane.pending())

@@ -1,4 +1,5 @@
-//! What one end of a link sends in one category: queue, MPDUs under way, and the recipient's reordering.
+//! What one end of a link sends in one category: queue, MPDUs under way, and the recipient's
+//! reordering.
 
 use std::collections::VecDeque;
 
@@ -17,7 +18,8 @@ pub struct Lane {
     staged: Option<Item>,
     /// A queue of packets that are the oldest first shows its head.
     peeks: bool,
-    /// What the driver has taken, with its estimated time on the air [ns]; None without a driver's queue.
+    /// What the driver has taken, with its estimated time on the air [ns]; None without a driver's
+    /// queue.
     below: Option<VecDeque<(Item, u32)>>,
     /// Sum of those times.
     below_airtime: u64,
@@ -151,7 +153,8 @@ impl Lane {
         }
     }
 
-    /// The driver takes a packet, whose time on the air is what `airtime` says of its bytes. False: there is none.
+    /// The driver takes a packet, whose time on the air is what `airtime` says of its bytes. False:
+    /// there is none.
     pub fn descend(&mut self, now: Instant, airtime: impl Fn(u32) -> u32, drops: &mut Vec<Dropped>) -> bool {
         let Some(below) = &mut self.below else { return false };
         let before = drops.len();
@@ -172,8 +175,8 @@ impl Lane {
         }
     }
 
-    /// Makes one more MPDU of what waits. False: nothing does. Packets beyond `lifetime` go to `old`, those that the queue
-    /// gives up to `drops`.
+    /// Makes one more MPDU of what waits. False: nothing does. Packets beyond `lifetime` go to
+    /// `old`, those that the queue gives up to `drops`.
     pub fn pull(&mut self, now: Instant, rules: &Rules<'_>, pool: &mut Pool, lost: &mut Lost) -> bool {
         let before = lost.dropped.len();
         let mut first = None;
@@ -237,8 +240,8 @@ impl Lane {
     }
 }
 
-/// What so many bytes take at a rate [ns]: headers, preambles, answers and contention are left out, as most of them are shared
-/// within an A-MPDU.
+/// What so many bytes take at a rate [ns]: headers, preambles, answers and contention are left out,
+/// as most of them are shared within an A-MPDU.
 pub fn airtime(mode: &Mode, bytes: u32) -> u32 {
     (u64::from(bytes) * 8 * 1_000_000_000 / mode.rate().0.max(1)).min(u64::from(u32::MAX)) as u32
 }

@@ -44,9 +44,11 @@ impl Management {
         let body = match (self.subject, self.from) {
             // Algorithm, sequence number, status (clause 9.3.3.12).
             (Subject::Authentication, _) => 6,
-            // Capabilities 2, listen interval 2, SSID 10, rates 10, HT capabilities 28, VHT capabilities 14.
+            // Capabilities 2, listen interval 2, SSID 10, rates 10, HT capabilities 28, VHT
+            // capabilities 14.
             (Subject::Association, End::Station) => 66,
-            // Capabilities 2, status 2, AID 2, rates 10, EDCA parameters 20, HT 28 + 24, VHT 14 + 7.
+            // Capabilities 2, status 2, AID 2, rates 10, EDCA parameters 20, HT 28 + 24, VHT 14 +
+            // 7.
             (Subject::Association, End::Ap) => 109,
             // Clauses 9.6.5.2 and 9.6.5.3.
             (Subject::BlockAckAsked(_) | Subject::BlockAckAnswered(_), _) => 9,
@@ -104,8 +106,8 @@ impl Wlan {
         }
     }
 
-    /// A management frame was given up. If only its ACKs were lost it has done its work: the other end goes on, and an agreement
-    /// that is in place stays.
+    /// A management frame was given up. If only its ACKs were lost it has done its work: the other
+    /// end goes on, and an agreement that is in place stays.
     pub(super) fn management_failed(&mut self, now: Instant, frame: Management, out: &mut WlanOutput) {
         if frame.arrived {
             return;

@@ -180,8 +180,8 @@ impl Medium {
         self.due.iter().copied().min().unwrap_or(Instant::MAX)
     }
 
-    /// Puts a transmission on the air and makes everybody hear it. Those whose idle period ends by it are told to `busy`.
-    /// Returns its number.
+    /// Puts a transmission on the air and makes everybody hear it. Those whose idle period ends by
+    /// it are told to `busy`. Returns its number.
     #[allow(clippy::too_many_arguments)] // a PPDU has that many properties
     pub fn begin(
         &mut self,
@@ -229,7 +229,8 @@ impl Medium {
                 let noise = self.radios.noise(r);
                 let found = |power: f64, all: f64| power >= self.sinr * (noise + all - power);
                 match ear.locked {
-                    // Two preambles at once: the receiver finds the one that stands out, if one does.
+                    // Two preambles at once: the receiver finds the one that stands out, if one
+                    // does.
                     Some((_, other, since)) if now.since(since) < DETECTION => {
                         if found(power, ear.power) {
                             ear.locked = Some((serial, power, now));
@@ -272,7 +273,8 @@ impl Medium {
         (serial, end)
     }
 
-    /// Takes the signal off the air: powers fall. The transmission stays for those it overlapped with.
+    /// Takes the signal off the air: powers fall. The transmission stays for those it overlapped
+    /// with.
     pub fn end(&mut self, serial: u64) -> usize {
         let i = self.on_air.iter().position(|t| t.serial == serial);
         let i = i.unwrap_or_else(|| unreachable!("what ends is on the air"));
@@ -286,8 +288,9 @@ impl Medium {
         i
     }
 
-    /// Forgets what is over and overlaps with nothing that is still on the air: what ended before the earliest of that began. (On a
-    /// channel with networks out of each other's reach something may be on the air always.)
+    /// Forgets what is over and overlaps with nothing that is still on the air: what ended before
+    /// the earliest of that began. (On a channel with networks out of each other's reach
+    /// something may be on the air always.)
     fn sweep(&mut self) {
         let active = self.on_air.iter().filter(|t| !t.over).map(|t| t.start);
         let earliest = active.min().unwrap_or(Instant::MAX);
@@ -308,7 +311,8 @@ impl Medium {
         self.on_air.iter().all(|o| o.serial == t.serial || o.start >= t.end || o.end <= t.start)
     }
 
-    /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it, at this SINR.
+    /// Prepares judging the transmission at place `i` as `r` heard it. None: nothing disturbed it,
+    /// at this SINR.
     pub fn judge(&mut self, i: usize, r: usize) -> Option<f64> {
         let t = &self.on_air[i];
         let noise = self.radios.noise(r);

@@ -1,20 +1,23 @@
-//! Wireless LANs: access points, stations and the channels between them, under one clock of medium transitions.
+//! Wireless LANs: access points, stations and the channels between them, under one clock of medium
+//! transitions.
 //!
 //! # Contract
-//! A [`Wlan`] is what the world drives. Packets go in with [`push`](Wlan::push) and leave in exactly one way, delivered or
-//! dropped, through [`WlanOutput`]. The world calls [`on_time`](Wlan::on_time) at the moment that
-//! [`poll_at`](Wlan::poll_at) names, and asks again after every call.
+//! A [`Wlan`] is what the world drives. Packets go in with [`push`](Wlan::push) and leave in
+//! exactly one way, delivered or dropped, through [`WlanOutput`]. The world calls
+//! [`on_time`](Wlan::on_time) at the moment that [`poll_at`](Wlan::poll_at) names, and asks again
+//! after every call.
 //!
 //! # Events
-//! Beginnings and ends of PPDUs, and little else. Slots are not counted: while a device finds the medium idle, its turn is a
-//! closed form ([`Contender::turn`](crate::mac::Contender)); the earliest turn of a channel is the next event. A device that
-//! has nothing to send, and one whose channel is busy, cost nothing between two PPDUs.
+//! Beginnings and ends of PPDUs, and little else. Slots are not counted: while a device finds the
+//! medium idle, its turn is a closed form ([`Contender::turn`](crate::mac::Contender)); the
+//! earliest turn of a channel is the next event. A device that has nothing to send, and one whose
+//! channel is busy, cost nothing between two PPDUs.
 //!
 //! # At one moment, in this order
 //! 1. PPDUs end; then everybody who finds the medium idle begins to count.
 //! 2. Answers and continuations of a TXOP begin, SIFS after what they answer; timers act.
-//! 3. Devices whose turn it is begin to send. A device does not notice what began less than the time of clear channel assessment
-//!    before its own turn (4 us with OFDM): they collide.
+//! 3. Devices whose turn it is begin to send. A device does not notice what began less than the
+//!    time of clear channel assessment before its own turn (4 us with OFDM): they collide.
 //!
 //! Propagation takes no time.
 
@@ -157,7 +160,8 @@ pub struct Wlan {
 }
 
 impl Wlan {
-    /// A packet enters at `end` of a station's link, to be delivered at the other. With DCF every category is best effort.
+    /// A packet enters at `end` of a station's link, to be delivered at the other. With DCF every
+    /// category is best effort.
     pub fn push(
         &mut self,
         now: Instant,

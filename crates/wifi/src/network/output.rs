@@ -81,7 +81,8 @@ impl WlanEvent {
 /// What happened during a call. The caller drains it and gives it again.
 #[derive(Clone, Debug, Default)]
 pub struct WlanOutput {
-    /// Packets that have arrived at this end. Their ECN codepoint may have been set to congestion experienced.
+    /// Packets that have arrived at this end. Their ECN codepoint may have been set to congestion
+    /// experienced.
     pub delivered: Vec<(StationId, End, Item)>,
     /// Packets that this end had to send and dropped, when and why.
     pub dropped: Vec<(StationId, End, Instant, Item, DropCause)>,

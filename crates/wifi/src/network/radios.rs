@@ -95,7 +95,8 @@ impl Radios {
         self.refresh_at = Instant::ZERO;
     }
 
-    /// Transmit power and noise figure of a device from now on, and the place of one that does not move.
+    /// Transmit power and noise figure of a device from now on, and the place of one that does not
+    /// move.
     pub fn retune(&mut self, device: usize, radio: &DeviceRadioConfig) {
         let device = &mut self.devices[device];
         device.power = milliwatts(radio.power);
@@ -212,9 +213,10 @@ impl Radios {
 }
 
 impl AirConfig {
-    /// Whether a station that does not move is beyond the reach of its access point, or the other way: the power [dBm] of the weaker
-    /// direction if its preambles are not found, whatever is drawn. Line of sight is taken for granted, shadowing and fading help by
-    /// what one link in a thousand is helped by.
+    /// Whether a station that does not move is beyond the reach of its access point, or the other
+    /// way: the power [dBm] of the weaker direction if its preambles are not found, whatever is
+    /// drawn. Line of sight is taken for granted, shadowing and fading help by what one link in
+    /// a thousand is helped by.
     pub fn falls_short(&self, ap: &ApConfig, station: &DeviceRadioConfig) -> Option<f64> {
         if ap.radio.mobility != Mobility::Static || station.mobility != Mobility::Static {
             return None;

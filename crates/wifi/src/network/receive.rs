@@ -63,7 +63,8 @@ impl Wlan {
         timing.sifs * 2 + cts + timing.rx_start + timing.slot * 2
     }
 
-    /// The PPDU has left the air and `received` says whether the one it was for could read any of it.
+    /// The PPDU has left the air and `received` says whether the one it was for could read any of
+    /// it.
     fn after(&mut self, now: Instant, m: usize, i: usize, received: bool, out: &mut WlanOutput) {
         let t = &self.media[m].on_air[i];
         let (frame, mode, nav, station) = (t.frame, t.mode, t.nav, t.station);
@@ -148,7 +149,8 @@ impl Wlan {
         self.happens(m, r, draw, p)
     }
 
-    /// Whether the one it is for can read any of it; of an A-MPDU which MPDUs is noted in the sender's burst.
+    /// Whether the one it is for can read any of it; of an A-MPDU which MPDUs is noted in the
+    /// sender's burst.
     fn read(&mut self, _now: Instant, m: usize, i: usize, r: usize) -> bool {
         let medium = &mut self.media[m];
         let clear = medium.judge(i, r);
@@ -226,7 +228,8 @@ impl Wlan {
         let (mut bytes, mut left) = (0, 0);
         let agreed = lane.originator.agreement == Agreement::Agreed;
         for (sn, _) in burst.sns.iter().zip(&burst.heard).filter(|(_, heard)| **heard) {
-            // A repetition of what it has got already is recognised by its number (clause 10.3.2.11, 10.24.7.6).
+            // A repetition of what it has got already is recognised by its number (clause
+            // 10.3.2.11, 10.24.7.6).
             let chain = lane.originator.get_mut(*sn).and_then(|m| m.chain.take());
             let Some(chain) = chain else { continue };
             let mut up = |chain: Chain| {

@@ -37,7 +37,8 @@ fn wlan(aps: &[ApConfig], apart: f64, distance: f64) -> Wlan {
     Wlan::new(&config, 1)
 }
 
-/// Downloads of 1500 B without end to all stations; `look` is called after every moment. Returns what was delivered, by number.
+/// Downloads of 1500 B without end to all stations; `look` is called after every moment. Returns
+/// what was delivered, by number.
 fn saturate(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut Wlan)) -> Vec<usize> {
     let (mut out, mut numbers, mut delivered) = (WlanOutput::default(), 0.., Vec::new());
     let mut fill = |wlan: &mut Wlan, now, station, out: &mut WlanOutput| {
@@ -61,9 +62,10 @@ fn saturate(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut W
     delivered
 }
 
-/// An ADDBA request or response arrives, and none of its ACKs does, until it is given up: the agreement is in place all the same, once and
-/// for good, and what is held behind lost MPDUs leaves in order. -14 dBm at 10 m are -14 - 66.7 + 94 = 13.2 dB: of MCS 3 more than
-/// one MPDU in ten is lost (13.5 dB for one in ten).
+/// An ADDBA request or response arrives, and none of its ACKs does, until it is given up: the
+/// agreement is in place all the same, once and for good, and what is held behind lost MPDUs leaves
+/// in order. -14 dBm at 10 m are -14 - 66.7 + 94 = 13.2 dB: of MCS 3 more than one MPDU in ten is
+/// lost (13.5 dB for one in ten).
 #[test]
 fn an_agreement_outlives_the_acks_of_its_frames() {
     for subject in
@@ -101,7 +103,8 @@ fn an_agreement_outlives_the_acks_of_its_frames() {
     }
 }
 
-/// A frame that arrived singly, whose ACK was lost before the agreement began, is no hole in the reordering behind it.
+/// A frame that arrived singly, whose ACK was lost before the agreement began, is no hole in the
+/// reordering behind it.
 #[test]
 fn what_came_before_the_agreement_is_not_waited_for() {
     let ap = ApConfig { start: InitialState::Attach, ..quiet(3) };
@@ -131,9 +134,11 @@ fn what_came_before_the_agreement_is_not_waited_for() {
     assert_eq!(longest, Duration::ZERO, "held behind what had arrived");
 }
 
-/// Forty networks 3 km apart on one channel (-96 dBm from one to the next: nobody hears another) always have something on the air.
-/// What is remembered ended after the earliest PPDU on the air began, at most 5.484 ms ago. The shortest exchange takes more than
-/// half of that (MCS 0: two subframes are 3.8 ms), so that of each network at most three PPDUs of data and as many answers are there.
+/// Forty networks 3 km apart on one channel (-96 dBm from one to the next: nobody hears another)
+/// always have something on the air. What is remembered ended after the earliest PPDU on the air
+/// began, at most 5.484 ms ago. The shortest exchange takes more than half of that (MCS 0: two
+/// subframes are 3.8 ms), so that of each network at most three PPDUs of data and as many answers
+/// are there.
 #[test]
 fn what_is_over_is_forgotten_though_the_channel_is_never_silent() {
     let aps: Vec<ApConfig> = (0..40).map(|i| quiet(i % 8)).collect();
@@ -167,9 +172,10 @@ fn exchanges(ap: &ApConfig, stop: Instant) -> (Vec<(Duration, Duration)>, usize)
     (all.into_iter().map(|(_, ppdu, whole)| (ppdu, whole)).collect(), delivered.len())
 }
 
-/// MCS 0, MPDUs of up to 11454 B: 5.484 ms have (5484 - 40) / 4 = 1361 symbols of 26 bits, less 22 bits 4420 B. Of A-MSDUs of
-/// 1538, 3076 and 4600 B that holds two packets: 40 + 4 ceil((8 * 3080 + 22) / 26) = 3836 us. AIFS 43, back-off 67.5, SIFS 16, ACK
-/// at 6 Mbit/s 44 us. A TXOP of 3 ms has room for one packet of 40 + 4 ceil((8 * 1542 + 22) / 26) = 1944 us.
+/// MCS 0, MPDUs of up to 11454 B: 5.484 ms have (5484 - 40) / 4 = 1361 symbols of 26 bits, less 22
+/// bits 4420 B. Of A-MSDUs of 1538, 3076 and 4600 B that holds two packets: 40 + 4 ceil((8 * 3080 +
+/// 22) / 26) = 3836 us. AIFS 43, back-off 67.5, SIFS 16, ACK at 6 Mbit/s 44 us. A TXOP of 3 ms has
+/// room for one packet of 40 + 4 ceil((8 * 1542 + 22) / 26) = 1944 us.
 #[test]
 fn an_amsdu_keeps_to_the_longest_ppdu_and_to_the_txop() {
     let mut ap = quiet(0);
@@ -185,8 +191,9 @@ fn an_amsdu_keeps_to_the_longest_ppdu_and_to_the_txop() {
     assert!(all.iter().all(|(ppdu, _)| *ppdu == us(1_944)), "{:?}", &all[..4]);
 }
 
-/// What a turn has no time for is made as large as a whole turn can take: MCS 3 and a TXOP of 2.56 ms hold one A-MSDU of five packets
-/// (4 * 1524 + 1522 + 30 + 4 = 7652 B, 40 + 4 ceil((8 * 7652 + 22) / 104) = 2396 us). Of the 100 us that are left nothing is made.
+/// What a turn has no time for is made as large as a whole turn can take: MCS 3 and a TXOP of 2.56
+/// ms hold one A-MSDU of five packets (4 * 1524 + 1522 + 30 + 4 = 7652 B, 40 + 4 ceil((8 * 7652 +
+/// 22) / 104) = 2396 us). Of the 100 us that are left nothing is made.
 #[test]
 fn the_rest_of_a_txop_makes_no_small_amsdus() {
     let mut ap = quiet(3);
@@ -198,7 +205,8 @@ fn the_rest_of_a_txop_makes_no_small_amsdus() {
     assert!(all.iter().all(|(ppdu, whole)| *ppdu == us(2_396) && *whole <= us(2_560)), "{:?}", &all[..4]);
 }
 
-/// A channel of three members: a receiver, and two whose signals arrive there with these powers [dBm].
+/// A channel of three members: a receiver, and two whose signals arrive there with these powers
+/// [dBm].
 fn channel(air: &AirConfig, powers: [f64; 2]) -> Medium {
     let mut medium = Medium::new(&quiet(0), air, 1);
     // 46.73 dB at 1 m.
@@ -218,8 +226,9 @@ fn begin(medium: &mut Medium, us: u64, from: usize) -> u64 {
     medium.begin(now, from, Some(0), None, mode, length, first, Frame::Data, Duration::ZERO, |_, _, _| {}).0
 }
 
-/// `wlan.capture` is 5 dB: a preamble that is so much stronger takes over within 16 us of the first; one of 4 dB, one that comes later, and
-/// any without capture do not. (Below 4 us a receiver has not locked on yet and finds the one that stands out.)
+/// `wlan.capture` is 5 dB: a preamble that is so much stronger takes over within 16 us of the
+/// first; one of 4 dB, one that comes later, and any without capture do not. (Below 4 us a receiver
+/// has not locked on yet and finds the one that stands out.)
 #[test]
 fn a_stronger_preamble_takes_over_within_its_window() {
     let air = AirConfig::default();
@@ -241,8 +250,8 @@ fn a_stronger_preamble_takes_over_within_its_window() {
     }
 }
 
-/// Clause 17.3.10.6: a preamble keeps the medium busy from -82 dBm on, anything else from -62 dBm on, the sum of all signals counts: -64.9
-/// dBm twice are -61.9 dBm.
+/// Clause 17.3.10.6: a preamble keeps the medium busy from -82 dBm on, anything else from -62 dBm
+/// on, the sum of all signals counts: -64.9 dBm twice are -61.9 dBm.
 #[test]
 fn energy_keeps_the_medium_busy_from_62_dbm_on() {
     let air = AirConfig::default();

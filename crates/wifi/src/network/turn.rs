@@ -71,7 +71,8 @@ impl Wlan {
         device.contenders[contender].back_off(bits);
     }
 
-    /// Fills the burst of a device for a contender, within what is left of the TXOP. False: there is nothing.
+    /// Fills the burst of a device for a contender, within what is left of the TXOP. False: there
+    /// is nothing.
     pub(super) fn prepare(
         &mut self,
         now: Instant,

@@ -1,9 +1,10 @@
 //! Which bits survive: the NIST model of coded OFDM, and DSSS and CCK.
 //!
-//! OFDM, HT and VHT: bit errors of the modulation go through the union bound of the convolutional code of constraint
-//! length 7 (L. E. Miller, "Validation of 802.11a/UWB coexistence simulation", NIST, 2003; weight spectra of the punctured
-//! codes by P. Frenger, P. Orten, T. Ottosson, IEEE Commun. Lett. 3(11), 1999). Hard decisions, perfect synchronisation.
-//! DSSS: differential BPSK and QPSK at 22 chips per bit-microsecond; CCK as biorthogonal signals of 16 points (J. G.
+//! OFDM, HT and VHT: bit errors of the modulation go through the union bound of the convolutional
+//! code of constraint length 7 (L. E. Miller, "Validation of 802.11a/UWB coexistence simulation",
+//! NIST, 2003; weight spectra of the punctured codes by P. Frenger, P. Orten, T. Ottosson, IEEE
+//! Commun. Lett. 3(11), 1999). Hard decisions, perfect synchronisation. DSSS: differential BPSK and
+//! QPSK at 22 chips per bit-microsecond; CCK as biorthogonal signals of 16 points (J. G.
 //! Proakis, Digital Communications, 4th ed., equation 5.2-34).
 
 use std::sync::OnceLock;
@@ -108,16 +109,16 @@ fn dsss(n: u8, sinr: f64, bits: f64) -> f64 {
         // Eb/N0 is the SINR times the chips of a bit: 22 MHz over 1 and 2 Mbit/s.
         0 => pow(1.0 - (0.5 * exp(-22.0 * sinr)).min(0.5), bits),
         1 => {
-            // Gray-coded differential QPSK, by its asymptote (S. Haykin; tight above 6 dB): with x = Eb/N0,
-            // (sqrt 2 + 1) / sqrt(8 pi sqrt 2) x^(-1/2) e^(-(2 - sqrt 2) x).
+            // Gray-coded differential QPSK, by its asymptote (S. Haykin; tight above 6 dB): with x
+            // = Eb/N0, (sqrt 2 + 1) / sqrt(8 pi sqrt 2) x^(-1/2) e^(-(2 - sqrt 2) x).
             let x = 11.0 * sinr;
             let root = std::f64::consts::SQRT_2;
             let scale = (root + 1.0) / sqrt(8.0 * std::f64::consts::PI * root);
             let ber = scale / sqrt(x) * exp(-(2.0 - root) * x);
             pow(1.0 - ber.min(0.5), bits)
         }
-        // 22 MHz over 1.375 million symbols a second: 16 times the SINR is the symbol's energy over N0; half of it goes
-        // into each of two 16-point alphabets at 11 Mbit/s.
+        // 22 MHz over 1.375 million symbols a second: 16 times the SINR is the symbol's energy over
+        // N0; half of it goes into each of two 16-point alphabets at 11 Mbit/s.
         2 => pow(1.0 - biorthogonal16(8.0 * sinr), bits / 4.0),
         _ => {
             let one = 1.0 - biorthogonal16(4.0 * sinr);
@@ -126,7 +127,8 @@ fn dsss(n: u8, sinr: f64, bits: f64) -> f64 {
     }
 }
 
-/// Symbol errors of 16 biorthogonal signals at half the energy over N0: Proakis, equation 5.2-34, by Simpson's rule.
+/// Symbol errors of 16 biorthogonal signals at half the energy over N0: Proakis, equation 5.2-34,
+/// by Simpson's rule.
 fn biorthogonal16(e: f64) -> f64 {
     let beta = sqrt(2.0 * e);
     const STEPS: u32 = 256;
@@ -222,8 +224,9 @@ mod tests {
         }
     }
 
-    /// Frames of 1078 B (1024 and headers) at a noise figure of 7 dB, as validated for DSSS and CCK elsewhere (ns-3's error rate
-    /// tests, which allow 0.005): RSS [dBm] and success. Noise: k * 290 K * 22 MHz is -100.5523 dBm.
+    /// Frames of 1078 B (1024 and headers) at a noise figure of 7 dB, as validated for DSSS and CCK
+    /// elsewhere (ns-3's error rate tests, which allow 0.005): RSS [dBm] and success. Noise:
+    /// k * 290 K * 22 MHz is -100.5523 dBm.
     #[test]
     fn dsss_and_cck_points() {
         let noise = -100.5523 + 7.0;

@@ -1,7 +1,8 @@
 //! Rates: what a PPDU's modulation, code, width, guard interval and streams make of a symbol.
 //!
-//! DSSS and CCK (IEEE 802.11-2016 clauses 15 and 16), OFDM (17), HT (19, MCS 0 to 31) and VHT (21, MCS 0 to 9, up to four
-//! streams). A combination that the standard leaves out is refused with the reason.
+//! DSSS and CCK (IEEE 802.11-2016 clauses 15 and 16), OFDM (17), HT (19, MCS 0 to 31) and VHT (21,
+//! MCS 0 to 9, up to four streams). A combination that the standard leaves out is refused with the
+//! reason.
 
 use lasthop_units::{Bitrate, Duration};
 use schemars::JsonSchema;
@@ -164,7 +165,8 @@ impl Mode {
     /// VHT with MCS 0 to 9 and 1 to 4 streams.
     ///
     /// # Errors
-    /// An MCS that is not there, or not with this width and number of streams (tables 21-30 to 21-61).
+    /// An MCS that is not there, or not with this width and number of streams (tables 21-30 to
+    /// 21-61).
     pub fn vht(mcs: u8, streams: u8, width: Width, guard: Guard) -> Result<Mode, NoSuchMode> {
         if mcs > 9 {
             return Err(NoSuchMode(format!("VHT has MCS 0 to 9, not {mcs}")));
@@ -186,7 +188,8 @@ impl Mode {
         let coding = MCS[usize::from(mcs)];
         let carriers = width.subcarriers() * u32::from(streams);
         let (dbps, cbps) = (coding.data_bits(carriers), carriers * coding.bits());
-        // One encoder per 600 Mbit/s, and as many more as it takes to share the bits evenly (clause 21.5).
+        // One encoder per 600 Mbit/s, and as many more as it takes to share the bits evenly (clause
+        // 21.5).
         let fewest = rate(dbps, Guard::Short).div_ceil(600_000_000) as u32;
         let even = |n: &u32| dbps.is_multiple_of(*n) && cbps.is_multiple_of(*n);
         let encoders = (fewest..=12).find(even).unwrap_or(fewest) as u8;
@@ -244,7 +247,8 @@ impl Mode {
     pub const fn aggregates(&self) -> bool {
         matches!(self.format, Format::Ht | Format::Vht)
     }
-    /// How long a data symbol takes; of DSSS: a tenth of a microsecond, in which `dbps / 100` bits go.
+    /// How long a data symbol takes; of DSSS: a tenth of a microsecond, in which `dbps / 100` bits
+    /// go.
     pub const fn symbol(&self) -> Duration {
         match (self.format, self.guard) {
             (Format::Dsss, _) => Duration(1_000),
@@ -260,7 +264,8 @@ impl Mode {
         }
     }
 
-    /// Probability that `bits` data bits survive at `sinr` (linear, over the whole width and all streams).
+    /// Probability that `bits` data bits survive at `sinr` (linear, over the whole width and all
+    /// streams).
     #[inline]
     pub fn success(&self, sinr: f64, bits: f64) -> f64 {
         let sinr = sinr / f64::from(self.streams);
@@ -272,8 +277,8 @@ impl Mode {
         self.sure * self.streams as f64
     }
 
-    /// The non-HT rate that answers are derived from, in Mbit/s (clause 10.7.6.5.2 and table 10-7: the rate with this
-    /// modulation and code; 54 for those that OFDM has not).
+    /// The non-HT rate that answers are derived from, in Mbit/s (clause 10.7.6.5.2 and table 10-7:
+    /// the rate with this modulation and code; 54 for those that OFDM has not).
     pub const fn reference(&self) -> u32 {
         match self.format {
             Format::Dsss => self.dbps / 10,
@@ -303,7 +308,8 @@ fn rate(dbps: u32, guard: Guard) -> u64 {
 mod tests {
     use super::*;
 
-    /// IEEE 802.11-2016 tables 21-30, 21-38, 21-46, 21-54: one stream, long and short guard interval [Mbit/s].
+    /// IEEE 802.11-2016 tables 21-30, 21-38, 21-46, 21-54: one stream, long and short guard
+    /// interval [Mbit/s].
     #[test]
     fn vht_rates_are_those_of_the_tables() {
         let table = [
@@ -358,8 +364,9 @@ mod tests {
         assert!(Mode::ofdm(7).is_err() && Mode::dsss(60).is_err());
     }
 
-    /// N_ES of tables 21-46 to 21-61: 780 Mbit/s at 160 MHz needs two encoders, 80 MHz with 4 streams and MCS 9 three,
-    /// 160 MHz with 4 streams 6 from MCS 7 on (2600 Mbit/s would need 5, but 11232 coded bits do not divide by 5).
+    /// N_ES of tables 21-46 to 21-61: 780 Mbit/s at 160 MHz needs two encoders, 80 MHz with 4
+    /// streams and MCS 9 three, 160 MHz with 4 streams 6 from MCS 7 on (2600 Mbit/s would need
+    /// 5, but 11232 coded bits do not divide by 5).
     #[test]
     fn encoders_are_those_of_the_tables() {
         let of = |mcs, streams, width| Mode::vht(mcs, streams, width, Guard::Long).unwrap().encoders();

@@ -1,8 +1,9 @@
 //! How long PPDUs take.
 //!
-//! IEEE 802.11-2016: DSSS 16.2.2 (long preamble), OFDM equation 17-29, HT-mixed 19-90, VHT 21-109, each without signal
-//! extension. With the short guard interval the equations of HT and VHT round up to whole long symbols; as elsewhere in
-//! the field that rounding (up to 3.6 us) is left out, so the durations are those of the signal itself.
+//! IEEE 802.11-2016: DSSS 16.2.2 (long preamble), OFDM equation 17-29, HT-mixed 19-90, VHT 21-109,
+//! each without signal extension. With the short guard interval the equations of HT and VHT round
+//! up to whole long symbols; as elsewhere in the field that rounding (up to 3.6 us) is left out, so
+//! the durations are those of the signal itself.
 
 use lasthop_units::{Bytes, Duration};
 
@@ -88,8 +89,8 @@ mod tests {
         Mode::vht(mcs, 1, width, guard).unwrap().duration(Bytes(bytes), compat).0 as f64 / 1e3
     }
 
-    /// One stream [us]: 1536 B with MCS 8 at 20 MHz is 40 + 4 ceil((8 * 1536 + 22) / 312) = 40 + 4 * 40 = 200, and 4 less
-    /// where SIG-B is left out. The other rows the same way.
+    /// One stream [us]: 1536 B with MCS 8 at 20 MHz is 40 + 4 ceil((8 * 1536 + 22) / 312) = 40 +
+    /// 4 * 40 = 200, and 4 less where SIG-B is left out. The other rows the same way.
     #[test]
     fn vht_ppdus_are_exact() {
         for (bytes, mcs, width, long, short) in [
@@ -109,7 +110,8 @@ mod tests {
         }
     }
 
-    /// OFDM at 54 Mbit/s: 20 + 4 ceil((22 + 8 L) / 216); control frames at 24 Mbit/s (96 bits a symbol) and 6 (24 bits).
+    /// OFDM at 54 Mbit/s: 20 + 4 ceil((22 + 8 L) / 216); control frames at 24 Mbit/s (96 bits a
+    /// symbol) and 6 (24 bits).
     #[test]
     fn ofdm_and_dsss_ppdus_are_exact() {
         let us = |mode: Mode, bytes| mode.duration(Bytes(bytes), Compat::Standard).as_micros();
@@ -117,7 +119,8 @@ mod tests {
         assert_eq!([1536, 76, 14].map(|b| us(ofdm(54), b)), [248, 32, 24]);
         assert_eq!([us(ofdm(24), 32), us(ofdm(24), 14), us(ofdm(6), 14)], [32, 28, 44]);
         let dsss = |tenths| Mode::dsss(tenths).unwrap();
-        // 192 + 8 * 1500 / 11 = 1282.9, up to a whole microsecond (clause 16.2.3.5: LENGTH counts microseconds).
+        // 192 + 8 * 1500 / 11 = 1282.9, up to a whole microsecond (clause 16.2.3.5: LENGTH counts
+        // microseconds).
         assert_eq!([us(dsss(10), 14), us(dsss(20), 14), us(dsss(110), 1500)], [304, 248, 1283]);
         assert_eq!(us(Mode::ht(7, Width::W20, Guard::Long).unwrap(), 1538), 36 + 4 * 48);
         // Four streams: 4 long training fields more than none, 3 more than one.

@@ -74,7 +74,8 @@ impl Segments {
 mod tests {
     use super::*;
 
-    /// A frame from 0 to 100 with an interferer over its last quarter: three quarters of its bits meet the noise alone.
+    /// A frame from 0 to 100 with an interferer over its last quarter: three quarters of its bits
+    /// meet the noise alone.
     #[test]
     fn each_piece_counts_with_its_share_of_bits() {
         let mode = Mode::ofdm(24).unwrap();

@@ -21,7 +21,8 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of DSSS (IEEE 802.11-2016 table 15-5) or of OFDM at 20 MHz channel spacing and what builds on it (table 17-21).
+    /// Of DSSS (IEEE 802.11-2016 table 15-5) or of OFDM at 20 MHz channel spacing and what builds
+    /// on it (table 17-21).
     pub fn of(format: Format) -> Timing {
         let us = Duration::from_micros;
         // Both rates exist.
@@ -61,7 +62,8 @@ impl Timing {
 mod tests {
     use super::*;
 
-    /// OFDM: PIFS 25, DIFS 34, EIFS 16 + 34 + 44 = 94 us. DSSS: DIFS 50, EIFS 10 + 50 + 304 = 364 us.
+    /// OFDM: PIFS 25, DIFS 34, EIFS 16 + 34 + 44 = 94 us. DSSS: DIFS 50, EIFS 10 + 50 + 304 = 364
+    /// us.
     #[test]
     fn interframe_spaces() {
         let t = Timing::of(Format::Vht);

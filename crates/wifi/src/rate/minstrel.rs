@@ -1,10 +1,11 @@
 //! Minstrel-HT: rates are tried, and the one with the highest expected throughput is used.
 //!
-//! After Linux' rc80211_minstrel_ht (documented in the kernel's mac80211 pages and by D. Smithies' Minstrel): the success
-//! probability of each rate is an exponentially weighted mean over intervals; the expected throughput of a rate is that
-//! probability over the time of an MPDU of 1200 B with its share of the overhead, none below 10 % and no better than 90 %;
-//! retries go from the best to the second best and then to the most reliable rate. A share of the transmissions samples
-//! another rate, slower ones seldom.
+//! After Linux' rc80211_minstrel_ht (documented in the kernel's mac80211 pages and by D. Smithies'
+//! Minstrel): the success probability of each rate is an exponentially weighted mean over
+//! intervals; the expected throughput of a rate is that probability over the time of an MPDU of
+//! 1200 B with its share of the overhead, none below 10 % and no better than 90 %; retries go from
+//! the best to the second best and then to the most reliable rate. A share of the transmissions
+//! samples another rate, slower ones seldom.
 //!
 //! Differences: rates of all numbers of streams form one group; a sample is one A-MPDU.
 
@@ -120,8 +121,8 @@ impl Minstrel {
         self.rates[self.best].mode
     }
 
-    /// Another rate to try, if it is time to. Only one that could be better if all got through, or (one time in eight) any that
-    /// has not been tried for 20 intervals.
+    /// Another rate to try, if it is time to. Only one that could be better if all got through, or
+    /// (one time in eight) any that has not been tried for 20 intervals.
     fn sample(&self) -> Option<usize> {
         if !self.count.is_multiple_of(u64::from(self.config.sample_every)) {
             return None;
@@ -193,8 +194,9 @@ mod tests {
     use crate::rate::Ladder;
     use lasthop_engine::{Purpose, math::from_db};
 
-    /// Over AWGN links of 5 to 35 dB, A-MPDUs of 16 every 2 ms for 5 s, from the third second on: what Minstrel gets is at least
-    /// 85 % of what the ideal rate gets (a sample in 16 is the price, and 10 % losses are allowed to the ideal rate).
+    /// Over AWGN links of 5 to 35 dB, A-MPDUs of 16 every 2 ms for 5 s, from the third second on:
+    /// what Minstrel gets is at least 85 % of what the ideal rate gets (a sample in 16 is the
+    /// price, and 10 % losses are allowed to the ideal rate).
     #[test]
     fn it_finds_the_neighbourhood_of_the_ideal_rate() {
         let modes = ApConfig::default().modes();

@@ -18,13 +18,15 @@ use minstrel::Minstrel;
 pub enum RateConfig {
     /// Always the same.
     Fixed {
-        /// The MCS; of 802.11a 0 to 7 for 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s, of 802.11b 0 to 3 for 1, 2, 5.5 and 11 Mbit/s.
+        /// The MCS; of 802.11a 0 to 7 for 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s, of 802.11b 0 to 3
+        /// for 1, 2, 5.5 and 11 Mbit/s.
         mcs: u8,
         /// Spatial streams. Unset: those of the access point.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         streams: Option<u8>,
     },
-    /// The fastest that loses at most one MPDU of 1538 B in ten at the SNR of the link, which is known.
+    /// The fastest that loses at most one MPDU of 1538 B in ten at the SNR of the link, which is
+    /// known.
     Ideal,
     /// Minstrel-HT: it tries rates and keeps what gives the highest throughput.
     Minstrel(MinstrelConfig),
@@ -50,8 +52,9 @@ pub struct MinstrelConfig {
 
 impl Default for MinstrelConfig {
     fn default() -> Self {
-        // Linux 6.1, rc80211_minstrel_ht.h: update interval HZ / 20, EWMA_LEVEL 96 of 128. Sampling is not that of 6.1, which goes by time
-        // (MINSTREL_SAMPLE_INTERVAL, HZ / 50): one in sixteen is what Minstrel did before.
+        // Linux 6.1, rc80211_minstrel_ht.h: update interval HZ / 20, EWMA_LEVEL 96 of 128. Sampling
+        // is not that of 6.1, which goes by time (MINSTREL_SAMPLE_INTERVAL, HZ / 50): one in
+        // sixteen is what Minstrel did before.
         MinstrelConfig { interval: Duration::from_millis(50), weight: 0.75, sample_every: 16 }
     }
 }
@@ -122,7 +125,8 @@ impl RateControl {
         }
     }
 
-    /// The rate for data whose oldest MPDU has failed `retries` times, when the link's SNR is `snr`.
+    /// The rate for data whose oldest MPDU has failed `retries` times, when the link's SNR is
+    /// `snr`.
     #[inline]
     pub fn choose(&mut self, now: Instant, retries: u32, snr: f64) -> Mode {
         match self {
@@ -156,7 +160,8 @@ mod tests {
     use crate::network::ApConfig;
     use lasthop_engine::math::from_db;
 
-    /// 11ac, 20 MHz, one stream: the thresholds of 10 % (1500 B: 23.79 dB for MCS 7) lie 0.03 dB higher for 1538 B at most.
+    /// 11ac, 20 MHz, one stream: the thresholds of 10 % (1500 B: 23.79 dB for MCS 7) lie 0.03 dB
+    /// higher for 1538 B at most.
     #[test]
     fn ideal_takes_the_fastest_that_gets_through() {
         let ladder = Ladder::new(&ApConfig::default().modes());

@@ -1,15 +1,16 @@
 //! Saturation throughput of DCF against Bianchi's model.
 //!
-//! G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", JSAC 18(3), 2000, with two
-//! refinements for a winner that may go on at once with a back-off of 0 (as validations of simulators use it). With W = CWmin +
-//! 1 and m doublings
+//! G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", JSAC
+//! 18(3), 2000, with two refinements for a winner that may go on at once with a back-off of 0 (as
+//! validations of simulators use it). With W = CWmin + 1 and m doublings
 //!
 //!   tau = 2 / (1 + W + p W sum over i < m of (2 p)^i),   p = 1 - (1 - tau)^(n - 1),
 //!   B = 1 / W, E[P] = L / (1 - B), T_S = T_s / (1 - B) + slot,
 //!   S = P_s E[P] / (P_idle slot + P_s T_S + P_c T_C),
 //!
-//! T_s = DATA + SIFS + ACK + DIFS, and T_C = DATA + DIFS, or with SIFS + ACK more where everybody waits EIFS after a
-//! collision. Who collided waits for the ACK timeout here, the others EIFS: the truth lies between the two.
+//! T_s = DATA + SIFS + ACK + DIFS, and T_C = DATA + DIFS, or with SIFS + ACK more where everybody
+//! waits EIFS after a collision. Who collided waits for the ACK timeout here, the others EIFS: the
+//! truth lies between the two.
 
 use std::f64::consts::TAU;
 
@@ -57,7 +58,8 @@ fn bianchi(case: &Case, n: u32, eifs: bool) -> f64 {
     let of = |bytes| us(case.ack.duration(Bytes(bytes), Compat::Standard));
     let (before, collides) = if case.rts { (of(20) + sifs + of(14) + sifs, of(20)) } else { (0.0, data) };
     let ts = (before + data + sifs + ack + difs) / again + slot;
-    // EIFS has an ACK at the lowest rate; where it is not that of the answers this is the lower bound.
+    // EIFS has an ACK at the lowest rate; where it is not that of the answers this is the lower
+    // bound.
     let extra = if case.rts { us(timing.extra()) } else { sifs + ack };
     let tc = collides + difs + if eifs { extra } else { 0.0 };
     8.0 * 1500.0 / again * success / ((1.0 - busy) * slot + success * ts + (busy - success) * tc)
@@ -94,7 +96,8 @@ fn dsss(rate: u8, tenths: u32, ack: u32) -> Case {
     Case { standard: Standard::B, rate, data: mode(tenths), ack: mode(ack), w: 32.0, m: 5, rts: false }
 }
 
-/// The formula gives the published values (802.11a, 6 and 54 Mbit/s, n = 5 and 50, exact fixed points).
+/// The formula gives the published values (802.11a, 6 and 54 Mbit/s, n = 5 and 50, exact fixed
+/// points).
 #[test]
 fn the_formula_is_the_published_one() {
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-3, "{a} {b}");
@@ -142,8 +145,9 @@ fn dsss_saturation_is_bianchis() {
     }
 }
 
-/// Normalised saturation throughput as the paper of 2000 has it (FHSS at 1 Mbit/s: payload 8184, MAC header 272, PHY header 128, ACK 112, RTS
-/// 160, CTS 112 bit and PHY headers, slot 50, SIFS 28, DIFS 128, propagation 1 us): without the refinements for a winner that goes on at once.
+/// Normalised saturation throughput as the paper of 2000 has it (FHSS at 1 Mbit/s: payload 8184,
+/// MAC header 272, PHY header 128, ACK 112, RTS 160, CTS 112 bit and PHY headers, slot 50, SIFS 28,
+/// DIFS 128, propagation 1 us): without the refinements for a winner that goes on at once.
 fn original(n: f64, w: f64, m: i32, rts: bool) -> f64 {
     let tau = fixed_point(n, w, m);
     let busy = 1.0 - math::pow(1.0 - tau, n);
@@ -160,8 +164,8 @@ fn original(n: f64, w: f64, m: i32, rts: bool) -> f64 {
     success * payload / ((1.0 - busy) * 50.0 + success * ts + (busy - success) * tc)
 }
 
-/// Basic access and RTS for 5, 10, 20, 30 and 50 stations, (W, m) = (32, 3), (32, 5), (128, 3): the fixed point and the use of it here are
-/// those of the paper's model.
+/// Basic access and RTS for 5, 10, 20, 30 and 50 stations, (W, m) = (32, 3), (32, 5), (128, 3): the
+/// fixed point and the use of it here are those of the paper's model.
 #[test]
 fn the_fixed_point_gives_the_table_of_the_original() {
     let table = [
@@ -179,7 +183,8 @@ fn the_fixed_point_gives_the_table_of_the_original() {
     }
 }
 
-/// With RTS a collision costs an RTS: saturation hardly falls with the number of stations (the paper's third observation).
+/// With RTS a collision costs an RTS: saturation hardly falls with the number of stations (the
+/// paper's third observation).
 #[test]
 fn saturation_with_rts_is_bianchis() {
     for (rate, mbps, ack) in [(0, 6, 6), (7, 54, 24)] {

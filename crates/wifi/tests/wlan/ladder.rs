@@ -6,8 +6,9 @@ use lasthop_wifi::mac::AggregationConfig;
 use lasthop_wifi::network::{ApConfig, Standard};
 use lasthop_wifi::phy::{Compat, Guard, MAX_PPDU, Mode, Width};
 
-/// UDP goodput [Mbit/s] of datagrams of 1472 B: N of them in each exchange of AIFS 43 + mean back-off 7.5 * 9 + PPDU + SIFS 16 +
-/// answer, with N as many subframes of 1544 B (the last 1542 B) as fit into 5.484 ms (and the window of 64).
+/// UDP goodput [Mbit/s] of datagrams of 1472 B: N of them in each exchange of AIFS 43 + mean
+/// back-off 7.5 * 9 + PPDU + SIFS 16 + answer, with N as many subframes of 1544 B (the last 1542 B)
+/// as fit into 5.484 ms (and the window of 64).
 fn closed_form(mode: &Mode, answer: f64, single: bool) -> f64 {
     let last = 1542;
     let most = mode.largest(MAX_PPDU, Compat::Standard).0;
@@ -30,7 +31,8 @@ fn compare(name: &str, got: f64, want: f64) {
 
 const CONTROL: Option<Bitrate> = Some(Bitrate(24_000_000));
 
-/// Block acks at 24 Mbit/s: 20 + 4 ceil((22 + 256) / 96) = 32 us. The closed form itself gives the numbers of the literature.
+/// Block acks at 24 Mbit/s: 20 + 4 ceil((22 + 256) / 96) = 32 us. The closed form itself gives the
+/// numbers of the literature.
 #[test]
 fn ampdu_goodput_is_the_closed_form_for_every_mcs() {
     let known = [5.88, 11.89, 17.89, 23.87, 35.83, 47.74, 53.74, 59.71, 71.67];

@@ -33,8 +33,9 @@ fn drive(wlan: &mut Wlan, stop: Instant, mut look: impl FnMut(Instant, &mut Wlan
     }
 }
 
-/// A thousand packets of 1500 B at once, MCS 0: an exchange takes 43 + 67.5 + 1944 + 16 + 44 = 2114.5 us. With a lifetime of 100 ms
-/// those whose turn comes within 100 ms go, 100 / 2.1145 = 47.3 of them; the others are dropped for that reason. Without all arrive.
+/// A thousand packets of 1500 B at once, MCS 0: an exchange takes 43 + 67.5 + 1944 + 16 + 44 =
+/// 2114.5 us. With a lifetime of 100 ms those whose turn comes within 100 ms go, 100 / 2.1145 =
+/// 47.3 of them; the others are dropped for that reason. Without all arrive.
 #[test]
 fn what_is_older_than_the_lifetime_is_dropped() {
     for (lifetime, expected) in [(Some(Duration::from_millis(100)), 46..=49), (None, 1000..=1000)] {
@@ -56,10 +57,12 @@ fn what_is_older_than_the_lifetime_is_dropped() {
     }
 }
 
-/// At 20 dB MCS 8 never gets through (28.5 dB for one in ten), RTS and answers at 24 Mbit/s do (14 dB). An MPDU up to the RTS threshold is sent
-/// `short_retry` = 7 times, one beyond it `long_retry` = 4 times. With windows of 15, 31 ... 1023 the seven tries take 7 (AIFS 43 + PPDU
-/// 200 + ACK timeout 45) + 9 (7.5 + 15.5 + 31.5 + 63.5 + 127.5 + 255.5 + 511.5) = 11 128.5 us. The four take 4 (43 + RTS 28 + 16 + CTS
-/// 28 + 16 + 200 + 45) + 9 (7.5 + 15.5 + 31.5 + 63.5) = 2566 us.
+/// At 20 dB MCS 8 never gets through (28.5 dB for one in ten), RTS and answers at 24 Mbit/s do (14
+/// dB). An MPDU up to the RTS threshold is sent `short_retry` = 7 times, one beyond it `long_retry`
+/// = 4 times. With windows of 15, 31 ... 1023 the seven tries take 7 (AIFS 43 + PPDU
+/// 200 + ACK timeout 45) + 9 (7.5 + 15.5 + 31.5 + 63.5 + 127.5 + 255.5 + 511.5) = 11 128.5 us. The
+/// four take 4 (43 + RTS 28 + 16 + CTS 28 + 16 + 200 + 45) + 9 (7.5 + 15.5 + 31.5 + 63.5) = 2566
+/// us.
 #[test]
 fn an_mpdu_is_sent_as_often_as_the_retry_limit_says() {
     for (rts_threshold, tries, each) in [(None, 7, 11_128.5), (Some(Bytes(500)), 4, 2_566.0)] {
@@ -77,8 +80,8 @@ fn an_mpdu_is_sent_as_often_as_the_retry_limit_says() {
     }
 }
 
-/// A beacon of 250 B at 6 Mbit/s: 20 + 4 ceil((8 * 250 + 22) / 24) = 360 us, and PIFS 25 before it, every 102.4 ms: a sender that is
-/// never idle loses 385 / 102 400 of its time.
+/// A beacon of 250 B at 6 Mbit/s: 20 + 4 ceil((8 * 250 + 22) / 24) = 360 us, and PIFS 25 before it,
+/// every 102.4 ms: a sender that is never idle loses 385 / 102 400 of its time.
 #[test]
 fn beacons_take_their_time_on_the_air() {
     let run = |beacon| {
@@ -90,9 +93,10 @@ fn beacons_take_their_time_on_the_air() {
     assert!((1.0 - ratio - 385.0 / 102_400.0).abs() < 0.0005, "{ratio}");
 }
 
-/// Authentication 34 B both ways, 20 + 4 ceil((8 * 34 + 22) / 24) = 72 us each; association request 94 B 152 us, response 137 B 208 us;
-/// an ACK at 6 Mbit/s with SIFS 60 us after each but the last: 684 us. The first goes at the end of AIFS after 0 (18 us, the time before
-/// counts as SIFS), each other one after AIFS 34 and up to 3 slots of 9 us.
+/// Authentication 34 B both ways, 20 + 4 ceil((8 * 34 + 22) / 24) = 72 us each; association request
+/// 94 B 152 us, response 137 B 208 us; an ACK at 6 Mbit/s with SIFS 60 us after each but the last:
+/// 684 us. The first goes at the end of AIFS after 0 (18 us, the time before counts as SIFS), each
+/// other one after AIFS 34 and up to 3 slots of 9 us.
 #[test]
 fn association_takes_its_frames() {
     let ap = ApConfig { start: InitialState::Attach, ..quiet(7) };
@@ -116,8 +120,9 @@ fn with_air(radio: AirConfig, ap: ApConfig, station: StationConfig) -> Wlan {
     Wlan::new(&WlanConfig { radio, aps, stations }, 1)
 }
 
-/// Rayleigh fading, a mean SNR of 20 dB, MCS 3, one try for each packet, one packet every 10 ms at 30 m/s (five wavelengths): what arrives
-/// is the integral of e^-g success(100 g) over the gain g. 12 000 packets: a standard error of 0.4 %.
+/// Rayleigh fading, a mean SNR of 20 dB, MCS 3, one try for each packet, one packet every 10 ms at
+/// 30 m/s (five wavelengths): what arrives is the integral of e^-g success(100 g) over the gain g.
+/// 12 000 packets: a standard error of 0.4 %.
 #[test]
 fn fading_lets_through_what_the_integral_says() {
     let flat = PathLoss::LogDistance {
@@ -126,7 +131,8 @@ fn fading_lets_through_what_the_integral_says() {
         reference_loss: Some(Db(60.0)),
     };
     let air = AirConfig { path_loss: flat, fading: FadingProfile::Flat, ..AirConfig::default() };
-    // 60 dB below 6.03 dBm is 20 dB above the noise of -93.97 dBm; the preamble is found from -82 dBm on, 12 dB.
+    // 60 dB below 6.03 dBm is 20 dB above the noise of -93.97 dBm; the preamble is found from -82
+    // dBm on, 12 dB.
     let power = Dbm(60.0 + 20.0 - 93.97);
     let ap = ApConfig { short_retry: 1, radio: DeviceRadioConfig { power, ..at(0.0, 0.0) }, ..single(3) };
     let mobility = Mobility::Linear { speed: Speed(30.0), heading: Default::default() };
@@ -157,8 +163,8 @@ fn fading_lets_through_what_the_integral_says() {
     assert!((got - want).abs() < 0.015, "{got}, not {want}");
 }
 
-/// A walk away at 10 m/s: the SNR is that of free space at the place of the moment (refreshed every 10 ms), and `ideal` takes the rate
-/// that this SNR allows.
+/// A walk away at 10 m/s: the SNR is that of free space at the place of the moment (refreshed every
+/// 10 ms), and `ideal` takes the rate that this SNR allows.
 #[test]
 fn a_station_that_walks_away_gets_slower() {
     let ap = ApConfig { rate: RateConfig::Ideal, ..quiet(0) };

@@ -1,4 +1,5 @@
-//! Numbers of others: closed forms of exchanges beyond the ladder, and what published simulations report.
+//! Numbers of others: closed forms of exchanges beyond the ladder, and what published simulations
+//! report.
 
 use super::support::{Source, at, build, quiet, saturate, station};
 use lasthop_engine::math;
@@ -9,7 +10,8 @@ use lasthop_wifi::phy::{Compat, Guard, MAX_PPDU, Mode, Width};
 
 const CONTROL: Option<Bitrate> = Some(Bitrate(24_000_000));
 
-/// UDP goodput [Mbit/s] of datagrams of 1472 B to a station 1 m away, and mean time on the air of an exchange [us].
+/// UDP goodput [Mbit/s] of datagrams of 1472 B to a station 1 m away, and mean time on the air of
+/// an exchange [us].
 fn simulated(ap: ApConfig, seconds: f64) -> (f64, f64) {
     let mut wlan = build(ap, vec![station(1.0, 0.0)], 1);
     let got = saturate(&mut wlan, &[Source::down(0, 1500)], 0.1, 0.1 + seconds);
@@ -26,9 +28,10 @@ fn near(what: &str, got: f64, want: f64, tolerance: f64) {
     assert!((got / want - 1.0).abs() < tolerance, "{what}: {got}, not {want}");
 }
 
-/// MCS 7, answers at 24 Mbit/s: RTS 28, SIFS 16, CTS 28, SIFS 16 before each exchange. A single MPDU: 43 + 67.5 + 88 + 232 + 16 + 28 =
-/// 474.5 us for 11 776 bit, 24.82 Mbit/s. 28 in an A-MPDU: 40 + 4 ceil((8 * 43 230 + 22) / 260) = 5364 us, 43 + 67.5 + 88 + 5364 +
-/// 16 + 32 = 5610.5 us, 58.77 Mbit/s.
+/// MCS 7, answers at 24 Mbit/s: RTS 28, SIFS 16, CTS 28, SIFS 16 before each exchange. A single
+/// MPDU: 43 + 67.5 + 88 + 232 + 16 + 28 = 474.5 us for 11 776 bit, 24.82 Mbit/s. 28 in an A-MPDU:
+/// 40 + 4 ceil((8 * 43 230 + 22) / 260) = 5364 us, 43 + 67.5 + 88 + 5364 + 16 + 32 = 5610.5 us,
+/// 58.77 Mbit/s.
 #[test]
 fn rts_and_cts_cost_what_they_take() {
     let with = ApConfig { control_rate: CONTROL, rts_threshold: Some(Bytes(500)), ..quiet(7) };
@@ -37,8 +40,9 @@ fn rts_and_cts_cost_what_they_take() {
     near("MPDU with RTS", simulated(ApConfig { aggregation, ..with }, 30.0).0, 24.82, 0.005);
 }
 
-/// MCS 7, seven packets in an A-MSDU of 30 + 6 * 1524 + 1522 = 10 696 B, no A-MPDU: 40 + 4 ceil((8 * 10 700 + 22) / 260) = 1360 us,
-/// 43 + 67.5 + 1360 + 16 + 28 = 1514.5 us for 7 * 11 776 bit, 54.43 Mbit/s.
+/// MCS 7, seven packets in an A-MSDU of 30 + 6 * 1524 + 1522 = 10 696 B, no A-MPDU: 40 + 4
+/// ceil((8 * 10 700 + 22) / 260) = 1360 us, 43 + 67.5 + 1360 + 16 + 28 = 1514.5 us for 7 * 11 776
+/// bit, 54.43 Mbit/s.
 #[test]
 fn an_amsdu_gets_its_closed_form() {
     let aggregation = AggregationConfig {
@@ -51,8 +55,9 @@ fn an_amsdu_gets_its_closed_form() {
     near("A-MSDU", got, 54.43, 0.005);
 }
 
-/// 65535 B hold 1 + (65 535 - 1542) / 1544 = 42 MPDUs, 41 * 1544 + 1542 = 64 846 B: at 40 MHz and MCS 9 (720 bit a symbol)
-/// 40 + 4 ceil((8 * 64 846 + 22) / 720) = 2924 us, with the block ack 2956 us on the air.
+/// 65535 B hold 1 + (65 535 - 1542) / 1544 = 42 MPDUs, 41 * 1544 + 1542 = 64 846 B: at 40 MHz and
+/// MCS 9 (720 bit a symbol) 40 + 4 ceil((8 * 64 846 + 22) / 720) = 2924 us, with the block ack 2956
+/// us on the air.
 #[test]
 fn max_ampdu_limits_the_ampdu() {
     let aggregation = AggregationConfig { max_ampdu: Bytes(65_535), ..AggregationConfig::default() };
@@ -62,10 +67,11 @@ fn max_ampdu_limits_the_ampdu() {
     near("42 MPDUs", got, 42.0 * 11_776.0 / (43.0 + 67.5 + 2924.0 + 16.0 + 32.0), 0.005);
 }
 
-/// ns-3's manual (wifi-spectrum-per-example) at 50 m, free space, 5.18 GHz, noise figure 7 dB: with 1 dBm an SNR of 14.25 dB, MCS 0 to
-/// 2 at their full rate, MCS 3 22.96 Mbit/s with 1 % of the frames lost, none from MCS 4 on; with 16 dBm 29.27 dB, and MCS 7 58.18
-/// Mbit/s. Its beacons, its association and its A-MPDUs of at most 65535 B make 0.3 to 3 % less. Ours: the closed form of the ladder,
-/// of which what the error model lets through arrives.
+/// ns-3's manual (wifi-spectrum-per-example) at 50 m, free space, 5.18 GHz, noise figure 7 dB: with
+/// 1 dBm an SNR of 14.25 dB, MCS 0 to 2 at their full rate, MCS 3 22.96 Mbit/s with 1 % of the
+/// frames lost, none from MCS 4 on; with 16 dBm 29.27 dB, and MCS 7 58.18 Mbit/s. Its beacons, its
+/// association and its A-MPDUs of at most 65535 B make 0.3 to 3 % less. Ours: the closed form of
+/// the ladder, of which what the error model lets through arrives.
 #[test]
 fn loss_by_distance_is_that_of_the_manual() {
     let run = |mcs, power| {
@@ -100,10 +106,12 @@ fn loss_by_distance_is_that_of_the_manual() {
     assert_eq!(run(4, 1.0).0, 0.0);
 }
 
-/// ns-3's regression test of its example wifi-vht-network (UDP, 1 m): at least 5 Mbit/s with MCS 0 at 20 MHz, at most 630 Mbit/s with MCS 9
-/// at 160 MHz and the short guard interval, 565 with RTS; in between throughput grows with the guard interval, the width and the MCS. Its
-/// A-MPDUs have at most 65535 B: at MCS 9, 160 MHz 42 MPDUs take 40 + 3.6 ceil((8 * 64 846 + 28) / 3120) = 641.2 us, so that
-/// 42 * 11 776 bit need 799.7 us (618.5 Mbit/s), with RTS 887.7 us (557.2 Mbit/s). (64 MPDUs of the window would be 677 Mbit/s.)
+/// ns-3's regression test of its example wifi-vht-network (UDP, 1 m): at least 5 Mbit/s with MCS 0
+/// at 20 MHz, at most 630 Mbit/s with MCS 9 at 160 MHz and the short guard interval, 565 with RTS;
+/// in between throughput grows with the guard interval, the width and the MCS. Its A-MPDUs have at
+/// most 65535 B: at MCS 9, 160 MHz 42 MPDUs take 40 + 3.6 ceil((8 * 64 846 + 28) / 3120) = 641.2
+/// us, so that 42 * 11 776 bit need 799.7 us (618.5 Mbit/s), with RTS 887.7 us (557.2 Mbit/s). (64
+/// MPDUs of the window would be 677 Mbit/s.)
 #[test]
 fn throughput_grows_with_mcs_width_and_guard_interval() {
     let aggregation = AggregationConfig { max_ampdu: Bytes(65_535), ..AggregationConfig::default() };

@@ -18,9 +18,10 @@ fn with_power(station: StationConfig, power: f64) -> StationConfig {
     StationConfig { radio: DeviceRadioConfig { power: Dbm(power), ..station.radio }, ..station }
 }
 
-/// Two stations on both sides of the access point. Free space at 5.18 GHz costs 46.73 dB + 20 log10(d). At 0 dBm and 50 m the access
-/// point hears each at -80.7 dBm, 13.2 dB above the noise of -93.97 dBm: enough for MCS 1. The stations, 100 m apart, hear each
-/// other at -86.7 dBm, below -82 dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they hit each other most of the
+/// Two stations on both sides of the access point. Free space at 5.18 GHz costs 46.73 dB + 20
+/// log10(d). At 0 dBm and 50 m the access point hears each at -80.7 dBm, 13.2 dB above the noise of
+/// -93.97 dBm: enough for MCS 1. The stations, 100 m apart, hear each other at -86.7 dBm, below -82
+/// dBm. Frames of 1538 B at 13 Mbit/s take 996 us: without RTS they hit each other most of the
 /// time; with it only RTS do. (E.g. L. Kleinrock, F. Tobagi, IEEE Trans. Commun. 23(12), 1975.)
 #[test]
 fn hidden_stations_need_rts() {
@@ -45,8 +46,9 @@ fn hidden_stations_need_rts() {
     assert!((0.8..1.25).contains(&ratio), "{shares:?}");
 }
 
-/// Two pairs on one channel, each pair 2 m apart, the senders within hearing, the receivers far on both sides: an exposed sender
-/// keeps quiet although both could send. Each gets about half of what one alone gets.
+/// Two pairs on one channel, each pair 2 m apart, the senders within hearing, the receivers far on
+/// both sides: an exposed sender keeps quiet although both could send. Each gets about half of what
+/// one alone gets.
 #[test]
 fn exposed_senders_share_the_medium() {
     use lasthop_units::{ApId, Id};
@@ -70,19 +72,22 @@ fn exposed_senders_share_the_medium() {
         let got = saturate(&mut wlan, &[Source::down(0, 1500), Source::down(1, 1500)], 1.0, 6.0);
         [mbps(got[0], 5.0), mbps(got[1], 5.0)]
     };
-    // At 20 dBm and 50 m: -60.7 dBm. Beyond 20 + 82 - 46.7 = 55.3 dB or 580 m nobody hears the other.
+    // At 20 dBm and 50 m: -60.7 dBm. Beyond 20 + 82 - 46.7 = 55.3 dB or 580 m nobody hears the
+    // other.
     let [a, b] = run(50.0);
     let [c, d] = run(2_000.0);
     println!("near {a:.1} {b:.1}, far {c:.1} {d:.1}");
-    // Both find the other's frames, and when both begin at once both get through: 29 dB above the other.
+    // Both find the other's frames, and when both begin at once both get through: 29 dB above the
+    // other.
     assert!((58.0..67.0).contains(&(a + b)), "{a} {b}");
     assert!((a / b - 1.0).abs() < 0.2, "{a} {b}");
     assert!(c > 59.0 && d > 59.0, "{c} {d}");
 }
 
-/// One station of each category, all saturated with single MPDUs: voice before video before best effort before background. Between
-/// two categories of equal AIFS the ratio of accesses goes with the windows: with CWmin 7 against 15 about 2 (Y. Xiao, IEEE Trans.
-/// Wireless Commun. 4(4), 2005); AIFS 3 against 7 slots leaves background little.
+/// One station of each category, all saturated with single MPDUs: voice before video before best
+/// effort before background. Between two categories of equal AIFS the ratio of accesses goes with
+/// the windows: with CWmin 7 against 15 about 2 (Y. Xiao, IEEE Trans. Wireless Commun. 4(4), 2005);
+/// AIFS 3 against 7 slots leaves background little.
 #[test]
 fn categories_have_their_order() {
     let mut ap = quiet(7);
@@ -115,12 +120,14 @@ fn categories_have_their_order() {
     let got = saturate(&mut build(ap, stations, 1), &sources, 1.0, 11.0);
     let ratio = got[0] as f64 / got[1] as f64;
     println!("ratio {ratio}");
-    // Mean back-offs 3.5 and 7.5, and a slot each for the one after AIFS: (7.5 + 1) / (3.5 + 1) = 1.9.
+    // Mean back-offs 3.5 and 7.5, and a slot each for the one after AIFS: (7.5 + 1) / (3.5 + 1) =
+    // 1.9.
     assert!((1.7..2.4).contains(&ratio), "{ratio}");
 }
 
-/// Voice alone starves background, which is what the parameters say and no defect: without collisions voice waits 2 + 3 slots at
-/// most, background counts only from the seventh on (the zones of J. Robinson and T. Randhawa, IEEE JSAC 22(5), 2004).
+/// Voice alone starves background, which is what the parameters say and no defect: without
+/// collisions voice waits 2 + 3 slots at most, background counts only from the seventh on (the
+/// zones of J. Robinson and T. Randhawa, IEEE JSAC 22(5), 2004).
 #[test]
 fn voice_leaves_background_nothing() {
     let mut ap = quiet(7);
@@ -134,8 +141,9 @@ fn voice_leaves_background_nothing() {
     assert_eq!(got[1], 0);
 }
 
-/// With windows that reach beyond the other's AIFS a low category gets its share: successes in the chain of both back-offs,
-/// solved here, against the simulation. AIFSN 2 and 7, windows 7 and 7 that never widen.
+/// With windows that reach beyond the other's AIFS a low category gets its share: successes in the
+/// chain of both back-offs, solved here, against the simulation. AIFSN 2 and 7, windows 7 and 7
+/// that never widen.
 #[test]
 fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
     let (late, window) = (7 - 2, 8_usize);
@@ -146,7 +154,8 @@ fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
         won = [0.0; 2];
         for (at, chance) in p.iter().enumerate() {
             let (early, behind) = (at / window, at % window);
-            // EDCA takes a slot off at its beginning, and one at the end of AIFS (clause 10.22.2.4).
+            // EDCA takes a slot off at its beginning, and one at the end of AIFS (clause
+            // 10.22.2.4).
             match early.cmp(&(late + behind)) {
                 std::cmp::Ordering::Less => {
                     won[0] += chance;
@@ -180,9 +189,9 @@ fn a_late_aifs_gets_what_the_chain_of_back_offs_says() {
     assert!((is / wanted - 1.0).abs() < 0.03, "{is}, not {wanted}");
 }
 
-/// A TXOP of 3.008 ms without aggregation: as many exchanges SIFS apart as fit. MCS 7: data 40 + 4 ceil((8 * 1542 + 22) / 260) =
-/// 232 us, SIFS 16, ACK 28, SIFS 16: 292 us each, and the last needs no SIFS: (3008 + 16) / 292 = 10 exchanges. Then AIFS 34 and
-/// 3.5 slots of 9 us.
+/// A TXOP of 3.008 ms without aggregation: as many exchanges SIFS apart as fit. MCS 7: data 40 + 4
+/// ceil((8 * 1542 + 22) / 260) = 232 us, SIFS 16, ACK 28, SIFS 16: 292 us each, and the last needs
+/// no SIFS: (3008 + 16) / 292 = 10 exchanges. Then AIFS 34 and 3.5 slots of 9 us.
 #[test]
 fn a_txop_holds_as_many_exchanges_as_fit() {
     let mut ap = quiet(7);
@@ -194,9 +203,10 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
     assert!((got / want - 1.0).abs() < 0.005, "{got}, not {want}");
 }
 
-/// The same with A-MPDUs, a TXOP of 2 ms and RTS and CTS before all: RTS 28, SIFS 16, CTS 28, SIFS 16, PPDU, SIFS 16, block ack 32 us
-/// leave the PPDU 1864 us: (1864 - 40) / 4 = 456 symbols of 260 bits are 118 538 bits less 22, 14 817 B: 9 subframes of 1544 B (the
-/// last 1542 B). 40 + 4 ceil((8 * 13 894 + 22) / 260) = 1752 us, the exchange 1888 us; what is left takes nothing more.
+/// The same with A-MPDUs, a TXOP of 2 ms and RTS and CTS before all: RTS 28, SIFS 16, CTS 28, SIFS
+/// 16, PPDU, SIFS 16, block ack 32 us leave the PPDU 1864 us: (1864 - 40) / 4 = 456 symbols of 260
+/// bits are 118 538 bits less 22, 14 817 B: 9 subframes of 1544 B (the last 1542 B). 40 + 4
+/// ceil((8 * 13 894 + 22) / 260) = 1752 us, the exchange 1888 us; what is left takes nothing more.
 #[test]
 fn a_txop_holds_rts_and_cts_too() {
     let mut ap = ApConfig { rts_threshold: Some(Bytes(500)), ..quiet(7) };
@@ -214,9 +224,10 @@ fn a_txop_holds_rts_and_cts_too() {
     assert!((got / want - 1.0).abs() < 0.005, "{got}, not {want}");
 }
 
-/// Downloads of a fast (MCS 8) and a slow (MCS 0) station, single MPDUs. Taking turns both get the same throughput, below the slow
-/// one's (M. Heusse et al., INFOCOM 2003): 12 000 bit each in the sum of both exchanges. With airtime fairness each gets the same
-/// time (T. Hoiland-Jorgensen et al., USENIX ATC 2017), so throughputs go as 33.8 to 5.7 Mbit/s.
+/// Downloads of a fast (MCS 8) and a slow (MCS 0) station, single MPDUs. Taking turns both get the
+/// same throughput, below the slow one's (M. Heusse et al., INFOCOM 2003): 12 000 bit each in the
+/// sum of both exchanges. With airtime fairness each gets the same time (T. Hoiland-Jorgensen et
+/// al., USENIX ATC 2017), so throughputs go as 33.8 to 5.7 Mbit/s.
 #[test]
 fn airtime_fairness_ends_the_anomaly() {
     let run = |fair| {
@@ -233,7 +244,8 @@ fn airtime_fairness_ends_the_anomaly() {
     let (turns, _) = run(false);
     let (fair, share) = run(true);
     println!("turns {turns:?}, fair {fair:?}, airtime {share}");
-    // MCS 8: 43 + 67.5 + 200 + 16 + 28 us; MCS 0: 1944 us of PPDU, and an answer at 6 Mbit/s of 44 us.
+    // MCS 8: 43 + 67.5 + 200 + 16 + 28 us; MCS 0: 1944 us of PPDU, and an answer at 6 Mbit/s of 44
+    // us.
     let (fast, slow) = (43.0 + 67.5 + 200.0 + 16.0 + 28.0, 43.0 + 67.5 + 1944.0 + 16.0 + 44.0);
     let each = 12_000.0 / (fast + slow);
     assert!(turns.iter().all(|t| (t / each - 1.0).abs() < 0.01), "{turns:?}, not {each}");
@@ -243,12 +255,14 @@ fn airtime_fairness_ends_the_anomaly() {
     assert!((fair[0] / fair[1] / want - 1.0).abs() < 0.02, "{fair:?}, ratio not {want}");
 }
 
-/// A bulk flow and one of a packet of 100 B every 53 ms to the same station at 6.5 Mbit/s, single MPDUs: an exchange of the bulk takes 2114.5
-/// us (see above). FQ-CoDel serves the sparse flow next: it waits for the exchange on the air and takes 390 us itself (a PPDU of 220 us). Behind
-/// a driver that has taken 200 packets it waits for all of them, one in 53 ms of which is sparse too: T = 200 * 2114.5 us - (T /
-/// 53 ms) (2114.5 - 390) us. With airtime queue limits a station alone has
-/// 12 ms below: 1500 B are 1846 us, so the seventh packet still goes down, and one waits for six or seven of them and for its
-/// own way down. Nothing of it costs throughput. (T. Hoiland-Jorgensen et al., USENIX ATC 2017, show what the queue of a driver does.)
+/// A bulk flow and one of a packet of 100 B every 53 ms to the same station at 6.5 Mbit/s, single
+/// MPDUs: an exchange of the bulk takes 2114.5 us (see above). FQ-CoDel serves the sparse flow
+/// next: it waits for the exchange on the air and takes 390 us itself (a PPDU of 220 us). Behind
+/// a driver that has taken 200 packets it waits for all of them, one in 53 ms of which is sparse
+/// too: T = 200 * 2114.5 us - (T / 53 ms) (2114.5 - 390) us. With airtime queue limits a station
+/// alone has 12 ms below: 1500 B are 1846 us, so the seventh packet still goes down, and one waits
+/// for six or seven of them and for its own way down. Nothing of it costs throughput. (T.
+/// Hoiland-Jorgensen et al., USENIX ATC 2017, show what the queue of a driver does.)
 #[test]
 fn airtime_queue_limits_keep_the_drivers_queue_short() {
     let run = |driver| {

@@ -1,4 +1,5 @@
-//! Runs `late-first` beside built-in schedulers: a call at the edge of a cell and three downloads nearer by.
+//! Runs `late-first` beside built-in schedulers: a call at the edge of a cell and three downloads
+//! nearer by.
 
 use lasthop_sim::{Error, Extensions, Scenario};
 
@@ -45,7 +46,8 @@ fn main() -> Result<(), Error> {
         let scenario = Scenario::parse_with(SCENARIO, "cell.toml", "".as_ref(), &set, &extensions)?;
         let out = lasthop_sim::run(&scenario, None, &mut |_| true)?;
         let flows = &out.summary()["flows"];
-        let call = flows.as_array().and_then(|all| all.iter().find(|f| f["flow"] == "call")).unwrap_or(&flows[0]);
+        let call =
+            flows.as_array().and_then(|all| all.iter().find(|f| f["flow"] == "call")).unwrap_or(&flows[0]);
         let of = |key: &str| call[key].as_f64().unwrap_or_default();
         let arrived = of("goodput_bps") / 64e3; // of the call's rate
         println!("{:3.0}% {:5.1} ms {scheduler}", 100.0 * arrived, 1e3 * of("delay_mean_s"));

@@ -1,13 +1,13 @@
-//! The router of Accel-Brake Control (P. Goyal and others, NSDI 2020, section 3.1): says "brake" to as many packets that
-//! their senders come to the target rate within a round trip.
+//! The router of Accel-Brake Control (P. Goyal and others, NSDI 2020, section 3.1): says "brake" to
+//! as many packets that their senders come to the target rate within a round trip.
 //!
 //! ```text
 //! tr(t) = eta mu(t) - mu(t) / delta (x(t) - d_t)^+      target rate; x: queueing delay, mu: rate of the link
 //! f(t)  = min(tr(t) / (2 cr(t)), 1)                     share of accelerates; cr: rate at which packets leave
 //! ```
 //!
-//! A brake is a CE mark, an accelerate is none (see the congestion control `abc`). The link's rate must be told
-//! ([`set_rate`](Abc::set_rate)): until it is, every packet accelerates.
+//! A brake is a CE mark, an accelerate is none (see the congestion control `abc`). The link's rate
+//! must be told ([`set_rate`](Abc::set_rate)): until it is, every packet accelerates.
 
 use std::collections::VecDeque;
 
@@ -99,7 +99,8 @@ mod tests {
 
     const ECT: Sight = Sight { size: 1250, ecn: Ecn::Ect0 };
 
-    /// A packet of 10 000 bit each millisecond, 10 Mbit/s, for 2 s; those of the second one that were marked.
+    /// A packet of 10 000 bit each millisecond, 10 Mbit/s, for 2 s; those of the second one that
+    /// were marked.
     fn brakes(abc: &mut Abc, waited: u64) -> usize {
         let leaves = |ms: u64| {
             abc.leaves(Instant::from_millis(1000 + ms), ECT, Instant::from_millis(1000 + ms - waited))
@@ -111,8 +112,8 @@ mod tests {
         Abc::new(AbcParams::default(), Some(Bitrate(mbps * 1_000_000)))
     }
 
-    /// 10 Mbit/s leave. At a link of 10 Mbit/s f = 0.98 / 2: 490 of 1000 accelerate, so that a window of w becomes 0.98 w. At
-    /// 20 Mbit/s f = 0.98; at 30 the share is cut at 1.
+    /// 10 Mbit/s leave. At a link of 10 Mbit/s f = 0.98 / 2: 490 of 1000 accelerate, so that a
+    /// window of w becomes 0.98 w. At 20 Mbit/s f = 0.98; at 30 the share is cut at 1.
     #[test]
     fn the_share_of_accelerates_is_half_of_the_target_over_the_current_rate() {
         for (mbps, expected) in [(10, 510.0), (20, 20.0), (30, 0.0)] {

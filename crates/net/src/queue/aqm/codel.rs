@@ -1,9 +1,9 @@
-//! CoDel (RFC 8289): drops at the head when packets have waited longer than a target for a whole interval, then ever
-//! more often, by the square root of the count, until they wait less.
+//! CoDel (RFC 8289): drops at the head when packets have waited longer than a target for a whole
+//! interval, then ever more often, by the square root of the count, until they wait less.
 //!
-//! The loop of RFC 8289 section 5.5 is unrolled: each packet that leaves is one call, and what the loop does between
-//! two packets is done when the second one is seen. With ECN the mark takes the place of the drop and the packet goes
-//! on, so that one packet is told of at a time (as in Linux).
+//! The loop of RFC 8289 section 5.5 is unrolled: each packet that leaves is one call, and what the
+//! loop does between two packets is done when the second one is seen. With ECN the mark takes the
+//! place of the drop and the packet goes on, so that one packet is told of at a time (as in Linux).
 
 use lasthop_units::{Duration, Instant};
 
@@ -13,7 +13,8 @@ use super::{Backlog, CodelParams, Sight, Verdict};
 #[derive(Clone, Debug)]
 pub struct CoDel {
     params: CodelParams,
-    /// When the sojourn time will have been above the target for an interval; `None`: it is not above.
+    /// When the sojourn time will have been above the target for an interval; `None`: it is not
+    /// above.
     first_above_time: Option<Instant>,
     drop_next: Instant,
     count: u32,
@@ -60,8 +61,8 @@ impl CoDel {
         let sojourn = now.since(since);
         let ok_to_drop = self.ok_to_drop(now, packet.size, sojourn, behind.bytes);
         if std::mem::take(&mut self.dropped_one) && self.dropping && ok_to_drop {
-            // The packet after a drop in the dropping state: the next drop is due from the last one on, so that a
-            // large backlog drops several at once.
+            // The packet after a drop in the dropping state: the next drop is due from the last one
+            // on, so that a large backlog drops several at once.
             self.drop_next = control_law(self.drop_next, self.params.interval, self.count);
         }
         let signal = if self.dropping {
@@ -88,7 +89,8 @@ impl CoDel {
         verdict
     }
 
-    /// Above the target for at least an interval, and more than a packet waits (`dodequeue` of section 5.6).
+    /// Above the target for at least an interval, and more than a packet waits (`dodequeue` of
+    /// section 5.6).
     fn ok_to_drop(&mut self, now: Instant, size: u32, sojourn: Duration, behind: u64) -> bool {
         self.maxpacket = self.maxpacket.max(size);
         if sojourn < self.params.target || behind <= u64::from(self.maxpacket) {
@@ -104,7 +106,8 @@ impl CoDel {
         }
     }
 
-    /// The dropping state begins. A rate that controlled the queue a short time ago is a good one to begin with.
+    /// The dropping state begins. A rate that controlled the queue a short time ago is a good one
+    /// to begin with.
     fn enter(&mut self, now: Instant) {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.lastcount);
@@ -149,9 +152,10 @@ mod tests {
         assert_eq!((1..10).map(law).collect::<Vec<_>>(), want);
     }
 
-    /// Above the target from 100 ms on: first drop an interval later, at 200 ms (count 1); the next 100 / sqrt(1) later,
-    /// at 300 ms, when count becomes 2; then at 300 + 70.71 = 370.71, + 57.74 = 428.45, + 50 = 478.45, + 44.72 = 523.17
-    /// ms, each found by the first packet at or after it.
+    /// Above the target from 100 ms on: first drop an interval later, at 200 ms (count 1); the next
+    /// 100 / sqrt(1) later, at 300 ms, when count becomes 2; then at 300 + 70.71 = 370.71, +
+    /// 57.74 = 428.45, + 50 = 478.45, + 44.72 = 523.17 ms, each found by the first packet at or
+    /// after it.
     #[test]
     fn drops_come_an_interval_after_the_target_is_exceeded_and_then_ever_faster() {
         let mut c = CoDel::new(CodelParams::default());
@@ -169,9 +173,10 @@ mod tests {
         assert_eq!(c.leaves(ms(200), ECT, ms(180), BIG), Verdict::Drop);
     }
 
-    /// Six drops (count 6), then one packet in time: the state is left. Back above the target at 526 ms, the first drop
-    /// comes at 626 ms; delta = 6 - 1 = 5 and 626 ms is less than 16 intervals after the last drop_next, so count
-    /// restarts at 5: the next drop is 100 / sqrt(5) = 44.72 ms later, at 670.72.
+    /// Six drops (count 6), then one packet in time: the state is left. Back above the target at
+    /// 526 ms, the first drop comes at 626 ms; delta = 6 - 1 = 5 and 626 ms is less than 16
+    /// intervals after the last drop_next, so count restarts at 5: the next drop is 100 /
+    /// sqrt(5) = 44.72 ms later, at 670.72.
     #[test]
     fn a_short_absence_resumes_the_last_drop_rate() {
         let mut c = CoDel::new(CodelParams::default());
@@ -180,12 +185,14 @@ mod tests {
         assert_eq!(c.leaves(ms(525), NOT_ECT, ms(524), BIG), Verdict::Pass);
         assert!(!c.is_dropping());
         assert_eq!(drops(&mut c, 526, 680, NOT_ECT), [626, 671]);
-        // After more than 16 intervals it begins anew: 2.5 s later, the first two drops are a whole interval apart.
+        // After more than 16 intervals it begins anew: 2.5 s later, the first two drops are a whole
+        // interval apart.
         c.leaves(ms(681), NOT_ECT, ms(681), BIG);
         assert_eq!(drops(&mut c, 3200, 3420, NOT_ECT), [3300, 3400]);
     }
 
-    /// Below the target for one packet restarts the interval; so does a queue of no more than one packet.
+    /// Below the target for one packet restarts the interval; so does a queue of no more than one
+    /// packet.
     #[test]
     fn one_packet_in_time_or_an_almost_empty_queue_restarts_the_interval() {
         for (since, behind) in [(196, BIG), (150, Backlog { packets: 1, bytes: 1500 })] {
@@ -196,7 +203,8 @@ mod tests {
         }
     }
 
-    /// A backlog that has not been looked at for long drops several in a row: the law goes on from drop_next, not from now.
+    /// A backlog that has not been looked at for long drops several in a row: the law goes on from
+    /// drop_next, not from now.
     #[test]
     fn overdue_drops_come_in_a_row() {
         let mut c = CoDel::new(CodelParams::default());

@@ -1,5 +1,5 @@
-//! Parameters of active queue managements, as a scenario writes them: with limits for a queue of a link, without for
-//! a buffer that has limits of its own.
+//! Parameters of active queue managements, as a scenario writes them: with limits for a queue of a
+//! link, without for a buffer that has limits of its own.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{Bytes, Duration, Ratio};
@@ -57,20 +57,22 @@ aqm_parameters! {
     RedConfig, default packets "1000",
     /// Average length below which nothing is dropped or marked [packets], above 0.
     min_packets: f64 = 5.0,
-    /// Average length from which everything is dropped or marked, or more steeply with `gentle` [packets]; at least
-    /// `min_packets`.
+    /// Average length from which everything is dropped or marked, or more steeply with `gentle`
+    /// [packets]; at least `min_packets`.
     max_packets: f64 = 15.0,
     /// Weight of the newest length in the average, above 0 and at most 1.
     queue_weight: f64 = 0.002,
     /// Drop probability just below `max_packets`.
     max_p: Ratio = Ratio(0.02),
-    /// Between `max_packets` and twice that the probability rises to 1 instead of jumping there (ns-2 `gentle_`).
+    /// Between `max_packets` and twice that the probability rises to 1 instead of jumping there
+    /// (ns-2 `gentle_`).
     gentle: bool = false,
     /// Size of a typical packet: how fast the average falls while the queue is empty.
     mean_packet: Bytes = Bytes(1000),
     /// Mark ECN-capable packets instead of dropping them.
     ecn: bool = true,
-    /// Drop ECN-capable packets too where everything is dropped or marked (Linux `harddrop`, ns-3 `UseHardDrop`).
+    /// Drop ECN-capable packets too where everything is dropped or marked (Linux `harddrop`, ns-3
+    /// `UseHardDrop`).
     harddrop: bool = false,
 }
 
@@ -79,8 +81,8 @@ aqm_parameters! {
     StepParams,
     /// A queue that marks at a step and drops only what does not fit.
     StepConfig, default packets "1000",
-    /// Mark an ECN-capable packet that finds so many waiting when it arrives (DCTCP's K), from 1 on. Without it and without
-    /// `threshold_time`: 20.
+    /// Mark an ECN-capable packet that finds so many waiting when it arrives (DCTCP's K), from 1
+    /// on. Without it and without `threshold_time`: 20.
     threshold_packets: Option<u32> = None,
     /// Mark an ECN-capable packet that has waited longer than this when it leaves.
     threshold_time: Option<Duration> = None,
@@ -97,7 +99,8 @@ aqm_parameters! {
     interval: Duration = Duration::from_millis(100),
     /// Mark ECN-capable packets instead of dropping them.
     ecn: bool = true,
-    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`). Without it: none.
+    /// Mark every ECN-capable packet that has waited longer than this (Linux `ce_threshold`).
+    /// Without it: none.
     ce_threshold: Option<Duration> = None,
 }
 
@@ -173,7 +176,8 @@ impl PieParams {
     }
 }
 
-/// Parameters of `pi2`: coupled marking of Classic and L4S packets in one queue. The defaults are RFC 9332's for DualPI2.
+/// Parameters of `pi2`: coupled marking of Classic and L4S packets in one queue. The defaults are
+/// RFC 9332's for DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pi2Params {
@@ -185,8 +189,8 @@ pub struct Pi2Params {
     pub alpha: f64,
     /// Gain of the delay's change [1/s].
     pub beta: f64,
-    /// Coupling factor k, at least 1: an L4S packet is marked with k times the base probability, a Classic one with its
-    /// square.
+    /// Coupling factor k, at least 1: an L4S packet is marked with k times the base probability, a
+    /// Classic one with its square.
     pub coupling: f64,
     /// Mark ECN-capable Classic packets instead of dropping them.
     pub ecn: bool,
@@ -215,14 +219,15 @@ impl Pi2Params {
     }
 }
 
-/// Parameters of `abc`: the router of Accel-Brake Control. Its rate is the scheduler's, so it is for downlinks of cells and
-/// for bearers of constant rate; elsewhere it never brakes.
+/// Parameters of `abc`: the router of Accel-Brake Control. Its rate is the scheduler's, so it is
+/// for downlinks of cells and for bearers of constant rate; elsewhere it never brakes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AbcParams {
     /// eta: share of the link that is aimed at, above 0 and at most 1.
     pub utilisation: f64,
-    /// delta: a queue beyond the threshold is to be gone after this time; above two thirds of the round trip it is stable.
+    /// delta: a queue beyond the threshold is to be gone after this time; above two thirds of the
+    /// round trip it is stable.
     pub delta: Duration,
     /// d_t: a queueing delay up to this is let be.
     pub threshold: Duration,
@@ -251,7 +256,8 @@ impl AbcParams {
     }
 }
 
-/// An active queue management for a buffer that is one queue and has limits of its own, such as that of an RLC entity.
+/// An active queue management for a buffer that is one queue and has limits of its own, such as
+/// that of an RLC entity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AqmConfig {

@@ -1,9 +1,11 @@
-//! Coupled marking (RFC 9332 appendix A): one PI controller of the queueing delay, whose base probability p' is squared for
-//! Classic packets and multiplied by k for L4S packets, so that both get like rates whatever their numbers.
+//! Coupled marking (RFC 9332 appendix A): one PI controller of the queueing delay, whose base
+//! probability p' is squared for Classic packets and multiplied by k for L4S packets, so that both
+//! get like rates whatever their numbers.
 //!
-//! [`Coupled`] is the controller and the two decisions; DualPI2 has two queues over it, [`Pi2`] one: the coupled AQM in a
-//! single queue (K. De Schepper and others, PI2: a linearized AQM for both Classic and Scalable TCP, CoNEXT 2016). In one queue
-//! packets are not reordered, so it may stand below PDCP; L4S packets then wait behind Classic ones.
+//! [`Coupled`] is the controller and the two decisions; DualPI2 has two queues over it, [`Pi2`]
+//! one: the coupled AQM in a single queue (K. De Schepper and others, PI2: a linearized AQM for
+//! both Classic and Scalable TCP, CoNEXT 2016). In one queue packets are not reordered, so it may
+//! stand below PDCP; L4S packets then wait behind Classic ones.
 
 use lasthop_units::{Duration, Ecn, Instant};
 
@@ -83,12 +85,13 @@ impl Coupled {
         if p_cl < 1.0 {
             return if count.recur(native.max(p_cl)) { Verdict::Mark } else { Verdict::Pass };
         }
-        // Overload: "revert to Classic drop due to overload", then "linear marking of remaining packets".
+        // Overload: "revert to Classic drop due to overload", then "linear marking of remaining
+        // packets".
         if count.recur(p_c) { Verdict::Drop } else { Verdict::Mark }
     }
 
-    /// Does the updates of p' that were due by `now` (appendix A.1, `dualpi2_update`); `delay` tells the queueing delay at the
-    /// moment of each, `empty` that nothing waits.
+    /// Does the updates of p' that were due by `now` (appendix A.1, `dualpi2_update`); `delay`
+    /// tells the queueing delay at the moment of each, `empty` that nothing waits.
     #[inline]
     pub fn catch_up(&mut self, now: Instant, empty: bool, delay: impl Fn(Instant) -> Duration) {
         while self.next_update <= now {
@@ -139,7 +142,8 @@ impl Pi2 {
         }
     }
 
-    /// `packet`, here since `since`, has been taken out: since the one before it left it was the head.
+    /// `packet`, here since `since`, has been taken out: since the one before it left it was the
+    /// head.
     pub fn leaves(&mut self, now: Instant, packet: Sight, since: Instant) -> Verdict {
         self.control.catch_up(now, false, |at| at.since(since));
         let [classic, l4s] = &mut self.counts;
@@ -159,16 +163,18 @@ mod tests {
         Sight { size: 1500, ecn }
     }
 
-    /// The controller by hand (alpha 0.16, beta 3.2, target 15 ms, update each 16 ms): a packet that came at 0 is the head at
-    /// 16 ms: 0.16 (0.016 - 0.015) + 3.2 * 0.016 = 0.05136; at 32 ms: + 0.16 * 0.017 + 3.2 * 0.016 = 0.10528.
+    /// The controller by hand (alpha 0.16, beta 3.2, target 15 ms, update each 16 ms): a packet
+    /// that came at 0 is the head at 16 ms: 0.16 (0.016 - 0.015) + 3.2 * 0.016 = 0.05136; at 32
+    /// ms: + 0.16 * 0.017 + 3.2 * 0.016 = 0.10528.
     #[test]
     fn the_delay_of_the_head_moves_the_probability() {
         let mut a = Pi2::new(Pi2Params::default());
         a.arrives(Instant::ZERO, Backlog::default());
         a.leaves(Instant::from_millis(35), sight(Ecn::Ect0), Instant::ZERO);
         assert!((a.probability() - 0.10528).abs() < 1e-12, "{}", a.probability());
-        // The queue is empty until 100 ms: updates at 48, 64, 80 and 96 ms. The first one sees the delay fall by 32 ms: 0.10528 -
-        // 0.16 * 0.015 - 3.2 * 0.032 = 0.00048, less than the others take away.
+        // The queue is empty until 100 ms: updates at 48, 64, 80 and 96 ms. The first one sees the
+        // delay fall by 32 ms: 0.10528 - 0.16 * 0.015 - 3.2 * 0.032 = 0.00048, less than the others
+        // take away.
         a.arrives(Instant::from_millis(100), Backlog::default());
         assert_eq!(a.probability(), 0.0);
     }

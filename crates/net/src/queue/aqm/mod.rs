@@ -1,9 +1,11 @@
-//! Active queue management as a pair of questions: what about a packet that arrives, what about one that leaves?
+//! Active queue management as a pair of questions: what about a packet that arrives, what about one
+//! that leaves?
 //!
-//! An [`Aqm`] holds no packet. Whoever does (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel, the transmission buffer
-//! of an RLC entity) asks [`Aqm::arrives`] before it takes a packet in and [`Aqm::leaves`] when it has taken one out,
-//! in order of time, and does what the [`Verdict`] says. After a verdict of drop it takes the next one out and asks again.
-//! An AQM owns no timer: what it does periodically it catches up with when it is asked.
+//! An [`Aqm`] holds no packet. Whoever does (a [`Queue`](crate::Queue), a flow queue of FQ-CoDel,
+//! the transmission buffer of an RLC entity) asks [`Aqm::arrives`] before it takes a packet in and
+//! [`Aqm::leaves`] when it has taken one out, in order of time, and does what the [`Verdict`] says.
+//! After a verdict of drop it takes the next one out and asks again. An AQM owns no timer: what it
+//! does periodically it catches up with when it is asked.
 
 mod abc;
 mod codel;

@@ -1,9 +1,10 @@
-//! PIE (RFC 8033): drops arrivals with a probability that a proportional integral controller moves towards a queueing
-//! delay.
+//! PIE (RFC 8033): drops arrivals with a probability that a proportional integral controller moves
+//! towards a queueing delay.
 //!
-//! Queueing delay is the sojourn time of the packet that left last (RFC 8033 section 5.2 names timestamps as the alternative
-//! to estimating the departure rate; Linux does so by default), and 0 once the queue is empty. The names are those of
-//! the RFC's pseudo-code. Not modelled: switching the algorithm off while the queue is short (optional, section 5.3).
+//! Queueing delay is the sojourn time of the packet that left last (RFC 8033 section 5.2 names
+//! timestamps as the alternative to estimating the departure rate; Linux does so by default), and 0
+//! once the queue is empty. The names are those of the RFC's pseudo-code. Not modelled: switching
+//! the algorithm off while the queue is short (optional, section 5.3).
 
 use lasthop_engine::Draw;
 use lasthop_units::{Duration, Instant};
@@ -66,12 +67,13 @@ impl Pie {
     /// `packet` has arrived behind `ahead`.
     pub fn arrives(&mut self, now: Instant, packet: Sight, ahead: Backlog) -> Verdict {
         self.catch_up(now);
-        // Section 4.4: "As long as PIE->burst_allowance_ is above zero, an incoming packet will be enqueued, bypassing
-        // the random drop process."
+        // Section 4.4: "As long as PIE->burst_allowance_ is above zero, an incoming packet will be
+        // enqueued, bypassing the random drop process."
         if !self.burst_allowance.is_zero() || !self.drop_early(ahead) {
             return Verdict::Pass;
         }
-        // Section 5.1: marks only while the probability is below a threshold, so that unresponsive ECN traffic is dropped.
+        // Section 5.1: marks only while the probability is below a threshold, so that unresponsive
+        // ECN traffic is dropped.
         Verdict::signal(self.params.ecn && self.drop_prob < self.params.mark_limit.0, packet)
     }
 
@@ -181,8 +183,9 @@ mod tests {
         }
     }
 
-    /// A delay that jumps to 35 ms: 0.125 (0.035 - 0.015) + 1.25 (0.035 - 0) = 0.0025 + 0.04375 = 0.04625, over 2048 =
-    /// 2.2583e-5. The second update, at rest at 35 ms: 0.0025 / 128 (2.2583e-5 is below 1e-4) = 1.9531e-5 more.
+    /// A delay that jumps to 35 ms: 0.125 (0.035 - 0.015) + 1.25 (0.035 - 0) = 0.0025 + 0.04375 =
+    /// 0.04625, over 2048 = 2.2583e-5. The second update, at rest at 35 ms: 0.0025 / 128
+    /// (2.2583e-5 is below 1e-4) = 1.9531e-5 more.
     #[test]
     fn two_updates_are_those_computed_by_hand() {
         let mut p = pie();
@@ -206,7 +209,8 @@ mod tests {
         assert!((p.drop_prob() - (0.22 - 0.001_875) * 0.98).abs() < 1e-12);
     }
 
-    /// 150 ms of allowance last ten updates of 15 ms: the packet at 150 ms is the first that may be dropped.
+    /// 150 ms of allowance last ten updates of 15 ms: the packet at 150 ms is the first that may be
+    /// dropped.
     #[test]
     fn a_burst_of_150_ms_passes() {
         let mut p = pie();
@@ -227,8 +231,8 @@ mod tests {
         assert!(p.next_update > Instant::from_secs(60), "silent time is skipped");
     }
 
-    /// With p = 0.1 no drop before accu_prob reaches 0.85 (the 9th packet), and one by 8.5 (the 85th, or 86th
-    /// with rounding) at the latest.
+    /// With p = 0.1 no drop before accu_prob reaches 0.85 (the 9th packet), and one by 8.5 (the
+    /// 85th, or 86th with rounding) at the latest.
     #[test]
     fn drops_are_neither_too_close_nor_too_far_apart() {
         let mut p = pie();
@@ -246,7 +250,8 @@ mod tests {
         assert!((mean - 18.0).abs() < 1.5, "{mean}");
     }
 
-    /// Section 4.1: a short queue, or a small delay with a small probability, is let alone; section 5.1: marks below 10 %.
+    /// Section 4.1: a short queue, or a small delay with a small probability, is let alone; section
+    /// 5.1: marks below 10 %.
     #[test]
     fn safeguards_and_the_limit_of_marking() {
         let ready = |prob| {

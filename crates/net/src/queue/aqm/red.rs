@@ -1,9 +1,11 @@
-//! RED: S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993.
-//! `gentle` is ns-2's `gentle_` (S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000). Beyond the upper
-//! threshold ECN-capable packets are marked, as Linux does (net/sched/sch_red.c, RED_HARD_MARK), or dropped with
-//! `harddrop` (Linux' TC_RED_HARDDROP, ns-3's UseHardDrop).
+//! RED: S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
+//! ToN 1(4), 1993. `gentle` is ns-2's `gentle_` (S. Floyd, "Recommendation on using the gentle_
+//! variant of RED", 2000). Beyond the upper threshold ECN-capable packets are marked, as Linux does
+//! (net/sched/sch_red.c, RED_HARD_MARK), or dropped with `harddrop` (Linux' TC_RED_HARDDROP, ns-3's
+//! UseHardDrop).
 //!
-//! Arrivals are judged by an average of the queue's length in packets. The names are those of the paper's figure 2.
+//! Arrivals are judged by an average of the queue's length in packets. The names are those of the
+//! paper's figure 2.
 
 use lasthop_engine::{Draw, math};
 use lasthop_units::{Duration, Instant};
@@ -75,14 +77,16 @@ impl Red {
         if queue > 0 {
             self.avg += w * (queue as f64 - self.avg);
         } else {
-            // m = f(time - q_time): as if so many packets had met an empty queue; at least this one does.
+            // m = f(time - q_time): as if so many packets had met an empty queue; at least this one
+            // does.
             let idle = now.since(self.q_time).0 as f64;
             let m = (idle / self.packet_time.0.max(1) as f64).max(1.0);
             self.avg *= math::pow(1.0 - w, m);
         }
     }
 
-    /// p_b by the average; `None` below the lower threshold, 1 where every packet is marked or dropped.
+    /// p_b by the average; `None` below the lower threshold, 1 where every packet is marked or
+    /// dropped.
     fn initial_probability(&self) -> Option<f64> {
         let p = &self.params;
         if self.avg < p.min_packets {
@@ -120,8 +124,8 @@ mod tests {
         Backlog { packets, bytes: packets * 1000 }
     }
 
-    /// avg_n = q (1 - (1 - w)^n) for a queue that jumps from 0 to q: with w = 0.002 and q = 50, n = 100 gives
-    /// 50 (1 - 0.998^100) = 9.0717.
+    /// avg_n = q (1 - (1 - w)^n) for a queue that jumps from 0 to q: with w = 0.002 and q = 50, n =
+    /// 100 gives 50 (1 - 0.998^100) = 9.0717.
     #[test]
     fn the_average_follows_its_closed_form() {
         let mut r = red(RedParams { min_packets: 1000.0, max_packets: 2000.0, ..RedParams::default() });
@@ -134,8 +138,9 @@ mod tests {
         assert!((r.average() / before - 0.36751).abs() < 1e-4);
     }
 
-    /// Section 4 of the paper, method 2: with p_a = p_b / (1 - count p_b) the gap between two marked packets is uniform on
-    /// 1 .. 1/p_b. With p_b = 0.02: mean (1 + 50) / 2 = 25.5, none above 50.
+    /// Section 4 of the paper, method 2: with p_a = p_b / (1 - count p_b) the gap between two
+    /// marked packets is uniform on 1 .. 1/p_b. With p_b = 0.02: mean (1 + 50) / 2 = 25.5, none
+    /// above 50.
     #[test]
     fn gaps_between_signals_are_uniform() {
         let params = RedParams { queue_weight: 1.0, max_p: Ratio(0.04), ..RedParams::default() };
@@ -149,14 +154,16 @@ mod tests {
             }
         }
         let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
-        // Standard deviation of uniform 1..50: 14.4; of the mean of about 3900 gaps: 0.23. Five of them.
+        // Standard deviation of uniform 1..50: 14.4; of the mean of about 3900 gaps: 0.23. Five of
+        // them.
         assert!((mean - 25.5).abs() < 1.2, "{mean}");
         assert!(gaps.iter().all(|g| (1..=50).contains(g)));
         let lower = gaps.iter().filter(|g| **g <= 25).count() as f64 / gaps.len() as f64;
         assert!((lower - 0.5).abs() < 0.04, "{lower}");
     }
 
-    /// Without gentle everything is dropped from max_packets on; with it p goes from max_p to 1 over the next max_packets.
+    /// Without gentle everything is dropped from max_packets on; with it p goes from max_p to 1
+    /// over the next max_packets.
     #[test]
     fn beyond_the_upper_threshold_all_is_dropped_or_gently_more() {
         let base = RedParams { queue_weight: 1.0, ..RedParams::default() };
@@ -171,8 +178,8 @@ mod tests {
         assert_eq!(r.initial_probability(), Some(1.0));
     }
 
-    /// Linux, net/sched/sch_red.c, red_enqueue, case RED_HARD_MARK: a mark for an ECN-capable packet, a drop for others, with
-    /// `harddrop` and without `ecn`.
+    /// Linux, net/sched/sch_red.c, red_enqueue, case RED_HARD_MARK: a mark for an ECN-capable
+    /// packet, a drop for others, with `harddrop` and without `ecn`.
     #[test]
     fn beyond_the_upper_threshold_ecn_capable_packets_are_marked_unless_harddrop() {
         let base = RedParams { queue_weight: 1.0, ..RedParams::default() };
@@ -188,8 +195,8 @@ mod tests {
         }
     }
 
-    /// Alizadeh and others 2010, section 3.1: with both thresholds at K and the instantaneous length (weight 1), RED is DCTCP's
-    /// marking: every packet from K on, none below.
+    /// Alizadeh and others 2010, section 3.1: with both thresholds at K and the instantaneous
+    /// length (weight 1), RED is DCTCP's marking: every packet from K on, none below.
     #[test]
     fn equal_thresholds_and_weight_one_are_a_step() {
         let params =

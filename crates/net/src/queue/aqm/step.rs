@@ -1,9 +1,11 @@
 //! A mark from a threshold on, and never a drop: what DCTCP wants of a queue.
 //!
-//! M. Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1: an arriving packet is marked if the queue is
-//! longer than K. The arriving packet counts here, the one that is being sent does not, so that a packet is marked behind K
-//! or more that wait: the rule of Linux' RED with both thresholds at K and weight 1 (include/net/red.h, red_cmp_thresh). A
-//! threshold of time is judged when a packet leaves, as CoDel's `ce_threshold` in Linux is (include/net/codel_impl.h).
+//! M. Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1: an arriving packet
+//! is marked if the queue is longer than K. The arriving packet counts here, the one that is being
+//! sent does not, so that a packet is marked behind K or more that wait: the rule of Linux' RED
+//! with both thresholds at K and weight 1 (include/net/red.h, red_cmp_thresh). A threshold of time
+//! is judged when a packet leaves, as CoDel's `ce_threshold` in Linux is
+//! (include/net/codel_impl.h).
 
 use lasthop_units::Instant;
 

@@ -1,8 +1,9 @@
 //! Link adaptation of the downlink: what a UE reports, and which MCS the eNB makes of it.
 //!
-//! The UE looks at the SINR of every resource block and reports one CQI for the band and, if configured, one per
-//! sub-band (TS 36.213 clause 7.2). The eNB keeps each as a **level**: the SINR [dB] that the CQI's MCS needs. Averages of
-//! reports and the outer loop's offset act on levels; the MCS is the largest whose need is met.
+//! The UE looks at the SINR of every resource block and reports one CQI for the band and, if
+//! configured, one per sub-band (TS 36.213 clause 7.2). The eNB keeps each as a **level**: the SINR
+//! [dB] that the CQI's MCS needs. Averages of reports and the outer loop's offset act on levels;
+//! the MCS is the largest whose need is met.
 
 use lasthop_engine::math::{db, exp};
 use lasthop_radio::lte::{
@@ -21,15 +22,17 @@ use crate::phy::lte::air::{LOOK_BACK, Scheme, layers_of};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CqiConfig {
-    /// TTIs between reports, 1 to 160 (TS 36.213 clause 7.2.2: 2, 5, 10, 20, 40, 80, 160, or 1 as simulators have it).
+    /// TTIs between reports, 1 to 160 (TS 36.213 clause 7.2.2: 2, 5, 10, 20, 40, 80, 160, or 1 as
+    /// simulators have it).
     pub period: u64,
-    /// TTIs from the measurement to the first downlink that may use it: the report refers to a subframe at least 4 before
-    /// it is sent (TS 36.213 clause 7.2.3), and the eNB needs time to read it. At most 64.
+    /// TTIs from the measurement to the first downlink that may use it: the report refers to a
+    /// subframe at least 4 before it is sent (TS 36.213 clause 7.2.3), and the eNB needs time
+    /// to read it. At most 64.
     pub delay: u64,
     /// What has a value of its own beside the band.
     pub subbands: Subbands,
-    /// The difference of a sub-band to the band is coded in 2 bits: 0, +1, +2 or more, -1 or less (TS 36.213 table
-    /// 7.2.1-2).
+    /// The difference of a sub-band to the band is coded in 2 bits: 0, +1, +2 or more, -1 or less
+    /// (TS 36.213 table 7.2.1-2).
     pub differential: bool,
     /// Weight of the newest report in the eNB's average of levels, above 0 to 1; 1: no averaging.
     pub average: f64,
@@ -54,7 +57,8 @@ pub enum Subbands {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CqiInterference {
-    /// Every other cell at full power: what reference signals and control channels, which never fall silent, meet.
+    /// Every other cell at full power: what reference signals and control channels, which never
+    /// fall silent, meet.
     #[default]
     Reference,
     /// The other cells' data on exactly the blocks that they use in the TTI of the measurement.
@@ -92,8 +96,8 @@ impl CqiConfig {
         Ok(Vec::new())
     }
 
-    /// The TTI of the measurement that the eNB uses in `tti`: one every `period`, `phase` apart from the next UE's.
-    /// Before the first one is old enough, the first one.
+    /// The TTI of the measurement that the eNB uses in `tti`: one every `period`, `phase` apart
+    /// from the next UE's. Before the first one is old enough, the first one.
     #[inline]
     pub const fn measured(&self, tti: Tti, phase: u64) -> Tti {
         let phase = phase % self.period;
@@ -216,8 +220,8 @@ impl Adaptation {
         (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
     }
 
-    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit]; 0: nothing. Appended
-    /// to `to`.
+    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit];
+    /// 0: nothing. Appended to `to`.
     #[inline]
     pub fn rates(&self, quality: &mut Quality, groups: u32, to: &mut Vec<f32>) {
         if quality.stale {
@@ -305,8 +309,8 @@ impl Adaptation {
     }
 }
 
-/// The SINR [dB] at which `mcs` may be used: where its block on the CSI reference resource fails with the target, or
-/// where Piro's formula gives its efficiency.
+/// The SINR [dB] at which `mcs` may be used: where its block on the CSI reference resource fails
+/// with the target, or where Piro's formula gives its efficiency.
 fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
     match amc.mode() {
         AmcMode::Piro { ber } => {
@@ -325,13 +329,15 @@ fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
     }
 }
 
-/// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1, which the eNB takes for 2 and -1.
+/// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1, which the eNB takes for
+/// 2 and -1.
 fn differential(subband: u8, wideband: u8) -> u8 {
     let offset = (i16::from(subband) - i16::from(wideband)).clamp(-1, 2);
     (i16::from(wideband) + offset).clamp(0, 15) as u8
 }
 
-/// Mutual information of a row of SINRs, by sub-band; each modulation is worked out once for the whole row.
+/// Mutual information of a row of SINRs, by sub-band; each modulation is worked out once for the
+/// whole row.
 struct Information<'a> {
     sinr: &'a [f32],
     size: usize,
@@ -500,7 +506,8 @@ impl Quality {
         if self.scheme.layers() > 1 { 2 } else { 1 }
     }
 
-    /// What is known for `code_word`: that of the first one, where the second has no CQIs of its own.
+    /// What is known for `code_word`: that of the first one, where the second has no CQIs of its
+    /// own.
     pub fn of(&mut self, code_word: usize) -> &mut Quality {
         if code_word == 1 && self.second.is_some() {
             return self.second.as_mut().unwrap_or_else(|| unreachable!("it is there"));
@@ -508,7 +515,8 @@ impl Quality {
         self
     }
 
-    /// What the whole carrier would carry at the wideband rate on all layers [bit], as last worked out.
+    /// What the whole carrier would carry at the wideband rate on all layers [bit], as last worked
+    /// out.
     pub fn wideband_rate(&self) -> f32 {
         let second = self.second.as_deref().filter(|_| self.scheme.layers() > 1);
         self.wideband_rate + second.map_or(0.0, |s| s.wideband_rate)
@@ -542,7 +550,8 @@ mod tests {
     const TARGET: AmcMode = AmcMode::BlerTarget { target: 0.1, prbs: 2, rounding: CqiRounding::AtMost };
     const PIRO: AmcMode = AmcMode::Piro { ber: 5e-5 };
 
-    /// 15.87, 13.93, 9.49 and 3.47 dB (ns-3's scheduler tests): CQI 12, 11, 9, 5 and their MCS, alone or over the band.
+    /// 15.87, 13.93, 9.49 and 3.47 dB (ns-3's scheduler tests): CQI 12, 11, 9, 5 and their MCS,
+    /// alone or over the band.
     #[test]
     fn a_flat_channel_gives_the_mcs_of_its_cqi_by_every_rule() {
         let band = Band::new(25, 2, true);
@@ -577,8 +586,8 @@ mod tests {
         }
     }
 
-    /// Half of the band at 20 dB, half at 0 dB: the lowest rule takes the worst, the mean lies between, a group alone its
-    /// own. 2-bit differences cannot say more than +2 and -1.
+    /// Half of the band at 20 dB, half at 0 dB: the lowest rule takes the worst, the mean lies
+    /// between, a group alone its own. 2-bit differences cannot say more than +2 and -1.
     #[test]
     fn sub_bands_differ_and_differences_are_limited() {
         let a = adaptation(TARGET, Subbands::Group, McsRule::Lowest);
@@ -601,7 +610,8 @@ mod tests {
         assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
     }
 
-    /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 knows the one of 7, TTI 12 that of 2.
+    /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 knows the one of 7, TTI 12
+    /// that of 2.
     #[test]
     fn the_measurement_in_use_is_the_newest_that_is_old_enough() {
         let c = CqiConfig { period: 5, delay: 6, ..CqiConfig::default() };

@@ -1,8 +1,8 @@
-//! The mechanism under the scheduling policies: who gets which resource block groups of a TTI's downlink
-//! (allocation type 0, TS 36.213 clause 7.1.6.1).
+//! The mechanism under the scheduling policies: who gets which resource block groups of a TTI's
+//! downlink (allocation type 0, TS 36.213 clause 7.1.6.1).
 //!
-//! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what retransmissions and
-//! persistent grants occupy, and turns groups into transport blocks afterwards.
+//! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what
+//! retransmissions and persistent grants occupy, and turns groups into transport blocks afterwards.
 
 use super::scheduler::Domain;
 use crate::phy::lte::RbSet;
@@ -19,8 +19,9 @@ pub struct Band {
 }
 
 impl Band {
-    /// A carrier of `blocks` resource blocks in groups of `size`; the last one is shorter where the division leaves a
-    /// rest. `whole_groups` leaves that rest unused, as ns-3 does (25 blocks: 12 groups of 2).
+    /// A carrier of `blocks` resource blocks in groups of `size`; the last one is shorter where the
+    /// division leaves a rest. `whole_groups` leaves that rest unused, as ns-3 does (25 blocks:
+    /// 12 groups of 2).
     pub const fn new(blocks: u32, size: u32, whole_groups: bool) -> Band {
         let groups = if whole_groups { blocks / size } else { blocks.div_ceil(size) };
         Band { blocks, size, groups }
@@ -89,8 +90,8 @@ pub struct Rules {
     pub domain: Domain,
     /// Window of the averages [TTI].
     pub window: f64,
-    /// [`Domain::Equal`] gives everybody exactly the same and leaves the rest of the division empty (ns-3); otherwise
-    /// the rest is handed out by turns.
+    /// [`Domain::Equal`] gives everybody exactly the same and leaves the rest of the division empty
+    /// (ns-3); otherwise the rest is handed out by turns.
     pub exact_shares: bool,
 }
 
@@ -103,12 +104,13 @@ pub fn forbid(row: &mut [f32], allowed: Groups) {
     }
 }
 
-/// In the place of a rate: the candidate may not have the group, whatever the policy says. (A rate of 0 is a channel out of
-/// range, on which it may still have its share.)
+/// In the place of a rate: the candidate may not have the group, whatever the policy says. (A rate
+/// of 0 is a channel out of range, on which it may still have its share.)
 const FORBIDDEN: f32 = -1.0;
 
-/// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: what each block of the group
-/// would carry [bit]. Writes one set per candidate to `given`; nobody gets more than its need asks for.
+/// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: what each
+/// block of the group would carry [bit]. Writes one set per candidate to `given`; nobody gets more
+/// than its need asks for.
 pub fn allocate(
     band: &Band,
     rules: &Rules,
@@ -179,8 +181,9 @@ impl Table<'_> {
         scratch.live.sort_unstable_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
     }
 
-    /// Each group to the highest metric among those who still want something and can use the group. The winners of all
-    /// groups are found in one pass; again only when one of them has had enough.
+    /// Each group to the highest metric among those who still want something and can use the group.
+    /// The winners of all groups are found in one pass; again only when one of them has had
+    /// enough.
     fn by_group(&self, free: Groups, channel_aware: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried, .. } = scratch;
         let mut winners = [NOBODY; GROUPS_MAX];
@@ -224,7 +227,8 @@ impl Table<'_> {
         winners
     }
 
-    /// Group by group to the highest metric, which falls with every group that a candidate is given.
+    /// Group by group to the highest metric, which falls with every group that a candidate is
+    /// given.
     fn by_turns(
         &self,
         free: Groups,
@@ -284,8 +288,8 @@ impl Table<'_> {
         best.map(|(_, g)| g)
     }
 
-    /// floor(groups / candidates) each, at least one, in the order of the weights; then, unless shares are exact, what
-    /// is left to those who want more, one group at a time.
+    /// floor(groups / candidates) each, at least one, in the order of the weights; then, unless
+    /// shares are exact, what is left to those who want more, one group at a time.
     fn in_equal_shares(&self, mut free: Groups, exact: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried } = scratch;
         carried.clear();
@@ -342,7 +346,8 @@ mod tests {
         Need { weight, bits, average: 1.0 / weight }
     }
 
-    /// 100 blocks: 25 groups of 4. 25 blocks: 12 groups of 2 and one of 1, which ns-3 leaves out. 50: 16 of 3 and one of 2.
+    /// 100 blocks: 25 groups of 4. 25 blocks: 12 groups of 2 and one of 1, which ns-3 leaves out.
+    /// 50: 16 of 3 and one of 2.
     #[test]
     fn the_last_group_may_be_short() {
         let band = Band::new(25, 2, false);
@@ -385,7 +390,8 @@ mod tests {
         assert_eq!(run(&band, Domain::Time, false, &[need(1.0, FULL)], &[0.0, 1.0]), [2]);
     }
 
-    /// Equal averages of 1000 bit, groups of 100: with window 99 a group adds 100/99 to an average, so they take turns.
+    /// Equal averages of 1000 bit, groups of 100: with window 99 a group adds 100/99 to an average,
+    /// so they take turns.
     #[test]
     fn what_is_given_in_this_tti_counts_for_equal_throughput() {
         let band = Band::new(24, 2, false);

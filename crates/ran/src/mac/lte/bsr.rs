@@ -1,4 +1,5 @@
-//! Buffer status reports: their levels (TS 36.321 clause 6.1.3.1) and the procedure of a UE (clause 5.4.5).
+//! Buffer status reports: their levels (TS 36.321 clause 6.1.3.1) and the procedure of a UE (clause
+//! 5.4.5).
 
 mod report;
 
@@ -6,7 +7,8 @@ pub use report::{BsrConfig, Buffers, GROUPS, Report, Reporting, Trailing};
 
 /// Upper bounds of the levels 1 to 62 [B], TS 36.321 v15.1.0 table 6.1.3.1-1.
 ///
-/// Derivation: ceil(10 * 15000^((i - 1) / 61)), from 10 B to 150 000 B in equal ratios; the test recomputes it.
+/// Derivation: ceil(10 * 15000^((i - 1) / 61)), from 10 B to 150 000 B in equal ratios; the test
+/// recomputes it.
 const LEVELS: [u32; 62] = [
     10, 12, 14, 17, 19, 22, 26, 31, 36, 42, 49, 57, 67, 78, 91, 107, 125, 146, 171, 200, 234, 274, 321, 376,
     440, 515, 603, 706, 826, 967, 1132, 1326, 1552, 1817, 2127, 2490, 2915, 3413, 3995, 4677, 5476, 6411,
@@ -14,7 +16,8 @@ const LEVELS: [u32; 62] = [
     79846, 93479, 109_439, 128_125, 150_000,
 ];
 
-/// What a report of the highest level stands for: more than 150 000 B. The eNB takes it for this much.
+/// What a report of the highest level stands for: more than 150 000 B. The eNB takes it for this
+/// much.
 const BEYOND: u32 = 150_000;
 
 /// The level that a UE with `bytes` waiting reports, 0 to 63.

@@ -1,5 +1,5 @@
-//! How a cell's downlink is run: configuration, averages, transmission modes, discontinuous reception, counters. What a TTI
-//! does with them stands in the network's `downlink.rs`.
+//! How a cell's downlink is run: configuration, averages, transmission modes, discontinuous
+//! reception, counters. What a TTI does with them stands in the network's `downlink.rs`.
 
 use lasthop_engine::math::{ln, pow};
 use lasthop_radio::lte::{Amc, AmcMode, Bandwidth, CqiRounding, CqiTable, HarqCombining, Mcs, OllaConfig};
@@ -21,12 +21,13 @@ pub struct DownlinkConfig {
     pub scheduler: SchedulerConfig,
     /// Window a of the averages T <- (1 - 1/a) T + R/a that schedulers look at [TTI], at least 1.
     pub window: f64,
-    /// Schedulers that share equally leave the rest of the division empty (ns-3) instead of handing it out.
+    /// Schedulers that share equally leave the rest of the division empty (ns-3) instead of handing
+    /// it out.
     pub exact_shares: bool,
     /// A rest of the carrier smaller than a resource block group stays unused (ns-3).
     pub whole_groups: bool,
-    /// Schedulers look at the metric alone: a UE with data takes every group where it is best, however little it wants
-    /// (LENA's schedulers).
+    /// Schedulers look at the metric alone: a UE with data takes every group where it is best,
+    /// however little it wants (LENA's schedulers).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beyond_need: bool,
     /// How the groups of an allocation give its MCS.
@@ -49,11 +50,12 @@ pub struct DownlinkConfig {
     pub mimo: MimoConfig,
     /// Discontinuous reception of connected UEs.
     pub drx: Option<DrxConfig>,
-    /// The resource blocks that the cell may use (hard frequency reuse); unset: all. Groups that reach beyond them stay
-    /// unused.
+    /// The resource blocks that the cell may use (hard frequency reuse); unset: all. Groups that
+    /// reach beyond them stay unused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockRange>,
-    /// UEs at the edge of the cell have blocks of their own (strict or soft frequency reuse); unset: everybody has the same.
+    /// UEs at the edge of the cell have blocks of their own (strict or soft frequency reuse);
+    /// unset: everybody has the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<ReuseConfig>,
 }
@@ -96,9 +98,11 @@ pub struct BlockRange {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AmcConfig {
-    /// The best quality whose reference block fails with at most the target (TS 36.213 clause 7.2.3).
+    /// The best quality whose reference block fails with at most the target (TS 36.213 clause
+    /// 7.2.3).
     BlerTarget(BlerTargetConfig),
-    /// Shannon's formula with the gap of an uncoded bit error rate (G. Piro, N. Baldo, M. Miozzo, 2011).
+    /// Shannon's formula with the gap of an uncoded bit error rate (G. Piro, N. Baldo, M. Miozzo,
+    /// 2011).
     Piro(PiroConfig),
 }
 
@@ -235,15 +239,18 @@ impl From<Combining> for HarqCombining {
 
 /// Transmission modes (TS 36.213 clause 7.1).
 ///
-/// Physically, a mode is what the antennas of both ends make of their channels: power shared between antennas and layers, the
-/// code of transmit diversity, the precoder, and the receiver's interference between layers. `model = "gains"` is ns-3's: constant gains on
-/// the SINR of single antennas. These gains are those that ns-3 took from S. Catreux and others, "Data throughputs using multiple-input multiple-output
-/// techniques in a noise-limited cellular environment", IEEE Trans. Wireless Communications 1(2), 2002: differences of the
-/// medians of the output SINR, Alamouti 17.7 - 13.5 = 4.2 dB, MMSE 10.7 - 13.5 = -2.8 dB.
+/// Physically, a mode is what the antennas of both ends make of their channels: power shared
+/// between antennas and layers, the code of transmit diversity, the precoder, and the receiver's
+/// interference between layers. `model = "gains"` is ns-3's: constant gains on the SINR of single
+/// antennas. These gains are those that ns-3 took from S. Catreux and others, "Data throughputs
+/// using multiple-input multiple-output techniques in a noise-limited cellular environment", IEEE
+/// Trans. Wireless Communications 1(2), 2002: differences of the medians of the output SINR,
+/// Alamouti 17.7 - 13.5 = 4.2 dB, MMSE 10.7 - 13.5 = -2.8 dB.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MimoConfig {
-    /// 1: single antenna; 2: transmit diversity; 3: open-loop spatial multiplexing; 4: closed-loop spatial multiplexing.
+    /// 1: single antenna; 2: transmit diversity; 3: open-loop spatial multiplexing; 4: closed-loop
+    /// spatial multiplexing.
     pub mode: u8,
     /// Where a mode's SINRs come from.
     pub model: MimoModel,
@@ -323,16 +330,19 @@ impl Default for DrxConfig {
     }
 }
 
-/// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): the UE is told once; from then on it has the same
-/// resource blocks and MCS every `interval`, without an assignment on the PDCCH. Link adaptation rests meanwhile.
+/// Semi-persistent scheduling of the downlink (TS 36.321 clause 5.10.1): the UE is told once; from
+/// then on it has the same resource blocks and MCS every `interval`, without an assignment on the
+/// PDCCH. Link adaptation rests meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersistentConfig {
-    /// semiPersistSchedIntervalDL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331 clause 6.3.2).
+    /// semiPersistSchedIntervalDL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331
+    /// clause 6.3.2).
     pub interval: u64,
     /// Bytes that each occasion carries at least.
     pub bytes: u32,
-    /// After so many occasions without data the eNB releases the grant; the next data set it up anew.
+    /// After so many occasions without data the eNB releases the grant; the next data set it up
+    /// anew.
     pub release_after: u64,
 }
 
@@ -467,8 +477,8 @@ impl DownlinkCell {
     }
 }
 
-/// The exponential average of what a UE was served, T <- (1 - 1/a) T + R/a once a TTI, in closed form over the TTIs in
-/// which nobody looked.
+/// The exponential average of what a UE was served, T <- (1 - 1/a) T + R/a once a TTI, in closed
+/// form over the TTIs in which nobody looked.
 #[derive(Clone, Copy, Debug)]
 pub struct Average {
     value: f64,
@@ -476,7 +486,8 @@ pub struct Average {
     at: Tti,
 }
 
-/// The average never falls below this [bit per TTI]: metrics divide by it, and denormal numbers are slow.
+/// The average never falls below this [bit per TTI]: metrics divide by it, and denormal numbers are
+/// slow.
 const FLOOR: f64 = 1.0;
 
 impl Default for Average {
@@ -582,7 +593,8 @@ mod tests {
         assert_eq!((short.at(Tti(1), 1.0), short.at(Tti(2), 1.0)), (500.0, FLOOR));
     }
 
-    /// Intervals 20 and 32 have 4 in common: phases 1 and 5 meet (at 101 = 1 mod 20 = 5 mod 32), phases 1 and 2 never do.
+    /// Intervals 20 and 32 have 4 in common: phases 1 and 5 meet (at 101 = 1 mod 20 = 5 mod 32),
+    /// phases 1 and 2 never do.
     #[test]
     fn occasions_meet_where_their_phases_agree() {
         let of = |interval| Persistent::new(PersistentConfig { interval, ..PersistentConfig::default() });

@@ -1,4 +1,5 @@
-//! HARQ processes: stop-and-wait, eight to a UE and direction (TS 36.321 clauses 5.3.2, 5.4.2; FDD).
+//! HARQ processes: stop-and-wait, eight to a UE and direction (TS 36.321 clauses 5.3.2, 5.4.2;
+//! FDD).
 
 use lasthop_radio::lte::{ErrorModel, SoftBuffer};
 use lasthop_units::{BearerId, Tti};
@@ -9,7 +10,8 @@ use crate::rlc::lte::Pdu;
 /// Processes of a UE in one direction (FDD, TS 36.213 clauses 7 and 8).
 pub const PROCESSES: usize = 8;
 
-/// What a transport block carries: RLC PDUs with the bearer of each, in the order of its MAC subheaders.
+/// What a transport block carries: RLC PDUs with the bearer of each, in the order of its MAC
+/// subheaders.
 pub type Parts = Vec<(BearerId, Pdu)>;
 
 /// A transport block and where it stands.
@@ -33,8 +35,9 @@ pub struct Process {
     pub block: Option<ErrorModel>,
     /// What the receiver's soft buffer has gathered over the transmissions.
     pub soft: SoftBuffer,
-    /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it fails. One draw for all
-    /// transmissions, so that a block that failed with more information has failed with less.
+    /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it
+    /// fails. One draw for all transmissions, so that a block that failed with more information
+    /// has failed with less.
     pub luck: f64,
     /// The receiver did not hear of the last transmission (a missed assignment): no feedback comes.
     pub missed: bool,

@@ -1,4 +1,5 @@
-//! How a UE fills its transport block: logical channel prioritisation (TS 36.321 v15.1.0 clause 5.4.3.1).
+//! How a UE fills its transport block: logical channel prioritisation (TS 36.321 v15.1.0 clause
+//! 5.4.3.1).
 
 use lasthop_units::{Bytes, Duration, Tti};
 use schemars::JsonSchema;
@@ -26,7 +27,8 @@ pub struct LogicalChannelConfig {
 }
 
 impl Default for LogicalChannelConfig {
-    /// TS 36.508 clause 4.8.2.1.5 and 4.8.2.1.7 for a data bearer: priority 13, 8 kB/s, 100 ms; group 0 here.
+    /// TS 36.508 clause 4.8.2.1.5 and 4.8.2.1.7 for a data bearer: priority 13, 8 kB/s, 100 ms;
+    /// group 0 here.
     fn default() -> Self {
         LogicalChannelConfig {
             priority: 13,
@@ -38,9 +40,9 @@ impl Default for LogicalChannelConfig {
 }
 
 impl LogicalChannelConfig {
-    /// The channel of a bearer with this quality of service: by its class's priority level, classes 1 to 9 as priorities 5 to
-    /// 13 (below those of signalling, TS 36.331 clause 9.2.1.2); a guaranteed rate is its prioritised bit rate, in a group of
-    /// its own.
+    /// The channel of a bearer with this quality of service: by its class's priority level, classes
+    /// 1 to 9 as priorities 5 to 13 (below those of signalling, TS 36.331 clause 9.2.1.2); a
+    /// guaranteed rate is its prioritised bit rate, in a group of its own.
     pub fn of_class(qos: &Qos) -> LogicalChannelConfig {
         let priority = (4.0 + priority_of(qos.qci)).clamp(5.0, 16.0) as u8;
         let guaranteed = qos.uplink.0.div_ceil(8);
@@ -85,7 +87,8 @@ struct LogicalChannel {
 }
 
 impl LogicalChannel {
-    /// Bj grows by PBR times a TTI in each TTI, up to PBR times BSD: a closed form of the TTIs that have gone by.
+    /// Bj grows by PBR times a TTI in each TTI, up to PBR times BSD: a closed form of the TTIs that
+    /// have gone by.
     fn refill(&mut self, tti: Tti) {
         if let Some(rate) = self.config.prioritised_bit_rate.value() {
             // kB/s are bytes a millisecond, and a TTI is one.
@@ -141,8 +144,8 @@ impl Multiplexer {
         buffers
     }
 
-    /// True if data that has just come for bearer `index` makes a regular report: no channel that had data before is as
-    /// urgent. `had`: whether a bearer had data before.
+    /// True if data that has just come for bearer `index` makes a regular report: no channel that
+    /// had data before is as urgent. `had`: whether a bearer had data before.
     pub fn makes_report(&self, index: usize, mut had: impl FnMut(usize) -> bool) -> bool {
         for channel in &self.channels {
             if channel.index == index {
@@ -166,12 +169,13 @@ impl Multiplexer {
         self.channels.iter().map(|c| with_headers(backlog(c.index))).sum()
     }
 
-    /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull` gets a bearer and its
-    /// grant and answers what RLC has used of it, as [`Grant`] counts.
-    // 5.4.3.1: "all the logical channels with Bj > 0 are allocated resources in a decreasing priority order [...]; decrement
-    // Bj by the total size of MAC SDUs served to logical channel j in Step 1; if any resources remain, all the logical
-    // channels are served in a strict decreasing priority order (regardless of the value of Bj)". So a channel may take
-    // what is left over the quotas of those behind it, in one go: RLC makes one PDU and not two.
+    /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull`
+    /// gets a bearer and its grant and answers what RLC has used of it, as [`Grant`] counts.
+    // 5.4.3.1: "all the logical channels with Bj > 0 are allocated resources in a decreasing
+    // priority order [...]; decrement Bj by the total size of MAC SDUs served to logical channel j
+    // in Step 1; if any resources remain, all the logical channels are served in a strict
+    // decreasing priority order (regardless of the value of Bj)". So a channel may take what is
+    // left over the quotas of those behind it, in one go: RLC makes one PDU and not two.
     pub fn fill(
         &mut self,
         tti: Tti,
@@ -233,8 +237,8 @@ mod tests {
         taken
     }
 
-    /// One channel takes a block whole: 1000 B less one byte of subheader are an RLC PDU of 999 B. RLC counts a subheader
-    /// of 3 B, so it is told of 1002 B.
+    /// One channel takes a block whole: 1000 B less one byte of subheader are an RLC PDU of 999 B.
+    /// RLC counts a subheader of 3 B, so it is told of 1002 B.
     #[test]
     fn the_last_subheader_has_no_length() {
         let mut mux = Multiplexer::default();
@@ -243,17 +247,18 @@ mod tests {
         assert_eq!(shares(&mut mux, 1, 100), [(0, 101)]);
     }
 
-    /// TS 36.321 clause 5.4.3.1 by hand. Priorities 1 (16 kB/s) and 2 (8 kB/s), BSD 100 ms. After 10 TTIs Bj is 160 and
-    /// 80 B. A block of 197 + 3 - 1 -> 199 B to share (subheaders counted 3 each): step 1 gives 160 and the rest of it,
-    /// 39 < 80, to the second; nothing is left for step 2.
+    /// TS 36.321 clause 5.4.3.1 by hand. Priorities 1 (16 kB/s) and 2 (8 kB/s), BSD 100 ms. After
+    /// 10 TTIs Bj is 160 and 80 B. A block of 197 + 3 - 1 -> 199 B to share (subheaders counted
+    /// 3 each): step 1 gives 160 and the rest of it, 39 < 80, to the second; nothing is left
+    /// for step 2.
     #[test]
     fn prioritised_rates_come_first() {
         let mut mux = Multiplexer::default();
         mux.add(1, channel(2, Some(8), 0));
         mux.add(0, channel(1, Some(16), 0));
         assert_eq!(shares(&mut mux, 10, 197), [(0, 160), (1, 39)]);
-        // 10 TTIs later B is 160 and 80 - 39 + 80 = 121; 400 + 2 to share: step 1 takes 160 and 121, and in step 2 the
-        // more urgent one takes the other 121.
+        // 10 TTIs later B is 160 and 80 - 39 + 80 = 121; 400 + 2 to share: step 1 takes 160 and
+        // 121, and in step 2 the more urgent one takes the other 121.
         assert_eq!(shares(&mut mux, 20, 400), [(0, 281), (1, 121)]);
     }
 
@@ -263,7 +268,8 @@ mod tests {
         mux.add(0, channel(1, None, 0));
         mux.add(1, channel(2, Some(8), 0));
         assert_eq!(shares(&mut mux, 10, 500), [(0, 502)]);
-        // PBR * BSD = 8 B/ms * 100 ms = 800 B, however long it waited; a zero rate gets what remains.
+        // PBR * BSD = 8 B/ms * 100 ms = 800 B, however long it waited; a zero rate gets what
+        // remains.
         let mut mux = Multiplexer::default();
         mux.add(0, channel(1, Some(0), 0));
         mux.add(1, channel(2, Some(8), 0));
@@ -303,7 +309,8 @@ mod tests {
         assert_eq!(mux.buffers(|i| [10, 1, 5][i]).most_urgent, 2);
     }
 
-    /// QCI 1 (priority 2) with 64 kbit/s = 8 kB/s; QCI 9 (priority 9) without a guarantee; 65 kbit/s need 16 kB/s.
+    /// QCI 1 (priority 2) with 64 kbit/s = 8 kB/s; QCI 9 (priority 9) without a guarantee; 65
+    /// kbit/s need 16 kB/s.
     #[test]
     fn channels_follow_the_class_of_their_bearer() {
         let of = |qci, rate| {

@@ -1,15 +1,16 @@
-//! MAC PDUs of DL-SCH and UL-SCH and random access responses: sizes, exact bytes on demand, and decoders that survive any
-//! input (TS 36.321 v15.1.0 clause 6.1).
+//! MAC PDUs of DL-SCH and UL-SCH and random access responses: sizes, exact bytes on demand, and
+//! decoders that survive any input (TS 36.321 v15.1.0 clause 6.1).
 //!
-//! Out of scope: the control elements of carrier aggregation, dual connectivity, MBMS, sidelink and NB-IoT, and the
-//! 16-bit L field of very long SDUs.
+//! Out of scope: the control elements of carrier aggregation, dual connectivity, MBMS, sidelink and
+//! NB-IoT, and the 16-bit L field of very long SDUs.
 
 use thiserror::Error;
 
 use super::bsr::Report;
 use crate::rlc::lte::codec::bits::{BitReader, BitWriter};
 
-/// Which transport channel: the same LCID names different control elements (TS 36.321 tables 6.2.1-1 and 6.2.1-2).
+/// Which transport channel: the same LCID names different control elements (TS 36.321 tables
+/// 6.2.1-1 and 6.2.1-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// DL-SCH.
@@ -49,8 +50,8 @@ pub enum Part<S> {
     },
 }
 
-/// R/R/E/LCID, or R/R/E/LCID/F/L with a 7-bit or 15-bit L (TS 36.321 clause 6.1.2): what precedes an SDU of `size`
-/// bytes that is not the last part of its PDU [B].
+/// R/R/E/LCID, or R/R/E/LCID/F/L with a 7-bit or 15-bit L (TS 36.321 clause 6.1.2): what precedes
+/// an SDU of `size` bytes that is not the last part of its PDU [B].
 #[inline]
 pub const fn subheader(size: u32) -> u32 {
     if size < 128 { 2 } else { 3 }
@@ -149,8 +150,9 @@ pub enum MacDecodeError {
     Reserved,
 }
 
-/// How much of a transport block is padding, its subheaders included, when it carries `controls` bytes of control elements
-/// with their subheaders and SDUs of the given sizes. None if they do not fit.
+/// How much of a transport block is padding, its subheaders included, when it carries `controls`
+/// bytes of control elements with their subheaders and SDUs of the given sizes. None if they do not
+/// fit.
 pub fn padding(block: u32, controls: u32, sdus: &[u32]) -> Option<u32> {
     let mut used = controls;
     for (i, size) in sdus.iter().enumerate() {
@@ -160,9 +162,10 @@ pub fn padding(block: u32, controls: u32, sdus: &[u32]) -> Option<u32> {
 }
 
 /// The bytes of a MAC PDU of exactly `block` bytes; None if the parts do not fit into it.
-// 6.1.2: "Padding occurs at the end of the MAC PDU, except when single-byte or two-byte padding is required. [...] When
-// single-byte or two-byte padding is required, one or two MAC PDU subheaders corresponding to padding are placed at the
-// beginning of the MAC PDU before any other MAC PDU subheader."
+// 6.1.2: "Padding occurs at the end of the MAC PDU, except when single-byte or two-byte padding is
+// required. [...] When single-byte or two-byte padding is required, one or two MAC PDU subheaders
+// corresponding to padding are placed at the beginning of the MAC PDU before any other MAC PDU
+// subheader."
 pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec<u8>> {
     // 6.1.2: "MAC control elements are always placed before any MAC SDU."
     debug_assert!(parts.windows(2).all(|w| !matches!(w, [Part::Sdu { .. }, Part::Control(_)])));
@@ -275,7 +278,8 @@ pub struct RarEntry {
     pub temporary_c_rnti: u16,
 }
 
-/// A PDU of random access responses: the backoff indicator (an index of table 7.2-1, 0 to 15), if any, and the answers.
+/// A PDU of random access responses: the backoff indicator (an index of table 7.2-1, 0 to 15), if
+/// any, and the answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RarPdu {
     /// BI.
@@ -353,9 +357,10 @@ mod tests {
 
     use super::*;
 
-    /// A short BSR of group 0, level 17; an SDU of 3 bytes on channel 3 as the last part; 8 bytes in all.
-    /// Subheaders: E=1 LCID 11101 = 0x3d; E=0 LCID 00011 = 0x03. BSR: 00 010001 = 0x11. 1 + 1 + 1 + 3 = 6: two bytes of
-    /// padding, so two padding subheaders with E=1 LCID 11111 = 0x3f come first.
+    /// A short BSR of group 0, level 17; an SDU of 3 bytes on channel 3 as the last part; 8 bytes
+    /// in all. Subheaders: E=1 LCID 11101 = 0x3d; E=0 LCID 00011 = 0x03. BSR: 00 010001 = 0x11.
+    /// 1 + 1 + 1 + 3 = 6: two bytes of padding, so two padding subheaders with E=1 LCID 11111 =
+    /// 0x3f come first.
     #[test]
     fn two_bytes_of_padding_come_first() {
         let report = Control::Bsr(Report::Short { group: 0, level: 17 });
@@ -366,8 +371,8 @@ mod tests {
         assert_eq!(encode(5, &parts, Channel::Uplink), None);
     }
 
-    /// The same in 9 bytes: three are left. The SDU's subheader gets an L (0x23 0x03), a padding subheader 0x1f follows,
-    /// and nothing remains to pad.
+    /// The same in 9 bytes: three are left. The SDU's subheader gets an L (0x23 0x03), a padding
+    /// subheader 0x1f follows, and nothing remains to pad.
     #[test]
     fn three_bytes_of_padding_are_a_length_and_a_subheader() {
         let report = Control::Bsr(Report::Short { group: 0, level: 17 });
@@ -387,8 +392,8 @@ mod tests {
         assert_eq!(decode(&bytes, Channel::Downlink).unwrap(), parts);
     }
 
-    /// E=0 T=1 RAPID 5 -> 0x45; R, TA 1 (11 bits) and the first four bits of the grant 0x12345: 0000 0000 0001 0001 0010
-    /// 0011 0100 0101; then C-RNTI 0x003d.
+    /// E=0 T=1 RAPID 5 -> 0x45; R, TA 1 (11 bits) and the first four bits of the grant 0x12345:
+    /// 0000 0000 0001 0001 0010 0011 0100 0101; then C-RNTI 0x003d.
     #[test]
     fn a_random_access_response_has_seven_bytes() {
         let response = RarEntry { preamble: 5, timing_advance: 1, grant: 0x12345, temporary_c_rnti: 0x3d };

@@ -1,5 +1,5 @@
-//! Power headroom reports: how much louder a UE could be (TS 36.321 v15.1.0 clause 5.4.6), and their levels
-//! (TS 36.133 clause 9.1.8.4).
+//! Power headroom reports: how much louder a UE could be (TS 36.321 v15.1.0 clause 5.4.6), and
+//! their levels (TS 36.133 clause 9.1.8.4).
 
 use lasthop_units::{Db, Duration, Tti};
 use schemars::JsonSchema;
@@ -22,7 +22,8 @@ pub struct PhrConfig {
 }
 
 impl Default for PhrConfig {
-    /// Common values: once a second, or when the path loss has changed by 3 dB, at most every 100 ms.
+    /// Common values: once a second, or when the path loss has changed by 3 dB, at most every 100
+    /// ms.
     fn default() -> Self {
         PhrConfig {
             periodic_timer: OrInfinity::Value(Duration::from_secs(1)),
@@ -59,7 +60,8 @@ impl PhrConfig {
     }
 }
 
-/// The level of a headroom: 0 is below -22 dB, 63 is 40 dB or more, 1 dB each (TS 36.133 table 9.1.8.4-1).
+/// The level of a headroom: 0 is below -22 dB, 63 is 40 dB or more, 1 dB each (TS 36.133 table
+/// 9.1.8.4-1).
 pub fn level(headroom: Db) -> u8 {
     (headroom.0 + 23.0).clamp(0.0, 63.0) as u8
 }
@@ -96,10 +98,12 @@ impl HeadroomReporting {
         }
     }
 
-    /// True if a report should go with the transport block of `tti`; `path_loss` in the downlink [dB].
-    // 5.4.6: "prohibitPHR-Timer expires or has expired and the path loss has changed more than dl-PathlossChange dB [...]
-    // since the last transmission of a PHR when the MAC entity has UL resources for new transmission;
-    // periodicPHR-Timer expires; upon configuration or reconfiguration of the power headroom reporting functionality".
+    /// True if a report should go with the transport block of `tti`; `path_loss` in the downlink
+    /// [dB].
+    // 5.4.6: "prohibitPHR-Timer expires or has expired and the path loss has changed more than
+    // dl-PathlossChange dB [...] since the last transmission of a PHR when the MAC entity has UL
+    // resources for new transmission; periodicPHR-Timer expires; upon configuration or
+    // reconfiguration of the power headroom reporting functionality".
     pub fn is_due(&self, tti: Tti, path_loss: Db) -> bool {
         let Some(reported) = self.reported else { return true };
         let changed = self.change.is_some_and(|c| (path_loss.0 - reported).abs() > c);
@@ -118,7 +122,8 @@ impl HeadroomReporting {
 mod tests {
     use super::*;
 
-    /// TS 36.133 table 9.1.8.4-1: POWER_HEADROOM_0 is -23 <= PH < -22, _1 -22 <= PH < -21, _62 39 <= PH < 40, _63 PH >= 40.
+    /// TS 36.133 table 9.1.8.4-1: POWER_HEADROOM_0 is -23 <= PH < -22, _1 -22 <= PH < -21, _62 39
+    /// <= PH < 40, _63 PH >= 40.
     #[test]
     fn levels_are_one_decibel_wide() {
         let rows =

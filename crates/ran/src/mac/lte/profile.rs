@@ -1,4 +1,5 @@
-//! Cell profiles: what other simulators' cells differ in from the standard and from ours, value by value.
+//! Cell profiles: what other simulators' cells differ in from the standard and from ours, value by
+//! value.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,13 @@
-//! Random access (TS 36.321 v15.1.0 clause 5.1): how a UE without any grant, or new to a cell, gets its first one.
+//! Random access (TS 36.321 v15.1.0 clause 5.1): how a UE without any grant, or new to a cell, gets
+//! its first one.
 //!
-//! A UE sends a preamble ([`RandomAccess`]); the eNB answers within a window ([`Responder`]); the answer holds a grant
-//! for Msg3; what the eNB sends next resolves the contention between UEs that had drawn the same preamble.
+//! A UE sends a preamble ([`RandomAccess`]); the eNB answers within a window ([`Responder`]); the
+//! answer holds a grant for Msg3; what the eNB sends next resolves the contention between UEs that
+//! had drawn the same preamble.
 //!
 //! # Simplifications
-//! A preamble that only one UE sends is detected from a certain SNR on. Two UEs with one preamble are either not detected at
-//! all or share one answer and collide in Msg3 ([`Collision`]).
+//! A preamble that only one UE sends is detected from a certain SNR on. Two UEs with one preamble
+//! are either not detected at all or share one answer and collide in Msg3 ([`Collision`]).
 
 mod config;
 mod responder;
@@ -18,10 +20,12 @@ pub use responder::{Responder, Response};
 use lasthop_engine::Draw;
 use lasthop_units::{Dbm, Tti};
 
-/// Subframes from a preamble to the start of the response window (TS 36.321 clause 5.1.4: "which starts at the subframe
-/// that contains the end of the preamble transmission plus three subframes").
+/// Subframes from a preamble to the start of the response window (TS 36.321 clause 5.1.4: "which
+/// starts at the subframe that contains the end of the preamble transmission plus three
+/// subframes").
 pub const WINDOW_START: u64 = 3;
-/// Subframes from a random access response to Msg3 (TS 36.213 clause 6.1.1: "the first subframe n + k1, k1 >= 6").
+/// Subframes from a random access response to Msg3 (TS 36.213 clause 6.1.1: "the first subframe n +
+/// k1, k1 >= 6").
 pub const MSG3_DELAY: u64 = 6;
 
 /// What the procedure wants in a TTI.
@@ -29,7 +33,8 @@ pub const MSG3_DELAY: u64 = 6;
 pub enum Action {
     /// Send this preamble now.
     Preamble(u8),
-    /// preambleTransMax was exceeded: RRC is told of a random access problem, and the procedure ends.
+    /// preambleTransMax was exceeded: RRC is told of a random access problem, and the procedure
+    /// ends.
     Failed,
 }
 
@@ -50,7 +55,8 @@ enum State {
 
 /// The random access procedure of a UE.
 ///
-/// [`start`](Self::start) it; [`poll_at`](Self::poll_at) names the TTI in which [`on_tti`](Self::on_tti) must be called.
+/// [`start`](Self::start) it; [`poll_at`](Self::poll_at) names the TTI in which
+/// [`on_tti`](Self::on_tti) must be called.
 #[derive(Clone, Debug)]
 pub struct RandomAccess {
     /// Keyed by the UE.
@@ -72,7 +78,8 @@ impl RandomAccess {
         RandomAccess { draw, drawn: 0, state: State::Idle, counter: 0, dedicated: None, backoff: 0 }
     }
 
-    /// Starts it, to send from `tti` on; `dedicated`: a preamble that no other UE uses. Nothing while it is running.
+    /// Starts it, to send from `tti` on; `dedicated`: a preamble that no other UE uses. Nothing
+    /// while it is running.
     // 5.1.1: "set the PREAMBLE_TRANSMISSION_COUNTER to 1; set the backoff parameter value to 0 ms".
     pub fn start(&mut self, config: &RandomAccessConfig, tti: Tti, dedicated: Option<u8>) {
         if self.is_running() {
@@ -125,15 +132,16 @@ impl RandomAccess {
     }
 
     /// A response to the preambles of TTI `to` is heard; it may carry a backoff indicator.
-    // 5.1.4: "if the Random Access Response contains a Backoff Indicator subheader: set the backoff parameter value as
-    // indicated by the BI field".
+    // 5.1.4: "if the Random Access Response contains a Backoff Indicator subheader: set the backoff
+    // parameter value as indicated by the BI field".
     pub fn on_backoff(&mut self, to: Tti, backoff: u64) {
         if matches!(self.state, State::Responding { sent, .. } if sent == to) {
             self.backoff = backoff;
         }
     }
 
-    /// The response to `preamble` of TTI `to` is heard, with a grant for `msg3`. True if it is for this UE.
+    /// The response to `preamble` of TTI `to` is heard, with a grant for `msg3`. True if it is for
+    /// this UE.
     pub fn on_response(&mut self, to: Tti, preamble: u8, msg3: Tti) -> bool {
         let mine =
             matches!(self.state, State::Responding { preamble: p, sent, .. } if (p, sent) == (preamble, to));
@@ -149,9 +157,9 @@ impl RandomAccess {
     }
 
     /// Msg3 went out. Without contention, or if nobody resolves it, that was success.
-    // 5.1.4: "if ra-PreambleIndex was explicitly signalled and it was not 000000: consider the Random Access procedure
-    // successfully completed"; 5.1.5: "Once Msg3 is transmitted, the MAC entity shall start
-    // mac-ContentionResolutionTimer".
+    // 5.1.4: "if ra-PreambleIndex was explicitly signalled and it was not 000000: consider the
+    // Random Access procedure successfully completed"; 5.1.5: "Once Msg3 is transmitted, the MAC
+    // entity shall start mac-ContentionResolutionTimer".
     pub fn on_msg3(&mut self, config: &RandomAccessConfig, tti: Tti) {
         self.state = if self.dedicated.is_some() || !config.contention_resolution {
             State::Idle
@@ -165,17 +173,19 @@ impl RandomAccess {
         matches!(self.state, State::Resolving { .. })
     }
 
-    /// The power at which the preamble should arrive (TS 36.321 clause 5.1.3, DELTA_PREAMBLE 0 dB of formats 0 and 1).
+    /// The power at which the preamble should arrive (TS 36.321 clause 5.1.3, DELTA_PREAMBLE 0 dB
+    /// of formats 0 and 1).
     // PREAMBLE_RECEIVED_TARGET_POWER = preambleInitialReceivedTargetPower + DELTA_PREAMBLE +
     // (PREAMBLE_TRANSMISSION_COUNTER - 1) * powerRampingStep.
     pub fn target_power(&self, config: &RandomAccessConfig) -> Dbm {
         Dbm(config.target_power.0 + f64::from(self.counter.saturating_sub(1)) * config.ramping_step.0)
     }
 
-    // 5.1.4 and 5.1.5: "increment PREAMBLE_TRANSMISSION_COUNTER by 1; if PREAMBLE_TRANSMISSION_COUNTER =
-    // preambleTransMax + 1: indicate a Random Access problem to upper layers [...] based on the backoff parameter, select
-    // a random backoff time according to a uniform distribution between 0 and the Backoff Parameter Value; delay the
-    // subsequent Random Access transmission by the backoff time".
+    // 5.1.4 and 5.1.5: "increment PREAMBLE_TRANSMISSION_COUNTER by 1; if
+    // PREAMBLE_TRANSMISSION_COUNTER = preambleTransMax + 1: indicate a Random Access problem to
+    // upper layers [...] based on the backoff parameter, select a random backoff time according to
+    // a uniform distribution between 0 and the Backoff Parameter Value; delay the subsequent Random
+    // Access transmission by the backoff time".
     fn again(&mut self, config: &RandomAccessConfig, tti: Tti) -> Option<Action> {
         self.counter += 1;
         if self.counter > config.preamble_trans_max {

@@ -1,6 +1,7 @@
-//! Fractional frequency reuse in the downlink: UEs at the edge of a cell have blocks of their own, on which the neighbours are
-//! silent (strict) or quieter (soft). (M. Rahman, H. Yanikomeroglu, 2010; TS 36.300 clause 16.1.5 calls it inter-cell
-//! interference coordination.) Hard reuse, where a cell has the same blocks for everybody, is `downlink.blocks`.
+//! Fractional frequency reuse in the downlink: UEs at the edge of a cell have blocks of their own,
+//! on which the neighbours are silent (strict) or quieter (soft). (M. Rahman, H. Yanikomeroglu,
+//! 2010; TS 36.300 clause 16.1.5 calls it inter-cell interference coordination.) Hard reuse, where
+//! a cell has the same blocks for everybody, is `downlink.blocks`.
 
 use lasthop_units::Db;
 use schemars::JsonSchema;
@@ -15,10 +16,11 @@ use crate::phy::lte::RbSet;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReuseConfig {
-    /// The centre of all cells shares some blocks; each edge has some of its own; what remains belongs to the neighbours'
-    /// edges.
+    /// The centre of all cells shares some blocks; each edge has some of its own; what remains
+    /// belongs to the neighbours' edges.
     Strict(StrictReuse),
-    /// The whole carrier is used: some blocks for the edge at full power, the rest for the centre with less.
+    /// The whole carrier is used: some blocks for the edge at full power, the rest for the centre
+    /// with less.
     Soft(SoftReuse),
 }
 
@@ -30,11 +32,12 @@ pub struct StrictReuse {
     pub common: BlockRange,
     /// Blocks for the edge, others than the neighbours'.
     pub edge: BlockRange,
-    /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full power.
+    /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full
+    /// power.
     #[serde(default = "threshold")]
     pub threshold: Db,
-    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS 36.214 clause 5.1.3), every cell
-    /// loaded; below -10.8 dB.
+    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS
+    /// 36.214 clause 5.1.3), every cell loaded; below -10.8 dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsrq: Option<Db>,
     /// P_A of UEs in the centre, beside their own.
@@ -54,11 +57,12 @@ pub struct SoftReuse {
     /// The centre may have blocks of the edge, too.
     #[serde(default)]
     pub centre_everywhere: bool,
-    /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full power.
+    /// UEs whose geometry is below are at the edge: the SINR at large scale with all cells at full
+    /// power.
     #[serde(default = "threshold")]
     pub threshold: Db,
-    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS 36.214 clause 5.1.3), every cell
-    /// loaded; below -10.8 dB.
+    /// UEs whose RSRQ is below are at the edge, instead of `threshold`: what a UE reports (TS
+    /// 36.214 clause 5.1.3), every cell loaded; below -10.8 dB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rsrq: Option<Db>,
     /// P_A of UEs in the centre, beside their own.
@@ -100,8 +104,9 @@ pub struct Reuse {
     p_a: [Db; 2],
 }
 
-/// The geometry g whose RSRQ is `rsrq`, every cell loaded: RSRQ = N RSRP / RSSI = S / (12 (S + I + N)) = g / (12 (1 + g)), because a
-/// resource block has 12 subcarriers, of which RSRP counts one. None where no geometry has it.
+/// The geometry g whose RSRQ is `rsrq`, every cell loaded: RSRQ = N RSRP / RSSI = S / (12 (S + I +
+/// N)) = g / (12 (1 + g)), because a resource block has 12 subcarriers, of which RSRP counts one.
+/// None where no geometry has it.
 pub fn geometry_of_rsrq(rsrq: Db) -> Option<Db> {
     let share = 12.0 * lasthop_radio::linear(rsrq);
     (share > 0.0 && share < 1.0).then(|| lasthop_radio::decibels(share / (1.0 - share)))
@@ -188,8 +193,8 @@ impl Reuse {
     pub const fn p_a(&self, zone: Zone) -> Db {
         self.p_a[zone as usize]
     }
-    /// Groups for a retransmission of a block that was on `sent`: those of the zone, or those of the other one if the UE has
-    /// moved there since.
+    /// Groups for a retransmission of a block that was on `sent`: those of the zone, or those of
+    /// the other one if the UE has moved there since.
     pub fn groups_again(&self, zone: Zone, band: &Band, sent: RbSet) -> Groups {
         let here = self.groups(zone);
         let other = self.groups[1 - zone as usize];
@@ -214,7 +219,8 @@ mod tests {
         ReuseConfig::Strict(StrictReuse { common, edge, threshold, rsrq: None, centre_p_a, edge_p_a })
     }
 
-    /// 25 blocks in groups of 2, the last one of one block: blocks 0 to 12 hold groups 0 to 5, 13 to 24 groups 7 to 12.
+    /// 25 blocks in groups of 2, the last one of one block: blocks 0 to 12 hold groups 0 to 5, 13
+    /// to 24 groups 7 to 12.
     #[test]
     fn zones_have_whole_groups() {
         let band = Band::new(25, 2, false);
@@ -227,7 +233,8 @@ mod tests {
         assert!(soft(RANGE(0, 25), false).on(&band, band.all()).is_none(), "nothing for the centre");
     }
 
-    /// g = 2 (3.01 dB): 2 / (12 * 3) = 1/18 = -12.55 dB; g = 1: 1/24 = -13.80 dB. 1/12 = -10.79 dB belongs to no interference and no noise.
+    /// g = 2 (3.01 dB): 2 / (12 * 3) = 1/18 = -12.55 dB; g = 1: 1/24 = -13.80 dB. 1/12 = -10.79 dB
+    /// belongs to no interference and no noise.
     #[test]
     fn an_rsrq_is_a_geometry_where_every_cell_is_loaded() {
         for (rsrq, geometry) in [(-12.552_7, 3.010_3), (-13.802_1, 0.0), (-20.0, -8.653_0)] {

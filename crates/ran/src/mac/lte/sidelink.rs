@@ -1,9 +1,9 @@
-//! The sidelink: how a UE sends to another UE in the uplink band under the eNB's control (TS 36.300 clause 23.10, with
-//! scheduled resources).
+//! The sidelink: how a UE sends to another UE in the uplink band under the eNB's control (TS 36.300
+//! clause 23.10, with scheduled resources).
 //!
-//! What an eNB does with a sidelink beyond TS 36.321 clause 5.14 (HARQ feedback, link adaptation by CQI) follows
-//! G. Nardini, G. Stea, A. Virdis, "Performance evaluation of TCP-based traffic over direct communications in
-//! LTE-Advanced" (VTC Spring 2016) and SimuLTE.
+//! What an eNB does with a sidelink beyond TS 36.321 clause 5.14 (HARQ feedback, link adaptation by
+//! CQI) follows G. Nardini, G. Stea, A. Virdis, "Performance evaluation of TCP-based traffic over
+//! direct communications in LTE-Advanced" (VTC Spring 2016) and SimuLTE.
 
 use lasthop_units::{Db, Dbm, Duration, Metres};
 use schemars::JsonSchema;
@@ -39,8 +39,8 @@ impl LinkMode {
 pub struct SidelinkCellConfig {
     /// Which sidelinks may have the same resource blocks in a TTI.
     pub reuse: Reuse,
-    /// A UE that sends in a TTI hears no sidelink in it (one radio for the uplink's carrier), and the eNB does not ask for
-    /// it; otherwise it does both at once, as in SimuLTE.
+    /// A UE that sends in a TTI hears no sidelink in it (one radio for the uplink's carrier), and
+    /// the eNB does not ask for it; otherwise it does both at once, as in SimuLTE.
     pub half_duplex: bool,
 }
 
@@ -57,7 +57,8 @@ pub enum Reuse {
     /// None: each block goes to one transmitter.
     #[default]
     None,
-    /// Those that, two by two, leave each other at least this ratio of signal to interference, by path loss and power.
+    /// Those that, two by two, leave each other at least this ratio of signal to interference, by
+    /// path loss and power.
     Above {
         /// [dB].
         min_sir: Db,
@@ -79,8 +80,8 @@ pub struct SidelinkConfig {
     /// Blocks set aside, instead of requests and grants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<SidelinkPersistent>,
-    /// What the header of SL-SCH adds to a transport block (TS 36.321 clause 6.1.6: version, source and destination, 6 B;
-    /// SimuLTE: 0) [B].
+    /// What the header of SL-SCH adds to a transport block (TS 36.321 clause 6.1.6: version, source
+    /// and destination, 6 B; SimuLTE: 0) [B].
     pub header: u32,
     /// Transmissions of a block, the first included.
     pub transmissions: u8,
@@ -123,8 +124,8 @@ pub struct CqiStep {
     pub cqi: u8,
 }
 
-/// Semi-persistent scheduling of a sidelink: the same blocks with the same MCS every period, from the activation (the
-/// first data in direct mode) to the next mode switch.
+/// Semi-persistent scheduling of a sidelink: the same blocks with the same MCS every period, from
+/// the activation (the first data in direct mode) to the next mode switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SidelinkPersistent {
@@ -142,7 +143,8 @@ pub struct SelectionConfig {
     pub period: Duration,
     /// The first one.
     pub first: Duration,
-    /// The other mode must carry more than this factor times what the present one carries; at 1, equal goes to direct mode.
+    /// The other mode must carry more than this factor times what the present one carries; at 1,
+    /// equal goes to direct mode.
     pub hysteresis: f64,
     /// No switch before this long after the last one.
     pub dwell: Duration,
@@ -216,8 +218,8 @@ fn whole_ms(t: Duration) -> bool {
     t.as_nanos().is_multiple_of(1_000_000)
 }
 
-/// I_TBS of a CQI in the uplink band. SimuLTE takes the largest I_TBS whose code rate the CQI allows, code rates scaled by
-/// 168/156 for the resource elements that reference signals take.
+/// I_TBS of a CQI in the uplink band. SimuLTE takes the largest I_TBS whose code rate the CQI
+/// allows, code rates scaled by 168/156 for the resource elements that reference signals take.
 const I_TBS: [u8; 15] = [0, 0, 2, 5, 7, 9, 12, 14, 15, 18, 21, 23, 25, 26, 26];
 
 /// The MCS of a pinned CQI, 1 to 15.
@@ -237,7 +239,8 @@ mod tests {
     use super::*;
     use lasthop_radio::lte::tbs_bits;
 
-    /// TS 36.213 table 7.1.7.2.1-1: CQI 15 is I_TBS 26 (712 bits on one block, 36 696 on 50), CQI 9 is 15 (280, 15 264).
+    /// TS 36.213 table 7.1.7.2.1-1: CQI 15 is I_TBS 26 (712 bits on one block, 36 696 on 50), CQI 9
+    /// is 15 (280, 15 264).
     #[test]
     fn a_pinned_cqi_has_the_transport_blocks_of_the_table() {
         let bits = |cqi, blocks| {

@@ -1,5 +1,5 @@
-//! Scheduling requests: one bit on PUCCH by which a UE without a grant asks for one (TS 36.321 v15.1.0 clause 5.4.4),
-//! at the opportunities of TS 36.213 clause 10.1.5.
+//! Scheduling requests: one bit on PUCCH by which a UE without a grant asks for one (TS 36.321
+//! v15.1.0 clause 5.4.4), at the opportunities of TS 36.213 clause 10.1.5.
 
 use lasthop_units::{Duration, Tti};
 use schemars::JsonSchema;
@@ -8,20 +8,24 @@ use serde::{Deserialize, Serialize};
 use crate::config::{ConfigError, Warning};
 use crate::rlc::lte::config::require;
 
-/// Scheduling requests as RRC configures them (TS 36.331 clause 6.3.2, SchedulingRequestConfig and MAC-MainConfig).
+/// Scheduling requests as RRC configures them (TS 36.331 clause 6.3.2, SchedulingRequestConfig and
+/// MAC-MainConfig).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SrConfig {
-    /// Time between the opportunities of a UE: 1, 2, 5, 10, 20, 40 or 80 ms. The UEs of a cell are spread over it.
+    /// Time between the opportunities of a UE: 1, 2, 5, 10, 20, 40 or 80 ms. The UEs of a cell are
+    /// spread over it.
     pub period: Duration,
-    /// dsr-TransMax: after so many requests without a grant the UE tries random access: 4, 8, 16, 32 or 64.
+    /// dsr-TransMax: after so many requests without a grant the UE tries random access: 4, 8, 16,
+    /// 32 or 64.
     pub trans_max: u32,
     /// sr-ProhibitTimer: least time between two requests, in periods, 0 to 7.
     pub prohibit_periods: u64,
 }
 
 impl Default for SrConfig {
-    /// 10 ms as in the latency budget of TR 36.881; dsr-TransMax and prohibit timer of TS 36.508 clause 4.8.2.1.5.
+    /// 10 ms as in the latency budget of TR 36.881; dsr-TransMax and prohibit timer of TS 36.508
+    /// clause 4.8.2.1.5.
     fn default() -> Self {
         SrConfig { period: Duration::from_millis(10), trans_max: 64, prohibit_periods: 0 }
     }
@@ -47,7 +51,8 @@ impl SrConfig {
     }
 }
 
-/// The subframes in which a UE may send a request: those with (10 SFN + subframe - offset) mod period = 0.
+/// The subframes in which a UE may send a request: those with (10 SFN + subframe - offset) mod
+/// period = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunities {
     /// [TTI].
@@ -56,8 +61,8 @@ pub struct Opportunities {
     pub offset: u64,
 }
 
-/// SR periodicity [ms] and its first sr-ConfigIndex, TS 36.213 v15.1.0 table 10.1.5-1; the offset is what the index
-/// exceeds the first one by.
+/// SR periodicity [ms] and its first sr-ConfigIndex, TS 36.213 v15.1.0 table 10.1.5-1; the offset
+/// is what the index exceeds the first one by.
 const PERIODS: [(u64, u8); 7] = [(5, 0), (10, 5), (20, 15), (40, 35), (80, 75), (2, 155), (1, 157)];
 
 impl Opportunities {
@@ -67,7 +72,8 @@ impl Opportunities {
         let offset = u64::from(index - first);
         (offset < *period).then_some(Opportunities { period: *period, offset })
     }
-    /// The sr-ConfigIndex of the `n`th UE when the UEs of a cell are spread evenly over `period` [ms].
+    /// The sr-ConfigIndex of the `n`th UE when the UEs of a cell are spread evenly over `period`
+    /// [ms].
     pub fn index_of(period: u64, n: usize) -> Option<u8> {
         let (period, first) = PERIODS.iter().find(|(p, _)| *p == period)?;
         Some(first + (n as u64 % period) as u8)
@@ -84,14 +90,16 @@ impl Opportunities {
 pub enum SrAction {
     /// The request goes out on PUCCH in this TTI.
     Send,
-    /// No resource, or dsr-TransMax requests were in vain: random access instead. Nothing is pending any more.
+    /// No resource, or dsr-TransMax requests were in vain: random access instead. Nothing is
+    /// pending any more.
     RandomAccess,
 }
 
 /// The scheduling request procedure of a UE.
 ///
-/// [`trigger`](Self::trigger) when a buffer status report has no grant to ride on, [`cancel`](Self::cancel) when a
-/// report went out; [`poll`](Self::poll) names the next TTI in which [`on_tti`](Self::on_tti) may act.
+/// [`trigger`](Self::trigger) when a buffer status report has no grant to ride on,
+/// [`cancel`](Self::cancel) when a report went out; [`poll`](Self::poll) names the next TTI in
+/// which [`on_tti`](Self::on_tti) may act.
 #[derive(Clone, Debug)]
 pub struct SchedulingRequest {
     opportunities: Option<Opportunities>,
@@ -122,7 +130,8 @@ impl SchedulingRequest {
     }
 
     /// A report wants out and there is no grant.
-    // 5.4.4: "If an SR is triggered and there is no other SR pending, the MAC entity shall set the SR_COUNTER to 0."
+    // 5.4.4: "If an SR is triggered and there is no other SR pending, the MAC entity shall set the
+    // SR_COUNTER to 0."
     pub const fn trigger(&mut self) {
         if !self.pending {
             self.pending = true;
@@ -130,7 +139,8 @@ impl SchedulingRequest {
         }
     }
 
-    /// A report was sent, or a grant takes everything: nothing is pending any more and the prohibit timer stops.
+    /// A report was sent, or a grant takes everything: nothing is pending any more and the prohibit
+    /// timer stops.
     pub const fn cancel(&mut self) {
         self.pending = false;
         self.prohibited_until = Tti(0);
@@ -153,9 +163,9 @@ impl SchedulingRequest {
     }
 
     /// A TTI in which the UE has no grant.
-    // 5.4.4: "if SR_COUNTER < dsr-TransMax: increment SR_COUNTER by 1; instruct the physical layer to signal the SR on
-    // PUCCH; start the sr-ProhibitTimer. else: [...] initiate a Random Access procedure [...] and cancel all pending
-    // SRs."
+    // 5.4.4: "if SR_COUNTER < dsr-TransMax: increment SR_COUNTER by 1; instruct the physical layer
+    // to signal the SR on PUCCH; start the sr-ProhibitTimer. else: [...] initiate a Random Access
+    // procedure [...] and cancel all pending SRs."
     pub fn on_tti(&mut self, tti: Tti) -> Option<SrAction> {
         if self.poll(tti) != Some(tti) {
             return None;
@@ -181,8 +191,8 @@ mod tests {
         SchedulingRequest::new(&config, Some(Opportunities { period, offset }))
     }
 
-    /// TS 36.213 table 10.1.5-1: 0-4 5 ms I; 5-14 10 ms I-5; 15-34 20 ms I-15; 35-74 40 ms I-35; 75-154 80 ms I-75;
-    /// 155-156 2 ms I-155; 157 1 ms I-157.
+    /// TS 36.213 table 10.1.5-1: 0-4 5 ms I; 5-14 10 ms I-5; 15-34 20 ms I-15; 35-74 40 ms I-35;
+    /// 75-154 80 ms I-75; 155-156 2 ms I-155; 157 1 ms I-157.
     #[test]
     fn configuration_indices_give_period_and_offset() {
         let rows =
@@ -207,8 +217,9 @@ mod tests {
         let o = Opportunities { period: 10, offset: 7 };
         let at = |t| o.at_or_after(Tti(t)).0;
         assert_eq!((at(0), at(7), at(8), at(17), at(18)), (7, 7, 17, 17, 27));
-        // The mean wait of a request that comes at any moment: (1 + 2 + .. + 10) / 10 from the end of the TTI in which
-        // it comes, 5 ms from the moment within it (TR 36.881 table 5.2.1-1: half the period).
+        // The mean wait of a request that comes at any moment: (1 + 2 + .. + 10) / 10 from the end
+        // of the TTI in which it comes, 5 ms from the moment within it (TR 36.881 table 5.2.1-1:
+        // half the period).
         let waits: u64 = (0..10).map(|t| at(t) - t).sum();
         assert_eq!(waits, 45);
     }

@@ -1,4 +1,5 @@
-//! The eNB's side of the uplink: what it believes of a UE's buffers and channel, and how it cuts the band.
+//! The eNB's side of the uplink: what it believes of a UE's buffers and channel, and how it cuts
+//! the band.
 
 mod adaptation;
 mod blocks;

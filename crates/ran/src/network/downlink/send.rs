@@ -14,8 +14,9 @@ use crate::rlc::lte::Grant;
 use crate::sdu::End;
 
 impl RadioNetwork {
-    /// Retransmissions come first, those that have waited longest before the others. Asynchronous and adaptive: any free
-    /// groups will do, if they have as many blocks as the first transmission had.
+    /// Retransmissions come first, those that have waited longest before the others. Asynchronous
+    /// and adaptive: any free groups will do, if they have as many blocks as the first
+    /// transmission had.
     pub(in crate::network) fn retransmit(
         &mut self,
         now: Instant,
@@ -49,7 +50,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The other code word of a retransmission: a retransmission of its own, or new data, on the same blocks.
+    /// The other code word of a retransmission: a retransmission of its own, or new data, on the
+    /// same blocks.
     #[allow(clippy::too_many_arguments)]
     pub(in crate::network) fn ride_along(
         &mut self,
@@ -160,7 +162,8 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let table = self.cells[cell].downlink.adaptation.mcs_table();
-        // A code word of two layers is as large as one on twice the blocks (TS 36.213 clause 7.1.7.2.2).
+        // A code word of two layers is as large as one on twice the blocks (TS 36.213 clause
+        // 7.1.7.2.2).
         let layers = layers_of(scheme.layers(), usize::from(process) / PROCESSES).1.max(1);
         let blocks = rbs.len() as usize * layers;
         let size = mcs.i_tbs(table).and_then(|i| tbs_bits(blocks, i));
@@ -169,7 +172,8 @@ impl RadioNetwork {
         let bytes = bits / 8;
         let window = self.cells[cell].config.downlink.window;
         let combining = self.cells[cell].config.downlink.harq.combining;
-        // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321 clause 6.1.2).
+        // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321
+        // clause 6.1.2).
         let mut left = bytes + 2;
         let share = self.share_of_reporting(ue, bytes);
         for i in 0..self.ues[ue].drbs.len() {
@@ -209,8 +213,9 @@ impl RadioNetwork {
         self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
     }
 
-    /// Where MAC follows the reports of RLC ([`Shortcuts::event_reports`](crate::rlc::lte::Shortcuts)), a block of `bytes`
-    /// is shared equally among the bearers that want something by their last report; None elsewhere.
+    /// Where MAC follows the reports of RLC
+    /// ([`Shortcuts::event_reports`](crate::rlc::lte::Shortcuts)), a block of `bytes` is shared
+    /// equally among the bearers that want something by their last report; None elsewhere.
     #[inline]
     fn share_of_reporting(&self, ue: UeId, bytes: u32) -> Option<u32> {
         let rlc = |b: &BearerId| self.bearers[*b].layers.rlc(End::Network);

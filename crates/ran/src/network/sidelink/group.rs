@@ -1,9 +1,12 @@
-//! Multicast: one transmission of a UE that several others receive (one-to-many, TS 36.300 clause 23.10).
+//! Multicast: one transmission of a UE that several others receive (one-to-many, TS 36.300 clause
+//! 23.10).
 //!
-//! A group has one lane, so its requests, reports, grants and blocks are those of one link, however many receive. Each receiver has
-//! a bearer of its own ([`LteBearer::push_copy`](crate::pdcp::lte::LteBearer::push_copy)) with its RLC and PDCP, its draw for
-//! each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no feedback on SL-SCH): each block is sent
-//! as often as `transmissions` says, and a receiver takes it when it can decode what it has heard so far.
+//! A group has one lane, so its requests, reports, grants and blocks are those of one link, however
+//! many receive. Each receiver has a bearer of its own
+//! ([`LteBearer::push_copy`](crate::pdcp::lte::LteBearer::push_copy)) with its RLC and PDCP, its
+//! draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
+//! feedback on SL-SCH): each block is sent as often as `transmissions` says, and a receiver takes
+//! it when it can decode what it has heard so far.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_units::{BearerId, Id, Instant, Tti, UeId};
@@ -51,7 +54,8 @@ struct Heard {
 }
 
 impl Group {
-    /// `first`: the bearer of the first receiver; the others' follow. `entity`: of the draws, its low 24 bits free.
+    /// `first`: the bearer of the first receiver; the others' follow. `entity`: of the draws, its
+    /// low 24 bits free.
     pub fn new(config: &GroupConfig, first: usize, entity: u64, seed: u64) -> Group {
         let member = |(k, ue): (usize, &UeId)| Member {
             ue: *ue,
@@ -89,8 +93,9 @@ impl RadioNetwork {
         Some(l.group.as_ref()?.members.get(member)?.lost)
     }
 
-    /// `packet` enters at the sender of a group for its receiver number `member`. The copies of a packet enter together, those of the
-    /// later receivers first: with that of receiver 0 the packet is sent.
+    /// `packet` enters at the sender of a group for its receiver number `member`. The copies of a
+    /// packet enter together, those of the later receivers first: with that of receiver 0 the
+    /// packet is sent.
     pub fn push_group(&mut self, now: Instant, lane: u32, member: u32, packet: Sdu, out: &mut NetworkOutput) {
         let Some(g) = self.sidelink.as_ref().and_then(|s| s.lanes[lane as usize].group.as_ref()) else {
             return;
@@ -102,7 +107,8 @@ impl RadioNetwork {
         }
     }
 
-    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will receive.
+    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
+    /// receive.
     pub(super) fn drop_copies(&mut self, bearer: BearerId, from: usize, out: &mut NetworkOutput) {
         let Some(s) = &self.sidelink else { return };
         let Some((lane, 0)) = s.group_of(bearer) else { return };
@@ -150,7 +156,8 @@ impl RadioNetwork {
         }
     }
 
-    /// Those receivers of a group that have decoded a block take it; after the last transmission the others have lost it.
+    /// Those receivers of a group that have decoded a block take it; after the last transmission
+    /// the others have lost it.
     pub(super) fn group_decoded(&mut self, now: Instant, lane: u32, process: usize, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
         let Some(s) = &mut self.sidelink else { return };
@@ -231,8 +238,8 @@ impl RadioNetwork {
         trace.push(TraceRecord { peer: Some(ue), packets, ..record });
     }
 
-    /// The oracle of groups: the copies of all packets are in, and a block that is on the air is kept until it was sent for the
-    /// last time.
+    /// The oracle of groups: the copies of all packets are in, and a block that is on the air is
+    /// kept until it was sent for the last time.
     pub(super) fn check_group(&self, tti: Tti, l: &Lane) {
         let Some(g) = &l.group else { return };
         let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);

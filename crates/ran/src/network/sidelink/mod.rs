@@ -1,9 +1,10 @@
 //! The sidelink: UEs that send to each other in the uplink band, on blocks that the eNB grants.
 //!
-//! A lane is one direction of a pair, or from one UE to a [`group`]; its bearer, RLC, PDCP, multiplexer and HARQ processes are those of any other link. A
-//! UE with data for a lane asks as for the uplink and reports in an uplink block ([`report`]); the eNB grants blocks
-//! that it takes from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and tells both ([`transmit`]).
-//! [`switch`] moves a lane between the sidelink and the way over the eNB.
+//! A lane is one direction of a pair, or from one UE to a [`group`]; its bearer, RLC, PDCP,
+//! multiplexer and HARQ processes are those of any other link. A UE with data for a lane asks as
+//! for the uplink and reports in an uplink block ([`report`]); the eNB grants blocks that it takes
+//! from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and tells both
+//! ([`transmit`]). [`switch`] moves a lane between the sidelink and the way over the eNB.
 //!
 //! # Simplifications
 //! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always heard.
@@ -41,7 +42,8 @@ impl RadioNetwork {
         let first = config.bearers.len();
         let outer_loop = |ue: UeId| cells[ues[ue].serving].uplink.config.outer_loop.olla();
         let mut all = Sidelink::new(&config.pairs, &config.groups, ues.len(), first, outer_loop, seed);
-        // Persistent blocks lie one after the other from the upper end of the band, phases likewise.
+        // Persistent blocks lie one after the other from the upper end of the band, phases
+        // likewise.
         let mut top = None;
         for i in 0..all.lanes.len() {
             let Some(persistent) = all.lanes[i].link.persistent else { continue };
@@ -86,7 +88,8 @@ impl RadioNetwork {
         lanes.enumerate().map(|(i, l)| (i as u32, l.tx, l.rx))
     }
 
-    /// `packet` enters at the sender of `lane`, to be delivered at the receiver, or at the eNB on its way there.
+    /// `packet` enters at the sender of `lane`, to be delivered at the receiver, or at the eNB on
+    /// its way there.
     pub fn push_lane(&mut self, now: Instant, lane: u32, packet: Sdu, out: &mut NetworkOutput) {
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[lane as usize];
@@ -130,8 +133,8 @@ impl RadioNetwork {
         }
     }
 
-    /// Packets of pairs with lossless switches are delivered in the order in which they were sent; those from `from` on in
-    /// `out` have just come.
+    /// Packets of pairs with lossless switches are delivered in the order in which they were sent;
+    /// those from `from` on in `out` have just come.
     pub(super) fn settle_pairs(
         &mut self,
         now: Instant,

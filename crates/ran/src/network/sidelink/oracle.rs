@@ -14,7 +14,8 @@ use crate::mac::lte::uplink::largest_allocation;
 use crate::phy::lte::RbSet;
 
 impl RadioNetwork {
-    /// The oracle: what is on the air of the sidelinks in `tti` keeps the rules, beside what the uplinks send.
+    /// The oracle: what is on the air of the sidelinks in `tti` keeps the rules, beside what the
+    /// uplinks send.
     #[cold]
     pub(super) fn check_sidelinks(&self, tti: Tti) {
         let Some(s) = &self.sidelink else { return };
@@ -78,8 +79,8 @@ impl RadioNetwork {
         all
     }
 
-    /// The rule of reuse: lanes that share no UE, where blocks may be shared at all. Persistent grants beyond the width of the band
-    /// share by configuration.
+    /// The rule of reuse: lanes that share no UE, where blocks may be shared at all. Persistent
+    /// grants beyond the width of the band share by configuration.
     fn may_share(&self, cell: CellId, a: &LaneGrant, b: &LaneGrant) -> bool {
         let Some(s) = &self.sidelink else { return false };
         let [a, b] = [a, b].map(|g| &s.lanes[g.lane as usize]);

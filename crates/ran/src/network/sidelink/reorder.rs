@@ -1,6 +1,7 @@
-//! Packets of a pair in the order in which they were sent, although two links of different lengths carry them: the
-//! receiving PDCP of a lossless mode switch. It holds what overtook until what is missing has come or t-Reordering expires
-//! (the reordering of split bearers, TS 36.323 clause 5.1.2.1.4).
+//! Packets of a pair in the order in which they were sent, although two links of different lengths
+//! carry them: the receiving PDCP of a lossless mode switch. It holds what overtook until what is
+//! missing has come or t-Reordering expires (the reordering of split bearers, TS 36.323 clause
+//! 5.1.2.1.4).
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,8 @@ pub struct Reorder {
 }
 
 impl Reorder {
-    /// A packet is sent: for the first time, or again over another link under the number that it has.
+    /// A packet is sent: for the first time, or again over another link under the number that it
+    /// has.
     pub fn sent(&mut self, id: PacketId) {
         if let std::collections::btree_map::Entry::Vacant(e) = self.counts.entry(id) {
             e.insert(self.next_sent);
@@ -39,7 +41,8 @@ impl Reorder {
         self.counts.remove(&id);
     }
 
-    /// A packet has arrived: those that may be delivered go to `out`. One that is not of this pair passes.
+    /// A packet has arrived: those that may be delivered go to `out`. One that is not of this pair
+    /// passes.
     pub fn arrived(&mut self, tti: Tti, item: (BearerId, End, Sdu), out: &mut Vec<(BearerId, End, Sdu)>) {
         let Some(count) = self.counts.remove(&item.2.id) else { return out.push(item) };
         if count < self.next {

@@ -1,4 +1,5 @@
-//! How the eNB learns what waits for a sidelink: reports in uplink blocks (TS 36.321 clause 5.14.1.4).
+//! How the eNB learns what waits for a sidelink: reports in uplink blocks (TS 36.321 clause
+//! 5.14.1.4).
 
 use lasthop_units::{Tti, UeId};
 
@@ -10,15 +11,15 @@ use crate::mac::lte::bsr::{Report, level};
 pub type SidelinkReport = Vec<(u32, u8)>;
 
 /// What a report of `lanes` lanes takes with its subheader [B].
-// TS 36.321 clause 6.1.3.1a: a destination index of 4 bits, a group of 2 and a buffer size of 6 for each; the subheader has a
-// length.
+// TS 36.321 clause 6.1.3.1a: a destination index of 4 bits, a group of 2 and a buffer size of 6 for
+// each; the subheader has a length.
 const fn size(lanes: usize) -> u32 {
     2 + (lanes as u32 * 12).div_ceil(8)
 }
 
 impl RadioNetwork {
-    /// A report of the lanes of `ue` for an uplink block with `room` bytes in `tti`, if one is due and fits; and its size
-    /// [B].
+    /// A report of the lanes of `ue` for an uplink block with `room` bytes in `tti`, if one is due
+    /// and fits; and its size [B].
     #[cold]
     pub(in crate::network) fn sidelink_report(
         &mut self,

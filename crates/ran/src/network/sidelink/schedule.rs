@@ -21,8 +21,9 @@ const OVERHEAD: u64 = 8;
 const CONFLICTS_HOLD: u64 = 100;
 
 impl RadioNetwork {
-    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait: what they need, up to half of
-    /// what is free. Without it a full uplink buffer would starve every sidelink of the cell.
+    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
+    /// what they need, up to half of what is free. Without it a full uplink buffer would starve
+    /// every sidelink of the cell.
     #[cold]
     pub(in crate::network) fn hold_for_lanes(&mut self, tti: Tti, cell: CellId) -> RbSet {
         let target = tti.plus(self.cells[cell].config.timing.grant);
@@ -63,8 +64,8 @@ impl RadioNetwork {
         slot.used = slot.used.without(held);
     }
 
-    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the one that was served longest
-    /// ago first, each an equal share.
+    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the
+    /// one that was served longest ago first, each an equal share.
     pub(super) fn schedule_sidelinks(&mut self, tti: Tti, cell: CellId) {
         let target = tti.plus(self.cells[cell].config.timing.grant);
         let process = (target.0 % PROCESSES as u64) as usize;
@@ -140,8 +141,9 @@ impl RadioNetwork {
         self.cells[cell].config.sidelink.half_duplex
     }
 
-    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one radio does not do both. What the
-    /// receivers of a group do is not asked: among many somebody always sends.
+    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one
+    /// radio does not do both. What the receivers of a group do is not asked: among many
+    /// somebody always sends.
     fn deaf(&self, target: Tti, cell: CellId, lane: u32) -> bool {
         let Some(s) = &self.sidelink else { return false };
         let l = &s.lanes[lane as usize];
@@ -210,7 +212,8 @@ impl RadioNetwork {
         self.sidelink_data(bearer);
     }
 
-    /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst link.
+    /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst
+    /// link.
     pub(super) fn learn_lane(&mut self, tti: Tti, cell: CellId, lane: u32) {
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[lane as usize];
@@ -225,7 +228,8 @@ impl RadioNetwork {
                 self.cells[cell].uplink.adaptation.needed(mcs_of_cqi(cqi))
             }
             LinkQuality::Physical => {
-                // Over the whole band, without interference: what that costs the outer loop finds out.
+                // Over the whole band, without interference: what that costs the outer loop finds
+                // out.
                 let band = self.cells[cell].uplink.band;
                 let level = |rx| self.air.sidelink_level(tti, [l.tx, rx], l.link.power, band);
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)

@@ -18,8 +18,8 @@ use crate::phy::lte::RbSet;
 use crate::sdu::End;
 use lasthop_radio::lte::OllaConfig;
 
-/// One direction of a pair, or the one of a group. Lanes 2i and 2i + 1 belong to pair i: from its first UE to its second, and back;
-/// those of the groups follow.
+/// One direction of a pair, or the one of a group. Lanes 2i and 2i + 1 belong to pair i: from its
+/// first UE to its second, and back; those of the groups follow.
 #[derive(Debug)]
 pub struct Lane {
     /// The UE that sends, and the one that receives; of a group, the first of them.
@@ -195,7 +195,8 @@ pub struct Sidelink {
     pub active: Vec<u32>,
     /// Lanes that a UE sends on.
     pub of_ue: IndexVec<UeId, Vec<u32>>,
-    /// By lane times lanes plus lane: the two must not share a block; worked out again at `conflicts_until`.
+    /// By lane times lanes plus lane: the two must not share a block; worked out again at
+    /// `conflicts_until`.
     pub conflicts: Vec<bool>,
     pub conflicts_until: Tti,
     /// Memory of the scheduler.
@@ -207,7 +208,8 @@ pub struct Sidelink {
 }
 
 impl Sidelink {
-    /// `ues`: all UEs of the network. `first_bearer`: the bearer of the first pair. `outer_loop`: of the pair's cell.
+    /// `ues`: all UEs of the network. `first_bearer`: the bearer of the first pair. `outer_loop`:
+    /// of the pair's cell.
     pub fn new(
         pairs: &[PairConfig],
         groups: &[GroupConfig],

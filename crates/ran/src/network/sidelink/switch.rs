@@ -12,8 +12,8 @@ use crate::sdu::{End, Sdu};
 const COMPARED: u32 = 10;
 
 impl RadioNetwork {
-    /// A decision about `pair` is due: the mode with more bits per block, direct mode when they are equal; both directions
-    /// switch together.
+    /// A decision about `pair` is due: the mode with more bits per block, direct mode when they are
+    /// equal; both directions switch together.
     pub(in crate::network) fn select_mode(
         &mut self,
         now: Instant,
@@ -53,7 +53,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The directions of `pair` go the ways of `modes` from now on: from its first UE to its second, and back.
+    /// The directions of `pair` go the ways of `modes` from now on: from its first UE to its
+    /// second, and back.
     pub fn set_modes(&mut self, now: Instant, pair: u32, modes: [LinkMode; 2], out: &mut NetworkOutput) {
         for (lane, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
             if self.lane_mode(lane).is_some_and(|old| old != mode) {
@@ -62,8 +63,9 @@ impl RadioNetwork {
         }
     }
 
-    /// The sender drops what RLC, MAC and HARQ of the old connection hold; what the eNB has decoded goes on to the peer. With
-    /// a lossless switch PDCP keeps it and sends it over the new connection.
+    /// The sender drops what RLC, MAC and HARQ of the old connection hold; what the eNB has decoded
+    /// goes on to the peer. With a lossless switch PDCP keeps it and sends it over the new
+    /// connection.
     fn switch_lane(&mut self, now: Instant, lane: u32, mode: LinkMode, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
         self.next = self.next.max(tti);
@@ -80,7 +82,8 @@ impl RadioNetwork {
         s.pairs[lane as usize / 2].switched = Some(tti);
         self.flush_harq(lane, tx, bearer);
         self.reset_requests(lane, tx);
-        // Everything that the bearer says before is passed on, so that what is dropped below is the switch's.
+        // Everything that the bearer says before is passed on, so that what is dropped below is the
+        // switch's.
         self.settle(now, bearer, out);
         self.bearers[bearer].layers.sever(end, &mut self.scratch);
         let mut kept: Vec<Sdu> = Vec::new();
@@ -108,7 +111,8 @@ impl RadioNetwork {
         }
     }
 
-    /// Transport blocks of the old connection that are on the air or wait for a retransmission are gone.
+    /// Transport blocks of the old connection that are on the air or wait for a retransmission are
+    /// gone.
     fn flush_harq(&mut self, lane: u32, tx: UeId, bearer: BearerId) {
         let Some(s) = &mut self.sidelink else { return };
         let layers = &mut self.bearers[bearer].layers;

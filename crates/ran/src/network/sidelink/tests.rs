@@ -111,7 +111,8 @@ impl World {
         self.network.next_tti().into_iter().chain(self.network.next_timer()).min()
     }
 
-    /// Everything before `until`; what arrives goes to `answer` at once, which may name a lane and a size to send.
+    /// Everything before `until`; what arrives goes to `answer` at once, which may name a lane and
+    /// a size to send.
     fn run_answering(&mut self, until: Instant, answer: Option<(u32, u32)>) {
         while let Some(now) = self.next().filter(|t| *t < until) {
             match self.network.next_tti() == Some(now) {
@@ -153,7 +154,8 @@ impl World {
     }
 }
 
-/// The paper's figure 4 with t = 20: RAC 0, report 5, decoded and granted 9, data 11, decoded 15; the ACK likewise: 30.
+/// The paper's figure 4 with t = 20: RAC 0, report 5, decoded and granted 9, data 11, decoded 15;
+/// the ACK likewise: 30.
 #[test]
 fn a_segment_and_its_ack_in_direct_mode_take_thirty_ttis() {
     let mut w = World::pair(&pinned(15), |_| ());
@@ -176,7 +178,8 @@ fn a_segment_and_its_ack_in_direct_mode_take_thirty_ttis() {
         ]
     };
     let mut steps = w.steps();
-    // The last decoding and what it sets off share a TTI; the block of a report has an empty one for the uplink beside it.
+    // The last decoding and what it sets off share a TTI; the block of a report has an empty one
+    // for the uplink beside it.
     steps.sort_by_key(|s| (s.0, s.3 != 0));
     let expected: Vec<_> = leg(20, 0).into_iter().chain(leg(35, 1)).collect();
     let sort = |mut v: Vec<(u64, Step, TraceLink, usize)>| {
@@ -210,15 +213,16 @@ fn data_ride_with_the_report_only_towards_the_enb() {
     }
 }
 
-/// Rule 5: what comes 6 TTIs after a RAC is not in its report. Its own RAC goes at 10 (wall), and it is there 15 later. The
-/// timer that is paused by grants (those of 5 and 11) goes on to 13.
+/// Rule 5: what comes 6 TTIs after a RAC is not in its report. Its own RAC goes at 10 (wall), and
+/// it is there 15 later. The timer that is paused by grants (those of 5 and 11) goes on to 13.
 #[test]
 fn what_comes_after_the_report_waits_for_the_timer() {
     for (counts, expected) in [(RacTimer::Wall, 25), (RacTimer::Paused, 28)] {
         let mut cell = simulte();
         cell.uplink.request = RequestConfig::Rac { answer: 3, timer: 10, counts };
         let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &pinned(9), |_| ());
-        // 50 blocks at CQI 9 are 1908 B: the first takes more than the grant of its report can have to spare.
+        // 50 blocks at CQI 9 are 1908 B: the first takes more than the grant of its report can have
+        // to spare.
         w.push(MS(20), 0, 1400);
         w.push(MS(26), 0, 1400);
         w.run_until(MS(200));
@@ -226,7 +230,8 @@ fn what_comes_after_the_report_waits_for_the_timer() {
     }
 }
 
-/// Two pairs 1 km apart share every block and do not notice; side by side they destroy each other's blocks.
+/// Two pairs 1 km apart share every block and do not notice; side by side they destroy each other's
+/// blocks.
 #[test]
 fn shared_blocks_interfere_where_pairs_are_near() {
     let run = |apart: f64, reuse| {
@@ -257,7 +262,8 @@ fn shared_blocks_interfere_where_pairs_are_near() {
     assert_eq!((all, errors), (600, 0), "neighbours are kept apart");
 }
 
-/// What is buffered and on the air is lost, the rest of the transfer goes the new way; every packet has one fate.
+/// What is buffered and on the air is lost, the rest of the transfer goes the new way; every packet
+/// has one fate.
 #[test]
 fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
     for (lossless, first) in
@@ -294,7 +300,8 @@ fn a_mode_switch_drops_what_the_sender_has_and_a_lossless_one_does_not() {
     }
 }
 
-/// Direct mode where it carries as much or more; with hysteresis or a dwell time the answer comes later or not at all.
+/// Direct mode where it carries as much or more; with hysteresis or a dwell time the answer comes
+/// later or not at all.
 #[test]
 fn the_mode_with_more_bits_per_block_is_taken() {
     // The uplink is pinned at 40 dB: MCS 28, as CQI 14 and 15 have on the sidelink.
@@ -314,8 +321,8 @@ fn the_mode_with_more_bits_per_block_is_taken() {
     }
 }
 
-/// No request and no report: a packet that comes in TTI 20 goes in the next occasion (phase 0 of 5 TTIs for lane 0), 4 TTIs
-/// on the air and in decoding.
+/// No request and no report: a packet that comes in TTI 20 goes in the next occasion (phase 0 of 5
+/// TTIs for lane 0), 4 TTIs on the air and in decoding.
 #[test]
 fn a_persistent_grant_needs_no_request() {
     let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
@@ -333,20 +340,23 @@ fn a_persistent_grant_needs_no_request() {
     assert_eq!(w.network.next_tti(), None);
 }
 
-/// A block that the peer cannot decode is sent again 8 TTIs later on the same blocks, and given up after the last time.
+/// A block that the peer cannot decode is sent again 8 TTIs later on the same blocks, and given up
+/// after the last time.
 #[test]
 fn the_sidelinks_retransmissions_are_synchronous() {
     let mut cell = simulte();
     cell.uplink.data_errors = true;
     let link = SidelinkConfig { power: Dbm(-90.0), transmissions: 3, ..SidelinkConfig::default() };
     let mut w = World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |_| ());
-    // Nothing is decoded at this power: the lowest MCS would be out of range, so an occasion with a pinned MCS is forced.
+    // Nothing is decoded at this power: the lowest MCS would be out of range, so an occasion with a
+    // pinned MCS is forced.
     w.push(MS(20), 0, 100);
     w.run_until(MS(200));
     assert!(w.delivered.is_empty() && w.network.lane_stats(0).unwrap().blocks == 0, "out of range");
     let mut cell = simulte();
     cell.uplink.data_errors = true;
-    // CQI 15 is chosen where the report says so; the UEs part before the block: decoded at CQI 1 it fails.
+    // CQI 15 is chosen where the report says so; the UEs part before the block: decoded at CQI 1 it
+    // fails.
     let steps = vec![CqiStep { from: Metres(0.0), cqi: 1 }];
     let persistent = SidelinkPersistent { period: Duration::from_millis(640), blocks: 10 };
     let link = SidelinkConfig {
@@ -367,8 +377,9 @@ fn the_sidelinks_retransmissions_are_synchronous() {
     assert_eq!(w.dropped, [(0, DropCause::RadioLoss)]);
 }
 
-/// While a full buffer in the uplink takes every block, a packet for the sidelink still needs the 15 TTIs of an empty cell: the
-/// request is answered (of two UEs with the same channel the one served longest ago is first), and blocks are kept for the lane.
+/// While a full buffer in the uplink takes every block, a packet for the sidelink still needs the
+/// 15 TTIs of an empty cell: the request is answered (of two UEs with the same channel the one
+/// served longest ago is first), and blocks are kept for the lane.
 #[test]
 fn a_full_uplink_does_not_starve_a_sidelink() {
     let mut w = World::pair(&pinned(15), |p| p.mode = [Infrastructure, Direct]);
@@ -379,15 +390,17 @@ fn a_full_uplink_does_not_starve_a_sidelink() {
     w.run_until(MS(76));
     let found = w.delivered.iter().find(|d| d.0 == ack);
     assert_eq!(found.map(|d| d.1), Some(MS(75)));
-    // 560 000 B at 36 696 bits a TTI are 123 TTIs, 20 of the first grant's way and the downlink apart; the ACK took one block.
+    // 560 000 B at 36 696 bits a TTI are 123 TTIs, 20 of the first grant's way and the downlink
+    // apart; the ACK took one block.
     let sent = w.steps().iter().filter(|s| s.1 == Step::Data && s.2 == TraceLink::Uplink && s.3 == 0).count();
     assert!(sent >= 40, "the uplink goes on meanwhile: {sent}");
     w.run_until(MS(200));
     assert_eq!(w.delivered.len(), 401);
 }
 
-/// Both lanes have the whole band every 3 TTIs, lane 0 in 30, lane 1 in 31. What fails in 30 goes again in 38 and 46; 46 is lane
-/// 1's by 3 n + 1, which waits for 49 and arrives at 53; without the failures it would have gone in 46.
+/// Both lanes have the whole band every 3 TTIs, lane 0 in 30, lane 1 in 31. What fails in 30 goes
+/// again in 38 and 46; 46 is lane 1's by 3 n + 1, which waits for 49 and arrives at 53; without the
+/// failures it would have gone in 46.
 #[test]
 fn a_persistent_occasion_is_left_to_a_retransmission() {
     for (fails, expected) in [(false, 50), (true, 53)] {
@@ -412,9 +425,10 @@ fn a_persistent_occasion_is_left_to_a_retransmission() {
     }
 }
 
-/// With one radio a UE hears nothing while it sends. Both ends ask in TTI 20 and could send in 31: with two radios both arrive at
-/// 35; with one the eNB grants them after each other. A persistent grant in a TTI in which the peer sends is lost and
-/// comes again 8 TTIs later: lane 0 (phase 0 of 5) at 25, while the peer's report is on the air in 25.
+/// With one radio a UE hears nothing while it sends. Both ends ask in TTI 20 and could send in 31:
+/// with two radios both arrive at 35; with one the eNB grants them after each other. A persistent
+/// grant in a TTI in which the peer sends is lost and comes again 8 TTIs later: lane 0 (phase 0 of
+/// 5) at 25, while the peer's report is on the air in 25.
 #[test]
 fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
     for (half_duplex, expected) in [(false, [35, 35]), (true, [35, 36])] {
@@ -433,7 +447,8 @@ fn a_ue_with_one_radio_does_not_hear_while_it_sends() {
         cell.sidelink.half_duplex = half_duplex;
         let persistent = SidelinkPersistent { period: Duration::from_millis(5), blocks: 10 };
         let link = SidelinkConfig { persistent: Some(persistent), ..pinned(15) };
-        // Lane 1 goes over the eNB: its sender, the receiver of lane 0, asks in 20 and reports in 25.
+        // Lane 1 goes over the eNB: its sender, the receiver of lane 0, asks in 20 and reports in
+        // 25.
         let mut w =
             World::new(cell, &[[20.0, 0.0], [40.0, 0.0]], &link, |p| p.mode = [Direct, Infrastructure]);
         w.push(MS(20), 1, 576);

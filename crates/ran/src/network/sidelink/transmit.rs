@@ -63,8 +63,8 @@ impl RadioNetwork {
         let after = backlog(0);
         l.covered = l.covered.saturating_sub(before.saturating_sub(after));
         if l.granted_until.is_none_or(|t| t <= tti) {
-            // No further grant: whatever is left must be asked for. Nobody but the peer hears this block, so no report
-            // can go with it.
+            // No further grant: whatever is left must be asked for. Nobody but the peer hears this
+            // block, so no report can go with it.
             l.covered = 0;
         }
         let sends = !parts.is_empty();
@@ -122,7 +122,8 @@ impl RadioNetwork {
         }
     }
 
-    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the transmission.
+    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the
+    /// transmission.
     fn air_pair(&mut self, tti: Tti, g: &LaneGrant, heard: Option<f32>) {
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[g.lane as usize];

@@ -30,7 +30,8 @@ impl RadioNetwork {
             }
             let twice = granted[..i].iter().any(|other| other.ue == g.ue && self.sends(tti, other));
             assert!(!twice, "{tti:?}: {:?} sends twice", g.ue);
-            // One run, of a length that the transform has, within PUSCH; one block twice only where preambles were the same.
+            // One run, of a length that the transform has, within PUSCH; one block twice only where
+            // preambles were the same.
             assert!(!g.rbs.is_empty() && g.rbs.longest_run() == g.rbs, "{tti:?}: not one run");
             assert_eq!(largest_allocation(g.rbs.len()), g.rbs.len(), "{tti:?}: no transform size");
             assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");

@@ -1,4 +1,5 @@
-//! Semi-persistent grants: activated by the first grant that answers data, prepared before each occasion.
+//! Semi-persistent grants: activated by the first grant that answers data, prepared before each
+//! occasion.
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
 
@@ -12,8 +13,8 @@ use crate::phy::lte::RbSet;
 use lasthop_radio::lte::{Mcs, McsTable};
 
 impl RadioNetwork {
-    /// Blocks of `cell` that semi-persistent grants have in `tti`, or where a block of `tti` may have to be sent once more:
-    /// a retransmission stays on its blocks.
+    /// Blocks of `cell` that semi-persistent grants have in `tti`, or where a block of `tti` may
+    /// have to be sent once more: a retransmission stays on its blocks.
     #[inline]
     pub(in crate::network) fn persistent_blocks(&self, tti: Tti, cell: CellId) -> RbSet {
         let c = &self.cells[cell].uplink;
@@ -27,8 +28,9 @@ impl RadioNetwork {
         )
     }
 
-    /// The smallest run of blocks of `free` that carries what the semi-persistent grant of `ue` promises, none of which another
-    /// grant ever has at the same time. None: it has none or it is active.
+    /// The smallest run of blocks of `free` that carries what the semi-persistent grant of `ue`
+    /// promises, none of which another grant ever has at the same time. None: it has none or it
+    /// is active.
     pub(super) fn size_of_activation(
         &self,
         target: Tti,
@@ -49,7 +51,8 @@ impl RadioNetwork {
         let most = free.longest_run().len();
         let level = u.quality.level()?;
         let bytes = u64::from(own.config.bytes);
-        // The MCS falls where power is spread over more blocks: as many as the bytes need with the MCS of that many.
+        // The MCS falls where power is spread over more blocks: as many as the bytes need with the
+        // MCS of that many.
         let mut blocks = 1;
         for _ in 0..8 {
             let mcs = c.adaptation.mcs(u.level_on(level, blocks))?;
@@ -67,7 +70,8 @@ impl RadioNetwork {
         None
     }
 
-    /// The grant for `target` was the activation of the semi-persistent grant of its UE, if the UE has heard it.
+    /// The grant for `target` was the activation of the semi-persistent grant of its UE, if the UE
+    /// has heard it.
     pub(super) fn activate_persistent(&mut self, target: Tti, cell: CellId, granted: &Granted) {
         if self.cells[cell].uplink.plan.slot(target).missed.contains(&granted.ue) {
             return;
@@ -78,7 +82,8 @@ impl RadioNetwork {
         self.await_occasion(ue);
     }
 
-    /// Notes when the next occasion is prepared: when dynamic grants for the same TTI go out, and before them.
+    /// Notes when the next occasion is prepared: when dynamic grants for the same TTI go out, and
+    /// before them.
     fn await_occasion(&mut self, ue: UeId) {
         let grant = self.cells[self.ues[ue].serving].config.timing.grant;
         if let Some(p) = &self.ues[ue].uplink.persistent {
@@ -101,8 +106,9 @@ impl RadioNetwork {
     }
 
     /// The UE sends on its semi-persistent grant in `target`, whether it has data or not.
-    // TS 36.321 v15.1.0 clause 5.4.1: "if an uplink grant for this TTI has been configured for the Serving Cell: consider the NDI
-    // bit for the corresponding HARQ process to have been toggled": a block that waits there is flushed.
+    // TS 36.321 v15.1.0 clause 5.4.1: "if an uplink grant for this TTI has been configured for the
+    // Serving Cell: consider the NDI bit for the corresponding HARQ process to have been toggled":
+    // a block that waits there is flushed.
     fn prepare_occasion(&mut self, tti: Tti, ue: UeId, target: Tti) {
         let cell = self.ues[ue].serving;
         let Some(p) = self.ues[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else { return };
@@ -129,7 +135,8 @@ impl RadioNetwork {
         self.await_occasion(ue);
     }
 
-    /// If `tti` is an occasion: what waits in its process is lost, and the report's timer starts anew.
+    /// If `tti` is an occasion: what waits in its process is lost, and the report's timer starts
+    /// anew.
     #[inline]
     pub(super) fn begin_occasion(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         if !self.is_occasion(tti, ue) {

@@ -19,7 +19,8 @@ static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
 
 /// A transport block of fewer bytes is small beside its headers [B]: other sizes are looked at.
 const EDGE: u32 = 32;
-/// A buffer status report (2 B), the subheader of an SDU (1 B) and the header of an AMD PDU (2 B) [B].
+/// A buffer status report (2 B), the subheader of an SDU (1 B) and the header of an AMD PDU (2 B)
+/// [B].
 const BARE: u32 = 5;
 /// From a power control command to its effect [TTI].
 const K_PUSCH: u64 = 4;
@@ -27,15 +28,16 @@ const K_PUSCH: u64 = 4;
 const PRACH_BANDWIDTH: Hertz = Hertz(1_048_750.0);
 
 impl UeUplink {
-    /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond the UE's headroom its power
-    /// is spread ever thinner. Before the first headroom report nothing is known of that.
+    /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond
+    /// the UE's headroom its power is spread ever thinner. Before the first headroom report
+    /// nothing is known of that.
     #[inline]
     pub fn level_on(&self, level: f32, blocks: u32) -> f32 {
         level - (DECIBELS[blocks as usize] - self.spare()).max(0.0)
     }
 
-    /// How many times more power [dB] than on one block the UE has. None to spare is 0: `level` on one block is what its
-    /// largest power gives.
+    /// How many times more power [dB] than on one block the UE has. None to spare is 0: `level` on
+    /// one block is what its largest power gives.
     #[inline]
     fn spare(&self) -> f32 {
         self.headroom.map_or(f32::INFINITY, |h| h.0.max(0.0) as f32)
@@ -43,13 +45,14 @@ impl UeUplink {
 }
 
 impl CellUplink {
-    /// How many of at most `most` blocks `u` is given, and the MCS on them: those that carry most beyond `overhead` [B], the
-    /// headers. Beyond its headroom a block more lowers the MCS of all: the fewest that carry as much. Where one transmission
-    /// carries little, blocks that HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing would
+    /// How many of at most `most` blocks `u` is given, and the MCS on them: those that carry most
+    /// beyond `overhead` [B], the headers. Beyond its headroom a block more lowers the MCS of
+    /// all: the fewest that carry as much. Where one transmission carries little, blocks that
+    /// HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing would
     /// be decoded.
     ///
-    /// An outer loop that has come to the end of its range does not silence a UE whose measured SINR allows the lowest MCS:
-    /// only blocks that are sent can bring it back.
+    /// An outer loop that has come to the end of its range does not silence a UE whose measured
+    /// SINR allows the lowest MCS: only blocks that are sent can bring it back.
     pub fn fit(&self, u: &UeUplink, most: u32, overhead: u32) -> Option<(u32, u8)> {
         let at_once = self.fit_at_once(u, most);
         let carries = at_once.map_or(0, |(blocks, mcs)| tbs_bytes(mcs, blocks));
@@ -57,7 +60,8 @@ impl CellUplink {
             return at_once;
         }
         let at_once_rate = f64::from(carries.saturating_sub(overhead));
-        // Where not even 1 B remains behind all headers: behind those that each block with data has.
+        // Where not even 1 B remains behind all headers: behind those that each block with data
+        // has.
         let bare = overhead.min(BARE);
         match self.at_the_edge(u, most, overhead).or_else(|| self.at_the_edge(u, most, bare)) {
             Some((blocks, rate)) if rate > at_once_rate => Some((blocks, self.adaptation.lowest())),
@@ -65,8 +69,8 @@ impl CellUplink {
         }
     }
 
-    /// The same for a UE that sends blocks without RLC PDUs, so without headers (a full buffer): one transmission is enough
-    /// wherever it carries anything.
+    /// The same for a UE that sends blocks without RLC PDUs, so without headers (a full buffer):
+    /// one transmission is enough wherever it carries anything.
     pub fn fit_full(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
         self.fit_at_once(u, most).or_else(|| {
             let edge = if self.config.power_aware { self.at_the_edge(u, most, 0) } else { None };
@@ -74,14 +78,16 @@ impl CellUplink {
         })
     }
 
-    /// Blocks of the lowest MCS that are meant to be decoded after several transmissions: their number, and the bytes beyond
-    /// `overhead` that they carry per transmission. A UE at its largest power has the same energy for any number of blocks,
-    /// so more blocks with more transmissions spend less of it on headers and CRC: the fewest that come to four fifths of the
-    /// best, since the last fifth takes several times as many. The measured SINR counts: the fate of such blocks is nothing
-    /// that an outer loop could learn from.
+    /// Blocks of the lowest MCS that are meant to be decoded after several transmissions: their
+    /// number, and the bytes beyond `overhead` that they carry per transmission. A UE at its
+    /// largest power has the same energy for any number of blocks, so more blocks with more
+    /// transmissions spend less of it on headers and CRC: the fewest that come to four fifths of
+    /// the best, since the last fifth takes several times as many. The measured SINR counts:
+    /// the fate of such blocks is nothing that an outer loop could learn from.
     fn at_the_edge(&self, u: &UeUplink, most: u32, overhead: u32) -> Option<(u32, f64)> {
         let measured = u.quality.measured()?;
-        // Before the first headroom report: the sounding signal had all power, spread over the band.
+        // Before the first headroom report: the sounding signal had all power, spread over the
+        // band.
         let (level, spare) = match u.headroom {
             Some(_) => (measured, u.spare()),
             None => (measured + DECIBELS[self.band.len() as usize], 0.0),
@@ -102,7 +108,8 @@ impl CellUplink {
         let level = u.quality.level()?;
         let on = |blocks: u32| self.adaptation.mcs(u.level_on(level, blocks)).map(|mcs| (blocks, mcs));
         if u.headroom.is_none() && self.counts_power() {
-            // The sounding signal was spread over the band; if that was too thin, a few blocks may do, and bring the report.
+            // The sounding signal was spread over the band; if that was too thin, a few blocks may
+            // do, and bring the report.
             return on(most).or_else(|| {
                 let probe = most.min(self.config.request_blocks);
                 self.adaptation.mcs(u.quality.measured()? + DECIBELS[self.band.len() as usize])?;
@@ -115,7 +122,8 @@ impl CellUplink {
         let sizes = (1..=most).filter(|n| largest_allocation(*n) == *n);
         let bytes = |(blocks, mcs): (u32, u8)| tbs_bytes(mcs, blocks);
         let better = |best: (u32, u8), other| if bytes(other) > bytes(best) { other } else { best };
-        // TS 36.213 table 7.1.7.2.1-1 has 328 bits for MCS 6 on one block, more than its 288 coded bits with QPSK.
+        // TS 36.213 table 7.1.7.2.1-1 has 328 bits for MCS 6 on one block, more than its 288 coded
+        // bits with QPSK.
         let decodable = |(blocks, mcs)| (blocks, if (blocks, mcs) == (1, 6) { 5 } else { mcs });
         sizes.map_while(|n| on(n).map(decodable)).reduce(better).or_else(|| self.lowest(u, 1))
     }
@@ -140,7 +148,8 @@ impl RadioNetwork {
         u.power.pusch(config, blocks, loss, u.largest_power)
     }
 
-    /// What `ue` would send sounding signals on `blocks` resource blocks with (TS 36.213 clause 5.1.3.1).
+    /// What `ue` would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
+    /// 5.1.3.1).
     pub fn srs_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
         let loss = self.path_loss(tti, ue);
         let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
@@ -148,7 +157,8 @@ impl RadioNetwork {
         u.power.srs(config, blocks, loss, u.largest_power)
     }
 
-    /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks` resource blocks.
+    /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks`
+    /// resource blocks.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
         let loss = self.path_loss(tti, ue);
         let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
@@ -167,8 +177,9 @@ impl RadioNetwork {
         u.loss
     }
 
-    /// Whether the preamble that `ue` sends in `tti` is loud enough for `cell` (TS 36.213 clause 6.1: PPRACH = min(PCMAX,
-    /// PREAMBLE_RECEIVED_TARGET_POWER + PL)). A threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is taken for all.
+    /// Whether the preamble that `ue` sends in `tti` is loud enough for `cell` (TS 36.213 clause
+    /// 6.1: PPRACH = min(PCMAX, PREAMBLE_RECEIVED_TARGET_POWER + PL)). A threshold: above it TS
+    /// 36.104 clause 8.4.2 wants 99 %, which is taken for all.
     pub(in crate::network) fn hears_preamble(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         if self.ues[ue].uplink.pinned {
             return true;
@@ -183,8 +194,9 @@ impl RadioNetwork {
         sent + up - noise.0 >= access.detection.0
     }
 
-    /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later (TS 36.213 clause 5.1.1.1),
-    /// and no other is sent before the channel has been measured with it.
+    /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later
+    /// (TS 36.213 clause 5.1.1.1), and no other is sent before the channel has been measured
+    /// with it.
     #[inline]
     pub(in crate::network) fn command_power_with_grant(
         &mut self,
@@ -223,8 +235,8 @@ impl RadioNetwork {
         }
     }
 
-    /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last TTI that has happened; empty
-    /// if it did not send.
+    /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last
+    /// TTI that has happened; empty if it did not send.
     pub fn uplink_sinr(&mut self, tti: Tti, ue: UeId) -> &[f32] {
         let cell = self.ues[ue].serving;
         let rbs = self.cells[cell].uplink.plan.granted(tti).iter().find(|g| g.ue == ue).map(|g| g.rbs);
@@ -273,8 +285,8 @@ impl RadioNetwork {
         let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
         let u = &mut self.ues[ue].uplink;
         if aware && (u.headroom.is_some() || !controlled) {
-            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would be. Before the first
-            // headroom report it takes them for the same.
+            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would
+            // be. Before the first headroom report it takes them for the same.
             level += (one.0 - (power.0 - db(f64::from(band.len())))) as f32;
         }
         u.quality.learn(tti, level);

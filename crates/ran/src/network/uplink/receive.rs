@@ -91,8 +91,10 @@ impl RadioNetwork {
         }
     }
 
-    /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the block is given up.
-    // TS 36.321 v15.1.0 5.4.2.2: "if CURRENT_TX_NB = maximum number of transmissions - 1: flush the HARQ buffer".
+    /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the
+    /// block is given up.
+    // TS 36.321 v15.1.0 5.4.2.2: "if CURRENT_TX_NB = maximum number of transmissions - 1: flush the
+    // HARQ buffer".
     fn uplink_failed(&mut self, now: Instant, ue: UeId, process: usize, sent: Tti, out: &mut NetworkOutput) {
         let cell = self.ues[ue].serving;
         let most = self.cells[cell].uplink.config.harq.transmissions;
@@ -106,7 +108,8 @@ impl RadioNetwork {
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
         let again = sent.plus(HARQ_PERIOD);
         if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
-            // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round trip (TS 36.321 clause 5.4.2.1).
+            // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
+            // trip (TS 36.321 clause 5.4.2.1).
             return self.wait_for_next_move(again, cell, ue);
         }
         self.grant_again(again, granted);

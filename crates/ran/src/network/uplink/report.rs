@@ -1,5 +1,6 @@
-//! Buffer reports of UEs whose MAC follows RLC's reports (LENA): each one reaches the eNB by itself and costs nothing, and
-//! a grant is shared equally among the bearers that want something by their last report.
+//! Buffer reports of UEs whose MAC follows RLC's reports (LENA): each one reaches the eNB by itself
+//! and costs nothing, and a grant is shared equally among the bearers that want something by their
+//! last report.
 
 use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
@@ -10,7 +11,8 @@ use crate::phy::lte::TTI;
 use crate::sdu::{Direction, End};
 
 impl RadioNetwork {
-    /// RLC of `bearer` may have reported: LteUeMac sends the sum of all bearers at the start of the next TTI.
+    /// RLC of `bearer` may have reported: LteUeMac sends the sum of all bearers at the start of the
+    /// next TTI.
     #[cold]
     pub(in crate::network) fn pass_report_on(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
         let rlc = self.bearers[bearer].layers.rlc_mut(End::Ue);

@@ -1,10 +1,10 @@
-//! Adaptive retransmissions (TS 36.321 v15.1.0 clause 5.4.2): a grant moves a block that is to be sent again, so that what
-//! other UEs may have is one run of resource blocks. SC-FDMA gives a UE one run, and a retransmission in the middle of the band
-//! leaves two short ones.
+//! Adaptive retransmissions (TS 36.321 v15.1.0 clause 5.4.2): a grant moves a block that is to be
+//! sent again, so that what other UEs may have is one run of resource blocks. SC-FDMA gives a UE
+//! one run, and a retransmission in the middle of the band leaves two short ones.
 //!
-//! A grant that moves a block goes with ACK on PHICH: a UE that has not heard the grant then keeps its block and is silent
-//! (clause 5.4.2.2), instead of sending it where others have been put. The eNB finds nothing and grants the next
-//! transmission, 8 TTIs later.
+//! A grant that moves a block goes with ACK on PHICH: a UE that has not heard the grant then keeps
+//! its block and is silent (clause 5.4.2.2), instead of sending it where others have been put. The
+//! eNB finds nothing and grants the next transmission, 8 TTIs later.
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
 
@@ -30,7 +30,8 @@ impl RadioNetwork {
         for i in (0..entries).filter(|i| self.may_move(target, cell, *i)) {
             fixed = fixed.without(self.cells[cell].uplink.plan.granted(target)[i].rbs);
         }
-        // From below, each to the first place where it fits: that is never above the one where it is.
+        // From below, each to the first place where it fits: that is never above the one where it
+        // is.
         let mut from = 0;
         while let Some((i, at)) = self.lowest_movable(target, cell, from) {
             let g = self.cells[cell].uplink.plan.granted(target)[i];
@@ -44,7 +45,8 @@ impl RadioNetwork {
         self.cells[cell].uplink.plan.slot(target).used = fixed;
     }
 
-    /// Entry `i` of `target` is a retransmission that has had no grant of its own yet. Msg3 stays where it is.
+    /// Entry `i` of `target` is a retransmission that has had no grant of its own yet. Msg3 stays
+    /// where it is.
     fn may_move(&self, target: Tti, cell: CellId, i: usize) -> bool {
         let g = self.cells[cell].uplink.plan.granted(target)[i];
         let u = &self.ues[g.ue].uplink;
@@ -94,8 +96,9 @@ impl RadioNetwork {
         self.calendar.note(heard, Due::MoveMissed { ue, process: process as u8, target });
     }
 
-    /// Retransmissions of `target` leave `rbs` to a semi-persistent grant that was activated after their first transmission; one
-    /// for which there is no room waits for a round trip, as if it had not been heard.
+    /// Retransmissions of `target` leave `rbs` to a semi-persistent grant that was activated after
+    /// their first transmission; one for which there is no room waits for a round trip, as if
+    /// it had not been heard.
     pub(super) fn clear_for_occasion(&mut self, tti: Tti, target: Tti, cell: CellId, rbs: RbSet) {
         let others = self.persistent_blocks(target, cell);
         let mut i = 0;
@@ -136,10 +139,11 @@ impl RadioNetwork {
         self.waiting = waiting;
     }
 
-    /// Nothing came where a retransmission was moved to: the next one is granted again, on the blocks that it was to have or
-    /// wherever there is room.
-    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall: increment CURRENT_TX_NB by 1", sent
-    // or not; "if HARQ_FEEDBACK = NACK: generate a transmission".
+    /// Nothing came where a retransmission was moved to: the next one is granted again, on the
+    /// blocks that it was to have or wherever there is room.
+    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall:
+    // increment CURRENT_TX_NB by 1", sent or not; "if HARQ_FEEDBACK = NACK: generate a
+    // transmission".
     fn move_unused(
         &mut self,
         now: Instant,
@@ -193,8 +197,8 @@ mod tests {
         CellConfig { resource_blocks: 25, uplink, ..CellConfig::default() }
     }
 
-    /// Msg3 has blocks 0 to 2; retransmissions of two and of five blocks lie at 4 and 10. They move to 3 and 5, and blocks 10 to 24
-    /// are free in one run, where 3, 6 to 9 and 15 to 24 were.
+    /// Msg3 has blocks 0 to 2; retransmissions of two and of five blocks lie at 4 and 10. They move
+    /// to 3 and 5, and blocks 10 to 24 are free in one run, where 3, 6 to 9 and 15 to 24 were.
     #[test]
     fn scattered_retransmissions_move_together() {
         let mut world = World::new(cell(), 3, Mode::Um);
@@ -227,9 +231,10 @@ mod tests {
         assert_eq!(ues.map(|ue| network.ues[ue].uplink.stats.moved), [0, 1, 1]);
     }
 
-    /// Four UEs at -5 dB, where 10.9 % of what the PDCCH says is missed (TS 36.133's out of sync). Whatever is moved is heard
-    /// and sent in its TTI, or not heard and nothing is sent; every retransmission comes a multiple of 8 TTIs after its first
-    /// transmission; and no block has more chances than maxHARQ-Tx.
+    /// Four UEs at -5 dB, where 10.9 % of what the PDCCH says is missed (TS 36.133's out of sync).
+    /// Whatever is moved is heard and sent in its TTI, or not heard and nothing is sent; every
+    /// retransmission comes a multiple of 8 TTIs after its first transmission; and no block has
+    /// more chances than maxHARQ-Tx.
     #[test]
     fn a_ue_that_has_not_heard_of_the_move_is_silent_for_a_round_trip() {
         let mut config = cell();

@@ -19,7 +19,8 @@ const OVERHEAD: u64 = 8;
 const ENDLESS: u64 = 1 << 40;
 
 impl RadioNetwork {
-    /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of `cell`.
+    /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of
+    /// `cell`.
     pub(in crate::network) fn schedule_uplink(&mut self, now: Instant, tti: Tti, cell: CellId) {
         let target = tti.plus(self.cells[cell].config.timing.grant);
         if let Some(s) = &self.sidelink {
@@ -81,8 +82,9 @@ impl RadioNetwork {
         c.order.clear();
         c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
         let (weights, of) = (&c.weights, &c.candidates);
-        // Of equal weights the UE first that was served longest ago, else in the order of the UEs: by its number alone the
-        // first of two UEs with the same channel would starve the other under a maximum-rate scheduler.
+        // Of equal weights the UE first that was served longest ago, else in the order of the UEs:
+        // by its number alone the first of two UEs with the same channel would starve the other
+        // under a maximum-rate scheduler.
         let order = |a: &usize, b: &usize| {
             weights[*b].total_cmp(&weights[*a]).then(of[*a].served.cmp(&of[*b].served)).then(a.cmp(b))
         };
@@ -180,14 +182,15 @@ impl RadioNetwork {
         }
         u.granted_until = u.granted_until.max(Some(target));
         if u.access.is_resolving() {
-            // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and contains an UL grant for a new
-            // transmission; consider this Contention Resolution successful".
+            // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and
+            // contains an UL grant for a new transmission; consider this Contention Resolution
+            // successful".
             u.access.stop();
         }
     }
 
-    /// The UE has not heard its grant and will send nothing. The eNB finds no energy where it looks for the block, and
-    /// takes the grant for not given.
+    /// The UE has not heard its grant and will send nothing. The eNB finds no energy where it looks
+    /// for the block, and takes the grant for not given.
     #[cold]
     fn grant_missed(&mut self, target: Tti, cell: CellId, ue: UeId) {
         let decode = self.cells[cell].config.timing.decode_of_uplink();

@@ -20,7 +20,8 @@ const C_RNTI: u32 = 3;
 const HEADROOM: u32 = 2;
 
 impl RadioNetwork {
-    /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the air.
+    /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the
+    /// air.
     pub(in crate::network) fn send_uplink(
         &mut self,
         now: Instant,
@@ -68,8 +69,8 @@ impl RadioNetwork {
         true
     }
 
-    /// Msg3, unless the UE has given up. A block that waited in its process is lost: a grant for new data flushes it
-    /// (TS 36.321 clause 5.4.2.2).
+    /// Msg3, unless the UE has given up. A block that waited in its process is lost: a grant for
+    /// new data flushes it (TS 36.321 clause 5.4.2.2).
     fn send_msg3(
         &mut self,
         now: Instant,
@@ -91,7 +92,8 @@ impl RadioNetwork {
         true
     }
 
-    /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses 5.4.3.1, 6.1.2).
+    /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses
+    /// 5.4.3.1, 6.1.2).
     fn send_block(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
         let mut block = Block::new();
         block.content = g.content;
@@ -134,7 +136,8 @@ impl RadioNetwork {
         let mut controls = 0;
         if g.content == Content::Msg3 {
             if !self.ues[ue].rrc.is_connected() || self.asks_for_its_connection(ue) {
-                // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a subheader are all there is room for.
+                // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a
+                // subheader are all there is room for.
                 return;
             }
             block.c_rnti = true;
@@ -274,8 +277,9 @@ impl RadioNetwork {
         p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
     }
 
-    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their demodulation reference signals are
-    /// the same too, so none is decoded, unless one is louder than the others together by the capture ratio.
+    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
+    /// demodulation reference signals are the same too, so none is decoded, unless one is
+    /// louder than the others together by the capture ratio.
     fn is_drowned(&mut self, tti: Tti, cell: CellId, i: usize) -> bool {
         let all = self.cells[cell].uplink.plan.granted(tti);
         let mine = all[i];

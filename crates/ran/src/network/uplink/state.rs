@@ -161,8 +161,9 @@ impl CellUplink {
         }
     }
 
-    /// A run of `blocks` out of `free`. Cells begin at different thirds of the band, so that neighbours with little to receive
-    /// stay out of each other's way, as a site's three sectors do.
+    /// A run of `blocks` out of `free`. Cells begin at different thirds of the band, so that
+    /// neighbours with little to receive stay out of each other's way, as a site's three
+    /// sectors do.
     pub fn place(&self, free: RbSet, blocks: u32) -> Option<RbSet> {
         free.and(self.upper).run(blocks).or_else(|| free.run(blocks))
     }
@@ -335,10 +336,12 @@ impl UeUplink {
         self.bsr.wants_request() || self.direct_wants
     }
 
-    /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that it waits for.
-    // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was not triggered due to data
-    // becoming available for transmission for a logical channel for which logical channel SR masking is setup by upper layers:
-    // a Scheduling Request shall be triggered."
+    /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that
+    /// it waits for.
+    // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was
+    // not triggered due to data becoming available for transmission for a logical channel for which
+    // logical channel SR masking is setup by upper layers: a Scheduling Request shall be
+    // triggered."
     pub fn is_granted(&self, tti: Tti) -> bool {
         self.granted_until.is_some_and(|t| t >= tti)
             || self.persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())

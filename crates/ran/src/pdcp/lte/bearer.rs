@@ -1,4 +1,5 @@
-//! A data radio bearer of LTE: a pair of PDCP entities and RLC entities at each of two ends, set up explicitly.
+//! A data radio bearer of LTE: a pair of PDCP entities and RLC entities at each of two ends, set up
+//! explicitly.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +31,9 @@ pub(super) struct Side {
 
 /// A data radio bearer between the network and a terminal.
 ///
-/// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that crossed the air
-/// at the other end, `lost` those that did not (UM; AM finds out itself). `poll_at` and `on_time` as everywhere.
-/// After any call `buffer_status` says whether an end wants to send.
+/// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that
+/// crossed the air at the other end, `lost` those that did not (UM; AM finds out itself). `poll_at`
+/// and `on_time` as everywhere. After any call `buffer_status` says whether an end wants to send.
 #[derive(Debug)]
 pub struct LteBearer {
     pub(super) acknowledged: bool,
@@ -83,8 +84,8 @@ impl LteBearer {
         }
     }
 
-    /// Seats the active queue management of `config` at both ends, with draws of `entity` in the run `seed`. `rates` is what
-    /// each end may send at, where it is known.
+    /// Seats the active queue management of `config` at both ends, with draws of `entity` in the
+    /// run `seed`. `rates` is what each end may send at, where it is known.
     pub fn seat_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
         for end in [End::Network, End::Ue] {
             let i = end.index();
@@ -98,8 +99,8 @@ impl LteBearer {
         self.sides[end.index()].rlc.set_rate(now, rate);
     }
 
-    /// A packet of `size` bytes (above 0) that no queue may mark enters at `end`, to be delivered at the other. Its serial
-    /// number.
+    /// A packet of `size` bytes (above 0) that no queue may mark enters at `end`, to be delivered
+    /// at the other. Its serial number.
     pub fn push(
         &mut self,
         now: Instant,
@@ -111,7 +112,8 @@ impl LteBearer {
         self.push_ecn(now, end, Sdu::new(id, size), out)
     }
 
-    /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number of `packet` is not looked at.
+    /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number of `packet` is
+    /// not looked at.
     pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
         let sdu = self.stamp(end, packet);
         let serial = sdu.serial;
@@ -122,8 +124,8 @@ impl LteBearer {
         serial
     }
 
-    /// `packet` with its serial number: what enters at `end` while the caller holds it, to come in as a
-    /// [`Parcel`](super::Parcel).
+    /// `packet` with its serial number: what enters at `end` while the caller holds it, to come in
+    /// as a [`Parcel`](super::Parcel).
     pub const fn stamp(&mut self, end: End, packet: Sdu) -> Sdu {
         let serial = self.pushed[end.index()];
         self.pushed[end.index()] += 1;
@@ -185,7 +187,8 @@ impl LteBearer {
         self.settle(now, end, out);
     }
 
-    /// A PDU that `end` has sent will not arrive. UM's packets in it are lost; AM finds out for itself.
+    /// A PDU that `end` has sent will not arrive. UM's packets in it are lost; AM finds out for
+    /// itself.
     pub fn lost(&mut self, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
         let Pdu::Umd(d) = pdu else { return };
         for e in &d.elements {
@@ -214,8 +217,8 @@ impl LteBearer {
         self.sides[end.index()].rlc.recycle(pdu);
     }
 
-    /// Field widths of the RLC PDUs that `end` sends; transparent mode has none, and its PDUs are as large as any field
-    /// widths say.
+    /// Field widths of the RLC PDUs that `end` sends; transparent mode has none, and its PDUs are
+    /// as large as any field widths say.
     #[inline]
     pub fn format(&self, end: End) -> Format {
         self.sides[end.index()].rlc.format().unwrap_or(Format::um(5))
@@ -358,7 +361,8 @@ impl LteBearer {
         }
     }
 
-    /// What `end` has to send, with what PDCP holds back (TS 36.322 clause 4.5, TS 36.323 clause 4.5).
+    /// What `end` has to send, with what PDCP holds back (TS 36.322 clause 4.5, TS 36.323 clause
+    /// 4.5).
     #[inline]
     pub fn buffer_status(&self, end: End) -> BufferStatus {
         let side = &self.sides[end.index()];

@@ -12,31 +12,37 @@ use crate::rlc::lte::config::require;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdcpConfig {
-    /// pdcp-SN-Size: 7 (UM), 12, 15 or 18 bits (AM; 12 also UM). At most half of the numbers are in flight.
+    /// pdcp-SN-Size: 7 (UM), 12, 15 or 18 bits (AM; 12 also UM). At most half of the numbers are in
+    /// flight.
     pub sn_bits: u32,
-    /// discardTimer: an SDU that waits longer is dropped: 50, 100, 150, 300, 500, 750, 1500 ms or "infinity".
+    /// discardTimer: an SDU that waits longer is dropped: 50, 100, 150, 300, 500, 750, 1500 ms or
+    /// "infinity".
     pub discard_timer: OrInfinity<Duration>,
     /// statusReportRequired: after a re-establishment the receiver says what it has (AM).
     pub status_report: bool,
     /// Header compression.
     pub compression: Compression,
-    /// What a handover does to the packets at the source and at the UE. Above RLC UM nothing is lossless.
+    /// What a handover does to the packets at the source and at the UE. Above RLC UM nothing is
+    /// lossless.
     pub handover: HandoverKind,
     /// The retransmission queue: packets that RLC has and the peer has not confirmed (AM).
     pub retransmission: RetransmissionQueue,
-    /// Packets that wait because the retransmission queue is full, or half of the sequence numbers are in flight.
+    /// Packets that wait because the retransmission queue is full, or half of the sequence numbers
+    /// are in flight.
     pub waiting: Limits,
 }
 
-/// What a handover does to packets that are not delivered yet (TS 36.300 clause 10.1.2.3, TS 36.323 clause 5.2).
+/// What a handover does to packets that are not delivered yet (TS 36.300 clause 10.1.2.3, TS 36.323
+/// clause 5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HandoverKind {
-    /// Numbers go on: the target gets what is unconfirmed and what is untransmitted, the receiver reports what it has,
-    /// restores the order and drops duplicates.
+    /// Numbers go on: the target gets what is unconfirmed and what is untransmitted, the receiver
+    /// reports what it has, restores the order and drops duplicates.
     #[default]
     Lossless,
-    /// Numbers start again: what is untransmitted is forwarded, the retransmission queue is discarded.
+    /// Numbers start again: what is untransmitted is forwarded, the retransmission queue is
+    /// discarded.
     Seamless,
     /// Nothing is forwarded: what the source has is discarded, and so is what reaches it later.
     None,
@@ -129,10 +135,11 @@ pub struct Compression {
     pub kind: CompressionKind,
     /// The header of a packet: IPv4 and TCP 40 B. Smaller packets are not compressed.
     pub header: Bytes,
-    /// Size of a compressed header relative to `header`, 0 to 1. ROHC TCP (RFC 6846) typically leaves 4 to 8 of
-    /// 40 bytes.
+    /// Size of a compressed header relative to `header`, 0 to 1. ROHC TCP (RFC 6846) typically
+    /// leaves 4 to 8 of 40 bytes.
     pub ratio: f64,
-    /// A whole header is sent every so many packets (ROHC's IR), beside the first after a reset; 0: never again.
+    /// A whole header is sent every so many packets (ROHC's IR), beside the first after a reset; 0:
+    /// never again.
     pub refresh: u32,
     /// So many packets lost in a row are survived without losing the context (the W-LSB window).
     pub robustness: u32,
@@ -159,7 +166,8 @@ pub enum CompressionKind {
     None,
     /// Every header compressed, every one restored.
     Ideal,
-    /// Compressed headers cannot be restored after the context is lost, until the next whole header.
+    /// Compressed headers cannot be restored after the context is lost, until the next whole
+    /// header.
     Context,
 }
 

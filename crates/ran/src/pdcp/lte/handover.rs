@@ -1,11 +1,12 @@
 //! A bearer changes its lower layers: at a handover, at a re-establishment, at a change of link.
 //!
-//! Both ends flush their RLC upwards at the same moment, the one at which the terminal leaves. What the network has
-//! not delivered then either stays (the node stays the same) or leaves as [`Parcel`]s that the caller carries to the
-//! next node and hands to [`LteBearer::accept`] there. What the terminal has not delivered stays in it.
+//! Both ends flush their RLC upwards at the same moment, the one at which the terminal leaves. What
+//! the network has not delivered then either stays (the node stays the same) or leaves as
+//! [`Parcel`]s that the caller carries to the next node and hands to [`LteBearer::accept`] there.
+//! What the terminal has not delivered stays in it.
 //!
-//! The numbers that SN STATUS TRANSFER carries (TS 36.423 clause 9.1.1.4) travel with the object; SDUs that the network
-//! had received out of sequence go with them and take no time of their own.
+//! The numbers that SN STATUS TRANSFER carries (TS 36.423 clause 9.1.1.4) travel with the object;
+//! SDUs that the network had received out of sequence go with them and take no time of their own.
 
 use lasthop_units::Instant;
 
@@ -35,7 +36,8 @@ impl Parcel {
 
 impl LteBearer {
     /// What a handover does to this bearer's packets.
-    // TS 36.323 v15.1.0 5.2.1.2: the procedures of DRBs mapped on RLC UM are those of a seamless handover.
+    // TS 36.323 v15.1.0 5.2.1.2: the procedures of DRBs mapped on RLC UM are those of a seamless
+    // handover.
     pub const fn handover_kind(&self) -> HandoverKind {
         match (self.handover, self.acknowledged) {
             (HandoverKind::Lossless, false) => HandoverKind::Seamless,
@@ -43,8 +45,8 @@ impl LteBearer {
         }
     }
 
-    /// RRC re-establishes PDCP and RLC of both ends in the same node (TS 36.331 clause 5.3.5.4). MAC is reset at the same
-    /// time: PDUs still in the air must not be delivered.
+    /// RRC re-establishes PDCP and RLC of both ends in the same node (TS 36.331 clause 5.3.5.4).
+    /// MAC is reset at the same time: PDUs still in the air must not be delivered.
     pub fn re_establish(&mut self, now: Instant, out: &mut LteBearerOutput) {
         if self.no_reestablishment {
             return;
@@ -52,13 +54,14 @@ impl LteBearer {
         self.restart(now, self.handover_kind(), DropCause::Reestablishment, None, out);
     }
 
-    /// The terminal leaves for another node. What the network has not delivered and does not discard is appended to
-    /// `parcels`, in the order in which the target wants it.
+    /// The terminal leaves for another node. What the network has not delivered and does not
+    /// discard is appended to `parcels`, in the order in which the target wants it.
     pub fn hand_over(&mut self, now: Instant, parcels: &mut Vec<Parcel>, out: &mut LteBearerOutput) {
         self.restart(now, self.handover_kind(), DropCause::HandoverDiscard, Some(parcels), out);
     }
 
-    /// The network loses all that it holds, and numbers start again; the terminal keeps what it has not handed to RLC.
+    /// The network loses all that it holds, and numbers start again; the terminal keeps what it has
+    /// not handed to RLC.
     pub fn abandon(&mut self, now: Instant, cause: DropCause, out: &mut LteBearerOutput) {
         self.restart(now, HandoverKind::None, cause, Some(&mut Vec::new()), out);
     }
@@ -77,7 +80,8 @@ impl LteBearer {
         self.settle(now, End::Network, out);
     }
 
-    /// The packet in a parcel; None if the terminal has it already and only its confirmation is missing.
+    /// The packet in a parcel; None if the terminal has it already and only its confirmation is
+    /// missing.
     pub fn undelivered(&self, parcel: &Parcel) -> Option<Sdu> {
         let side = &self.sides[End::Network.index()];
         parcel.count.map_or(Some(parcel.sdu), |count| side.ledger.get(side.tx.epoch(), count))
@@ -93,8 +97,8 @@ impl LteBearer {
         out.dropped.extend(lost.map(|sdu| (End::Network, sdu, cause)));
     }
 
-    // TS 36.323 v15.1.0 5.2: RLC flushes upwards first, then the receiving PDCP resets and reports, then the
-    // transmitting one sends what is not confirmed.
+    // TS 36.323 v15.1.0 5.2: RLC flushes upwards first, then the receiving PDCP resets and reports,
+    // then the transmitting one sends what is not confirmed.
     fn restart(
         &mut self,
         now: Instant,
@@ -142,11 +146,13 @@ impl LteBearer {
         }
     }
 
-    /// SDUs of `end` that count as untransmitted are taken out of RLC, to be sent under new numbers. (TS 36.300 clause
-    /// 10.1.2.3.1: the source forwards SDUs that have not been transmitted; an entity that hands SDUs to RLC only when there
-    /// is a grant has the others still.)
-    // TS 36.323 v15.1.0 5.2.1.2: "for each PDCP SDU already associated with a PDCP SN but for which a corresponding PDU
-    // has not previously been submitted to lower layers: consider the PDCP SDUs as received from upper layer".
+    /// SDUs of `end` that count as untransmitted are taken out of RLC, to be sent under new
+    /// numbers. (TS 36.300 clause 10.1.2.3.1: the source forwards SDUs that have not been
+    /// transmitted; an entity that hands SDUs to RLC only when there is a grant has the others
+    /// still.)
+    // TS 36.323 v15.1.0 5.2.1.2: "for each PDCP SDU already associated with a PDCP SN but for which
+    // a corresponding PDU has not previously been submitted to lower layers: consider the PDCP SDUs
+    // as received from upper layer".
     fn rescue(&mut self, end: End, rescued: &mut Vec<Parcel>) {
         if self.acknowledged && self.counts == Counted::HandedOver {
             return;
@@ -188,7 +194,8 @@ impl LteBearer {
         side.controls.clear();
         if kind == HandoverKind::Lossless {
             if self.status_report {
-                // 5.3.1: "submitting it to lower layers as the first PDCP PDU for the transmission".
+                // 5.3.1: "submitting it to lower layers as the first PDCP PDU for the
+                // transmission".
                 let report = side.rx.status_report();
                 let size = report.size(self.sn_bits);
                 let serial = side.tx.control(super::bearer::nobody(), size, &mut self.tx_out);

@@ -1,8 +1,8 @@
 //! The account of one direction of a bearer: every SDU that went in leaves in exactly one way.
 //!
-//! PDCP delivers in ascending order of COUNT and never goes back, so an SDU that a later one has overtaken is
-//! lost for good. That, the drops that entities report, and the losses in the air that MAC reports close the
-//! account.
+//! PDCP delivers in ascending order of COUNT and never goes back, so an SDU that a later one has
+//! overtaken is lost for good. That, the drops that entities report, and the losses in the air that
+//! MAC reports close the account.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,8 @@ impl Ledger {
         (i < self.entries.len()).then_some(i)
     }
 
-    /// The SDU `count` is delivered: it, unless its fate is known already; what it has overtaken goes to `lost`.
+    /// The SDU `count` is delivered: it, unless its fate is known already; what it has overtaken
+    /// goes to `lost`.
     #[inline]
     pub fn deliver(&mut self, epoch: u16, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
@@ -71,7 +72,8 @@ impl Ledger {
         self.at(epoch, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
     }
 
-    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless its fate is known.
+    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless its fate
+    /// is known.
     pub fn drop(&mut self, epoch: u16, count: u32) -> Option<Sdu> {
         let at = self.at(epoch, count)?;
         let e = &mut self.entries[at];

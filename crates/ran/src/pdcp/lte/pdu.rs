@@ -1,11 +1,12 @@
-//! PDCP PDUs: labels that travel with descriptors, and exact bytes on demand (TS 36.323 clause 6.2).
+//! PDCP PDUs: labels that travel with descriptors, and exact bytes on demand (TS 36.323 clause
+//! 6.2).
 
 use thiserror::Error;
 
 use crate::rlc::lte::codec::bits::{BitReader, BitWriter};
 
-/// What the serial number of an RLC SDU says about the PDCP PDU in it. Labels grow in the order of sending, so
-/// that RLC finds an SDU to discard quickly.
+/// What the serial number of an RLC SDU says about the PDCP PDU in it. Labels grow in the order of
+/// sending, so that RLC finds an SDU to discard quickly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     /// Re-establishments of the sender so far.

@@ -49,8 +49,8 @@ impl PdcpRx {
         }
     }
 
-    /// A data PDU from RLC. `flushed`: it comes because the lower layer is being re-established, and what is missing may
-    /// be sent again.
+    /// A data PDU from RLC. `flushed`: it comes because the lower layer is being re-established,
+    /// and what is missing may be sent again.
     #[inline]
     pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) {
         let label = Label::of(pdu.serial);
@@ -74,7 +74,8 @@ impl PdcpRx {
         if !self.acknowledged {
             return out.delivered.push(pdu);
         }
-        // 5.1.2.1.2: "if a PDCP SDU with the same PDCP SN is stored: discard this PDCP SDU; else: store".
+        // 5.1.2.1.2: "if a PDCP SDU with the same PDCP SN is stored: discard this PDCP SDU; else:
+        // store".
         if self.stored.is_empty() && !flushed {
             self.last_submitted = count;
             return out.delivered.push(pdu);
@@ -90,15 +91,15 @@ impl PdcpRx {
     }
 
     /// COUNT of a PDU with `sn`; None if it is to be discarded.
-    // TS 36.323 v15.1.0 5.1.2.1.2, "Procedures for DRBs mapped on RLC AM [...] when the reordering function is not
-    // used".
+    // TS 36.323 v15.1.0 5.1.2.1.2, "Procedures for DRBs mapped on RLC AM [...] when the reordering
+    // function is not used".
     #[inline]
     fn count_am(&mut self, sn: u32) -> Option<i64> {
         let window = 1i64 << (self.sn_bits - 1); // Reordering_Window
         let (max, sn) = (i64::from(self.max_sn()), i64::from(sn));
         let (next, last) = (i64::from(self.next_sn), self.last_submitted & max);
-        // "if received PDCP SN - Last_Submitted_PDCP_RX_SN > Reordering_Window or 0 <= Last_Submitted_PDCP_RX_SN -
-        // received PDCP SN < Reordering_Window": [...] discard.
+        // "if received PDCP SN - Last_Submitted_PDCP_RX_SN > Reordering_Window or 0 <=
+        // Last_Submitted_PDCP_RX_SN - received PDCP SN < Reordering_Window": [...] discard.
         if sn - last > window || (0 <= last - sn && last - sn < window) {
             return None;
         }
@@ -119,9 +120,9 @@ impl PdcpRx {
         Some((hfn << self.sn_bits) + sn)
     }
 
-    /// 5.1.2.1.3, "Procedures for DRBs mapped on RLC UM": "if received PDCP SN < Next_PDCP_RX_SN: increment RX_HFN by
-    /// one; [...] set Next_PDCP_RX_SN to the received PDCP SN + 1; if Next_PDCP_RX_SN > Maximum_PDCP_SN: set
-    /// Next_PDCP_RX_SN to 0; increment RX_HFN by one".
+    /// 5.1.2.1.3, "Procedures for DRBs mapped on RLC UM": "if received PDCP SN < Next_PDCP_RX_SN:
+    /// increment RX_HFN by one; [...] set Next_PDCP_RX_SN to the received PDCP SN + 1; if
+    /// Next_PDCP_RX_SN > Maximum_PDCP_SN: set Next_PDCP_RX_SN to 0; increment RX_HFN by one".
     #[inline]
     fn count_um(&mut self, sn: u32) -> i64 {
         self.rx_hfn += i64::from(sn < self.next_sn);
@@ -140,11 +141,12 @@ impl PdcpRx {
     }
 
     /// Delivers what the arrival of `count` allows.
-    // 5.1.2.1.2: "if the PDCP PDU received by PDCP is not due to the re-establishment of lower layers: deliver to upper
-    // layers in ascending order of the associated COUNT value: all stored PDCP SDU(s) with an associated COUNT value
-    // less than the COUNT value associated with the received PDCP SDU; all stored PDCP SDU(s) with consecutively
-    // associated COUNT value(s) starting from the COUNT value associated with the received PDCP SDU [...] else if
-    // received PDCP SN = Last_Submitted_PDCP_RX_SN + 1".
+    // 5.1.2.1.2: "if the PDCP PDU received by PDCP is not due to the re-establishment of lower
+    // layers: deliver to upper layers in ascending order of the associated COUNT value: all stored
+    // PDCP SDU(s) with an associated COUNT value less than the COUNT value associated with the
+    // received PDCP SDU; all stored PDCP SDU(s) with consecutively associated COUNT value(s)
+    // starting from the COUNT value associated with the received PDCP SDU [...] else if received
+    // PDCP SN = Last_Submitted_PDCP_RX_SN + 1".
     fn deliver(&mut self, count: i64, flushed: bool, out: &mut Vec<Sdu>) {
         if flushed && count != self.last_submitted + 1 {
             return;
@@ -162,14 +164,16 @@ impl PdcpRx {
     }
 
     /// Re-establishment, after the PDUs that RLC has flushed.
-    // 5.2.2.1 (AM): "reset the header decompression protocol"; 5.2.2.2 (UM): "set Next_PDCP_RX_SN, and RX_HFN to 0".
+    // 5.2.2.1 (AM): "reset the header decompression protocol"; 5.2.2.2 (UM): "set Next_PDCP_RX_SN,
+    // and RX_HFN to 0".
     pub(super) fn re_establish(&mut self, kind: HandoverKind, out: &mut PdcpRxOutput) {
         self.decompressor.reset();
         if kind != HandoverKind::Lossless {
             self.next_sn = 0;
             self.rx_hfn = 0;
             self.last_submitted = -1;
-            // What an earlier re-establishment left out of sequence: nobody will send what is missing.
+            // What an earlier re-establishment left out of sequence: nobody will send what is
+            // missing.
             while let Some((_, pdu)) = self.stored.pop_first() {
                 out.delivered.push(pdu);
             }
@@ -177,11 +181,12 @@ impl PdcpRx {
     }
 
     /// The status report to send after a re-establishment (AM).
-    // 5.3.1: "setting the FMS field to the PDCP SN of the first missing PDCP SDU; if there is at least one out-of-sequence
-    // PDCP SDU stored, allocating a Bitmap field of length in bits equal to the number of PDCP SNs from and not
-    // including the first missing PDCP SDU up to and including the last out-of-sequence PDCP SDUs, rounded up to the
-    // next multiple of 8, or up to and including a PDCP SDU for which the resulting PDCP Control PDU size is equal to
-    // 8188 bytes".
+    // 5.3.1: "setting the FMS field to the PDCP SN of the first missing PDCP SDU; if there is at
+    // least one out-of-sequence PDCP SDU stored, allocating a Bitmap field of length in bits equal
+    // to the number of PDCP SNs from and not including the first missing PDCP SDU up to and
+    // including the last out-of-sequence PDCP SDUs, rounded up to the next multiple of 8, or up to
+    // and including a PDCP SDU for which the resulting PDCP Control PDU size is equal to 8188
+    // bytes".
     pub fn status_report(&self) -> StatusReport {
         let first = self.last_submitted + 1;
         let bits = self.stored.last_key_value().map_or(0, |(last, _)| last - first) as usize;

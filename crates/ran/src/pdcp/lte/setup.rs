@@ -19,7 +19,8 @@ pub struct LteBearerConfig {
 }
 
 impl LteBearerConfig {
-    /// Checks each layer and that they suit each other (TS 36.323 clause 4.2.2, TS 36.331 clause 6.3.2).
+    /// Checks each layer and that they suit each other (TS 36.323 clause 4.2.2, TS 36.331 clause
+    /// 6.3.2).
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         within("pdcp", self.pdcp.validate(), &mut warnings)?;
@@ -40,7 +41,8 @@ impl LteBearerConfig {
 pub struct LteBearerOutput {
     /// Packets that have reached an end, with that end, as they were pushed.
     pub delivered: Vec<(End, Sdu)>,
-    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in all.
+    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
+    /// all.
     pub dropped: Vec<(End, Sdu, DropCause)>,
     /// Packets that an active queue management marked, with the end that had pushed them.
     pub marked: Vec<(End, Sdu)>,

@@ -1,4 +1,5 @@
-//! One direction of a bearer ends and begins anew: a mode switch between sidelink and infrastructure.
+//! One direction of a bearer ends and begins anew: a mode switch between sidelink and
+//! infrastructure.
 
 use super::bearer::LteBearer;
 use super::config::HandoverKind;
@@ -6,9 +7,10 @@ use super::setup::LteBearerOutput;
 use crate::sdu::{DropCause, End};
 
 impl LteBearer {
-    /// What `end` has pushed and the peer's RLC cannot put together leaves the bearer: RLC at `end` forgets it, the peer's
-    /// reassembly is flushed, numbers start again with 0. The other direction goes on. PDUs of `end` that are still in
-    /// the air must not be delivered any more. Returns false for an acknowledged bearer, whose directions cannot be told
+    /// What `end` has pushed and the peer's RLC cannot put together leaves the bearer: RLC at `end`
+    /// forgets it, the peer's reassembly is flushed, numbers start again with 0. The other
+    /// direction goes on. PDUs of `end` that are still in the air must not be delivered any
+    /// more. Returns false for an acknowledged bearer, whose directions cannot be told
     /// apart: status PDUs of one travel in the other.
     pub fn sever(&mut self, end: End, out: &mut LteBearerOutput) -> bool {
         if self.acknowledged {

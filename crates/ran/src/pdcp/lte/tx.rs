@@ -44,8 +44,8 @@ struct Held {
     alive: bool,
 }
 
-/// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs come and keeps the SDUs until
-/// they are confirmed (AM) or expire.
+/// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs come and keeps the
+/// SDUs until they are confirmed (AM) or expire.
 #[derive(Clone, Debug)]
 pub struct PdcpTx {
     sn_bits: u32,
@@ -65,7 +65,8 @@ pub struct PdcpTx {
     kept: (usize, u64),
     queue: RetransmissionQueue,
     room_waiting: Limits,
-    /// Bytes and packets that RLC has and has not begun to send; looked at where only what was on the air counts.
+    /// Bytes and packets that RLC has and has not begun to send; looked at where only what was on
+    /// the air counts.
     pub(super) untouched: (usize, u64),
     /// COUNT up to which discardTimers have been looked at.
     timers_from: u32,
@@ -101,8 +102,8 @@ impl PdcpTx {
     }
 
     /// An SDU from upper layers.
-    // TS 36.323 v15.1.0 5.1.1: "At reception of a PDCP SDU from upper layers, the UE shall: start the discardTimer
-    // associated with this PDCP SDU (if configured)".
+    // TS 36.323 v15.1.0 5.1.1: "At reception of a PDCP SDU from upper layers, the UE shall: start
+    // the discardTimer associated with this PDCP SDU (if configured)".
     #[inline]
     pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
         let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
@@ -126,7 +127,8 @@ impl PdcpTx {
         self.waiting.push_back((sdu, expires));
     }
 
-    /// SDUs and bytes in the retransmission queue, when RLC has not begun to send so many packets and bytes.
+    /// SDUs and bytes in the retransmission queue, when RLC has not begun to send so many packets
+    /// and bytes.
     pub(super) fn retransmission_queue_beside(&self, packets: usize, bytes: u64) -> (usize, u64) {
         match self.queue.counts {
             Counted::HandedOver => self.kept,
@@ -153,16 +155,18 @@ impl PdcpTx {
     }
 
     /// True if half of the sequence numbers are in flight.
-    // 5.1.1, NOTE: "Associating more than half of the PDCP SN space of contiguous PDCP SDUs with PDCP SNs, when
-    // e.g., the PDCP SDUs are discarded or transmitted without acknowledgement, may cause HFN desynchronization
-    // problem. How to prevent HFN desynchronization problem is left up to UE implementation." Here they wait.
+    // 5.1.1, NOTE: "Associating more than half of the PDCP SN space of contiguous PDCP SDUs with
+    // PDCP SNs, when e.g., the PDCP SDUs are discarded or transmitted without acknowledgement, may
+    // cause HFN desynchronization problem. How to prevent HFN desynchronization problem is left up
+    // to UE implementation." Here they wait.
     #[inline]
     fn is_full(&self) -> bool {
         self.acknowledged && self.held.len() >= 1 << (self.sn_bits - 1)
     }
 
-    /// "associate the PDCP SN corresponding to Next_PDCP_TX_SN to this PDCP SDU; [...] increment Next_PDCP_TX_SN by
-    /// one; if Next_PDCP_TX_SN > Maximum_PDCP_SN: set Next_PDCP_TX_SN to 0; increment TX_HFN by one".
+    /// "associate the PDCP SN corresponding to Next_PDCP_TX_SN to this PDCP SDU; [...] increment
+    /// Next_PDCP_TX_SN by one; if Next_PDCP_TX_SN > Maximum_PDCP_SN: set Next_PDCP_TX_SN to 0;
+    /// increment TX_HFN by one".
     #[inline]
     fn number(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
         let count = self.next_count;
@@ -216,9 +220,10 @@ impl PdcpTx {
     }
 
     /// discardTimers that have expired act.
-    // 5.4: "When the discardTimer expires for a PDCP SDU, or the successful delivery of a PDCP SDU is confirmed by
-    // PDCP status report, the UE shall discard the PDCP SDU along with the corresponding PDCP PDU. If the
-    // corresponding PDCP PDU has already been submitted to lower layers the discard is indicated to lower layers."
+    // 5.4: "When the discardTimer expires for a PDCP SDU, or the successful delivery of a PDCP SDU
+    // is confirmed by PDCP status report, the UE shall discard the PDCP SDU along with the
+    // corresponding PDCP PDU. If the corresponding PDCP PDU has already been submitted to lower
+    // layers the discard is indicated to lower layers."
     pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
         while self.timers_from < self.next_count && self.discard_timer.is_some() {
             let i = (self.timers_from - self.first) as usize;
@@ -265,7 +270,8 @@ impl PdcpTx {
         popped
     }
 
-    /// RLC has confirmed the PDU `serial`, or dropped it for good; SDUs that waited for its number follow.
+    /// RLC has confirmed the PDU `serial`, or dropped it for good; SDUs that waited for its number
+    /// follow.
     #[inline]
     pub fn release(&mut self, serial: u64, out: &mut PdcpTxOutput) {
         let label = Label::of(serial);
@@ -287,9 +293,9 @@ impl PdcpTx {
     }
 
     /// A status report of the peer's.
-    // 5.3.1: "if [...] the bit in the bitmap with the bit position of the PDCP SDU is set to 1, or with the associated
-    // COUNT value less than the COUNT value of the PDCP SDU identified by the FMS field, the successful delivery of
-    // the corresponding PDCP SDU is confirmed".
+    // 5.3.1: "if [...] the bit in the bitmap with the bit position of the PDCP SDU is set to 1, or
+    // with the associated COUNT value less than the COUNT value of the PDCP SDU identified by the
+    // FMS field, the successful delivery of the corresponding PDCP SDU is confirmed".
     pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
         let mask = (1 << self.sn_bits) - 1;
         let fms = self.next_count.wrapping_sub(self.next_count.wrapping_sub(report.fms) & mask);
@@ -313,10 +319,10 @@ impl PdcpTx {
         serial
     }
 
-    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts anew; COUNT starts again
-    /// unless nothing may be lost.
-    // 5.2.1.1 (AM) and 5.2.1.2 (UM): "reset the header compression protocol"; UM: "set Next_PDCP_TX_SN, and TX_HFN
-    // to 0".
+    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts
+    /// anew; COUNT starts again unless nothing may be lost.
+    // 5.2.1.1 (AM) and 5.2.1.2 (UM): "reset the header compression protocol"; UM: "set
+    // Next_PDCP_TX_SN, and TX_HFN to 0".
     pub(super) fn begin_epoch(&mut self, kind: HandoverKind) {
         self.epoch += 1;
         self.controls = 0;
@@ -335,8 +341,9 @@ impl PdcpTx {
         self.held.get(count.wrapping_sub(self.first) as usize).map_or(Instant::MAX, |h| h.expires)
     }
 
-    /// The entity moves to another node: its SDUs leave it, those with a COUNT first, in ascending order. The COUNT that
-    /// comes next stays: it is what SN STATUS TRANSFER says (TS 36.423 clause 8.2.2).
+    /// The entity moves to another node: its SDUs leave it, those with a COUNT first, in ascending
+    /// order. The COUNT that comes next stays: it is what SN STATUS TRANSFER says (TS 36.423
+    /// clause 8.2.2).
     pub(super) fn pack(&mut self, parcels: &mut Vec<Parcel>) {
         let counted = (self.first..).zip(self.held.drain(..)).filter(|(_, h)| h.alive);
         parcels.extend(counted.map(|(n, h)| Parcel { count: Some(n), sdu: h.sdu, expires: h.expires }));
@@ -347,8 +354,8 @@ impl PdcpTx {
         self.waiting_bytes = 0;
     }
 
-    /// An SDU that was forwarded to this node: with its COUNT, or to get one. Those with a COUNT come first, in
-    /// ascending order.
+    /// An SDU that was forwarded to this node: with its COUNT, or to get one. Those with a COUNT
+    /// come first, in ascending order.
     pub(super) fn unpack(&mut self, parcel: Parcel, out: &mut PdcpTxOutput) {
         let Parcel { sdu, expires, .. } = parcel;
         let Some(count) = parcel.count else { return self.admit(sdu, expires, out) };
@@ -361,7 +368,8 @@ impl PdcpTx {
         self.keep(sdu, expires, serial);
     }
 
-    /// COUNTs below `count` that did not come with the others: confirmed before the handover, or lost on the way.
+    /// COUNTs below `count` that did not come with the others: confirmed before the handover, or
+    /// lost on the way.
     fn fill_to(&mut self, count: u32) {
         while self.first + (self.held.len() as u32) < count {
             let sdu = Sdu::anonymous();
@@ -370,9 +378,9 @@ impl PdcpTx {
     }
 
     /// Re-establishment, last step, after the status report.
-    // 5.2.1.1: "from the first PDCP SDU for which the successful delivery of the corresponding PDCP PDU has not been
-    // confirmed by lower layers, perform retransmission or transmission of all the PDCP SDUs already associated
-    // with PDCP SNs in ascending order of the COUNT values".
+    // 5.2.1.1: "from the first PDCP SDU for which the successful delivery of the corresponding PDCP
+    // PDU has not been confirmed by lower layers, perform retransmission or transmission of all the
+    // PDCP SDUs already associated with PDCP SNs in ascending order of the COUNT values".
     pub(super) fn retransmit(&mut self, out: &mut PdcpTxOutput) {
         for i in 0..self.held.len() {
             let Held { sdu, alive, .. } = self.held[i];
@@ -401,7 +409,8 @@ impl PdcpTx {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Bytes that wait for a COUNT: available for transmission beside what RLC has (TS 36.323 clause 4.5).
+    /// Bytes that wait for a COUNT: available for transmission beside what RLC has (TS 36.323
+    /// clause 4.5).
     pub const fn waiting_bytes(&self) -> u64 {
         self.waiting_bytes
     }

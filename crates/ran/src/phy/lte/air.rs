@@ -1,12 +1,15 @@
-//! The air between cells and UEs: who transmits on which resource blocks in this TTI, and what SINR that leaves.
+//! The air between cells and UEs: who transmits on which resource blocks in this TTI, and what SINR
+//! that leaves.
 //!
-//! A cell or UE that transmits says so first ([`Air::cell_transmits`], [`Air::ue_transmits`]); when all have spoken, the
-//! SINR of each transmission is asked for ([`Air::downlink`], [`Air::uplink`]). Only links that are asked about are ever
-//! worked out: the large-scale gain of a link is kept until its UE has moved, fading is a function of time. Nothing here
+//! A cell or UE that transmits says so first ([`Air::cell_transmits`], [`Air::ue_transmits`]); when
+//! all have spoken, the SINR of each transmission is asked for ([`Air::downlink`],
+//! [`Air::uplink`]). Only links that are asked about are ever worked out: the large-scale gain of a
+//! link is kept until its UE has moved, fading is a function of time. Nothing here
 //! knows a transport block.
 //!
-//! Interference is that of exactly the blocks that others use. The link on which somebody is served fades, and so do a UE's
-//! links to the strongest other cells; those to the rest have their large-scale gain, whose sum hardly moves.
+//! Interference is that of exactly the blocks that others use. The link on which somebody is served
+//! fades, and so do a UE's links to the strongest other cells; those to the rest have their
+//! large-scale gain, whose sum hardly moves.
 
 mod around;
 mod array;
@@ -152,8 +155,8 @@ pub struct Air {
 }
 
 impl Air {
-    /// The air between `cells` and `ues`; `faded` interfering links of each UE fade. `looks_back`: reports contain the data
-    /// of earlier TTIs.
+    /// The air between `cells` and `ues`; `faded` interfering links of each UE fade. `looks_back`:
+    /// reports contain the data of earlier TTIs.
     pub fn new(
         cells: &[CellAir],
         ues: &[UeAir],
@@ -223,7 +226,8 @@ impl Air {
         self.ues[ue].around.renew(cell, gains.downlink, until);
     }
 
-    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals too.
+    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals
+    /// too.
     pub fn set_power(&mut self, cell: CellId, power: f64) {
         let c = &mut self.cells[cell];
         c.full.fill((power / f64::from(c.blocks)) as f32);
@@ -246,14 +250,15 @@ impl Air {
         self.propagation.place(ue, tti)
     }
 
-    /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource element [mW].
+    /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource
+    /// element [mW].
     #[inline]
     pub fn rsrp(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
         self.cells[cell].full[0] / SUBCARRIERS * self.gains(tti, cell, ue).downlink
     }
 
-    /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the geometry of the place, noise
-    /// included.
+    /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the
+    /// geometry of the place, noise included.
     pub fn geometry(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
         if let Some(pinned) = self.ues[ue].pinned {
             return pinned;
@@ -267,7 +272,8 @@ impl Air {
         self.cells[cell].full[0] * self.gains(tti, cell, ue).downlink / sum
     }
 
-    /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power (P_A).
+    /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power
+    /// (P_A).
     #[inline]
     pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32) {
         let slot = tti.0 as usize % self.sent.len();
@@ -291,8 +297,8 @@ impl Air {
         self.ues[ue].sent.add(tti, rbs, each);
     }
 
-    /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order. Every cell must have said
-    /// what it transmits.
+    /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order.
+    /// Every cell must have said what it transmits.
     pub fn downlink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
@@ -309,8 +315,9 @@ impl Air {
         wide(FillRow { rbs, power: sent.power(cell), gain, fading, interference, row })
     }
 
-    /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with `data`, what the other
-    /// cells sent in `tti`, otherwise all of them at full power, as control channels meet them, which never fall silent.
+    /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with
+    /// `data`, what the other cells sent in `tti`, otherwise all of them at full power, as
+    /// control channels meet them, which never fall silent.
     pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
@@ -329,8 +336,9 @@ impl Air {
         wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
     }
 
-    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least, where a look at the link to `cell`
-    /// alone tells it: the others' fading is as strong as it becomes between two knots. None where links are not that slow.
+    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
+    /// where a look at the link to `cell` alone tells it: the others' fading is as strong as it
+    /// becomes between two knots. None where links are not that slow.
     pub fn reference_at_least(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> Option<&[f32]> {
         if self.ues[ue].pinned.is_some() || self.fading.is_none() || self.is_array(ue) {
             return None;
@@ -358,7 +366,8 @@ impl Air {
         RbSet::range(0, self.cells[cell].blocks)
     }
 
-    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into `interference`.
+    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
+    /// `interference`.
     #[inline]
     fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) {
         self.look_around(tti, cell, ue);
@@ -404,8 +413,8 @@ impl Air {
         }
     }
 
-    /// Linear SINR of what `ue` sends to `cell` on `rbs` in `tti`, by block in ascending order. Every UE must have said
-    /// what it transmits.
+    /// Linear SINR of what `ue` sends to `cell` on `rbs` in `tti`, by block in ascending order.
+    /// Every UE must have said what it transmits.
     pub fn uplink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
@@ -440,8 +449,9 @@ impl Air {
         wide(FillRow { rbs, power: &sent.power, gain, fading, interference, row })
     }
 
-    /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just now ([`Air::uplink`]): TS
-    /// 36.214 clause 5.2.2, received interference power. A mean over the last 32 receptions or so.
+    /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just
+    /// now ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference power. A mean over
+    /// the last 32 receptions or so.
     pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet) {
         if self.ues[ue].pinned.is_some() {
             return;
@@ -454,8 +464,9 @@ impl Air {
         });
     }
 
-    /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power` over all of them, against the
-    /// interference that the cell has measured lately. Nothing else sees that signal.
+    /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power`
+    /// over all of them, against the interference that the cell has measured lately. Nothing
+    /// else sees that signal.
     pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, power: Dbm) -> &[f32] {
         if let Some(pinned) = self.ues[ue].pinned {
             return self.flat(rbs.len(), pinned);
@@ -493,8 +504,8 @@ impl Air {
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` over all of `rbs` [dB]; where links fade, that
-    /// of an unfaded channel that carries as much.
+    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` over all of
+    /// `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
     pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: Dbm, rbs: RbSet) -> f32 {
         let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32;
         let snr = each * self.between(tti, tx, rx) / self.ues[rx].noise;
@@ -507,8 +518,8 @@ impl Air {
         sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, row)) as f32
     }
 
-    /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in ascending order. Every UE must
-    /// have said what it transmits.
+    /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in
+    /// ascending order. Every UE must have said what it transmits.
     pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet) -> &[f32] {
         let noise = self.ues[rx].noise;
         rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
@@ -559,7 +570,8 @@ fn fading_at(fading: &mut Option<FastFading>, seat: Option<Seat>, tti: Tti, rbs:
     fading.as_mut().map_or(&[], |f| f.row_at(seat, tti, rbs))
 }
 
-/// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without fading, 1.
+/// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without
+/// fading, 1.
 struct FillRow<'a> {
     rbs: RbSet,
     power: &'a [f32],
@@ -613,7 +625,8 @@ impl Kernel for AddFaded<'_> {
     }
 }
 
-/// What a sounding signal with `each` times the noise on each block of `rbs` has above what was heard there, in `row`.
+/// What a sounding signal with `each` times the noise on each block of `rbs` has above what was
+/// heard there, in `row`.
 struct Sound<'a> {
     rbs: RbSet,
     each: f32,

@@ -1,4 +1,5 @@
-//! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody asks about.
+//! Fast fading of the links between cells and UEs, worked out for the links and TTIs that somebody
+//! asks about.
 
 mod arrays;
 
@@ -14,8 +15,8 @@ use super::{RbSet, TTI};
 use crate::sdu::Direction;
 use arrays::Arrays;
 
-/// UEs that need at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains between knots. A knot takes the
-/// work of some three looks.
+/// UEs that need at least eight TTIs from knot to knot (8.4 km/h at 2 GHz) have their gains between
+/// knots. A knot takes the work of some three looks.
 const SLOW: f64 = Knots::APART / 8.0;
 
 /// The fading of all links.
@@ -60,7 +61,8 @@ struct Link {
 /// What is remembered of a link.
 #[derive(Debug)]
 enum Known {
-    /// A slow one: its gains at knots of the way. A look between them is no more work than finding out what is known of the TTI.
+    /// A slow one: its gains at knots of the way. A look between them is no more work than finding
+    /// out what is known of the TTI.
     Knots(Knots),
     /// A fast one: what has been worked out of one TTI.
     Moment(Moment),
@@ -110,7 +112,8 @@ impl Link {
 }
 
 impl Moment {
-    /// Brings the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled `cycles`.
+    /// Brings the gains of at least the blocks `rbs` to `tti`, in which the UE has travelled
+    /// `cycles`.
     #[inline]
     fn bring(
         &mut self,
@@ -189,8 +192,9 @@ impl Kernel for Look<'_> {
 }
 
 impl FastFading {
-    /// Links of `profile` between cells with `blocks` resource blocks and UEs at `speeds`; `frequencies` are those of the
-    /// downlink and the uplink. None where the profile has no fading.
+    /// Links of `profile` between cells with `blocks` resource blocks and UEs at `speeds`;
+    /// `frequencies` are those of the downlink and the uplink. None where the profile has no
+    /// fading.
     pub fn new(
         profile: FadingProfile,
         blocks: impl Iterator<Item = u32>,
@@ -223,15 +227,16 @@ impl FastFading {
         Some(FastFading { shapes, shape_of, seed, cycles, seats, links, arrays, work })
     }
 
-    /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at least those of `rbs` hold. One
-    /// for each block of the cell's carrier.
+    /// Power gains by resource block, mean 1, of the link between `cell` and `ue` in `tti`: at
+    /// least those of `rbs` hold. One for each block of the cell's carrier.
     #[inline]
     pub fn row(&mut self, direction: Direction, cell: CellId, ue: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
         let seat = self.seat(direction, cell, ue);
         self.row_at(seat, tti, rbs)
     }
 
-    /// Where the link between `cell` and `ue` is; made when first asked for. None where it does not fade.
+    /// Where the link between `cell` and `ue` is; made when first asked for. None where it does not
+    /// fade.
     #[inline]
     pub fn seat(&mut self, direction: Direction, cell: CellId, ue: UeId) -> Option<Seat> {
         let i = ue.index() * self.shape_of.len() + cell.index();
@@ -249,7 +254,8 @@ impl FastFading {
         link.look(tti, &self.shapes[link.shape as usize].1, rbs, &mut self.work)
     }
 
-    /// What no block's gain of the link at `seat` exceeds in `tti`, where that is known without looking at them: of a slow link.
+    /// What no block's gain of the link at `seat` exceeds in `tti`, where that is known without
+    /// looking at them: of a slow link.
     #[inline]
     pub fn most_at(&mut self, seat: Option<Seat>, tti: Tti) -> Option<f32> {
         let Link { cycles, known, fading, .. } = &mut self.links[seat?.index()];
@@ -293,10 +299,12 @@ fn entity(direction: Direction, cell: CellId, ue: UeId) -> u64 {
 
 /// The fading of links between UEs, the same both ways: one carrier, one channel.
 ///
-/// Both ends move. The Doppler shift of a wave is the sum of two that are independent, so the correlation of the gain falls with the
-/// time t as J0(2 pi f1 t) J0(2 pi f2 t) (A. S. Akki and F. Haber, "A statistical model of mobile-to-mobile land communication
-/// channel", IEEE Trans. Veh. Technol. 35(1), 1986). A link here has the Doppler frequency sqrt(f1^2 + f2^2) of one moving end:
-/// the same correlation up to the fourth power of t, and exactly the same rate of level crossings and length of fades.
+/// Both ends move. The Doppler shift of a wave is the sum of two that are independent, so the
+/// correlation of the gain falls with the time t as J0(2 pi f1 t) J0(2 pi f2 t) (A. S. Akki and F.
+/// Haber, "A statistical model of mobile-to-mobile land communication channel", IEEE Trans. Veh.
+/// Technol. 35(1), 1986). A link here has the Doppler frequency sqrt(f1^2 + f2^2) of one moving
+/// end: the same correlation up to the fourth power of t, and exactly the same rate of level
+/// crossings and length of fades.
 #[derive(Debug)]
 pub struct DirectFading {
     shape: FadingShape,
@@ -309,8 +317,8 @@ pub struct DirectFading {
 }
 
 impl DirectFading {
-    /// Links of `profile` between UEs at `speeds` on a carrier of `blocks` resource blocks at `frequency`. None where the profile
-    /// has no fading.
+    /// Links of `profile` between UEs at `speeds` on a carrier of `blocks` resource blocks at
+    /// `frequency`. None where the profile has no fading.
     pub fn new(
         profile: FadingProfile,
         blocks: u32,
@@ -324,7 +332,8 @@ impl DirectFading {
         Some(DirectFading { shape, parts, seed, cycles, links: BTreeMap::new(), work: Work::default() })
     }
 
-    /// Power gains by resource block, mean 1, of the link between `a` and `b` in `tti`: at least those of `rbs` hold.
+    /// Power gains by resource block, mean 1, of the link between `a` and `b` in `tti`: at least
+    /// those of `rbs` hold.
     pub fn row(&mut self, a: UeId, b: UeId, tti: Tti, rbs: RbSet) -> &[f32] {
         let (first, second) = (a.min(b), a.max(b));
         let [u, v] = [first, second].map(|ue| self.cycles[ue]);
@@ -365,7 +374,8 @@ mod tests {
         FastFading::new(FadingProfile::Eva, [25, 50].into_iter(), speeds, frequencies, 7).unwrap()
     }
 
-    /// The gain of a link is a function of its ends and of the TTI: neither earlier questions nor more UEs change it.
+    /// The gain of a link is a function of its ends and of the TTI: neither earlier questions nor
+    /// more UEs change it.
     #[test]
     fn a_link_fades_by_itself() {
         let (mut few, mut many) = (fading(1), fading(9));
@@ -413,11 +423,13 @@ mod tests {
         }
     }
 
-    /// Two ends that move at 0.6 and 0.8 m/s cross a level as often as one at 1 m/s: the power of Rayleigh fading falls below r^2
-    /// times its mean sqrt(2 pi) f r e^(-r^2) times a second (S. O. Rice), and for mobile-to-mobile channels f is sqrt(f1^2 + f2^2)
-    /// (A. S. Akki, "Statistical properties of mobile-to-mobile land communication channels", IEEE Trans. Veh. Technol. 43(4), 1994). At
-    /// 1930 MHz f is 6.44 Hz: at r^2 = 0.1 4.62 a second. 30 links for 10 s, looked at every 2 ms: some 1390 falls, of which 2 % are too
-    /// short to be seen; sums of sixteen sinusoids and a spread of 3 % leave 8 %.
+    /// Two ends that move at 0.6 and 0.8 m/s cross a level as often as one at 1 m/s: the power of
+    /// Rayleigh fading falls below r^2 times its mean sqrt(2 pi) f r e^(-r^2) times a second
+    /// (S. O. Rice), and for mobile-to-mobile channels f is sqrt(f1^2 + f2^2) (A. S. Akki,
+    /// "Statistical properties of mobile-to-mobile land communication channels", IEEE Trans. Veh.
+    /// Technol. 43(4), 1994). At 1930 MHz f is 6.44 Hz: at r^2 = 0.1 4.62 a second. 30 links
+    /// for 10 s, looked at every 2 ms: some 1390 falls, of which 2 % are too short to be seen;
+    /// sums of sixteen sinusoids and a spread of 3 % leave 8 %.
     #[test]
     fn two_moving_ends_cross_a_level_as_the_closed_form_says() {
         let falls = |speeds: [f64; 2]| {
@@ -463,9 +475,10 @@ mod tests {
         assert!(DirectFading::new(FadingProfile::None, 50, speeds(), Hertz(1e9), 0).is_none());
     }
 
-    /// Rayleigh: power is exponential with mean 1, so it is below 0.1 in 1 - e^-0.1 = 9.5 % of places and times. 40 links at
-    /// 1000 moments 25 ms (2.9 wavelengths) apart: 40 000 values, standard errors 0.15 % and 0.5 %; sums of 16 sinusoids and the
-    /// correlation of moments widen them.
+    /// Rayleigh: power is exponential with mean 1, so it is below 0.1 in 1 - e^-0.1 = 9.5 % of
+    /// places and times. 40 links at 1000 moments 25 ms (2.9 wavelengths) apart: 40 000 values,
+    /// standard errors 0.15 % and 0.5 %; sums of 16 sinusoids and the correlation of moments
+    /// widen them.
     #[test]
     fn a_tenth_of_the_time_is_deep() {
         let mut all = fading(40);

@@ -33,40 +33,46 @@ pub struct RadioConfig {
     pub uplink: Hertz,
     /// What distance costs.
     pub path_loss: PathLoss,
-    /// Standard deviation of shadowing. Unset: what the path loss model says, none where it says nothing.
+    /// Standard deviation of shadowing. Unset: what the path loss model says, none where it says
+    /// nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<Db>,
-    /// Correlation distance of shadowing. Unset: what the path loss model says, 50 m where it says nothing.
+    /// Correlation distance of shadowing. Unset: what the path loss model says, 50 m where it says
+    /// nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing_distance: Option<Metres>,
-    /// Correlation of the shadowing of two sites at one place, 0 to 1 (TR 36.814 table A.2.1.1-2: 0.5).
+    /// Correlation of the shadowing of two sites at one place, 0 to 1 (TR 36.814 table A.2.1.1-2:
+    /// 0.5).
     pub shadowing_between_sites: f64,
-    /// Correlation distance of line of sight: UEs near each other see the same sites, and a moving one comes into sight and
-    /// out of it (TR 38.901 table 7.6.3.1-2: 50 m in towns, 60 m in the country, 10 m in offices). Unset: one draw a link.
+    /// Correlation distance of line of sight: UEs near each other see the same sites, and a moving
+    /// one comes into sight and out of it (TR 38.901 table 7.6.3.1-2: 50 m in towns, 60 m in
+    /// the country, 10 m in offices). Unset: one draw a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_of_sight_distance: Option<Metres>,
-    /// What distance costs between two UEs. Unset: free space within sight, as far as UEs with a sidelink are apart.
+    /// What distance costs between two UEs. Unset: free space within sight, as far as UEs with a
+    /// sidelink are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_path_loss: Option<PathLoss>,
-    /// Standard deviation of the shadowing between two UEs, one draw for each two of them that stays (TR 36.843 clause A.2.1.2:
-    /// 7 dB, independent from link to link). Unset: none.
+    /// Standard deviation of the shadowing between two UEs, one draw for each two of them that
+    /// stays (TR 36.843 clause A.2.1.2: 7 dB, independent from link to link). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_shadowing: Option<Db>,
-    /// Fast fading of every link between two UEs, on the uplink's carrier. Both ends may move: the Doppler frequency is the square
-    /// root of the sum of squares of the two.
+    /// Fast fading of every link between two UEs, on the uplink's carrier. Both ends may move: the
+    /// Doppler frequency is the square root of the sum of squares of the two.
     #[serde(skip_serializing_if = "no_fading")]
     pub sidelink_fading: FadingProfile,
     /// Fast fading of every link between a UE and an eNB.
     pub fading: FadingProfile,
     /// Interfering links of each UE that fade; the rest have their large-scale gain.
     pub faded_interferers: FadedInterferers,
-    /// Correlation of the fading of the outermost antennas of a cell, 0 to 1; between them it falls with the square of the distance
-    /// (alpha of TS 36.101 annex B.2.3: 0, 0.3 or 0.9 for low, medium and high correlation).
+    /// Correlation of the fading of the outermost antennas of a cell, 0 to 1; between them it falls
+    /// with the square of the distance (alpha of TS 36.101 annex B.2.3: 0, 0.3 or 0.9 for low,
+    /// medium and high correlation).
     pub cell_correlation: f64,
     /// The same of a UE's antennas (beta: 0, 0.9 or 0.9).
     pub ue_correlation: f64,
-    /// No link loses less than this between the antenna connectors, antenna gains included (TR 36.942 clause 4.5.1: 70 dB in
-    /// towns, 80 dB in the country). Unset: none.
+    /// No link loses less than this between the antenna connectors, antenna gains included (TR
+    /// 36.942 clause 4.5.1: 70 dB in towns, 80 dB in the country). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_coupling_loss: Option<Db>,
     /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
@@ -101,7 +107,8 @@ fn no_fading(profile: &FadingProfile) -> bool {
     *profile == FadingProfile::None
 }
 
-/// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that serves it always does.
+/// How many of a UE's interfering links fade: a number, the strongest ones, or all. The link that
+/// serves it always does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FadedInterferers {
@@ -147,8 +154,9 @@ pub struct CellRadioConfig {
     pub noise_figure: Db,
     /// Antenna, both ways.
     pub antenna: Antenna,
-    /// How many such antennas send the downlink, with its power between them: 1, 2 or 4 (antenna ports of cell-specific reference
-    /// signals). Unset: 1 in transmission mode 1 and with `mimo.model = "gains"`, otherwise 2.
+    /// How many such antennas send the downlink, with its power between them: 1, 2 or 4 (antenna
+    /// ports of cell-specific reference signals). Unset: 1 in transmission mode 1 and with
+    /// `mimo.model = "gains"`, otherwise 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_antennas: Option<u32>,
     /// How many such antennas receive the uplink: 1, 2 or 4. Each has fading of its own.
@@ -191,15 +199,17 @@ pub struct UeRadioConfig {
     pub noise_figure: Db,
     /// Antenna gain, both ways.
     pub gain: Db,
-    /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends from one. Unset: 2 where a cell
-    /// of the network has several transmit antennas (TS 36.101 clause 7.2 has every UE with two), otherwise 1.
+    /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends
+    /// from one. Unset: 2 where a cell of the network has several transmit antennas (TS 36.101
+    /// clause 7.2 has every UE with two), otherwise 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_antennas: Option<u32>,
     /// How they are combined.
     pub combining: Combining,
     /// What walls cost, both ways: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB indoors).
     pub penetration_loss: Db,
-    /// It is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels instead.)
+    /// It is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels
+    /// instead.)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indoor: Option<Indoor>,
     /// How it moves from its position.
@@ -207,8 +217,8 @@ pub struct UeRadioConfig {
     /// Speed that fading has, if not that of the movement: things around it move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
-    /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS 36.213 clause 5.2: -6,
-    /// -4.77, -3, -1.77, 0, 1, 2 or 3 dB).
+    /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS
+    /// 36.213 clause 5.2: -6, -4.77, -3, -1.77, 0, 1, 2 or 3 dB).
     pub p_a: Db,
     /// The SINR of every resource block in both directions, instead of what the radio gives.
     pub pinned_sinr: Option<Db>,
@@ -216,7 +226,8 @@ pub struct UeRadioConfig {
 
 impl Default for UeRadioConfig {
     fn default() -> Self {
-        // TR 36.942 clause 4.5 and table 4.8: 23 dBm (TS 36.101 clause 6.2.2, class 3), noise figure 9 dB, height 1.5 m.
+        // TR 36.942 clause 4.5 and table 4.8: 23 dBm (TS 36.101 clause 6.2.2, class 3), noise
+        // figure 9 dB, height 1.5 m.
         UeRadioConfig {
             position: [Metres(100.0), Metres(0.0), Metres(1.5)],
             power: Dbm(23.0),
@@ -238,7 +249,8 @@ impl Default for UeRadioConfig {
 const LAST_SITE: u32 = 65_535;
 
 impl RadioConfig {
-    /// Refuses what cannot work; warns of a path loss model outside the frequencies that it was made for.
+    /// Refuses what cannot work; warns of a path loss model outside the frequencies that it was
+    /// made for.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         let mut warnings = Vec::new();
         for (key, f) in [("downlink", self.downlink), ("uplink", self.uplink)] {
@@ -390,8 +402,9 @@ impl Propagation {
         }
     }
 
-    /// The same on ground that is repeated over the plane: a UE sees the nearest copy of each site. UEs may walk on for
-    /// ever; their shadowing is that of the place in the plane, so that nothing jumps where a copy ends.
+    /// The same on ground that is repeated over the plane: a UE sees the nearest copy of each site.
+    /// UEs may walk on for ever; their shadowing is that of the place in the plane, so that
+    /// nothing jumps where a copy ends.
     pub fn wrapped(mut self, wrap: Option<WrapAround>) -> Propagation {
         self.wrap = wrap;
         self
@@ -408,7 +421,8 @@ impl Propagation {
         self.ues[ue].motion.place(tti.start(TTI).as_secs_f64())
     }
 
-    /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again (`None`: never).
+    /// Gains between `cell` and `ue` in `tti`, and the first TTI in which they are worked out again
+    /// (`None`: never).
     pub fn gains(&mut self, cell: CellId, ue: UeId, tti: Tti) -> (Gains, Option<Tti>) {
         let place = self.place(ue, tti);
         let mut seen = self.shadowing.seen_from([place[0], place[1]]);
@@ -416,14 +430,16 @@ impl Propagation {
         (self.link(cell, ue, &place, &mut seen), moves.then(|| tti.plus(self.config.refresh)))
     }
 
-    /// Gains between every cell and `ue`, if it stood at `place`; what the cells share is worked out once.
+    /// Gains between every cell and `ue`, if it stood at `place`; what the cells share is worked
+    /// out once.
     pub fn gains_at(&self, ue: UeId, place: &Place) -> impl Iterator<Item = (CellId, Gains)> {
         let mut seen = self.shadowing.seen_from([place[0], place[1]]);
         let place = *place;
         self.cells.ids().map(move |cell| (cell, self.link(cell, ue, &place, &mut seen)))
     }
 
-    /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out again; None: for ever.
+    /// Until when the gains of a UE in `tti` hold: the first TTI in which they are worked out
+    /// again; None: for ever.
     pub fn holds(&self, ue: UeId, tti: Tti) -> Option<Tti> {
         self.ues[ue].motion.moves().then(|| tti.plus(self.config.refresh))
     }
@@ -461,8 +477,9 @@ impl Propagation {
         Gains { downlink: gain(self.config.downlink), uplink: gain(self.config.uplink) }
     }
 
-    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is worked out again, the same both
-    /// ways. A model with a base station has the higher UE in its place.
+    /// Gain between two UEs on the uplink's carrier in `tti`, and the first TTI in which it is
+    /// worked out again, the same both ways. A model with a base station has the higher UE in
+    /// its place.
     pub fn between(&mut self, a: UeId, b: UeId, tti: Tti) -> (f32, Option<Tti>) {
         let (from, to) = (self.place(a, tti), self.place(b, tti));
         let [x, y] = [0, 1].map(|i| to[i] - from[i]);
@@ -505,7 +522,8 @@ mod tests {
 
     const IDS: fn() -> (CellId, UeId) = || (CellId::from_index(0), UeId::from_index(0));
 
-    /// 30 m high, UE 1.5 m, 100 m away on the ground: 104 m through the air. Cable 2 dB, walls 20 dB, gains 0 and 3 dB.
+    /// 30 m high, UE 1.5 m, 100 m away on the ground: 104 m through the air. Cable 2 dB, walls 20
+    /// dB, gains 0 and 3 dB.
     #[test]
     fn a_gain_is_the_sum_of_its_parts() {
         let cell = CellRadioConfig { cable_loss: Db(2.0), ..CellRadioConfig::default() };
@@ -518,9 +536,10 @@ mod tests {
         assert_eq!(until, None);
     }
 
-    /// ns-3's points of towns at 2 km, 30 m and 1 m, behind a wall of concrete with windows (7 dB): Okumura-Hata at 869 MHz 137.93 + 7
-    /// dB; COST 231 for a large city at 2114 MHz 153.64 + 7 = 160.64 dB, where ns-3 has 155.55 because it leaves 5.09 dB out of the
-    /// formula (-4.97 of a(h_m), and 0.12 between the two readings of it).
+    /// ns-3's points of towns at 2 km, 30 m and 1 m, behind a wall of concrete with windows (7 dB):
+    /// Okumura-Hata at 869 MHz 137.93 + 7 dB; COST 231 for a large city at 2114 MHz 153.64 + 7
+    /// = 160.64 dB, where ns-3 has 155.55 because it leaves 5.09 dB out of the formula (-4.97
+    /// of a(h_m), and 0.12 between the two readings of it).
     #[test]
     fn a_wall_adds_to_the_loss_of_the_town() {
         let town = |path_loss, mhz: f64| {
@@ -545,7 +564,8 @@ mod tests {
         }
     }
 
-    /// 10 m/s away from 100 m: at 5 s it is 150 m away, 3.52 dB less than at the start in free space on the ground.
+    /// 10 m/s away from 100 m: at 5 s it is 150 m away, 3.52 dB less than at the start in free
+    /// space on the ground.
     #[test]
     fn a_moving_ue_is_looked_at_again() {
         let ground = [Metres(0.0); 3];
@@ -563,7 +583,8 @@ mod tests {
         assert_eq!(ue.fading_speed(), Speed(10.0));
     }
 
-    /// Sectors of one site share line of sight and shadowing; the standard deviation over UEs is the one that is asked for.
+    /// Sectors of one site share line of sight and shadowing; the standard deviation over UEs is
+    /// the one that is asked for.
     #[test]
     fn sectors_of_a_site_share_their_shadowing() {
         let radio = RadioConfig { shadowing: Some(Db(8.0)), ..RadioConfig::default() };
@@ -592,7 +613,8 @@ mod tests {
         let (ma, mb) = (mean(&a), mean(&b));
         let covariance = a.iter().zip(&b).map(|(a, b)| (a - ma) * (b - mb)).sum::<f64>() / n as f64;
         let variance = a.iter().map(|a| (a - ma) * (a - ma)).sum::<f64>() / n as f64;
-        // 2000 places 63 m apart on average, 50 m of correlation: some 1000 independent ones; 8 dB +-0.2 and 0.5 +-0.03.
+        // 2000 places 63 m apart on average, 50 m of correlation: some 1000 independent ones; 8 dB
+        // +-0.2 and 0.5 +-0.03.
         assert!((variance.sqrt() - 8.0).abs() < 0.8, "{}", variance.sqrt());
         assert!((covariance / variance - 0.5).abs() < 0.15, "{}", covariance / variance);
     }

@@ -44,7 +44,8 @@ impl RbSet {
     }
     /// Bit `i`: one of the blocks from 8 i to 8 i + 7 is in it.
     pub const fn eights(self) -> u32 {
-        // The lowest bit of each byte: of any in it. The product gathers those of eight bytes in the highest one.
+        // The lowest bit of each byte: of any in it. The product gathers those of eight bytes in
+        // the highest one.
         const LOWEST: u64 = 0x0101_0101_0101_0101;
         const GATHER: u64 = 0x0102_0408_1020_4080;
         let any = self.0 | self.0 >> 4;
@@ -79,7 +80,8 @@ impl RbSet {
         self.0 = rest & rest.wrapping_add(rest & rest.wrapping_neg());
         Some((first as usize, len as usize))
     }
-    /// Calls `each` with the first block and the length of every run of neighbouring blocks, ascending.
+    /// Calls `each` with the first block and the length of every run of neighbouring blocks,
+    /// ascending.
     #[inline]
     pub fn runs(mut self, mut each: impl FnMut(usize, usize)) {
         while let Some((first, len)) = self.take_run() {

@@ -25,8 +25,8 @@ pub(super) struct Assembler<P: Payload> {
 }
 
 impl<P: Payload> Assembler<P> {
-    /// For a byte sequence without gaps (AM, `contiguous`), or one where whole PDUs may be missing unnoticed: in UM so
-    /// many that the SN comes round.
+    /// For a byte sequence without gaps (AM, `contiguous`), or one where whole PDUs may be missing
+    /// unnoticed: in UM so many that the SN comes round.
     pub const fn new(contiguous: bool) -> Assembler<P> {
         Assembler { partial: None, at_border: contiguous, contiguous }
     }
@@ -53,8 +53,8 @@ impl<P: Payload> Assembler<P> {
             }
             partial
         } else if self.at_border {
-            // TS 36.322 clause 6.2.2.6: FI repeats what the data before it says. A sender that segments a PDU again may
-            // set it wrongly.
+            // TS 36.322 clause 6.2.2.6: FI repeats what the data before it says. A sender that
+            // segments a PDU again may set it wrongly.
             stats.unmarked_starts += 1;
             payload.begin(len)
         } else {

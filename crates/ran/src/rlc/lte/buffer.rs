@@ -1,5 +1,5 @@
-//! The transmission buffer: SDUs, or the rest of one, that are in no PDU yet (TS 36.322 clauses 4.2.1.2.2,
-//! 4.2.1.3.2), with its limits.
+//! The transmission buffer: SDUs, or the rest of one, that are in no PDU yet (TS 36.322 clauses
+//! 4.2.1.2.2, 4.2.1.3.2), with its limits.
 
 use std::collections::VecDeque;
 
@@ -45,8 +45,8 @@ pub(super) struct TxBuffer {
     backlog: Backlog,
     limit: Backlog,
     discipline: Discipline,
-    /// Asked when an SDU arrives and when its first byte is about to enter a PDU; an SDU of which something was sent is
-    /// never dropped (TS 36.322 clause 5.3).
+    /// Asked when an SDU arrives and when its first byte is about to enter a PDU; an SDU of which
+    /// something was sent is never dropped (TS 36.322 clause 5.3).
     aqm: Option<Box<Aqm>>,
     marked: u64,
 }
@@ -159,8 +159,8 @@ impl TxBuffer {
     }
 
     /// Removes the SDU `serial` if no byte of it is in a PDU.
-    // TS 36.322 v15.1.0 5.3: "discard the indicated RLC SDU if no segment of the RLC SDU has been mapped to a
-    // RLC data PDU yet."
+    // TS 36.322 v15.1.0 5.3: "discard the indicated RLC SDU if no segment of the RLC SDU has been
+    // mapped to a RLC data PDU yet."
     pub fn discard(&mut self, serial: u64) -> Option<Sdu> {
         let at = self.sdus.partition_point(|w| w.sdu.serial < serial);
         let w = self.sdus.get_mut(at)?;
@@ -292,9 +292,10 @@ mod tests {
         assert_eq!(b.backlog(), Backlog { packets: 1, bytes: 100 });
     }
 
-    /// CoDel with target and interval of 1 ns: the first SDU that has waited sets the clock, the next one, number 1, is dropped;
-    /// number 2 is seen at the same instant and passes, 3 is due again and is ECN-capable: marked. Numbers 4 and 5 have no
-    /// more than one packet behind them. Each is asked about once, whatever the size of the grants.
+    /// CoDel with target and interval of 1 ns: the first SDU that has waited sets the clock, the
+    /// next one, number 1, is dropped; number 2 is seen at the same instant and passes, 3 is
+    /// due again and is ECN-capable: marked. Numbers 4 and 5 have no more than one packet
+    /// behind them. Each is asked about once, whatever the size of the grants.
     #[test]
     fn an_aqm_judges_each_sdu_once_before_its_first_byte_is_sent() {
         let params = CodelParams { target: Duration(1), interval: Duration(1), ..CodelParams::default() };

@@ -4,23 +4,28 @@
 //! An [`Rlc`] is the pair of entities at one end of a bearer. It owns no clock and no randomness.
 //!
 //! * `push(now, sdu, out)`: an SDU from upper layers; it, or others, may be dropped into `out`.
-//! * `pull(now, grant, pdus, out)`: a transmission opportunity; PDUs of any kind, at most the grant in all.
-//! * `receive(now, &pdu, out)`: a PDU from lower layers; SDUs in order, confirmations and events go to `out`.
-//! * `poll_at()`, `on_time(now, out)`: timers. Being woken early or late is harmless; `pull` and `receive` look
-//!   at the timers first. After any call [`Rlc::buffer_status`] says whether MAC has something to grant for.
+//! * `pull(now, grant, pdus, out)`: a transmission opportunity; PDUs of any kind, at most the grant
+//!   in all.
+//! * `receive(now, &pdu, out)`: a PDU from lower layers; SDUs in order, confirmations and events go
+//!   to `out`.
+//! * `poll_at()`, `on_time(now, out)`: timers. Being woken early or late is harmless; `pull` and
+//!   `receive` look at the timers first. After any call [`Rlc::buffer_status`] says whether MAC has
+//!   something to grant for.
 //! * `discard(serial)`, `re_establish(out)`: what PDCP and RRC may ask for.
 //! * `recycle(pdu)`: the caller has no use for a PDU any more; its memory serves the next one.
 //!
-//! Every SDU pushed into an AM entity is confirmed, dropped or still inside; UM and TM forget an SDU with its
-//! last PDU.
+//! Every SDU pushed into an AM entity is confirmed, dropped or still inside; UM and TM forget an
+//! SDU with its last PDU.
 //!
 //! # Sources
-//! Clause numbers and the sentences beside the code are written from knowledge of TS 36.322; they were not read again
-//! against the document. Titles of conformance procedures in the tests: TS 36.523-1 likewise.
+//! Clause numbers and the sentences beside the code are written from knowledge of TS 36.322; they
+//! were not read again against the document. Titles of conformance procedures in the tests: TS
+//! 36.523-1 likewise.
 //!
 //! # Simplifications
-//! Data fields hold whole bytes of descriptors; ciphering and integrity cost nothing. The fields of Release 15
-//! that only sidelink and MBMS use (UM_Window_Size 0) are left out. A reconfiguration of timers means a new entity.
+//! Data fields hold whole bytes of descriptors; ciphering and integrity cost nothing. The fields of
+//! Release 15 that only sidelink and MBMS use (UM_Window_Size 0) are left out. A reconfiguration of
+//! timers means a new entity.
 
 mod am;
 mod assembler;
@@ -144,12 +149,13 @@ impl<P: Payload> Rlc<P> {
     pub fn discard(&mut self, serial: u64) -> bool {
         each!(self, e => e.discard(serial))
     }
-    /// Re-establishment (TS 36.322 clause 5.4): what can be reassembled is delivered, the rest is dropped.
+    /// Re-establishment (TS 36.322 clause 5.4): what can be reassembled is delivered, the rest is
+    /// dropped.
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         each!(self, e => e.re_establish(out));
     }
-    /// The transmitting half goes back to its initial state; what waits is reported as dropped. UM only: the halves of the
-    /// other modes cannot be parted.
+    /// The transmitting half goes back to its initial state; what waits is reported as dropped. UM
+    /// only: the halves of the other modes cannot be parted.
     pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if let Rlc::Um(e) = self {
             e.forget(out);
@@ -161,7 +167,8 @@ impl<P: Payload> Rlc<P> {
             e.flush(out);
         }
     }
-    /// As [`re_establish`](Self::re_establish), whatever the shortcuts say: another node serves the bearer.
+    /// As [`re_establish`](Self::re_establish), whatever the shortcuts say: another node serves the
+    /// bearer.
     pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
         match self {
             Rlc::Tm(e) => e.re_establish(out),
@@ -227,7 +234,8 @@ impl<P: Payload> Rlc<P> {
     pub fn wants(&self) -> bool {
         self.reports().map_or_else(|| self.buffer_status().total(), Reports::total) > 0
     }
-    /// An opportunity from a scheduler of the eNB that follows the entity's reports: one PDU of at most `bytes`.
+    /// An opportunity from a scheduler of the eNB that follows the entity's reports: one PDU of at
+    /// most `bytes`.
     pub fn pull_at_enb(
         &mut self,
         now: Instant,
@@ -240,8 +248,8 @@ impl<P: Payload> Rlc<P> {
         }
         self.pull(now, Grant::of(bytes), pdus, out);
     }
-    /// A UE's grant of `bytes` for an entity whose reports MAC follows: an opportunity for a status report of its own,
-    /// the rest for one PDU of data.
+    /// A UE's grant of `bytes` for an entity whose reports MAC follows: an opportunity for a status
+    /// report of its own, the rest for one PDU of data.
     pub fn pull_at_ue(&mut self, now: Instant, bytes: u32, pdus: &mut Vec<Pdu>, out: &mut RlcOutput<P::Sdu>) {
         let mut left = bytes;
         if let Some(size) = self.reports_mut().and_then(|r| r.status_opportunity(bytes)) {

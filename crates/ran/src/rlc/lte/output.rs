@@ -5,8 +5,8 @@ use crate::sdu::{DropCause, Sdu};
 /// Something worth a row in the events table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RlcEvent {
-    /// RETX_COUNT of an AMD PDU has reached maxRetxThreshold: upper layers declare radio link failure
-    /// (TS 36.322 clause 5.2.1, TS 36.331 clause 5.3.11.3).
+    /// RETX_COUNT of an AMD PDU has reached maxRetxThreshold: upper layers declare radio link
+    /// failure (TS 36.322 clause 5.2.1, TS 36.331 clause 5.3.11.3).
     MaxRetransmissions {
         /// Sequence number of the PDU.
         sn: u32,
@@ -25,8 +25,8 @@ impl RlcEvent {
     }
 }
 
-/// What an entity tells its caller; reused from call to call. `S` is the SDU that comes out: a descriptor, or
-/// bytes where entities talk through encoded PDUs.
+/// What an entity tells its caller; reused from call to call. `S` is the SDU that comes out: a
+/// descriptor, or bytes where entities talk through encoded PDUs.
 #[derive(Clone, Debug)]
 pub struct RlcOutput<S = Sdu> {
     /// SDUs received, in order.

@@ -1,14 +1,17 @@
-//! Protocol data units as descriptors: what a header says, and which bytes of which SDU the data field holds.
+//! Protocol data units as descriptors: what a header says, and which bytes of which SDU the data
+//! field holds.
 //!
-//! A receiving entity decides by the header alone (SN, framing info, length indicators, segment offset); the
-//! payload is something it only hands on. So the same receiver works on descriptors ([`Span`]) in a simulation
-//! and on bytes ([`Chunk`](super::codec::Chunk)) at the end of an encoded pipe.
+//! A receiving entity decides by the header alone (SN, framing info, length indicators, segment
+//! offset); the payload is something it only hands on. So the same receiver works on descriptors
+//! ([`Span`]) in a simulation and on bytes ([`Chunk`](super::codec::Chunk)) at the end of an
+//! encoded pipe.
 
 use std::fmt::Debug;
 
 use super::Sdu;
 
-/// What the data field of a PDU holds, seen by a receiver: it can be cut, and pieces can be joined to an SDU.
+/// What the data field of a PDU holds, seen by a receiver: it can be cut, and pieces can be joined
+/// to an SDU.
 pub trait Payload: Clone + Debug {
     /// What pieces become.
     type Sdu: Debug;
@@ -107,7 +110,8 @@ pub const SO_END: u32 = u32::MAX;
 pub struct Nack {
     /// NACK_SN.
     pub sn: u32,
-    /// SOstart and SOend (the last missing byte, inclusive, or [`SO_END`]): only these bytes are missing.
+    /// SOstart and SOend (the last missing byte, inclusive, or [`SO_END`]): only these bytes are
+    /// missing.
     pub portion: Option<(u32, u32)>,
 }
 
@@ -146,8 +150,8 @@ impl Pdu {
     }
 }
 
-/// Field widths of the PDUs that an entity sends (TS 36.322 clauses 6.2.1.3 to 6.2.1.6): all sizes of headers come from
-/// here.
+/// Field widths of the PDUs that an entity sends (TS 36.322 clauses 6.2.1.3 to 6.2.1.6): all sizes
+/// of headers come from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Acknowledged mode (else unacknowledged).
@@ -192,8 +196,8 @@ impl Format {
             (true, _, true) => 5,
         }
     }
-    /// The extension part for `elements` data field elements: an E and an LI for each but the last, padded to a
-    /// byte (TS 36.322 clauses 6.2.2.4, 6.2.2.5) [B].
+    /// The extension part for `elements` data field elements: an E and an LI for each but the last,
+    /// padded to a byte (TS 36.322 clauses 6.2.2.4, 6.2.2.5) [B].
     #[inline]
     pub const fn extension(self, elements: u32) -> u32 {
         (elements.saturating_sub(1) * (1 + self.li_bits)).div_ceil(8)
@@ -257,8 +261,8 @@ const fn so_bits(sn_bits: u32) -> u32 {
 pub struct Grant {
     /// Bytes for this logical channel.
     pub bytes: u32,
-    /// What MAC adds to each RLC PDU and charges to the same bytes (its subheader: 2 or 3 bytes, TS 36.321
-    /// clause 6.1.2; the last PDU's saving is MAC's).
+    /// What MAC adds to each RLC PDU and charges to the same bytes (its subheader: 2 or 3 bytes, TS
+    /// 36.321 clause 6.1.2; the last PDU's saving is MAC's).
     pub per_pdu: u32,
 }
 

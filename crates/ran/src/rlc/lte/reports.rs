@@ -1,9 +1,9 @@
 //! What MAC knows of an entity that reports its buffers only at events, as ns-3's RLC does.
 //!
-//! An entity of the standard is asked for its buffer status whenever MAC needs it. LENA's entity sends a report when an
-//! SDU arrives, when a poll asks for a status report, when t-PollRetransmit expires, and after a while without any of
-//! these. MAC keeps the last report and subtracts what it grants. So MAC grants for data that are sent already, or grants
-//! nothing for data that wait.
+//! An entity of the standard is asked for its buffer status whenever MAC needs it. LENA's entity
+//! sends a report when an SDU arrives, when a poll asks for a status report, when t-PollRetransmit
+//! expires, and after a while without any of these. MAC keeps the last report and subtracts what it
+//! grants. So MAC grants for data that are sent already, or grants nothing for data that wait.
 
 use lasthop_units::{Duration, Instant};
 
@@ -22,7 +22,8 @@ pub struct Reports {
     period: Duration,
 }
 
-/// LteRlcAm and LteRlcUm write this many bytes for a status report without NACKs into their reports.
+/// LteRlcAm and LteRlcUm write this many bytes for a status report without NACKs into their
+/// reports.
 pub(super) const STATUS_BYTES: u32 = 4;
 /// What MAC takes the header of a data PDU for ("minimum RLC overhead").
 const OVERHEAD: u64 = 2;
@@ -66,8 +67,8 @@ impl Reports {
         std::mem::replace(&mut self.fresh, false)
     }
 
-    /// The eNB's scheduler gives the entity `bytes` (UpdateDlRlcBufferInfo of LENA's schedulers): they go to the first of
-    /// status, retransmission and new data that they cover.
+    /// The eNB's scheduler gives the entity `bytes` (UpdateDlRlcBufferInfo of LENA's schedulers):
+    /// they go to the first of status, retransmission and new data that they cover.
     pub(super) fn grant_at_enb(&mut self, bytes: u32) {
         if self.status > 0 && bytes >= self.status {
             self.status = 0;
@@ -88,7 +89,8 @@ impl Reports {
         Some(size)
     }
 
-    /// True if a UE's MAC gives the rest of a grant, `bytes`, to data. Too small a rest is reported again.
+    /// True if a UE's MAC gives the rest of a grant, `bytes`, to data. Too small a rest is reported
+    /// again.
     pub(super) fn data_opportunity(&mut self, bytes: u32) -> bool {
         if self.retransmission == 0 && self.new_data == 0 {
             return false;
@@ -136,7 +138,8 @@ mod tests {
         assert_eq!(r.total(), 20_000, "nothing is left that the opportunity covers");
     }
 
-    /// LteUeMac::DoReceiveLteControlMessage: the status report has an opportunity of its size, data the rest.
+    /// LteUeMac::DoReceiveLteControlMessage: the status report has an opportunity of its size, data
+    /// the rest.
     #[test]
     fn a_ue_sends_a_status_report_beside_data() {
         let mut r = reported(4, 0, 100);

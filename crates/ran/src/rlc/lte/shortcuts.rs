@@ -12,12 +12,12 @@ pub enum Compat {
     /// Nobody's: TS 36.322.
     #[default]
     None,
-    /// ns-3 (LteRlcAm, LteRlcUm): no re-segmentation, one PDU per opportunity (so a status report takes a whole
-    /// grant), expiry of t-PollRetransmit resends all that is not acknowledged, no failure, no discard, no
-    /// re-establishment, at least 7 bytes for data.
+    /// ns-3 (LteRlcAm, LteRlcUm): no re-segmentation, one PDU per opportunity (so a status report
+    /// takes a whole grant), expiry of t-PollRetransmit resends all that is not acknowledged,
+    /// no failure, no discard, no re-establishment, at least 7 bytes for data.
     Ns3,
-    /// Simu5G (AmTxQueue): every SDU in fragments of 30 bytes, one per PDU, none joined or cut again, 16 PDUs in
-    /// flight.
+    /// Simu5G (AmTxQueue): every SDU in fragments of 30 bytes, one per PDU, none joined or cut
+    /// again, 16 PDUs in flight.
     Simu5g,
 }
 
@@ -73,9 +73,10 @@ pub struct Shortcuts {
     pub data_grant_min: u32,
     /// A smaller transmission window than AM_Window_Size [PDUs].
     pub window: Option<u64>,
-    /// MAC learns of the buffers only when the entity reports them: when an SDU arrives, when a poll asks for a status
-    /// report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms) after the last of these. MAC subtracts what it grants.
-    /// A report of AM contains the PDUs that wait for their acknowledgement, MAC adds no subheaders, and status reports
+    /// MAC learns of the buffers only when the entity reports them: when an SDU arrives, when a
+    /// poll asks for a status report, when t-PollRetransmit expires, and 20 ms (UM: 10 ms)
+    /// after the last of these. MAC subtracts what it grants. A report of AM contains the PDUs
+    /// that wait for their acknowledgement, MAC adds no subheaders, and status reports
     /// without room for more than 4 B name no missing PDU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub event_reports: bool,

@@ -27,19 +27,20 @@ pub struct RlcStats {
     pub pdus_received: u64,
     /// STATUS PDUs received and obeyed.
     pub status_received: u64,
-    /// Data PDUs received before. In AM a PDU outside the receiving window is one, if its SN was in the window once: a
-    /// sender that keeps to its own window sends no other.
+    /// Data PDUs received before. In AM a PDU outside the receiving window is one, if its SN was in
+    /// the window once: a sender that keeps to its own window sends no other.
     pub duplicates: u64,
     /// Data PDUs (AM) outside the receiving window whose SN has never been in it.
     pub out_of_window: u64,
     /// PDUs with invalid contents (TS 36.322 clause 5.5).
     pub invalid_received: u64,
-    /// STATUS PDUs with an ACK_SN that was acknowledged before: a newer report has overtaken them. They change nothing.
+    /// STATUS PDUs with an ACK_SN that was acknowledged before: a newer report has overtaken them.
+    /// They change nothing.
     pub status_overtaken: u64,
     /// SDUs of which a beginning was received and not the rest.
     pub sdus_broken: u64,
-    /// Segments (AM) that begin an SDU although their framing info says otherwise. They are taken: the octet after the end
-    /// of an SDU is the first of the next (TS 36.322 clause 6.2.2.6).
+    /// Segments (AM) that begin an SDU although their framing info says otherwise. They are taken:
+    /// the octet after the end of an SDU is the first of the next (TS 36.322 clause 6.2.2.6).
     pub unmarked_starts: u64,
     /// Expiries of t-PollRetransmit.
     pub poll_timeouts: u64,

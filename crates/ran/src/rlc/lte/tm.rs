@@ -1,4 +1,5 @@
-//! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs pass as they are, without header, whole or not at all.
+//! The TM RLC entities (TS 36.322 clause 4.2.1.1): SDUs pass as they are, without header, whole or
+//! not at all.
 
 use lasthop_net::aqm::Aqm;
 use lasthop_units::{Bitrate, Instant};

@@ -26,7 +26,8 @@ pub struct WireRlc {
 }
 
 impl WireRlc {
-    /// The entity at `end`, in its initial state. Which end it is matters where field widths differ by direction.
+    /// The entity at `end`, in its initial state. Which end it is matters where field widths differ
+    /// by direction.
     pub fn new(config: &RlcConfig, end: End) -> WireRlc {
         WireRlc {
             rlc: Rlc::new(config, end),
@@ -85,8 +86,9 @@ impl WireRlc {
         self.forget_finished();
     }
 
-    /// Upper layers want the SDU `serial` discarded; true if it was and will never be delivered: no byte of it is in a
-    /// PDU yet (TS 36.322 clause 5.3). An SDU that has left already, or a number that was never given, is none.
+    /// Upper layers want the SDU `serial` discarded; true if it was and will never be delivered: no
+    /// byte of it is in a PDU yet (TS 36.322 clause 5.3). An SDU that has left already, or a
+    /// number that was never given, is none.
     pub fn discard(&mut self, serial: u64) -> bool {
         let discarded = self.inside.contains_key(&serial) && self.rlc.discard(serial);
         if discarded {
@@ -114,14 +116,14 @@ impl WireRlc {
         }
     }
 
-    /// Serial numbers of the SDUs of ours whose delivery the peer has confirmed (AM) since the last call, in the order of
-    /// the confirmations.
+    /// Serial numbers of the SDUs of ours whose delivery the peer has confirmed (AM) since the last
+    /// call, in the order of the confirmations.
     pub fn confirmed(&mut self) -> std::vec::Drain<'_, u64> {
         self.confirmed.drain(..)
     }
 
-    /// Serial numbers of the SDUs of ours that were dropped since the last call, with the cause. A discarded one is not
-    /// among them.
+    /// Serial numbers of the SDUs of ours that were dropped since the last call, with the cause. A
+    /// discarded one is not among them.
     pub fn dropped(&mut self) -> std::vec::Drain<'_, (u64, DropCause)> {
         self.dropped.drain(..)
     }

@@ -3,7 +3,8 @@
 const MODULUS: u64 = 4096;
 const WORDS: usize = 64;
 
-/// Bits addressed by unwrapped sequence numbers (counts). Valid for intervals shorter than the modulus.
+/// Bits addressed by unwrapped sequence numbers (counts). Valid for intervals shorter than the
+/// modulus.
 #[derive(Clone, Debug)]
 pub(crate) struct SnSet {
     words: Box<[u64; WORDS]>,

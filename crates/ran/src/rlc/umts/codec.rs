@@ -1,4 +1,5 @@
-//! Exact octets of UMTS RLC PDUs, on demand (TS 25.322 clause 9.2). Decoders accept any input without panic.
+//! Exact octets of UMTS RLC PDUs, on demand (TS 25.322 clause 9.2). Decoders accept any input
+//! without panic.
 
 use super::bits::{BitReader, BitWriter};
 use super::pdu::{AmSn, CodecError, DataPdu, Pdu, ResetPdu, UmPdu, UmSn};

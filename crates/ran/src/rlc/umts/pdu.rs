@@ -1,4 +1,5 @@
-//! Descriptors of UMTS RLC PDUs (TS 25.322 clause 9.2): what the octets would say, without the octets.
+//! Descriptors of UMTS RLC PDUs (TS 25.322 clause 9.2): what the octets would say, without the
+//! octets.
 
 use lasthop_units::Sn;
 use smallvec::SmallVec;
@@ -33,8 +34,8 @@ pub enum Pdu {
 pub struct DataPdu {
     /// Sequence number.
     pub sn: AmSn,
-    /// Hyper frame number above the SN. Never sent: both ends keep it for ciphering (COUNT-C, TS 33.102
-    /// clause 6.6.4). [`DataPdu::NO_HFN`] when the PDU was read from octets.
+    /// Hyper frame number above the SN. Never sent: both ends keep it for ciphering (COUNT-C, TS
+    /// 33.102 clause 6.6.4). [`DataPdu::NO_HFN`] when the PDU was read from octets.
     pub hfn: u32,
     /// P bit: a status report is requested.
     pub poll: bool,
@@ -57,7 +58,8 @@ impl Clone for DataPdu {
     }
 }
 
-/// STATUS PDU (clause 9.2.1.5): super-fields in order, without the closing NO_MORE where nothing needs it.
+/// STATUS PDU (clause 9.2.1.5): super-fields in order, without the closing NO_MORE where nothing
+/// needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusPdu {
     /// The super-fields.
@@ -89,7 +91,8 @@ pub struct UmPdu {
 pub enum Sufi {
     /// Window size of the receiver (clause 9.2.2.11.3).
     Window(u16),
-    /// Acknowledges all SNs before LSN that this STATUS PDU does not list as missing; the last super-field.
+    /// Acknowledges all SNs before LSN that this STATUS PDU does not list as missing; the last
+    /// super-field.
     Ack(AmSn),
     /// Missing PDUs: first SN and how many follow it (0 to 15); at most 15 pairs.
     List(SmallVec<[(AmSn, u8); 4]>),
@@ -109,7 +112,8 @@ pub enum Sufi {
     },
     /// Move the receiving window: the discarded SDUs end in these PDUs (at most 15).
     Mrw {
-        /// LENGTH is 0: the only SN lies at VT(A) + Configured_Tx_Window_Size or above (clause 11.6.2.2).
+        /// LENGTH is 0: the only SN lies at VT(A) + Configured_Tx_Window_Size or above (clause
+        /// 11.6.2.2).
         beyond_window: bool,
         /// Where each discarded SDU ends; the last one counts.
         sns: SmallVec<[AmSn; 2]>,
@@ -167,9 +171,9 @@ impl Sufi {
     }
 }
 
-/// Clause 9.2.2.11.7: three bits of a number per code word, least significant first; the fourth bit ends the
-/// number. A number is the distance to the next missing PDU; the code word 0001 (the number zero) announces that
-/// the next number is the length of a burst after the last missing PDU.
+/// Clause 9.2.2.11.7: three bits of a number per code word, least significant first; the fourth bit
+/// ends the number. A number is the distance to the next missing PDU; the code word 0001 (the
+/// number zero) announces that the next number is the length of a burst after the last missing PDU.
 fn rlist(fsn: AmSn, codewords: &[u8], mut missing: impl FnMut(AmSn)) {
     missing(fsn);
     let mut at = fsn;
@@ -219,7 +223,8 @@ mod tests {
         assert_eq!(missing(&bitmap), [4090, 1, 6]);
     }
 
-    /// Distance 2 = 0101 (010, end); 0001 burst, then 3 = 0111; distance 9 = 001 then 001: low bits first, 0010 0011.
+    /// Distance 2 = 0101 (010, end); 0001 burst, then 3 = 0111; distance 9 = 001 then 001: low bits
+    /// first, 0010 0011.
     #[test]
     fn relative_lists_follow_their_code_words() {
         let rlist =

@@ -1,5 +1,5 @@
-//! Segmentation and concatenation: SDUs become the data fields of PDUs of fixed size (TS 25.322 clauses 9.2.2.8
-//! and 11.3.2). Shared by AM and UM.
+//! Segmentation and concatenation: SDUs become the data fields of PDUs of fixed size (TS 25.322
+//! clauses 9.2.2.8 and 11.3.2). Shared by AM and UM.
 
 use std::collections::VecDeque;
 
@@ -47,12 +47,13 @@ pub struct DataLayout {
 }
 
 impl DataLayout {
-    /// The layout of an AMD PDU: a 2-octet header, and 7-bit LIs up to 126 octets of PDU, header included
-    /// (TS 25.322 clause 9.2.2.8: "AMD PDU size is <= 126 octets").
+    /// The layout of an AMD PDU: a 2-octet header, and 7-bit LIs up to 126 octets of PDU, header
+    /// included (TS 25.322 clause 9.2.2.8: "AMD PDU size is <= 126 octets").
     pub const fn am(payload: u32) -> DataLayout {
         DataLayout { payload, li: if payload + 2 <= 126 { 1 } else { 2 } }
     }
-    /// The layout of a UMD PDU: a 1-octet header, and 7-bit LIs up to 125 octets (TS 25.322 clause 9.2.2.8).
+    /// The layout of a UMD PDU: a 1-octet header, and 7-bit LIs up to 125 octets (TS 25.322 clause
+    /// 9.2.2.8).
     pub const fn um(payload: u32) -> DataLayout {
         DataLayout { payload, li: if payload < 125 { 1 } else { 2 } }
     }
@@ -68,7 +69,8 @@ pub(crate) struct TxSdu {
     pub sdu: Sdu,
     /// Octets already put into PDUs.
     pub sent: u32,
-    /// Count of the PDU that tells its end, and which of that PDU's length indicators does (from 1).
+    /// Count of the PDU that tells its end, and which of that PDU's length indicators does (from
+    /// 1).
     pub end: Option<(u64, u8)>,
     /// When the discard timer gives it up.
     pub deadline: Instant,
@@ -123,8 +125,9 @@ impl Segmenter {
         Some(dropped.sdu)
     }
 
-    /// Builds the data field of PDU number `count`, `room` octets long. Concatenates as long as there is room
-    /// for an octet of data, so that padding appears only when the buffer is empty.
+    /// Builds the data field of PDU number `count`, `room` octets long. Concatenates as long as
+    /// there is room for an octet of data, so that padding appears only when the buffer is
+    /// empty.
     pub fn fill(&mut self, count: u64, room: u32) -> Segments {
         let mut segments = Segments::new();
         let li = self.layout.li;
@@ -184,9 +187,10 @@ impl Segmenter {
         self.sdus.iter().take_while(|s| wanted(s)).count()
     }
 
-    /// Takes out the first `n` SDUs and appends them to `out` with whether something of each was sent. Returns
-    /// where the last sent one ended: the PDU with its end mark and the number of the LI in it, or `Some(None)` when
-    /// no PDU has its end mark yet. `None` if nothing of them was sent.
+    /// Takes out the first `n` SDUs and appends them to `out` with whether something of each was
+    /// sent. Returns where the last sent one ended: the PDU with its end mark and the number of
+    /// the LI in it, or `Some(None)` when no PDU has its end mark yet. `None` if nothing of
+    /// them was sent.
     pub fn discard(&mut self, n: usize, mut out: impl FnMut(Sdu, bool)) -> Option<Option<(u64, u8)>> {
         let mut end = None;
         for _ in 0..n {

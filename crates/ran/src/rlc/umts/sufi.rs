@@ -101,7 +101,8 @@ impl Sufi {
                 Sufi::Rlist { fsn, codewords: codewords? }
             }
             MRW => {
-                // LENGTH 0: one SN_MRW whose SDU extends beyond the configured window (clause 9.2.2.11.8).
+                // LENGTH 0: one SN_MRW whose SDU extends beyond the configured window (clause
+                // 9.2.2.11.8).
                 let length = r.take(4)?;
                 let sns: Result<SmallVec<_>, _> = (0..length.max(1)).map(|_| sn(r)).collect();
                 Sufi::Mrw { beyond_window: length == 0, sns: sns?, n_length: r.take(4)? as u8 }
@@ -113,8 +114,9 @@ impl Sufi {
 }
 
 impl StatusPdu {
-    /// Bits on the wire: D/C and PDU type, super-fields, NO_MORE unless ACK is last (clause 9.2.2.11.2: "the ACK
-    /// SUFI shall always be placed as the last SUFI, a NO_MORE SUFI is then not needed").
+    /// Bits on the wire: D/C and PDU type, super-fields, NO_MORE unless ACK is last (clause
+    /// 9.2.2.11.2: "the ACK SUFI shall always be placed as the last SUFI, a NO_MORE SUFI is
+    /// then not needed").
     pub fn bits(&self) -> usize {
         let closing = if matches!(self.sufis.last(), Some(Sufi::Ack(_))) { 0 } else { 4 };
         4 + self.sufis.iter().map(Sufi::bits).sum::<usize>() + closing

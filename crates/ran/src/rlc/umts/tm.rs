@@ -1,4 +1,5 @@
-//! RLC transparent mode of UMTS (TS 25.322 clause 4.2.1.1): an SDU is a PDU; no header, no segmentation.
+//! RLC transparent mode of UMTS (TS 25.322 clause 4.2.1.1): an SDU is a PDU; no header, no
+//! segmentation.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,8 @@
-//! RLC unacknowledged mode of UMTS (TS 25.322 clauses 4.2.1.2 and 11.2): segmentation, numbering, no repetition.
+//! RLC unacknowledged mode of UMTS (TS 25.322 clauses 4.2.1.2 and 11.2): segmentation, numbering,
+//! no repetition.
 //!
-//! A lost PDU takes the SDUs it touched with it. Whoever loses a PDU on the air knows them by their descriptors;
-//! the receiver reports those of which it throws octets away.
+//! A lost PDU takes the SDUs it touched with it. Whoever loses a PDU on the air knows them by their
+//! descriptors; the receiver reports those of which it throws octets away.
 
 use lasthop_units::{Bytes, Instant};
 use schemars::JsonSchema;
@@ -17,8 +18,8 @@ use crate::sdu::{DropCause, Output, Sdu};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UmConfig {
-    /// A PDU that begins with an SDU says so with the length indicator 111 1100 (1 or 2 octets), so that the SDU
-    /// survives the loss of the PDU before (clause 9.2.2.8).
+    /// A PDU that begins with an SDU says so with the length indicator 111 1100 (1 or 2 octets), so
+    /// that the SDU survives the loss of the PDU before (clause 9.2.2.8).
     pub start_indicator: bool,
     /// SDUs that wait for their first transmission. 0: any number.
     pub buffer_sdus: u32,
@@ -145,8 +146,8 @@ impl UmEntity {
         }
     }
 
-    /// A PDU from the air. Clause 11.2.3: a gap in SN discards the SDU in progress and everything up to the next
-    /// known beginning of an SDU.
+    /// A PDU from the air. Clause 11.2.3: a gap in SN discards the SDU in progress and everything
+    /// up to the next known beginning of an SDU.
     pub fn receive(&mut self, pdu: &UmPdu, out: &mut Output) {
         if pdu.sn != self.vr_us || self.is_misfit(pdu) {
             self.lost_start = !pdu.starts_sdu;
@@ -174,8 +175,8 @@ impl UmEntity {
         }
     }
 
-    /// After the loss of a multiple of 128 PDUs the SN shows no gap. A real receiver would deliver garbage, for a
-    /// checksum above to catch; with descriptors it is caught here.
+    /// After the loss of a multiple of 128 PDUs the SN shows no gap. A real receiver would deliver
+    /// garbage, for a checksum above to catch; with descriptors it is caught here.
     fn is_misfit(&self, pdu: &UmPdu) -> bool {
         let Some(first) = pdu.segments.first().filter(|s| s.sdu.is_known()) else { return false };
         match self.partial {

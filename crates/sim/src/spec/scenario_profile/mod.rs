@@ -1,7 +1,8 @@
-//! `scenario.profile`: one key that sets TCP, cells, RLC, handover and Wi-Fi to what another simulator does.
+//! `scenario.profile`: one key that sets TCP, cells, RLC, handover and Wi-Fi to what another
+//! simulator does.
 //!
-//! A profile is a layer of values beneath those that the scenario writes. It lies above the defaults and is applied
-//! before the cells' own profiles, because it may name these.
+//! A profile is a layer of values beneath those that the scenario writes. It lies above the
+//! defaults and is applied before the cells' own profiles, because it may name these.
 
 mod rows;
 
@@ -42,15 +43,16 @@ pub struct ProfileSetting {
     pub source: &'static str,
 }
 
-/// Puts the values of `scenario.profile` where the scenario has none of its own. A name that is no profile is left to
-/// the reader, which refuses it at its place.
+/// Puts the values of `scenario.profile` where the scenario has none of its own. A name that is no
+/// profile is left to the reader, which refuses it at its place.
 pub(super) fn fill(document: &mut Document) {
     let Some(peer) = peer_of(document) else { return };
     let standard = Document::empty("default");
     for (table, place) in tables(document) {
         let rows = peer.rows.iter().filter(|r| r.place == place);
         let mut layer = Document::empty(peer.name);
-        // The rows are constants that a test reads, and a table that cannot be made is refused by the reader.
+        // The rows are constants that a test reads, and a table that cannot be made is refused by
+        // the reader.
         let set = rows.filter_map(|row| layer.insert(row.key, parsed(row)?).ok()).count();
         if set > 0 && (document.get(&table).is_some() || document.insert(&table, Table::default()).is_ok()) {
             document.fill_from(&table, &layer, &standard);

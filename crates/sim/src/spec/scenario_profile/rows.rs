@@ -5,7 +5,8 @@
 pub enum Place {
     /// Each `[flow.<name>]` that runs over TCP.
     Flow,
-    /// The flows among them that run CUBIC on the peer's stack: no other `tcp.profile` and no other `tcp.cc` is written.
+    /// The flows among them that run CUBIC on the peer's stack: no other `tcp.profile` and no other
+    /// `tcp.cc` is written.
     CubicFlow,
     /// `[radio]`, if there are cells.
     Radio,
@@ -15,7 +16,8 @@ pub enum Place {
     Cell,
     /// Each `[ue.<name>]`.
     Ue,
-    /// The `rlc` table of each UE, of each dedicated bearer, and of each `[bearer.<name>]` of kind `lte-rlc`.
+    /// The `rlc` table of each UE, of each dedicated bearer, and of each `[bearer.<name>]` of kind
+    /// `lte-rlc`.
     Rlc,
     /// The `pdcp` table of the same bearers.
     Pdcp,

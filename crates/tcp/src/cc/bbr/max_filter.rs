@@ -1,7 +1,9 @@
-//! The largest value of a window of rounds, as Linux estimates it: Kathleen Nichols' filter (lib/win_minmax.c).
+//! The largest value of a window of rounds, as Linux estimates it: Kathleen Nichols' filter
+//! (lib/win_minmax.c).
 //!
-//! It keeps three values, the largest and what followed it in the later quarters of the window, so it may forget a value
-//! that an exact maximum would still hold, and it forgets only when a new value arrives.
+//! It keeps three values, the largest and what followed it in the later quarters of the window, so
+//! it may forget a value that an exact maximum would still hold, and it forgets only when a new
+//! value arrives.
 
 /// A value and the round in which it was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,7 +48,8 @@ impl MaxFilter {
         self.expire(new);
     }
 
-    /// What is too old goes, and each later quarter of the window has its own candidate (minmax_subwin_update).
+    /// What is too old goes, and each later quarter of the window has its own candidate
+    /// (minmax_subwin_update).
     fn expire(&mut self, new: Entry) {
         let [first, second, third] = self.best;
         let age = new.round - first.round;
@@ -67,8 +70,8 @@ impl MaxFilter {
 mod tests {
     use super::*;
 
-    /// A window of 10 rounds: 100 in round 0, then a value for each round. The second choice is taken in the round after a
-    /// quarter of the window (3), the third after a half (6).
+    /// A window of 10 rounds: 100 in round 0, then a value for each round. The second choice is
+    /// taken in the round after a quarter of the window (3), the third after a half (6).
     fn fed(values: &[f64]) -> Vec<f64> {
         let mut f = MaxFilter::new(10);
         f.add(0, 100.0);
@@ -84,8 +87,9 @@ mod tests {
 
     #[test]
     fn the_largest_value_lasts_for_the_window_and_then_the_next_choice_follows() {
-        // The values fall by one per round. Until round 2 all three places hold the 100 of round 0. Round 3 (later than 10 / 4)
-        // makes 97 second and third choice; round 6 is not later than 10 / 2 after a third choice of its own, so 94 is third.
+        // The values fall by one per round. Until round 2 all three places hold the 100 of round 0.
+        // Round 3 (later than 10 / 4) makes 97 second and third choice; round 6 is not later than
+        // 10 / 2 after a third choice of its own, so 94 is third.
         let estimates = fed(&(1..=14).map(|n| 100.0 - f64::from(n)).collect::<Vec<_>>());
         assert!(estimates[..10].iter().all(|&e| e == 100.0));
         // Round 11: 100 is 11 rounds old. An exact maximum over rounds 1 to 11 would be 99.

@@ -1,12 +1,13 @@
-//! BBR version 1's detector of a token-bucket policer: two intervals alike in rate, both with many losses, make their rate
-//! the bandwidth for a while (Linux tcp_bbr.c, "lt_bw").
+//! BBR version 1's detector of a token-bucket policer: two intervals alike in rate, both with many
+//! losses, make their rate the bandwidth for a while (Linux tcp_bbr.c, "lt_bw").
 
 use lasthop_units::{Duration, Instant};
 
 use super::v1::{Bbr, Mode};
 use crate::cc::AckSample;
 
-/// The policer detector's smallest interval [rounds], loss share, likeness of two intervals and length of use.
+/// The policer detector's smallest interval [rounds], loss share, likeness of two intervals and
+/// length of use.
 const LT_ROUNDS: u32 = 4;
 const LT_LOSS: f64 = 50.0 / 256.0;
 const LT_RATIO: f64 = 1.0 / 8.0;

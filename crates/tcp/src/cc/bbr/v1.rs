@@ -1,4 +1,5 @@
-//! BBR version 1: Cardwell and others 2016, as Linux 6.1 has it (tcp_bbr.c). Bandwidth in segments per second.
+//! BBR version 1: Cardwell and others 2016, as Linux 6.1 has it (tcp_bbr.c). Bandwidth in segments
+//! per second.
 
 use lasthop_units::{Bitrate, Duration, Instant};
 
@@ -87,8 +88,9 @@ pub struct Bbr {
     min_rtt_at: Instant,
     probe_rtt_done_at: Option<Instant>,
     probe_rtt_round_done: bool,
-    /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its last ACK: what is sent in
-    /// between tells of the four segments, not of the path (Linux sets tcp_sock.app_limited).
+    /// Octets delivered by the beginning of the last ProbeRTT, and with what was in flight at its
+    /// last ACK: what is sent in between tells of the four segments, not of the path (Linux
+    /// sets tcp_sock.app_limited).
     probe_rtt_sent: [u64; 2],
     /// The application had nothing to send, and nothing has been delivered since it has.
     idle_restart: bool,
@@ -398,7 +400,8 @@ impl Bbr {
         }
     }
 
-    /// Packet conservation in the first round of recovery; what was before after its end. True when that is all.
+    /// Packet conservation in the first round of recovery; what was before after its end. True when
+    /// that is all.
     fn conserve_or_restore(&mut self, ack: &AckSample, acked: f64) -> bool {
         let flight = ack.in_flight as f64 / self.mss;
         let lost = ack.lost as f64 / self.mss;
@@ -558,8 +561,9 @@ mod tests {
         assert!((0.2..0.45).contains(&(low / f64::from(seen))), "{low} s in {seen} dips");
     }
 
-    /// Linux marks the connection as limited by its application while ProbeRTT lasts ("Ignore low rate samples during this
-    /// mode", bbr_update_min_rtt): twelve rounds of five segments in 50 ms, 100 segments/s, leave the estimate as it is.
+    /// Linux marks the connection as limited by its application while ProbeRTT lasts ("Ignore low
+    /// rate samples during this mode", bbr_update_min_rtt): twelve rounds of five segments in
+    /// 50 ms, 100 segments/s, leave the estimate as it is.
     #[test]
     fn what_probe_rtt_sends_does_not_lower_the_bandwidth() {
         let mut f = fluid(1000.0, 0.05);
@@ -587,8 +591,8 @@ mod tests {
         assert_eq!(f.b.bandwidth(), before);
     }
 
-    /// bbr_cwnd_event and bbr_update_min_rtt: the estimate of the round trip is old after 15 s without data, but the first
-    /// ACK measures it anew, so nothing is to be drained.
+    /// bbr_cwnd_event and bbr_update_min_rtt: the estimate of the round trip is old after 15 s
+    /// without data, but the first ACK measures it anew, so nothing is to be drained.
     #[test]
     fn data_after_idleness_renews_the_round_trip_without_a_probe() {
         let mut f = fluid(1000.0, 0.05);

@@ -16,7 +16,8 @@ pub const GROUPS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BsrConfig {
-    /// periodicBSR-Timer: 5, 10, 16, 20, 32, 40, 64, 80, 128, 160, 320, 640, 1280, 2560 ms or "infinity".
+    /// periodicBSR-Timer: 5, 10, 16, 20, 32, 40, 64, 80, 128, 160, 320, 640, 1280, 2560 ms or
+    /// "infinity".
     pub periodic_timer: OrInfinity<Duration>,
     /// retxBSR-Timer: 320, 640, 1280, 2560, 5120 or 10240 ms.
     pub retx_timer: Duration,
@@ -35,13 +36,15 @@ pub enum Trailing {
     Never,
     /// Every one, as the paper on TCP over direct communications tells of SimuLTE.
     Always,
-    /// The first one after a request was answered, as SimuLTE's code has it: no other block carries a report, whatever triggers
-    /// it, the eNB concludes nothing from a full block, and what the last one leaves behind is asked for anew.
+    /// The first one after a request was answered, as SimuLTE's code has it: no other block carries
+    /// a report, whatever triggers it, the eNB concludes nothing from a full block, and what
+    /// the last one leaves behind is asked for anew.
     AfterRequest,
 }
 
 impl Default for BsrConfig {
-    /// A report every 10 ms keeps the grants of a bulk upload going (TS 36.508 clause 4.8.2.1.5 has 20 and 320 ms).
+    /// A report every 10 ms keeps the grants of a bulk upload going (TS 36.508 clause 4.8.2.1.5 has
+    /// 20 and 320 ms).
     fn default() -> Self {
         BsrConfig {
             periodic_timer: OrInfinity::Value(Duration::from_millis(10)),
@@ -130,8 +133,8 @@ const SUBHEADER: u32 = 1;
 /// The reporting procedure of a UE.
 ///
 /// Its owner says when data has come ([`on_data`](Self::on_data)) and when a grant for new data has
-/// ([`on_grant`](Self::on_grant)); while [`wants_request`](Self::wants_request) holds and there is no grant, a
-/// scheduling request is due.
+/// ([`on_grant`](Self::on_grant)); while [`wants_request`](Self::wants_request) holds and there is
+/// no grant, a scheduling request is due.
 #[derive(Clone, Debug)]
 pub struct Reporting {
     periodic: Option<u64>,
@@ -184,17 +187,20 @@ impl Reporting {
         }
     }
 
-    /// Data has come for a channel, more urgent than every channel that had data, or none had any: a regular report.
-    // 5.4.5: "UL data, for a logical channel which belongs to a LCG, becomes available for transmission [...] and either
-    // the data belongs to a logical channel with higher priority than the priorities of the logical channels which
-    // belong to any LCG and for which data is already available for transmission, or there is no data available for
-    // transmission for any of the logical channels which belong to a LCG".
+    /// Data has come for a channel, more urgent than every channel that had data, or none had any:
+    /// a regular report.
+    // 5.4.5: "UL data, for a logical channel which belongs to a LCG, becomes available for
+    // transmission [...] and either the data belongs to a logical channel with higher priority than
+    // the priorities of the logical channels which belong to any LCG and for which data is already
+    // available for transmission, or there is no data available for transmission for any of the
+    // logical channels which belong to a LCG".
     pub const fn on_data(&mut self) {
         self.regular_triggered = true;
     }
 
     /// A grant for new data has been heard.
-    // 5.4.5: "start or restart retxBSR-Timer upon reception of a grant for transmission of new data on any UL-SCH."
+    // 5.4.5: "start or restart retxBSR-Timer upon reception of a grant for transmission of new data
+    // on any UL-SCH."
     pub const fn on_grant(&mut self, tti: Tti) {
         self.retx_at = Some(tti.plus(self.retx));
     }
@@ -226,11 +232,12 @@ impl Reporting {
         self.regular_triggered
     }
 
-    /// What a report takes in a transport block of `room` bytes [B]; 0 if none is due, or if the block can do without:
-    /// then [`accommodated`](Self::accommodated) once everything is in it. `need` is what all pending data takes with its headers.
-    // 5.4.5: "All triggered BSRs shall be cancelled in case the UL grant(s) in this TTI can accommodate all pending data
-    // available for transmission but is not sufficient to additionally accommodate the BSR MAC control element plus its
-    // subheader."
+    /// What a report takes in a transport block of `room` bytes [B]; 0 if none is due, or if the
+    /// block can do without: then [`accommodated`](Self::accommodated) once everything is in
+    /// it. `need` is what all pending data takes with its headers.
+    // 5.4.5: "All triggered BSRs shall be cancelled in case the UL grant(s) in this TTI can
+    // accommodate all pending data available for transmission but is not sufficient to additionally
+    // accommodate the BSR MAC control element plus its subheader."
     pub fn reserve(&mut self, room: u32, need: u64, before: &Buffers) -> u32 {
         let left = need > u64::from(room);
         let trails = match self.trailing {
@@ -254,14 +261,16 @@ impl Reporting {
         [wanted, SUBHEADER + SHORT].into_iter().find(|size| *size <= room).unwrap_or(0)
     }
 
-    /// The block took all pending data and has no report: what was triggered is cancelled. (Not before it is built: a
-    /// power headroom report may take the room of the last bytes. A report cancelled for such a block would never come,
-    /// since data remains, periodicBSR-Timer has stopped, and each grant puts retxBSR-Timer off.)
+    /// The block took all pending data and has no report: what was triggered is cancelled. (Not
+    /// before it is built: a power headroom report may take the room of the last bytes. A
+    /// report cancelled for such a block would never come, since data remains,
+    /// periodicBSR-Timer has stopped, and each grant puts retxBSR-Timer off.)
     pub const fn accommodated(&mut self) {
         self.cancel();
     }
 
-    /// The report for which `reserved` bytes were kept; `after`: what remains once the transport block is built.
+    /// The report for which `reserved` bytes were kept; `after`: what remains once the transport
+    /// block is built.
     pub fn compose(&mut self, tti: Tti, reserved: u32, before: &Buffers, after: &Buffers) -> Option<Report> {
         let report = match reserved.checked_sub(SUBHEADER)? {
             LONG => after.long(),
@@ -275,10 +284,11 @@ impl Reporting {
     }
 
     /// The report that fits into `padding` bytes, if any: it says what the padding would not.
-    // 5.4.5, Padding BSR: "if the number of padding bits is equal to or larger than the size of the Short BSR plus its
-    // subheader but smaller than the size of the Long BSR plus its subheader: if more than one LCG has data available
-    // [...]: report Truncated BSR of the LCG with the highest priority logical channel with data available for
-    // transmission; else report Short BSR. else if [...] the size of the Long BSR plus its subheader, report Long BSR."
+    // 5.4.5, Padding BSR: "if the number of padding bits is equal to or larger than the size of the
+    // Short BSR plus its subheader but smaller than the size of the Long BSR plus its subheader: if
+    // more than one LCG has data available [...]: report Truncated BSR of the LCG with the highest
+    // priority logical channel with data available for transmission; else report Short BSR. else if
+    // [...] the size of the Long BSR plus its subheader, report Long BSR."
     pub fn pad(&mut self, tti: Tti, padding: u32, after: &Buffers) -> Option<Report> {
         if self.trailing == Trailing::AfterRequest && !self.answered {
             return None;
@@ -306,8 +316,9 @@ impl Reporting {
         self.retx_at = None;
     }
 
-    // 5.4.5: "start or restart periodicBSR-Timer except when all the generated BSRs are Truncated BSRs; start or restart
-    // retxBSR-Timer"; "All triggered BSRs shall be cancelled when a BSR is included in a MAC PDU for transmission."
+    // 5.4.5: "start or restart periodicBSR-Timer except when all the generated BSRs are Truncated
+    // BSRs; start or restart retxBSR-Timer"; "All triggered BSRs shall be cancelled when a BSR is
+    // included in a MAC PDU for transmission."
     fn sent(&mut self, tti: Tti, report: Report) {
         if !matches!(report, Report::Truncated { .. }) {
             self.periodic_at = self.periodic.map(|p| tti.plus(p));
@@ -365,8 +376,8 @@ mod tests {
         assert_eq!(report, Some(Report::Short { group: 1, level: 0 }));
     }
 
-    /// 100 B of room and 99 B of data with its headers: no room for the two bytes of a report, and none needed, if all of it
-    /// goes.
+    /// 100 B of room and 99 B of data with its headers: no room for the two bytes of a report, and
+    /// none needed, if all of it goes.
     #[test]
     fn a_grant_that_takes_everything_but_the_report_cancels_it() {
         for (need, reserved) in [(98, 2), (99, 0), (100, 0), (101, 2)] {
@@ -386,7 +397,8 @@ mod tests {
         assert_eq!((r.reserve(100, 505, &b), r.reserve(505, 505, &b)), (2, 0));
     }
 
-    /// One report for each request that was answered: for data that remain after it there is another request.
+    /// One report for each request that was answered: for data that remain after it there is
+    /// another request.
     #[test]
     fn after_a_request_one_block_carries_a_report() {
         let mut r = Reporting::new(&BsrConfig { trailing: Trailing::AfterRequest, ..BsrConfig::default() });

@@ -11,8 +11,8 @@ use crate::rlc::lte::config::require;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomAccessConfig {
-    /// numberOfRA-Preambles: preambles for contention, 4 to 64 by 4. The others of the 64 are given to one UE each
-    /// (handover).
+    /// numberOfRA-Preambles: preambles for contention, 4 to 64 by 4. The others of the 64 are given
+    /// to one UE each (handover).
     pub preambles: u8,
     /// prach-ConfigIndex of preamble format 0: 0 to 15; 14 is an opportunity in every subframe.
     pub prach_config_index: u8,
@@ -22,21 +22,22 @@ pub struct RandomAccessConfig {
     pub response_window: Duration,
     /// mac-ContentionResolutionTimer: 8, 16, 24, 32, 40, 48, 56 or 64 ms.
     pub contention_timer: Duration,
-    /// Backoff indicator of every response: 0, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480 or 960 ms.
+    /// Backoff indicator of every response: 0, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480 or
+    /// 960 ms.
     pub backoff: Duration,
     /// Random access responses, each with a grant for Msg3, in a TTI.
     pub responses_per_tti: u32,
-    /// Subframes from the last one of a response window in vain to the next preamble; at most 4 (TS 36.213 clause
-    /// 6.1).
+    /// Subframes from the last one of a response window in vain to the next preamble; at most 4 (TS
+    /// 36.213 clause 6.1).
     pub retry_delay: u64,
     /// What becomes of two UEs with the same preamble in the same subframe.
     pub collision: Collision,
-    /// With `collision = "msg3"`: an Msg3 that is louder than the others on its blocks together by so much is decoded. Unset:
-    /// none is (TR 37.868 clause 6.1 counts both as lost).
+    /// With `collision = "msg3"`: an Msg3 that is louder than the others on its blocks together by
+    /// so much is decoded. Unset: none is (TR 37.868 clause 6.1 counts both as lost).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Db>,
-    /// The eNB hears a preamble from this SNR on, in the 1.05 MHz of PRACH; below, the UE tries again louder
-    /// (`ramping_step`).
+    /// The eNB hears a preamble from this SNR on, in the 1.05 MHz of PRACH; below, the UE tries
+    /// again louder (`ramping_step`).
     pub detection: Db,
     /// False: access is complete when Msg3 is sent, as in simulators without Msg4.
     pub contention_resolution: bool,
@@ -58,8 +59,10 @@ pub enum Collision {
 }
 
 impl Default for RandomAccessConfig {
-    /// TS 36.508 clause 4.4.3.3 (SIB2) where it has a value: 52 preambles, preambleTransMax 6, window 10 ms, contention
-    /// resolution 48 ms, -104 dBm, 2 dB; -14.2 dB are TS 36.104 table 8.4.2.1-1 (format 0, two antennas, AWGN); an opportunity in every subframe and 4 responses a TTI as in ns-3.
+    /// TS 36.508 clause 4.4.3.3 (SIB2) where it has a value: 52 preambles, preambleTransMax 6,
+    /// window 10 ms, contention resolution 48 ms, -104 dBm, 2 dB; -14.2 dB are TS 36.104 table
+    /// 8.4.2.1-1 (format 0, two antennas, AWGN); an opportunity in every subframe and 4 responses a
+    /// TTI as in ns-3.
     fn default() -> Self {
         RandomAccessConfig {
             preambles: 52,
@@ -81,8 +84,8 @@ impl Default for RandomAccessConfig {
 }
 
 impl RandomAccessConfig {
-    /// The profile of ns-3's LENA: preambles in one subframe collide without an answer, there is no contention
-    /// resolution message, and an attempt costs 3 + 3 + 1 ms.
+    /// The profile of ns-3's LENA: preambles in one subframe collide without an answer, there is no
+    /// contention resolution message, and an attempt costs 3 + 3 + 1 ms.
     pub fn ns3() -> RandomAccessConfig {
         RandomAccessConfig {
             preamble_trans_max: 50,
@@ -168,8 +171,8 @@ pub struct Prach {
     config_index: u8,
 }
 
-/// Bit `s` of an entry: an opportunity in subframe `s`; TS 36.211 v15.1.0 table 5.7.1-2, preamble format 0. The entries
-/// 0, 1, 2 and 15 have it in frames of even number alone.
+/// Bit `s` of an entry: an opportunity in subframe `s`; TS 36.211 v15.1.0 table 5.7.1-2, preamble
+/// format 0. The entries 0, 1, 2 and 15 have it in frames of even number alone.
 const SUBFRAMES: [u16; 16] = [
     1 << 1,
     1 << 4,

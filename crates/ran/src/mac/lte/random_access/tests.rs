@@ -89,9 +89,9 @@ fn one_ue_alone_sends_msg3_in_the_ninth_tti_after_its_preamble() {
     assert_eq!(cell.done, [Some((Tti(9), 1))]);
 }
 
-/// (1 - 1/P)^(n - 1): each of the others has drawn another of P preambles. P = 52: .8397, .6915, .3862 for n = 10, 20,
-/// 50 (every UE of 400 runs is a trial; the bound is 4 standard errors of independent trials, doubled because the UEs
-/// of one run are not independent).
+/// (1 - 1/P)^(n - 1): each of the others has drawn another of P preambles. P = 52: .8397, .6915,
+/// .3862 for n = 10, 20, 50 (every UE of 400 runs is a trial; the bound is 4 standard errors of
+/// independent trials, doubled because the UEs of one run are not independent).
 #[test]
 fn the_first_attempt_succeeds_as_often_as_the_closed_form_says() {
     for (n, expected) in [(10, 0.8397), (20, 0.6915), (50, 0.3862)] {
@@ -108,7 +108,8 @@ fn the_first_attempt_succeeds_as_often_as_the_closed_form_says() {
     }
 }
 
-/// ns-3's model: the preamble of TTI n, its window n + 3 to n + 5, one TTI more: 3 + 3 + 1 = 7 TTIs an attempt.
+/// ns-3's model: the preamble of TTI n, its window n + 3 to n + 5, one TTI more: 3 + 3 + 1 = 7 TTIs
+/// an attempt.
 #[test]
 fn an_attempt_in_vain_costs_seven_ttis_in_the_profile_of_ns3() {
     let mut ra = RandomAccess::new(Draw::new(SEED, Purpose::Test, 0));
@@ -123,8 +124,8 @@ fn an_attempt_in_vain_costs_seven_ttis_in_the_profile_of_ns3() {
     assert_eq!(sent, [4, 11, 18, 25]);
 }
 
-/// The rates that ns-3's test of its random access asserts: 0.99 of the UEs are in after 5 attempts when up to 20 start
-/// at once, after 10 attempts when up to 50 do.
+/// The rates that ns-3's test of its random access asserts: 0.99 of the UEs are in after 5 attempts
+/// when up to 20 start at once, after 10 attempts when up to 50 do.
 #[test]
 fn success_rates_are_those_of_the_reference() {
     for (n, attempts) in [(10, 5), (20, 5), (50, 10)] {
@@ -178,8 +179,9 @@ fn a_dedicated_preamble_needs_no_contention_resolution() {
     assert!(!ra.is_running());
 }
 
-/// Backoff uniform on 0 to 10 ms: over many UEs the next preamble comes 4 to 14 TTIs after the window's last, each
-/// delay about equally often (1000 UEs, 11 delays: 91 each with deviation 9.1, bound 5 of them).
+/// Backoff uniform on 0 to 10 ms: over many UEs the next preamble comes 4 to 14 TTIs after the
+/// window's last, each delay about equally often (1000 UEs, 11 delays: 91 each with deviation 9.1,
+/// bound 5 of them).
 #[test]
 fn the_backoff_indicator_spreads_the_next_attempt() {
     let config = RandomAccessConfig { backoff: Duration::from_millis(10), ..RandomAccessConfig::default() };

@@ -8,8 +8,9 @@ use super::{Candidate, Domain, Policy, each_by};
 const BY_RATE: Domain = Domain::Frequency { channel_aware: true, counts_given: false };
 
 /// Proportional fair: the rate on the group over the average of what was served,
-/// argmax_j R_j(k) / T_j with T_j <- (1 - 1/a) T_j + R_j/a (A. Jalali, R. Padovani, R. Pankaj, VTC Spring 2000; S. Sesia,
-/// I. Toufik, M. Baker, "LTE: the UMTS Long Term Evolution", Wiley 2009, clause 12.4). The window a is the cell's.
+/// argmax_j R_j(k) / T_j with T_j <- (1 - 1/a) T_j + R_j/a (A. Jalali, R. Padovani, R. Pankaj, VTC
+/// Spring 2000; S. Sesia, I. Toufik, M. Baker, "LTE: the UMTS Long Term Evolution", Wiley 2009,
+/// clause 12.4). The window a is the cell's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProportionalFair;
 
@@ -48,10 +49,10 @@ impl Policy for FrequencyMaxRate {
     }
 }
 
-/// Throughput to average: the rate on the group over the rate on the whole band now, so that each gets the blocks on
-/// which it is best by its own measure (G. Monghal and others, "QoS oriented time and frequency domain packet
-/// schedulers for the UTRAN long term evolution", VTC Spring 2008, as surveyed by F. Capozzi and others, IEEE
-/// Communications Surveys and Tutorials 15(2), 2013).
+/// Throughput to average: the rate on the group over the rate on the whole band now, so that each
+/// gets the blocks on which it is best by its own measure (G. Monghal and others, "QoS oriented
+/// time and frequency domain packet schedulers for the UTRAN long term evolution", VTC Spring 2008,
+/// as surveyed by F. Capozzi and others, IEEE Communications Surveys and Tutorials 15(2), 2013).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThroughputToAverage;
 

@@ -148,14 +148,16 @@ impl SchedulerConfig {
         }
     }
 
-    /// The scheduler `name` with its default parameters: built in, or else one of the caller's own. None: no name.
+    /// The scheduler `name` with its default parameters: built in, or else one of the caller's own.
+    /// None: no name.
     pub fn named(name: &str) -> Option<SchedulerConfig> {
         let own = || SchedulerConfig::Own(OwnScheduler { name: name.to_owned(), ..OwnScheduler::default() });
         name.parse().ok().or_else(|| is_name(name).then(own))
     }
 
-    /// The policy, if it is built in. One of the caller's own is made by [`Schedulers::build`](super::Schedulers::build);
-    /// until it is put in place, nobody is served.
+    /// The policy, if it is built in. One of the caller's own is made by
+    /// [`Schedulers::build`](super::Schedulers::build); until it is put in place, nobody is
+    /// served.
     pub fn build(&self) -> Scheduler {
         match self {
             SchedulerConfig::RoundRobin(_) => Scheduler::RoundRobin(RoundRobin),
@@ -208,8 +210,8 @@ impl Serialize for SchedulerConfig {
     }
 }
 
-/// An enum to the deserializer, as every other one; only that a word which is no built-in name is kept, for
-/// [`Schedulers`](super::Schedulers) to look up.
+/// An enum to the deserializer, as every other one; only that a word which is no built-in name is
+/// kept, for [`Schedulers`](super::Schedulers) to look up.
 impl<'de> Deserialize<'de> for SchedulerConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SchedulerConfig, D::Error> {
         deserializer.deserialize_enum("SchedulerConfig", NAMES, Word)

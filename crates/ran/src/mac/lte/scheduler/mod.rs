@@ -1,14 +1,16 @@
 //! Scheduling policies: small, over one mechanism.
 //!
-//! Once a TTI the mechanism gathers the [`Candidate`]s (UEs with something to send and a usable channel) and asks
-//! the policy for one weight each. What resource blocks, MCS and HARQ process a candidate gets is the mechanism's
-//! business ([`super::allocation`]); a policy says only who comes first and over which [`Domain`].
+//! Once a TTI the mechanism gathers the [`Candidate`]s (UEs with something to send and a usable
+//! channel) and asks the policy for one weight each. What resource blocks, MCS and HARQ process a
+//! candidate gets is the mechanism's business ([`super::allocation`]); a policy says only who comes
+//! first and over which [`Domain`].
 //!
-//! A weight of 0 or below means: not in this TTI. Equal metrics are served in the order of the candidates, which is
-//! that of the UEs.
+//! A weight of 0 or below means: not in this TTI. Equal metrics are served in the order of the
+//! candidates, which is that of the UEs.
 //!
-//! To add one: write a [`Policy`], add a row to [`SCHEDULERS`], a variant to [`SchedulerConfig`] and an arm to
-//! [`Scheduler`]. One of your own from outside has a [`Definition`] and becomes [`Scheduler::Custom`].
+//! To add one: write a [`Policy`], add a row to [`SCHEDULERS`], a variant to [`SchedulerConfig`]
+//! and an arm to [`Scheduler`]. One of your own from outside has a [`Definition`] and becomes
+//! [`Scheduler::Custom`].
 
 mod channel;
 mod config;
@@ -60,8 +62,8 @@ pub enum Domain {
     Frequency {
         /// The metric is the weight times the rate on the group; otherwise the weight alone.
         channel_aware: bool,
-        /// What a candidate has been given in this TTI counts at once: its weight is a function of its average, and the
-        /// metric is divided by what the average grows by.
+        /// What a candidate has been given in this TTI counts at once: its weight is a function of
+        /// its average, and the metric is divided by what the average grows by.
         counts_given: bool,
     },
     /// The candidate with the highest weight takes what it needs, then the next.
@@ -76,7 +78,8 @@ pub trait Policy: Debug + Send {
     fn domain(&self) -> Domain;
     /// One weight per candidate into `weights`, which has as many places.
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]);
-    /// What went wrong since this was asked last, in code that can fail (one of the caller's own): the run ends with it.
+    /// What went wrong since this was asked last, in code that can fail (one of the caller's own):
+    /// the run ends with it.
     fn fault(&mut self) -> Option<Fault> {
         None
     }

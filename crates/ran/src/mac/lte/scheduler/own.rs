@@ -1,7 +1,8 @@
 //! A scheduling policy of the caller's own, without a change in this crate.
 //!
-//! A [`Definition`] says what the registry says of a built-in one and how to make one; [`Schedulers`] is the set of them
-//! that a run knows. Nothing is global: whoever builds the network hands the policies in
+//! A [`Definition`] says what the registry says of a built-in one and how to make one;
+//! [`Schedulers`] is the set of them that a run knows. Nothing is global: whoever builds the
+//! network hands the policies in
 //! ([`RadioNetwork::set_scheduler`](crate::network::RadioNetwork::set_scheduler)).
 //!
 //! ```
@@ -67,7 +68,8 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition does not list.
+    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition
+    /// does not list.
     pub fn parameter(&self, name: &str) -> f64 {
         self.parameters.get(name)
     }
@@ -90,7 +92,8 @@ impl Kind for SchedulerKind {
     }
 }
 
-/// A policy of the caller's own: what the registry says of it, and how to make one, once for each cell and direction.
+/// A policy of the caller's own: what the registry says of it, and how to make one, once for each
+/// cell and direction.
 pub type Definition = own::Definition<SchedulerKind>;
 
 /// The policies of the caller's own, by name.

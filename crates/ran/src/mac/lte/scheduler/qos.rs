@@ -7,14 +7,16 @@ use super::qci::{QosClass, class_of};
 use super::{Candidate, Domain, Policy};
 use crate::phy::lte::TTI;
 
-/// Modified largest weighted delay first for classes with a delay to keep, proportional fair for the others.
+/// Modified largest weighted delay first for classes with a delay to keep, proportional fair for
+/// the others.
 ///
-/// The metric of a UE whose most urgent class keeps packets below a delay T with probability 1 - delta is
-/// a W R/average, a = -ln(delta)/T, W the delay of its oldest packet (M. Andrews and others, "Providing quality of
-/// service over a shared wireless link", IEEE Communications Magazine 39(2), 2001); delta and T are loss rate and delay
-/// budget of the class. Classes of elastic traffic (6, 8, 9 and unknown ones) have R/average, as LTE-Sim does (G. Piro and
-/// others, IEEE Trans. Vehicular Technology 60(2), 2011). A UE below its guaranteed rate has its metric raised by what it
-/// lacks.
+/// The metric of a UE whose most urgent class keeps packets below a delay T with probability 1 -
+/// delta is a W R/average, a = -ln(delta)/T, W the delay of its oldest packet (M. Andrews and
+/// others, "Providing quality of service over a shared wireless link", IEEE Communications Magazine
+/// 39(2), 2001); delta and T are loss rate and delay budget of the class. Classes of elastic
+/// traffic (6, 8, 9 and unknown ones) have R/average, as LTE-Sim does (G. Piro and others, IEEE
+/// Trans. Vehicular Technology 60(2), 2011). A UE below its guaranteed rate has its metric raised
+/// by what it lacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QosAware;
 
@@ -33,7 +35,8 @@ impl Policy for QosAware {
     }
 }
 
-/// The class promises a delay: it has a guaranteed rate or a budget below the elastic classes' 300 ms.
+/// The class promises a delay: it has a guaranteed rate or a budget below the elastic classes' 300
+/// ms.
 fn keeps_delay(class: &QosClass) -> bool {
     class.guaranteed || class.delay_ms < 300
 }
@@ -49,8 +52,8 @@ mod tests {
     use super::*;
     use crate::mac::lte::scheduler::testing::{candidate, weights};
 
-    /// Voice (QCI 1: 100 ms, 1e-2) that has waited 50 ms: 4.60517 * 0.5. Streaming (QCI 4: 300 ms, 1e-6) at
-    /// 30 ms: 13.81551 * 0.1 = 1.381551. Bulk: 1.
+    /// Voice (QCI 1: 100 ms, 1e-2) that has waited 50 ms: 4.60517 * 0.5. Streaming (QCI 4: 300 ms,
+    /// 1e-6) at 30 ms: 13.81551 * 0.1 = 1.381551. Bulk: 1.
     #[test]
     fn the_metric_is_delay_over_budget_times_the_log_of_the_loss() {
         let at = |qci, ms| Candidate { qci, head_delay: Duration::from_millis(ms), ..candidate(0, 1.0, 1.0) };

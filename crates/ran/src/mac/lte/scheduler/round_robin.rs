@@ -15,8 +15,8 @@ impl Policy for RoundRobin {
     fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
         let n = candidates.len() as u64;
         for (i, (c, w)) in (0..n).zip(candidates.iter().zip(weights)) {
-            // Among those who have waited equally long another one is first each time: the rest of the division, which
-            // goes to the first, goes round as well.
+            // Among those who have waited equally long another one is first each time: the rest of
+            // the division, which goes to the first, goes round as well.
             let turn = ((i + n - tti.0 % n) % n) as f64 / n as f64;
             *w = c.served.map_or(f64::MAX / 2.0, |t| (tti.0 - t.0) as f64) + 1.0 - turn;
         }

@@ -12,14 +12,14 @@ use lasthop_units::Tti;
 pub struct UplinkAdaptation {
     /// SINR [dB] from which on an MCS may be used, ascending, and the MCS.
     needed: Vec<(f32, u8)>,
-    /// By number of blocks: the SINR [dB] at which a transport block of the lowest MCS on so many meets the target. Empty for
-    /// a model without block sizes.
+    /// By number of blocks: the SINR [dB] at which a transport block of the lowest MCS on so many
+    /// meets the target. Empty for a model without block sizes.
     lowest_on: Vec<f32>,
 }
 
 impl UplinkAdaptation {
-    /// By the same model as the downlink's CQI. `most` is the largest MCS: 28, or 20 for UEs without 64QAM (categories 1
-    /// to 4, TS 36.306 table 4.1-2).
+    /// By the same model as the downlink's CQI. `most` is the largest MCS: 28, or 20 for UEs
+    /// without 64QAM (categories 1 to 4, TS 36.306 table 4.1-2).
     pub fn new(mode: AmcMode, most: u8) -> UplinkAdaptation {
         let needed = match mode {
             // An uplink MCS for each CQI, as ns-3 has it.
@@ -61,9 +61,10 @@ impl UplinkAdaptation {
         UplinkAdaptation { needed, lowest_on }
     }
 
-    /// How many transmissions the lowest MCS on `blocks` needs at `sinr_db` on each: n of them have n times the energy. Its code
-    /// rate is below 1/3, the turbo code's own, so that redundancy versions repeat bits and bring nothing beyond energy. None
-    /// if `most` do not suffice, or without a model of block sizes.
+    /// How many transmissions the lowest MCS on `blocks` needs at `sinr_db` on each: n of them have
+    /// n times the energy. Its code rate is below 1/3, the turbo code's own, so that redundancy
+    /// versions repeat bits and bring nothing beyond energy. None if `most` do not suffice, or
+    /// without a model of block sizes.
     pub fn transmissions(&self, blocks: u32, sinr_db: f32, most: u8) -> Option<u8> {
         let short = *self.lowest_on.get(blocks as usize)? - sinr_db;
         (1..=most).find(|n| db(f64::from(*n)) as f32 >= short - 1e-4)
@@ -126,8 +127,9 @@ impl UplinkQuality {
     pub fn expire(&mut self) {
         self.expired = true;
     }
-    /// A first transmission was decoded, or not. One with the lowest MCS that failed is not told: it could not have been sent
-    /// with less, and a loop that went on down would take long to come back.
+    /// A first transmission was decoded, or not. One with the lowest MCS that failed is not told:
+    /// it could not have been sent with less, and a loop that went on down would take long to
+    /// come back.
     pub fn first_transmission(&mut self, decoded: bool) {
         if let Some(olla) = &mut self.olla {
             olla.first_transmission(decoded);
@@ -154,8 +156,9 @@ mod tests {
     use super::*;
     use lasthop_radio::lte::CqiRounding;
 
-    /// ns-3's scheduler tests, uplink: SRS over 25 PRB at 23 dBm, noise figure 5 dB: 13.684, 11.746, 7.309 and 1.288 dB at
-    /// 4800, 6000, 10000 and 20000 m give MCS 14, 12, 8 and 2 by Piro's formula.
+    /// ns-3's scheduler tests, uplink: SRS over 25 PRB at 23 dBm, noise figure 5 dB: 13.684,
+    /// 11.746, 7.309 and 1.288 dB at 4800, 6000, 10000 and 20000 m give MCS 14, 12, 8 and 2 by
+    /// Piro's formula.
     #[test]
     fn piros_mcs_are_those_of_the_scheduler_tests() {
         let adaptation = UplinkAdaptation::new(AmcMode::Piro { ber: 5e-5 }, 28);

@@ -1,5 +1,6 @@
-//! Sizes of allocations in the uplink. SC-FDMA spreads a transport block over its subcarriers by a discrete Fourier
-//! transform, whose length shall have no prime factor above 5 (TS 36.211 v15.1.0 clause 5.3.3: M_RB = 2^a 3^b 5^c).
+//! Sizes of allocations in the uplink. SC-FDMA spreads a transport block over its subcarriers by a
+//! discrete Fourier transform, whose length shall have no prime factor above 5 (TS 36.211 v15.1.0
+//! clause 5.3.3: M_RB = 2^a 3^b 5^c).
 
 use lasthop_radio::lte::{PRB_MAX, tbs_bits};
 
@@ -37,8 +38,9 @@ pub const fn largest_allocation(blocks: u32) -> u32 {
     LARGEST[if blocks as usize > PRB_MAX { PRB_MAX } else { blocks as usize }] as u32
 }
 
-/// The smallest allocation, of `at_most` blocks, whose transport block with `i_tbs` has `bytes`, and that size [B]; the
-/// largest allocation if even that is too small. None if there is no block at all, or not one byte fits.
+/// The smallest allocation, of `at_most` blocks, whose transport block with `i_tbs` has `bytes`,
+/// and that size [B]; the largest allocation if even that is too small. None if there is no block
+/// at all, or not one byte fits.
 pub fn fewest_blocks(i_tbs: u8, bytes: u64, at_most: u32) -> Option<(u32, u32)> {
     let most = largest_allocation(at_most);
     let size = |n: u32| tbs_bits(n as usize, i_tbs).map_or(0, |bits| bits / 8);
@@ -48,7 +50,8 @@ pub fn fewest_blocks(i_tbs: u8, bytes: u64, at_most: u32) -> Option<(u32, u32)> 
     if u64::from(size(most)) <= bytes {
         return Some((most, size(most)));
     }
-    // Sizes grow with the number of blocks, but for one entry: a single block with I_TBS 6 carries 328 bits, two 176.
+    // Sizes grow with the number of blocks, but for one entry: a single block with I_TBS 6 carries
+    // 328 bits, two 176.
     if u64::from(size(1)) >= bytes {
         return Some((1, size(1)));
     }
@@ -69,7 +72,8 @@ pub fn fewest_blocks(i_tbs: u8, bytes: u64, at_most: u32) -> Option<(u32, u32)> 
 mod tests {
     use super::*;
 
-    /// By hand: 1-6 8 9 10 12 15 16 18 20 24 25 27 30 32 36 40 45 48 50 54 60 64 72 75 80 81 90 96 100 108.
+    /// By hand: 1-6 8 9 10 12 15 16 18 20 24 25 27 30 32 36 40 45 48 50 54 60 64 72 75 80 81 90 96
+    /// 100 108.
     #[test]
     fn allocations_have_no_prime_factor_above_five() {
         let by_hand = [

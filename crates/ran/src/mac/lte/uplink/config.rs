@@ -17,8 +17,8 @@ use crate::config::{ConfigError, Warning, check, warn, within};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkConfig {
-    /// Who is served first. Policies that look at single resource block groups see the whole band here: an allocation
-    /// must be one run of blocks.
+    /// Who is served first. Policies that look at single resource block groups see the whole band
+    /// here: an allocation must be one run of blocks.
     pub scheduler: SchedulerConfig,
     /// How the band is shared among the UEs of a TTI.
     pub shares: Shares,
@@ -30,8 +30,8 @@ pub struct UplinkConfig {
     pub request: RequestConfig,
     /// Resource blocks of the grant that answers a request.
     pub request_blocks: u32,
-    /// Data rides with the report in the grant that answers a request (bandwidth stealing). TS 36.321 has it so; without
-    /// it that grant carries the report alone.
+    /// Data rides with the report in the grant that answers a request (bandwidth stealing). TS
+    /// 36.321 has it so; without it that grant carries the report alone.
     pub stealing: bool,
     /// Scheduling requests.
     pub sr: SrConfig,
@@ -39,8 +39,9 @@ pub struct UplinkConfig {
     pub bsr: BsrConfig,
     /// Power headroom reports.
     pub phr: PhrConfig,
-    /// TTIs from the start of that in which a UE sends a report of an RLC entity with `shortcuts.event_reports` to that in
-    /// which the eNB reads it, 1 to 16. ns-3: 4 from MAC to the channel and 1 on the air.
+    /// TTIs from the start of that in which a UE sends a report of an RLC entity with
+    /// `shortcuts.event_reports` to that in which the eNB reads it, 1 to 16. ns-3: 4 from MAC
+    /// to the channel and 1 on the air.
     #[serde(skip_serializing_if = "is_usual_report_delay")]
     pub report_delay: u64,
     /// Random access.
@@ -51,8 +52,9 @@ pub struct UplinkConfig {
     pub amc: AmcConfig,
     /// Retransmissions of transport blocks (maxHARQ-Tx): synchronous, on the same resource blocks.
     pub harq: HarqConfig,
-    /// Adaptive retransmissions: where retransmissions lie scattered over the band, a grant on the PDCCH moves them to its
-    /// lower edge, so that what is free is one run. Each is as large as before.
+    /// Adaptive retransmissions: where retransmissions lie scattered over the band, a grant on the
+    /// PDCCH moves them to its lower edge, so that what is free is one run. Each is as large as
+    /// before.
     pub adaptive_retransmissions: bool,
     /// Transport blocks may fail.
     pub data_errors: bool,
@@ -60,21 +62,22 @@ pub struct UplinkConfig {
     pub control_errors: bool,
     /// How loud UEs are.
     pub power_control: PowerControlConfig,
-    /// The SINR on a resource block of PUSCH to which the eNB steers each UE by power control commands in its grants; unset:
-    /// it sends none.
+    /// The SINR on a resource block of PUSCH to which the eNB steers each UE by power control
+    /// commands in its grants; unset: it sends none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_target: Option<Db>,
-    /// The eNB reckons with the power that a UE has for each of more or fewer blocks; otherwise an MCS is the same for any
-    /// number of blocks (ns-3).
+    /// The eNB reckons with the power that a UE has for each of more or fewer blocks; otherwise an
+    /// MCS is the same for any number of blocks (ns-3).
     pub power_aware: bool,
     /// Largest MCS: 28, or 20 for UEs without 64QAM in the uplink (categories 1 to 4).
     pub max_mcs: u8,
-    /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1 ms as simulators have.
+    /// How often the eNB measures the channel by sounding: 2, 5, 10, 20, 40, 80, 160 or 320 ms; 1
+    /// ms as simulators have.
     pub srs_period: Duration,
     /// Correction of what is measured by the fate of the blocks.
     pub outer_loop: OuterLoopConfig,
-    /// A grant of `request_blocks` this often to a UE that had downlink data within the last 100 ms, without a request;
-    /// 0: none.
+    /// A grant of `request_blocks` this often to a UE that had downlink data within the last 100
+    /// ms, without a request; 0: none.
     pub proactive_period: Duration,
 }
 
@@ -98,7 +101,8 @@ pub enum RequestConfig {
     Sr,
     /// Random access, as a UE without PUCCH resources must.
     RandomAccess,
-    /// A random access that always succeeds at once, as in SimuLTE: the request reaches the eNB after so many TTIs.
+    /// A random access that always succeeds at once, as in SimuLTE: the request reaches the eNB
+    /// after so many TTIs.
     Rac {
         /// [TTI].
         answer: u64,
@@ -117,14 +121,15 @@ pub enum RacTimer {
     /// Each one.
     #[default]
     Wall,
-    /// Only those in which the UE has no grant, and one more afterwards, in which it forgets that it has asked. So does
-    /// SimuLTE's TTI loop, which looks at the timer only where there is no grant.
+    /// Only those in which the UE has no grant, and one more afterwards, in which it forgets that
+    /// it has asked. So does SimuLTE's TTI loop, which looks at the timer only where there is
+    /// no grant.
     Paused,
 }
 
 impl RacTimer {
-    /// TTIs from a request to the next one when nothing is granted in between; with [`Paused`](Self::Paused) each TTI
-    /// with a grant adds one.
+    /// TTIs from a request to the next one when nothing is granted in between; with
+    /// [`Paused`](Self::Paused) each TTI with a grant adds one.
     pub const fn first(self, timer: u64) -> u64 {
         match self {
             RacTimer::Wall => timer,

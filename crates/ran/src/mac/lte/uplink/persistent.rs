@@ -7,20 +7,23 @@ use serde::{Deserialize, Serialize};
 use crate::config::{ConfigError, Warning, check};
 use crate::phy::lte::RbSet;
 
-/// Semi-persistent scheduling of the uplink (TS 36.321 clause 5.10.2): one grant activates it; from then on the UE has the
-/// same resource blocks and MCS every `interval`, without a grant on the PDCCH and without a request. Retransmissions are
-/// those of any block. Set up by the UE's first data.
+/// Semi-persistent scheduling of the uplink (TS 36.321 clause 5.10.2): one grant activates it; from
+/// then on the UE has the same resource blocks and MCS every `interval`, without a grant on the
+/// PDCCH and without a request. Retransmissions are those of any block. Set up by the UE's first
+/// data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkPersistentConfig {
-    /// semiPersistSchedIntervalUL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331 clause 6.3.2).
+    /// semiPersistSchedIntervalUL [TTI]: 10, 20, 32, 40, 64, 80, 128, 160, 320 or 640 (TS 36.331
+    /// clause 6.3.2).
     pub interval: u64,
     /// Bytes that each occasion carries at least.
     pub bytes: u32,
-    /// implicitReleaseAfter: the grant ends after so many blocks in a row without data: 2, 3, 4 or 8. The next data set it
-    /// up anew.
+    /// implicitReleaseAfter: the grant ends after so many blocks in a row without data: 2, 3, 4
+    /// or 8. The next data set it up anew.
     pub release_after: u64,
-    /// logicalChannelSR-Mask: while there is such a grant, data that come wait for it and trigger no scheduling request.
+    /// logicalChannelSR-Mask: while there is such a grant, data that come wait for it and trigger
+    /// no scheduling request.
     pub sr_mask: bool,
 }
 
@@ -90,17 +93,19 @@ impl UplinkPersistent {
     }
 
     /// The occasion after the last one that was prepared.
-    // 5.10.2: "consider sequentially that the Nth grant occurs in the subframe for which (10 * SFN + subframe) = [(10 *
-    // SFN_start time + subframe_start time) + N * semiPersistSchedIntervalUL + Subframe_Offset * (N modulo 2)] modulo 10240";
-    // Subframe_Offset is TDD's.
+    // 5.10.2: "consider sequentially that the Nth grant occurs in the subframe for which (10 *
+    // SFN + subframe) = [(10 * SFN_start time + subframe_start time) + N *
+    // semiPersistSchedIntervalUL + Subframe_Offset * (N modulo 2)] modulo 10240"; Subframe_Offset
+    // is TDD's.
     pub const fn next(&self) -> Tti {
         Tti(self.occasion.0 + self.config.interval)
     }
 
     /// A block was sent in an occasion, with data or without; false if the grant ended with it.
-    // "The MAC entity shall clear the configured uplink grant immediately after implicitReleaseAfter number of consecutive
-    // new MAC PDUs each containing zero MAC SDUs have been provided by the Multiplexing and Assembly entity, on the
-    // Semi-Persistent Scheduling resource."
+    // "The MAC entity shall clear the configured uplink grant immediately after
+    // implicitReleaseAfter number of consecutive new MAC PDUs each containing zero MAC SDUs have
+    // been provided by the Multiplexing and Assembly entity, on the Semi-Persistent Scheduling
+    // resource."
     pub const fn on_block(&mut self, has_data: bool) -> bool {
         self.empty = if has_data { 0 } else { self.empty + 1 };
         if self.empty >= self.config.release_after {
@@ -109,8 +114,8 @@ impl UplinkPersistent {
         self.grant.is_some()
     }
 
-    /// The blocks of the grant, if `tti` or one of the `again` TTIs that follow it at distances of 8 (where what is sent in
-    /// `tti` may be sent once more) is one of its occasions.
+    /// The blocks of the grant, if `tti` or one of the `again` TTIs that follow it at distances of
+    /// 8 (where what is sent in `tti` may be sent once more) is one of its occasions.
     pub fn blocks_near(&self, tti: Tti, again: u64) -> RbSet {
         let Some(grant) = self.grant else { return RbSet::EMPTY };
         let meets = |k: u64| {
@@ -120,8 +125,8 @@ impl UplinkPersistent {
         if (0..=again).any(meets) { grant.rbs } else { RbSet::EMPTY }
     }
 
-    /// The blocks of the grant, if an occasion of it, or one of `again` retransmissions of it 8 TTIs apart, ever
-    /// coincides with those of a grant of `interval` that begins at `start`.
+    /// The blocks of the grant, if an occasion of it, or one of `again` retransmissions of it 8
+    /// TTIs apart, ever coincides with those of a grant of `interval` that begins at `start`.
     pub fn blocks_that_meet(&self, start: Tti, interval: u64, again: u64) -> RbSet {
         let Some(grant) = self.grant else { return RbSet::EMPTY };
         let (mut common, mut b) = (self.config.interval, interval);
@@ -169,7 +174,8 @@ mod tests {
         assert_eq!(p.grant(), None);
     }
 
-    /// By brute force over 10 000 TTIs: occasions and their retransmissions 8, 16 and 24 TTIs later.
+    /// By brute force over 10 000 TTIs: occasions and their retransmissions 8, 16 and 24 TTIs
+    /// later.
     #[test]
     fn grants_that_never_meet_may_share_their_blocks() {
         let times = |start: u64, interval: u64| {
@@ -177,7 +183,8 @@ mod tests {
         };
         for (a, p, b, q) in [(0, 20, 1, 20), (0, 20, 8, 20), (3, 10, 5, 32), (0, 32, 4, 40), (7, 64, 1, 10)] {
             let mine: Vec<(u64, u64)> = times(a, p).filter(|(t, _)| *t > 400 && *t < 1500).collect();
-            // Two retransmissions never meet: the later one's first transmission would have been moved.
+            // Two retransmissions never meet: the later one's first transmission would have been
+            // moved.
             let brute = times(b, q).any(|(t, k)| mine.iter().any(|(s, j)| *s == t && (k == 0 || *j == 0)));
             let told = !active(a, p).blocks_that_meet(Tti(b), q, 3).is_empty();
             assert_eq!(told, brute, "{a} {p} {b} {q}");

@@ -1,4 +1,5 @@
-//! What the eNB believes of a UE's buffers: the last report, less what was granted since it was written.
+//! What the eNB believes of a UE's buffers: the last report, less what was granted since it was
+//! written.
 
 use lasthop_units::Tti;
 
@@ -49,15 +50,16 @@ impl BufferView {
         self.granted = 0;
     }
 
-    /// A scheduling request that was sent in `sent` is heard. One that was sent before a grant took effect says nothing
-    /// new.
+    /// A scheduling request that was sent in `sent` is heard. One that was sent before a grant took
+    /// effect says nothing new.
     pub fn on_request(&mut self, sent: Tti) {
         if self.granted_until.is_none_or(|t| t < sent) {
             self.requested = true;
         }
     }
 
-    /// Something has to be granted, whatever the reports say: a scheduling request, or the end of a random access.
+    /// Something has to be granted, whatever the reports say: a scheduling request, or the end of a
+    /// random access.
     pub const fn request(&mut self) {
         self.requested = true;
     }
@@ -71,7 +73,8 @@ impl BufferView {
         self.granted_until = Some(tti);
     }
 
-    /// Nothing came on the grant for `tti`: what was to go with it still waits, and the UE still wants a grant.
+    /// Nothing came on the grant for `tti`: what was to go with it still waits, and the UE still
+    /// wants a grant.
     pub fn on_nothing(&mut self, tti: Tti) {
         if let Some((_, bytes)) = self.grants.iter_mut().find(|(t, bytes)| *t == tti && *bytes > 0) {
             self.granted = self.granted.saturating_sub(u64::from(std::mem::take(bytes)));
@@ -114,8 +117,8 @@ mod tests {
         Report::Short { group: 0, level: bsr::level(bytes) }
     }
 
-    /// 5000 B are level 42, at most 5476 B. The report is written in TTI 10 and heard in 14; 1000 B were granted for each
-    /// of 9 to 13: those of 11, 12 and 13 come off.
+    /// 5000 B are level 42, at most 5476 B. The report is written in TTI 10 and heard in 14; 1000 B
+    /// were granted for each of 9 to 13: those of 11, 12 and 13 come off.
     #[test]
     fn grants_that_the_report_could_not_know_come_off() {
         let mut view = BufferView::default();
@@ -132,7 +135,8 @@ mod tests {
         assert_eq!(view.waiting(), 0);
     }
 
-    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody heard is no grant, also for a later report.
+    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody heard is no grant, also
+    /// for a later report.
     #[test]
     fn a_grant_without_a_block_is_taken_back() {
         let mut view = BufferView::default();

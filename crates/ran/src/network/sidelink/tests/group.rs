@@ -1,4 +1,5 @@
-//! Multicast against closed forms: one transmission whatever the size of the group, independent receivers.
+//! Multicast against closed forms: one transmission whatever the size of the group, independent
+//! receivers.
 
 use super::*;
 use crate::mac::lte::downlink::{AmcConfig, BlerTargetConfig};
@@ -74,8 +75,9 @@ impl World {
     }
 }
 
-/// The published 15 TTIs of a leg, for everybody at once; the resource blocks of one transmission, as to a single receiver; with four
-/// transmissions (TS 36.321 clause 5.14.1.2.2) four times as many, 8 TTIs apart, and what was decoded is not taken twice.
+/// The published 15 TTIs of a leg, for everybody at once; the resource blocks of one transmission,
+/// as to a single receiver; with four transmissions (TS 36.321 clause 5.14.1.2.2) four times as
+/// many, 8 TTIs apart, and what was decoded is not taken twice.
 #[test]
 fn a_group_hears_one_transmission() {
     let run = |n: usize, transmissions: u8| {
@@ -96,7 +98,8 @@ fn a_group_hears_one_transmission() {
     assert_eq!(run(9, 4), (vec![31, 39, 47, 55], 4 * blocks));
 }
 
-/// The link's CQI is that of the blocks, and the MCS of a CQI is one that fails with probability 0.4.
+/// The link's CQI is that of the blocks, and the MCS of a CQI is one that fails with probability
+/// 0.4.
 fn lossy() -> CellConfig {
     let mut cell = simulte();
     cell.uplink.data_errors = true;
@@ -109,8 +112,9 @@ fn lossy() -> CellConfig {
     cell
 }
 
-/// Blocks of one error probability p: what each of three receivers loses is binomial, and two lose the same block with
-/// probability p^2: their draws are independent. 3000 packets, four standard deviations: sqrt(p (1 - p) / 3000).
+/// Blocks of one error probability p: what each of three receivers loses is binomial, and two lose
+/// the same block with probability p^2: their draws are independent. 3000 packets, four standard
+/// deviations: sqrt(p (1 - p) / 3000).
 #[test]
 fn losses_of_receivers_are_binomial_and_independent() {
     let link = SidelinkConfig { transmissions: 1, ..pinned(9) };
@@ -140,8 +144,8 @@ fn losses_of_receivers_are_binomial_and_independent() {
     assert_eq!(w.dropped.len() + w.delivered.len(), 3 * n as usize, "each copy has one fate");
 }
 
-/// The probability that a receiver cannot decode after 1, 2, ... transmissions, by the error model and the combining of
-/// redundancy, for the blocks that the trace shows.
+/// The probability that a receiver cannot decode after 1, 2, ... transmissions, by the error model
+/// and the combining of redundancy, for the blocks that the trace shows.
 fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
     let sent = w.sent();
     assert!(sent.iter().all(|r| (r.mcs, r.blocks) == (sent[0].mcs, sent[0].blocks)), "blocks of one kind");
@@ -159,8 +163,8 @@ fn error_at_each_transmission(w: &mut World, transmissions: usize) -> Vec<f64> {
     (0..transmissions).map(|_| each()).collect()
 }
 
-/// Nobody answers, and a receiver joins what it hears: it has the block after k transmissions, 8 TTIs apart, with probability
-/// p(k - 1) - p(k).
+/// Nobody answers, and a receiver joins what it hears: it has the block after k transmissions, 8
+/// TTIs apart, with probability p(k - 1) - p(k).
 #[test]
 fn receivers_join_the_transmissions_of_a_block() {
     let link = SidelinkConfig { transmissions: 2, ..pinned(9) };
@@ -184,8 +188,8 @@ fn receivers_join_the_transmissions_of_a_block() {
     assert_eq!((stats.blocks, stats.retransmissions), (n, n), "sent again whoever has it");
 }
 
-/// By its own path loss: at a CQI that suits 20 m, a receiver 20 m away hears everything, one 3 km away nothing, unless the eNB
-/// sends as the worst link needs.
+/// By its own path loss: at a CQI that suits 20 m, a receiver 20 m away hears everything, one 3 km
+/// away nothing, unless the eNB sends as the worst link needs.
 #[test]
 fn each_receiver_has_its_own_link() {
     let places = [[20.0, 0.0], [40.0, 0.0], [3020.0, 0.0]];
@@ -207,7 +211,8 @@ fn each_receiver_has_its_own_link() {
     assert!(got == [50, 50] && mcs < mcs_of_cqi(15), "{got:?} {mcs}");
 }
 
-/// With one radio, a receiver that reports in TTI 31 misses the first of two transmissions and has the second.
+/// With one radio, a receiver that reports in TTI 31 misses the first of two transmissions and has
+/// the second.
 #[test]
 fn a_receiver_that_sends_hears_the_repetition() {
     let mut cell = simulte();

@@ -16,7 +16,8 @@ pub struct Around {
     cell: Option<CellId>,
     /// First TTI in which one must look again.
     until: u64,
-    /// The cells with the strongest links, in descending order: one more than interfering links fade.
+    /// The cells with the strongest links, in descending order: one more than interfering links
+    /// fade.
     top: Vec<CellId>,
     /// The link to the serving cell, then those of the strongest ones that interfere.
     pub rays: SmallVec<[Ray; 4]>,
@@ -39,7 +40,8 @@ pub struct Ray {
 /// What so many links need is near anyway.
 const FEW: usize = 256;
 
-/// The links to cells that are neither serving nor strong are worked out again so many times more rarely than the others.
+/// The links to cells that are neither serving nor strong are worked out again so many times more
+/// rarely than the others.
 const FAR: u64 = 10;
 
 impl Around {
@@ -156,7 +158,8 @@ impl Air {
         }
     }
 
-    /// Brings near what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads, after [`approach_links`](Self::approach_links).
+    /// Brings near what a look at the blocks `rbs` of the link of `ue` to its cell in `tti` reads,
+    /// after [`approach_links`](Self::approach_links).
     #[inline]
     pub fn expect(&self, tti: Tti, ue: UeId, rbs: RbSet) {
         if let (Some(fading), true) = (&self.fading, self.links.len() > FEW) {

@@ -1,8 +1,10 @@
-//! Links whose ends have several antennas: channel matrices and covariances by resource block, and what a receiver makes of them.
+//! Links whose ends have several antennas: channel matrices and covariances by resource block, and
+//! what a receiver makes of them.
 //!
-//! What interferes and fades counts with its own channel to each antenna: a cell sends independent symbols of equal power from all
-//! of its antennas. The rest of the interference and the noise are the same at each antenna and independent between them. How much
-//! of that a receiver knows is its [`Combining`].
+//! What interferes and fades counts with its own channel to each antenna: a cell sends independent
+//! symbols of equal power from all of its antennas. The rest of the interference and the noise are
+//! the same at each antenna and independent between them. How much of that a receiver knows is its
+//! [`Combining`].
 
 use lasthop_radio::mimo::{ANTENNAS_MAX, C, Combining, Matrix, Precoder, Vector};
 use lasthop_radio::{Antennas, mimo};
@@ -83,7 +85,8 @@ impl Scheme {
     }
 }
 
-/// Layers of code word `code_word` when `layers` share the blocks (TS 36.211 table 6.3.3.2-1): the first, and how many; none: 0.
+/// Layers of code word `code_word` when `layers` share the blocks (TS 36.211 table 6.3.3.2-1): the
+/// first, and how many; none: 0.
 pub const fn layers_of(layers: u8, code_word: usize) -> (usize, usize) {
     match (layers, code_word) {
         (4, 0) => (0, 2),
@@ -106,13 +109,15 @@ pub(super) struct Arrays {
     transmits: bool,
     /// The resource blocks of the last look.
     blocks: Vec<u8>,
-    /// By resource block of the last look: noise and interference over the receive antennas, lower triangle.
+    /// By resource block of the last look: noise and interference over the receive antennas, lower
+    /// triangle.
     noise: Vec<Matrix>,
     /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
     channel: Vec<Matrix>,
 }
 
-/// SINRs of a code word by resource block, each of them with several samples: of the layers or precoders that its symbols have by turns.
+/// SINRs of a code word by resource block, each of them with several samples: of the layers or
+/// precoders that its symbols have by turns.
 #[derive(Clone, Debug, Default)]
 pub struct CodeWordSinr {
     /// Samples of a block, block after block.
@@ -124,13 +129,14 @@ pub struct CodeWordSinr {
 pub enum Look {
     /// Its data, against what others send.
     Data,
-    /// Its reference signals, times the number, against what others send (true) or all others at full power.
+    /// Its reference signals, times the number, against what others send (true) or all others at
+    /// full power.
     Reference(f32, bool),
 }
 
 impl Air {
-    /// The antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and of a UE. To be called before anybody is
-    /// looked at.
+    /// The antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and of a
+    /// UE. To be called before anybody is looked at.
     pub fn set_antennas(
         &mut self,
         cells: IndexVec<CellId, CellAntennas>,
@@ -161,8 +167,9 @@ impl Air {
         self.arrays.as_ref().is_some_and(|a| a.cells[cell].receive > 1)
     }
 
-    /// Works out channel and interference of the downlink from `cell` to `ue` on the blocks `rbs` in `tti`; [`Self::under`] says what
-    /// a scheme makes of them. False for a link without a channel matrix: of single antennas or of a given SINR.
+    /// Works out channel and interference of the downlink from `cell` to `ue` on the blocks `rbs`
+    /// in `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
+    /// channel matrix: of single antennas or of a given SINR.
     pub fn look_at(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, look: Look) -> bool {
         if self.ues[ue].pinned.is_some() || !self.is_array(ue) {
             return false;
@@ -219,7 +226,8 @@ impl Air {
         true
     }
 
-    /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from `cell` to `ue` that was looked at last.
+    /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from
+    /// `cell` to `ue` that was looked at last.
     pub fn under(&self, cell: CellId, ue: UeId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
         to.iter_mut().for_each(|row| row.sinr.clear());
         let Some(arrays) = &self.arrays else { return };
@@ -230,7 +238,8 @@ impl Air {
         }
     }
 
-    /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was looked at last, in `row`.
+    /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was looked at
+    /// last, in `row`.
     pub(super) fn diversity_row(&mut self, cell: CellId, ue: UeId, blocks: u32) -> &[f32] {
         let mut rows = std::mem::take(&mut self.code_words);
         self.under(cell, ue, Scheme::Diversity, 1, &mut rows);
@@ -247,8 +256,9 @@ impl Air {
         &self.row[..blocks as usize]
     }
 
-    /// Linear SINR of what `ue` sends to `cell`, which has several antennas, as [`Self::uplink`] has it. What stands for
-    /// interference afterwards is the level of white noise at each antenna under which the SINR would be the same.
+    /// Linear SINR of what `ue` sends to `cell`, which has several antennas, as [`Self::uplink`]
+    /// has it. What stands for interference afterwards is the level of white noise at each
+    /// antenna under which the SINR would be the same.
     pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
         let Some(mut arrays) = self.arrays.take() else { return &[] };
         let noise = self.cells[cell].noise;
@@ -307,7 +317,8 @@ impl Air {
         &self.row[..rbs.len() as usize]
     }
 
-    /// [`Self::sounding`] of a cell with several antennas: the sum over them, against the level that was measured at each.
+    /// [`Self::sounding`] of a cell with several antennas: the sum over them, against the level
+    /// that was measured at each.
     pub(super) fn sounding_array(
         &mut self,
         tti: Tti,

@@ -72,7 +72,8 @@ impl Emissions {
         &self.power[cell.index() * self.width..][..self.width]
     }
 
-    /// `noise` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the places of `rbs` in `to`.
+    /// `noise` and what all cells send on `rbs` in `tti`, each weighted with its gain, into the
+    /// places of `rbs` in `to`.
     #[inline]
     pub fn gather(&mut self, tti: Tti, gains: &[f32], rbs: RbSet, noise: f32, to: &mut [f32]) {
         if self.tti != tti {
@@ -149,7 +150,8 @@ impl Kernel for Weigh<'_> {
 mod tests {
     use super::*;
 
-    /// Cell 0 evenly on all blocks, cell 1 on the lower half, cell 2 with two powers, cell 3 silent; block by block by hand.
+    /// Cell 0 evenly on all blocks, cell 1 on the lower half, cell 2 with two powers, cell 3
+    /// silent; block by block by hand.
     #[test]
     fn what_is_gathered_is_the_sum_by_block() {
         let mut e = Emissions::new(4, 10);

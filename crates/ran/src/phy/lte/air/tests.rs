@@ -8,7 +8,8 @@ use lasthop_units::Metres;
 /// (299 792 458 / 3e8)^2 is 0.9986.
 const C: f64 = 1.5e-3;
 
-/// Two cells, each with a UE at distance `d1`, `d2` from the other one, all on the ground in free space.
+/// Two cells, each with a UE at distance `d1`, `d2` from the other one, all on the ground in free
+/// space.
 fn two_cells(d1: f64, d2: f64) -> Air {
     let cell = CellAir { power: Dbm(30.0), noise_figure: Db(5.0), blocks: 25 };
     let ue = UeAir { noise_figure: Db(9.0), pinned_sinr: None };
@@ -23,9 +24,10 @@ fn two_cells(d1: f64, d2: f64) -> Air {
     Air::new(&[cell.clone(), cell], &[ue.clone(), ue], propagation, None, 3, true)
 }
 
-/// Rows of ns-3's two-cell test: each of two cells serves one UE at d1, the other cell is at d2; 30 dBm and
-/// 10 dBm over 25 blocks, noise figures 9 and 5 dB. The formula is g(d1) / (g(d2) + N). ns-3 has c = 3e8 m/s, and we
-/// 299 792 458: where noise counts that is 0.14 %, elsewhere nothing; single precision leaves 1e-5.
+/// Rows of ns-3's two-cell test: each of two cells serves one UE at d1, the other cell is at d2; 30
+/// dBm and 10 dBm over 25 blocks, noise figures 9 and 5 dB. The formula is g(d1) / (g(d2) + N).
+/// ns-3 has c = 3e8 m/s, and we 299 792 458: where noise counts that is 0.14 %, elsewhere nothing;
+/// single precision leaves 1e-5.
 #[test]
 fn two_cells_interfere_as_the_reference_says() {
     let rows = [
@@ -56,8 +58,8 @@ fn two_cells_interfere_as_the_reference_says() {
     }
 }
 
-/// Hard frequency reuse: whatever the distance of the other cell, its blocks are not ours. 356449.932732 and
-/// 10803.280215, the row without interference.
+/// Hard frequency reuse: whatever the distance of the other cell, its blocks are not ours.
+/// 356449.932732 and 10803.280215, the row without interference.
 #[test]
 fn only_the_blocks_that_are_used_interfere() {
     let (cells, ues) = ([0, 1].map(CellId::from_index), [0, 1].map(UeId::from_index));
@@ -65,7 +67,8 @@ fn only_the_blocks_that_are_used_interfere() {
     let halves = [RbSet::range(0, 12), RbSet::range(12, 13)];
     for i in [0, 1] {
         air.cell_transmits(Tti(1), cells[i], halves[i], 1.0);
-        // All of the UE's power over the blocks that it has, so that a block has what it has in the reference.
+        // All of the UE's power over the blocks that it has, so that a block has what it has in the
+        // reference.
         let power = Dbm(10.0 + db(f64::from(halves[i].len()) / 25.0));
         air.ue_transmits(Tti(1), ues[i], halves[i], power);
     }
@@ -81,7 +84,8 @@ fn only_the_blocks_that_are_used_interfere() {
     let silent = f64::from(air.reference(Tti(2), cells[0], ues[0], RbSet::range(0, 25), true)[0]);
     let full = f64::from(air.reference(Tti(2), cells[0], ues[0], RbSet::range(0, 25), false)[0]);
     assert!((silent / 356_449.932_732 - 1.0).abs() < C && (full - 0.999_997).abs() < 1e-5);
-    // And the TTI before can still be looked at: the upper half is free of interference, the lower is not used by it.
+    // And the TTI before can still be looked at: the upper half is free of interference, the lower
+    // is not used by it.
     assert!(air.reference(Tti(1), cells[0], ues[0], RbSet::range(0, 25), true)[20] < 1.1);
 }
 

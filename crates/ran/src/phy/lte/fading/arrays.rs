@@ -1,4 +1,5 @@
-//! Fast fading of the links between ends of which one has several antennas: complex gains by pair of antennas.
+//! Fast fading of the links between ends of which one has several antennas: complex gains by pair
+//! of antennas.
 
 use lasthop_radio::mimo::ANTENNAS_MAX;
 use lasthop_radio::{Antennas, ArrayFading};
@@ -8,7 +9,8 @@ use super::{FastFading, SLOW, entity};
 use crate::phy::lte::RbSet;
 use crate::sdu::Direction;
 
-/// Where the number of the pair of antennas stands in a link's key; the first pair has the key of a link of single antennas.
+/// Where the number of the pair of antennas stands in a link's key; the first pair has the key of a
+/// link of single antennas.
 const PAIR: u32 = 48;
 
 /// The links of several antennas that somebody has asked for.
@@ -20,8 +22,9 @@ pub(super) struct Arrays {
 }
 
 impl FastFading {
-    /// The complex gains by resource block of the link between `cell` and `ue` with `antennas` in `tti`: at least those of `rbs`
-    /// hold. A link has the same antennas whenever it is asked about.
+    /// The complex gains by resource block of the link between `cell` and `ue` with `antennas` in
+    /// `tti`: at least those of `rbs` hold. A link has the same antennas whenever it is asked
+    /// about.
     pub fn array(
         &mut self,
         direction: Direction,

@@ -1,8 +1,8 @@
-//! The AM RLC entity (TS 36.322 clause 4.2.1.3): transmitting side, receiving side, and the STATUS PDUs by which
-//! the one answers the other's polls.
+//! The AM RLC entity (TS 36.322 clause 4.2.1.3): transmitting side, receiving side, and the STATUS
+//! PDUs by which the one answers the other's polls.
 //!
-//! Sequence numbers are kept unwrapped (`u64`) under the standard's names and wrap only on the wire: `unwrap`
-//! with VT(A) or VR(R) is the modulus base of clause 7.1.
+//! Sequence numbers are kept unwrapped (`u64`) under the standard's names and wrap only on the
+//! wire: `unwrap` with VT(A) or VR(R) is the modulus base of clause 7.1.
 
 mod rx;
 mod slot;
@@ -120,8 +120,10 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// Reports the buffers to MAC, if it is told at events only. What was sent counts until it is acknowledged.
-    // LteRlcAm::DoReportBufferStatus: retxQueueSize = m_retxBufferSize + m_txedBufferSize; a report of nothing is not made.
+    /// Reports the buffers to MAC, if it is told at events only. What was sent counts until it is
+    /// acknowledged.
+    // LteRlcAm::DoReportBufferStatus: retxQueueSize = m_retxBufferSize + m_txedBufferSize; a report
+    // of nothing is not made.
     #[cold]
     fn report(&mut self, now: Instant) {
         let prohibited = self.t_status_prohibit.is_some_and(|t| t > now);
@@ -154,9 +156,10 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the bytes used.
-    // TS 36.322 v15.1.0 5.1.3.1.1: "prioritize transmission of RLC control PDUs over RLC data PDUs. [...] prioritize
-    // retransmission of RLC data PDUs over transmission of new AMD PDUs."
+    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the
+    /// bytes used.
+    // TS 36.322 v15.1.0 5.1.3.1.1: "prioritize transmission of RLC control PDUs over RLC data PDUs.
+    // [...] prioritize retransmission of RLC data PDUs over transmission of new AMD PDUs."
     pub fn pull(
         &mut self,
         now: Instant,
@@ -194,17 +197,20 @@ impl<P: Payload> Am<P> {
     }
 
     fn pull_status(&mut self, now: Instant, left: &mut Grant, pdus: &mut Vec<Pdu>) {
-        // TS 36.322 v15.1.0 5.2.3: "if t-StatusProhibit is not running: at the first transmission opportunity
-        // indicated by lower layer, construct a STATUS PDU and deliver it to lower layer".
+        // TS 36.322 v15.1.0 5.2.3: "if t-StatusProhibit is not running: at the first transmission
+        // opportunity indicated by lower layer, construct a STATUS PDU and deliver it to lower
+        // layer".
         if !self.report_is_due() {
             return;
         }
         let mut status = self.spare_status.pop().unwrap_or_default();
-        // LteRlcAm reports 4 B where the standard's STATUS PDU without NACKs has 2: the other two hold no NACK.
+        // LteRlcAm reports 4 B where the standard's STATUS PDU without NACKs has 2: the other two
+        // hold no NACK.
         let room =
             if self.reports.is_some() { left.room().saturating_sub(STATUS_BYTES - 2) } else { left.room() };
         let reached = status::build(&self.rx, self.format, room, &mut status);
-        // While t-StatusProhibit runs only the rest of a report that a grant cut is sent, which must say more.
+        // While t-StatusProhibit runs only the rest of a report that a grant cut is sent, which
+        // must say more.
         let new = reached.filter(|to| self.t_status_prohibit.is_none() || Some(*to) > self.rx.cut_at);
         let Some(reached) = new else {
             self.spare_status.push(status);
@@ -212,8 +218,8 @@ impl<P: Payload> Am<P> {
         };
         let size = self.format.status(&status);
         left.charge(size);
-        // What the grant had no room for stays due: its NACKs would otherwise wait for another trigger.
-        // LteRlcAm forgets them.
+        // What the grant had no room for stays due: its NACKs would otherwise wait for another
+        // trigger. LteRlcAm forgets them.
         let keeps = self.reports.is_none();
         self.rx.cut_at = (keeps && reached < self.rx.vr_ms).then_some(reached);
         self.rx.status_due = self.rx.cut_at.is_some();
@@ -249,7 +255,8 @@ impl<P: Payload> Am<P> {
         }
     }
 
-    /// LteRlcAm::DoReceivePdu answers a poll whatever is missing, and reports unless t-StatusProhibit runs.
+    /// LteRlcAm::DoReceivePdu answers a poll whatever is missing, and reports unless
+    /// t-StatusProhibit runs.
     #[cold]
     fn polled(&mut self, now: Instant) {
         self.rx.status_due = true;
@@ -342,7 +349,8 @@ impl<P: Payload> Am<P> {
         self.tx.buffer.oldest()
     }
 
-    /// The window is full: until the peer acknowledges something there is no new PDU (TS 36.322 clause 5.1.3.1.1).
+    /// The window is full: until the peer acknowledges something there is no new PDU (TS 36.322
+    /// clause 5.1.3.1.1).
     pub fn is_stalled(&self) -> bool {
         self.tx.is_stalled()
     }

@@ -4,13 +4,13 @@ use super::rx::AmRx;
 use crate::rlc::lte::pdu::SO_END;
 use crate::rlc::lte::{Format, Nack, Payload, StatusPdu};
 
-/// Fills `status` with the report that fits `room` bytes; its ACK_SN, or None if not even that fits. A report that is
-/// cut ends below VR(MS).
-// TS 36.322 v15.1.0 5.2.3: "for the AMD PDUs with SN such that VR(R) <= SN < VR(MR) that has not been completely
-// received yet, in increasing SN order of PDUs and increasing byte segment order within PDUs, starting with SN =
-// VR(R) up to the point where the resulting STATUS PDU still fits to the total size of RLC PDU(s) indicated by
-// lower layer". Of these only SN < VR(MS) may be named: 7.1, VR(MS) is "the highest possible value of the SN which
-// can be indicated by ACK_SN".
+/// Fills `status` with the report that fits `room` bytes; its ACK_SN, or None if not even that
+/// fits. A report that is cut ends below VR(MS).
+// TS 36.322 v15.1.0 5.2.3: "for the AMD PDUs with SN such that VR(R) <= SN < VR(MR) that has not
+// been completely received yet, in increasing SN order of PDUs and increasing byte segment order
+// within PDUs, starting with SN = VR(R) up to the point where the resulting STATUS PDU still fits
+// to the total size of RLC PDU(s) indicated by lower layer". Of these only SN < VR(MS) may be
+// named: 7.1, VR(MS) is "the highest possible value of the SN which can be indicated by ACK_SN".
 pub(super) fn build<P: Payload>(
     rx: &AmRx<P>,
     format: Format,
@@ -23,8 +23,8 @@ pub(super) fn build<P: Payload>(
     }
     free -= format.status_fixed_bits();
     status.nacks.clear();
-    // "set the ACK_SN to the SN of the next not received RLC Data PDU which is not indicated as missing in the
-    // resulting STATUS PDU."
+    // "set the ACK_SN to the SN of the next not received RLC Data PDU which is not indicated as
+    // missing in the resulting STATUS PDU."
     let mut ack_sn = rx.vr_ms;
     for &sn in rx.missing.iter().take_while(|&&sn| sn < rx.vr_ms) {
         if !add_missing(rx, sn, format, &mut free, status) {
@@ -36,7 +36,8 @@ pub(super) fn build<P: Payload>(
     Some(ack_sn)
 }
 
-/// Adds the NACKs of one PDU, all of them or none: what lies before ACK_SN and is not named counts as received.
+/// Adds the NACKs of one PDU, all of them or none: what lies before ACK_SN and is not named counts
+/// as received.
 fn add_missing<P: Payload>(
     rx: &AmRx<P>,
     sn: u64,
@@ -57,8 +58,9 @@ fn add_missing<P: Payload>(
     let portion = status.nacks[before].portion.is_some();
     let fitting = (*free / format.nack_bits(portion)) as usize;
     if before == 0 && fitting > 0 && status.nacks.len() > fitting {
-        // The first PDU has more gaps than the grant can name: its last NACK covers the rest, so that even the
-        // smallest grants make progress. (The standard is silent; bytes received twice are discarded.)
+        // The first PDU has more gaps than the grant can name: its last NACK covers the rest, so
+        // that even the smallest grants make progress. (The standard is silent; bytes received
+        // twice are discarded.)
         let end = status.nacks.last().and_then(|n| n.portion).map_or(SO_END, |p| p.1);
         status.nacks.truncate(fitting);
         if let Some((_, to)) = status.nacks.last_mut().and_then(|n| n.portion.as_mut()) {
@@ -77,8 +79,9 @@ fn add_missing<P: Payload>(
 }
 
 /// Size of the report that an unlimited grant would carry [B].
-// TS 36.322 v15.1.0 4.5: "if a STATUS PDU has been triggered and t-StatusProhibit is not running or has expired, the
-// UE shall estimate the size of the STATUS PDU that will be transmitted in the next transmission opportunity".
+// TS 36.322 v15.1.0 4.5: "if a STATUS PDU has been triggered and t-StatusProhibit is not running or
+// has expired, the UE shall estimate the size of the STATUS PDU that will be transmitted in the
+// next transmission opportunity".
 pub(super) fn estimate<P: Payload>(rx: &AmRx<P>, format: Format) -> u32 {
     let below = rx.missing.partition_point(|&sn| sn < rx.vr_ms);
     let mut bits = format.status_fixed_bits() + below as u32 * format.nack_bits(false);

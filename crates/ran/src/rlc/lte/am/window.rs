@@ -1,5 +1,5 @@
-//! The transmitting window: AMD PDUs that wait for their acknowledgement, and the portions of them that are
-//! pending for retransmission.
+//! The transmitting window: AMD PDUs that wait for their acknowledgement, and the portions of them
+//! that are pending for retransmission.
 
 use std::collections::VecDeque;
 
@@ -138,8 +138,8 @@ impl Window {
     }
 
     /// Moves VT(A) over what is acknowledged.
-    // TS 36.322 v15.1.0 7.1: VT(A) "holds the value of the SN of the next AMD PDU for which a positive
-    // acknowledgment is to be received in-sequence".
+    // TS 36.322 v15.1.0 7.1: VT(A) "holds the value of the SN of the next AMD PDU for which a
+    // positive acknowledgment is to be received in-sequence".
     #[inline]
     pub fn advance(&mut self) {
         while self.sent.front().is_some_and(|s| s.acked) {
@@ -257,8 +257,8 @@ impl Window {
 }
 
 impl Sent {
-    /// Bytes that sending the pending portions takes; length indicators of a portion are counted as those of
-    /// the whole PDU.
+    /// Bytes that sending the pending portions takes; length indicators of a portion are counted as
+    /// those of the whole PDU.
     fn cost(&self, format: Format) -> u32 {
         let extension = self.size - self.data - format.fixed(false);
         let segment = |&(a, b): &(u32, u32)| match b - a {

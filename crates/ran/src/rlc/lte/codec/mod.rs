@@ -48,7 +48,8 @@ pub enum DecodeError {
     /// The header goes on where the PDU has ended.
     #[error("the PDU ends within its header")]
     Truncated,
-    /// A length indicator of zero, or more than there is: nothing would be left for the last element.
+    /// A length indicator of zero, or more than there is: nothing would be left for the last
+    /// element.
     #[error("a length indicator is reserved or larger than the data field")]
     LengthIndicator,
     /// There is a header and nothing else.
@@ -59,7 +60,8 @@ pub enum DecodeError {
     Reserved,
 }
 
-/// The bytes of `pdu`. `fill` appends the payload: the given number of bytes from the given position of an SDU.
+/// The bytes of `pdu`. `fill` appends the payload: the given number of bytes from the given
+/// position of an SDU.
 pub fn encode(pdu: &Pdu, format: Format, mut fill: impl FnMut(&Span, u32, &mut Vec<u8>)) -> Vec<u8> {
     let (mut bytes, elements) = match pdu {
         Pdu::Tmd(e) => (Vec::new(), std::slice::from_ref(e)),

@@ -1,4 +1,5 @@
-//! The UM RLC entities (TS 36.322 clause 4.2.1.2): one transmitting, one receiving, paired for a bearer.
+//! The UM RLC entities (TS 36.322 clause 4.2.1.2): one transmitting, one receiving, paired for a
+//! bearer.
 
 mod rx;
 
@@ -109,7 +110,8 @@ impl<P: Payload> Um<P> {
         }
     }
 
-    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the bytes used.
+    /// A transmission opportunity: PDUs are appended to `pdus`, at most `grant` in all; returns the
+    /// bytes used.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -127,7 +129,8 @@ impl<P: Payload> Um<P> {
                 self.spare.push(pdu.elements);
                 break;
             };
-            // TS 36.322 v15.1.0 5.1.2.1.1: "set the SN of the UMD PDU to VT(US), and then increment VT(US) by one".
+            // TS 36.322 v15.1.0 5.1.2.1.1: "set the SN of the UMD PDU to VT(US), and then increment
+            // VT(US) by one".
             pdu.sn = self.format.wrap(self.vt_us);
             self.vt_us += 1;
             pdu.starts = filled.starts;
@@ -191,9 +194,10 @@ impl<P: Payload> Um<P> {
     }
 
     /// Re-establishment at the wish of upper layers.
-    // TS 36.322 v15.1.0 5.4: "if it is a transmitting UM RLC entity: discard all RLC SDUs; if it is a receiving UM RLC
-    // entity: when possible, reassemble RLC SDUs from UMD PDUs with SN < VR(UR), [...] deliver all remaining
-    // RLC SDUs [...] in ascending order of the RLC SN, if not delivered before; discard all remaining UMD PDUs".
+    // TS 36.322 v15.1.0 5.4: "if it is a transmitting UM RLC entity: discard all RLC SDUs; if it is
+    // a receiving UM RLC entity: when possible, reassemble RLC SDUs from UMD PDUs with SN < VR(UR),
+    // [...] deliver all remaining RLC SDUs [...] in ascending order of the RLC SN, if not delivered
+    // before; discard all remaining UMD PDUs".
     pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
         if !self.shortcuts.no_reestablishment {
             self.start_anew(out);

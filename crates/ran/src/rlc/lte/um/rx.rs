@@ -16,16 +16,16 @@ struct Held<P> {
     pdu: DataPdu<P>,
 }
 
-/// State and procedures of the receiver. Numbers are unwrapped and begin one modulus above zero, so that
-/// VR(UH) - UM_Window_Size never falls below it.
+/// State and procedures of the receiver. Numbers are unwrapped and begin one modulus above zero, so
+/// that VR(UH) - UM_Window_Size never falls below it.
 #[derive(Debug)]
 pub(super) struct UmRx<P: Payload> {
     config: UmConfig,
     format: Format,
     pub vr_ux: u64,
     pub vr_uh: u64,
-    /// SN of the first PDU that is not handed to reassembly yet; `held` is `[next, VR(UH))`. What lies below
-    /// VR(UR) has been handed over or is missing for good, so this is VR(UR) itself.
+    /// SN of the first PDU that is not handed to reassembly yet; `held` is `[next, VR(UH))`. What
+    /// lies below VR(UR) has been handed over or is missing for good, so this is VR(UR) itself.
     next: u64,
     held: VecDeque<Held<P>>,
     spare: Vec<DataPdu<P>>,
@@ -65,8 +65,9 @@ impl<P: Payload> UmRx<P> {
         // 7.1: VR(UH) - UM_Window_Size is the modulus base.
         let base = self.vr_uh - self.format.window();
         let x = self.format.unwrap(pdu.sn, base);
-        // TS 36.322 v15.1.0 5.1.2.2.2: "if VR(UR) < x < VR(UH) and the UMD PDU with SN = x has been received before;
-        // or if (VR(UH) - UM_Window_Size) <= x < VR(UR): discard the received UMD PDU".
+        // TS 36.322 v15.1.0 5.1.2.2.2: "if VR(UR) < x < VR(UH) and the UMD PDU with SN = x has been
+        // received before; or if (VR(UH) - UM_Window_Size) <= x < VR(UR): discard the received UMD
+        // PDU".
         let held = x.checked_sub(self.next).and_then(|i| self.held.get(i as usize));
         if x < self.next || held.is_some_and(|h| h.received) {
             stats.duplicates += 1;
@@ -85,10 +86,10 @@ impl<P: Payload> UmRx<P> {
 
     /// TS 36.322 v15.1.0 5.1.2.2.3, first half.
     fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
-        // "if x falls outside of the reordering window: update VR(UH) to x + 1; reassemble RLC SDUs from any UMD PDUs
-        // with SN that falls outside of the reordering window [...] and deliver [...] in ascending order of the
-        // RLC SN if not delivered before; if VR(UR) falls outside of the reordering window: set VR(UR) to
-        // (VR(UH) - UM_Window_Size)".
+        // "if x falls outside of the reordering window: update VR(UH) to x + 1; reassemble RLC SDUs
+        // from any UMD PDUs with SN that falls outside of the reordering window [...] and deliver
+        // [...] in ascending order of the RLC SN if not delivered before; if VR(UR) falls outside
+        // of the reordering window: set VR(UR) to (VR(UH) - UM_Window_Size)".
         if x >= self.vr_uh {
             self.vr_uh = x + 1;
             self.advance_to(self.vr_uh - self.format.window(), stats, out);
@@ -111,17 +112,17 @@ impl<P: Payload> UmRx<P> {
         slot.pdu.starts = pdu.starts;
         slot.pdu.ends = pdu.ends;
         slot.pdu.elements.extend_from_slice(&pdu.elements);
-        // "if the reception buffer contains a UMD PDU with SN = VR(UR): update VR(UR) to the SN of the first UMD PDU
-        // with SN > current VR(UR) that has not been received; reassemble RLC SDUs from any UMD PDUs with SN <
-        // updated VR(UR)".
+        // "if the reception buffer contains a UMD PDU with SN = VR(UR): update VR(UR) to the SN of
+        // the first UMD PDU with SN > current VR(UR) that has not been received; reassemble RLC
+        // SDUs from any UMD PDUs with SN < updated VR(UR)".
         self.advance_received(stats, out);
     }
 
     /// TS 36.322 v15.1.0 5.1.2.2.3, second half.
     #[inline]
     fn after_placing(&mut self, now: Instant) {
-        // "if t-Reordering is running: if VR(UX) <= VR(UR); or if VR(UX) falls outside of the reordering window and
-        // VR(UX) is not equal to VR(UH): stop and reset t-Reordering".
+        // "if t-Reordering is running: if VR(UX) <= VR(UR); or if VR(UX) falls outside of the
+        // reordering window and VR(UX) is not equal to VR(UH): stop and reset t-Reordering".
         let below = self.vr_ux < self.vr_uh - self.format.window();
         if self.t_reordering.is_some() && (self.vr_ux <= self.next || below) {
             self.t_reordering = None;
@@ -129,7 +130,8 @@ impl<P: Payload> UmRx<P> {
         self.start_timer(now);
     }
 
-    /// "if t-Reordering is not running [...]: if VR(UH) > VR(UR): start t-Reordering; set VR(UX) to VR(UH)".
+    /// "if t-Reordering is not running [...]: if VR(UH) > VR(UR): start t-Reordering; set VR(UX) to
+    /// VR(UH)".
     #[inline]
     fn start_timer(&mut self, now: Instant) {
         if self.t_reordering.is_none() && self.vr_uh > self.next {
@@ -139,9 +141,9 @@ impl<P: Payload> UmRx<P> {
     }
 
     /// t-Reordering has expired.
-    // TS 36.322 v15.1.0 5.1.2.2.4: "update VR(UR) to the SN of the first UMD PDU with SN >= VR(UX) that has not been
-    // received; reassemble RLC SDUs from any UMD PDUs with SN < updated VR(UR) [...]; if VR(UH) > VR(UR): start
-    // t-Reordering; set VR(UX) to VR(UH)."
+    // TS 36.322 v15.1.0 5.1.2.2.4: "update VR(UR) to the SN of the first UMD PDU with SN >= VR(UX)
+    // that has not been received; reassemble RLC SDUs from any UMD PDUs with SN < updated VR(UR)
+    // [...]; if VR(UH) > VR(UR): start t-Reordering; set VR(UX) to VR(UH)."
     pub fn on_reordering_timer(&mut self, now: Instant, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
         self.t_reordering = None;
         stats.reordering_timeouts += 1;

@@ -2,17 +2,18 @@
 //!
 //! One entity at each end; each sends and receives. Law of time and order of calls:
 //!
-//! * [`AmEntity::push_sdu`]: an SDU from above. [`AmEntity::pull`]: MAC has room for so many blocks.
-//!   [`AmEntity::receive`]: a PDU came from the air. [`AmEntity::on_time`]: a timer named by
-//!   [`AmEntity::poll_at`] may have expired; being early is harmless.
+//! * [`AmEntity::push_sdu`]: an SDU from above. [`AmEntity::pull`]: MAC has room for so many
+//!   blocks. [`AmEntity::receive`]: a PDU came from the air. [`AmEntity::on_time`]: a timer named
+//!   by [`AmEntity::poll_at`] may have expired; being early is harmless.
 //! * [`AmEntity::has_data`] says whether a pull now would give a PDU; ask after every call above.
 //! * Consequences are appended to the caller's [`Output`].
 //!
-//! **The account of SDUs.** The receiver's delivery is final. A sender reports an SDU as dropped only when its
-//! receiver can deliver it no more: at once if nothing of it was sent, otherwise when the receiver has confirmed
-//! that it moved on (MRW ACK) or was reset. So a report of a drop is never followed by a delivery, but it may
-//! follow one, when the acknowledgement was lost: whoever keeps the account ([`Bearer`](crate::Bearer)) then knows
-//! the [`serial`](Sdu::serial) as gone and the report says nothing new.
+//! **The account of SDUs.** The receiver's delivery is final. A sender reports an SDU as dropped
+//! only when its receiver can deliver it no more: at once if nothing of it was sent, otherwise when
+//! the receiver has confirmed that it moved on (MRW ACK) or was reset. So a report of a drop is
+//! never followed by a delivery, but it may follow one, when the acknowledgement was lost: whoever
+//! keeps the account ([`Bearer`](crate::Bearer)) then knows the [`serial`](Sdu::serial) as gone and
+//! the report says nothing new.
 
 mod config;
 mod poll;
@@ -51,7 +52,8 @@ pub struct AmEntity {
 }
 
 impl AmEntity {
-    /// An entity that sends PDUs with `payload` octets after the 2-octet header; its peer may use another size.
+    /// An entity that sends PDUs with `payload` octets after the 2-octet header; its peer may use
+    /// another size.
     pub fn new(cfg: AmConfig, payload: Bytes) -> Self {
         let layout = DataLayout::am(payload.0 as u32);
         AmEntity {
@@ -150,7 +152,8 @@ impl AmEntity {
             || !self.reports.is_empty()
     }
 
-    /// Appends at most `room` STATUS PDUs: orders and answers of discard, and the report if it is due.
+    /// Appends at most `room` STATUS PDUs: orders and answers of discard, and the report if it is
+    /// due.
     fn pull_status(&mut self, now: Instant, room: usize, pdus: &mut Vec<Pdu>) {
         if room == 0 {
             return;
@@ -268,8 +271,8 @@ impl AmEntity {
         self.reports.clear();
     }
 
-    /// Builds the entity anew after an unrecoverable error; both ends at once, with nothing on the air. SDUs in
-    /// transmission are dropped, SDUs of which nothing was sent are kept.
+    /// Builds the entity anew after an unrecoverable error; both ends at once, with nothing on the
+    /// air. SDUs in transmission are dropped, SDUs of which nothing was sent are kept.
     pub fn reestablish(&mut self, out: &mut Output) {
         self.tx.reset(0, DropCause::RadioLinkFailure, out, &mut self.stats);
         self.rx.reset(0);

@@ -74,7 +74,8 @@ impl Poller {
         }
         poll |= self.window_poll(cfg, o);
         if poll && now < self.prohibited_until {
-            // "If Timer_Poll_Prohibit is active ... delay triggering the polling function until it expires".
+            // "If Timer_Poll_Prohibit is active ... delay triggering the polling function until it
+            // expires".
             self.wanted = true;
             return false;
         }
@@ -118,8 +119,8 @@ impl Poller {
         self.wanted && now >= self.prohibited_until
     }
 
-    /// Clause 9.5 a: a report that acknowledges all PDUs up to the poll, or reports the polling PDU missing,
-    /// stops Timer_Poll.
+    /// Clause 9.5 a: a report that acknowledges all PDUs up to the poll, or reports the polling PDU
+    /// missing, stops Timer_Poll.
     pub fn on_status(
         &mut self,
         cfg: &AmConfig,

@@ -9,7 +9,8 @@ use crate::sdu::{Output, Sdu};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reassembly {
     partials: VecDeque<Partial>,
-    /// A PDU is missing before the next one: octets up to the next end belong to an SDU that is not complete.
+    /// A PDU is missing before the next one: octets up to the next end belong to an SDU that is not
+    /// complete.
     out_of_sync: bool,
 }
 
@@ -24,8 +25,9 @@ struct Partial {
 }
 
 impl Reassembly {
-    /// The data field of the next PDU in sequence; the first `skipped` ends belong to discarded SDUs. Works on
-    /// descriptors and on what was read from octets: only lengths and ends count.
+    /// The data field of the next PDU in sequence; the first `skipped` ends belong to discarded
+    /// SDUs. Works on descriptors and on what was read from octets: only lengths and ends
+    /// count.
     #[inline]
     pub fn in_sequence(&mut self, segments: &[Segment], skipped: usize, out: &mut Output) {
         let mut skip = skipped;
@@ -62,7 +64,8 @@ impl Reassembly {
         }
     }
 
-    /// The data field of any PDU, each PDU once: an SDU is delivered when all of it is here. Needs descriptors.
+    /// The data field of any PDU, each PDU once: an SDU is delivered when all of it is here. Needs
+    /// descriptors.
     pub fn any_order(&mut self, count: u64, segments: &[Segment], skipped: usize, out: &mut Output) {
         let mut skip = skipped;
         for segment in segments {

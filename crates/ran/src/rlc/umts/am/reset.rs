@@ -64,20 +64,22 @@ impl Resetter {
         Some(ResetPdu { rsn: asking.rsn, hfni: asking.hfni })
     }
 
-    /// The RESET ACK to send now. `hfn` is the one in use since the reset; the peer adds one to what it reads.
+    /// The RESET ACK to send now. `hfn` is the one in use since the reset; the peer adds one to
+    /// what it reads.
     pub fn answer(&mut self, hfn: u64) -> Option<ResetPdu> {
         let rsn = self.answered.filter(|_| self.answer_due)?;
         self.answer_due = false;
         Some(ResetPdu { rsn, hfni: hfn.saturating_sub(1) as u32 })
     }
 
-    /// The HFN that this end's sender starts with after a reset: one more than it has told the peer, or than it
-    /// uses. Crossing procedures agree on it.
+    /// The HFN that this end's sender starts with after a reset: one more than it has told the
+    /// peer, or than it uses. Crossing procedures agree on it.
     pub fn next_hfn(&self, hfn: u64) -> u64 {
         self.asking.as_ref().map_or(hfn, |a| u64::from(a.hfni)) + 1
     }
 
-    /// A RESET arrives. Clause 11.4.3: one with the RSN of the last is a repetition and is only answered again.
+    /// A RESET arrives. Clause 11.4.3: one with the RSN of the last is a repetition and is only
+    /// answered again.
     pub fn on_request(&mut self, pdu: &ResetPdu) -> Asked {
         self.answer_due = true;
         match self.answered.replace(pdu.rsn) {

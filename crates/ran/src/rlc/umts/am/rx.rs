@@ -57,8 +57,9 @@ impl Rx {
     pub fn receive(&mut self, now: Instant, pdu: &DataPdu, out: &mut Output, stats: &mut AmStats) {
         let d = u64::from(pdu.sn.distance_from(AmSn::new(self.vr_r as u32)));
         let count = self.vr_r + d;
-        // Outside VR(R) <= SN < VR(MR), or of another HFN: a repeated PDU of before the window, which a receiver
-        // that deciphers it as this count would read as garbage (possible only with windows above 2048).
+        // Outside VR(R) <= SN < VR(MR), or of another HFN: a repeated PDU of before the window,
+        // which a receiver that deciphers it as this count would read as garbage (possible only
+        // with windows above 2048).
         let foreign = pdu.hfn != DataPdu::NO_HFN && u64::from(pdu.hfn) != count >> 12;
         if d >= u64::from(self.cfg.rx_window) || foreign || self.received.contains(count) {
             stats.duplicates += 1;
@@ -123,14 +124,15 @@ impl Rx {
         }
     }
 
-    /// MRW: the sender has given up all SDUs up to the one that ends in PDU `sn` with LI number `n` (or before that
-    /// PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are delivered, the rest is discarded, and
-    /// the window moves.
+    /// MRW: the sender has given up all SDUs up to the one that ends in PDU `sn` with LI number `n`
+    /// (or before that PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are
+    /// delivered, the rest is discarded, and the window moves.
     pub fn move_window(&mut self, sn: AmSn, n: u8, beyond_window: bool, out: &mut Output) -> Sufi {
         let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));
-        // "consider SN_MRW1 to be less than VR(MR)": any other SN lies below VR(R), and the order is obsolete
-        // (clause 11.6.6.1). With LENGTH 0 it is "above or equal to VR(R)": at most half of the modulus above, since
-        // windows are no larger where SDUs are discarded (`AmConfig::validate`).
+        // "consider SN_MRW1 to be less than VR(MR)": any other SN lies below VR(R), and the order
+        // is obsolete (clause 11.6.6.1). With LENGTH 0 it is "above or equal to VR(R)": at most
+        // half of the modulus above, since windows are no larger where SDUs are discarded
+        // (`AmConfig::validate`).
         let above = if beyond_window { 2049 } else { self.cfg.rx_window };
         if d < u64::from(above) {
             let end = self.vr_r + d;
@@ -168,7 +170,8 @@ impl Rx {
         }
     }
 
-    /// Clause 11.4: everything received and not delivered is discarded; the peer starts at SN 0 of `hfn`.
+    /// Clause 11.4: everything received and not delivered is discarded; the peer starts at SN 0 of
+    /// `hfn`.
     pub fn reset(&mut self, hfn: u64) {
         let cfg = self.cfg;
         let reassembly = std::mem::take(&mut self.reassembly);

@@ -35,7 +35,8 @@ impl Reporter {
         }
     }
 
-    /// Clause 9.7.2: "if Timer_Status_Prohibit is active ... the status report shall be sent when it has expired".
+    /// Clause 9.7.2: "if Timer_Status_Prohibit is active ... the status report shall be sent when
+    /// it has expired".
     #[inline]
     pub fn is_due(&self, now: Instant) -> bool {
         self.wanted && now >= self.prohibited_until
@@ -68,10 +69,12 @@ const MOST_OCTETS: u64 = 16;
 const MOST_PAIRS: usize = 15;
 const MOST_RUN: u64 = 16;
 
-/// Builds the report on VR(R)..VR(H) as STATUS PDUs of at most `bits` each, after the super-fields `first`.
+/// Builds the report on VR(R)..VR(H) as STATUS PDUs of at most `bits` each, after the super-fields
+/// `first`.
 ///
-/// The first PDU acknowledges as far as it lists; what further PDUs list they do not acknowledge, because an ACK
-/// says that everything before it that is not listed *in the same PDU* was received (clause 9.2.2.11.2).
+/// The first PDU acknowledges as far as it lists; what further PDUs list they do not acknowledge,
+/// because an ACK says that everything before it that is not listed *in the same PDU* was received
+/// (clause 9.2.2.11.2).
 pub(super) fn build_report(
     rx: &Rx,
     format: StatusFormat,
@@ -82,7 +85,8 @@ pub(super) fn build_report(
     let (mut from, end) = (rx.vr_r(), rx.vr_h());
     let mut acknowledged = false;
     loop {
-        // The closing ACK takes 16 bits, NO_MORE 4; `StatusPdu::bits` has counted the NO_MORE already.
+        // The closing ACK takes 16 bits, NO_MORE 4; `StatusPdu::bits` has counted the NO_MORE
+        // already.
         let reserve = if acknowledged { 0 } else { 12 };
         while let Some(missing) = rx.received().next_missing(from, end) {
             let room = bits.saturating_sub(pdu.bits() + reserve);
@@ -107,8 +111,8 @@ pub(super) fn build_report(
     }
 }
 
-/// A BITMAP from `first` on, and the first SN after it. All bits are known: one that would reach beyond VR(H) starts
-/// before `first` instead.
+/// A BITMAP from `first` on, and the first SN after it. All bits are known: one that would reach
+/// beyond VR(H) starts before `first` instead.
 fn bitmap(rx: &Rx, first: u64, room: usize) -> Option<(Sufi, u64)> {
     let octets = (room.checked_sub(20)? as u64 / 8).min(MOST_OCTETS);
     if octets == 0 {

@@ -47,7 +47,8 @@ pub(super) struct Tx {
     discard: Option<Discard>,
     /// SDUs of the discard at hand; reported when the receiver has confirmed.
     discarded: Vec<(Sdu, DropCause)>,
-    /// The highest exhausted PDU that is not acknowledged; it waits until the discard at hand is confirmed.
+    /// The highest exhausted PDU that is not acknowledged; it waits until the discard at hand is
+    /// confirmed.
     exhausted: Option<u64>,
 }
 
@@ -85,7 +86,8 @@ impl Tx {
     pub fn window_used(&self) -> u32 {
         (self.vt_s - self.vt_a) as u32
     }
-    /// A PDU is sent, not acknowledged and not discarded: only such a PDU is worth a poll (clause 11.3.2).
+    /// A PDU is sent, not acknowledged and not discarded: only such a PDU is worth a poll (clause
+    /// 11.3.2).
     fn outstanding(&self) -> bool {
         if self.discard.is_none() && self.exhausted.is_none() {
             return self.vt_s > self.vt_a;
@@ -136,8 +138,9 @@ impl Tx {
             && (bytes == 0 || self.buffer.waiting_bytes().0 + u64::from(sdu.size) <= bytes)
     }
 
-    /// Sends at most `blocks` data PDUs: retransmissions first ("retransmitted AMD PDUs have higher priority than
-    /// AMD PDUs transmitted for the first time", clause 11.3.2), then new data, then a poll that waits.
+    /// Sends at most `blocks` data PDUs: retransmissions first ("retransmitted AMD PDUs have higher
+    /// priority than AMD PDUs transmitted for the first time", clause 11.3.2), then new data,
+    /// then a poll that waits.
     pub fn pull(
         &mut self,
         now: Instant,
@@ -175,9 +178,10 @@ impl Tx {
         Verdict::Fine
     }
 
-    /// Clause 11.3.2: a poll with nothing to carry it is sent with PDU VT(S) - 1, again: with windows of half the
-    /// modulus and more this is the only unambiguous choice. Smaller windows allow any PDU that is not acknowledged,
-    /// and where MaxDAT leads to a discard (which needs such windows) polls must not use up a PDU that has arrived.
+    /// Clause 11.3.2: a poll with nothing to carry it is sent with PDU VT(S) - 1, again: with
+    /// windows of half the modulus and more this is the only unambiguous choice. Smaller
+    /// windows allow any PDU that is not acknowledged, and where MaxDAT leads to a discard
+    /// (which needs such windows) polls must not use up a PDU that has arrived.
     fn poll_carrier(&self) -> u64 {
         let last = self.vt_s - 1;
         match self.cfg.on_max_dat {
@@ -235,8 +239,8 @@ impl Tx {
         poll
     }
 
-    /// Puts PDU `count` into the retransmission buffer, unless MaxDAT forbids: then RLC is reset, or the PDU waits
-    /// for [`discard_exhausted`](Self::discard_exhausted).
+    /// Puts PDU `count` into the retransmission buffer, unless MaxDAT forbids: then RLC is reset,
+    /// or the PDU waits for [`discard_exhausted`](Self::discard_exhausted).
     fn schedule(&mut self, now: Instant, count: u64, stats: &mut AmStats, for_poll: bool) -> Verdict {
         if self.discard.as_ref().is_some_and(|d| count < d.end) {
             return Verdict::Fine;
@@ -261,7 +265,8 @@ impl Tx {
         Verdict::Fine
     }
 
-    /// Looks at a STATUS PDU (clause 11.5.3). Super-fields that name SNs outside VT(A)..VT(S) are stale.
+    /// Looks at a STATUS PDU (clause 11.5.3). Super-fields that name SNs outside VT(A)..VT(S) are
+    /// stale.
     pub fn on_status(
         &mut self,
         now: Instant,
@@ -274,7 +279,8 @@ impl Tx {
         for sufi in &status.sufis {
             match sufi {
                 Sufi::Ack(sn) => lsn = Some(*sn),
-                // Clause 9.4 e: VT(WS) follows the WINDOW super-field, within 1 and the configured size.
+                // Clause 9.4 e: VT(WS) follows the WINDOW super-field, within 1 and the configured
+                // size.
                 Sufi::Window(wsn) => self.vt_ws = u32::from(*wsn).clamp(1, self.cfg.tx_window),
                 Sufi::MrwAck { n, sn } => self.on_mrw_ack(*sn, *n, out, stats),
                 Sufi::Mrw { .. } => {}
@@ -349,8 +355,8 @@ impl Tx {
         self.poll.poll_at(now, self.outstanding()).min(discard)
     }
 
-    /// Clause 11.4: state variables to their initial values; SDUs in transmission are discarded, SDUs of which
-    /// nothing was sent are kept. The next PDU is SN 0 of `hfn`.
+    /// Clause 11.4: state variables to their initial values; SDUs in transmission are discarded,
+    /// SDUs of which nothing was sent are kept. The next PDU is SN 0 of `hfn`.
     pub fn reset(&mut self, hfn: u64, cause: DropCause, out: &mut Output, stats: &mut AmStats) {
         self.report_discarded(out, stats);
         let n = self.buffer.prefix(|s| s.sent > 0);

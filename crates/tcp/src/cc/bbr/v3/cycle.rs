@@ -1,4 +1,5 @@
-//! The walk through the states: out of Startup, through Drain, round the cycle of ProbeBW, into ProbeRTT and out.
+//! The walk through the states: out of Startup, through Drain, round the cycle of ProbeBW, into
+//! ProbeRTT and out.
 
 use lasthop_units::{Duration, Instant};
 
@@ -43,7 +44,8 @@ impl Bbr3 {
     }
 
     pub(super) fn check_startup_done(&mut self, ack: &AckSample, s: &Sample) {
-        // "CheckStartupHighLoss": a round of fast recovery with many lost ranges and more than 2 % of loss.
+        // "CheckStartupHighLoss": a round of fast recovery with many lost ranges and more than 2 %
+        // of loss.
         let high_loss = self.state == State::Startup
             && self.short.loss_round_start
             && ack.state == CaState::Recovery

@@ -1,5 +1,6 @@
-//! BBR version 3: draft-ietf-ccwg-bbr (the editors' copy of August 2026). Volumes in segments, rates in segments per
-//! second. The names are the draft's; [`model`] learns the path, [`cycle`] walks through the states.
+//! BBR version 3: draft-ietf-ccwg-bbr (the editors' copy of August 2026). Volumes in segments,
+//! rates in segments per second. The names are the draft's; [`model`] learns the path, [`cycle`]
+//! walks through the states.
 
 mod cycle;
 mod model;

@@ -1,5 +1,5 @@
-//! What version 3 knows of the path: the largest rate, the smallest round trip, whether the pipe is full, how much ACKs
-//! are bunched, and the short-term bounds that losses set.
+//! What version 3 knows of the path: the largest rate, the smallest round trip, whether the pipe is
+//! full, how much ACKs are bunched, and the short-term bounds that losses set.
 
 use std::collections::VecDeque;
 

@@ -16,7 +16,8 @@ fn startup_fills_the_pipe_drain_empties_it_and_the_cycle_holds_it() {
     assert!(f.b.mode().starts_with("ProbeBW"), "{}", f.b.mode());
     f.run(4.5);
     assert!((f.b.bandwidth() - 1000.0).abs() < 20.0, "{}", f.b.bandwidth());
-    // A probe of 1.25 for a round or two: about a quarter of a BDP per round, at most 2.25 BDP in all.
+    // A probe of 1.25 for a round or two: about a quarter of a BDP per round, at most 2.25 BDP in
+    // all.
     f.max_queue = 0.0;
     let delivered = f.delivered;
     f.run(4.9);
@@ -102,7 +103,8 @@ fn a_loss_outside_a_probe_bounds_rate_and_volume_at_seven_tenths() {
 
 #[test]
 fn the_flight_at_which_losses_passed_two_per_cent() {
-    // 100 before it and none lost: 0.02 * 100 / 0.98 = 2.04 beyond. With two lost before it: (2 - 2) / 0.98 = 0.
+    // 100 before it and none lost: 0.02 * 100 / 0.98 = 2.04 beyond. With two lost before it: (2 -
+    // 2) / 0.98 = 0.
     assert!((inflight_at_loss(101.0, 1.0) - 102.040_816).abs() < 1e-6);
     assert_eq!(inflight_at_loss(101.0, 3.0), 100.0);
 }

@@ -1,7 +1,7 @@
 //! SDU discard with explicit signalling (TS 25.322 clauses 9.7.3 and 11.6): the sender's part.
 //!
-//! SDUs are given up from the oldest on, so a discard is one position in the stream of PDUs: the end of the last
-//! SDU given up. The receiver is told to move its window there, and confirms.
+//! SDUs are given up from the oldest on, so a discard is one position in the stream of PDUs: the
+//! end of the last SDU given up. The receiver is told to move its window there, and confirms.
 
 use lasthop_units::Instant;
 use smallvec::smallvec;
@@ -49,9 +49,9 @@ impl Tx {
         Verdict::Fine
     }
 
-    /// Clauses 9.7.3.3 and 11.6.2: the discard of "all SDUs that have segments" in PDUs VT(A) to X, where X is the
-    /// highest PDU with VT(DAT) = MaxDAT that is missing. One discard goes on at a time; X waits meanwhile and is
-    /// sent no more.
+    /// Clauses 9.7.3.3 and 11.6.2: the discard of "all SDUs that have segments" in PDUs VT(A) to X,
+    /// where X is the highest PDU with VT(DAT) = MaxDAT that is missing. One discard goes on at
+    /// a time; X waits meanwhile and is sent no more.
     pub(super) fn discard_exhausted(&mut self, now: Instant, out: &mut Output, stats: &mut AmStats) {
         self.forget_what_arrived();
         if self.discard.is_some() {
@@ -79,8 +79,8 @@ impl Tx {
         }
     }
 
-    /// Gives up the first `n` SDUs. Those of which nothing was sent leave at once; the others may be complete at
-    /// the receiver and leave when it has confirmed that it moved on.
+    /// Gives up the first `n` SDUs. Those of which nothing was sent leave at once; the others may
+    /// be complete at the receiver and leave when it has confirmed that it moved on.
     fn start_discard(
         &mut self,
         now: Instant,
@@ -114,10 +114,11 @@ impl Tx {
         }
     }
 
-    /// SN_MRW and N_LENGTH for a discard whose last SDU has its end mark at `last_end`. Clause 11.6.2.2: a PDU in
-    /// which no other SDU follows is discarded too. An SDU without an end mark would have it in PDU VT(S), which is
-    /// discarded unsent: "if SN_MRW in the MRW SUFI > VT(S), update VT(S)" (clause 11.6.2). So a receiver without
-    /// the order never appends octets of another SDU to this one.
+    /// SN_MRW and N_LENGTH for a discard whose last SDU has its end mark at `last_end`. Clause
+    /// 11.6.2.2: a PDU in which no other SDU follows is discarded too. An SDU without an end
+    /// mark would have it in PDU VT(S), which is discarded unsent: "if SN_MRW in the MRW SUFI >
+    /// VT(S), update VT(S)" (clause 11.6.2). So a receiver without the order never appends
+    /// octets of another SDU to this one.
     fn sn_mrw(&mut self, now: Instant, last_end: Option<(u64, u8)>) -> (u64, u8) {
         let Some((end, n_length)) = last_end else {
             let segments = Segments::new();
@@ -131,7 +132,8 @@ impl Tx {
 
     /// The discard order, if it is due; starts Timer_MRW.
     pub fn discard_order(&mut self, now: Instant) -> Option<Sufi> {
-        // Clause 11.6.2.2: LENGTH is 0 for one SN_MRW at VT(A) + Configured_Tx_Window_Size or above.
+        // Clause 11.6.2.2: LENGTH is 0 for one SN_MRW at VT(A) + Configured_Tx_Window_Size or
+        // above.
         let window_end = self.vt_a + u64::from(self.cfg.tx_window);
         let d = self.discard.as_mut().filter(|d| d.timer.is_none())?;
         d.vt_mrw += 1;
@@ -140,8 +142,8 @@ impl Tx {
         Some(Sufi::Mrw { beyond_window: d.end >= window_end, sns, n_length })
     }
 
-    /// Clause 11.6.4: MRW_ACK ends the discard when the receiver has moved as far as was ordered; clause 11.6.6.3
-    /// names the MRW_ACKs that are discarded.
+    /// Clause 11.6.4: MRW_ACK ends the discard when the receiver has moved as far as was ordered;
+    /// clause 11.6.6.3 names the MRW_ACKs that are discarded.
     pub(super) fn on_mrw_ack(&mut self, sn: AmSn, n: u8, out: &mut Output, stats: &mut AmStats) {
         let Some(d) = &self.discard else { return };
         let ahead = sn.distance_from(AmSn::new(d.end as u32));
@@ -155,9 +157,10 @@ impl Tx {
         self.move_vt_a(self.acked.next_missing(end, self.vt_s).unwrap_or(self.vt_s));
     }
 
-    /// Clause 11.6.4: an ACK of all PDUs below SN_MRW ends the discard too. PDU SN_MRW itself, where it has octets
-    /// of a discarded SDU (N_LENGTH above 0), must be acknowledged as well: without the order a receiver delivers
-    /// that SDU with it, and a drop is reported only when no delivery can follow.
+    /// Clause 11.6.4: an ACK of all PDUs below SN_MRW ends the discard too. PDU SN_MRW itself,
+    /// where it has octets of a discarded SDU (N_LENGTH above 0), must be acknowledged as well:
+    /// without the order a receiver delivers that SDU with it, and a drop is reported only when
+    /// no delivery can follow.
     pub(super) fn on_discard_acknowledged(&mut self, out: &mut Output, stats: &mut AmStats) {
         let ended = |d: &Discard| self.vt_a >= d.end + u64::from(d.n_length > 0);
         if self.discard.as_ref().is_some_and(ended) {
