@@ -18,8 +18,8 @@ PIP := $(BIN)/python -m pip --quiet
 LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism docs wheel bench \
-	swarm build lock clean
+.PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
+	golden bench swarm build lock clean
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
@@ -30,7 +30,7 @@ demo: build ## from nothing to the report of the umts-vegas study, in its quick 
 
 build: $(VENV)/.built ## the Python package with its extension, in .venv
 
-test: lint test-rust test-python determinism docs wheel ## every lane that CI runs, one per question
+test: lint test-rust test-python determinism golden-check docs wheel ## every lane that CI runs, one per question
 
 lint: lint-rust lint-python types ## are the sources tidy?
 
@@ -56,11 +56,15 @@ test-rust: $(VENV)/.made ## do the crates work, with every debug check on?
 
 test-python: $(VENV)/.tools build ## do the package, the command and the studies work?
 	$(LANE)
-	$(BIN)/python -m pytest tests --ignore=tests/determinism
+	$(BIN)/python -m pytest tests --ignore=tests/determinism --ignore=tests/golden
 
 determinism: $(VENV)/.tools build ## does the same scenario give the same bytes?
 	$(LANE)
 	$(BIN)/python -m pytest tests/determinism
+
+golden-check: $(VENV)/.tools build ## are the results those of the golden files?
+	$(LANE)
+	$(BIN)/python -m pytest tests/golden
 
 docs: $(VENV)/.tools build ## does the documentation build without a warning? (docs/_build/html)
 	$(LANE)
@@ -72,6 +76,9 @@ wheel: $(VENV)/.made ## does the wheel work in an environment that has nothing e
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --out dist
 	bash tests/wheel.sh $(BIN)/python dist/lasthop-*.whl
+
+golden: build ## renew the golden files; the commit says why results moved
+	$(BIN)/python -m tests.golden renew
 
 bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 	cargo bench -p lasthop-sim

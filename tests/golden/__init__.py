@@ -1,0 +1,1 @@
+"""Protection against changes of results: the hash of every table of a fixed choice of runs (`make golden-check`)."""
