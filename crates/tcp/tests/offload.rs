@@ -102,6 +102,23 @@ fn a_cork_holds_a_part_until_it_is_drawn_or_the_persist_timer_fires() {
     assert_eq!(packets(&p, 0), [(300, true)]);
 }
 
+/// A peer whose buffer is smaller than a segment never opens its window far enough for one
+/// (tcp_write_wakeup sends "seg_size = min(tcp_wnd_end(tp) - seq, mss)").
+#[test]
+fn a_window_below_one_segment_is_filled_when_the_persist_timer_fires() {
+    let mut c = config(true);
+    (c.receive_tuning, c.receive_buffer, c.receive_buffer_start) = (false, 489, 489);
+    let mut p = connected(c);
+    p.ends[0].write(p.now, 1500);
+    p.flush();
+    assert_eq!(packets(&p, 0), []);
+    p.drive(p.now + Duration::from_secs(5));
+    // Two parts of 489 of the first 1000 octets; the last 22 fit. Then 489 and 11 of the rest.
+    assert_eq!(packets(&p, 0)[..2], [(489, true); 2]);
+    assert_eq!(p.ends[1].in_order_received(), 1500);
+    assert_eq!(p.ends[0].unacknowledged(), 0);
+}
+
 #[test]
 fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
     let mut p = connected(config(true));

@@ -233,12 +233,19 @@ impl Endpoint {
         }
     }
 
-    /// The persist timer: what is held back leaves, one segment of it and with PSH
-    /// (tcp_write_wakeup).
+    /// The persist timer: what is held back leaves, one segment of it or as much as the window
+    /// takes, and with PSH (tcp_write_wakeup).
     pub(super) fn wake_queue(&mut self, now: Instant) {
-        let Some(mut cut) = self.cut(Urge::Push, true) else { return };
+        let Some(mut cut) = self.cut(Urge::Push, true).or_else(|| self.cut_by_window()) else { return };
         cut.push = true;
         self.send_cut(now, &cut);
+    }
+
+    /// A part of the next segment: what a window below one segment takes.
+    fn cut_by_window(&self) -> Option<Cut> {
+        let end = self.offload.as_ref()?.chunks.front().map_or(self.written, |c| c.end);
+        let len = end.min(self.una + self.wnd).saturating_sub(self.max).min(u64::from(self.mss));
+        (len > 0).then_some(Cut { len, fin: false, push: true, whole: self.max + len == end })
     }
 
     /// An ACK, a timer or a close is a reason to look at what waits.

@@ -132,7 +132,9 @@ impl Endpoint {
             self.emit(Event::ZeroWindowProbe);
         } else if self.offload.is_some() {
             self.wake_queue(now);
-            return;
+            if self.una < self.max {
+                return;
+            }
         } else {
             self.override_sws = true;
         }
