@@ -13,11 +13,11 @@ pub fn bearer(w: &mut Words, name: &str) {
             w.maybe(0.4, "delay", |w| w.time(10, 50_000));
         }
     }
-    layers(w, &format!("bearer.{name}"));
+    layers(w, &format!("bearer.{name}"), &["codel", "pie"]);
 }
 
-/// PDCP and RLC under `table`.
-fn layers(w: &mut Words, table: &str) {
+/// PDCP and RLC under `table`, with one of `aqms` perhaps.
+fn layers(w: &mut Words, table: &str, aqms: &[&str]) {
     let am = w.chance(0.7);
     w.table(format!("{table}.pdcp"));
     let bits = if am { w.pick(&[12, 15, 18]) } else { w.pick(&[7, 12]) };
@@ -35,7 +35,7 @@ fn layers(w: &mut Words, table: &str) {
     w.maybe(0.5, "bytes", |w| w.bytes(1, 1_000_000));
     w.maybe(0.3, "packets", |w| w.log(1, 1000).to_string());
     w.maybe(0.3, "discipline", |w| w.word(&["drop-tail", "head-drop"]));
-    w.maybe(0.3, "aqm", |w| w.word(&["codel", "pie"]));
+    w.maybe(0.3, "aqm", |w| w.word(aqms));
     if am {
         w.table(format!("{table}.rlc.am"));
         w.maybe(0.4, "sn_bits", |w| w.pick(&[10, 16]).to_string());
@@ -53,11 +53,21 @@ fn layers(w: &mut Words, table: &str) {
     }
 }
 
-/// A cell and UEs at the node `base`, perhaps with hints and IP buffers; the UEs' nodes are new.
-pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool) {
+/// A cell and UEs at the node `base`, perhaps with hints and IP buffers, perhaps with several
+/// antennas; the UEs' nodes are new.
+pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool, antennas: bool) {
+    let fading = antennas && w.chance(0.5);
+    if fading {
+        w.table("radio");
+        let profile = w.word(&["flat", "epa", "eva", "etu"]);
+        w.key("fading", profile);
+    }
     w.table("cell.c1");
     w.key("enb", format!("\"{base}\""));
     w.maybe(0.7, "resource_blocks", |w| w.pick(&[6, 15, 25, 50, 75, 100]).to_string());
+    if antennas {
+        arrays(w);
+    }
     let count = w.int(1, 4);
     w.table("ue.u");
     w.key("count", count);
@@ -65,13 +75,38 @@ pub fn cell(w: &mut Words, base: &str, nodes: &mut Vec<String>, hints: bool) {
     if hints {
         w.maybe(0.3, "ip_buffer", |w| w.word(&["infinite", "droptail", "fq-codel", "codel"]));
     }
-    layers(w, "ue.u");
+    let aqms: &[_] =
+        if antennas { &["codel", "pie", "red", "step", "pi2", "abc"] } else { &["codel", "pie"] };
+    layers(w, "ue.u", aqms);
+    if antennas && w.chance(0.6) {
+        w.table("ue.u.radio");
+        w.maybe(0.7, "receive_antennas", |w| w.pick(&[1, 2, 4]).to_string());
+        w.maybe(0.5, "combining", |w| w.word(&["mrc", "irc"]));
+        w.maybe(0.5, "speed", |w| format!("\"{} km/h\"", w.log(1, 300)));
+    }
     for i in 1..=count {
         nodes.push(if count == 1 { "u".to_owned() } else { format!("u-{i}") });
     }
     if hints && w.chance(0.8) {
         tell(w);
     }
+}
+
+/// Transmission mode and antennas of the cell whose table is open.
+fn arrays(w: &mut Words) {
+    w.table("cell.c1.radio");
+    w.maybe(0.5, "receive_antennas", |w| w.pick(&[1, 2, 4]).to_string());
+    w.maybe(0.5, "combining", |w| w.word(&["mrc", "irc"]));
+    let mode = w.int(1, 4);
+    // Constant gains are on the SINR of one antenna.
+    let physical = w.chance(0.8);
+    if mode > 1 && physical {
+        w.maybe(0.6, "transmit_antennas", |w| w.pick(&[2, 4]).to_string());
+    }
+    w.table("cell.c1.downlink.mimo");
+    w.key("mode", mode);
+    w.key("model", if physical { "\"physical\"" } else { "\"gains\"" });
+    w.maybe(0.3, "always_two_layers", Words::flag);
 }
 
 /// Hints to every sender to a UE.

@@ -22,6 +22,9 @@ const MORE_WLANS_FROM: u64 = 60_000;
 /// Likewise for capacity hints, IP buffers and the applications of people: pages, 3GPP's files,
 /// video, calls, games.
 const HINTS_FROM: u64 = 70_000;
+/// Likewise for parameters of RED and of `step`, `scenario.jitter`, the keys of Linux' TCP and
+/// several antennas.
+const LINUX_FROM: u64 = 200_000;
 
 /// A bearer as the changes see it.
 struct BearerDrawn {
@@ -45,12 +48,16 @@ pub fn draw(seed: u64, folder: &Path) -> String {
     w.key("name", format!("\"swarm-{seed}\""));
     w.key("duration", format!("\"{seconds} s\""));
     w.key("seed", w_seed(seed));
+    let linux = seed >= LINUX_FROM;
+    if linux {
+        w.maybe(0.3, "jitter", |w| w.time(1, 1_000_000));
+    }
     let mut nodes = vec!["n0".to_owned()];
     let links = draw_links(&mut w, seed, folder, &mut nodes);
     let bearers = draw_bearers(&mut w, seed, &mut nodes);
     if seed >= CELLS_FROM && w.chance(0.4) {
         let base = nodes[w.int(0, nodes.len() as u64 - 1) as usize].clone();
-        lte::cell(&mut w, &base, &mut nodes, seed >= HINTS_FROM);
+        lte::cell(&mut w, &base, &mut nodes, seed >= HINTS_FROM, linux);
     }
     let mut wlans = None;
     if seed >= WLANS_FROM && w.chance(0.4) {
@@ -67,7 +74,7 @@ pub fn draw(seed: u64, folder: &Path) -> String {
             lte::multicast(&mut w, &mut nodes);
         }
     }
-    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000, seed >= HINTS_FROM);
+    let flows = draw_flows(&mut w, &nodes, seconds * 1_000_000, seed >= HINTS_FROM, linux);
     if let Some(wlans) = &wlans {
         wlans.categories(&mut w, &flows);
     }
@@ -82,7 +89,11 @@ fn w_seed(seed: u64) -> u64 {
 }
 
 fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) -> Vec<LinkDrawn> {
-    let aqm = seed >= LTE_BEARERS_FROM;
+    let queue: fn(&mut Words) -> String = match seed {
+        LINUX_FROM.. => marking_queue,
+        LTE_BEARERS_FROM.. => managed_queue,
+        _ => queue,
+    };
     let star = w.chance(0.4);
     let count = w.int(1, 4);
     let mut links = Vec::new();
@@ -101,13 +112,13 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
             1..=2 => {
                 trace(w, "", seed, &format!("{name}-a"), folder);
                 trace_of_link = true;
-                direction(w, aqm);
+                direction(w, queue);
             }
             _ => {
                 let rate = w.rate(20_000, 100_000_000);
                 w.key("rate", rate);
                 rates.push("");
-                direction(w, aqm);
+                direction(w, queue);
             }
         }
         for side in ["forward", "reverse"] {
@@ -124,7 +135,7 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
                 w.key("rate", rate);
                 rates.push(if side == "forward" { "forward." } else { "reverse." });
             }
-            direction(w, aqm);
+            direction(w, queue);
         }
         if trace_of_link {
             rates.retain(|r| !r.is_empty());
@@ -134,14 +145,48 @@ fn draw_links(w: &mut Words, seed: u64, folder: &Path, nodes: &mut Vec<String>) 
     links
 }
 
-fn direction(w: &mut Words, aqm: bool) {
+fn direction(w: &mut Words, queue: fn(&mut Words) -> String) {
     w.maybe(0.8, "delay", |w| if w.chance(0.1) { "\"0 s\"".to_owned() } else { w.time(10, 500_000) });
     w.maybe(0.25, "jitter", |w| w.time(10, 200_000));
     w.maybe(0.25, "reordering", Words::flag);
     w.maybe(0.35, "loss", |w| w.ratio(20.0));
     w.maybe(0.15, "corruption", |w| w.ratio(20.0));
     w.maybe(0.15, "duplication", |w| w.ratio(30.0));
-    w.maybe(0.6, "queue", |w| if aqm { managed_queue(w) } else { queue(w) });
+    w.maybe(0.6, "queue", queue);
+}
+
+/// Queues that mark, with parameters, besides those of [`managed_queue`].
+fn marking_queue(w: &mut Words) -> String {
+    let limit = |w: &mut Words| match w.int(0, 2) {
+        0 => String::new(),
+        1 => format!(", packets = {}", w.log(1, 1000)),
+        _ => format!(", bytes = {}", w.bytes(1500, 1_000_000)),
+    };
+    match w.int(0, 3) {
+        0 => {
+            let threshold = match w.int(0, 2) {
+                0 => String::new(),
+                1 => format!(", threshold_packets = {}", w.log(1, 200)),
+                _ => format!(", threshold_time = {}", w.time(1, 100_000)),
+            };
+            format!("{{ kind = \"step\"{threshold}{} }}", limit(w))
+        }
+        1 => {
+            let low = w.log(1, 100);
+            let high = if w.chance(0.3) { low } else { low + w.log(1, 100) };
+            let weight = if w.chance(0.3) { "1.0" } else { "0.002" };
+            format!(
+                "{{ kind = \"red\", min_packets = {low}.0, max_packets = {high}.0, queue_weight = {weight}, max_p = {}, \
+                 gentle = {}, ecn = {}, harddrop = {}{} }}",
+                w.ratio(100.0),
+                w.flag(),
+                w.chance(0.8),
+                w.chance(0.2),
+                limit(w),
+            )
+        }
+        _ => managed_queue(w),
+    }
 }
 
 fn managed_queue(w: &mut Words) -> String {
@@ -309,7 +354,7 @@ fn buffer(w: &mut Words) {
     w.maybe(0.2, "buffer_policy", |w| w.word(&["drop-tail", "drop-head"]));
 }
 
-fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool) -> Vec<String> {
+fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool, linux: bool) -> Vec<String> {
     let count = w.int(0, 8);
     let mut names = Vec::new();
     for i in 1..=count {
@@ -330,7 +375,11 @@ fn draw_flows(w: &mut Words, nodes: &[String], length_us: u64, hints: bool) -> V
         let app = if hints && w.chance(0.5) { peoples(w, tcp) } else { app(w, tcp) };
         w.key("app", app);
         if tcp {
-            tcp::options(w, &name, hints);
+            if linux && w.chance(0.5) {
+                tcp::linux(w, &name);
+            } else {
+                tcp::options(w, &name, hints);
+            }
         }
         names.push(name);
     }

@@ -29,6 +29,60 @@ pub fn options(w: &mut Words, name: &str, hints: bool) {
     vegas(w);
 }
 
+/// Congestion controls; those whose ECN matters most twice.
+const CONTROLS: &str = "abc bic cdg cubic cubic dctcp dctcp highspeed htcp hybla illinois ledbat lp nv prague \
+                        reno scalable vegas veno westwood westwood-plus yeah bbr bbr3";
+
+/// RACK and what goes with it in Linux: clock, buffers, ACKs, offload, accurate ECN; each
+/// congestion control.
+pub fn linux(w: &mut Words, name: &str) {
+    w.table(format!("flow.{name}.tcp"));
+    let profile = w.pick(&["linux-6", "linux-6", "linux-2.6.26", "rfc"]);
+    w.key("profile", format!("\"{profile}\""));
+    let rack = profile == "linux-6" || w.chance(0.5);
+    if rack && profile != "linux-6" {
+        w.key("recovery", "\"rack\"");
+    }
+    let all: Vec<&str> = CONTROLS.split_whitespace().collect();
+    let cc = w.pick(&all);
+    // BBR brings its recovery; elsewhere it is refused without RACK.
+    w.key("cc", format!("\"{cc}\""));
+    // Prague sends L4S, which wants ECN that asks for marks.
+    let words: &[&str] = match cc {
+        "prague" => &["on", "accurate", "accurate-in"],
+        _ => &["off", "on", "passive", "accurate", "accurate", "accurate-in", "accurate-passive"],
+    };
+    w.maybe(0.7, "ecn", |w| w.word(words));
+    w.maybe(0.4, "accecn_option", |w| w.word(&["off", "minimum", "full"]));
+    w.maybe(0.4, "kernel_clock", |w| w.word(&["exact", "hz-1000", "hz-250", "hz-100"]));
+    w.maybe(0.4, "ack_rule", |w| w.word(&["octets", "segments", "linux", "linux-6.0"]));
+    w.maybe(0.2, "ack_every", |w| w.int(1, 64).to_string());
+    w.maybe(0.2, "quick_acks", |w| w.int(0, 1000).to_string());
+    w.maybe(0.4, "gso", Words::flag);
+    if w.chance(0.2) {
+        let buffer = w.bytes(1, 1_000_000);
+        w.key("send_buffer", buffer);
+    } else {
+        w.maybe(0.4, "send_tuning", Words::flag);
+        if w.chance(0.3) {
+            let most = w.log(4096, 10_000_000);
+            w.key("send_buffer_max", format!("\"{most} B\""));
+            w.maybe(0.5, "send_buffer_start", |w| w.bytes(4096, most));
+        }
+    }
+    w.maybe(0.2, "receive_buffer", |w| w.bytes(256, 10_000_000));
+    w.maybe(0.2, "receive_tuning", Words::flag);
+    w.maybe(0.2, "pacing", Words::flag);
+    w.maybe(0.2, "mss", |w| w.bytes(64, 9000));
+    w.maybe(0.1, "timestamps", Words::flag);
+    w.maybe(0.1, "loss_probe", Words::flag);
+    w.maybe(0.1, "loss_detection", |w| w.word(&["rack", "fack"]));
+    w.maybe(0.1, "window_reduction", |w| w.word(&["prr", "rate-halving"]));
+    w.maybe(0.1, "nagle", Words::flag);
+    w.maybe(0.1, "min_rto", |w| w.time(1000, 2_000_000));
+    w.maybe(0.1, "syn_filler", |w| w.bytes(1, 9000));
+}
+
 /// A congestion control that listens to hints.
 fn listener(w: &mut Words, ns2: bool) {
     let cc = w.word(&["radio-aware", "radio-aware", "guided"]);
