@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasthop.harness import StudyResult, load_study, run_study
+from lasthop.harness.errors import StudyError
 from lasthop.harness.kept import KeptRuns, Name, NotPlainError, Reduced, _decoded, _encoded
 from lasthop.harness.runner import LocalBackend
 from lasthop.harness.sources import digest
@@ -208,3 +210,26 @@ def test_the_simulator_is_known_by_its_extension() -> None:
     identity = LocalBackend().identity()
     assert identity == LocalBackend().identity()
     assert len(identity.rpartition(" ")[2]) == 64
+
+
+def test_a_second_study_for_the_same_folder_is_refused_before_its_first_run(folder: Path) -> None:  # noqa: F811
+    class Second(KnownBackend):
+        """While the first runs, a second one begins."""
+
+        def run_many(self, scenarios: Sequence[Any], jobs: int) -> Iterator[FakeOutput]:
+            second = KnownBackend()
+            with pytest.raises(StudyError, match=rf"another study \(process {os.getpid()} on .*name another folder"):
+                run(folder, second)
+            assert second.ran == []
+            yield from super().run_many(scenarios, jobs)
+
+    first = run(folder, Second())
+    assert first.runs > 0
+    assert not (folder.parent / "out.lock").exists()
+
+
+def test_the_lock_of_a_study_that_was_killed_holds_nobody_up(folder: Path) -> None:  # noqa: F811
+    lock = folder.parent / "out.lock"
+    lock.write_text("process 1 on elsewhere\n")
+    assert run(folder, KnownBackend()).runs > 0
+    assert not lock.exists()

@@ -21,7 +21,7 @@ from lasthop.harness.definition import (
     load_study,
 )
 from lasthop.harness.errors import NoRunsError, StudyError
-from lasthop.harness.folder import check_target, write_folder
+from lasthop.harness.folder import check_target, claimed, write_folder
 from lasthop.harness.judge import Finding, not_testable
 from lasthop.harness.result import ClaimResult, Evidence, SensitivityCell, StudyResult
 from lasthop.harness.runner import Backend, Data, Progress, Request, Runner, narrowed
@@ -90,7 +90,7 @@ def run_study(
     `quick` takes the short form that the study declares (fewer seeds, shorter runs). `reps` replaces the number of
     replications. `jobs` is the number of runs at a time (0: every core); results do not depend on it. `out` is the
     folder to write (default: `results/<study>`, `results/<study>-quick`); an earlier result of the study there is
-    replaced. `progress` gets runs done, runs planned and what is being done.
+    replaced, and one study at a time may write it. `progress` gets runs done, runs planned and what is being done.
 
     Reduced runs are kept in `<out>.runs` as they finish. A later call takes those of the same scenario, build and
     reducer from there, so that a study that was stopped goes on; `fresh` forgets them first.
@@ -105,11 +105,12 @@ def run_study(
     folder = result_folder(study, quick, out)
 
     check_target(study, folder)  # before hours of runs, not after them
-    runner = Runner(study, backend, jobs, progress, keep=kept_beside(folder))
-    if fresh:
-        runner.forget_kept()
-    evidence = conduct(study, sets, runner)
-    write_folder(study, evidence, folder)
+    with claimed(folder):
+        runner = Runner(study, backend, jobs, progress, keep=kept_beside(folder))
+        if fresh:
+            runner.forget_kept()
+        evidence = conduct(study, sets, runner)
+        write_folder(study, evidence, folder)
     return StudyResult(
         study=study.name,
         quick=quick,

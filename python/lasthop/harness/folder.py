@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import shutil
+import socket
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lasthop.harness.echo import config_echo
 from lasthop.harness.errors import StudyError
 from lasthop.harness.report import study_report
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure as MplFigure
@@ -72,6 +82,62 @@ def check_target(study: Study, folder: Path) -> None:
         earlier = None
     if earlier != study.name:
         raise StudyError(f"{folder} holds something else than a result of {study.name}; name another folder")
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Holds `<folder>.lock` while a study works for `folder` and the runs that are kept beside it.
+
+    The lock is the operating system's: it ends with its process however that ends, and a file that was left says
+    nothing. On a file system without locks nothing is held.
+
+    Raises:
+        StudyError: Another study holds it; the message names its process.
+    """
+    path = folder.with_name(folder.name + ".lock")
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StudyError(f"cannot create {path}: {error.strerror}") from error
+        mine = _try_lock(lock)
+        try:
+            if not mine:
+                holder = os.read(lock, 1000).decode(errors="replace").strip() or "no process is named"
+                told = f"{folder} is being written by another study ({holder})"
+                raise StudyError(f"{told}: wait until it has ended, or name another folder")
+            # Its holder may have removed the file between `open` and here: then it locks nobody out.
+            if _same_file(lock, path):
+                os.ftruncate(lock, 0)
+                os.write(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+                yield
+                return
+        finally:
+            if mine and sys.platform != "win32" and _same_file(lock, path):  # Windows removes no open file
+                path.unlink(missing_ok=True)
+            os.close(lock)
+
+
+def _try_lock(file: int) -> bool:
+    """Whether no other process holds the file; True as well where a file system knows no locks."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(file, 1 << 20, os.SEEK_SET)  # beyond what is read
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True
+
+
+def _same_file(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except OSError:
+        return False
 
 
 def _claims(study: Study, evidence: Evidence) -> dict[str, Any]:
