@@ -119,6 +119,77 @@ fn identical_rows_give_identical_bytes() {
     assert_ne!(fill(Sink::Memory, 70_000).content_hash, first.content_hash);
 }
 
+const HASHED: &[ColumnDef] = &[
+    ColumnDef::f64("f64", "s", "").nullable(),
+    ColumnDef::i64("i64", "", ""),
+    ColumnDef::u64("u64", "B", ""),
+    ColumnDef::bool("bool", "", ""),
+    ColumnDef::text("text", "", "").nullable(),
+    ColumnDef::name("name", "", ""),
+];
+
+fn hash_of(columns: Vec<ColumnDef>, cells: &[[Value<'_>; 6]]) -> String {
+    let def = TableDef { name: "hashed", description: "", columns: columns.leak() };
+    let mut table = TableWriter::new(Box::leak(Box::new(def)), Sink::Memory).unwrap();
+    assert_eq!((table.intern("ftp"), table.intern("video")), (NameId(0), NameId(1)));
+    for row in cells {
+        table.row(row).unwrap();
+    }
+    table.finish().unwrap().content_hash
+}
+
+#[test]
+fn every_cell_counts_in_the_hash() {
+    let row = [
+        Value::F64(0.0),
+        Value::I64(-1),
+        Value::U64(1),
+        Value::Bool(false),
+        Value::Text("a"),
+        Value::Name(NameId(0)),
+    ];
+    let rows = [row; 3];
+    let same = hash_of(HASHED.to_vec(), &rows);
+    assert_eq!(hash_of(HASHED.to_vec(), &rows), same);
+    // The smallest change of each type: one unit of the last place, the sign of zero, no value.
+    let changes = [
+        (0, Value::F64(f64::from_bits(1))),
+        (0, Value::F64(-0.0)),
+        (0, Value::Null),
+        (1, Value::I64(0)),
+        (2, Value::U64(2)),
+        (3, Value::Bool(true)),
+        (4, Value::Text("b")),
+        (4, Value::Text("")),
+        (4, Value::Null),
+        (5, Value::Name(NameId(1))),
+    ];
+    for (column, value) in changes {
+        for at in 0..rows.len() {
+            let mut changed = rows;
+            changed[at][column] = value;
+            assert_ne!(hash_of(HASHED.to_vec(), &changed), same, "{value:?} in row {at}");
+        }
+    }
+    assert_ne!(hash_of(HASHED.to_vec(), &rows[1..]), same);
+}
+
+#[test]
+fn name_type_unit_and_order_of_columns_count_in_the_hash_and_descriptions_do_not() {
+    let same = hash_of(HASHED.to_vec(), &[]);
+    let with = |at: usize, column: ColumnDef| {
+        let mut columns = HASHED.to_vec();
+        columns[at] = column;
+        hash_of(columns, &[])
+    };
+    assert_ne!(with(2, ColumnDef { name: "other", ..HASHED[2] }), same);
+    assert_ne!(with(2, ColumnDef { unit: "KiB", ..HASHED[2] }), same);
+    assert_ne!(with(2, ColumnDef { kind: ColumnType::I64, ..HASHED[2] }), same);
+    assert_ne!(with(2, ColumnDef { nullable: true, ..HASHED[2] }), same);
+    assert_ne!(hash_of(HASHED.iter().rev().copied().collect(), &[]), same);
+    assert_eq!(with(2, ColumnDef { description: "in other words", ..HASHED[2] }), same);
+}
+
 #[test]
 fn batches_in_memory_share_one_dictionary() {
     let table = fill(Sink::Memory, 140_000);
