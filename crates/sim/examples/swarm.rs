@@ -1,9 +1,10 @@
 //! Random valid scenarios with every debug check on (`make swarm`).
 //!
 //!     cargo run --profile checked -p lasthop-sim --example swarm -- 10000        # seeds 0 to 9999
-//!     cargo run --profile checked -p lasthop-sim --example swarm -- 500 20000    # 500 seeds from
-//! 20000 on     cargo run --profile checked -p lasthop-sim --example swarm -- seed 4711    # one,
-//! with its scenario and panic
+//!     cargo run --profile checked -p lasthop-sim --example swarm -- 500 20000    # from 20000 on
+//!     cargo run --profile checked -p lasthop-sim --example swarm -- seed 4711    # one, with its
+//!                                                                                # scenario, panic
+//!     cargo run -p lasthop-sim --example swarm -- draw FOLDER 4711 4712          # writes, runs none
 //!
 //! A failing seed is printed, and its scenario is left as `target/swarm/<seed>.toml` beside its
 //! traces.
@@ -33,14 +34,34 @@ fn main() -> ExitCode {
     let number = |i: usize| arguments.get(i).map(|a| a.parse::<u64>());
     match (arguments.first().map(String::as_str), number(0), number(1)) {
         (Some("seed"), _, Some(Ok(seed))) => one(seed, &folder),
+        (Some("draw"), _, Some(_)) => draw(Path::new(&arguments[1]), &arguments[2..]),
         (None, ..) => many(0, 10_000, &folder),
         (_, Some(Ok(n)), None) => many(0, n, &folder),
         (_, Some(Ok(n)), Some(Ok(first))) => many(first, n, &folder),
         _ => {
-            eprintln!("usage: swarm [NUMBER [FIRST]] | swarm seed SEED");
+            eprintln!("usage: swarm [NUMBER [FIRST]] | swarm seed SEED | swarm draw FOLDER SEED...");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes the scenarios of `seeds` with their traces to `into`: drawing may change later, these
+/// files stay.
+fn draw(into: &Path, seeds: &[String]) -> ExitCode {
+    for seed in seeds {
+        let Ok(number) = seed.parse() else {
+            eprintln!("`{seed}` is no seed: a whole number from 0 on is wanted");
+            return ExitCode::FAILURE;
+        };
+        let path = into.join(format!("{seed}.toml"));
+        let written =
+            fs::create_dir_all(into).and_then(|()| fs::write(&path, swarm::scenario::draw(number, into)));
+        if let Err(e) = written {
+            eprintln!("cannot write {}: {e}", path.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Replays one seed, loudly.
