@@ -6,7 +6,12 @@ use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Si
 use crate::config::Config;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "g", default: "1/16", unit: "", source: "RFC 8257 section 3.3; Linux dctcp_shift_g 4" },
+    Parameter {
+        name: "g",
+        default: "1/16",
+        unit: "",
+        source: "Linux dctcp_shift_g 4; the g of RFC 8257 section 3.3",
+    },
     Parameter {
         name: "alpha at the start",
         default: "1",

@@ -1,5 +1,9 @@
 //! What the controls that answer to the share of marks have in common: DCTCP's estimate (RFC 8257
 //! section 3.3).
+//!
+//! The RFC's own file was not at hand. Its sections 3.2, 3.3 (steps 1 to 8) and 3.5 were compared
+//! as three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by
+//! Nokia Bell Labs, and Linux commit aecfde23108b.
 
 use super::AckSample;
 
@@ -16,17 +20,19 @@ pub(super) struct MarkedShare {
 }
 
 impl MarkedShare {
-    /// RFC 8257 section 3.3: "DCTCP.Alpha SHOULD be initialized to 1".
+    /// RFC 8257 section 3.3: DCTCP.Alpha begins at 1.
     pub const fn new() -> MarkedShare {
         MarkedShare { alpha: 1.0, delivered: 0.0, marked: 0.0 }
     }
-    /// Counts what an ACK brings.
+    /// Counts what an ACK brings, by SACK too, as Linux does (tp->delivered). RFC 8257 section 3.3,
+    /// step 1, takes SEG.ACK - SND.UNA alone.
     #[inline]
     pub fn count(&mut self, ack: &AckSample) {
         self.delivered += ack.delivered as f64;
         self.marked += ack.marked as f64;
     }
-    /// A window has passed, step 7 to 9: M = marked / acked, alpha = alpha * (1 - g) + g * M.
+    /// A window has passed, steps 5, 6 and 8: M = marked / acked, alpha = alpha * (1 - g) + g * M,
+    /// and both counts begin anew.
     pub fn settle(&mut self) {
         let share = if self.delivered > 0.0 { (self.marked / self.delivered).min(1.0) } else { 0.0 };
         self.alpha += GAIN * (share - self.alpha);

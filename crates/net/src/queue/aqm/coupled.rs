@@ -6,6 +6,11 @@
 //! one: the coupled AQM in a single queue (K. De Schepper and others, PI2: a linearized AQM for
 //! both Classic and Scalable TCP, CoNEXT 2016). In one queue packets are not reordered, so it may
 //! stand below PDCP; L4S packets then wait behind Classic ones.
+//!
+//! The RFC's own file was not at hand. The pseudo-code was compared as two programs follow it line
+//! by line, with its names and comments: picoquic's dualq and netsim's dualPi2. They agree with
+//! this file but for one place: in overload both call `recur` for the mark with the counter that
+//! also decides the drop. Linux' sch_dualpi2.c marks what it does not drop, as is done here.
 
 use lasthop_units::{Duration, Ecn, Instant};
 
