@@ -91,9 +91,11 @@ pub enum WindowRule {
     /// openings alone are no reason for a segment. What arrives is judged by the room, be it
     /// more than the field can say (4.4BSD's rcv_wnd).
     AllRoom,
-    /// As `AllRoom`, and a read is a reason for a segment only when the window has at least doubled
-    /// (Linux' tcp_cleanup_rbuf).
-    Doubled,
+    /// Every segment says what Linux' __tcp_select_window and tcp_select_window give: the room,
+    /// rounded up to what the scale can say, or without a scale down to whole segments; nothing
+    /// new where the room is below a segment of the peer's. A read is a reason for a segment only
+    /// when the window has at least doubled (tcp_cleanup_rbuf).
+    Linux,
 }
 
 /// What makes an ACK due before its delay is over (RFC 5681 section 4.2 asks for one per two
@@ -180,7 +182,7 @@ impl Host {
     pub const LINUX: Host = Host {
         usage_per_window: true,
         probe_without_data: true,
-        window: WindowRule::Doubled,
+        window: WindowRule::Linux,
         drops_future_acks: true,
         acks: AckRule::Linux,
         ect_on_all: true,

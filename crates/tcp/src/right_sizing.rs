@@ -5,7 +5,8 @@
 //! tcp_init_buffer_space and __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified:
 //! sizes are octets of window, that is half of the kernel's octets of memory
 //! (net.ipv4.tcp_adv_win_scale 1), whatever memory a segment takes; what waits out of order takes
-//! no room; memory is never short.
+//! no room; memory is never short. Linux 6.6 replaced the fixed half by the measured share of data
+//! in the memory of segments (commit dfa2f0483360).
 
 use lasthop_units::{Duration, Instant};
 
@@ -37,13 +38,26 @@ pub struct RightSizing {
     largest: u32,
 }
 
+/// What is offered at most of `size` octets: tcp_init_buffer_space reserves one segment.
+pub const fn reserved(size: u64, segment: u64) -> u64 {
+    match size.checked_sub(segment) {
+        Some(rest) if size > 2 * segment => {
+            if rest > 2 * segment {
+                rest
+            } else {
+                2 * segment
+            }
+        }
+        _ => size,
+    }
+}
+
 impl RightSizing {
     /// Established at `now`: from `start` to `limit` octets, with segments of `segment` octets;
     /// `first` was offered so far.
     pub fn new(now: Instant, start: u64, limit: u64, segment: u32, first: u64) -> RightSizing {
         let segment = u64::from(segment.max(1));
-        // tcp_init_buffer_space reserves one segment.
-        let clamp = if start > 2 * segment { (2 * segment).max(start - segment) } else { start };
+        let clamp = reserved(start, segment);
         let offered = first.min(clamp);
         RightSizing {
             limit: limit.max(start),
@@ -116,6 +130,13 @@ impl RightSizing {
         }
         self.trip_from = read_to;
         self.trip_at = now;
+    }
+
+    /// The size, the most that may be offered of it, and what is offered so far \[octets of
+    /// window\].
+    #[inline]
+    pub const fn bounds(&self) -> (u64, u64, u64) {
+        (self.space, self.clamp, self.offered)
     }
 
     /// The window to offer while `unread` octets wait for the application.

@@ -72,7 +72,7 @@ impl Endpoint {
         let (nxt, edge) = (self.rcv_nxt as i64, self.edge_in_force() as i64);
         let end = start + i64::from(seg.sequence_len());
         if end == start {
-            let linux = self.config.host.window == WindowRule::Doubled;
+            let linux = self.config.host.window == WindowRule::Linux;
             let at_edge = start == edge && (linux || !seg.flags.has(Flags::RST));
             return start == nxt || start > nxt && (start < edge || at_edge);
         }

@@ -412,7 +412,7 @@ impl Endpoint {
     fn header(&mut self, now: Instant) -> Segment {
         let mut segment =
             Segment { ack: self.rcv_seq_of(self.rcv_nxt), flags: Flags::ACK, ..Segment::default() };
-        segment.window = self.advertise(self.rcv_scale);
+        segment.window = self.advertise();
         if self.timestamps {
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
         }

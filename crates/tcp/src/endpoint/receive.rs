@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Instant};
 use super::{Endpoint, Event, timestamp};
 use crate::ack_linux::Arrival;
 use crate::host::{AckRule, WindowRule};
-use crate::right_sizing::RightSizing;
+use crate::right_sizing::{RightSizing, reserved};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -150,7 +150,7 @@ impl Endpoint {
             unacknowledged: self.rcv_nxt.saturating_sub(self.last_ack_sent),
             window: self.rcv_edge.saturating_sub(self.last_ack_sent),
             unread,
-            window_now: self.edge_possible().saturating_sub(self.rcv_nxt),
+            window_now: self.window_possible(),
             rto: self.rto.current(),
             srtt: self.rto.srtt(),
         };
@@ -175,8 +175,13 @@ impl Endpoint {
 
     pub(super) fn start_right_sizing(&mut self, now: Instant) {
         let (start, limit) = (self.config.receive_buffer_start, self.config.receive_buffer);
-        let segment = u32::from(self.config.mss).saturating_sub(if self.timestamps { 12 } else { 0 });
+        let segment = self.segment_announced();
         self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window())));
+    }
+
+    /// The segment size we announced, less fixed options \[octets\].
+    fn segment_announced(&self) -> u32 {
+        u32::from(self.config.mss).saturating_sub(if self.timestamps { 12 } else { 0 })
     }
 
     /// In-order data has arrived: the receive buffer learns from it.
@@ -221,19 +226,62 @@ impl Endpoint {
         }
     }
 
-    /// The right edge we could advertise now.
+    /// The window we could advertise now, at most what the field can say.
     #[inline]
-    fn edge_possible(&self) -> u64 {
-        // More than the field can say is of no use.
+    fn window_possible(&self) -> u64 {
         let most = u64::from(u16::MAX) << self.rcv_scale;
-        self.rcv_nxt + self.buffer_room().min(most)
+        match self.config.host.window {
+            WindowRule::Rfc9293 | WindowRule::AllRoom => self.buffer_room().min(most),
+            WindowRule::Linux => self.window_of_linux().min(most),
+        }
+    }
+
+    /// Linux' __tcp_select_window: below half of the buffer's size the room is rounded down to what
+    /// the scale can say, and the window closes below a segment of the peer's or a sixteenth of the
+    /// size; what is offered is rounded up, or without a scale down to whole segments.
+    fn window_of_linux(&self) -> u64 {
+        let (size, clamp, offered) = match &self.sizing {
+            Some(sizing) => sizing.bounds(),
+            None => {
+                let size = self.config.receive_buffer;
+                let clamp = reserved(size, u64::from(self.segment_announced()));
+                (size, clamp, clamp)
+            }
+        };
+        let full = size.min(clamp);
+        let segment = u64::from(self.ack.peer_segment().unwrap_or(self.mss)).min(full);
+        let mut room = size.saturating_sub(self.unread());
+        if room < full / 2 {
+            room -= room % (1 << self.rcv_scale);
+            if room < size / 16 || room < segment {
+                return 0;
+            }
+        }
+        room = room.min(offered);
+        if self.rcv_scale > 0 {
+            return up_to_unit(room, self.rcv_scale);
+        }
+        // "If our current window offering is within 1 mss of the free space we just keep it."
+        let said = self.rcv_edge.saturating_sub(self.last_ack_sent);
+        if said + segment <= room || said > room {
+            room - room % segment.max(1)
+        } else if segment == full && room > said + full / 2 {
+            room
+        } else {
+            said
+        }
+    }
+
+    /// Octets in order that the application has not taken. A FIN takes a number, but no room.
+    #[inline]
+    fn unread(&self) -> u64 {
+        self.data_end().saturating_sub(self.read_to.max(1))
     }
 
     /// What the receive buffer has room for.
     #[inline]
     fn buffer_room(&self) -> u64 {
-        // A FIN takes a number, but no room.
-        let unread = self.data_end().saturating_sub(self.read_to.max(1));
+        let unread = self.unread();
         match &self.sizing {
             Some(sizing) => sizing.window(unread),
             None => self.config.receive_buffer.saturating_sub(unread),
@@ -250,32 +298,42 @@ impl Endpoint {
         self.rcv_edge
     }
 
-    /// RFC 9293 section 3.8.6.2.2: the window moves by at least min(buffer / 2, MSS), or not at
-    /// all.
+    /// Whether a read is a reason to tell of the window. RFC 9293 section 3.8.6.2.2: it moves by at
+    /// least min(buffer / 2, MSS), or not at all.
     #[inline]
     pub(super) fn window_has_opened(&self) -> bool {
-        if self.config.host.window == WindowRule::Doubled {
-            let said = self.rcv_edge.saturating_sub(self.rcv_nxt);
-            return self.edge_possible().saturating_sub(self.rcv_nxt) >= (2 * said).max(1);
+        if self.config.host.window == WindowRule::Linux {
+            // tcp_cleanup_rbuf: at least twice what the peer has left.
+            let left = self.rcv_edge.saturating_sub(self.rcv_nxt);
+            return self.window_possible() >= (2 * left).max(1);
         }
         let step = (self.config.receive_buffer / 2).min(u64::from(self.mss));
-        self.edge_possible().saturating_sub(self.rcv_edge) >= step
+        (self.rcv_nxt + self.window_possible()).saturating_sub(self.rcv_edge) >= step
     }
 
     /// The window field for a segment that leaves now; moves the advertised edge, never to the
     /// left.
     #[inline]
-    pub(super) fn advertise(&mut self, shift: u8) -> u16 {
-        let field_for = |edge: u64, nxt: u64| (edge.saturating_sub(nxt) >> shift).min(u64::from(u16::MAX));
-        if self.config.host.window != WindowRule::Rfc9293 || self.window_has_opened() {
-            // Only what the field can say is what the peer will know.
-            let mut possible = self.edge_possible();
-            if self.config.host.window == WindowRule::AllRoom {
-                possible += (1 << shift) - 1;
-            }
-            let said = self.rcv_nxt + (field_for(possible, self.rcv_nxt) << shift);
-            self.rcv_edge = self.rcv_edge.max(said);
-        }
-        field_for(self.rcv_edge, self.rcv_nxt) as u16
+    pub(super) fn advertise(&mut self) -> u16 {
+        let shift = self.rcv_scale;
+        let field_for = |window: u64| (window >> shift).min(u64::from(u16::MAX));
+        let left = self.rcv_edge.saturating_sub(self.rcv_nxt);
+        let window = match self.config.host.window {
+            WindowRule::Rfc9293 if !self.window_has_opened() => return field_for(left) as u16,
+            WindowRule::Rfc9293 => self.window_possible(),
+            WindowRule::AllRoom => up_to_unit(self.window_possible(), shift),
+            // tcp_select_window: what is left of an offer is rounded up, too.
+            WindowRule::Linux => self.window_possible().max(up_to_unit(left, shift)),
+        };
+        // Only what the field can say is what the peer will know.
+        self.rcv_edge = self.rcv_edge.max(self.rcv_nxt + (field_for(window) << shift));
+        field_for(self.rcv_edge.saturating_sub(self.rcv_nxt)) as u16
     }
+}
+
+/// Rounded up to a multiple of what a window field shifted by `shift` counts.
+#[inline]
+const fn up_to_unit(window: u64, shift: u8) -> u64 {
+    let unit = 1 << shift;
+    (window + unit - 1) & !(unit - 1)
 }
