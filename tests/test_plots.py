@@ -144,8 +144,15 @@ def test_throughput_is_what_arrived_over_time(made_up: Results) -> None:
 def test_throughput_of_udp_comes_from_arrived_packets(made_up: Results) -> None:
     line = axes_of(made_up.plot.throughput("voice", every=2)).lines[0]
     assert np.asarray(line.get_ydata())[:4] == pytest.approx(12.8, rel=0.03)  # 32 B of payload every 20 ms
-    with pytest.raises(LasthopError, match="no samples of flow 'voice'"):
-        Results(MadeUp(packets=False)).plot.throughput("voice")
+    without = Results(MadeUp(packets=False)).plot
+    with pytest.raises(LasthopError, match=r"nothing of voice was recorded over time: set output\.packets = true"):
+        without.throughput("voice")
+    with pytest.raises(LasthopError, match="no samples of flow 'vioce'"):
+        without.throughput("vioce")
+    axes = axes_of(without.throughput())
+    assert [line.get_label() for line in axes.lines] == ["ftp", "web"]
+    assert axes.get_title(loc="left") == "not recorded: voice (output.packets)"
+    assert axes_of(made_up.plot.throughput()).get_title(loc="left") == ""
 
 
 def test_sequence_numbers_count_from_the_start_of_the_stream(made_up: Results) -> None:

@@ -121,7 +121,8 @@ class Plots:
         """Rate over time, averaged over stretches of `every` seconds (None: about a hundred stretches).
 
         The payload that arrived at the receiver, each byte once, in order or not. TCP flows need samples
-        (`output.tcp`), between which the rate is taken as constant; other flows need `output.packets = true`.
+        (`output.tcp`), between which the rate is taken as constant; other flows need `output.packets = true`. The
+        figure names those that it leaves out because nothing of them was recorded.
         """
         fig, axes = new_figure("Time (s)", "", width, height)
         curves = list(self._arrived(flow))
@@ -135,6 +136,8 @@ class Plots:
         axes.set_ylabel(f"Throughput ({name_of_unit})")
         axes.set_ylim(bottom=0)
         _time_axis(axes, t)
+        if left_out := self._unrecorded({c.flow for c in curves}, flow):
+            axes.set_title(f"not recorded: {_few(left_out)} (output.packets)", fontsize="small", loc="left")
         legend(axes)
         return fig
 
@@ -255,10 +258,23 @@ class Plots:
             others = [r for r in rows if r["flow"] not in sampled and _wanted(r["flow"], flow)]
             recorded = {r["flow"]: a for r in others if (a := self._recorded(r["flow"], r["dst"]))}
         if not sampled and not recorded:
+            if left_out := self._unrecorded(set(), flow):
+                raise mistake(
+                    f"nothing of {_few(left_out)} was recorded over time: set output.packets = true and run again, "
+                    "such as with `--set output.packets=true`"
+                )
             raise mistake(_nothing(flow, self.results.tcp, "tcp"))
         for name in starts:
             if curve := sampled.get(name) or recorded.get(name):
                 yield curve
+
+    def _unrecorded(self, drawn: set[str], flow: Names) -> list[str]:
+        """UDP flows that delivered something of which only packets could show when."""
+        if "packets" in self.results.table_names:
+            return []
+        rows = self.results.flows.to_pylist()
+        udp = [r["flow"] for r in rows if r["transport"] == "udp" and r["app_bytes"] and _wanted(r["flow"], flow)]
+        return [name for name in udp if name not in drawn]
 
     def _recorded(self, flow: str, receiver: str) -> _Arrivals | None:
         packets = self.results.packets
@@ -307,6 +323,12 @@ def _by_flow(table: pa.Table, flow: Names, t: Range, strict: bool = True) -> Ite
         raise mistake(_nothing(flow, table, "tcp"))
     for name in names:
         yield name, rows.filter(pc.equal(rows["flow"], name))
+
+
+def _few(names: list[str]) -> str:
+    """Up to three names, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def _nothing(flow: Names, table: pa.Table, kind: str) -> str:
