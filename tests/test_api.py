@@ -59,6 +59,38 @@ def test_a_missing_table_is_a_clear_mistake(umts: lh.Results) -> None:
         umts.table("nothing")
 
 
+def test_each_table_is_a_property_and_an_absent_one_says_what_there_is(umts: lh.Results, tmp_path: Path) -> None:
+    written = lh.Scenario.parse(UMTS).run(out=tmp_path / "out")
+    tables = {n for n, p in vars(lh.Results).items() if getattr(p, "func", None) and "pa.Table" in _returns(p.func)}
+    assert tables > DOCUMENTED
+    assert len(tables) == 16
+    for results in (umts, written, lh.Results.load(tmp_path / "out")):
+        assert set(results.table_names) == DOCUMENTED
+        for name in sorted(tables):
+            if name in DOCUMENTED:
+                assert getattr(results, name).equals(results.table(name)), name
+            else:
+                with pytest.raises(
+                    lh.LasthopError, match=rf"(?s)no table '{name}'; it recorded: .*drops.*\[output\]"
+                ) as told:
+                    getattr(results, name)
+                assert len(str(told.value)) < 300
+
+
+def _returns(function: Any) -> str:
+    return str(function.__annotations__["return"])
+
+
+def test_bundled_scenarios_load_by_name_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert lh.Scenario.load("lte-handover").name == "lte-handover"
+    with pytest.raises(lh.LasthopError, match=r"did you mean 'lte-handover'\?"):
+        lh.Scenario.load("lte-handovr")
+    # A file of one's own comes first.
+    (tmp_path / "lte-handover").write_text(WIRED)
+    assert lh.Scenario.load("lte-handover").name == "wired"
+
+
 def test_a_folder_holds_what_memory_holds(tmp_path: Path) -> None:
     s = lh.Scenario.parse(UMTS)
     written = s.run(out=tmp_path / "out")

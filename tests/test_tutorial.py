@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -65,6 +68,43 @@ def test_the_table_of_decisions_is_right() -> None:
         delta = int(window) * (1 - 0.14 / float(rtt))
         assert float(shown) == pytest.approx(delta, abs=0.05)
         assert int(rounded) == math.floor(delta + 0.5)
+
+
+#: pandas and polars are extras, and nothing that a page asks for by default may need them.
+WITHOUT_EXTRAS = """
+import sys
+
+
+class Absent:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in ("pandas", "polars"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_python_of_the_pages_runs_without_pandas(page: str, tmp_path: Path) -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (DOCS.parent / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert blocks
+    first = (DOCS / "tutorial" / "first.toml").read_text(encoding="utf-8")
+    for name in ("first.toml", "download.toml"):
+        (tmp_path / name).write_text(first, encoding="utf-8")
+    (tmp_path / "page.py").write_text(WITHOUT_EXTRAS + "\n".join(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_commands_of_the_tutorial_and_of_the_pages_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

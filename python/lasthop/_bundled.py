@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 
@@ -27,7 +28,10 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
     if name in known:
         return known[name]
     if "/" not in name and "." not in name:
+        near = get_close_matches(name, known, 1)
+        meant = f"did you mean '{near[0]}'? " if near else ""
         raise mistake(
-            f"there is no file '{name}', nor a bundled scenario of this name", f"bundled are: {', '.join(known)}"
+            f"there is no file '{name}', nor a bundled scenario of this name",
+            f"{meant}bundled are: {', '.join(known)}",
         )
     return path
