@@ -6,21 +6,20 @@
 mod util;
 
 use lasthop_tcp::*;
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::{Duration, Instant};
 use util::Pair;
-use util::recorded::{Sample, curves, folder, recording, write_curve};
+use util::recorded::{Sample, as_recorded, curves, folder, recording, write_curve};
 
 struct Track {
     name: &'static str,
     rate: u64,
     delay: Duration,
     held: usize,
-    seconds: u64,
 }
 
 const TRACKS: [Track; 2] = [
-    Track { name: "p1", rate: 10_000_000 / 8, delay: Duration::from_millis(20), held: 100, seconds: 30 },
-    Track { name: "p2", rate: 20_000_000 / 8, delay: Duration::from_millis(50), held: 250, seconds: 60 },
+    Track { name: "p1", rate: 10_000_000 / 8, delay: Duration::from_millis(20), held: 100 },
+    Track { name: "p2", rate: 20_000_000 / 8, delay: Duration::from_millis(50), held: 250 },
 ];
 
 /// Octets of a write.
@@ -57,24 +56,16 @@ fn summarise(samples: &[Sample]) -> Summary {
     }
 }
 
-fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
-    let o = Options {
-        profile: Profile::Linux6,
-        cc: Some(cc),
-        mss: Some(Bytes(1460)),
-        // tcp_wmem 4096 262144 8388608.
-        send_buffer_start: Some(Bytes(262_144)),
-        send_buffer_max: Some(Bytes(8_388_608)),
-        ..Options::default()
-    };
-    let mut p = Pair::of(&o, t.delay);
+/// Our samples at the moments of theirs.
+fn simulated(t: &Track, cc: CcName, theirs: &[Sample]) -> Vec<Sample> {
+    let mut p = Pair::of(&as_recorded(cc), t.delay);
     (p.links[0].rate, p.links[0].held, p.links[0].framing) = (t.rate, t.held, 14);
     p.connect();
     p.drive_until(Instant::from_secs(1), |p| p.ends[0].state() == State::Established);
     let start = p.now;
     let (mut out, mut rest) = (vec![], WRITE);
-    for n in 0..=t.seconds * 20 {
-        let at = start + Duration::from_millis(50 * n);
+    for sample in theirs {
+        let at = start + Duration::from_secs_f64(sample.time);
         while p.now < at {
             // A bulk writer: 64 KiB at a time, the rest of a write that did not fit first.
             loop {
@@ -89,7 +80,7 @@ fn simulated(t: &Track, cc: CcName) -> Vec<Sample> {
             let before = p.now;
             p.drive_until(at, |p| p.now > before);
         }
-        out.push(Sample::of(&p.ends[0], 0.05 * n as f64));
+        out.push(Sample::of(&p.ends[0], sample.time));
     }
     out
 }
@@ -102,7 +93,7 @@ fn the_profile_behaves_like_the_kernel_on_two_paths() {
     for t in &TRACKS {
         for cc in ["reno", "cubic", "westwood", "highspeed", "vegas", "scalable", "veno", "dctcp", "bbr"] {
             let Some(theirs) = recording(&folder.join(format!("{}-{cc}.csv", t.name))) else { continue };
-            let ours = simulated(t, cc.parse().unwrap());
+            let ours = simulated(t, cc.parse().unwrap(), &theirs);
             if let Some(to) = &curves {
                 write_curve(&to.join(format!("{}-{cc}.csv", t.name)), &ours);
             }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use lasthop_tcp::{CaState, Endpoint};
+use lasthop_tcp::{CaState, CcName, Endpoint, Options, Profile};
+use lasthop_units::Bytes;
 
 /// What one look at `tcp_info` says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,24 @@ impl Sample {
     }
 }
 
+/// The set-up of the recorded kernel: MTU 1500, tcp_wmem 4096 262144 8388608 (octets of memory),
+/// tcp_rmem 4096 1048576 8388608, of which the window is half (tcp_adv_win_scale 1). The default of
+/// tcp_rmem matters beyond the window's size: while the offered window grows towards it, each
+/// segment is acknowledged at once (tcp_grow_window), which keeps HyStart's train of ACKs together.
+pub fn as_recorded(cc: CcName) -> Options {
+    Options {
+        profile: Profile::Linux6,
+        cc: Some(cc),
+        mss: Some(Bytes(1460)),
+        send_buffer_start: Some(Bytes(262_144)),
+        send_buffer_max: Some(Bytes(8_388_608)),
+        receive_tuning: Some(true),
+        receive_buffer_start: Some(Bytes(1_048_576 / 2)),
+        receive_buffer: Some(Bytes(8_388_608 / 2)),
+        ..Options::default()
+    }
+}
+
 /// The samples of the recording `file`; `None` when it is not there. Columns: time, cwnd, ssthresh
 /// (-1: infinite), smoothed round trip, segments in flight, retransmissions, state of congestion
 /// avoidance, octets acknowledged.
@@ -51,7 +70,7 @@ pub fn recording(file: &Path) -> Option<Vec<Sample>> {
 pub fn write_curve(file: &Path, samples: &[Sample]) {
     let mut text = String::from("time_s,snd_cwnd,total_retrans,bytes_acked\n");
     for s in samples {
-        writeln!(text, "{:.2},{},{},{}", s.time, s.cwnd, s.retransmissions, s.acked).unwrap();
+        writeln!(text, "{:.4},{},{},{}", s.time, s.cwnd, s.retransmissions, s.acked).unwrap();
     }
     std::fs::write(file, text).unwrap();
 }
