@@ -17,6 +17,9 @@ use crate::host::Offload;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Segment};
 
+/// bbr_min_tso_rate, 1.2 Mbit/s \[octets/s\].
+const MIN_TSO_RATE: f64 = 150_000.0;
+
 /// What may wait to be sent where no send buffer limits it \[octets\].
 pub(super) const UNSENT_MAX: u64 = 4 << 20;
 
@@ -283,20 +286,23 @@ impl Endpoint {
         }
         self.rack.cut_before(i);
         self.rack.cut_before(i + n);
-        let first = self.resend_record(now, i);
+        let mut first = self.resend_record(now, i);
+        let mut octets = u64::from(first.len);
         if n == 1 {
+            self.pace_packet(now, octets);
             return first;
         }
-        let mut first = first;
         first.flags.set(Flags::PSH, false);
         for j in 1..n {
             let mut segment = self.resend_record(now, i + j);
             segment.flags.set(Flags::PSH, j + 1 == n);
+            octets += u64::from(segment.len);
             if let Some(q) = self.offload.as_mut() {
                 q.out.push_back(segment);
             }
         }
         self.rack.rewind_search();
+        self.pace_packet(now, octets);
         first
     }
 
@@ -465,12 +471,17 @@ impl Endpoint {
     fn segments_per_packet(&self) -> u32 {
         let Some(o) = self.config.host.offload else { return 1 };
         let size_max = f64::from(o.size_max);
-        let mut octets = self.rate_by_window() / 1024.0;
+        // sk_pacing_rate: the algorithm's own where it has one.
+        let own = self.cc.pacing_rate().map(|r| r.0 as f64 / 8.0);
+        let rate = own.unwrap_or_else(|| self.rate_by_window());
+        // bbr_min_tso_segs: below 1.2 Mbit/s one segment at a time.
+        let least = if own.is_some_and(|r| r < MIN_TSO_RATE) { 1 } else { o.segments_min };
+        let mut octets = rate / 1024.0;
         if let Some(rtt) = self.min_rtt {
             let halvings = (rtt.as_micros() >> o.rtt_log).min(32);
             octets += if halvings < 32 { f64::from(o.size_max >> halvings) } else { 0.0 };
         }
-        ((octets.min(size_max) / f64::from(self.mss)) as u32).max(o.segments_min)
+        ((octets.min(size_max) / f64::from(self.mss)) as u32).max(least)
     }
 
     /// The rate that Linux paces at, whether a qdisc does it or not \[octets/s\].
@@ -555,9 +566,10 @@ impl Endpoint {
             }
             at = data_end;
             if last {
-                return;
+                break;
             }
         }
+        self.pace_packet(now, cut.len);
     }
 
     /// tcp_cwnd_validate: remembers, for the window of data now in flight, whether the congestion

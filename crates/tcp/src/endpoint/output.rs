@@ -372,7 +372,9 @@ impl Endpoint {
         if let Some(linux) = self.ack.heuristics() {
             linux.data_sent(now);
         }
-        self.pace(now, &segment);
+        if self.offload.is_none() {
+            self.pace(now, segment.len, segment.wire_len());
+        }
         self.counters.octets_sent += u64::from(segment.len);
         self.counters.data_segments_sent += 1;
         self.last_sent = now;
@@ -448,33 +450,38 @@ impl Endpoint {
     }
 
     #[inline]
-    fn pace(&mut self, now: Instant, segment: &Segment) {
+    fn pace(&mut self, now: Instant, data: u32, on_wire: u32) {
         if self.config.pacing || self.config.max_pacing_rate.is_some() || self.cc.may_pace() {
-            self.pace_at_rate(now, segment);
+            self.pace_at_rate(now, data, on_wire);
         }
+    }
+
+    /// A packet of `data` octets has left, with all its segments: it is paced as one
+    /// (tcp_update_skb_after_send).
+    pub(super) fn pace_packet(&mut self, now: Instant, data: u64) {
+        self.pace(now, data as u32, data as u32);
     }
 
     #[inline(never)]
-    fn pace_at_rate(&mut self, now: Instant, segment: &Segment) {
+    fn pace_at_rate(&mut self, now: Instant, data: u32, on_wire: u32) {
         if self.recovery.is_rack() {
-            self.pace_like_linux(now, segment);
+            self.pace_like_linux(now, data);
         } else if let Some(rate) = self.pacing_rate() {
-            let octets = segment.wire_len();
-            self.pace_at = now.saturating_add(rate.time_for(Bytes(u64::from(octets))));
+            self.pace_at = now.saturating_add(rate.time_for(Bytes(u64::from(on_wire))));
         }
     }
 
-    /// Counts data only, lets the first ten segments go, and takes up to half of a segment's time
+    /// Counts data only, lets the first ten segments go, and takes up to half of a packet's time
     /// off for a late start.
-    fn pace_like_linux(&mut self, now: Instant, segment: &Segment) {
+    fn pace_like_linux(&mut self, now: Instant, data: u32) {
         // A bare FIN holds nothing back: a moment that is now would be waited for again and again.
-        if segment.len == 0 {
+        if data == 0 {
             return;
         }
         let Some(rate) = self.pacing_rate().filter(|_| self.counters.data_segments_sent >= 10) else {
             return;
         };
-        let time = rate.time_for(Bytes(u64::from(segment.len)));
+        let time = rate.time_for(Bytes(u64::from(data)));
         let late = now.since(self.paced_to).min(time / 2);
         self.paced_to = now.max(self.paced_to).saturating_add(time - late);
         self.pace_at = self.paced_to;
