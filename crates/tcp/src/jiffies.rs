@@ -96,6 +96,16 @@ impl Timers {
         if self.tick == 0 { time } else { Duration(time.0 - time.0 % self.tick) }
     }
 
+    /// Jiffies per second, HZ; an exact clock counts milliseconds where a kernel counts jiffies.
+    pub const fn hz(self) -> u64 {
+        if self.tick == 0 { 1000 } else { 1_000_000_000 / self.tick }
+    }
+
+    /// The number of the jiffy that `now` lies in (tcp_jiffies32).
+    pub const fn count(self, now: Instant) -> u64 {
+        now.0 / (1_000_000_000 / self.hz())
+    }
+
     /// The beginning of the jiffy that `now` lies in.
     #[inline]
     pub fn jiffy(self, now: Instant) -> Instant {
@@ -168,6 +178,15 @@ mod tests {
         assert_eq!(at(100, 4100), 4608);
         // TCP_TIMEWAIT_LEN, 60 s: level 4 (LVL_START(4) = 32256), multiples of 4096: 15 * 4096.
         assert_eq!(at(0, 60_000), 61_440);
+    }
+
+    #[test]
+    fn jiffies_are_counted_by_hz_and_milliseconds_by_an_exact_clock() {
+        let exact = Timers::new(KernelClock::Exact, Wheel::Levels);
+        let at = Instant::from_micros(1_007_900);
+        for (timers, hz, count) in [(HZ1000, 1000, 1007), (HZ250, 250, 251), (exact, 1000, 1007)] {
+            assert_eq!((timers.hz(), timers.count(at)), (hz, count));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::hystart::SlowStartExit;
 use super::window::{Window, has_window};
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter, Signal};
 use crate::config::{Config, CubicConfig, CubicReading};
+use crate::jiffies::Timers;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter { name: "cubic_reading", default: "rfc9438", unit: "", source: "linux in the profile linux-6" },
@@ -52,6 +53,7 @@ pub(super) const DIFFERS: &str = "Linux counts time in ms ticks and roots in a t
 pub struct Cubic {
     w: Window,
     config: CubicConfig,
+    clock: Timers,
     exit: SlowStartExit,
     paced: bool,
     /// W_max; 0 before the first loss.
@@ -99,6 +101,7 @@ impl Cubic {
         Cubic {
             w: Window::new(config),
             config: config.cubic,
+            clock: config.timers(),
             exit: SlowStartExit::new(config.hystart),
             paced: config.pacing,
             w_max: 0.0,
@@ -127,8 +130,9 @@ impl Cubic {
     fn begin_epoch(&self, ack: &AckSample) -> Epoch {
         let cwnd = self.w.cwnd;
         let above = self.w_max <= cwnd;
+        let linux = self.config.reading == CubicReading::Linux;
         Epoch {
-            start: ack.now,
+            start: if linux { self.clock.jiffy(ack.now) } else { ack.now },
             paused: None,
             origin: if above { cwnd } else { self.w_max },
             k: if above { 0.0 } else { cubic_k(self.config.c, self.w_max, cwnd) },
@@ -186,18 +190,24 @@ impl Cubic {
     fn linux_divisor(&self, e: &mut Epoch, ack: &AckSample, segments: f64) {
         let cwnd = self.w.cwnd;
         e.reno_counted += segments;
+        // tcp_jiffies32.
+        let hz = self.clock.hz();
+        let now = self.clock.count(ack.now);
         let (same_window, age) = match e.computed {
-            Some((at, w)) => (w == cwnd, ack.now.since(at)),
-            None => (false, Duration::MAX),
+            Some((at, w)) => (w == cwnd, now - self.clock.count(at)),
+            None => (false, u64::MAX),
         };
-        if same_window && age <= Duration::from_millis(31) {
+        if same_window && age <= hz / 32 {
             return;
         }
-        if age >= Duration::from_millis(1) {
+        if age > 0 {
             e.computed = Some((ack.now, cwnd));
-            let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
-            let t = (ack.now.since(e.start) + min_rtt).as_millis() as f64 / 1000.0;
-            let target = cubic_window(self.config.c, t, e.k, e.origin).floor();
+            let min_rtt = self.min_rtt.map_or(0, |rtt| rtt.as_micros().div_ceil(1_000_000 / hz));
+            let t = now.saturating_sub(self.clock.count(e.start)) + min_rtt;
+            // Times in 1/1024 s, and what is to be added to the plateau or taken off it in whole
+            // segments.
+            let d = ((t << 10) / hz) as f64 / 1024.0 - (e.k * 1024.0).floor() / 1024.0;
+            let target = e.origin + cubic_window(self.config.c, d, 0.0, 0.0).trunc();
             e.per = if target > cwnd { cwnd / (target - cwnd) } else { 100.0 * cwnd };
             // Before the first loss at least 5 % per round.
             if self.w_max == 0.0 {
@@ -230,9 +240,16 @@ impl CongestionControl for Cubic {
 
     fn on_ack(&mut self, ack: &AckSample) {
         self.nxt = ack.nxt;
-        let recent = self.last_cut.is_some_and(|at| ack.now.since(at) < Duration::from_secs(1));
+        let recent = match self.config.reading {
+            // bictcp_acked discards the delays of an epoch's first second.
+            CubicReading::Linux => self.epoch.is_some_and(|e| {
+                self.clock.count(ack.now).saturating_sub(self.clock.count(e.start)) < self.clock.hz()
+            }),
+            CubicReading::Rfc9438 => {
+                self.last_cut.is_some_and(|at| ack.now.since(at) < Duration::from_secs(1))
+            }
+        };
         if let Some(rtt) = ack.rtt.filter(|_| !recent) {
-            // Linux discards the delays of the first second after a cut.
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |m| m.min(rtt)));
         }
         let divide =
@@ -257,7 +274,9 @@ impl CongestionControl for Cubic {
     /// (cubictcp_cwnd_event).
     fn on_transmit_start(&mut self, now: Instant, idle: Duration) {
         if let Some(e) = self.epoch.as_mut().filter(|_| self.config.reading == CubicReading::Linux) {
-            e.start = (e.start + idle).min(now);
+            let jiffies = |at: Instant| self.clock.jiffy(at);
+            let idle = jiffies(now).since(jiffies(Instant(now.0.saturating_sub(idle.0))));
+            e.start = (e.start + idle).min(jiffies(now));
         }
     }
 

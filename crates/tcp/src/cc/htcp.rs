@@ -1,6 +1,6 @@
 //! H-TCP: growth by the time since the last loss, a cut by the share of queueing in the round trip.
 //!
-//! Held against Linux 6.1 tcp_htcp.c, with jiffies of 1 ms:
+//! Held against Linux 6.1 tcp_htcp.c, with the jiffies of `kernel_clock` (1 ms where that is exact):
 //! - the bounds follow each round trip measured (rounded up to jiffies), not the smoothed one, and
 //!   alpha and beta are in 128ths, the scale of the round trip in eighths;
 //! - the window counts the segments that SND.UNA passed while the state was Open, else one per ACK;
@@ -12,18 +12,17 @@ use lasthop_units::Instant;
 use super::window::Window;
 use super::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter};
 use crate::config::Config;
+use crate::jiffies::Timers;
 
 /// Seconds after a loss in which the growth is Reno's.
 const DELTA_L: f64 = 1.0;
-/// Jiffies per second.
-const HZ: u64 = 1000;
 /// alpha and beta are in 128ths.
 const ONE: u64 = 128;
 const BETA_MIN: u64 = 64;
 const BETA_MAX: u64 = 102;
-/// The largest step up of the longest round trip [jiffies].
+/// The largest step up of the longest round trip [ms].
 const MAX_RTT_STEP: u64 = 20;
-/// Below this smallest round trip the cut is a half [jiffies].
+/// Up to this smallest round trip the cut is a half [ms].
 const SHORT: u64 = 10;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -42,7 +41,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "Linux use_rtt_scaling 1: a round of 100 ms counts as one",
     },
 ];
-pub(super) const DIFFERS: &str = "As Linux with HZ = 1000, in its integers: growth per round is whole segments, scaled by the smallest round trip \
+pub(super) const DIFFERS: &str = "As Linux, in its integers and the jiffies of kernel_clock: growth per round is whole segments, scaled by the smallest round trip \
      against 100 ms (between 1/2 and 10), which ns-3 does not do; the longest round trip rises by at most 20 ms at a time and \
      fades by 5 % per cut. ns-3 computes alpha in real numbers and bytes; INET has none.";
 
@@ -50,6 +49,7 @@ pub(super) const DIFFERS: &str = "As Linux with HZ = 1000, in its integers: grow
 #[derive(Clone, Debug)]
 pub struct Htcp {
     w: Window,
+    clock: Timers,
     alpha: u64,
     beta: u64,
     /// The end of the last congestion, or its start while it lasts.
@@ -92,15 +92,12 @@ pub fn htcp_growth(seconds: f64) -> f64 {
     if d <= 0.0 { 1.0 } else { 1.0 + 10.0 * d + (d / 2.0) * (d / 2.0) }
 }
 
-fn jiffies(now: Instant) -> u64 {
-    now.as_nanos() / (1_000_000_000 / HZ)
-}
-
 impl Htcp {
     /// One segment until the handshake is done.
     pub fn new(config: &Config) -> Htcp {
         Htcp {
             w: Window::new(config),
+            clock: config.timers(),
             alpha: ONE,
             beta: BETA_MIN,
             last_congestion: 0,
@@ -114,14 +111,22 @@ impl Htcp {
         }
     }
 
+    /// msecs_to_jiffies.
+    fn of_ms(&self, ms: u64) -> u64 {
+        (ms * self.clock.hz()).div_ceil(1000)
+    }
+
     fn measure(&mut self, ack: &AckSample) {
         if ack.before == CaState::Open {
             self.passed = ack.segments_passed();
         }
         if let Some(rtt) = ack.rtt.filter(|r| !r.is_zero()) {
-            self.take_rtt(rtt.as_micros().div_ceil(1_000_000 / HZ).max(1), ack.before == CaState::Open);
+            self.take_rtt(
+                rtt.as_micros().div_ceil(1_000_000 / self.clock.hz()).max(1),
+                ack.before == CaState::Open,
+            );
         }
-        let now = jiffies(ack.now);
+        let now = self.clock.count(ack.now);
         if !matches!(ack.before, CaState::Open | CaState::Disorder) {
             self.rate.segments = 0;
             self.rate.since = Some(now);
@@ -133,7 +138,7 @@ impl Htcp {
         if self.min_rtt == 0 || self.rate.segments < enough || age.is_some_and(|a| a < self.min_rtt) {
             return;
         }
-        let rate = age.map_or(0, |a| self.rate.segments * HZ / a.max(1));
+        let rate = age.map_or(0, |a| self.rate.segments * self.clock.hz() / a.max(1));
         // In the first four round trips after a congestion the measure starts afresh.
         if (now - self.last_congestion) / self.min_rtt <= 3 {
             self.rate.smoothed = rate;
@@ -152,7 +157,7 @@ impl Htcp {
         }
         if open {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
-            if self.max_rtt < rtt && rtt <= self.max_rtt + MAX_RTT_STEP {
+            if self.max_rtt < rtt && rtt <= self.max_rtt + self.of_ms(MAX_RTT_STEP) {
                 self.max_rtt = rtt;
             }
         }
@@ -165,7 +170,7 @@ impl Htcp {
         // A throughput within a fifth of the last one's.
         if !(4 * old..=6 * old).contains(&(5 * new)) {
             self.adaptive = false;
-        } else if self.adaptive && self.min_rtt > SHORT && self.max_rtt > 0 {
+        } else if self.adaptive && self.min_rtt > self.of_ms(SHORT) && self.max_rtt > 0 {
             self.beta = (self.min_rtt * ONE / self.max_rtt).clamp(BETA_MIN, BETA_MAX);
         } else {
             self.adaptive = true;
@@ -173,12 +178,13 @@ impl Htcp {
     }
 
     fn update_alpha(&mut self, now: Instant) {
-        let d = jiffies(now).saturating_sub(self.last_congestion).saturating_sub(HZ);
+        let hz = self.clock.hz();
+        let d = self.clock.count(now).saturating_sub(self.last_congestion).saturating_sub(hz);
         // Whole segments: `htcp_growth`, cut.
-        let mut growth = if d == 0 { 1 } else { 1 + (10 * d + (d / 2) * (d / 2) / HZ) / HZ };
+        let mut growth = if d == 0 { 1 } else { 1 + (10 * d + (d / 2) * (d / 2) / hz) / hz };
         if self.min_rtt > 0 {
             // A path of 100 ms is the measure: shorter ones grow less per round, within 1/10 to 2.
-            let scale = (8 * HZ / (10 * self.min_rtt)).clamp(4, 80);
+            let scale = (8 * hz / (10 * self.min_rtt)).clamp(4, 80);
             growth = (8 * growth / scale).max(1);
         }
         self.alpha = 2 * growth * (ONE - self.beta);
@@ -201,7 +207,7 @@ impl Htcp {
             max_rtt: self.max_rtt,
             max_rate: self.rate.max_before,
         });
-        self.last_congestion = jiffies(now);
+        self.last_congestion = self.clock.count(now);
         self.counted = 0;
     }
 }
@@ -218,12 +224,12 @@ impl CongestionControl for Htcp {
     }
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
-        self.last_congestion = jiffies(e.now);
+        self.last_congestion = self.clock.count(e.now);
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.measure(ack);
         if ack.state == CaState::Open && self.before.take().is_some() {
-            self.last_congestion = jiffies(ack.now);
+            self.last_congestion = self.clock.count(ack.now);
         }
         if !self.w.may_grow(ack) {
             return;

@@ -6,6 +6,7 @@ use lasthop_units::{Duration, Instant};
 use super::window::{Window, has_window};
 use super::{AckSample, Congestion, CongestionControl, Established, Parameter};
 use crate::config::{Config, WestwoodReading, ZeroInterval};
+use crate::jiffies::Timers;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -80,7 +81,8 @@ struct PerAck {
 /// One sample per round trip (Westwood+).
 #[derive(Clone, Copy, Debug)]
 struct PerRound {
-    linux: bool,
+    /// Linux' reading, and its jiffies.
+    linux: Option<Timers>,
     start: Option<Instant>,
     octets: f64,
     rtt: Duration,
@@ -118,8 +120,8 @@ impl Westwood {
     }
     /// Westwood+: one sample per round trip.
     pub fn plus(config: &Config) -> Westwood {
-        let linux = config.westwood_reading == WestwoodReading::Linux;
-        let rtt = if linux { INITIAL_RTT } else { Duration::ZERO };
+        let linux = (config.westwood_reading == WestwoodReading::Linux).then(|| config.timers());
+        let rtt = if linux.is_some() { INITIAL_RTT } else { Duration::ZERO };
         let plus = PerRound {
             linux,
             start: None,
@@ -162,13 +164,17 @@ impl Westwood {
                 false
             }
         };
-        if let Some(rtt) = ack.rtt {
+        let rtt = match &self.kind {
+            Kind::PerRound(PerRound { linux: Some(clock), .. }) => ack.rtt.map(|rtt| clock.up(rtt)),
+            _ => ack.rtt,
+        };
+        if let Some(rtt) = rtt {
             self.min_rtt = Some(self.min_rtt.filter(|_| !renewed).map_or(rtt, |m| m.min(rtt)));
         }
     }
 
     fn linux(&self) -> bool {
-        matches!(self.kind, Kind::PerRound(PerRound { linux: true, .. }))
+        matches!(self.kind, Kind::PerRound(PerRound { linux: Some(_), .. }))
     }
 }
 
@@ -217,24 +223,26 @@ impl PerTrip {
 impl PerRound {
     /// True when the smallest round trip is to be measured afresh.
     fn sample(&mut self, ack: &AckSample) -> bool {
+        // Linux: tcp_jiffies32, and round trips by usecs_to_jiffies.
+        let now = self.linux.map_or(ack.now, |clock| clock.jiffy(ack.now));
         if let Some(rtt) = ack.rtt {
-            self.rtt = rtt;
+            self.rtt = self.linux.map_or(rtt, |clock| clock.up(rtt));
         }
-        let start = *self.start.get_or_insert(ack.now);
-        let age = ack.now.since(start);
-        let least = if self.linux { self.rtt.max(ROUND_MIN) } else { self.rtt };
+        let start = *self.start.get_or_insert(now);
+        let age = now.since(start);
+        let least = if self.linux.is_some() { self.rtt.max(ROUND_MIN) } else { self.rtt };
         if !self.rtt.is_zero() && age > least {
             let rate = self.octets / age.as_secs_f64();
             if self.stage == 0.0 && self.estimate == 0.0 {
                 (self.stage, self.estimate) = (rate, rate);
-            } else if self.linux {
+            } else if self.linux.is_some() {
                 self.stage = (7.0 * self.stage + rate) / 8.0;
                 self.estimate = (7.0 * self.estimate + self.stage) / 8.0;
             } else {
                 self.estimate = 0.9 * self.estimate + 0.1 * rate;
             }
             self.octets = 0.0;
-            self.start = Some(ack.now);
+            self.start = Some(now);
         }
         self.octets += ack.delivered as f64;
         std::mem::take(&mut self.renew_min_rtt)
@@ -246,6 +254,11 @@ impl CongestionControl for Westwood {
     fn on_established(&mut self, e: &Established) {
         self.w.open(e);
         self.min_rtt = e.rtt;
+        if let Kind::PerRound(PerRound { linux: Some(clock), start, .. }) = &mut self.kind {
+            // tcp_westwood_init: the round begins here, and the handshake's round trip is not asked.
+            *start = Some(clock.jiffy(e.now));
+            self.min_rtt = None;
+        }
     }
     fn on_ack(&mut self, ack: &AckSample) {
         self.measure(ack);
@@ -258,7 +271,7 @@ impl CongestionControl for Westwood {
         let slow_start = self.w.in_slow_start();
         let cwnd = self.w.cwnd;
         match &mut self.kind {
-            Kind::PerRound(k) if k.linux => self.w.cut(c.flight / 2.0),
+            Kind::PerRound(k) if k.linux.is_some() => self.w.cut(c.flight / 2.0),
             Kind::PerRound(_) | Kind::Trip(_) => {
                 self.w.cut(bdp);
                 self.w.set(self.w.ssthresh.min(cwnd));
@@ -278,8 +291,8 @@ impl CongestionControl for Westwood {
         let slow_start = self.w.in_slow_start();
         match &mut self.kind {
             Kind::PerRound(k) => {
-                k.renew_min_rtt = k.linux;
-                self.w.timeout(bdp, c.repeated && !k.linux);
+                k.renew_min_rtt = k.linux.is_some();
+                self.w.timeout(bdp, c.repeated && k.linux.is_none());
             }
             Kind::Trip(_) => self.w.timeout(bdp, c.repeated),
             Kind::PerAck(k) => {

@@ -8,6 +8,7 @@ use super::policer::LongTerm;
 use crate::cc::random::Random;
 use crate::cc::{AckSample, CaState, Congestion, CongestionControl, Established, Parameter, RateSample};
 use crate::config::Config;
+use crate::jiffies::Timers;
 
 /// 2/ln 2, as Linux rounds it: 256 * 2885 / 1000 + 1, of 256.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
@@ -69,6 +70,7 @@ pub struct Bbr {
     initial_window: f64,
     pub(super) mss: f64,
     random: Random,
+    clock: Timers,
     pub(super) mode: Mode,
     pub(super) pacing_gain: f64,
     cwnd_gain: f64,
@@ -121,6 +123,7 @@ impl Bbr {
             initial_window: 10.0,
             mss: 1.0,
             random: Random::default(),
+            clock: config.timers(),
             mode: Mode::Startup,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
@@ -293,13 +296,14 @@ impl Bbr {
     }
 
     fn update_min_rtt(&mut self, ack: &AckSample) {
-        let expired = ack.now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
+        let now = self.clock.jiffy(ack.now);
+        let expired = now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
         // Until Linux 5.10 a round trip equal to the smallest renewed it too.
-        if let Some(rtt) = ack.rtt
+        if let Some(rtt) = ack.rtt.map(|rtt| in_microseconds(ack.now, rtt))
             && (self.min_rtt.is_none_or(|m| rtt < m) || expired)
         {
             self.min_rtt = Some(rtt);
-            self.min_rtt_at = ack.now;
+            self.min_rtt_at = now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
@@ -319,7 +323,7 @@ impl Bbr {
         self.probe_rtt_sent[1] = ack.total_delivered + ack.in_flight;
         match self.probe_rtt_done_at {
             None if ack.in_flight as f64 <= MIN_CWND * self.mss => {
-                self.probe_rtt_done_at = Some(ack.now + PROBE_RTT_TIME);
+                self.probe_rtt_done_at = Some(self.clock.jiffy(ack.now) + self.clock.up(PROBE_RTT_TIME));
                 self.probe_rtt_round_done = false;
                 self.next_round_delivered = ack.total_delivered;
             }
@@ -334,8 +338,9 @@ impl Bbr {
     }
 
     fn end_probe_rtt(&mut self, now: Instant, due: Instant) {
-        if now > due {
-            self.min_rtt_at = now;
+        let jiffy = self.clock.jiffy(now);
+        if jiffy > due {
+            self.min_rtt_at = jiffy;
             self.cwnd = self.cwnd.max(self.prior_cwnd);
             self.restore_mode(now);
         }
@@ -431,6 +436,12 @@ impl Bbr {
     }
 }
 
+/// A round trip that ends now, as Linux' clock of whole microseconds sees its two ends
+/// (tcp_stamp_us_delta).
+fn in_microseconds(now: Instant, rtt: Duration) -> Duration {
+    Duration::from_micros(now.0 / 1000 - now.0.saturating_sub(rtt.0) / 1000)
+}
+
 fn in_recovery(state: CaState) -> bool {
     matches!(state, CaState::Recovery | CaState::Loss)
 }
@@ -446,7 +457,7 @@ impl CongestionControl for Bbr {
         self.cwnd = e.initial_window.clamp(1.0, self.ceiling.max(1.0));
         self.initial_window = e.initial_window;
         self.random = Random::new(e.seed);
-        (self.min_rtt, self.min_rtt_at) = (e.rtt, e.now);
+        (self.min_rtt, self.min_rtt_at) = (e.rtt, self.clock.jiffy(e.now));
         (self.epoch_at, self.cycle_at) = (e.now, e.now);
         self.mss = f64::from(e.mss.max(1));
         // Without a sample of the handshake Linux takes 1 ms.
