@@ -12,9 +12,9 @@
 mod util;
 
 use lasthop_tcp::*;
-use lasthop_units::{Bytes, Duration, Instant};
+use lasthop_units::{Duration, Instant};
 use std::path::Path;
-use util::recorded::{Sample, curves, folder, recording, write_curve};
+use util::recorded::{Sample, as_recorded, curves, folder, recording, write_curve};
 use util::shared::Shared;
 
 const PAIRS: [[&str; 2]; 11] = [
@@ -67,16 +67,7 @@ fn offset(pair: [&str; 2], run: u64) -> Duration {
 }
 
 fn simulated(pair: [&str; 2], run: u64) -> Both {
-    let config = |cc: &str| {
-        let o = Options {
-            profile: Profile::Linux6,
-            cc: Some(cc.parse().unwrap()),
-            mss: Some(Bytes(1460)),
-            send_buffer: Some(Bytes(4 << 20)),
-            ..Options::default()
-        };
-        o.resolve().unwrap()
-    };
+    let config = |cc: &str| as_recorded(cc.parse().unwrap()).resolve().unwrap();
     let mut s = Shared::new(&pair.map(config), DELAY, run as u32);
     (s.links[0].rate, s.links[0].held, s.links[0].framing) = (RATE, HELD, 14);
     let second = second_start(pair);
