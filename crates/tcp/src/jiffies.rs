@@ -96,9 +96,17 @@ impl Timers {
         if self.tick == 0 { time } else { Duration(time.0 - time.0 % self.tick) }
     }
 
+    /// No kernel's clock.
+    pub const fn is_exact(self) -> bool {
+        self.tick == 0
+    }
+
     /// Jiffies per second, HZ; an exact clock counts milliseconds where a kernel counts jiffies.
     pub const fn hz(self) -> u64 {
-        if self.tick == 0 { 1000 } else { 1_000_000_000 / self.tick }
+        match 1_000_000_000_u64.checked_div(self.tick) {
+            Some(hz) => hz,
+            None => 1000,
+        }
     }
 
     /// The number of the jiffy that `now` lies in (tcp_jiffies32).

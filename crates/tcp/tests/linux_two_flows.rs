@@ -35,6 +35,8 @@ const PAIRS: [[&str; 2]; 11] = [
 const RATE: u64 = 10_000_000 / 8;
 const DELAY: Duration = Duration::from_millis(20);
 const HELD: usize = 100;
+/// Octets of a write.
+const WRITE: u64 = 65_536;
 const END: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_millis(100);
 /// Runs of a pair. Their offsets spread over 6 s, about the time from loss to loss of the slowest
@@ -74,7 +76,7 @@ fn simulated(pair: [&str; 2], run: u64) -> Both {
     let start = Instant::ZERO + second + offset(pair, run);
     let counts = [END, END - second].map(|time| 1 + (time.0 / PERIOD.0) as usize);
     let mut established: [Option<Instant>; 2] = [None; 2];
-    let mut out: Both = [vec![], vec![]];
+    let (mut out, mut rest): (Both, _) = ([vec![], vec![]], [WRITE; 2]);
     s.connect(0);
     let mut connected = 1;
     while (0..2).any(|f| out[f].len() < counts[f]) {
@@ -84,9 +86,12 @@ fn simulated(pair: [&str; 2], run: u64) -> Both {
         let due = [due(0), due(1), (connected < 2).then_some(start)];
         let limit = due.into_iter().flatten().min().unwrap_or(Instant::MAX);
         while let Some(flow) = s.step(limit) {
-            s.fill(flow);
+            if established[flow].is_some() {
+                s.write_blocks(flow, WRITE, &mut rest[flow]);
+            }
             if established[flow].is_none() && s.flows[flow][0].state() == State::Established {
                 established[flow] = Some(s.now);
+                s.write_blocks(flow, WRITE, &mut rest[flow]);
                 break;
             }
         }

@@ -46,6 +46,20 @@ impl Shared {
         }
     }
 
+    /// A bulk writer of `flow`: `block` octets at a time, `rest` of them left of a write that did
+    /// not fit.
+    pub fn write_blocks(&mut self, flow: usize, block: u64, rest: &mut u64) {
+        let client = &mut self.flows[flow][0];
+        loop {
+            *rest -= client.write(self.now, *rest);
+            if *rest > 0 {
+                break;
+            }
+            *rest = block;
+        }
+        self.flush(flow);
+    }
+
     fn flush(&mut self, flow: usize) {
         for from in 0..2 {
             while let Some(segment) = self.flows[flow][from].poll_transmit(self.now) {

@@ -295,11 +295,20 @@ impl Bbr {
         }
     }
 
+    /// A round trip that ends now, as Linux' clock of whole microseconds sees its two ends
+    /// (tcp_stamp_us_delta).
+    fn counted(&self, now: Instant, rtt: Duration) -> Duration {
+        if self.clock.is_exact() {
+            return rtt;
+        }
+        Duration::from_micros(now.0 / 1000 - now.0.saturating_sub(rtt.0) / 1000)
+    }
+
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let now = self.clock.jiffy(ack.now);
         let expired = now > self.min_rtt_at.saturating_add(MIN_RTT_WINDOW);
         // Until Linux 5.10 a round trip equal to the smallest renewed it too.
-        if let Some(rtt) = ack.rtt.map(|rtt| in_microseconds(ack.now, rtt))
+        if let Some(rtt) = ack.rtt.map(|rtt| self.counted(ack.now, rtt))
             && (self.min_rtt.is_none_or(|m| rtt < m) || expired)
         {
             self.min_rtt = Some(rtt);
@@ -434,12 +443,6 @@ impl Bbr {
         let low = already_low || in_recovery(self.previous_state);
         self.prior_cwnd = if low { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
-}
-
-/// A round trip that ends now, as Linux' clock of whole microseconds sees its two ends
-/// (tcp_stamp_us_delta).
-fn in_microseconds(now: Instant, rtt: Duration) -> Duration {
-    Duration::from_micros(now.0 / 1000 - now.0.saturating_sub(rtt.0) / 1000)
 }
 
 fn in_recovery(state: CaState) -> bool {
