@@ -299,6 +299,20 @@ impl App {
         self.pump(end, out);
     }
 
+    /// Of what it has just written at `end` the send buffer did not take `bytes`: a buffer that counts
+    /// packets, too, may have less room than it told. They are written when there is room again,
+    /// and what would have closed the stream waits for them.
+    pub fn on_refused(&mut self, end: End, bytes: u64) {
+        let side = &mut self.sides[end as usize];
+        side.room = 0;
+        if side.wanted != ENDLESS {
+            side.wanted += bytes;
+        }
+        side.closing |= side.closed;
+        side.closed = false;
+        self.stats.written[end as usize] -= bytes;
+    }
+
     /// `bytes` arrived in order at `end`.
     pub fn on_delivered(&mut self, now: Instant, end: End, bytes: u64, out: &mut Vec<Action>) {
         self.stats.delivered[end as usize] += bytes;

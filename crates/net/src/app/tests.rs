@@ -43,6 +43,25 @@ fn bulk_writes_whatever_room_there_is_and_never_more() {
 }
 
 #[test]
+fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
+    let (mut a, mut out) =
+        (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Transport::Tcp), Vec::new());
+    a.start(ms(5), &mut out);
+    a.on_established(ms(10), &mut out);
+    a.on_writable(ms(10), End::A, 9000, &mut out);
+    assert_eq!(out, [Action::Write { end: End::A, bytes: 4000 }, Action::Close { end: End::A }]);
+    // 2500 of the 4000 were taken, and the stream was not closed.
+    a.on_refused(End::A, 1500);
+    assert_eq!((a.backlog(End::A), a.stats().written[0]), (Some(1500), 2500));
+    out.clear();
+    a.on_writable(ms(20), End::A, 1000, &mut out);
+    a.on_writable(ms(30), End::A, 1000, &mut out);
+    let write = |bytes| Action::Write { end: End::A, bytes };
+    assert_eq!(out, [write(1000), write(500), Action::Close { end: End::A }]);
+    assert_eq!(a.stats().written[0], 4000);
+}
+
+#[test]
 fn a_file_is_written_closed_and_timed() {
     let (mut a, mut out) =
         (app(AppConfig::File(FileConfig { size: Bytes(4000) }), Transport::Tcp), Vec::new());

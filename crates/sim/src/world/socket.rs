@@ -1,7 +1,7 @@
 //! Applications and transports: who speaks, who listens, when to look again.
 
 use lasthop_net::app::Action as AppAction;
-use lasthop_tcp::{Endpoint, Event as TcpEvent, Segment};
+use lasthop_tcp::{Endpoint, Event as TcpEvent, Segment, State};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
@@ -187,16 +187,21 @@ impl World {
     /// anyway) are serviced.
     fn do_app_actions_at(&mut self, now: Instant, flow: FlowId, serviced: Option<End>) {
         let mut actions = std::mem::take(&mut self.app_actions);
-        let mut touched = [false; 2];
+        let (mut touched, mut refused) = ([false; 2], [false; 2]);
         for action in actions.drain(..) {
             match action {
                 AppAction::Write { end, bytes } => {
                     let seat = self.flows[flow].seat(flow, end);
                     if let Transport::Tcp(sockets) = &mut self.flows[seat].transport {
-                        let accepted = sockets[end as usize].endpoint.write(now, bytes);
-                        debug_assert!(
-                            accepted == bytes || !sockets[end as usize].endpoint.state().may_send()
-                        );
+                        let endpoint = &mut sockets[end as usize].endpoint;
+                        let rest = bytes - endpoint.write(now, bytes);
+                        let counts_packets = endpoint.send_memory().is_some();
+                        debug_assert!(rest == 0 || counts_packets || !endpoint.state().may_send());
+                        // A connection that is gone takes nothing any more.
+                        if rest > 0 && counts_packets && endpoint.state() != State::Closed {
+                            self.flows[flow].app.on_refused(end, rest);
+                            refused[end as usize] = true;
+                        }
                     }
                     touched[end as usize] = true;
                 }
@@ -210,6 +215,8 @@ impl World {
                     }
                     self.send(now, flow, end, size, Payload::Udp(end.other(), bytes));
                 }
+                // It comes again after what was refused.
+                AppAction::Close { end } if refused[end as usize] => {}
                 AppAction::Close { end } => {
                     let seat = self.flows[flow].seat(flow, end);
                     if let Transport::Tcp(sockets) = &mut self.flows[seat].transport {
