@@ -6,7 +6,7 @@ use lasthop_units::Instant;
 
 use crate::attention::Attention;
 use crate::results::{RunOutput, Sink};
-use crate::spec::{At, Scalar};
+use crate::spec::{At, InForce, Scalar};
 use crate::world::World;
 use crate::{Error, Scenario};
 
@@ -21,6 +21,8 @@ const LONG_STEP: u64 = 1024;
 /// Stepping changes nothing: any sequence of `step_until` gives the bytes of one run to the end.
 pub struct Simulation {
     scenario: Scenario,
+    /// From the first change by the caller on.
+    in_force: Option<InForce>,
     world: World,
     sink: Sink,
 }
@@ -44,7 +46,7 @@ impl Simulation {
     ) -> Result<Simulation, Error> {
         let sink = Sink::open(out)?;
         let world = World::build(scenario, &sink, attention, alive)?;
-        Ok(Simulation { scenario: scenario.clone(), world, sink })
+        Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
     }
 
     /// The time of the last thing that happened.
@@ -150,9 +152,9 @@ impl Simulation {
     }
 
     fn apply(&mut self, at: At) -> Result<(), Error> {
-        // The scenario moves along, so that the next change is compared with what is in force.
-        let (next, actions) = self.scenario.change(&at)?;
-        self.scenario = next;
+        // What is in force moves along, so that the next change is compared with it.
+        let in_force = self.in_force.get_or_insert_with(|| InForce::of(&self.scenario));
+        let actions = in_force.change(&self.scenario, &at)?;
         self.world.apply(actions);
         Ok(())
     }
@@ -181,6 +183,9 @@ impl Simulation {
     pub fn finish_or_stopped(mut self, alive: &mut dyn FnMut() -> bool) -> Result<RunOutput, Error> {
         let end = self.world.end();
         self.step_until_or_stopped(end, alive)?;
+        if let Some(in_force) = self.in_force {
+            in_force.hand_over(&mut self.scenario);
+        }
         self.sink.close(&self.scenario, self.world)
     }
 }

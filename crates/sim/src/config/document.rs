@@ -1,5 +1,6 @@
 //! A configuration text, parsed: every key and every value knows its place.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -136,6 +137,47 @@ impl Document {
         Ok(())
     }
 
+    /// A document of the table `scenario` and of some `entries`, table and name. Its messages show
+    /// no line of the text.
+    pub(crate) fn part(&self, entries: &BTreeSet<(String, String)>) -> Document {
+        let mut part = Document::empty(&self.name);
+        part.sets = self.sets.iter().map(|_| Source::new(String::new())).collect();
+        let (Value::Table(all), Value::Table(root)) = (&self.root.value, &mut part.root.value) else {
+            return part;
+        };
+        let head = all.0.get_key_value("scenario");
+        root.0.extend(head.map(|(name, entry)| (name.clone(), entry.clone())));
+        for (table, name) in entries {
+            let Some(Entry { key, node }) = all.0.get(table) else { continue };
+            let Value::Table(from) = &node.value else { continue };
+            let Some(entry) = from.0.get(name) else { continue };
+            let empty = || Node { value: Table::default().into(), origin: node.origin.clone() };
+            let to = root.0.entry(table.clone()).or_insert_with(|| Entry { key: key.clone(), node: empty() });
+            if let Value::Table(to) = &mut to.node.value {
+                to.0.insert(name.clone(), entry.clone());
+            }
+        }
+        part
+    }
+
+    /// Takes the `entries` of a part of this document back. What was set in it has no text here.
+    pub(crate) fn adopt(&mut self, part: Document, entries: &BTreeSet<(String, String)>) {
+        let known = self.sets.len();
+        let (Value::Table(all), Value::Table(mut root)) = (&mut self.root.value, part.root.value) else {
+            return;
+        };
+        for (table, name) in entries {
+            let from = root.0.get_mut(table).map(|e| &mut e.node.value);
+            let to = all.0.get_mut(table).map(|e| &mut e.node.value);
+            if let (Some(Value::Table(from)), Some(Value::Table(to))) = (from, to)
+                && let Some(mut entry) = from.0.swap_remove(name)
+            {
+                forget_sets(&mut entry.node, known);
+                to.0.insert(name.clone(), entry);
+            }
+        }
+    }
+
     /// The configuration as TOML, with every `--set` applied; comments are not kept.
     pub fn to_toml(&self) -> String {
         write::document(&self.root)
@@ -243,6 +285,26 @@ fn in_words(message: &str, written: &str) -> (String, Option<String>) {
         return ("text must stand in quotes".to_owned(), Some(format!("write {}", quoted(written))));
     }
     (message.to_owned(), None)
+}
+
+/// Makes what a `--set` after the `known` ones wrote a program's.
+fn forget_sets(node: &mut Node, known: usize) {
+    let later = |origin: &Origin| matches!(origin, Origin::Set { number, .. } if *number > known);
+    if later(&node.origin) {
+        node.origin = Origin::Program;
+    }
+    match &mut node.value {
+        Value::Table(table) => {
+            for entry in table.0.values_mut() {
+                if later(&entry.key) {
+                    entry.key = Origin::Program;
+                }
+                forget_sets(&mut entry.node, known);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| forget_sets(item, known)),
+        _ => {}
+    }
 }
 
 /// The child of `node` named or numbered `name`, with the origin of its key.

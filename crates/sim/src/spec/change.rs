@@ -2,9 +2,11 @@
 //!
 //! A change is read as what it is, another scenario: the keys are set in the document, the result
 //! is parsed and checked like any file, and the difference to what was in force becomes actions. So
-//! a value is validated by the same code whether it is in force at the start or later.
+//! a value is validated by the same code whether it is in force at the start or later. Of tables
+//! whose entries stand by themselves only the entries that change are read: many changes of many
+//! links would otherwise read every link at every change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_radio::Mobility;
 use lasthop_units::{Duration, Instant};
@@ -12,9 +14,10 @@ use serde_json::Value;
 
 use super::at::Scalar;
 use super::check;
+use super::limits::Memory;
 use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
-use crate::config::{self, Diagnostics, Severity, suggest};
+use crate::config::{self, Diagnostics, Document, Severity, suggest};
 use crate::error::Error;
 use crate::world::Action;
 
@@ -108,14 +111,14 @@ impl Scenario {
                 found.push(self.complaint(Some(i), &key, message).help("keep one of them"));
             }
         }
-        let mut in_force = self.clone();
         let mut planned = Vec::new();
+        if moments.is_empty() {
+            return Ok(planned);
+        }
+        let mut in_force = InForce::of(self);
         for (t, moment) in &moments {
-            match in_force.step(moment) {
-                Ok((next, actions)) => {
-                    in_force = next;
-                    planned.push((Instant(t.0), actions));
-                }
+            match in_force.step(self, moment) {
+                Ok(actions) => planned.push((Instant(t.0), actions)),
                 Err(Error::Input(more)) => found.extend(more),
                 Err(other) => return Err(other),
             }
@@ -123,55 +126,151 @@ impl Scenario {
         if found.is_empty() { Ok(planned) } else { Err(Error::Input(found)) }
     }
 
-    /// This scenario after a change, and what the world has to do for it.
+    /// An error at the `[[at]]` table number `index`, or about a call.
+    fn complaint(&self, index: Option<usize>, key: &str, message: String) -> config::Diagnostic {
+        match index {
+            Some(i) if key.is_empty() => self.document.error_at(&format!("at.{i}"), message),
+            Some(i) => self.document.error_at_key(&format!("at.{i}.set.{}", config::dotted([key])), message),
+            None => config::Diagnostic::error("set", message),
+        }
+    }
+}
+
+/// The tables whose entries can be read and checked without the rest of the scenario. Other changes
+/// read all of it.
+const ALONE: &[&str] = &["bearer", "cell", "link"];
+
+/// What is in force while the changes of a scenario are worked out one after the other.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    /// With what profiles stand for.
+    document: Document,
+    spec: Spec,
+    memory: Memory,
+    /// How often the whole scenario was read.
+    scenarios_read: usize,
+    /// Entries of tables that were read by themselves.
+    entries_read: usize,
+}
+
+/// The scenario after a change, or the entries of it that change.
+struct Next {
+    document: Document,
+    spec: Spec,
+    /// Table and name of the entries; None: it is the whole scenario.
+    entries: Option<BTreeSet<(String, String)>>,
+}
+
+impl InForce {
+    /// What is in force when `scenario` begins.
+    pub fn of(scenario: &Scenario) -> InForce {
+        let (document, spec) = (scenario.filled(), scenario.spec.clone());
+        let memory = Memory::of(&spec);
+        InForce { document, spec, memory, scenarios_read: 0, entries_read: 0 }
+    }
+
+    /// What the world has to do for a change that a caller makes now.
     ///
     /// # Errors
     /// An unknown key, one that is fixed during a run, a value that does not fit, nothing of that
-    /// name.
-    pub fn change(&self, at: &At) -> Result<(Scenario, Vec<Action>), Error> {
+    /// name. Nothing changes then.
+    pub fn change(&mut self, scenario: &Scenario, at: &At) -> Result<Vec<Action>, Error> {
         let mut moment = Moment::default();
         if let Err((key, message)) = moment.add(at, None) {
-            return Err(Error::Input(self.complaint(None, &key, message).into()));
+            return Err(Error::Input(scenario.complaint(None, &key, message).into()));
         }
-        self.step(&moment)
+        self.step(scenario, &moment)
     }
 
-    fn step(&self, moment: &Moment) -> Result<(Scenario, Vec<Action>), Error> {
-        let mut next = self.clone();
-        let mut actions = self.set_keys(moment, &mut next)?;
-        if !moment.set.is_empty() {
-            next.spec = match next.document.read::<Spec>() {
-                Ok(spec) => spec,
-                Err(e) => return Err(self.retell(moment, e)),
-            };
-            self.refuse_contradictions(moment)?;
-            let mut found = Diagnostics::new();
-            check::check(&next.spec, &next.document, &next.extensions, &mut found);
-            if found.has_errors() {
-                return Err(self.retell(moment, found));
-            }
-            actions.extend(difference(&self.spec, &next.spec));
-        }
+    /// Gives `scenario` the values that are in force.
+    pub fn hand_over(self, scenario: &mut Scenario) {
+        scenario.spec = self.spec;
+    }
+
+    fn step(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
+        let mut actions = self.look_at_keys(scenario, moment)?;
+        let mut starts = Vec::new();
         type Make = fn(String) -> Action;
         for (names, make, make_node) in [
             (&moment.start, Action::StartFlow as Make, Action::StartNode as Make),
             (&moment.stop, Action::StopFlow as Make, Action::StopNode as Make),
         ] {
             for (name, index) in names {
-                actions.push(self.start_or_stop(name, *index, make, make_node)?);
+                starts.push(self.start_or_stop(scenario, name, *index, make, make_node)?);
             }
         }
-        Ok((next, actions))
+        if !moment.set.is_empty() {
+            let next = self.read(scenario, moment)?;
+            actions.extend(self.go_on_with(next));
+        }
+        actions.extend(starts);
+        Ok(actions)
     }
 
-    /// Sets the keys of `moment` in the document of `next`; returns the actions for cells of
+    /// The document and its values after `moment`, checked.
+    fn read(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Next, Error> {
+        let written = || moment.set.iter().filter(|(key, _)| cells_of_layout(&self.spec, key).is_none());
+        let entries: Option<BTreeSet<_>> = written().map(|(key, _)| entry_of(key)).collect();
+        let mut document = match &entries {
+            Some(entries) => self.document.part(entries),
+            None => self.document.clone(),
+        };
+        for (key, (value, _)) in written() {
+            if let Err(e) = document.apply_set(&format!("{key}={}", value.to_toml())) {
+                return Err(self.retell(scenario, moment, e));
+            }
+        }
+        let spec: Spec = document.read().map_err(|e| self.retell(scenario, moment, e))?;
+        self.refuse_contradictions(scenario, moment)?;
+        let mut found = Diagnostics::new();
+        match &entries {
+            Some(_) => check::check_entries(&spec, &document, &mut found),
+            None => check::check(&spec, &document, &scenario.extensions, &mut found),
+        }
+        if !found.has_errors() {
+            let links: Vec<String> = written().filter_map(|(key, _)| link_of(key)).collect();
+            links.iter().for_each(|name| self.memory.set_link(name, &spec.link[name]));
+            if let Some(refused) = self.memory.refusal(&document) {
+                found.push(refused);
+                links.iter().for_each(|name| self.memory.set_link(name, &self.spec.link[name]));
+            }
+        }
+        if found.has_errors() {
+            return Err(self.retell(scenario, moment, found));
+        }
+        match &entries {
+            Some(entries) => self.entries_read += entries.len(),
+            None => self.scenarios_read += 1,
+        }
+        Ok(Next { document, spec, entries })
+    }
+
+    /// Takes over what was read; what differs becomes actions.
+    fn go_on_with(&mut self, next: Next) -> Vec<Action> {
+        let mut actions = difference(&self.spec, &next.spec);
+        match next.entries {
+            Some(entries) => {
+                self.document.adopt(next.document, &entries);
+                self.spec.link.extend(next.spec.link);
+                self.spec.bearer.extend(next.spec.bearer);
+                self.spec.cell.extend(next.spec.cell);
+            }
+            None => {
+                actions.extend(wireless_difference(&self.spec, &next.spec));
+                (self.document, self.spec) = (next.document, next.spec);
+            }
+        }
+        actions
+    }
+
+    /// Refuses keys that may not change and names that nothing has; returns the actions for cells of
     /// layouts, of which the document has one table. A layout is switched before one of its
     /// cells.
-    fn set_keys(&self, moment: &Moment, next: &mut Scenario) -> Result<Vec<Action>, Error> {
+    fn look_at_keys(&self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut switched: Vec<(Vec<String>, bool)> = Vec::new();
         for (key, (value, index)) in &moment.set {
             if !may_change(key) {
-                let d = self.complaint(*index, key, format!("`{key}` is fixed during a run"));
+                let d = scenario.complaint(*index, key, format!("`{key}` is fixed during a run"));
                 let list = "`lasthop describe runtime` lists what may change";
                 let help = remedy(key).map_or_else(|| list.to_owned(), |r| format!("{r} {list}"));
                 return Err(Error::Input(d.help(help).into()));
@@ -179,17 +278,14 @@ impl Scenario {
             if let Some(cells) = cells_of_layout(&self.spec, key) {
                 let Scalar::Bool(down) = value else {
                     let message = format!("expected true or false, found {}", value.to_toml());
-                    return Err(Error::Input(self.complaint(*index, key, message).into()));
+                    return Err(Error::Input(scenario.complaint(*index, key, message).into()));
                 };
                 switched.push((cells, *down));
                 continue;
             }
             if let Some((name, near)) = nobody(&self.spec, key) {
-                let d = self.complaint(*index, key, format!("nothing is called `{name}`"));
+                let d = scenario.complaint(*index, key, format!("nothing is called `{name}`"));
                 return Err(Error::Input(d.help_opt(near.map(|n| format!("did you mean `{n}`?"))).into()));
-            }
-            if let Err(e) = next.document.apply_set(&format!("{key}={}", value.to_toml())) {
-                return Err(self.retell(moment, e));
             }
         }
         switched.sort_by_key(|(cells, _)| std::cmp::Reverse(cells.len()));
@@ -200,14 +296,14 @@ impl Scenario {
     }
 
     /// Values that another key of the scenario rules out.
-    fn refuse_contradictions(&self, moment: &Moment) -> Result<(), Error> {
+    fn refuse_contradictions(&self, scenario: &Scenario, moment: &Moment) -> Result<(), Error> {
         if let Some((name, key)) = rate_over_trace(&self.spec, moment) {
             let message = format!("link `{name}` follows a trace: it has no rate to change");
-            let d = self.complaint(moment.place(key), key, message);
+            let d = scenario.complaint(moment.place(key), key, message);
             return Err(Error::Input(d.help("use a trace that does what you want").into()));
         }
         if let Some((key, by)) = placed_otherwise(&self.spec, moment) {
-            let d = self.complaint(moment.place(key), key, format!("`{by}` says where it is"));
+            let d = scenario.complaint(moment.place(key), key, format!("`{by}` says where it is"));
             let help = format!("leave `{by}` out and give `radio.position` from the start");
             return Err(Error::Input(d.help(help).into()));
         }
@@ -216,6 +312,7 @@ impl Scenario {
 
     fn start_or_stop(
         &self,
+        scenario: &Scenario,
         name: &str,
         index: Option<usize>,
         make: fn(String) -> Action,
@@ -231,29 +328,20 @@ impl Scenario {
         let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
         let names = flows.chain(self.spec.node.keys().map(|n| format!("node.{n}")));
         let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
-        let d = self.complaint(index, "", format!("nothing is called `{name}`"));
+        let d = scenario.complaint(index, "", format!("nothing is called `{name}`"));
         let otherwise = || Some("flows and snoop agents can be started and stopped".into());
         Err(Error::Input(d.help_opt(near.or_else(otherwise)).into()))
     }
 
-    /// An error at the `[[at]]` table number `index`, or about a call.
-    fn complaint(&self, index: Option<usize>, key: &str, message: String) -> config::Diagnostic {
-        match index {
-            Some(i) if key.is_empty() => self.document.error_at(&format!("at.{i}"), message),
-            Some(i) => self.document.error_at_key(&format!("at.{i}.set.{}", config::dotted([key])), message),
-            None => config::Diagnostic::error("set", message),
-        }
-    }
-
     /// Errors of the changed document, told at the key of `at` that caused them: each but those of
     /// layouts was set by its own `apply_set`, in order.
-    fn retell(&self, moment: &Moment, errors: Diagnostics) -> Error {
+    fn retell(&self, scenario: &Scenario, moment: &Moment, errors: Diagnostics) -> Error {
         let mut out = Diagnostics::new();
         for e in errors.iter().filter(|e| e.severity == Severity::Error) {
             let place = e.set.and_then(|set| set.checked_sub(self.document.sets() + 1));
             let mut written = moment.set.keys().filter(|key| cells_of_layout(&self.spec, key).is_none());
             let key = written.nth(place.unwrap_or(0)).or(moment.set.keys().next()).map_or("", |k| k);
-            out.push(self.complaint(moment.place(key), key, e.message.clone()).help_opt(e.help.clone()));
+            out.push(scenario.complaint(moment.place(key), key, e.message.clone()).help_opt(e.help.clone()));
         }
         Error::Input(out)
     }
@@ -270,6 +358,18 @@ fn remedy(key: &str) -> Option<String> {
         whole = above;
     }
     suggest(key, RUNTIME_KEYS.iter().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// Table and name of what `key` belongs to, if that is an entry which can be read alone.
+fn entry_of(key: &str) -> Option<(String, String)> {
+    let mut parts = key.split('.');
+    let (table, name) = (parts.next()?, parts.next()?);
+    ALONE.contains(&table).then(|| (table.to_owned(), name.to_owned()))
+}
+
+/// The name of the link that `key` belongs to.
+fn link_of(key: &str) -> Option<String> {
+    entry_of(key).filter(|(table, _)| table == "link").map(|(_, name)| name)
 }
 
 fn may_change(key: &str) -> bool {
@@ -342,7 +442,7 @@ fn rate_over_trace<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'a 
     })
 }
 
-/// Links, bearers, cells, access points and stations whose keys differ.
+/// Links, bearers, cells and sidelinks of `new` whose keys differ.
 fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     let mut actions = Vec::new();
     for (name, link) in &new.link {
@@ -365,7 +465,6 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
             actions.push(Action::Sidelink(name.clone(), pair.modes()));
         }
     }
-    actions.extend(wireless_difference(old, new));
     actions
 }
 
@@ -417,4 +516,75 @@ fn placed_otherwise<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'s
 /// The runtime keys as JSON, for `describe`.
 pub fn describe_runtime_keys() -> Value {
     RUNTIME_KEYS.iter().map(|(key, text)| serde_json::json!({"key": key, "description": text})).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn scenario(text: &str) -> Scenario {
+        let head = "[scenario]\nname = 'c'\nduration = '1000 s'\n";
+        Scenario::parse(&format!("{head}{text}"), "t.toml", Path::new(""), &[]).unwrap()
+    }
+
+    fn links(count: usize) -> String {
+        let link = |n| format!("[link.l{n}]\nbetween = ['n{n}', 'n{}']\nrate = '1 Mbit/s'\n", n + 1);
+        (0..count).map(link).collect()
+    }
+
+    /// A million entries would be read for a thousand changes of a thousand links otherwise.
+    #[test]
+    fn a_change_reads_what_changes_and_not_the_rest() {
+        let change = |n: usize| {
+            let other = (n + 1) % 50;
+            format!(
+                "[[at]]\nt = '{n} s'\nset = {{ 'link.l{n}.rate' = '{n} kbit/s', 'link.l{n}.delay' = '1 ms', \
+                 'link.l{other}.forward.loss' = '1 %' }}\n"
+            )
+        };
+        let s = scenario(&format!("{}{}", links(50), (1..=40).map(change).collect::<String>()));
+        let mut in_force = InForce::of(&s);
+        for at in &s.spec.at {
+            let actions = in_force.change(&s, at).unwrap();
+            assert_eq!(actions.len(), 2, "{actions:?}");
+        }
+        assert_eq!((in_force.scenarios_read, in_force.entries_read), (0, 80));
+        // As if all of it had been read.
+        assert_eq!(in_force.document.read::<Spec>().unwrap(), in_force.spec);
+        let sets = s.spec.at.iter().flat_map(|at| &at.set);
+        let sets: Vec<String> = sets.map(|(key, value)| format!("{key}={}", value.to_toml())).collect();
+        assert_eq!(s.with_set(&sets).unwrap().spec().link, in_force.spec.link);
+    }
+
+    /// What a profile has filled in is in force before and after.
+    #[test]
+    fn a_change_under_a_profile_changes_nothing_else() {
+        let s = scenario(&format!(
+            "profile = 'ns3-3.44'\n{}[ap.a]\nnode = 'n0'\n[station.s]\n\
+             [[at]]\nt = '1 s'\nset = {{ 'link.l0.rate' = '2 Mbit/s' }}\n\
+             [[at]]\nt = '2 s'\nset = {{ 'ap.a.radio.power' = '3 dBm' }}\n",
+            links(1)
+        ));
+        let [(_, first), (_, second)] = s.changes() else { panic!("{:?}", s.changes()) };
+        assert!(matches!(first[..], [Action::Link(..)]), "{first:?}");
+        assert!(matches!(second[..], [Action::Ap(..)]), "{second:?}");
+    }
+
+    #[test]
+    fn a_change_that_is_refused_leaves_everything_as_it_was() {
+        let s = scenario(&links(2));
+        let mut in_force = InForce::of(&s);
+        let set = |key: &str, value: &str| At {
+            set: [(key.to_owned(), Scalar::Text(value.to_owned()))].into(),
+            ..At::default()
+        };
+        for (key, value) in [("link.l0.rate", "fast"), ("link.l9.rate", "1 bit/s"), ("link.l0.mtu", "90 B")] {
+            assert!(in_force.change(&s, &set(key, value)).is_err(), "{key}");
+        }
+        assert_eq!(&in_force.spec, s.spec());
+        assert_eq!(in_force.change(&s, &set("link.l0.rate", "1 Mbit/s")).unwrap(), []);
+        assert_eq!(in_force.change(&s, &set("link.l0.rate", "2 Mbit/s")).unwrap().len(), 1);
+    }
 }

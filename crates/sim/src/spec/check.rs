@@ -61,7 +61,6 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     for (name, flow) in &spec.flow {
         check_flow(name, flow, spec, &map, doc, extensions, found);
     }
-    super::limits::memory(spec, doc, found);
     super::idle::check(spec, doc, found);
     for (i, at) in spec.at.iter().enumerate() {
         if at.set.is_empty() && at.start.is_none() && at.stop.is_none() {
@@ -85,6 +84,12 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
             );
         }
     }
+}
+
+/// What can be said of links and bearers of which `spec` has nothing else.
+pub fn check_entries(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    links(spec, doc, found);
+    bearers(spec, doc, found);
 }
 
 fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {

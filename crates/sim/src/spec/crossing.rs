@@ -74,7 +74,7 @@ impl Crossing {
 }
 
 /// Whether the end that opens the flow sends its data.
-fn from_opener(app: &AppConfig) -> bool {
+pub(super) fn from_opener(app: &AppConfig) -> bool {
     !matches!(app, AppConfig::RequestResponse(_) | AppConfig::WebPage(_) | AppConfig::Dash(_))
 }
 

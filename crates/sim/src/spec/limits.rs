@@ -1,14 +1,18 @@
 //! What a run may hold: numbers of UEs, stations and flows, and an estimate of the memory that it
 //! takes. Looked at before any name of a group is made and anything is built.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 
+use lasthop_net::DirectionConfig;
 use lasthop_net::app::AppConfig;
 use lasthop_units::{Bitrate, Bytes, Duration};
 
-use super::crossing::Crossing;
+use super::crossing::from_opener;
+use super::ways::{Way, Ways};
 use super::{FlowSpec, LinkSpec, Spec, Transport};
-use crate::config::{Diagnostics, Document};
+use crate::config::{Diagnostic, Diagnostics, Document};
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
@@ -53,64 +57,112 @@ fn flows(spec: &Spec) -> u64 {
     spec.flow.values().map(|f| spec.pairs_of(f).saturating_mul(f.count.into())).fold(0, u64::saturating_add)
 }
 
-/// Refuses what this machine's memory cannot hold.
-pub fn memory(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    if let Some(limit) = machine_memory() {
-        compare(spec, doc, limit, found);
+/// An estimate of the memory that a run takes, link by link, and what this machine has.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    length: Duration,
+    /// What flows send over each direction of a link, forward first.
+    loads: Arc<BTreeMap<String, [Loads; 2]>>,
+    /// What the links may hold [bytes].
+    held: BTreeMap<String, u128>,
+    /// What flows, UEs and stations take [bytes].
+    built: u64,
+    all: u128,
+    limit: u64,
+}
+
+/// The data of UDP and of TCP flows that crosses one direction of a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loads {
+    offered: Load,
+    windows: Load,
+}
+
+impl Memory {
+    /// The estimate for `spec`, which has been checked.
+    pub fn of(spec: &Spec) -> Memory {
+        Memory::with_limit(spec, machine_memory().unwrap_or(u64::MAX))
+    }
+
+    fn with_limit(spec: &Spec, limit: u64) -> Memory {
+        let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
+        let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
+        let built = flows(spec) * FLOW + ues * UE + stations * STATION;
+        let loads = Arc::new(loads(spec));
+        let length = spec.scenario.duration;
+        let mut memory = Memory { length, loads, held: BTreeMap::new(), built, all: built.into(), limit };
+        for name in memory.loads.clone().keys() {
+            memory.set_link(name, &spec.link[name]);
+        }
+        memory
+    }
+
+    /// The link of this name is now such.
+    pub fn set_link(&mut self, name: &str, link: &LinkSpec) {
+        let Some(loads) = self.loads.get(name) else { return };
+        let held = [true, false].into_iter().zip(loads);
+        let held =
+            held.map(|(forward, load)| u128::from(on_link(load, &link.direction(forward), self.length)));
+        let held = held.sum();
+        self.all += held;
+        self.all -= self.held.insert(name.to_owned(), held).unwrap_or(0);
+    }
+
+    /// The error when this machine's memory cannot hold the run.
+    pub fn refusal(&self, doc: &Document) -> Option<Diagnostic> {
+        if self.all <= self.limit.into() {
+            return None;
+        }
+        let built = (u128::from(self.built), "scenario".to_owned(), "lower `count`");
+        let remedy = "limit `queue`, or lower the buffers (`tcp.receive_buffer`), rates or `duration`";
+        let links = self
+            .held
+            .iter()
+            .map(|(name, held)| (*held, format!("link.{}", crate::config::dotted([name])), remedy));
+        // The first of the largest.
+        let most = links.fold(built, |most, next| if next.0 > most.0 { next } else { most });
+        let gb = |bytes: u128| format!("{:.1} GB", bytes as f64 / 1e9);
+        let told = format!(
+            "the run may need {} of memory, {} of it here; this machine has {}",
+            gb(self.all),
+            gb(most.0),
+            gb(self.limit.into())
+        );
+        Some(doc.error_at(&most.1, told).help(most.2))
     }
 }
 
-fn compare(spec: &Spec, doc: &Document, limit: u64, found: &mut Diagnostics) {
-    let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
-    let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
-    let built = flows(spec) * FLOW + ues * UE + stations * STATION;
-    let mut all = built;
-    let mut most = (built, "scenario".to_owned(), "lower `count`");
-    for (name, link) in &spec.link {
-        for forward in [true, false] {
-            let held = on_link(spec, name, link, forward);
-            all = all.saturating_add(held);
-            if held > most.0 {
-                let key = format!("link.{}", crate::config::dotted([name]));
-                let remedy =
-                    "limit `queue`, or lower the buffers (`tcp.receive_buffer`), rates or `duration`";
-                most = (held, key, remedy);
+/// What flows send over links, by the ways that the world will find for them.
+fn loads(spec: &Spec) -> BTreeMap<String, [Loads; 2]> {
+    let mut loads: BTreeMap<String, [Loads; 2]> = BTreeMap::new();
+    let ways = Ways::of(spec);
+    for flow in spec.flow.values() {
+        let n = u64::from(flow.count);
+        for [from, to] in spec.ends_of(flow) {
+            let [from, to] = if from_opener(&flow.app) { [from, to] } else { [to, from] };
+            for (_, way) in ways.between(&from, &to) {
+                let Way::Link { name, forward, .. } = way else { continue };
+                let load = &mut loads.entry((*name).to_owned()).or_default()[usize::from(!forward)];
+                match flow.transport {
+                    Transport::Udp => load.offered.add(n, datagrams(flow)),
+                    Transport::Tcp => load.windows.add(n, window(flow)),
+                }
             }
         }
     }
-    if all > limit {
-        let gb = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
-        let told = format!(
-            "the run may need {} of memory, {} of it here; this machine has {}",
-            gb(all),
-            gb(most.0),
-            gb(limit)
-        );
-        found.push(doc.error_at(&most.1, told).help(most.2));
-    }
+    loads
 }
 
 /// The memory that packets in one direction of a link may take at the end of the run: those that
-/// wait and those on the wire. An upper bound of what arrives, over the flows of which it is
-/// certain that they cross the link.
-fn on_link(spec: &Spec, name: &str, link: &LinkSpec, forward: bool) -> u64 {
-    let d = link.direction(forward);
-    let crossing = Crossing::of(spec, name, link);
-    let length = spec.scenario.duration;
+/// wait and those on the wire. An upper bound of what arrives.
+fn on_link(load: &Loads, d: &DirectionConfig, length: Duration) -> u64 {
     let rate = match (d.rate, &d.trace) {
         (Some(rate), _) => rate,
         (None, None) => Bitrate(u64::MAX),
         // A trace is read later; its packets are counted as if it let nothing through.
         (None, Some(_)) => Bitrate(0),
     };
-    let (mut offered, mut windows) = (Load::default(), Load::default());
-    for flow in spec.flow.values().filter(|f| crossing.data_goes(spec, f) == Some(forward)) {
-        let n = spec.pairs_of(flow).saturating_mul(flow.count.into());
-        match flow.transport {
-            Transport::Udp => offered.add(n, datagrams(flow)),
-            Transport::Tcp => windows.add(n, window(flow)),
-        }
-    }
+    let Loads { offered, windows } = load;
     // Only what was delivered makes a window grow: at most two segments for each.
     let carried = rate.bytes_in(length).0;
     let windows =
@@ -136,7 +188,7 @@ fn min(a: Duration, b: Duration) -> Duration {
 }
 
 /// What several flows offer: a rate [bit/s] or windows, and the smallest packet.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Load {
     bytes: u64,
     flows: u64,
@@ -190,9 +242,8 @@ mod tests {
         let head = "[scenario]\nname = 'm'\nduration = '1000 s'\n";
         let doc = Document::parse(&format!("{head}{text}"), "t.toml").unwrap();
         let spec: Spec = doc.read().unwrap();
-        let mut found = Diagnostics::new();
-        compare(&spec, &doc, gigabytes << 30, &mut found);
-        found.to_string()
+        let refused = Memory::with_limit(&spec, gigabytes << 30).refusal(&doc);
+        refused.map(|d| Diagnostics::from(d).to_string()).unwrap_or_default()
     }
 
     /// 10 Gbit/s into 1 Mbit/s for 1000 s: 1.25 TB in packets of 1000 B wait, 240 B of memory each,
@@ -221,6 +272,22 @@ mod tests {
         assert!(said(text, 100).contains("178.0 GB"), "{}", said(text, 100));
         assert_eq!(said(&text.replace("100 Gbit/s", "10 Mbit/s"), 10), "");
         assert_eq!(said(&text.replace("queue = 'infinite'\n", ""), 10), "");
+    }
+
+    /// As in the first test, with a second way around the slow link, and with more links beside it
+    /// than are searched for the side of a node.
+    #[test]
+    fn links_in_loops_and_among_many_others_are_counted() {
+        let text = "[link.slow]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\nqueue = 'infinite'\n\
+                    [flow.f]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\n\
+                    app = { kind = 'cbr', rate = '10 Gbit/s', size = '1000 B' }\n";
+        let link = |n: usize, a: &str, b: &str| format!("[link.l{n}]\nbetween = ['{a}', '{b}']\n");
+        let around = format!("{text}{}{}", link(1, "a", "c"), link(2, "c", "b"));
+        let many: String = (0..300).map(|n| link(n, &format!("x{n}"), &format!("x{}", n + 1))).collect();
+        for text in [around, format!("{text}{many}")] {
+            assert!(said(&text, 100).contains("300.0 GB of it here"), "{}", said(&text, 100));
+            assert_eq!(said(&text, 400), "");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
+use super::limits::Memory;
 use super::{Cellular, Spec, Tracks};
 use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
 use crate::config::{self, Diagnostics, Document};
@@ -100,18 +101,17 @@ impl Scenario {
             document.spell_out_kinds(set, default_with_kind);
             document.apply_set(set)?;
         }
-        // What profiles stand for is filled in anew each time: a later `--set` may name another
-        // one.
-        let mut filled = document.clone();
-        scenario_profile::fill(&mut filled);
-        cell_profile::fill(&mut filled);
-        cell_buffer::fill(&mut filled);
+        let filled = filled(&document);
         let spec: Spec = filled.read()?;
         let mut found = Diagnostics::new();
         check::check(&spec, &filled, &extensions, &mut found);
         let traces = check::load_traces(&spec, &filled, &base, &mut found);
         let tracks = check::load_tracks(&spec, &document, &base, &mut found);
         if found.has_errors() {
+            return Err(Error::Input(found));
+        }
+        if let Some(refused) = Memory::of(&spec).refusal(&filled) {
+            found.push(refused);
             return Err(Error::Input(found));
         }
         way_traps::check(&spec, &filled, &extensions, &mut found);
@@ -122,6 +122,10 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The document with what profiles stand for.
+    pub(super) fn filled(&self) -> Document {
+        filled(&self.document)
+    }
     /// What the file says, with every default.
     pub fn spec(&self) -> &Spec {
         &self.spec
@@ -198,6 +202,15 @@ impl Scenario {
             |name: &str| self.spec.cell.values().any(|c| c.schedulers().iter().any(|s| s.name() == name));
         self.extensions.identity(cc, scheduler)
     }
+}
+
+/// What profiles stand for is filled in anew each time: a later `--set` may name another one.
+fn filled(document: &Document) -> Document {
+    let mut filled = document.clone();
+    scenario_profile::fill(&mut filled);
+    cell_profile::fill(&mut filled);
+    cell_buffer::fill(&mut filled);
+    filled
 }
 
 /// The default of the key at `path` where that is one of several kinds, as TOML.

@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
 pub use cellular::{Cellular, CoreSpec, Tracks, UeSpec};
-pub use change::describe_runtime_keys;
+pub use change::{InForce, describe_runtime_keys};
 pub use hint::{HintCarrier, HintLoad, HintSource, HintSpec};
 pub use layout::LayoutSpec;
 pub use link::LinkSpec;
