@@ -92,6 +92,12 @@ HOSTILE = {
     "speed": ['"0 m/s"', '"1000 m/s"', '"-1 m/s"', "nan"],
     "frequency": ['"0 Hz"', '"1 Hz"', '"1 THz"', "nan"],
     "text": ['""', '"\\u202e"', '"\\u0007"', "5"],
+    # A number, a time, a size or a word such as "infinity": the key's own default says which.
+    "value": [
+        *("nan", "inf", "-1", "0", "1.5", "4294967295", "9223372036854775807", '"x"', '""', "true", "[]", "{}"),
+        *('"infinity"', '"-infinity"', '"0 s"', '"1 ns"', '"-1 s"', '"80000 h"', '"0 B"', '"8e15 B"', '"400 dB"'),
+        *('"\\u202e"', '"\\u0007"'),
+    ],
 }
 GOOD = {
     "number": ["1.0", "0.5", "2.0", "10.0", "100.0"],
@@ -106,6 +112,7 @@ GOOD = {
     "speed": ['"1 m/s"'],
     "frequency": ['"2 GHz"', '"20 MHz"'],
     "text": ['"x"'],
+    "value": ['"infinity"'],
 }
 #: Wall time of a run of 40 ms of simulated time [s], on a machine that is busy. A run that is slow for a reason (a
 #: source of 100 Tbit/s) is stopped, which is what a user would do.
