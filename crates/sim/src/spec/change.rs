@@ -263,8 +263,8 @@ impl InForce {
         actions
     }
 
-    /// Refuses keys that may not change and names that nothing has; returns the actions for cells of
-    /// layouts, of which the document has one table. A layout is switched before one of its
+    /// Refuses keys that may not change and names that nothing has; returns the actions for cells
+    /// of layouts, of which the document has one table. A layout is switched before one of its
     /// cells.
     fn look_at_keys(&self, scenario: &Scenario, moment: &Moment) -> Result<Vec<Action>, Error> {
         let mut switched: Vec<(Vec<String>, bool)> = Vec::new();

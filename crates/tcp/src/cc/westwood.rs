@@ -255,7 +255,7 @@ impl CongestionControl for Westwood {
         self.w.open(e);
         self.min_rtt = e.rtt;
         if let Kind::PerRound(PerRound { linux: Some(clock), start, .. }) = &mut self.kind {
-            // tcp_westwood_init: the round begins here, and the handshake's round trip is not asked.
+            // tcp_westwood_init: the round begins here; the handshake's round trip does not count.
             *start = Some(clock.jiffy(e.now));
             self.min_rtt = None;
         }
