@@ -128,11 +128,7 @@ impl Moment {
         if new {
             (self.tti, self.done) = (tti, 0);
         }
-        let mut wanted = 0;
-        for (i, part) in parts.iter().enumerate() {
-            wanted |= u32::from(!part.and(rbs).is_empty()) << i;
-        }
-        let parts = wanted & !self.done;
+        let parts = parts_with(parts, rbs) & !self.done;
         if new || parts != 0 {
             self.done |= parts;
             wide(Look { fading, moment: self, cycles: new.then_some(cycles), parts, scratch });
@@ -362,6 +358,16 @@ fn parts(link: &Fading) -> Vec<RbSet> {
         parts[response.part_of(b)] |= RbSet::range(b as u32, 1);
     }
     parts
+}
+
+/// Bit `i`: part `i` has blocks of `rbs`.
+#[inline(always)]
+fn parts_with(parts: &[RbSet], rbs: RbSet) -> u32 {
+    let mut wanted = 0;
+    for (i, part) in parts.iter().enumerate() {
+        wanted |= u32::from(!part.and(rbs).is_empty()) << i;
+    }
+    wanted
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use lasthop_radio::mimo::ANTENNAS_MAX;
 use lasthop_radio::{Antennas, ArrayFading};
 use lasthop_units::{CellId, Id, Tti, UeId};
 
-use super::{FastFading, SLOW, entity};
+use super::{FastFading, SLOW, entity, parts_with};
 use crate::phy::lte::RbSet;
 use crate::sdu::Direction;
 
@@ -54,10 +54,7 @@ impl FastFading {
             self.arrays.seats[i][d] = self.arrays.links.len() as u32;
         }
         let (cycles, link) = &mut self.arrays.links[self.arrays.seats[i][d] as usize - 1];
-        let mut wanted = 0;
-        for (i, part) in self.shapes[shape].1.iter().enumerate() {
-            wanted |= u32::from(!part.and(rbs).is_empty()) << i;
-        }
+        let wanted = parts_with(&self.shapes[shape].1, rbs);
         link.bring(*cycles * tti.0 as f64, wanted, &mut self.work.scratch);
         Some(link)
     }
