@@ -32,4 +32,4 @@ pub use mutual_information::{MiPlaces, mean_mi, mean_mi_all, mean_mi_of, mi_clos
 pub use olla::{Olla, OllaConfig};
 pub use power_control::{ClosedLoop, MIN_POWER, PowerControl, PowerControlConfig, TpcCommand};
 pub use segmentation::{CRC_BITS, CodeBlocks, MAX_CODE_BLOCK, code_blocks, turbo_size};
-pub use tbs::{I_TBS_MAX, PRB_MAX, largest_tbs_bits, tbs_bits};
+pub use tbs::{I_TBS_MAX, PRB_MAX, largest_tbs_bits, tbs_bits, tbs_bits_on_layers};

@@ -1,4 +1,5 @@
-//! Transport block sizes: TS 36.213 table 7.1.7.2.1-1, for blocks on one spatial layer.
+//! Transport block sizes: TS 36.213 tables 7.1.7.2.1-1, for blocks on one spatial layer, and
+//! 7.1.7.2.2-1, for blocks on two.
 
 /// The table has rows for 1 to 110 resource blocks.
 pub const PRB_MAX: usize = 110;
@@ -18,6 +19,27 @@ pub fn tbs_bits(prbs: usize, i_tbs: u8) -> Option<u32> {
     row.get(usize::from(i_tbs)).map(|octets| u32::from(*octets) * 8)
 }
 
+/// Most resource blocks on which a block of two layers is as large as one of one layer on twice as
+/// many; beyond, table 7.1.7.2.2-1 translates the size of one layer (TS 36.213 clause 7.1.7.2.2).
+const TWICE: usize = PRB_MAX / 2;
+
+/// The size in bits of a transport block on `layers` spatial layers (1 or 2), `prbs` resource
+/// blocks (1 to 110) and index `i_tbs` (0 to 33; with two layers on more than 55 blocks what the
+/// table of Release 8 translates, which is all of 0 to 26); nothing outside the tables.
+#[inline]
+pub fn tbs_bits_on_layers(prbs: usize, i_tbs: u8, layers: usize) -> Option<u32> {
+    match layers {
+        1 => tbs_bits(prbs, i_tbs),
+        2 if prbs <= TWICE => tbs_bits(2 * prbs, i_tbs),
+        2 => {
+            let octets = (tbs_bits(prbs, i_tbs)? / 8) as u16;
+            let row = TWO_LAYERS.binary_search_by_key(&octets, |row| row[0]).ok()?;
+            Some(u32::from(TWO_LAYERS[row][1]) * 8)
+        }
+        _ => None,
+    }
+}
+
 /// The largest block of up to `prbs` resource blocks with index `i_tbs`: what a grant can carry at
 /// most.
 pub fn largest_tbs_bits(prbs: usize, i_tbs: u8) -> u32 {
@@ -25,32 +47,63 @@ pub fn largest_tbs_bits(prbs: usize, i_tbs: u8) -> u32 {
 }
 
 /// Octets: every size is a multiple of 8 bits. Row: number of resource blocks - 1.
-static TABLE: [[u16; COLUMNS]; PRB_MAX] = octets(include_bytes!("../../data/tbs_36213_7.1.7.2.1-1.csv"));
+static TABLE: [[u16; COLUMNS]; PRB_MAX] = one_layer(include_bytes!("../../data/tbs_36213_7.1.7.2.1-1.csv"));
 
-/// Reads the table (a head line, then the number of blocks and 34 sizes in bits a line) while the
-/// crate is compiled: a wrong file does not compile.
+/// Octets of a block of one layer, and of that which replaces it on two.
+static TWO_LAYERS: [[u16; 2]; 112] = two_layers(include_bytes!("../../data/tbs_36213_7.1.7.2.2-1.csv"));
+
+/// A row is a number of resource blocks and their sizes.
 #[allow(long_running_const_eval)]
-const fn octets(csv: &[u8]) -> [[u16; COLUMNS]; PRB_MAX] {
+const fn one_layer(csv: &[u8]) -> [[u16; COLUMNS]; PRB_MAX] {
+    let rows: [[u32; COLUMNS + 1]; PRB_MAX] = numbers(csv);
     let mut table = [[0; COLUMNS]; PRB_MAX];
+    let (mut row, mut column) = (0, 0);
+    while row < PRB_MAX {
+        assert!(rows[row][0] == row as u32 + 1, "rows are numbered by resource blocks");
+        while column < COLUMNS {
+            table[row][column] = octets(rows[row][column + 1]);
+            column += 1;
+        }
+        (row, column) = (row + 1, 0);
+    }
+    table
+}
+
+/// A row is the size on one layer and that on two.
+const fn two_layers<const N: usize>(csv: &[u8]) -> [[u16; 2]; N] {
+    let rows: [[u32; 2]; N] = numbers(csv);
+    let mut table = [[0; 2]; N];
+    let mut row = 0;
+    while row < N {
+        table[row] = [octets(rows[row][0]), octets(rows[row][1])];
+        row += 1;
+    }
+    table
+}
+
+const fn octets(bits: u32) -> u16 {
+    assert!(bits > 0 && bits.is_multiple_of(8), "sizes are whole octets");
+    (bits / 8) as u16
+}
+
+/// Reads a table with a head line while the crate is compiled: a wrong file does not compile.
+#[allow(long_running_const_eval)]
+const fn numbers<const C: usize, const R: usize>(csv: &[u8]) -> [[u32; C]; R] {
+    let mut table = [[0; C]; R];
     let (mut at, mut row) = (0, 0);
     while csv[at] != b'\n' {
         at += 1;
     }
     at += 1;
-    while row < PRB_MAX {
+    while row < R {
         let mut field = 0;
-        while field <= COLUMNS {
+        while field < C {
             let mut value: u32 = 0;
             while at < csv.len() && csv[at].is_ascii_digit() {
                 value = value * 10 + (csv[at] - b'0') as u32;
                 at += 1;
             }
-            if field == 0 {
-                assert!(value == row as u32 + 1, "rows are numbered by resource blocks");
-            } else {
-                assert!(value > 0 && value.is_multiple_of(8), "sizes are whole octets");
-                table[row][field - 1] = (value / 8) as u16;
-            }
+            table[row][field] = value;
             while at < csv.len() && (csv[at] == b',' || csv[at] == b'\r' || csv[at] == b'\n') {
                 at += 1;
             }
@@ -105,6 +158,39 @@ mod tests {
         assert_eq!(tbs_bits(1, 6), Some(328));
         assert!(tbs_bits(1, 7) < tbs_bits(1, 6) && tbs_bits(2, 6) < tbs_bits(1, 6));
         assert_eq!(largest_tbs_bits(2, 6), 328);
+    }
+
+    /// The translation has a row for each size of one layer on 56 to 110 blocks, and none else. What
+    /// it gives up to 75 376 bits are sizes of table 7.1.7.2.1-1; all of them are cut into equal
+    /// code blocks without filler bits, as the sizes of the standard are (TS 36.212 clause 5.1.2);
+    /// and they are twice the size of one layer but for 2 %.
+    #[test]
+    fn the_translation_to_two_layers_is_whole_and_fits_the_code_blocks() {
+        let sizes = |prbs: std::ops::RangeInclusive<usize>| -> std::collections::BTreeSet<u32> {
+            prbs.flat_map(|n| (0..=26).filter_map(move |i| tbs_bits(n, i))).collect()
+        };
+        let rows: Vec<[u32; 2]> =
+            TWO_LAYERS.iter().map(|row| row.map(|octets| u32::from(octets) * 8)).collect();
+        let keys = rows.iter().map(|row| row[0]).collect();
+        assert_eq!(sizes(56..=110), keys);
+        let all = sizes(1..=110);
+        for [one, two] in rows {
+            assert!(two > 75_376 || all.contains(&two), "{two}");
+            assert!((f64::from(two) / f64::from(2 * one) - 1.0).abs() < 0.02, "{one} {two}");
+            let blocks = crate::lte::code_blocks(two);
+            assert_eq!(blocks.filler, 0, "{two}: {blocks:?}");
+        }
+    }
+
+    #[test]
+    fn two_layers_are_twice_the_blocks_or_the_translated_size() {
+        assert_eq!(tbs_bits_on_layers(50, 26, 1), Some(36_696));
+        assert_eq!(tbs_bits_on_layers(50, 26, 2), Some(75_376));
+        assert_eq!(tbs_bits_on_layers(55, 9, 2), tbs_bits(110, 9));
+        assert_eq!(tbs_bits_on_layers(56, 0, 2), Some(3112));
+        assert_eq!(tbs_bits_on_layers(75, 26, 2), Some(110_136));
+        assert_eq!(tbs_bits_on_layers(100, 26, 2), Some(149_776));
+        assert_eq!((tbs_bits_on_layers(111, 0, 2), tbs_bits_on_layers(50, 0, 3)), (None, None));
     }
 
     #[test]

@@ -117,12 +117,11 @@ pub struct CellConfig {
 impl CellConfig {
     /// Most layers that share the blocks of a downlink transmission.
     pub fn most_layers(&self) -> usize {
-        let most = match self.downlink.mimo.model {
+        match self.downlink.mimo.model {
             _ if !self.downlink.mimo.two_code_words() => 1,
             MimoModel::Gains => 2,
             MimoModel::Physical => self.transmit_antennas(),
-        };
-        if self.resource_blocks > BLOCKS_OF_TWO_LAYERS { most.min(2) } else { most }
+        }
     }
 
     /// Antennas that send the downlink.
@@ -148,10 +147,6 @@ impl Default for CellConfig {
         }
     }
 }
-
-/// Most resource blocks of a carrier on which a code word has two layers: its sizes are those of
-/// twice the blocks, of which TS 36.213 table 7.1.7.2.1-1 has 110.
-const BLOCKS_OF_TWO_LAYERS: u32 = 55;
 
 /// When things happen within a cell, in TTIs of 1 ms. The defaults are FDD's (TS 36.213 clauses
 /// 7.3, 8, 10).

@@ -1,6 +1,6 @@
 //! What must hold in every TTI, checked in debug builds.
 
-use lasthop_radio::lte::{Mcs, tbs_bits};
+use lasthop_radio::lte::{Mcs, tbs_bits_on_layers};
 use lasthop_units::{CellId, Tti};
 
 use crate::mac::lte::harq::State;
@@ -40,7 +40,7 @@ impl RadioNetwork {
             assert!((1..=most).contains(&p.transmissions));
             if p.transmissions == 1 {
                 let (blocks, i_tbs) = (p.rbs.len() as usize, Mcs::new(p.mcs).i_tbs(table));
-                let size = |layers: usize| i_tbs.and_then(|i| tbs_bits(blocks * layers, i));
+                let size = |layers: usize| i_tbs.and_then(|i| tbs_bits_on_layers(blocks, i, layers));
                 let bits = Some(p.bytes * 8);
                 assert!(size(1) == bits || size(2) == bits, "the size is the table's");
             }

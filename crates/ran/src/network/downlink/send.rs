@@ -1,6 +1,6 @@
 //! Transport blocks, new and again, onto the air.
 
-use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits};
+use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits_on_layers};
 use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 use super::{OnAir, Work};
@@ -162,13 +162,10 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let table = self.cells[cell].downlink.adaptation.mcs_table();
-        // A code word of two layers is as large as one on twice the blocks (TS 36.213 clause
-        // 7.1.7.2.2).
         let layers = layers_of(scheme.layers(), usize::from(process) / PROCESSES).1.max(1);
-        let blocks = rbs.len() as usize * layers;
-        let size = mcs.i_tbs(table).and_then(|i| tbs_bits(blocks, i));
-        let block = ErrorModel::of_grant(mcs, table, blocks);
-        let (Some(bits), Some(block)) = (size, block) else { return };
+        let size = mcs.i_tbs(table).and_then(|i| tbs_bits_on_layers(rbs.len() as usize, i, layers));
+        let Some(bits) = size else { return };
+        let Some(block) = ErrorModel::new(mcs, table, bits) else { return };
         let bytes = bits / 8;
         let window = self.cells[cell].config.downlink.window;
         let combining = self.cells[cell].config.downlink.harq.combining;
