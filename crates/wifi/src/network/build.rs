@@ -2,8 +2,8 @@
 
 use lasthop_units::{Bytes, Duration, Instant, StationId};
 
-use super::config::{ApConfig, BufferConfig};
-use super::lane::Rules;
+use super::config::{ApConfig, BufferConfig, DriverOrder, StationFqCodel};
+use super::lane::{Lane, Rules};
 use super::medium::Frame;
 use super::{DropCause, End, Wlan, WlanOutput};
 use crate::mac::{Agreement, BLOCK_ACK, BLOCK_ACK_REQUEST, CTS, Category, DELIMITER, RTS};
@@ -42,6 +42,8 @@ enum Order {
     /// One after the other, of those for whom the driver has something: fairness was at work when
     /// it took the packets.
     Ready,
+    /// Whose packet was taken first by the driver.
+    Taken,
 }
 
 impl Order {
@@ -49,7 +51,10 @@ impl Order {
         match buffer {
             BufferConfig::Fifo { .. } => Order::Oldest,
             BufferConfig::PerStation { .. } => Order::Turns,
-            BufferConfig::FqCodel(c) if c.driver.is_some() => Order::Ready,
+            BufferConfig::FqCodel(StationFqCodel { driver: Some(driver), .. }) => match driver.order {
+                DriverOrder::Turns => Order::Ready,
+                DriverOrder::Oldest => Order::Taken,
+            },
             BufferConfig::FqCodel(c) if c.airtime_fairness => Order::Airtime,
             BufferConfig::FqCodel(_) => Order::Turns,
         }
@@ -74,6 +79,12 @@ impl Wlan {
                 let i = ring.iter().position(ready)?;
                 ring.rotate_left(i + 1);
                 ring.back().copied()
+            }
+            Order::Taken => {
+                let links = &self.links;
+                let lane = |s: &StationId| links[*s].lanes[end.index()][ac].as_deref();
+                let ready = self.devices[d].ring[ac].iter().filter(|s| lane(s).is_some_and(Lane::is_ready));
+                ready.min_by_key(|s| lane(s).map_or(Instant::MAX, Lane::oldest)).copied()
             }
             Order::Airtime => loop {
                 // Linux mac80211's ieee80211_next_txq: deficits in time on the air, refilled in

@@ -262,6 +262,28 @@ pub struct DriverQueue {
     pub aql_high: Duration,
     /// From here on, all stations together, `aql_low` is what each may have.
     pub aql_threshold: Duration,
+    /// Whose packet it sends next.
+    #[serde(skip_serializing_if = "DriverOrder::is_turns")]
+    pub order: DriverOrder,
+}
+
+/// In which order a driver's queue serves stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverOrder {
+    /// Stations take turns.
+    #[default]
+    Turns,
+    /// One queue of all stations, first in first out. The lifetime of a packet begins when it gets
+    /// there (ns-3's WifiMacQueue below a queue disc).
+    Oldest,
+}
+
+impl DriverOrder {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+    const fn is_turns(&self) -> bool {
+        matches!(self, DriverOrder::Turns)
+    }
 }
 
 impl Default for DriverQueue {
@@ -274,6 +296,7 @@ impl Default for DriverQueue {
             aql_low: Duration::from_millis(5),
             aql_high: Duration::from_millis(12),
             aql_threshold: Duration::from_millis(24),
+            order: DriverOrder::Turns,
         }
     }
 }

@@ -4,7 +4,7 @@
 use lasthop_units::{Instant, StationId};
 
 use super::build::ROUND;
-use super::config::{BufferConfig, DriverQueue, StationFqCodel};
+use super::config::{BufferConfig, DriverOrder, DriverQueue, StationFqCodel};
 use super::lane::airtime;
 use super::{End, Wlan, WlanOutput};
 use crate::mac::Category;
@@ -67,7 +67,8 @@ impl Wlan {
         if more && config.airtime_fairness && lane.deficit < 0 {
             lane.deficit += ROUND;
         } else if more {
-            moved = lane.descend(now, |bytes| airtime(&mode, bytes), &mut lost.dropped);
+            let anew = driver.order == DriverOrder::Oldest;
+            moved = lane.descend(now, anew, |bytes| airtime(&mode, bytes), &mut lost.dropped);
             *room -= usize::from(moved);
         }
         let gone = before - lane.queued();

@@ -135,7 +135,8 @@ impl Lane {
     /// When the oldest of its packets came, where that can be told.
     pub fn oldest(&self) -> Instant {
         let under_way = self.originator.iter().next().map(|(_, m)| m.since);
-        under_way.or(self.staged.map(|i| i.enqueued)).unwrap_or(Instant::ZERO)
+        let below = || self.below.as_ref().and_then(|below| below.front()).map(|(item, _)| item.enqueued);
+        under_way.or(self.staged.map(|i| i.enqueued)).or_else(below).unwrap_or(Instant::ZERO)
     }
 
     #[inline]
@@ -153,14 +154,23 @@ impl Lane {
         }
     }
 
-    /// The driver takes a packet, whose time on the air is what `airtime` says of its bytes. False:
-    /// there is none.
-    pub fn descend(&mut self, now: Instant, airtime: impl Fn(u32) -> u32, drops: &mut Vec<Dropped>) -> bool {
+    /// The driver takes a packet, whose time on the air is what `airtime` says of its bytes. With
+    /// `anew` its stay begins now. False: there is none.
+    pub fn descend(
+        &mut self,
+        now: Instant,
+        anew: bool,
+        airtime: impl Fn(u32) -> u32,
+        drops: &mut Vec<Dropped>,
+    ) -> bool {
         let Some(below) = &mut self.below else { return false };
         let before = drops.len();
         let item = self.queue.dequeue(now, drops);
         self.inside -= drops.len() - before;
-        let Some(item) = item else { return false };
+        let Some(mut item) = item else { return false };
+        if anew {
+            item.enqueued = now;
+        }
         let time = airtime(item.size);
         self.below_airtime += u64::from(time);
         below.push_back((item, time));

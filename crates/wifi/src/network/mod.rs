@@ -40,7 +40,7 @@ mod tests;
 mod turn;
 
 pub use config::{
-    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverQueue, EdcaConfig,
+    AirConfig, ApConfig, BeaconConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, EdcaConfig,
     InitialState, Standard, StationConfig, StationFqCodel, WlanConfig,
 };
 pub use output::{DropCause, End, LinkStats, WlanEvent, WlanOutput};

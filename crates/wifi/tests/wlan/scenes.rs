@@ -4,8 +4,8 @@ use super::support::{Source, build, packet, quiet, saturate, station};
 use lasthop_units::{Bytes, Dbm, Duration, Id, Instant, Metres, StationId};
 use lasthop_wifi::mac::Category;
 use lasthop_wifi::network::{
-    ApConfig, BufferConfig, DeviceRadioConfig, DriverQueue, End, StationConfig, StationFqCodel, Wlan,
-    WlanOutput,
+    ApConfig, BufferConfig, DeviceRadioConfig, DriverOrder, DriverQueue, End, StationConfig, StationFqCodel,
+    Wlan, WlanOutput,
 };
 use lasthop_wifi::rate::RateConfig;
 
@@ -281,6 +281,35 @@ fn airtime_queue_limits_keep_the_drivers_queue_short() {
     assert!((6.0 * exchange..9.0 * exchange).contains(&short.0), "{short:?}");
     for other in [deep, short] {
         assert!((other.1 / alone.1 - 1.0).abs() < 0.01, "{other:?} {alone:?}");
+    }
+}
+
+/// Ten packets to one station, then ten to another, all below at once, single MPDUs: a driver that
+/// is first in first out for all of them sends the ten of the first station first; one whose
+/// stations take turns alternates.
+#[test]
+fn a_drivers_queue_serves_stations_by_turns_or_the_oldest_packet() {
+    for order in [DriverOrder::Turns, DriverOrder::Oldest] {
+        let driver = Some(DriverQueue { aql: false, order, ..DriverQueue::default() });
+        let fq = StationFqCodel { airtime_fairness: false, driver, ..StationFqCodel::default() };
+        let mut ap = ApConfig { buffer: BufferConfig::FqCodel(fq), ..quiet(0) };
+        ap.aggregation.ampdu = false;
+        let mut wlan = build(ap, vec![station(2.0, 0.0), station(0.0, 2.0)], 1);
+        let mut out = WlanOutput::default();
+        for i in 0..20 {
+            let to = StationId::from_index(i / 10);
+            wlan.push(Instant::ZERO, to, End::Ap, packet(1500, 0), Category::BestEffort, &mut out);
+        }
+        let mut to = Vec::new();
+        while let Some(now) = wlan.poll_at().filter(|t| *t < Instant::from_millis(500)) {
+            wlan.on_time(now, &mut out);
+            to.extend(out.delivered.drain(..).map(|(station, ..)| station.index()));
+        }
+        assert_eq!(to.len(), 20);
+        // The first packet is on its way before the second station has one.
+        let changes = to.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let expected = if order == DriverOrder::Oldest { 1..=1 } else { 18..=19 };
+        assert!(expected.contains(&changes), "{order:?}: {to:?}");
     }
 }
 
