@@ -3,7 +3,8 @@
 //!     cargo run --release -p lasthop-ran --example spectral_efficiency -- downlink [KEY=VALUE]...
 //!     cargo run --release -p lasthop-ran --example spectral_efficiency -- uplink p0=-60 alpha=0.6
 //!
-//! Keys: `antenna` (2d: TR 25.814; 3d: TR 36.814), `seconds` that are counted, `warm` seconds
+//! Keys: `antenna` (2d: TR 25.814; 3d: TR 36.814), `rings` of sites around the middle (2: 57
+//! sectors; 1: 21), `seconds` that are counted, `warm` seconds
 //! before them, `seeds`, `p0` [dBm] and `alpha` of the uplink's power control. Prints a line of
 //! JSON for each drop: mean [bit/s/Hz/cell], the 5 % point over UEs [bit/s/Hz], share of
 //! transmissions that failed, MCS and transmit power [dBm]. A UE's rate is that of its decoded
@@ -22,7 +23,7 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let uplink = args.next().is_some_and(|d| d == "uplink");
     let (mut cell, mut ue) = (CellConfig::default(), layout57::ue());
-    let (mut flat, mut seconds, mut warm, mut seeds) = (true, 1.0, 0.5, 1);
+    let (mut flat, mut seconds, mut warm, mut seeds, mut rings) = (true, 1.0, 0.5, 1, 2);
     for arg in args {
         let (key, value) = arg.split_once('=').expect("KEY=VALUE");
         let number = || value.parse::<f64>().expect("a number");
@@ -31,6 +32,7 @@ fn main() {
             "seconds" => seconds = number(),
             "warm" => warm = number(),
             "seeds" => seeds = number() as u64,
+            "rings" => rings = number() as u32,
             "p0" => cell.uplink.power_control.p0 = Dbm(number()),
             "receive" if uplink => cell.radio.receive_antennas = number() as u32,
             "receive" => ue.radio.receive_antennas = Some(number() as u32),
@@ -43,8 +45,9 @@ fn main() {
     }
     ue.full_buffer = [!uplink, uplink];
     for seed in 1..=seeds {
-        let mut config = layout57::cells(2, layout57::antenna(flat), &cell);
-        layout57::drop_ues(&mut config, 19, 10, &ue, seed);
+        let mut config = layout57::cells(rings, layout57::antenna(flat), &cell);
+        let sites = config.cells.len() / 3;
+        layout57::drop_ues(&mut config, sites, 10, &ue, seed);
         let mut network = RadioNetwork::new(&config, seed);
         let mut out = NetworkOutput::default();
         run(&mut network, warm, &mut out);

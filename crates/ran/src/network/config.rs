@@ -171,6 +171,11 @@ pub struct TimingConfig {
     /// signal.
     #[serde(skip_serializing_if = "is_zero")]
     pub uplink_lead: Duration,
+    /// A UE whose RLC has `shortcuts.event_reports` fills an uplink transport block so long after
+    /// the start of its TTI, below 1 ms: its timers begin there. ns-3: three symbols of 14, behind
+    /// which the grant has been read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub uplink_fill: Duration,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -180,7 +185,14 @@ const fn is_zero(d: &Duration) -> bool {
 
 impl Default for TimingConfig {
     fn default() -> Self {
-        TimingConfig { decode: 4, feedback: 4, grant: 4, uplink_decode: None, uplink_lead: Duration::ZERO }
+        TimingConfig {
+            decode: 4,
+            feedback: 4,
+            grant: 4,
+            uplink_decode: None,
+            uplink_lead: Duration::ZERO,
+            uplink_fill: Duration::ZERO,
+        }
     }
 }
 
@@ -218,6 +230,7 @@ impl CellConfig {
             check((1..=16).contains(&ttis), key, "1 to 16 TTIs")?;
         }
         check(self.timing.uplink_lead < TTI, "timing.uplink_lead", "below 1 ms")?;
+        check(self.timing.uplink_fill < TTI, "timing.uplink_fill", "below 1 ms")?;
         check(
             self.timing.decode <= self.timing.feedback,
             "timing.decode",

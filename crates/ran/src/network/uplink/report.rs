@@ -49,14 +49,15 @@ impl RadioNetwork {
         bytes: u32,
         out: &mut NetworkOutput,
     ) {
-        let RadioNetwork { ues, bearers, pdus, scratch, .. } = self;
+        let RadioNetwork { ues, cells, bearers, pdus, scratch, .. } = self;
         let active = ues[ue].drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
         let process = process_of(tti);
+        let read = now + cells[ues[ue].serving].config.timing.uplink_fill;
         for i in 0..ues[ue].drbs.len() {
             let bearer = ues[ue].drbs[i];
             if bearers[bearer].layers.wants(End::Ue) {
                 let share = bytes / active.max(1);
-                bearers[bearer].layers.pull_by_reports(now, End::Ue, share, pdus, scratch);
+                bearers[bearer].layers.pull_by_reports(read, End::Ue, share, pdus, scratch);
                 let parts = &mut ues[ue].uplink.harq.get_mut(process).parts;
                 parts.extend(pdus.drain(..).map(|pdu| (bearer, pdu)));
             }

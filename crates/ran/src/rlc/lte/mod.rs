@@ -251,6 +251,8 @@ impl<P: Payload> Rlc<P> {
     /// A UE's grant of `bytes` for an entity whose reports MAC follows: an opportunity for a status
     /// report of its own, the rest for one PDU of data.
     pub fn pull_at_ue(&mut self, now: Instant, bytes: u32, pdus: &mut Vec<Pdu>, out: &mut RlcOutput<P::Sdu>) {
+        // A timer that expires at this moment reports before the opportunity is taken.
+        self.on_time(now, out);
         let mut left = bytes;
         if let Some(size) = self.reports_mut().and_then(|r| r.status_opportunity(bytes)) {
             left -= size;
