@@ -119,7 +119,10 @@ impl HyStart {
 
     /// True at the ACK that ends slow start.
     pub fn leaves(&mut self, cwnd: f64, ack: &AckSample, paced: bool) -> bool {
-        let Some(rtt) = ack.rtt else { return false };
+        // TcpSocketBase of ns-3 gives its algorithms the smoothed round trip (m_lastRtt up to 3.37,
+        // m_srtt in 3.44).
+        let sample = if self.ns3 { ack.srtt } else { ack.rtt };
+        let Some(rtt) = sample else { return false };
         let min_rtt = self.min_rtt.map_or(rtt, |m| m.min(rtt));
         self.min_rtt = Some(min_rtt);
         if self.found {
@@ -267,6 +270,29 @@ mod tests {
         a = AckSample { una: 29, nxt: 60, ..ack_at(1, 1190, 113) };
         assert!(h.leaves(28.0, &a, false));
         assert!(!HyStart::default().leaves(15.0, &a, false), "low_window 16");
+    }
+
+    /// ns-3's algorithms see the smoothed round trip: with alpha = 1/8 a step from 40 to 100 ms is
+    /// 47.5 ms at the first sample and above twice 40 ms from the ninth on (100 - 60 (7/8)^9 = 82.0).
+    /// Rounds have 18 samples, the smallest of the first eight counts: slow start ends at the ninth
+    /// sample of the second round. Single samples would end it at the ninth of the first.
+    #[test]
+    fn the_rule_of_ns_3_sees_the_smoothed_round_trip() {
+        let leaves_at = |smoothed: bool| {
+            let mut h = HyStart { ns3: true, ..HyStart::default() };
+            let mut srtt = 40.0;
+            let first = AckSample { una: 1, nxt: 18, srtt: Some(ms(40)), ..ack_at(1, 1000, 40) };
+            h.begin_round(first.now, 1);
+            assert!(!h.leaves(20.0, &first, false));
+            (1..100).find(|n| {
+                srtt += (100.0 - srtt) / 8.0;
+                let seen = Duration::from_micros(if smoothed { (srtt * 1e3) as u64 } else { 100_000 });
+                // 10 ms apart: no train.
+                let of_now = ack_at(1, 1000 + 10 * n, 100);
+                h.leaves(20.0, &AckSample { una: 1 + n, nxt: 18 + n, srtt: Some(seen), ..of_now }, false)
+            })
+        };
+        assert_eq!([true, false].map(leaves_at), [Some(18 + 9), Some(9)]);
     }
 
     #[test]
