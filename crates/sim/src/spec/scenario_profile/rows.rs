@@ -99,6 +99,12 @@ const NS3_44: &[Row] = &[
         "64",
         "TcpCubic::IncreaseWindow adds every segment that an ACK covers in slow start",
     ),
+    row(
+        CubicFlow,
+        "tcp.ack_rule",
+        "'segments'",
+        "TcpSocketBase::ReceivedData counts segments, whatever their size",
+    ),
     row(CubicFlow, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
     row(Cell, "profile", "'ns3-3.44'", "the cell: `lasthop describe profile ns3-3.44`"),
     row(
@@ -147,7 +153,15 @@ const NS3_44: &[Row] = &[
     row(Handover, "x2.delay", "'0 s'", "PointToPointEpcHelper::X2LinkDelay"),
     row(Wlan, "compat", "'ns3'", "VhtPhy: no SIG-B field in the duration of a SU PPDU"),
     row(Ap, "lifetime", "'500 ms'", "WifiMacQueue::MaxDelay"),
-    row(Ap, "buffer", "{ kind = 'fifo', packets = 500 }", "WifiMacQueue::MaxSize"),
+    row(
+        Ap,
+        "buffer",
+        "{ kind = 'fq-codel', packets = 10240, flows = 1024, quantum = '2296 B', target = '5 ms', \
+         interval = '100 ms', ecn = true, airtime_fairness = false, \
+         driver = { packets = 500, aql = false, aql_low = '5 ms', aql_high = '12 ms', \
+         aql_threshold = '24 ms', order = 'oldest' } }",
+        "FqCoDelQueueDisc (TrafficControlHelper::Default) above WifiMacQueue::MaxSize",
+    ),
     row(Station, "packets", "500", "WifiMacQueue::MaxSize"),
 ];
 
@@ -163,7 +177,8 @@ const SIMULTE: &[Row] = &[
 
 const NS3_LIMITS: &[&str] = &[
     "`rlc.mode`: write what LteEnbRrc::EpsBearerToRlcMapping is (UM for bearers of the EPC by default)",
-    "FqCoDel above the Wi-Fi queue (TrafficControlHelper): a queue deeper than 500 packets",
+    "FqCoDel of the access point is one for each station, and none is above a station's own queue",
+    "`timing.uplink_fill`: 214.286 us gives AM of many UEs ns-3's delay, and costs one bulk flow over AM 12 %",
     "HARQ processes of grants without data, which ns-3's eNB keeps for 11 TTIs",
     "signalling bearers of connected UEs",
 ];
