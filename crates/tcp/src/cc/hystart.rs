@@ -273,7 +273,7 @@ mod tests {
     }
 
     /// ns-3's algorithms see the smoothed round trip: with alpha = 1/8 a step from 40 to 100 ms is
-    /// 47.5 ms at the first sample and above twice 40 ms from the ninth on (100 - 60 (7/8)^9 = 82.0).
+    /// 47.5 ms at the first sample and above twice 40 ms from the ninth on (100 - 60 (7/8)^9 = 82).
     /// Rounds have 18 samples, the smallest of the first eight counts: slow start ends at the ninth
     /// sample of the second round. Single samples would end it at the ninth of the first.
     #[test]
