@@ -43,7 +43,7 @@ impl<P: Payload> Assembler<P> {
         out: &mut Vec<P::Sdu>,
     ) {
         let partial = if starts {
-            self.gap(stats);
+            self.end_partial(stats, out);
             payload.begin(len)
         } else if let Some(mut partial) = self.partial.take() {
             if !payload.append(len, &mut partial) {
@@ -69,6 +69,22 @@ impl<P: Payload> Assembler<P> {
             out.push(sdu);
         } else {
             stats.sdus_broken += 1;
+        }
+    }
+
+    /// The next piece begins an SDU, so what came so far goes no further.
+    // TS 36.322 clause 6.2.2.6 read backwards: where nothing is missing, the octet before the first
+    // of an SDU is the last of another, whatever the FI of its PDU says. In UM a PDU with that last
+    // octet may be missing.
+    #[inline]
+    fn end_partial(&mut self, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) {
+        let Some(partial) = self.partial.take() else { return };
+        match if self.contiguous { P::finish(partial) } else { None } {
+            Some(sdu) => {
+                stats.unmarked_ends += 1;
+                out.push(sdu);
+            }
+            None => stats.sdus_broken += 1,
         }
     }
 

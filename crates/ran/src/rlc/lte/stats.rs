@@ -28,9 +28,13 @@ pub struct RlcStats {
     /// STATUS PDUs received and obeyed.
     pub status_received: u64,
     /// Data PDUs received before. In AM a PDU outside the receiving window is one, if its SN was in
-    /// the window once: a sender that keeps to its own window sends no other.
+    /// the window once and the highest SN received leaves it in the sender's window.
     pub duplicates: u64,
-    /// Data PDUs (AM) outside the receiving window whose SN has never been in it.
+    /// Data PDUs (AM) that a sender which keeps to its own window has no reason to send: outside
+    /// the receiving window, with an SN that has never been in it, or that is more than
+    /// AM_Window_Size below the highest received. A late copy that AM_Window_Size other PDUs
+    /// overtook counts here too. While no SN is missing, what a sender sends beyond the window
+    /// has the SNs of possible duplicates and counts as such.
     pub out_of_window: u64,
     /// PDUs with invalid contents (TS 36.322 clause 5.5).
     pub invalid_received: u64,
@@ -42,6 +46,9 @@ pub struct RlcStats {
     /// Segments (AM) that begin an SDU although their framing info says otherwise. They are taken:
     /// the octet after the end of an SDU is the first of the next (TS 36.322 clause 6.2.2.6).
     pub unmarked_starts: u64,
+    /// SDUs (AM) whose last octet the framing info does not mark. They are delivered when the next
+    /// SDU begins: the octet before its first is the last of another (TS 36.322 clause 6.2.2.6).
+    pub unmarked_ends: u64,
     /// Expiries of t-PollRetransmit.
     pub poll_timeouts: u64,
     /// Expiries of t-Reordering.

@@ -208,21 +208,17 @@ impl<P: Payload> Am<P> {
         // hold no NACK.
         let room =
             if self.reports.is_some() { left.room().saturating_sub(STATUS_BYTES - 2) } else { left.room() };
-        let reached = status::build(&self.rx, self.format, room, &mut status);
-        // While t-StatusProhibit runs only the rest of a report that a grant cut is sent, which
-        // must say more.
-        let new = reached.filter(|to| self.t_status_prohibit.is_none() || Some(*to) > self.rx.cut_at);
-        let Some(reached) = new else {
+        let Some(reached) = status::build(&self.rx, self.format, room, &mut status) else {
             self.spare_status.push(status);
             return;
         };
         let size = self.format.status(&status);
         left.charge(size);
         // What the grant had no room for stays due: its NACKs would otherwise wait for another
-        // trigger. LteRlcAm forgets them.
-        let keeps = self.reports.is_none();
-        self.rx.cut_at = (keeps && reached < self.rx.vr_ms).then_some(reached);
-        self.rx.status_due = self.rx.cut_at.is_some();
+        // trigger. It waits for t-StatusProhibit, since every report begins at VR(R): an earlier
+        // one would repeat the NACKs of PDUs that the peer has just sent again, and the peer would
+        // send them once more and increment RETX_COUNT. LteRlcAm forgets the rest.
+        self.rx.status_due = self.reports.is_none() && reached < self.rx.vr_ms;
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);
         // "When a STATUS PDU has been delivered to lower layer: start t-StatusProhibit."
@@ -232,9 +228,9 @@ impl<P: Payload> Am<P> {
         pdus.push(Pdu::Status(status));
     }
 
-    /// A report, or the rest of one, may be sent now.
+    /// A report, or the rest of one that a grant cut, may be sent now.
     const fn report_is_due(&self) -> bool {
-        self.rx.status_due && (self.t_status_prohibit.is_none() || self.rx.cut_at.is_some())
+        self.rx.status_due && self.t_status_prohibit.is_none()
     }
 
     /// A PDU from lower layers.

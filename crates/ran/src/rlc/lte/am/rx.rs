@@ -27,8 +27,6 @@ pub(super) struct AmRx<P: Payload> {
     pub t_reordering: Option<Instant>,
     /// A status report is wanted.
     pub status_due: bool,
-    /// ACK_SN of the last report, where its grant cut it: the rest of it is still due.
-    pub cut_at: Option<u64>,
     /// SNs of polled PDUs whose status report waits for the reordering of what precedes them.
     delayed_polls: Vec<u64>,
     /// Slots that hold a part of their PDU only.
@@ -49,7 +47,6 @@ impl<P: Payload> AmRx<P> {
             assembler: Assembler::new(true),
             t_reordering: None,
             status_due: false,
-            cut_at: None,
             delayed_polls: Vec::new(),
             partly: 0,
         }
@@ -105,8 +102,11 @@ impl<P: Payload> AmRx<P> {
     #[inline]
     fn place(&mut self, x: u64, pdu: &DataPdu<P>, stats: &mut RlcStats, out: &mut Vec<P::Sdu>) -> bool {
         if x >= self.vr_mr() {
-            // A late duplicate, where the SN was below VR(R) once: `x` is then a modulus too high.
-            if x >= self.format.modulus() {
+            // A late duplicate has an SN below VR(R), so `x` is a modulus too high. The window is
+            // half of the modulus: a sender that has sent VR(H) - 1 has VT(A) >= VR(H) - window
+            // and sends nothing below that again.
+            let possible = self.format.modulus().max(self.vr_h() + self.format.window());
+            if x >= possible {
                 stats.duplicates += 1;
             } else {
                 stats.out_of_window += 1;
@@ -262,7 +262,6 @@ impl<P: Payload> AmRx<P> {
         self.vr_ms = 0;
         self.t_reordering = None;
         self.status_due = false;
-        self.cut_at = None;
         self.delayed_polls.clear();
         self.partly = 0;
     }
