@@ -100,9 +100,7 @@ fn handshake(e: &mut Endpoint, now: Instant, active: bool) {
         ack: past(e.info().snd_una, i64::from(active)),
         flags: if active { Flags::SYN | Flags::ACK } else { Flags::SYN },
         window: 60_000,
-        mss: Some(1460),
-        window_scale: Some(7),
-        sack_permitted: true,
+        syn: SynOptions::new(Some(1460), Some(7), true),
         timestamps: Some(Timestamps { value: 1, echo: 0 }),
         ..Segment::default()
     };
@@ -182,7 +180,7 @@ fn survives_the_wire(segment: &Segment) {
 fn near(e: &Endpoint, segment: Segment, seq: i16, ack: i16) -> Segment {
     let una = e.info().snd_una;
     let mut sack = SackBlocks::NONE;
-    for block in segment.sack.as_slice() {
+    for block in segment.sack.iter() {
         let at = |s: Seq| past(una, i64::from(s.0 % 0x4_0000));
         sack.push(SeqRange { start: at(block.start), end: at(block.end) });
     }

@@ -49,6 +49,8 @@ pub use profile::Profile;
 pub use recovery::CaState;
 pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
 pub use relay::Relay;
-pub use segment::{AccEcn, DecodeError, Decoded, Flags, SackBlocks, Segment, Timestamps, checksum_is_right};
+pub use segment::{
+    AccEcn, DecodeError, Decoded, Flags, SackBlocks, Segment, SynOptions, Timestamps, checksum_is_right,
+};
 pub use snoop::{Snoop, SnoopConfig, SnoopCounters, SnoopOut, Verdict};
 pub use state::{Input, State, TRANSITIONS};

@@ -145,9 +145,7 @@ fn apply(e: &mut Endpoint, now: &mut Instant, op: &Operation) {
                 ack: ours(1),
                 flags: Flags(*flags),
                 window: 60_000,
-                mss: *mss,
-                window_scale: *scale,
-                sack_permitted: *sack,
+                syn: SynOptions::new(*mss, *scale, *sack),
                 timestamps: time.then(Timestamps::default),
                 ..Segment::default()
             };

@@ -47,8 +47,7 @@ impl Script {
             ack: ISN + 1,
             flags: Flags::SYN | Flags::ACK,
             window: 60_000,
-            mss: Some(1460),
-            sack_permitted: true,
+            syn: SynOptions::new(Some(1460), None, true),
             timestamps: stamps.then_some(Timestamps { value: 1, echo: 1 }),
             ..Segment::default()
         };

@@ -149,8 +149,7 @@ fn twenty(o: Options) -> Endpoint {
         ack: ISN + 1,
         flags: Flags::SYN | Flags::ACK,
         window: 60_000,
-        mss: Some(1460),
-        sack_permitted: true,
+        syn: SynOptions::new(Some(1460), None, true),
         ..Segment::default()
     };
     e.handle_segment(now, &syn_ack);

@@ -35,8 +35,7 @@ impl Script {
             ack: isn + 1,
             flags: Flags::SYN | Flags::ACK,
             window: s.window,
-            mss: Some(MSS as u16),
-            sack_permitted: sack,
+            syn: SynOptions::new(Some(MSS as u16), None, sack),
             ..Segment::default()
         };
         s.e.handle_segment(s.now, &syn_ack);
@@ -331,7 +330,7 @@ fn an_idle_connection_falls_back_to_the_initial_window() {
         ack: Seq(2),
         flags: Flags::SYN | Flags::ACK,
         window: 60_000,
-        mss: Some(1000),
+        syn: SynOptions::new(Some(1000), None, false),
         ..Segment::default()
     };
     o.handle_segment(s.now, &syn_ack);

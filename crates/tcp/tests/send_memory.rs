@@ -72,10 +72,10 @@ fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
             ack: Seq(1),
             flags: Flags::SYN | Flags::ACK,
             window: 65_535,
-            mss: Some(1448),
+            syn: SynOptions::new(Some(1448), Some(10), true),
             ..Segment::default()
         };
-        e.handle_segment(now, &Segment { sack_permitted: true, window_scale: Some(10), ..answer });
+        e.handle_segment(now, &answer);
         let mut highest = 0;
         for round in 0..60 {
             for _ in 0..4 {

@@ -38,8 +38,11 @@ impl One {
             flags,
             len,
             window: 30_000,
-            mss: flags.has(Flags::SYN).then_some(1460),
-            sack_permitted: flags.has(Flags::SYN),
+            syn: if flags.has(Flags::SYN) {
+                SynOptions::new(Some(1460), None, true)
+            } else {
+                SynOptions::NONE
+            },
             ..Segment::default()
         };
         self.e.handle_segment(self.now, &segment);
@@ -223,11 +226,11 @@ fn options_of_repeated_syns_are_those_of_the_host() {
         let s = e.poll_transmit(now).unwrap();
         seen.push((
             s.flags.has(Flags::ECE),
-            s.sack_permitted,
+            s.syn.sack_permitted(),
             s.timestamps.is_some(),
-            s.window_scale.is_some(),
+            s.syn.window_scale().is_some(),
         ));
-        assert_eq!(s.mss, Some(1460));
+        assert_eq!(s.syn.mss(), Some(1460));
         now = e.poll_at().unwrap();
         e.on_time(now);
     }

@@ -1,7 +1,9 @@
 //! A timer that has acted is not due any more: whatever the state, time goes on.
 
 use lasthop_tcp::cc::{ALGORITHMS, CcName};
-use lasthop_tcp::{EcnMode, Endpoint, Flags, Options, Profile, RecoveryFlavour, Segment, Timestamps};
+use lasthop_tcp::{
+    EcnMode, Endpoint, Flags, Options, Profile, RecoveryFlavour, Segment, SynOptions, Timestamps,
+};
 use lasthop_units::{Bytes, Instant, Seq};
 
 const PEER_ISN: Seq = Seq(5000);
@@ -44,9 +46,7 @@ fn after_its_timers_have_acted_an_endpoint_waits_for_later_ones() {
                     ack: past(e.info().snd_una, 1),
                     flags: Flags::SYN | Flags::ACK,
                     window: 60_000,
-                    mss: Some(1460),
-                    window_scale: Some(7),
-                    sack_permitted: true,
+                    syn: SynOptions::new(Some(1460), Some(7), true),
                     timestamps: Some(Timestamps { value: 1, echo: 0 }),
                     ..Segment::default()
                 };

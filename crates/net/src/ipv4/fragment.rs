@@ -7,8 +7,10 @@ pub const HEADER_SIZE: u32 = 20;
 /// The smallest MTU of any link (RFC 791 §3.1): every link forwards 68 bytes unfragmented.
 pub const MIN_MTU: u32 = 68;
 
-/// Which part of an original packet's payload a fragment carries.
+/// Which part of an original packet's payload a fragment carries. Packed: every packet has room for
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(Rust, packed)]
 pub struct Fragment {
     /// First byte, from the start of the original's IP payload; a multiple of 8.
     pub offset: u32,

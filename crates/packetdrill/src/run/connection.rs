@@ -1,6 +1,6 @@
 //! One connection of the host, and the numbers by which the script knows it.
 
-use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, Timestamps};
+use lasthop_tcp::{Config, Endpoint, Event, Flags, SackBlocks, Segment, State, SynOptions, Timestamps};
 use lasthop_units::{Ecn, Instant, Seq, SeqRange};
 
 use crate::script::Packet;
@@ -121,10 +121,8 @@ impl Connection {
             flags: p.flags,
             window: p.window.unwrap_or(0),
             len: p.len,
-            mss: p.mss,
-            window_scale: p.window_scale,
+            syn: SynOptions::new(p.mss, p.window_scale, p.sack_permitted),
             guidance: None,
-            sack_permitted: p.sack_permitted,
             timestamps: p.timestamps.map(|(value, echo)| Timestamps { value, echo: self.clock.ours(echo) }),
             sack,
             accurate: p.accurate,
@@ -170,12 +168,14 @@ impl Connection {
             len: s.len,
             ack: if s.flags.has(Flags::ACK) { peer(s.ack) } else { 0 },
             window: Some(s.window),
-            mss: s.mss,
-            window_scale: s.window_scale,
-            sack_permitted: s.sack_permitted,
+            mss: s.syn.mss(),
+            window_scale: s.syn.window_scale(),
+            sack_permitted: s.syn.sack_permitted(),
             timestamps: s.timestamps.map(|t| (self.clock.script(t.value), t.echo)),
-            sack: s.sack.as_slice()[..s.sack_blocks_that_fit()]
+            sack: s
+                .sack
                 .iter()
+                .take(s.sack_blocks_that_fit())
                 .map(|b| (peer(b.start), peer(b.end)))
                 .collect(),
             ecn: Some(s.ecn as u8),

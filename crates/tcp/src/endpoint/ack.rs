@@ -78,7 +78,7 @@ impl Endpoint {
     /// Update() of RFC 6675: octets that are newly SACKed. Blocks that make no sense are ignored.
     fn take_sack(&mut self, seg: &Segment) -> u64 {
         let mut news = 0;
-        for block in seg.sack.as_slice() {
+        for block in seg.sack.iter() {
             let (start, end) = (self.offset_of(block.start), self.offset_of(block.end));
             // Below SND.UNA: a D-SACK (RFC 2883) or an old block. Beyond SND.MAX: never sent.
             if start >= self.una as i64 && start < end && end <= self.max as i64 {

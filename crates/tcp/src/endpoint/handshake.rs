@@ -106,12 +106,11 @@ impl Endpoint {
     /// Options count only when both sides offered them.
     fn take_peer_options(&mut self, seg: &Segment) {
         self.timestamps = self.config.timestamps && seg.timestamps.is_some();
-        self.sack = self.config.sack && seg.sack_permitted;
+        self.sack = self.config.sack && seg.syn.sack_permitted();
         self.take_peer_ecn(seg);
-        self.peer_scales = seg.window_scale.is_some();
-        match seg.window_scale.filter(|_| self.config.window_scaling) {
-            // RFC 7323 section 2.3: a shift above 14 is to be read as 14.
-            Some(shift) => self.snd_scale = shift.min(14),
+        self.peer_scales = seg.syn.window_scale().is_some();
+        match seg.syn.window_scale().filter(|_| self.config.window_scaling) {
+            Some(shift) => self.snd_scale = shift,
             None => {
                 self.snd_scale = 0;
                 self.rcv_scale = 0;
@@ -119,7 +118,7 @@ impl Endpoint {
         }
         // RFC 9293 section 3.7.1: without the option the peer takes 536 octets. RFC 6691: the MSS
         // includes options.
-        let peer = seg.mss.unwrap_or(536);
+        let peer = seg.syn.mss().unwrap_or(536);
         let fixed_options = if self.timestamps { 12 } else { 0 };
         self.mss = u32::from(peer.min(self.config.mss)).saturating_sub(fixed_options).max(1);
     }

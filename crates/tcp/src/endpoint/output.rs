@@ -8,7 +8,7 @@ use super::{Endpoint, Event};
 use crate::cc::CongestionControl;
 use crate::config::RttSampling;
 use crate::recovery::{CaState, NextSeg};
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps};
 use crate::state::State;
 
 impl Endpoint {
@@ -100,9 +100,11 @@ impl Endpoint {
             seq: self.isn,
             flags: Flags::SYN,
             window: self.first_window() as u16,
-            mss: self.config.host.announces_mss.then_some(self.config.mss),
-            window_scale: scaling.then_some(self.rcv_scale),
-            sack_permitted: if answers { self.sack } else { self.config.sack },
+            syn: SynOptions::new(
+                self.config.host.announces_mss.then_some(self.config.mss),
+                scaling.then_some(self.rcv_scale),
+                if answers { self.sack } else { self.config.sack },
+            ),
             len: if answers { 0 } else { self.config.syn_filler },
             ..Segment::default()
         };

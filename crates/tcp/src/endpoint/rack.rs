@@ -108,7 +108,7 @@ impl Endpoint {
 
     fn take_sack_by_segment(&mut self, now: Instant, seg: &Segment, ack: i64, g: &mut Gathered) {
         let mut highest = self.recovery.board().highest().max(self.una);
-        for (n, block) in seg.sack.as_slice().iter().enumerate() {
+        for (n, block) in seg.sack.iter().enumerate() {
             let (start, end) = (self.offset_of(block.start), self.offset_of(block.end));
             if n == 0 && start < end && self.is_duplicate_report(seg, start, end, ack) {
                 g.duplicate = true;
@@ -141,7 +141,7 @@ impl Endpoint {
         if end <= ack.max(self.una as i64) {
             return true;
         }
-        let Some(second) = seg.sack.as_slice().get(1) else { return false };
+        let Some(second) = seg.sack.iter().nth(1) else { return false };
         start >= self.offset_of(second.start) && end <= self.offset_of(second.end)
     }
 

@@ -6,10 +6,28 @@ use lasthop_units::Ecn;
 /// One of the two AccECN options: up to three counters of octets, 24 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AccEcn {
-    order1: bool,
-    fields: u8,
+    shape: Shape,
     /// The counters in the order of the wire; those beyond `fields` are zero.
     counters: [[u8; 3]; 3],
+}
+
+/// Order and number of the counters, in one octet with room for "no option".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[rustfmt::skip]
+enum Shape {
+    #[default]
+    Order0None, Order0One, Order0Two, Order0Three,
+    Order1None, Order1One, Order1Two, Order1Three,
+}
+
+impl Shape {
+    const ALL: [Shape; 8] = {
+        use Shape::*;
+        [Order0None, Order0One, Order0Two, Order0Three, Order1None, Order1One, Order1Two, Order1Three]
+    };
+    fn new(order1: bool, fields: usize) -> Shape {
+        Shape::ALL[usize::from(order1) * 4 + fields.min(3)]
+    }
 }
 
 impl AccEcn {
@@ -23,8 +41,8 @@ impl AccEcn {
     /// The option of order 1 with the first `fields` (0 to 3) of ECT(1), CE and ECT(0); `count`
     /// gives the counter of a codepoint, of which the 24 least significant bits are sent.
     pub fn order1(fields: u8, count: impl Fn(Ecn) -> u64) -> AccEcn {
-        let mut option = AccEcn { order1: true, fields: fields.min(Self::FIELDS), counters: [[0; 3]; 3] };
-        for i in 0..usize::from(option.fields) {
+        let mut option = AccEcn { shape: Shape::new(true, usize::from(fields)), counters: [[0; 3]; 3] };
+        for i in 0..usize::from(option.fields()) {
             let [.., a, b, c] = count(option.codepoint(i)).to_be_bytes();
             option.counters[i] = [a, b, c];
         }
@@ -33,11 +51,10 @@ impl AccEcn {
 
     /// The option with these counters, at most three, in the order of the kind.
     pub fn of(order1: bool, counters: &[u32]) -> AccEcn {
-        let mut option = AccEcn { order1, ..AccEcn::default() };
+        let mut option = AccEcn { shape: Shape::new(order1, counters.len()), ..AccEcn::default() };
         for (field, n) in option.counters.iter_mut().zip(counters) {
             let [_, a, b, c] = n.to_be_bytes();
             *field = [a, b, c];
-            option.fields += 1;
         }
         option
     }
@@ -48,16 +65,16 @@ impl AccEcn {
     }
     /// Counters that are present, 0 to 3.
     pub const fn fields(&self) -> u8 {
-        self.fields
+        self.shape as u8 % 4
     }
     /// The order of the counters is that of kind 174.
     pub const fn is_order1(&self) -> bool {
-        self.order1
+        self.shape as u8 >= 4
     }
 
     /// The codepoint that field `i` counts (RFC 9768 table 5).
     const fn codepoint(&self, i: usize) -> Ecn {
-        match (i, self.order1) {
+        match (i, self.is_order1()) {
             (1, _) => Ecn::Ce,
             (0, true) | (2, false) => Ecn::Ect1,
             _ => Ecn::Ect0,
@@ -66,7 +83,7 @@ impl AccEcn {
 
     /// Codepoint and counter of each field, in the order of the wire.
     pub fn iter(&self) -> impl Iterator<Item = (Ecn, u32)> {
-        (0..usize::from(self.fields)).map(|i| {
+        (0..usize::from(self.fields())).map(|i| {
             let [a, b, c] = self.counters[i];
             (self.codepoint(i), u32::from_be_bytes([0, a, b, c]))
         })
@@ -78,9 +95,9 @@ impl AccEcn {
     }
 
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        let kind = if self.order1 { Self::KIND_ORDER1 } else { Self::KIND_ORDER0 };
-        out.extend_from_slice(&[kind, Self::len_of(self.fields) as u8]);
-        for counter in &self.counters[..usize::from(self.fields)] {
+        let kind = if self.is_order1() { Self::KIND_ORDER1 } else { Self::KIND_ORDER0 };
+        out.extend_from_slice(&[kind, Self::len_of(self.fields()) as u8]);
+        for counter in &self.counters[..usize::from(self.fields())] {
             out.extend_from_slice(counter);
         }
     }
@@ -88,10 +105,10 @@ impl AccEcn {
     /// From the octets after the length. Whole fields count, up to three; what remains is padding
     /// (section 3.2.3).
     pub(super) fn decode(kind: u8, body: &[u8]) -> AccEcn {
-        let mut option = AccEcn { order1: kind == Self::KIND_ORDER1, ..AccEcn::default() };
+        let shape = Shape::new(kind == Self::KIND_ORDER1, body.len() / 3);
+        let mut option = AccEcn { shape, ..AccEcn::default() };
         for (field, octets) in option.counters.iter_mut().zip(body.chunks_exact(3)) {
             field.copy_from_slice(octets);
-            option.fields += 1;
         }
         option
     }

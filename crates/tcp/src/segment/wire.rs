@@ -73,11 +73,11 @@ impl Segment {
 
     /// Options in the order and with the padding that Linux uses, so that captures look familiar.
     fn encode_options(&self, out: &mut Vec<u8>) {
-        if let Some(mss) = self.mss {
+        if let Some(mss) = self.syn.mss() {
             out.extend_from_slice(&[2, 4]);
             out.extend_from_slice(&mss.to_be_bytes());
         }
-        match (self.sack_permitted, self.timestamps) {
+        match (self.syn.sack_permitted(), self.timestamps) {
             (permitted, Some(t)) => {
                 out.extend_from_slice(if permitted { &[4, 2] } else { &[1, 1] });
                 out.extend_from_slice(&[8, 10]);
@@ -87,7 +87,7 @@ impl Segment {
             (true, None) => out.extend_from_slice(&[1, 1, 4, 2]),
             (false, None) => {}
         }
-        if let Some(shift) = self.window_scale {
+        if let Some(shift) = self.syn.window_scale() {
             out.extend_from_slice(&[1, 3, 3, shift]);
         }
         if let Some(guidance) = &self.guidance {
@@ -103,7 +103,7 @@ impl Segment {
         }
         if n > 0 {
             out.extend_from_slice(&[5, 2 + 8 * n as u8]);
-            for b in &self.sack.as_slice()[..n] {
+            for b in self.sack.iter().take(n) {
                 out.extend_from_slice(&b.start.0.to_be_bytes());
                 out.extend_from_slice(&b.end.0.to_be_bytes());
             }
@@ -149,9 +149,9 @@ fn decode_options(mut rest: &[u8], segment: &mut Segment) -> Result<(), DecodeEr
         }
         let body = &rest[2..len];
         match (kind, body.len()) {
-            (2, 2) => segment.mss = Some(be16(body)),
-            (3, 1) => segment.window_scale = Some(body[0]),
-            (4, 0) => segment.sack_permitted = true,
+            (2, 2) => segment.syn.set_mss(be16(body)),
+            (3, 1) => segment.syn.set_window_scale(body[0]),
+            (4, 0) => segment.syn.permit_sack(),
             (5, n) if n % 8 == 0 => segment.sack = decode_sack(body),
             (8, 8) => {
                 segment.timestamps = Some(Timestamps { value: be32(&body[..4]), echo: be32(&body[4..]) })
@@ -215,6 +215,7 @@ fn be32(b: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::SynOptions;
     use lasthop_units::Bitrate;
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
@@ -247,9 +248,7 @@ mod tests {
                         flags: Flags(flags),
                         window,
                         len,
-                        mss,
-                        window_scale,
-                        sack_permitted,
+                        syn: SynOptions::new(mss, window_scale, sack_permitted),
                         timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
                         sack: SackBlocks::NONE,
                         guidance: hint.map(|(rate, queue)| {
