@@ -652,6 +652,9 @@ impl Endpoint {
             self.emit(Event::FastRetransmit);
         }
         self.rack.sent_again(i, now, self.delivered, timestamp(now));
+        if self.config.loss_detection == LossDetection::Fack {
+            self.rack.note_resent(i, now);
+        }
         let mut segment = self.resend(now, s.start, s.end);
         if self.offload.is_some() {
             let pushed = self.rack.marks.get(i).is_some_and(|m| m.pushed);

@@ -5,6 +5,7 @@
 //! [`Prr`]. The parts they share are here: the count of duplicate ACKs, the recovery point with its
 //! guard, the inflation of the window, the state that Linux calls `ca_state`.
 
+mod fack;
 mod newreno;
 mod prr;
 mod rack;

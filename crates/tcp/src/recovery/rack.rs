@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use lasthop_units::{Duration, Instant};
 
+use super::fack::Fack;
 use super::prr::Prr;
 use crate::cc::{LossSample, RateSample};
 
@@ -51,7 +52,7 @@ pub struct Rack {
     pub loss: Option<LossSample>,
 
     /// RACK.xmit_ts and RACK.end_seq of the segment sent last among those delivered; RACK.rtt.
-    newest: Option<(Instant, u64)>,
+    pub(super) newest: Option<(Instant, u64)>,
     rtt: Duration,
     advanced: bool,
     /// How often reordering was seen.
@@ -96,6 +97,7 @@ pub struct Rack {
     /// it did not.
     pub app_limited: u64,
     search_from: usize,
+    pub(super) fack: Fack,
 }
 
 /// A timeout that the F-RTO of older kernels judges (frto_counter, frto_highmark).
@@ -191,6 +193,7 @@ impl Default for Rack {
             first_sent: Instant::ZERO,
             app_limited: 0,
             search_from: 0,
+            fack: Fack::default(),
         }
     }
 }
@@ -199,7 +202,7 @@ impl Default for Rack {
 const REORDERING_MAX: u64 = 300;
 
 /// Sent after, in RACK's order (RFC 8985 section 6.2 step 2).
-fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
+pub(super) fn sent_after(a: (Instant, u64), b: (Instant, u64)) -> bool {
     a.0 > b.0 || (a.0 == b.0 && a.1 > b.1)
 }
 
@@ -318,6 +321,7 @@ impl Rack {
         if let Some(m) = self.marks.get_mut(i).filter(|m| !m.sacked) {
             m.sacked = true;
             self.sacked += 1;
+            self.fack.mark_sacked(i);
             self.packets -= u32::from(!m.joined);
             // What the SACK leaves of its packet is one of its own (tcp_match_skb_to_sack).
             self.cut_before(i + 1);
@@ -332,6 +336,7 @@ impl Rack {
             self.resent -= u32::from(m.resent);
             self.packets -= u32::from(!m.sacked && !m.joined);
             self.cut_before(0);
+            self.fack.pop();
         }
         self.search_from = self.search_from.saturating_sub(1);
     }
@@ -412,21 +417,6 @@ impl Rack {
         wait
     }
 
-    /// Forward acknowledgement: marks as lost what lies `threshold` segments below the highest
-    /// SACKed one, and retransmissions that were sent before a delivered segment. `sent` as in
-    /// [`detect`](Self::detect).
-    pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
-        let Some(highest) = self.marks.iter().rposition(|m| m.sacked) else { return };
-        for i in 0..(highest + 1).saturating_sub(threshold as usize) {
-            let m = self.marks[i];
-            let (at, end, _) = sent(i);
-            let overtaken = m.resent && self.newest.is_some_and(|n| sent_after(n, (at, end)));
-            if !m.sacked && (!m.lost || overtaken) {
-                self.mark_lost(i);
-            }
-        }
-    }
-
     /// Only after an ACK that moved RACK on.
     pub fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
@@ -462,6 +452,7 @@ impl Rack {
             }
         }
         self.search_from = 0;
+        self.fack.lose_everything(forget);
     }
 
     /// Segments were sent again out of turn: the next search starts from the front.
@@ -475,6 +466,7 @@ impl Rack {
             m.lost = false;
         }
         self.lost = 0;
+        self.fack.unlose();
     }
 
     /// The oldest segment counts as sent once (tcp_enter_frto).
