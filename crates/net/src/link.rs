@@ -25,7 +25,7 @@ macro_rules! each {
 
 impl Link {
     /// Takes a packet.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Instant, item: Item, out: &mut PipeOut) {
         each!(self, l => l.enqueue(now, item, out))
     }

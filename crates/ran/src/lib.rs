@@ -26,3 +26,12 @@ pub use bearer::{
 pub use config::{ConfigError, Warning};
 pub use phy::dch::{Dch, DchConfig, DchStats};
 pub use sdu::{Direction, DropCause, End, Output, RlcEvent, Sdu};
+
+/// The smaller of what is there.
+#[inline]
+fn earlier<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

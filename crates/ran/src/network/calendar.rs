@@ -7,6 +7,8 @@ use std::collections::BinaryHeap;
 
 use lasthop_units::Tti;
 
+use crate::earlier;
+
 const RING: u64 = 64;
 
 /// Items by the TTI at which they are due. Those of one TTI come in the order in which they were
@@ -76,7 +78,7 @@ impl<T: Ord> Calendar<T> {
             let ahead = self.occupied.rotate_right((self.base.0 % RING) as u32).trailing_zeros();
             self.base.plus(u64::from(ahead))
         });
-        near.into_iter().chain(self.far.peek().map(|Reverse((t, ..))| *t)).min()
+        earlier(near, self.far.peek().map(|Reverse((t, ..))| *t))
     }
 }
 

@@ -56,6 +56,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
+use crate::earlier;
 use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Fault, Policy, Scheduler};
@@ -270,7 +271,7 @@ impl RadioNetwork {
     pub fn next_tti(&self) -> Option<Instant> {
         let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
         let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.next);
-        scheduling.into_iter().chain(self.calendar.next()).min().map(|tti| tti.start(TTI))
+        earlier(scheduling, self.calendar.next()).map(|tti| tti.start(TTI))
     }
 
     /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has
@@ -363,7 +364,7 @@ impl RadioNetwork {
         let timers = self.timers.peek().map(|Reverse((t, _))| *t);
         let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
         let early = self.early.front().map(|(t, _)| *t);
-        timers.into_iter().chain(backhaul).chain(early).min()
+        earlier(earlier(timers, backhaul), early)
     }
 
     /// Timers of PDCP and RLC that have expired act.

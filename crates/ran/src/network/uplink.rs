@@ -60,7 +60,7 @@ impl RadioNetwork {
         if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
             return self.pass_report_on(now, ue, bearer);
         }
-        let has = self.bearers[bearer].layers.buffer_status(End::Ue).total() > 0;
+        let has = self.bearers[bearer].layers.has_something(End::Ue);
         let u = &mut self.ues[ue];
         let index = u.drbs.iter().position(|b| *b == bearer).unwrap_or(0);
         let had = u.uplink.had[index];

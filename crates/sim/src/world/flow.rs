@@ -115,13 +115,16 @@ impl Flow {
     #[inline]
     pub(super) fn sends_again(&mut self, from: End, segment: &Segment) -> bool {
         let span = segment.sequence_len();
+        if span == 0 {
+            return false;
+        }
         let behind = segment.seq.0.wrapping_add(span);
         let highest = &mut self.highest_sent[from as usize];
-        let fresh = behind.wrapping_sub(highest.0).cast_signed() > 0;
-        if fresh {
-            *highest = Seq(behind);
+        if behind.wrapping_sub(highest.0).cast_signed() <= 0 {
+            return true;
         }
-        span > 0 && !fresh
+        *highest = Seq(behind);
+        false
     }
     /// Another flow of its group sends what this one does.
     pub(super) fn is_copy(&self) -> bool {

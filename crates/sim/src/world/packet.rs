@@ -67,7 +67,7 @@ impl World {
             Payload::Udp(..) => (lasthop_units::Ecn::NotEct, false),
         };
         let (src, dst) = (f.node(from), f.node(from.other()));
-        let processing = f.processing;
+        let takes_time = f.processing.is_some();
         if from == f.data_end {
             self.monitor.sent(now, flow, size);
         } else {
@@ -93,9 +93,19 @@ impl World {
             let node = self.node_name(src);
             self.note_packet(now, id, &node, "sent");
         }
-        match processing {
-            None => self.forward(now, src, id),
-            Some(hops) => self.enter_hop(now, hops[from as usize], id),
+        if takes_time {
+            return self.process(now, from, id);
+        }
+        self.forward(now, src, id);
+    }
+
+    /// The source takes its time (`scenario.jitter`). Kept out of [`send`](Self::send), so that a
+    /// run without does not pay.
+    #[cold]
+    #[inline(never)]
+    fn process(&mut self, now: Instant, from: End, id: PacketId) {
+        if let Some(hops) = self.flows[self.packets[id].flow].processing {
+            self.enter_hop(now, hops[from as usize], id);
         }
     }
 

@@ -361,14 +361,14 @@ impl Endpoint {
         }
     }
 
-    /// Adds the option where it is wanted and fits beside the segment's data.
+    /// The segment with the option where it is wanted and fits beside the segment's data.
     #[cold]
     #[inline(never)]
-    pub(super) fn add_accecn(&mut self, now: Instant, segment: &mut Segment) {
+    pub(super) fn with_accecn(&mut self, now: Instant, mut segment: Segment) -> Segment {
         let mss = self.mss;
         let mode = self.config.accecn_option;
         let beacon = self.rto.srtt();
-        let Some(a) = self.ecn.accurate.as_deref_mut() else { return };
+        let Some(a) = self.ecn.accurate.as_deref_mut() else { return segment };
         let dsack = a.dsack.take();
         let beacon = || beacon.is_some_and(|srtt| now.since(a.sent_at) >= srtt / BEACONS_PER_ROUND);
         let wanted = match mode {
@@ -378,16 +378,17 @@ impl Endpoint {
         };
         a.dsack_beside = None;
         if !wanted || a.seen == Seen::Nothing || a.option_is_lost {
-            return;
+            return segment;
         }
         let room = segment.other_options_len() + (mss + a.reserved).saturating_sub(segment.len);
-        let Some((fields, blocks)) = layout(segment, a.fields_due, room) else { return };
+        let Some((fields, blocks)) = layout(&segment, a.fields_due, room) else { return segment };
         segment.sack.truncate(blocks);
         segment.accecn = Some(AccEcn::order1(fields, |e| a.received.get(e) + start_of(e)));
         a.fields_due = 0;
         a.demand = a.demand.saturating_sub(1);
         a.sent_at = now;
         a.dsack_beside = dsack;
+        segment
     }
 
     /// What the ACK in hand carries.

@@ -370,7 +370,8 @@ impl Endpoint {
     #[inline]
     pub(super) fn ecn_on_options(&mut self, now: Instant, segment: &mut Segment) {
         if self.ecn.agreed == Agreed::Accurate {
-            self.add_accecn(now, segment);
+            // By value: a segment whose address is known elsewhere cannot be made where it goes.
+            *segment = self.with_accecn(now, *segment);
         }
     }
 

@@ -365,7 +365,7 @@ impl Endpoint {
         if !segment.sack.is_empty() {
             let others = if self.timestamps { 12 } else { 0 };
             let room = u32::from(self.config.mss).saturating_sub(segment.len + others);
-            segment.sack.truncate((room.saturating_sub(4) / 8) as usize);
+            segment.sack = segment.sack.truncated((room.saturating_sub(4) / 8) as usize);
         }
         self.ecn_on_options(now, &mut segment);
         if self.rto_at == Instant::MAX && self.wnd > 0 {
@@ -397,7 +397,8 @@ impl Endpoint {
 
     /// A duplicate that is still to be reported, then what lies beyond the holes.
     #[cold]
-    fn add_sack_blocks(&mut self, sack: &mut SackBlocks) {
+    fn sack_blocks(&mut self) -> SackBlocks {
+        let mut sack = SackBlocks::NONE;
         let duplicate = self.duplicate.take().filter(|_| self.sack && self.config.dsack);
         if let Some((start, end)) = duplicate {
             sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
@@ -409,6 +410,7 @@ impl Endpoint {
                 sack.push(SeqRange { start: self.rcv_seq_of(start), end: self.rcv_seq_of(end) });
             }
         }
+        sack
     }
 
     /// What every segment of a synchronized connection carries; the ACK is now sent.
@@ -421,7 +423,7 @@ impl Endpoint {
             segment.timestamps = Some(Timestamps { value: timestamp(now), echo: self.ts_recent });
         }
         if self.duplicate.is_some() || !self.reassembly.is_empty() {
-            self.add_sack_blocks(&mut segment.sack);
+            segment.sack = self.sack_blocks();
         }
         self.ecn_on_header(&mut segment);
         self.last_ack_sent = self.rcv_nxt;

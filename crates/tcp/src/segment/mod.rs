@@ -135,6 +135,12 @@ impl SackBlocks {
     pub const fn len(&self) -> usize {
         self.len as usize
     }
+    /// The first `n` blocks.
+    #[must_use]
+    pub fn truncated(mut self, n: usize) -> SackBlocks {
+        self.truncate(n);
+        self
+    }
     /// Keeps the first `n` blocks.
     pub fn truncate(&mut self, n: usize) {
         while self.len() > n {

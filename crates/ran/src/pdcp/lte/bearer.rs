@@ -13,6 +13,7 @@ use super::pdu::{Kind, Label, StatusReport};
 use super::rx::{PdcpRx, PdcpRxOutput};
 use super::setup::{LteBearerConfig, LteBearerOutput};
 use super::tx::{PdcpTx, PdcpTxOutput};
+use crate::earlier;
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{BufferStatus, Format, Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput};
 use crate::sdu::{DropCause, End, Sdu};
@@ -180,6 +181,12 @@ impl LteBearer {
         let side = &self.sides[end.index()];
         side.rlc.wants() || side.tx.waiting_bytes() > 0
     }
+    /// True if [`buffer_status`](Self::buffer_status) is not empty.
+    #[inline]
+    pub fn has_something(&self, end: End) -> bool {
+        let side = &self.sides[end.index()];
+        side.rlc.has_something() || side.tx.waiting_bytes() > 0
+    }
 
     /// A PDU that `end.peer()` has sent arrives at `end`.
     pub fn receive(&mut self, now: Instant, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
@@ -227,12 +234,9 @@ impl LteBearer {
     /// When a timer of either end expires next.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        let [a, b] = self.sides.each_ref().map(|s| earlier(s.rlc.poll_at(), s.tx.poll_at()));
-        earlier(a, b)
+        let at = |s: &Side| earlier(s.rlc.poll_at(), s.tx.poll_at());
+        let [a, b] = &self.sides;
+        earlier(at(a), at(b))
     }
 
     /// Timers that have expired act.

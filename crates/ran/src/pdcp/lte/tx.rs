@@ -8,6 +8,7 @@ use super::compression::Compressor;
 use super::config::{Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue};
 use super::handover::Parcel;
 use super::pdu::{Kind, Label, StatusReport};
+use crate::earlier;
 use crate::sdu::{DropCause, Sdu};
 
 /// What the transmitter tells its caller.
@@ -216,7 +217,7 @@ impl PdcpTx {
         let i = self.timers_from.wrapping_sub(self.first) as usize;
         let held = self.held.get(i).map(|h| h.expires);
         let waiting = self.waiting.front().map(|w| w.1);
-        held.into_iter().chain(waiting).min().filter(|&t| t < Instant::MAX)
+        earlier(held, waiting).filter(|&t| t < Instant::MAX)
     }
 
     /// discardTimers that have expired act.

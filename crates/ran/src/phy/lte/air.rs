@@ -368,7 +368,7 @@ impl Air {
 
     /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
     /// `interference`.
-    #[inline]
+    #[inline(always)]
     fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) {
         self.look_around(tti, cell, ue);
         if data {

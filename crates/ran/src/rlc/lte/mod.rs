@@ -232,7 +232,19 @@ impl<P: Payload> Rlc<P> {
     /// True if MAC has a reason to give it an opportunity.
     #[inline]
     pub fn wants(&self) -> bool {
-        self.reports().map_or_else(|| self.buffer_status().total(), Reports::total) > 0
+        match self.reports() {
+            Some(reports) => reports.total() > 0,
+            None => self.has_something(),
+        }
+    }
+    /// True if [`buffer_status`](Self::buffer_status) is not empty.
+    #[inline]
+    pub fn has_something(&self) -> bool {
+        match self {
+            Rlc::Tm(e) => e.buffer_status().total() > 0,
+            Rlc::Um(e) => e.buffer_status().total() > 0,
+            Rlc::Am(e) => e.wants(),
+        }
     }
     /// An opportunity from a scheduler of the eNB that follows the entity's reports: one PDU of at
     /// most `bytes`.

@@ -228,6 +228,12 @@ impl<P: Payload> Am<P> {
         pdus.push(Pdu::Status(status));
     }
 
+    /// True if [`buffer_status`](Self::buffer_status) is not empty.
+    #[inline]
+    pub fn wants(&self) -> bool {
+        // A status report has 15 bits at least.
+        self.tx.buffer.backlog().bytes > 0 || self.tx.window.retx_bytes() > 0 || self.report_is_due()
+    }
     /// A report, or the rest of one that a grant cut, may be sent now.
     const fn report_is_due(&self) -> bool {
         self.rx.status_due && self.t_status_prohibit.is_none()
@@ -264,13 +270,16 @@ impl<P: Payload> Am<P> {
     /// When a timer expires next.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        let prohibit = if self.rx.status_due { self.t_status_prohibit } else { None };
-        let reports = self.reports.as_ref().and_then(|r| r.timer());
-        earlier(earlier(earlier(self.tx.t_poll_retransmit, self.rx.t_reordering), prohibit), reports)
+        // The end of time stands for "never": the smaller of two numbers takes no branch.
+        let or_never = |t: Option<Instant>| t.unwrap_or(Instant::MAX);
+        let mut at = or_never(self.tx.t_poll_retransmit).min(or_never(self.rx.t_reordering));
+        if self.rx.status_due {
+            at = at.min(or_never(self.t_status_prohibit));
+        }
+        if let Some(reports) = &self.reports {
+            at = at.min(or_never(reports.timer()));
+        }
+        (at < Instant::MAX).then_some(at)
     }
 
     /// Timers that have expired act.
