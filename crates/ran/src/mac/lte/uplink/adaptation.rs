@@ -1,5 +1,7 @@
 //! Link adaptation of the uplink: from the SINR that the eNB measures to an MCS.
 
+use std::sync::OnceLock;
+
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{
     Amc, AmcMode, Cqi, CqiTable, ErrorModel, Mcs, McsTable, Olla, OllaConfig, PRB_MAX, piro_efficiency,
@@ -12,9 +14,11 @@ use lasthop_units::Tti;
 pub struct UplinkAdaptation {
     /// SINR [dB] from which on an MCS may be used, ascending, and the MCS.
     needed: Vec<(f32, u8)>,
+    /// Error probability that a block is to meet; None for a model without block sizes.
+    target: Option<f64>,
     /// By number of blocks: the SINR [dB] at which a transport block of the lowest MCS on so many
-    /// meets the target. Empty for a model without block sizes.
-    lowest_on: Vec<f32>,
+    /// meets the target. Worked out when a UE is first at the edge with so many.
+    lowest_on: Box<[OnceLock<f32>]>,
 }
 
 impl UplinkAdaptation {
@@ -50,15 +54,11 @@ impl UplinkAdaptation {
                 needed
             }
         };
-        let lowest_on = match (mode, needed.first()) {
-            (AmcMode::BlerTarget { target, .. }, Some((_, mcs))) => {
-                let on = |n| ErrorModel::of_grant(Mcs::new(*mcs), McsTable::Uplink, n);
-                let snr = |n| on(n).map_or(f32::INFINITY, |block| snr_db_needed(&block, target) as f32);
-                (0..=PRB_MAX).map(snr).collect()
-            }
-            _ => Vec::new(),
+        let target = match mode {
+            AmcMode::BlerTarget { target, .. } => Some(target),
+            AmcMode::Piro { .. } => None,
         };
-        UplinkAdaptation { needed, lowest_on }
+        UplinkAdaptation { needed, target, lowest_on: (0..=PRB_MAX).map(|_| OnceLock::new()).collect() }
     }
 
     /// How many transmissions the lowest MCS on `blocks` needs at `sinr_db` on each: n of them have
@@ -66,7 +66,12 @@ impl UplinkAdaptation {
     /// versions repeat bits and bring nothing beyond energy. None if `most` do not suffice, or
     /// without a model of block sizes.
     pub fn transmissions(&self, blocks: u32, sinr_db: f32, most: u8) -> Option<u8> {
-        let short = *self.lowest_on.get(blocks as usize)? - sinr_db;
+        let (target, (_, mcs)) = (self.target?, *self.needed.first()?);
+        let snr = || {
+            let block = ErrorModel::of_grant(Mcs::new(mcs), McsTable::Uplink, blocks as usize);
+            block.map_or(f32::INFINITY, |block| snr_db_needed(&block, target) as f32)
+        };
+        let short = *self.lowest_on.get(blocks as usize)?.get_or_init(snr) - sinr_db;
         (1..=most).find(|n| db(f64::from(*n)) as f32 >= short - 1e-4)
     }
 
