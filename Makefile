@@ -19,7 +19,7 @@ LANE = @printf '\n== %s\n' "$@"
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint lint-rust lint-python types test-rust test-python determinism golden-check docs wheel \
-	golden bench swarm build lock clean
+	golden bench bench-check swarm build lock clean
 
 help: ## show this list
 	@printf 'Usage: make TARGET\n\n'
@@ -83,6 +83,9 @@ golden: build ## renew the golden files; the commit says why results moved
 bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 	cargo bench -p lasthop-sim
 	cargo bench -p lasthop-ran --bench rlc_am
+
+bench-check: ## instruction counts of the bench cases against the record (UPDATE=1 renews it)
+	cargo bench -p lasthop-sim --bench scenarios -- $(if $(UPDATE),update,check)
 
 swarm: ## random valid scenarios with every debug check on (REPS=10000)
 	cargo run --profile checked -p lasthop-sim --example swarm -- $(REPS)

@@ -3,7 +3,8 @@
 //!
 //! Each case runs in a process of its own, so that the peak memory is its own. Instructions are
 //! counted by valgrind, where it is installed, on a shortened run: repeatable, whatever else the
-//! machine does.
+//! machine does. `check` counts them again and compares with `instructions.json`
+//! (`make bench-check`).
 #![allow(clippy::disallowed_types)] // the one place with a wall clock
 
 use std::fs;
@@ -13,6 +14,9 @@ use std::time::Instant;
 
 use lasthop_sim::{Error, RunOutput, Scenario, run, run_many};
 use serde_json::{Value, json};
+
+mod instructions;
+use instructions::{Count, Record};
 
 /// Makes the scenarios of a case.
 type Make = fn() -> Result<Vec<Scenario>, Error>;
@@ -457,6 +461,8 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         [how, name] if how == "case" => inner(name, false),
         [how, name] if how == "count" => inner(name, true),
+        [how] if how == "check" => check(),
+        [how] if how == "update" => update(),
         names => outer(names),
     };
     match done {
@@ -471,12 +477,13 @@ fn main() -> ExitCode {
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// In a process of its own: runs a case and prints its figures as one line of JSON; or, to be
-/// counted, only runs its short form.
+/// counted, runs its short form and prints the segments that were delivered.
 fn inner(name: &str, count: bool) -> Outcome<()> {
     let case = CASES.iter().find(|c| c.name == name).ok_or("no such case")?;
     if count {
         let short = case.short.ok_or("this case has no short form")?;
-        run(&short()?[0], None, &mut |_| true)?;
+        let output = run(&short()?[0], None, &mut |_| true)?;
+        println!("{}", delivered_segments(&output)?);
         return Ok(());
     }
     let scenarios = (case.full)()?;
@@ -552,7 +559,8 @@ fn outer(names: &[String]) -> Outcome<()> {
             return Err(format!("{}: {}", case.name, String::from_utf8_lossy(&output.stderr)).into());
         }
         let mut figures: Value = serde_json::from_slice(&output.stdout)?;
-        figures["instructions"] = json!(case.short.and_then(|_| instructions(&me, case.name)));
+        figures["instructions"] =
+            json!(case.short.and_then(|_| count(&me, case.name)).map(|c| c.instructions));
         let n = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
         let counted = figures["instructions"].as_u64().map_or_else(|| "-".to_owned(), |i| i.to_string());
         println!(
@@ -573,8 +581,77 @@ fn outer(names: &[String]) -> Outcome<()> {
     Ok(())
 }
 
+/// Cases whose instructions [`check`] counts: all that have a short form but `sectors57`, whose
+/// count would take longer than all the others together.
+fn counted() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().filter(|c| c.short.is_some() && c.name != "sectors57")
+}
+
+/// Where the instructions that are expected stand.
+fn record_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.json")
+}
+
+/// Counts the instructions of the cases and compares them with the record.
+fn check() -> Outcome<()> {
+    let record = Record::parse(&fs::read_to_string(record_file())?)?;
+    record.comparable_with(&instructions::tools()?)?;
+    let me = std::env::current_exe()?;
+    let mut wrong = 0;
+    println!("{:<14} {:>13} {:>13} {:>8} {:>9}", "case", "recorded", "now", "change", "segments");
+    for case in counted() {
+        let now = count(&me, case.name).ok_or("valgrind gave no count")?;
+        let Some(before) = record.count(case.name) else {
+            println!("{:<14} {:>13} {:>13} not recorded", case.name, "-", now.instructions);
+            wrong += 1;
+            continue;
+        };
+        let verdict = instructions::judge(before, now);
+        wrong += usize::from(!verdict.is_empty());
+        println!(
+            "{:<14} {:>13} {:>13} {:>+7.2}% {:>9} {verdict}",
+            case.name,
+            before.instructions,
+            now.instructions,
+            instructions::change_percent(before.instructions, now.instructions),
+            now.segments,
+        );
+    }
+    for name in record.names().filter(|&n| !counted().any(|c| c.name == n)) {
+        println!("{name:<14} recorded, but no case that is counted");
+        wrong += 1;
+    }
+    match wrong {
+        0 => Ok(()),
+        n => Err(format!(
+            "{n} case(s) differ from {} (bound: {} %). Find the cause with `valgrind \
+             --tool=callgrind {} count CASE`; when the change is meant, run `make bench-check \
+             UPDATE=1` and say in the commit why",
+            record_file().display(),
+            instructions::BOUND_PERCENT,
+            me.display()
+        )
+        .into()),
+    }
+}
+
+/// Writes the record anew.
+fn update() -> Outcome<()> {
+    let tools = instructions::tools()?;
+    let me = std::env::current_exe()?;
+    let mut cases = Vec::new();
+    for case in counted() {
+        let now = count(&me, case.name).ok_or("valgrind gave no count")?;
+        println!("{:<14} {:>13} {:>9} segments", case.name, now.instructions, now.segments);
+        cases.push((case.name.to_owned(), now));
+    }
+    fs::write(record_file(), Record { tools, cases }.to_text()?)?;
+    println!("{}", record_file().display());
+    Ok(())
+}
+
 /// Instructions of the case's short form, counted by valgrind; `None` where there is no valgrind.
-fn instructions(me: &Path, name: &str) -> Option<u64> {
+fn count(me: &Path, name: &str) -> Option<Count> {
     let output = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
         .arg(me)
@@ -583,5 +660,7 @@ fn instructions(me: &Path, name: &str) -> Option<u64> {
         .ok()?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = text.lines().find(|l| l.contains("I   refs:") || l.contains("I refs:"))?;
-    line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
+    let instructions = line.rsplit(':').next()?.trim().replace(',', "").parse().ok()?;
+    let segments = String::from_utf8_lossy(&output.stdout).trim().parse().ok()?;
+    Some(Count { instructions, segments })
 }
