@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol, TypedDict, final, type_check_only
 
 import pyarrow as pa
@@ -310,6 +311,10 @@ class Scenario:
     @property
     def name(self) -> str: ...
     @property
+    def base_dir(self) -> Path:
+        """Where relative paths in the scenario start."""
+
+    @property
     def seed(self) -> int: ...
     @property
     def duration_s(self) -> float: ...
@@ -373,9 +378,29 @@ def run(
     scenario: Scenario,
     out: str | PathLike[str] | None = None,
     progress: Callable[[float], None] | None = None,
+    replace: bool = False,
 ) -> RunOutput:
     """Runs to the end without holding the GIL. With `out`, tables go to Parquet files there, memory stays flat
-    in simulated time, and `table()` reads the files. `progress` gets the share done, 0 to 1. Ctrl-C stops it."""
+    in simulated time, and `table()` reads the files; with `replace` the results of an earlier run there are replaced.
+    `progress` gets the share done, 0 to 1. Ctrl-C stops it."""
+
+@final
+class ResultFolder:
+    """A folder in the making: it is written beside its name and renamed when it is whole."""
+
+    def __new__(cls, path: str | PathLike[str], replaces: str | None = None) -> Self: ...
+    @property
+    def partial(self) -> Path:
+        """Where its files are written."""
+
+    def publish(self) -> Path:
+        """Gives the folder its name; returns where it is then."""
+
+    def discard(self) -> None:
+        """Removes it, if it was not published."""
+
+def write_files(files: Sequence[tuple[str | PathLike[str], bytes]]) -> None:
+    """Writes each content to its path: every file, or none. Refuses what is no regular file."""
 
 def run_many(
     scenarios: Sequence[Scenario],
@@ -389,7 +414,7 @@ def clear_stale(out: str | PathLike[str]) -> list[str]:
     """Removes folders that killed runs left beside `out`; says what was removed and what was not."""
 
 def discard_partials() -> None:
-    """Removes the result folders that this process has not finished: for a process that ends at once."""
+    """Removes the files and folders that this process has not finished: for a process that ends at once."""
 
 def json_schema() -> str:
     """JSON Schema of a scenario file."""

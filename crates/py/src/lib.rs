@@ -6,6 +6,7 @@
 
 mod control;
 mod error;
+mod files;
 mod own;
 mod packetdrill;
 mod run;
@@ -27,6 +28,13 @@ fn import_trace(
     py.detach(|| lasthop_sim::import_trace(&src, &dst, format))
         .map(|stats| stats.to_string())
         .map_err(|e| error::raise(&e))
+}
+
+/// Removes the files and folders that this process has not finished: for a process that ends at
+/// once.
+#[pyfunction]
+fn discard_partials(py: Python<'_>) {
+    py.detach(lasthop_sim::discard_partials);
 }
 
 /// JSON Schema of a scenario file.
@@ -56,10 +64,12 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<scheduler::Candidate>()?;
     m.add_class::<run::RunOutput>()?;
     m.add_class::<simulation::Simulation>()?;
+    m.add_class::<files::ResultFolder>()?;
+    m.add_function(wrap_pyfunction!(files::write_files, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::run_many, m)?)?;
     m.add_function(wrap_pyfunction!(run::clear_stale, m)?)?;
-    m.add_function(wrap_pyfunction!(run::discard_partials, m)?)?;
+    m.add_function(wrap_pyfunction!(discard_partials, m)?)?;
     m.add_function(wrap_pyfunction!(import_trace, m)?)?;
     m.add_function(wrap_pyfunction!(packetdrill::packetdrill, m)?)?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;

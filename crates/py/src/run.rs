@@ -40,30 +40,29 @@ pub fn clear_stale(py: Python<'_>, out: PathBuf) -> Vec<String> {
     py.detach(|| lasthop_sim::clear_stale(&out))
 }
 
-/// Removes the result folders that this process has not finished: for a process that ends at once.
-#[pyfunction]
-pub fn discard_partials(py: Python<'_>) {
-    py.detach(lasthop_sim::discard_partials);
-}
-
 /// Runs a scenario to its end.
 #[pyfunction]
-#[pyo3(signature = (scenario, out=None, progress=None))]
+#[pyo3(signature = (scenario, out=None, progress=None, replace=false))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     out: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
+    replace: bool,
 ) -> PyResult<RunOutput> {
     let mut interrupted = None;
     let result = py.detach(|| {
-        lasthop_sim::run(&scenario.0, out.as_deref(), &mut |share| {
+        let mut tell = |share: f64| {
             let told = Python::attach(|py| {
                 py.check_signals()?;
                 progress.as_ref().map_or(Ok(()), |p| p.call1(py, (share,)).map(drop))
             });
             told.map_err(|e| interrupted = Some(e)).is_ok()
-        })
+        };
+        match &out {
+            Some(out) if replace => lasthop_sim::run_replacing(&scenario.0, out, &mut tell),
+            out => lasthop_sim::run(&scenario.0, out.as_deref(), &mut tell),
+        }
     });
     finish(interrupted, result).map(RunOutput)
 }

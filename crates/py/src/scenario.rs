@@ -58,6 +58,12 @@ impl Scenario {
         self.0.spec().scenario.duration.as_secs_f64()
     }
 
+    /// Where relative paths in the scenario start.
+    #[getter]
+    fn base_dir(&self) -> PathBuf {
+        self.0.base().to_owned()
+    }
+
     /// A copy with `key=value` overrides.
     fn with_set(&self, py: Python<'_>, set: Vec<String>) -> PyResult<Self> {
         unlocked(py, || self.0.with_set(&set))

@@ -49,7 +49,27 @@ pub struct Simulation(Option<lasthop_sim::Simulation>);
 
 impl Simulation {
     fn world(&mut self) -> PyResult<&mut lasthop_sim::Simulation> {
-        self.0.as_mut().ok_or_else(|| PyRuntimeError::new_err("this simulation has finished: make a new one"))
+        let world = self
+            .0
+            .as_mut()
+            .ok_or_else(|| PyRuntimeError::new_err("this simulation has finished: make a new one"))?;
+        if !world.is_mine() {
+            return Err(PyRuntimeError::new_err(
+                "this simulation writes the folder of the process that this one was forked from: \
+                 make a new one here, with another folder or none",
+            ));
+        }
+        Ok(world)
+    }
+}
+
+/// In a forked child the copy is forgotten: its writers would append what they hold to the files of
+/// the parent.
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        if let Some(world) = self.0.take_if(|world| !world.is_mine()) {
+            std::mem::forget(world);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod config;
 mod describe;
 mod error;
 mod extensions;
+mod files;
 mod probe;
 mod results;
 mod run;
@@ -23,6 +24,7 @@ pub mod world;
 pub use describe::{describe, json_schema};
 pub use error::Error;
 pub use extensions::Extensions;
+pub use files::{discard_partials, write_files};
 /// What a scheduler of one's own is written with.
 pub use lasthop_ran::mac::lte::scheduler;
 /// What a congestion control of one's own is written with.
@@ -30,8 +32,8 @@ pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.
 pub use lasthop_units as units;
 pub use probe::tables;
-pub use results::{RunOutput, clear_stale, discard_partials};
-pub use run::{run, run_many};
+pub use results::{Folder, RunOutput, clear_stale};
+pub use run::{run, run_many, run_replacing};
 pub use simulation::Simulation;
 pub use spec::{Scalar, Scenario, Spec};
 pub use trace::import_trace;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::probe::Table;
 use crate::spec::Scenario;
 use crate::world::World;
-pub use folder::{Folder, clear_stale, discard_partials};
+pub use folder::{Folder, MANIFEST, clear_stale};
 
 /// Where a run's tables go.
 pub enum Sink {
@@ -29,7 +29,20 @@ impl Sink {
     /// # Errors
     /// `out` exists already and holds something, or cannot be made.
     pub fn open(out: Option<&std::path::Path>) -> Result<Sink, Error> {
-        out.map_or(Ok(Sink::Memory), |path| Folder::create(path).map(Sink::Folder))
+        out.map_or(Ok(Sink::Memory), |path| Folder::create(path, None).map(Sink::Folder))
+    }
+
+    /// A new folder at `out`, in the place of an earlier run's if there is one.
+    ///
+    /// # Errors
+    /// `out` holds something else than results, or cannot be made.
+    pub fn replacing(out: &std::path::Path) -> Result<Sink, Error> {
+        Folder::create(out, Some(MANIFEST)).map(Sink::Folder)
+    }
+
+    /// Whether this process may write to it: a forked child may not write its parent's folder.
+    pub fn is_mine(&self) -> bool {
+        matches!(self, Sink::Folder(f) if f.is_mine()) || matches!(self, Sink::Memory)
     }
 
     /// A table of the run.
@@ -67,7 +80,7 @@ impl Sink {
         let manifest = manifest(scenario, &tables);
         let mut output = RunOutput { manifest, summary, tables };
         if let Sink::Folder(folder) = self {
-            let path = folder.publish(&output)?;
+            let path = folder.publish_run(&output)?;
             output.moved_to(&path);
         }
         Ok(output)

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use lasthop_units::Instant;
 
 use crate::attention::Attention;
-use crate::results::RunOutput;
+use crate::results::{RunOutput, Sink};
 use crate::simulation::Simulation;
 use crate::{Error, Scenario};
 
@@ -29,9 +29,30 @@ pub fn run(
     out: Option<&Path>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunOutput, Error> {
+    run_to(scenario, Sink::open(out)?, progress)
+}
+
+/// As [`run`] with a folder; the results of an earlier run there are replaced when the new ones are
+/// complete.
+///
+/// # Errors
+/// As [`run`]; `out` holds something else than results.
+pub fn run_replacing(
+    scenario: &Scenario,
+    out: &Path,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunOutput, Error> {
+    run_to(scenario, Sink::replacing(out)?, progress)
+}
+
+fn run_to(
+    scenario: &Scenario,
+    sink: Sink,
+    progress: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunOutput, Error> {
     let attention = Attention::default();
     attention.raised_during(|| {
-        let mut simulation = Simulation::build(scenario, out, &attention, &mut || progress(0.0))?;
+        let mut simulation = Simulation::build(scenario, sink, &attention, &mut || progress(0.0))?;
         let end = simulation.end();
         let share = |t: Instant| t.0 as f64 / end.0 as f64;
         for step in 1..=STEPS {

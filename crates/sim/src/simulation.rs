@@ -34,17 +34,16 @@ impl Simulation {
     /// A folder that cannot be created, that already holds something, or that another run is
     /// writing.
     pub fn new(scenario: &Scenario, out: Option<&Path>) -> Result<Simulation, Error> {
-        Simulation::build(scenario, out, &Attention::default(), &mut || true)
+        Simulation::build(scenario, Sink::open(out)?, &Attention::default(), &mut || true)
     }
 
     /// As [`Simulation::new`]; whenever `attention` is raised, `alive` says whether to go on.
     pub(crate) fn build(
         scenario: &Scenario,
-        out: Option<&Path>,
+        sink: Sink,
         attention: &Attention,
         alive: &mut dyn FnMut() -> bool,
     ) -> Result<Simulation, Error> {
-        let sink = Sink::open(out)?;
         let world = World::build(scenario, &sink, attention, alive)?;
         Ok(Simulation { scenario: scenario.clone(), in_force: None, world, sink })
     }
@@ -56,6 +55,11 @@ impl Simulation {
     /// When the scenario ends.
     pub fn end(&self) -> Instant {
         self.world.end()
+    }
+    /// Whether this process may go on with it. A forked child may not when there is a result
+    /// folder: it would write the same files as its parent.
+    pub fn is_mine(&self) -> bool {
+        self.sink.is_mine()
     }
     /// The world, for tests and probes.
     pub fn world(&self) -> &World {

@@ -1,13 +1,14 @@
 //! Capacity traces as files.
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter};
+use std::io::BufReader;
 use std::path::Path;
 
 use lasthop_net::trace::{Trace, TraceFormat, import, read_mahimahi, write_mahimahi};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::files::write_files;
 
 /// Reads a trace in Mahimahi's format.
 ///
@@ -45,15 +46,9 @@ pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Valu
     let file = open(src)?;
     let imported =
         import(BufReader::new(file), format).map_err(|e| Error::input(format!("{}: {e}", src.display())))?;
-    let partial = dst.with_extension(format!("{}.partial", std::process::id()));
-    let write = || -> std::io::Result<()> {
-        write_mahimahi(&imported.trace, BufWriter::new(File::create(&partial)?))?;
-        fs::rename(&partial, dst)
-    };
-    if let Err(e) = write() {
-        let _best_effort = fs::remove_file(&partial);
-        return Err(Error::file("write", dst, e));
-    }
+    let mut text = Vec::new();
+    write_mahimahi(&imported.trace, &mut text).map_err(|e| Error::file("write", dst, e))?;
+    write_files(&[(dst.to_owned(), text)])?;
     Ok(json!({
         "source": src.display().to_string(),
         "trace": dst.display().to_string(),

@@ -82,9 +82,9 @@ pub fn lock_directory(parent: &Path) -> Option<File> {
 
 /// The run that lives and writes what will be `path`.
 pub fn writer_of(path: &Path) -> Option<Owner> {
-    let parent = super::folder::parent(path);
+    let parent = crate::files::parent(path);
     let mine = |(name, _): &(String, u32)| path.file_name().is_some_and(|n| n.to_string_lossy() == **name);
-    let found = partials(parent).into_iter().filter(|(_, key)| mine(key));
+    let found = left(parent, "partial").into_iter().filter(|(_, key)| mine(key));
     found.map(|(partial, (_, process))| Owner::of(&partial, process)).find(|o| o.alive == Some(true))
 }
 
@@ -92,7 +92,7 @@ pub fn writer_of(path: &Path) -> Option<Owner> {
 /// done.
 pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
-    for (partial, (name, process)) in partials(parent) {
+    for (partial, (name, process)) in left(parent, "partial") {
         let owner = Owner::of(&partial, process);
         // A folder that does not say whose it is may be another program's, unless it has our name.
         let ours = owner.host.is_some() || path.file_name().is_some_and(|n| n.to_string_lossy() == *name);
@@ -111,22 +111,28 @@ pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
             });
         }
     }
+    for (old, (name, process)) in left(parent, "old") {
+        if path.file_name().is_some_and(|n| n.to_string_lossy() == *name) && !is_process(process) {
+            let told = "holds results that process";
+            notes.push(format!("{} {told} {process} was to replace: rename or remove it", old.display()));
+        }
+    }
     notes
 }
 
-/// The folders `NAME.PROCESS.partial` in `parent`, by name.
-fn partials(parent: &Path) -> Vec<(PathBuf, (String, u32))> {
+/// The folders `NAME.PROCESS.KIND` in `parent`, by name.
+fn left(parent: &Path, kind: &str) -> Vec<(PathBuf, (String, u32))> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
         .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-        .filter_map(|e| Some((e.path(), name_and_process(&e.file_name().to_string_lossy())?)))
+        .filter_map(|e| Some((e.path(), name_and_process(&e.file_name().to_string_lossy(), kind)?)))
         .collect();
     found.sort();
     found
 }
 
-fn name_and_process(folder: &str) -> Option<(String, u32)> {
-    let (name, process) = folder.strip_suffix(".partial")?.rsplit_once('.')?;
+fn name_and_process(folder: &str, kind: &str) -> Option<(String, u32)> {
+    let (name, process) = folder.strip_suffix(kind)?.strip_suffix('.')?.rsplit_once('.')?;
     Some((name.to_owned(), process.parse().ok()?))
 }
 

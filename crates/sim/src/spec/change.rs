@@ -81,8 +81,10 @@ impl Moment {
     fn add(&mut self, at: &At, index: Option<usize>) -> Result<(), (String, String)> {
         for (key, value) in &at.set {
             let (before, _) = self.set.entry(key.clone()).or_insert_with(|| (value.clone(), index));
-            if before != value {
-                let (a, b) = (before.to_toml(), value.to_toml());
+            // As text: a number that is none (NaN) differs from itself, and has an error of its
+            // own.
+            let (a, b) = (before.to_toml(), value.to_toml());
+            if a != b {
                 return Err((key.clone(), format!("`{key}` becomes both {a} and {b} at {}", at.t)));
             }
         }

@@ -126,6 +126,10 @@ impl Scenario {
     pub(super) fn filled(&self) -> Document {
         filled(&self.document)
     }
+    /// Where relative paths in it start; empty: in the current folder.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
     /// What the file says, with every default.
     pub fn spec(&self) -> &Spec {
         &self.spec

@@ -1,0 +1,227 @@
+//! Files and folders that appear whole or not at all: written beside their name as
+//! `NAME.PROCESS.partial`, renamed when all is written.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::Error;
+
+/// Writes each content to its path. Either every file is written or none is touched; only a rename
+/// that fails after others (the folder was changed meanwhile) leaves some, and the message names
+/// them. A symbolic link stands for what it points to. Missing folders are made.
+///
+/// # Errors
+/// A path is a folder or no regular file (a device, a named pipe); a file cannot be written.
+pub fn write_files<C: AsRef<[u8]>>(files: &[(PathBuf, C)]) -> Result<(), Error> {
+    let mut made = Made::default();
+    for (path, content) in files {
+        refuse_special(path)?;
+        let path = resolve(path)?;
+        made.folders(parent(&path))?;
+        made.file(path, content.as_ref())?;
+    }
+    made.rename()
+}
+
+/// What was made so far. Dropped without [`Made::rename`], it is removed.
+#[derive(Default)]
+struct Made {
+    /// Folders, the outermost first.
+    folders: Vec<PathBuf>,
+    /// Files beside their names, and their names.
+    files: Vec<(Partial, PathBuf)>,
+    whole: bool,
+}
+
+impl Made {
+    fn folders(&mut self, folder: &Path) -> Result<(), Error> {
+        let missing: Vec<_> =
+            folder.ancestors().take_while(|f| !f.as_os_str().is_empty() && !f.exists()).collect();
+        for folder in missing.into_iter().rev() {
+            match fs::create_dir(folder) {
+                Ok(()) => self.folders.push(folder.to_owned()),
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Error::file("create", folder, e)),
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: PathBuf, content: &[u8]) -> Result<(), Error> {
+        let failed = |e| Error::file("write", &path, e);
+        let (mut file, partial) = Partial::file(&path).map_err(failed)?;
+        file.write_all(content).and_then(|()| file.flush()).map_err(failed)?;
+        self.files.push((partial, path));
+        Ok(())
+    }
+
+    fn rename(mut self) -> Result<(), Error> {
+        for (i, (partial, path)) in self.files.iter().enumerate() {
+            if let Err(e) = fs::rename(partial.path(), path) {
+                if i == 0 {
+                    return Err(Error::file("write", path, e));
+                }
+                self.whole = true; // its folders hold what was renamed
+                let written: Vec<_> = self.files[..i].iter().map(|(_, p)| p.display().to_string()).collect();
+                let (path, written) = (path.display(), written.join(", "));
+                return Err(Error::input(format!("cannot write {path}: {e}. Written already: {written}")));
+            }
+        }
+        self.whole = true;
+        Ok(())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.files.clear();
+        if !self.whole {
+            for folder in self.folders.iter().rev() {
+                // Fails where something else has come in.
+                let _best_effort = fs::remove_dir(folder);
+            }
+        }
+    }
+}
+
+/// A file or folder in the making of this process; removed when dropped, unless it has been renamed
+/// or [kept](Partial::keep).
+pub struct Partial {
+    path: PathBuf,
+    process: u32,
+    kept: bool,
+}
+
+impl Partial {
+    /// A new file that will be called `path`. No file of the same name is touched.
+    fn file(path: &Path) -> std::io::Result<(File, Partial)> {
+        for number in 1.. {
+            let name = name_beside(path, "partial", number);
+            match OpenOptions::new().write(true).create_new(true).open(&name) {
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                other => return other.map(|file| (file, Partial::of(name))),
+            }
+        }
+        unreachable!("a number is free")
+    }
+
+    /// What was made at `path`.
+    pub fn of(path: PathBuf) -> Partial {
+        let process = std::process::id();
+        live().push((path.clone(), process));
+        Partial { path, process, kept: false }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It is whole: it stays.
+    pub fn keep(&mut self) {
+        self.kept = true;
+    }
+
+    /// Whether this process made it, and not one that this process was forked from.
+    pub fn is_mine(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // A forked child has a copy of this value, the file is its parent's.
+        if self.is_mine() {
+            if !self.kept {
+                let _best_effort = remove(&self.path);
+            }
+            live().retain(|(p, _)| *p != self.path);
+        }
+    }
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+/// `NAME.PROCESS.KIND` beside `path`; numbers from 2 on are for names that are taken.
+pub fn name_beside(path: &Path, kind: &str, number: u32) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    let again = if number > 1 { format!("-{number}") } else { String::new() };
+    name.push(format!(".{}{again}.{kind}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// What this process makes and has not finished, with the process: a forked child inherits the
+/// list.
+static LIVE: Mutex<Vec<(PathBuf, u32)>> = Mutex::new(Vec::new());
+
+fn live() -> MutexGuard<'static, Vec<(PathBuf, u32)>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every file and folder in the making of this process: for a process that ends without
+/// unwinding its runs.
+pub fn discard_partials() {
+    let me = std::process::id();
+    for (partial, _) in live().drain(..).filter(|(_, process)| *process == me) {
+        // A run that still writes may add a file between the list and the removal.
+        for _ in 0..3 {
+            if remove(&partial).is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+/// Refuses what a rename would replace by a file though it is none.
+fn refuse_special(path: &Path) -> Result<(), Error> {
+    let told = match fs::metadata(path) {
+        Ok(m) if m.is_dir() => "is a folder: name a file in it",
+        Ok(m) if !m.is_file() => "is not a regular file: write to a file and copy that",
+        _ => return Ok(()),
+    };
+    Err(Error::input(format!("{} {told}", path.display())))
+}
+
+/// `path` without symbolic links and without `..`, relative if it was. Neither it nor what leads to
+/// it need exist: the `..` after a name that is missing takes that name away.
+///
+/// # Errors
+/// Links follow each other in a circle.
+pub fn resolve(path: &Path) -> Result<PathBuf, Error> {
+    const MOST_LINKS: usize = 40;
+    let parts = |p: &Path| p.components().rev().map(|c| c.as_os_str().to_owned()).collect::<Vec<OsString>>();
+    let mut rest = parts(path);
+    let mut found = PathBuf::new();
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        match Path::new(&part).components().next() {
+            None | Some(Component::CurDir) => {}
+            Some(Component::ParentDir) if found.file_name().is_some() => {
+                found.pop();
+            }
+            Some(Component::ParentDir) if found.has_root() => {}
+            Some(Component::ParentDir | Component::RootDir | Component::Prefix(_)) => found.push(part),
+            Some(Component::Normal(_)) => {
+                found.push(part);
+                let Ok(next) = fs::read_link(&found) else { continue };
+                links += 1;
+                if links > MOST_LINKS {
+                    let told = format!("{}: too many symbolic links follow each other", path.display());
+                    return Err(Error::input(told));
+                }
+                found.pop();
+                rest.extend(parts(&next));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The folder that `path` is in.
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
