@@ -46,7 +46,9 @@ def share_bar(label: str, wanted: Progress = True) -> Iterator[Callable[[float],
     if callable(wanted):
         yield wanted
         return
-    if not wanted:
+    if wanted not in (True, False):
+        raise TypeError(f"progress is True, False or a function, not {wanted!r}")
+    if not wanted or sys.stderr is None:
         yield None
         return
     if not sys.stderr.isatty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -72,7 +73,7 @@ class Results:
         Raises:
             LasthopError: this run did not record it.
         """
-        if name not in self._source.table_names():
+        if name not in self.table_names:
             raise mistake(
                 f"this run has no table '{name}'; it recorded: {', '.join(self.table_names)}",
                 "[output] in the scenario says what is recorded",
@@ -166,9 +167,33 @@ class Results:
 
         return Plots(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: the path of results in a folder, the tables of others."""
+        if self._path is not None:
+            return Results.load, (self._path.resolve(),)
+        tables = {name: self._source.table(name) for name in self.table_names}
+        return Results, (Tables(self._source.manifest, self._source.summary, tables),)
+
     def __repr__(self) -> str:
         where = f" in {self._path}" if self._path else ""
         return f"<Results{where}: {', '.join(self.table_names)}>"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Results in the memory of Python, as a `Source`."""
+
+    manifest: str
+    summary: str
+    tables: dict[str, pa.Table]
+
+    def table_names(self) -> list[str]:
+        """The tables present."""
+        return list(self.tables)
+
+    def table(self, name: str) -> pa.Table:
+        """A table."""
+        return self.tables[name]
 
 
 class Folder:
@@ -193,6 +218,11 @@ class Folder:
 
     def table_names(self) -> list[str]:
         """The tables present."""
+        if not (self._path / "manifest.json").is_file():
+            raise mistake(
+                f"the folder '{self._path}' is gone, or no longer the folder of a run",
+                "it was removed or renamed after its results were loaded: load them from where they are now",
+            )
         return sorted(p.stem for p in self._path.glob("*.parquet"))
 
     def table(self, name: str) -> pa.Table:

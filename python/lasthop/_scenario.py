@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lasthop import _core
 from lasthop._bundled import scenario_file
@@ -12,7 +12,7 @@ from lasthop._own import CONTROL, SCHEDULER, Controls, Definition, Schedulers, d
 from lasthop._progress import Progress, share_bar
 from lasthop._results import Results
 from lasthop._simulation import Simulation
-from lasthop._values import Overrides, Value, assignments
+from lasthop._values import Overrides, Value, assignments, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ class Scenario:
             cc: congestion controls of your own by the name that `tcp.cc` uses.
             schedulers: schedulers of cells of your own by the name that `cell.NAME.downlink.scheduler` uses.
         """
-        core = _core.Scenario.parse(text, name, base_dir, assignments(set), *_own(cc, schedulers))
+        core = _core.Scenario.parse(plain_text(text, name), name, base_dir, assignments(set), *_own(cc, schedulers))
         return cls(core, cc, schedulers)
 
     @property
@@ -172,7 +172,7 @@ class Scenario:
         lines += ["It does not imitate or set:", *(f"  {limit}" for limit in limits)]
         return "".join(f"# {line}\n" for line in lines)
 
-    def run(self, out: str | PathLike[str] | None = None, progress: Progress = False) -> Results:
+    def run(self, out: str | PathLike[str] | None = None, progress: Progress = False, replace: bool = False) -> Results:
         """Runs to the end.
 
         Args:
@@ -181,15 +181,18 @@ class Scenario:
                 removed, with a warning.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1, about every 50 ms or
                 more often.
+            replace: results of an earlier run in `out` are replaced, once the new ones are complete.
 
         Raises:
-            FolderInUseError: `out` holds something, or another run is writing it.
+            FolderInUseError: `out` holds something (with `replace`: something else than results), or another run is
+                writing it.
+            TypeError: `progress` is neither True, False nor a function.
         """
         if out is not None:
             for note in _core.clear_stale(out):
                 warnings.warn(note, stacklevel=2)
         with share_bar(self.name, progress) as report:
-            output = _core.run(self._core, out, report)
+            output = _core.run(self._core, out, report, replace)
         return Results(output, None if out is None else Path(out))
 
     def geometry(self, drops: int = 1, progress: Progress = False) -> pa.Table:
@@ -228,8 +231,20 @@ class Scenario:
         """Starts a run that you drive step by step."""
         return Simulation(self, out)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle`: the effective scenario; relative paths in it start where they did.
+
+        Congestion controls and schedulers of one's own are pickled by name: the other process imports their module.
+        """
+        base = str(self._core.base_dir.absolute())
+        return _restored, (self.to_toml(), self.name, base, self._cc, self._schedulers)
+
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {self.duration:g} s, seed {self.seed}>"
+
+
+def _restored(text: str, name: str, base: str, cc: Controls, schedulers: Schedulers) -> Scenario:
+    return Scenario.parse(text, name, base, cc=cc, schedulers=schedulers)
 
 
 def _own(cc: Controls | None, schedulers: Schedulers | None) -> tuple[list[Definition], list[Definition]]:
@@ -258,6 +273,8 @@ def run_many(
     """
     if outs is not None and len(outs) != len(scenarios):
         raise ValueError(f"{len(scenarios)} scenarios need as many folders, not {len(outs)}")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is None or a function, not {progress!r}")
     outputs = _core.run_many([s.core for s in scenarios], jobs, outs, progress)
     paths = [None] * len(scenarios) if outs is None else [Path(p) for p in outs]
     return [Results(output, path) for output, path in zip(outputs, paths, strict=True)]

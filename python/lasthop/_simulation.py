@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from lasthop import _core
 from lasthop._results import Results
+from lasthop._values import plain_text, to_toml
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -24,11 +26,27 @@ class Simulation:
         sim.set("bearer.dch.downlink.bler", "10 %")
         print(sim.tcp_info("ftp")["snd_cwnd"])
         results = sim.finish()
+
+    One thread, the one that made it, uses a simulation; every other gets a RuntimeError. A forked child may go on with
+    a copy that keeps its results in memory; with one that writes a folder it gets a RuntimeError.
     """
 
     def __init__(self, scenario: Scenario, out: str | PathLike[str] | None = None) -> None:
-        self._world = _core.Simulation(scenario.core, out)
+        self._core = _core.Simulation(scenario.core, out)
+        self._thread = threading.current_thread()
         self._out = None if out is None else Path(out)
+
+    @property
+    def _world(self) -> _core.Simulation:
+        if threading.current_thread() is not self._thread:
+            raise RuntimeError(
+                f"this simulation belongs to the thread '{self._thread.name}', which made it: "
+                "use it there, or make another in this thread"
+            )
+        return self._core
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a simulation in progress cannot be pickled: pickle its scenario, or its results")
 
     @property
     def now(self) -> float:
@@ -49,6 +67,7 @@ class Simulation:
 
     def set(self, key: str, value: str | float | bool | list[Any] | dict[str, Any]) -> None:
         """Changes a runtime key now, as `[[at]]` would: `sim.set("link.wired.rate", "2 Mbit/s")`."""
+        plain_text(f"{key}={to_toml(value)}", "a change")
         self._world.set(key, value)
 
     def start(self, name: str) -> None:

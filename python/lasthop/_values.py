@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from lasthop._errors import mistake
+
 Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value]"
 """What a scenario key takes. A quantity is a text with its unit, such as `"20 ms"` or `"10 Mbit/s"`."""
 
@@ -14,6 +16,10 @@ Overrides: TypeAlias = "Mapping[str, Value] | Sequence[str]"
 
 # Keyword arguments that need no table name.
 _SHORT = {"name": "scenario.name", "seed": "scenario.seed", "duration": "scenario.duration"}
+
+
+#: Python refuses to print whole numbers of more than some thousand digits; a key takes 64 bits.
+_MOST_BITS = 1024
 
 
 def to_toml(value: Any) -> str:
@@ -26,6 +32,8 @@ def to_toml(value: Any) -> str:
         value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise mistake(f"a whole number of {value.bit_length()} bits fits no key")
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, str):
@@ -48,7 +56,21 @@ def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = Non
         out = list(overrides)
     for word, value in (keywords or {}).items():
         out.append(f"{_SHORT.get(word, word.replace('__', '.'))}={to_toml(value)}")
-    return out
+    return [plain_text(text, "an override") for text in out]
+
+
+def plain_text(text: str, what: str) -> str:
+    """`text`, if it is one: Python's texts can hold half of a character, or stand for octets that are no UTF-8.
+
+    Raises:
+        LasthopError: it is none; the message shows the place.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as err:
+        place = ascii(text[max(err.start - 30, 0) : err.end + 10])
+        raise mistake(f"{what} is not valid UTF-8, at {place}", "write it in UTF-8") from None
+    return text
 
 
 def _key(key: str) -> str:

@@ -1,0 +1,106 @@
+"""The API in other hands: other threads, other processes, values that mean nothing."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lasthop as lh
+from tests.scenarios import WIRED
+
+
+@pytest.fixture(scope="module")
+def wired() -> lh.Scenario:
+    return lh.Scenario.parse(WIRED)
+
+
+def test_another_thread_gets_an_exception_that_it_can_catch(wired: lh.Scenario) -> None:
+    simulation = wired.simulate()
+    told: list[Exception] = []
+
+    def look() -> None:
+        try:
+            _ = simulation.now
+        except Exception as error:
+            told.append(error)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert [type(e) for e in told] == [RuntimeError]
+    assert "thread 'MainThread', which made it" in str(told[0])
+    simulation.step_until(0.5)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("scenario.name", "\ud800", "is not valid UTF-8"),
+        ("scenario.seed", 10**5000, "bits fits no key"),
+    ],
+    ids=["half a character", "5001 digits"],
+)
+def test_values_that_are_none_are_mistakes(wired: lh.Scenario, key: str, value: Any, words: str) -> None:
+    with pytest.raises(lh.LasthopError, match=words):
+        wired.set(key, value)
+    with pytest.raises(lh.LasthopError, match=words):
+        wired.simulate().set("link.path.rate", value)
+
+
+def test_a_text_that_is_none_is_a_mistake() -> None:
+    with pytest.raises(lh.LasthopError, match="is not valid UTF-8"):
+        lh.Scenario.parse(WIRED + "# \udcff")
+
+
+def test_not_a_number_is_no_contradiction(wired: lh.Scenario) -> None:
+    simulation = wired.simulate()
+    simulation.step_until(0.5)
+    with pytest.raises(lh.LasthopError, match="`NaN` is not a rate"):
+        simulation.set("link.path.rate", float("nan"))
+
+
+def test_progress_is_shown_or_told(wired: lh.Scenario) -> None:
+    wrong: Any = 3
+    with pytest.raises(TypeError, match="True, False or a function, not 3"):
+        wired.run(progress=wrong)
+    with pytest.raises(TypeError, match="None or a function, not 3"):
+        lh.run_many([wired], progress=wrong)
+
+
+def goodput(scenario: lh.Scenario) -> lh.Results:
+    return scenario.run()
+
+
+@pytest.mark.parametrize("name", ["trace-link", "lte-handover", "umts-download"])
+def test_a_scenario_goes_through_pickle(name: str) -> None:
+    scenario = lh.Scenario.load(name).with_(seed=7)
+    again = pickle.loads(pickle.dumps(scenario))
+    assert (again.hash, again.name, again.seed) == (scenario.hash, scenario.name, 7)
+
+
+def test_scenarios_and_results_go_to_other_processes_and_back(wired: lh.Scenario) -> None:
+    seeds = [wired.with_(seed=s) for s in (1, 2)]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(goodput, seeds))
+    for scenario, results in zip(seeds, found, strict=True):
+        assert results.manifest == scenario.run().manifest
+        assert results.flows.equals(scenario.run().flows)
+        assert results.flows.schema.metadata == scenario.run().flows.schema.metadata
+
+
+def test_results_in_a_folder_are_pickled_by_its_path(wired: lh.Scenario, tmp_path: Path) -> None:
+    results = wired.run(out=tmp_path / "r")
+    again = pickle.loads(pickle.dumps(results))
+    assert again.path == tmp_path / "r"
+    assert again.flows.equals(results.flows)
+
+
+def test_a_simulation_is_not_pickled(wired: lh.Scenario) -> None:
+    with pytest.raises(TypeError, match="pickle its scenario"):
+        pickle.dumps(wired.simulate())
