@@ -57,7 +57,7 @@ def packetdrill(
     The options with an underscore, --mss and --mtu are the original tool's. Here they win over those in a script.
 
     \b
-    Exit codes: 0 when no script failed, 1 when one did.
+    Exit codes: 0 when no script failed, 1 when one did, 2 for a mistake in an option.
 
     \b
     Example:
@@ -66,11 +66,15 @@ def packetdrill(
       lasthop packetdrill tcp-testsuite -D STANDARD
       lasthop packetdrill my.pkt --host bsd --tolerance_usecs=100000
     """
+    options = [(name, value) for name, value in tool_options.items() if value is not None]
+    try:
+        _core.packetdrill([], profile, cc, verbose, list(defines), options, host)
+    except LasthopError as err:  # without a script only the options can be wrong
+        raise click.UsageError(str(err)) from err
     files = _scripts(paths)
     if not files:
         raise LasthopError(f"no *.pkt in {', '.join(map(str, paths))}")
     texts = [(str(f), f.read_text(encoding="utf-8", errors="replace")) for f in files]
-    options = [(name, value) for name, value in tool_options.items() if value is not None]
     found = json.loads(_core.packetdrill(texts, profile, cc, verbose, list(defines), options, host))
     if as_json:
         _output.json_object(found)
