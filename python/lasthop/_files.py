@@ -1,18 +1,63 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all; the core writes them.
+
+Both are written beside their name as `NAME.PROCESS.partial` and renamed when all is written: a full disk or Ctrl-C
+leaves what was there before. Symbolic links stand for what they point to; a device or a pipe is refused.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lasthop import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes beside `path` and renames: a full disk or Ctrl-C leaves what was there before."""
-    partial = path.with_name(f"{path.name}.partial")
+    """Writes one file.
+
+    Raises:
+        LasthopError: `path` is a folder or no regular file, or it cannot be written.
+    """
+    write_all_whole({path: content})
+
+
+def write_all_whole(files: Mapping[Path, str | bytes]) -> None:
+    """Writes files, with the folders that they need: all of them, or none.
+
+    Raises:
+        LasthopError: one of them is a folder or no regular file, or cannot be written.
+    """
+    _core.write_files([(p, c.encode() if isinstance(c, str) else c) for p, c in files.items()])
+
+
+@contextmanager
+def whole_folder(path: Path, replaces: str | None = None) -> Iterator[Path]:
+    """Yields the folder to write in, which becomes `path` at the end of the block.
+
+    Args:
+        path: absent, empty, or an earlier folder that may be replaced.
+        replaces: a file by which such an earlier folder is known; None: no folder is replaced.
+
+    Raises:
+        FolderInUseError: `path` holds something else, or is being written.
+    """
+    folder = _core.ResultFolder(path, replaces)
     try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
-        partial.replace(path)
-    except BaseException as error:
-        partial.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
+        yield Path(folder.partial)
+        folder.publish()
+    except OSError as error:
+        if error.filename is None:
             error.filename = str(path)  # a write that fails does not say where
         raise
+    finally:
+        folder.discard()
+
+
+def resolved(path: Path) -> Path:
+    """`path` without symbolic links and without `..`; as it is written where it has neither."""
+    real = path.resolve()
+    return path if ".." not in path.parts and real == path.absolute() else real

@@ -1,13 +1,23 @@
-"""The signals that stop a run, as one exception."""
+"""The signals that stop a run, as one exception, and what a stopped command has left."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+from contextlib import contextmanager
+
+TYPE_CHECKING = False  # the module `typing` takes longer than all else here
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 #: Ctrl-C; what batch systems and `kill` send; a terminal that closes.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _NOTHING = "no result was written"
+
+#: What the command in progress has left so far, in words; the innermost last.
+_left: list[Callable[[], str]] = []
 
 
 class Stopped(KeyboardInterrupt):
@@ -23,6 +33,43 @@ class Stopped(KeyboardInterrupt):
         self.left = left
 
 
+@contextmanager
+def leaving(words: Callable[[], str]) -> Iterator[None]:
+    """Around what a command does and says: a signal in it is answered with these words.
+
+    Standard output is flushed at the end: a reader that does not read is waited for where it is known what is done.
+    """
+    _left.append(words)
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt as error:
+        raise Stopped(number_of(error), words()) from error
+    finally:
+        _left.pop()
+
+
+def making(what: str, path: str | os.PathLike[str]) -> Callable[[], str]:
+    """For `leaving`: `what` is complete in `path` as soon as something new is there; until then no result is."""
+    before = _identity(path)
+    return lambda: _NOTHING if _identity(path) in (None, before) else f"{what} complete in {os.fspath(path)}"
+
+
+def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """What a rename changes; None where there is nothing. An empty folder is no result yet."""
+    from pathlib import Path  # not before it is needed: the command begins with this module
+
+    try:
+        place = Path(path)
+        if place.is_dir() and not any(place.iterdir()):
+            return None
+        found = place.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def number_of(error: BaseException) -> int:
     """The signal behind an exception; Ctrl-C where it does not say."""
     return next((e.number for e in _behind(error) if isinstance(e, Stopped)), int(signal.SIGINT))
@@ -31,6 +78,11 @@ def number_of(error: BaseException) -> int:
 def left_by(error: BaseException) -> str:
     """What the command that was stopped has left, in words."""
     return next((e.left for e in _behind(error) if isinstance(e, Stopped)), _NOTHING)
+
+
+def left_now() -> str:
+    """What the command in progress has left so far, in words."""
+    return _left[-1]() if _left else _NOTHING
 
 
 def message(number: int, left: str = _NOTHING) -> str:

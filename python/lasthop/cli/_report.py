@@ -8,6 +8,7 @@ import click
 
 from lasthop import Results
 from lasthop._files import write_whole
+from lasthop._stop import leaving, making
 from lasthop.cli import _output
 
 
@@ -27,10 +28,10 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     from lasthop.report import run_report
 
     target = out or folder / "report.html"
-    html = run_report(Results.load(folder))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, html)
-    if as_json:
-        _output.json_object({"report": str(target.resolve()), "bytes": target.stat().st_size})
-    else:
-        _output.line(f"Report: {target.resolve()}")
+    with leaving(making("the report is", target)):
+        html = run_report(Results.load(folder))
+        write_whole(target, html)
+        if as_json:
+            _output.json_object({"report": str(target.resolve()), "bytes": target.stat().st_size})
+        else:
+            _output.line(f"Report: {target.resolve()}")

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lasthop import FolderInUseError, LasthopError, Results, Scenario, _format
+from lasthop import FolderInUseError, Results, Scenario, _format
 from lasthop._core import clear_stale
 from lasthop._errors import mistake
+from lasthop._files import resolved
 from lasthop._own import CONTROL, SCHEDULER, Kind
+from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 
 _set_option = click.option(
@@ -82,10 +83,22 @@ def run(
     """
     checked = load(scenario, sets, seed, own, schedulers)
     default = Path("results") / f"{checked.name}-{checked.seed}"
-    candidates = [out or default] if out or force else _numbered(default)
+    candidates = [out or default] if out or force else numbered(default)
     _output.warnings(checked.warnings)
+    for folder in candidates:
+        with leaving(making("the results are", folder)):
+            try:
+                _run(checked, folder, force, as_json, quiet)
+            except FolderInUseError:
+                if out or force:
+                    raise
+                continue  # an earlier run keeps its results, a run in progress its folder
+            return
+
+
+def _run(checked: Scenario, folder: Path, force: bool, as_json: bool, quiet: bool) -> None:
     began = time.perf_counter()
-    folder, results = _run_into_first(checked, candidates, force, progress=not (quiet or as_json))
+    results = _run_into(checked, folder, force, progress=not (quiet or as_json))
     seconds = time.perf_counter() - began
     if as_json:
         _output.json_object(
@@ -159,11 +172,19 @@ def load(
     schedulers: tuple[str, ...] = (),
 ) -> Scenario:
     """The scenario of a file or of a bundled example."""
-    overrides = [*sets, *([] if seed is None else [f"scenario.seed={seed}"])]
+    overrides = [*map(_utf8, sets), *([] if seed is None else [f"scenario.seed={seed}"])]
     cc = dict(_own_class("--cc", CONTROL, text) for text in own)
     return Scenario.load(
         scenario, overrides, cc, dict(_own_class("--scheduler", SCHEDULER, text) for text in schedulers)
     )
+
+
+def _utf8(text: str) -> str:
+    """An argument in UTF-8, also where the locale says that arguments are ASCII."""
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        return text
 
 
 def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:
@@ -194,36 +215,26 @@ def _own_class(option: str, kind: Kind, text: str) -> tuple[str, Any]:
     return name, found
 
 
-def _numbered(folder: Path) -> Iterator[Path]:
+def numbered(folder: Path) -> Iterator[Path]:
     """`folder`, then the same with the numbers from 2 on: an earlier run keeps its results."""
     yield folder
     for number in count(2):
         yield folder.with_name(f"{folder.name}-{number}")
 
 
-def _run_into_first(
-    scenario: Scenario, candidates: Iterable[Path], force: bool, progress: bool
-) -> tuple[Path, Results]:
-    """Runs into the first folder that is free; into an occupied one only if there is no other."""
-    refused: LasthopError | None = None
-    for folder in candidates:
-        # A link stands for the folder that it points to.
-        real = Path(os.path.realpath(folder)) if folder.is_symlink() else folder
-        for note in clear_stale(real):
-            _output.note(note)
-        try:
-            _refuse_occupied(folder, force)
-            return folder, _run_into(scenario, real, progress)
-        except FolderInUseError as err:
-            refused = err
-    assert refused is not None
-    raise refused
+def _run_into(scenario: Scenario, folder: Path, force: bool, progress: bool) -> Results:
+    """Runs into `folder`; what an earlier run left there stays until the new results are complete."""
+    real = resolved(folder)
+    for note in clear_stale(real):
+        _output.note(note)
+    _refuse_occupied(real, folder, force)
+    return scenario.run(out=real, progress=progress, replace=force)
 
 
-def _refuse_occupied(folder: Path, force: bool) -> None:
-    if folder.exists() and not folder.is_dir():
+def _refuse_occupied(real: Path, folder: Path, force: bool) -> None:
+    if real.exists() and not real.is_dir():
         raise mistake(f"'{folder}' is a file; the results need a folder")
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not real.is_dir() or not any(real.iterdir()):
         return
     if not force:
         raise mistake(
@@ -231,25 +242,11 @@ def _refuse_occupied(folder: Path, force: bool) -> None:
             "--force replaces its results; --out DIR takes another folder",
             FolderInUseError,
         )
-    if not (folder / "manifest.json").is_file():
+    if not (real / "manifest.json").is_file():
         raise mistake(
             f"the folder '{folder}' holds something else than results, which --force will not delete",
             "--out DIR takes another folder",
         )
-
-
-def _run_into(scenario: Scenario, folder: Path, progress: bool) -> Results:
-    """Runs into `folder`; what an earlier run left there stays until the new results are complete."""
-    if not folder.exists() or not any(folder.iterdir()):
-        return scenario.run(out=folder, progress=progress)
-    fresh, old = (folder.with_name(f"{folder.name}.{what}") for what in ("new", "old"))
-    for leftover in (fresh, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    scenario.run(out=fresh, progress=progress)
-    folder.rename(old)
-    fresh.rename(folder)
-    shutil.rmtree(old)
-    return Results.load(folder)
 
 
 def _show(scenario: Scenario, results: Results, folder: Path, seconds: float) -> None:

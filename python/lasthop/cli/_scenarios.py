@@ -11,7 +11,8 @@ import click
 
 from lasthop._bundled import bundled
 from lasthop._errors import mistake
-from lasthop._files import write_whole
+from lasthop._files import write_all_whole
+from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 
 if sys.version_info >= (3, 11):
@@ -71,17 +72,15 @@ def copy(name: str, folder: Path, force: bool, as_json: bool) -> None:
     taken = [folder / f for f in files if (folder / f).exists()]
     if taken and not force:
         raise mistake(f"'{taken[0]}' is there already", "--force replaces it")
-    for file in files:
-        target = folder / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, (source.parent / file).read_bytes())
     written = [str(folder / f) for f in files]
-    if as_json:
-        _output.json_object({"written": written})
-        return
-    for path in written:
-        _output.line(f"wrote {path}")
-    _output.line(f"Run it: lasthop run {written[0]}")
+    with leaving(making("the copy is", written[0])):
+        write_all_whole({folder / f: (source.parent / f).read_bytes() for f in files})
+        if as_json:
+            _output.json_object({"written": written})
+            return
+        for path in written:
+            _output.line(f"wrote {path}")
+        _output.line(f"Run it: lasthop run {written[0]}")
 
 
 def _description(path: Path) -> str:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from lasthop._errors import mistake
 from lasthop._progress import Lines
-from lasthop._stop import Stopped, number_of
+from lasthop._stop import leaving
 from lasthop.cli import _completion, _output
 
 if TYPE_CHECKING:
@@ -86,17 +86,16 @@ def run(name: str, quick: bool, reps: int | None, jobs: int, out: Path | None, f
     from lasthop.harness.errors import StudyError
 
     try:
-        with _bar(name, shown=not as_json) as progress:
+        kept = lambda: _left(harness.kept_runs(name, quick=quick, out=out))  # noqa: E731
+        with leaving(kept), _bar(name, shown=not as_json) as progress:
             result = harness.run_study(name, quick=quick, reps=reps, jobs=jobs, out=out, progress=progress, fresh=fresh)
     except StudyError as err:
         raise mistake(str(err)) from err
-    except KeyboardInterrupt as err:
-        kept = harness.kept_runs(name, quick=quick, out=out)
-        raise Stopped(number_of(err), _left(kept)) from err
-    if as_json:
-        _output.json_object(result.to_json_dict())
-    else:
-        _show(result)
+    with leaving(lambda: f"the study is complete in {result.folder}"):
+        if as_json:
+            _output.json_object(result.to_json_dict())
+        else:
+            _show(result)
 
 
 def _left(kept: Path | None) -> str:

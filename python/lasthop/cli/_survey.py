@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lasthop._errors import mistake
+from lasthop._files import write_all_whole
 from lasthop._progress import share_bar
+from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
-from lasthop.cli._run import load
+from lasthop.cli._run import load, numbered
 from lasthop.plot import Figure, distribution, radio_map
 from lasthop.plot._survey import DISTRIBUTIONS, MAPS
 
@@ -33,8 +39,17 @@ _set_option = click.option(
 @click.option("--drops", type=click.IntRange(1, 100_000), default=20, show_default=True, help="Drops, one seed each.")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the first drop.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Also write survey.parquet and pictures.")
+@click.option("--force", is_flag=True, help="Replace an earlier survey in the folder.")
 @_output.json_option
-def survey(scenario: str, sets: tuple[str, ...], drops: int, seed: int | None, out: Path | None, as_json: bool) -> None:
+def survey(
+    scenario: str,
+    sets: tuple[str, ...],
+    drops: int,
+    seed: int | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     """Show what the UEs of a scenario receive before anything is sent.
 
     For every UE of every drop: its strongest cell, coupling gain (antennas, path loss, shadowing, walls), RSRP,
@@ -47,16 +62,27 @@ def survey(scenario: str, sets: tuple[str, ...], drops: int, seed: int | None, o
       lasthop survey case1.toml --drops 100 --out results/case1
     """
     checked = load(scenario, sets, seed, ())
+    if out is not None:
+        _refuse_earlier(out, "survey", force)
     with share_bar(f"{drops} drops", not as_json) as progress:
         table = checked.geometry(drops, progress=progress or False)
     columns = [c for c in DISTRIBUTIONS if table[c].null_count < table.num_rows]
     found = {c: np.percentile(table[c].drop_null().to_numpy(), PERCENTS) for c in columns}
-    files: list[Path] = []
-    if out is not None:
+    if out is None:
+        _show_survey(checked.name, table, drops, found, [], as_json)
+        return
+    with leaving(making("the survey is", out / "survey.parquet")):
         files = _write(out, table, "survey", {c: distribution({checked.name: table}, c) for c in columns})
+        _show_survey(checked.name, table, drops, found, files, as_json)
+
+
+def _show_survey(
+    name: str, table: pa.Table, drops: int, found: dict[str, Any], files: list[Path], as_json: bool
+) -> None:
+    columns = list(found)
     if as_json:
         quantiles = {c: dict(zip(map(str, PERCENTS), map(float, v), strict=True)) for c, v in found.items()}
-        told = {"scenario": checked.name, "ues": table.num_rows, "drops": drops, "percentiles": quantiles}
+        told = {"scenario": name, "ues": table.num_rows, "drops": drops, "percentiles": quantiles}
         _output.json_object({**told, "written": [str(f) for f in files]})
         return
     rows = [(f"{p} %", *(f"{found[c][i]:.2f}" for c in columns)) for i, p in enumerate(PERCENTS)]
@@ -78,6 +104,7 @@ def survey(scenario: str, sets: tuple[str, ...], drops: int, seed: int | None, o
 @click.option("--ue", metavar="NAME", help="The UE table whose receiver is carried around. [the first]")
 @click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of every random draw.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-rem]")
+@click.option("--force", is_flag=True, help="Replace an earlier map in the folder.")
 @_output.json_option
 def rem(
     scenario: str,
@@ -88,12 +115,14 @@ def rem(
     ue: str | None,
     seed: int | None,
     out: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Draw the radio environment map of a scenario.
 
     The strongest cell's RSRP and the SINR when every cell sends at full power, over a grid: as Parquet and as pictures.
-    Large scale only: path loss, antennas and shadowing, no fading.
+    Large scale only: path loss, antennas and shadowing, no fading. Without --out a further map of the same scenario
+    takes results/NAME-rem-2, -3 and so on.
 
     \b
     Examples:
@@ -101,24 +130,43 @@ def rem(
       lasthop rem my.toml --step 5 --area -500 -500 500 500 --out results/map
     """
     checked = load(scenario, sets, seed, ())
+    default = Path("results") / f"{checked.name}-rem"
+    folder = out or (default if force else next(f for f in numbered(default) if not _earlier(f, "rem")))
+    _refuse_earlier(folder, "rem", force)
     with share_bar("map", not as_json) as progress:
         table = checked.radio_map(step, area=area, height=height, ue=ue, progress=progress or False)
-    folder = out or Path("results") / f"{checked.name}-rem"
-    files = _write(folder, table, "rem", {q: radio_map(table, q) for q in MAPS})
-    if as_json:
-        _output.json_object({"scenario": checked.name, "places": table.num_rows, "written": [str(f) for f in files]})
-        return
-    _output.line(f"{table.num_rows} places")
-    for file in files:
-        _output.line(f"Wrote {file}")
+    with leaving(making("the map is", folder / "rem.parquet")):
+        files = _write(folder, table, "rem", {q: radio_map(table, q) for q in MAPS})
+        written = [str(f) for f in files]
+        if as_json:
+            _output.json_object({"scenario": checked.name, "places": table.num_rows, "written": written})
+            return
+        _output.line(f"{table.num_rows} places")
+        for file in files:
+            _output.line(f"Wrote {file}")
+
+
+def _earlier(folder: Path, name: str) -> list[Path]:
+    """What an earlier command has written."""
+    table = folder / f"{name}.parquet"
+    return [f for f in (table, *sorted(folder.glob(f"{name}-*.png"))) if os.path.lexists(f)]
+
+
+def _refuse_earlier(folder: Path, name: str, force: bool) -> None:
+    if (earlier := _earlier(folder, name)) and not force:
+        raise mistake(f"'{earlier[0]}' is there already", "--force replaces it; --out DIR takes another folder")
 
 
 def _write(folder: Path, table: pa.Table, name: str, figures: dict[str, Figure]) -> list[Path]:
-    """The table and its pictures."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{name}.parquet"]
-    pq.write_table(table, files[0])
+    """The table and its pictures, all or none; pictures of an earlier table do not stay beside them."""
+    parquet = io.BytesIO()
+    pq.write_table(table, parquet)
+    files: dict[Path, str | bytes] = {folder / f"{name}.parquet": parquet.getvalue()}
     for what, figure in figures.items():
-        files.append(folder / f"{name}-{what.rpartition('_')[0] or what}.png")
-        figure.savefig(files[-1])
-    return files
+        files[folder / f"{name}-{what.rpartition('_')[0] or what}.png"] = figure.content("png")
+    earlier = _earlier(folder, name)
+    write_all_whole(files)
+    for file in earlier:
+        if file not in files:
+            file.unlink(missing_ok=True)
+    return list(files)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from lasthop import _core, _format
+from lasthop._stop import leaving, making
 from lasthop.cli import _output
 
 FORMATS = ("mahimahi", "mbps-csv", "nyu-mets", "5gophers")
@@ -36,14 +37,15 @@ def import_trace(source: Path, target: Path, format: str | None, as_json: bool) 
     Example:
       lasthop import-trace measured.csv lte.down --format mbps-csv
     """
-    stats = json.loads(_core.import_trace(source, target, format))
-    if as_json:
-        _output.json_object({"written": str(target), "trace": stats})
-        return
-    _output.table(("trace", ""), _rows(stats))
-    _output.line()
-    _output.line(f"Wrote {target}")
-    _output.line(f'Use it in a scenario: [link.NAME] trace = "{target}"')
+    with leaving(making("the trace is", target)):
+        stats = json.loads(_core.import_trace(source, target, format))
+        if as_json:
+            _output.json_object({"written": str(target), "trace": stats})
+            return
+        _output.table(("trace", ""), _rows(stats))
+        _output.line()
+        _output.line(f"Wrote {target}")
+        _output.line(f'Use it in a scenario: [link.NAME] trace = "{target}"')
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lasthop._files import resolved
 from lasthop.harness.definition import (
     BASE,
     Claim,
@@ -126,7 +126,7 @@ def run_study(
 def result_folder(study: Study, quick: bool, out: str | Path | None = None) -> Path:
     """Where the study writes: `out`, what it points to if it is a symbolic link, or the default."""
     folder = Path(out) if out is not None else Path("results") / (study.name + ("-quick" if quick else ""))
-    return Path(os.path.realpath(folder)) if folder.is_symlink() else folder
+    return resolved(folder)
 
 
 def kept_runs(name: str | Path, *, quick: bool = False, out: str | Path | None = None) -> Path | None:

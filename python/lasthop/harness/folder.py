@@ -6,12 +6,12 @@ import csv
 import errno
 import json
 import os
-import shutil
 import socket
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lasthop._files import whole_folder
 from lasthop.harness.echo import config_echo
 from lasthop.harness.errors import StudyError
 from lasthop.harness.report import study_report
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 #: Columns up to this length go to CSV as well as Parquet: they can be read by eye.
 CSV_ROWS = 20_000
+#: The file by which the result of a study is known.
+CLAIMS = "claims.json"
 
 
 def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
-    """Writes everything into `<folder>.partial` and renames it: what has the right name is complete."""
+    """Writes everything beside `folder` and renames it: what has the right name is complete."""
     check_target(study, folder)
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
+    with whole_folder(folder, replaces=CLAIMS) as partial:
         for sub in ("figures", "data", "scenarios"):
             (partial / sub).mkdir(parents=True)
         figures: Sequence[Figure] = list(study.function("figures")(evidence))
@@ -56,15 +56,9 @@ def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
             (partial / "scenarios" / f"{name}.toml").write_text(scenario.to_toml(), encoding="utf-8")
         config = config_echo(study, evidence)
         _save_json(config, partial / "config.json")
-        _save_json(_claims(study, evidence), partial / "claims.json")
+        _save_json(_claims(study, evidence), partial / CLAIMS)
         report = study_report(study, evidence, figures, tables, config)
         (partial / "report.html").write_text(report, encoding="utf-8")
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    if folder.exists():
-        shutil.rmtree(folder)
-    partial.rename(folder)
 
 
 def check_target(study: Study, folder: Path) -> None:
@@ -77,7 +71,7 @@ def check_target(study: Study, folder: Path) -> None:
     if not any(folder.iterdir()):
         return
     try:
-        earlier = json.loads((folder / "claims.json").read_text(encoding="utf-8")).get("study")
+        earlier = json.loads((folder / CLAIMS).read_text(encoding="utf-8")).get("study")
     except (OSError, ValueError, AttributeError):
         earlier = None
     if earlier != study.name:

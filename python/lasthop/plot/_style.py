@@ -12,6 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as _MplFigure
 from matplotlib.lines import Line2D
 
+from lasthop._errors import mistake
+
 # Okabe and Ito, "Color Universal Design" (2008), ordered for lines on white: yellow, too light for them, is absent.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", "-.", ":")
@@ -60,6 +62,22 @@ class Figure(_MplFigure):
         kwargs.setdefault("dpi", 300)
         with mpl.rc_context(_RC):
             super().savefig(fname, **kwargs)
+
+    def content(self, form: str) -> bytes:
+        """The file that `savefig` writes.
+
+        Args:
+            form: a format of matplotlib's, such as "svg", "pdf" or "png".
+
+        Raises:
+            LasthopError: matplotlib does not write this format.
+        """
+        known = sorted(self.canvas.get_supported_filetypes())
+        if form.lower() not in known:
+            raise mistake(f"pictures are not written as '{form}'", f"formats are: {', '.join(known)}")
+        out = io.BytesIO()
+        self.savefig(out, format=form.lower())
+        return out.getvalue()
 
     def _repr_png_(self) -> bytes:
         """What a notebook shows."""
