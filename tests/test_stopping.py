@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -167,3 +169,100 @@ def test_a_link_is_written_through(start: Start, room: Path) -> None:
         assert (room / "o").is_symlink()
     refused = start("run", "wired.toml", "--out", "o")
     assert "not empty" in refused.communicate()[1]
+
+
+def full_pipe() -> tuple[int, int]:
+    """A pipe that takes no octet more, as its two ends."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(write, b"x" * 4096)
+    os.set_blocking(write, True)
+    return read, write
+
+
+@pytest.fixture
+def unread() -> Iterator[Start]:
+    """Starts the command with a standard output that takes nothing."""
+    ends = full_pipe()
+    runs = []
+
+    def handlers() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+    def begin(*args: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "lasthop", *args]
+        run = subprocess.Popen(command, stdout=ends[1], stderr=subprocess.PIPE, text=True, preexec_fn=handlers)  # noqa: PLW1509
+        runs.append(run)
+        return run
+
+    yield begin
+    for run in runs:
+        run.kill()
+        run.communicate()
+    for end in ends:
+        os.close(end)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("how", [["--json"], []], ids=["json", "text"])
+def test_a_reader_that_does_not_read_keeps_nobody(unread: Start, number: int, how: list[str]) -> None:
+    """The results are complete, and the message says so: only their print-out is cut off."""
+    run = unread("run", "wired.toml", "--out", "o", *how)
+    wait_for("o/manifest.json")
+    time.sleep(0.5)
+    assert run.poll() is None
+    _, err = stop(run, number)
+    assert "the results are complete in o" in err
+    assert "no result" not in err
+
+
+def test_the_message_about_a_report_is_true(unread: Start) -> None:
+    subprocess.run([sys.executable, "-m", "lasthop", "run", "wired.toml", "--out", "o", "-q"], check=True)
+    run = unread("report", "o")
+    wait_for("o/report.html")
+    time.sleep(0.5)
+    _, err = stop(run, signal.SIGHUP)
+    assert "the report is complete in o/report.html" in err
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    line = line.replace("lasthop ", f"{sys.executable} -m lasthop ")
+    command = ["bash", "-o", "pipefail", "-c", line]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize("rest", ["| true", "2>&1 | true", "-q >&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_run_does_not_depend_on_who_reads_its_output(rest: str, room: Path) -> None:
+    """The shell's code is that of the whole pipe: none of its commands fails."""
+    done = shell(f"lasthop run wired.toml --set link.path.queue.packets=2 --out o {rest}")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" or ("warning" in done.stderr and "Traceback" not in done.stderr)
+    lines = (room / "o/summary.json").read_text()
+    assert json.loads(lines)
+    assert sorted(p.name for p in room.iterdir()) == ["o", "wired.toml"]
+
+
+@pytest.mark.parametrize(
+    "line", ["lasthop describe keys | true", "lasthop --help | true", "lasthop validate wired.toml >&-"]
+)
+def test_other_verbs_do_not_either(line: str) -> None:
+    done = shell(line)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_arguments_that_are_no_text_are_named() -> None:
+    bad = "--set \"$(printf 'scenario.name=\\xff')\""
+    done = shell(f"lasthop run wired.toml {bad}")
+    assert done.returncode == 1
+    assert "an override is not valid UTF-8, at 'scenario.name=\\udcff'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_arguments_are_utf_8_in_a_locale_without_it() -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = shell("lasthop validate wired.toml --set scenario.description=\u00e9 --effective --json", **plain)
+    assert done.returncode == 0, done.stderr
+    assert 'description = "\u00e9"' in json.loads(done.stdout)["effective"]

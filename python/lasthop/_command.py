@@ -13,7 +13,8 @@ import signal
 import sys
 import time
 
-from lasthop._stop import SIGNALS, Stopped, message
+from lasthop import _streams
+from lasthop._stop import SIGNALS, Stopped, left_now, message
 
 TYPE_CHECKING = False  # the module `typing` takes longer than all else here
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def main() -> None:
     """Runs the command line of this process and exits."""
     guard = _Guard()
     guard.install()
+    _streams.install()
     from lasthop.cli import main as command
 
     guard.start()
@@ -78,6 +80,7 @@ class _Guard:
         if self._seen is None or self._seen.is_set():
             _leave(number)
         self._seen.set()
+        _streams.hurry()
         raise Stopped(number)
 
     def _watch(self, read: int, seen: threading.Event) -> None:
@@ -94,10 +97,11 @@ def _leave(number: int) -> NoReturn:
     core = sys.modules.get("lasthop._core")
     if core is not None and hasattr(core, "discard_partials"):
         core.discard_partials()
-    text = message(number)
-    if "--json" in sys.argv:
-        # The import of json may be what was interrupted; the text needs no escapes.
-        os.write(1, f'{{\n  "error": {{\n    "kind": "interrupted",\n    "message": "{text}"\n  }}\n}}\n'.encode())
-    else:
-        os.write(2, f"error: {text}\n".encode())
+    text = message(number, left_now())
+    # The import of json may be what was interrupted.
+    shown = text.replace("\\", "\\\\").replace('"', '\\"')
+    told = f'{{\n  "error": {{\n    "kind": "interrupted",\n    "message": "{shown}"\n  }}\n}}\n'
+    as_json = "--json" in sys.argv and _streams.hurry()
+    if not as_json or not _streams.write_soon(1, told.encode(errors="backslashreplace")):
+        _streams.write_soon(2, f"error: {text}\n".encode(errors="backslashreplace"))
     os._exit(128 + number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from lasthop import LasthopError, __version__, _stop
+from lasthop import LasthopError, __version__, _stop, _streams
 from lasthop.cli import _output
 from lasthop.cli._describe import describe
 from lasthop.cli._packetdrill import packetdrill
@@ -40,7 +39,8 @@ class Lasthop(click.Group):
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
         try:
             code = super().main(words, *rest, **extra)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as err:
             click.echo(err.format_message())
             sys.exit(OK)
@@ -53,10 +53,9 @@ class Lasthop(click.Group):
             _fail_stopped(as_json, err)
         except LasthopError as err:
             _fail_input(as_json, err)
-        except BrokenPipeError:
-            # The reader (`| head`) has enough. Python would complain again when it closes stdout.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(OK)
+        except UnicodeEncodeError as err:
+            told = f"a text is not valid UTF-8: {err.object[max(err.start - 20, 0) : err.end + 20]!a}"
+            _fail(as_json, INPUT, "input", told, "\n  help: write it in UTF-8")
         except OSError as err:
             _fail(as_json, INPUT, "input", f"{err.filename or 'file'}: {err.strerror or err}")
         except Exception as err:
@@ -79,9 +78,10 @@ def _fail_input(as_json: bool, err: LasthopError) -> NoReturn:
 
 
 def _fail(as_json: bool, code: int, kind: str, message: str, hint: str = "", **more: Any) -> NoReturn:
-    if as_json:
+    shown = as_json and not _streams.cut_off()
+    if shown:
         _output.json_object({"error": {"kind": kind, "message": message, **more}})
-    else:
+    if not shown or _streams.cut_off():
         text = message if message.startswith(("error", "warning")) else f"error: {message}"
         click.echo(text + hint, err=True)
     sys.exit(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,8 @@ def stderr() -> Console:
 
 def json_object(value: Any) -> None:
     """The one object of `--json`."""
-    click.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    escaped = not (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+    click.echo(json.dumps(_finite(value), indent=2, ensure_ascii=escaped, allow_nan=False, default=str))
 
 
 def _finite(value: Any) -> Any:
