@@ -161,9 +161,9 @@ mod tests {
     }
 
     /// The translation has a row for each size of one layer on 56 to 110 blocks, and no
-    /// other. What it gives up to 75 376 bits are sizes of table 7.1.7.2.1-1; all are cut into equal
-    /// code blocks without filler bits, as the sizes of the standard are (TS 36.212 clause 5.1.2);
-    /// and they are twice the size of one layer but for 2 %.
+    /// other. What it gives up to 75 376 bits are sizes of table 7.1.7.2.1-1; all are cut into
+    /// equal code blocks without filler bits, as the sizes of the standard are (TS 36.212 clause
+    /// 5.1.2); and they are twice the size of one layer but for 2 %.
     #[test]
     fn the_translation_to_two_layers_is_whole_and_fits_the_code_blocks() {
         let sizes = |prbs: std::ops::RangeInclusive<usize>| -> std::collections::BTreeSet<u32> {

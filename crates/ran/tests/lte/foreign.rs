@@ -153,7 +153,8 @@ fn what_no_sender_inside_its_window_repeats_is_out_of_window() {
 /// only when it has lost the repetition. So N PDUs under a loss of p take N p / (1 - p)
 /// retransmissions, with a variance of N p / (1 - p)^2, and RETX_COUNT reaches maxRetxThreshold t
 /// where a PDU and t repetitions are lost: N p^(t + 1) times. Within four standard deviations: the
-/// rest of a cut report within the timer gave 8234 retransmissions for 5851 and 135 failures for 35.
+/// rest of a cut report within the timer gave 8234 retransmissions for 5851 and 135 failures for
+/// 35.
 #[test]
 fn small_grants_for_reports_do_not_raise_retx_count() {
     let mut c = config();
