@@ -10,6 +10,8 @@ mod errors;
 mod guaranteed;
 #[path = "lte/interference.rs"]
 mod interference;
+#[path = "lte/outer_loop.rs"]
+mod outer_loop;
 #[path = "lte/persistent.rs"]
 mod persistent;
 #[path = "lte/schedulers.rs"]
