@@ -26,6 +26,10 @@ struct Script {
 impl Script {
     /// Established at 100 ms after a handshake of 100 ms, with `flight` segments sent.
     fn new(o: Options, flight: u32, write: u64) -> Script {
+        Script::over(100, o, flight, write)
+    }
+    /// As `new`, with a handshake of `rtt` milliseconds.
+    fn over(rtt: u64, o: Options, flight: u32, write: u64) -> Script {
         let stamps = o.timestamps == Some(true);
         let o = Options {
             profile: Profile::Linux6,
@@ -41,7 +45,7 @@ impl Script {
         let mut s = Script { e: Endpoint::new(o.resolve().unwrap(), ISN), now: Instant::ZERO, stamps };
         s.e.connect(s.now);
         s.sent();
-        s.now = Instant::from_millis(100);
+        s.now = Instant::from_millis(rtt);
         let syn_ack = Segment {
             seq: PEER - 1,
             ack: ISN + 1,
@@ -172,6 +176,49 @@ fn a_lone_segment_is_probed_no_later_than_the_timeout() {
     // 708: 712.
     let mut s = Script::new(reno(), 1, 1);
     assert_eq!(s.until(750), ["0@408", "0@712"]);
+}
+
+/// Ten segments leave at 0.4 s; at 0.8 s nine are acknowledged, and then nothing arrives any
+/// more. An eleventh leaves at 0.9 s.
+fn blackout(o: Options) -> Script {
+    let mut s = Script::over(400, o, 10, 10);
+    s.until(800);
+    assert!(s.ack(9, &[], 0).is_empty());
+    s.until(900);
+    s.e.write(s.now, u64::from(MSS));
+    assert_eq!(s.sent(), ["10"]);
+    s
+}
+
+#[test]
+fn in_a_blackout_the_probe_waits_no_longer_than_the_oldest_segments_timeout() {
+    // The first round trip makes RTO = 400 + 4 * 200 = 1200 ms. 2 SRTT + 2 ms from 0.9 s is 1702,
+    // but tcp_rto_delta_us is 400 + 1200 - 900 = 700 ms: 1600 = 25 * 64, filed under 26 * 64 =
+    // 1664. The probe has left: 1664 + 1200 = 2864, filed under 45 * 64 = 2880.
+    let mut s = blackout(reno());
+    assert_eq!(s.e.info().rto, Duration::from_millis(1200));
+    assert_eq!(s.until(3000), ["10@1664", "9@2880"]);
+}
+
+#[test]
+fn a_timer_of_a_probe_that_may_not_leave_gives_way_to_the_oldest_segments_timeout() {
+    // At 1.7 s the oldest has waited for more than the RTO, which then is no limit: 1700 + 802 =
+    // 2502, filed under 40 * 64 = 2560. The probe of before is still unanswered, so none leaves, and
+    // tcp_rearm_rto takes "max_t(int, delta_us, 1)": one jiffy, filed under the next but one.
+    let mut s = blackout(reno());
+    assert_eq!(s.until(1700), ["10@1664"]);
+    s.e.write(s.now, u64::from(MSS));
+    assert_eq!(s.sent(), ["11"]);
+    assert_eq!(s.until(3000), ["9@2562"]);
+    assert_eq!((s.e.counters().loss_probes, s.e.counters().timeouts), (1, 1));
+}
+
+#[test]
+fn the_least_timeout_is_what_a_lone_segments_probe_allows_for_a_delayed_ack() {
+    // tcp_rto_min_us: 2 * 100 + 50 ms after 100 ms; the RTO is 100 + 4 * 50 = 300 ms. 350 ms is
+    // filed under the next multiple of 8 ms.
+    let mut s = Script::new(Options { min_rto: Some(Duration::from_millis(50)), ..reno() }, 1, 1);
+    assert_eq!(s.until(360), ["0@352"]);
 }
 
 #[test]

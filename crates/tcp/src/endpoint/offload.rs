@@ -286,7 +286,7 @@ impl Endpoint {
         }
         self.rack.cut_before(i);
         self.rack.cut_before(i + n);
-        let mut first = self.resend_record(now, i);
+        let mut first = self.resend_lost(now, i);
         let mut octets = u64::from(first.len);
         if n == 1 {
             self.pace_packet(now, octets);
@@ -337,8 +337,8 @@ impl Endpoint {
         if packets > 0 || full {
             self.note_usage(full);
         }
-        if packets > 0 && (self.loss_at == Instant::MAX || self.loss_is_probe) {
-            self.schedule_probe(now);
+        if packets > 0 {
+            self.schedule_probe_after_data(now);
         }
         if self.nxt >= self.stream_end() && !full && self.recovery.is_rack() {
             let in_flight = u64::from(self.rack.in_flight()) * u64::from(self.mss);

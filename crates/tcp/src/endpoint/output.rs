@@ -368,7 +368,7 @@ impl Endpoint {
             segment.sack = segment.sack.truncated((room.saturating_sub(4) / 8) as usize);
         }
         self.ecn_on_options(now, &mut segment);
-        if self.rto_at == Instant::MAX && self.wnd > 0 {
+        if self.rto_at == Instant::MAX && self.loss_at == Instant::MAX && self.wnd > 0 {
             self.start_rto(now);
         }
         if let Some(linux) = self.ack.heuristics() {

@@ -38,6 +38,7 @@ impl Endpoint {
     pub(super) fn take_ack_by_rack(&mut self, now: Instant, seg: &Segment, start: i64, ack: i64) {
         let wnd_before = self.wnd;
         let una_before = self.una;
+        let pending = self.loss_at != Instant::MAX;
         let flight_before = u64::from(self.rack.in_flight());
         let window = self.cc.cwnd().floor().min(self.config.window_ceiling());
         let slow_start = self.cc.cwnd() < self.cc.ssthresh();
@@ -90,12 +91,13 @@ impl Endpoint {
                 self.rto_at = Instant::MAX;
             }
         }
+        // Where the reordering timer runs, no other one is set (tcp_identify_packet_loss).
+        let reordering = self.loss_at != Instant::MAX && !self.loss_is_probe;
         // A SACK of what was sent before the oldest was sent last does not put the timeout off.
         let older = |at: Instant| self.flight.front().is_some_and(|head| at < head.at);
         if self.una < self.max && (p.una_moved || g.last_sent.is_some_and(older)) {
-            self.start_rto(now);
-            if self.loss_at == Instant::MAX || self.loss_is_probe {
-                self.schedule_probe(now);
+            if !reordering && !self.schedule_probe(now, self.rto.current()) {
+                self.rearm_rto(now, pending);
             }
         } else if self.una == self.max {
             self.loss_at = Instant::MAX;
@@ -490,32 +492,66 @@ impl Endpoint {
             let wait = (at.since(now) + TIMEOUT_MIN).min(self.rto.current());
             self.loss_at = self.timers.at(now, wait);
             self.loss_is_probe = false;
-        } else if !self.loss_is_probe {
-            self.loss_at = Instant::MAX;
+            self.rto_at = Instant::MAX;
+        } else if !self.loss_is_probe && self.loss_at != Instant::MAX {
+            self.rearm_rto(now, true);
         }
     }
 
     // The loss timer: RACK's reordering window, or the tail loss probe.
 
-    /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK.
-    pub(super) fn schedule_probe(&mut self, now: Instant) {
+    // The kernel has one timer (icsk_pending): while one of these runs, the retransmission timer
+    // does not.
+
+    /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
+    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1). Says whether one is pending.
+    fn schedule_probe(&mut self, now: Instant, timeout: Duration) -> bool {
         if !self.recovery.is_rack()
             || !self.config.host.loss_probes
             || self.una == self.max
             || self.rack.sacked > 0
             || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
-            if self.loss_is_probe {
-                self.loss_at = Instant::MAX;
-            }
+            return false;
+        }
+        let lone = if self.rack.marks.len() == 1 { self.config.min_rto } else { TIMEOUT_MIN };
+        let wait = self.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
+        // "If the RTO formula yields an earlier time, then use that time"; none that has passed.
+        let wait = if timeout.is_zero() { wait } else { wait.min(timeout) };
+        self.loss_is_probe = true;
+        self.loss_at = self.timers.at(now, wait);
+        self.rto_at = Instant::MAX;
+        self.persist_at = Instant::MAX;
+        true
+    }
+
+    /// New data has left. The retransmission timeout counts from when the oldest segment left
+    /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`).
+    pub(super) fn schedule_probe_after_data(&mut self, now: Instant) {
+        let pending = self.loss_at != Instant::MAX;
+        if pending && !self.loss_is_probe {
             return;
         }
-        let lone = if self.rack.marks.len() == 1 { Duration::from_millis(200) } else { TIMEOUT_MIN };
-        let wait = self.rto.srtt().map_or(Duration::from_secs(1), |s| s * 2 + lone);
-        let at = self.timers.at(now, wait);
-        self.loss_is_probe = true;
-        // Not after the retransmission timeout.
-        self.loss_at = at.min(self.rto_at);
+        if !self.schedule_probe(now, self.rto_delta(now)) && pending {
+            self.rearm_rto(now, true);
+        }
+    }
+
+    /// How long until the oldest segment has waited for a whole timeout (tcp_rto_delta_us); zero
+    /// where it has.
+    fn rto_delta(&self, now: Instant) -> Duration {
+        let timeout = self.timeout();
+        self.flight.front().map_or(timeout, |head| head.at.saturating_add(timeout).since(now))
+    }
+
+    /// The retransmission timer runs again (tcp_rearm_rto): for a whole timeout, or, where a probe
+    /// or the reordering timer was `pending` in its place, for what is left of the oldest
+    /// segment's.
+    fn rearm_rto(&mut self, now: Instant, pending: bool) {
+        self.loss_at = Instant::MAX;
+        let wait = if pending { self.rto_delta(now).max(Duration::from_micros(1)) } else { self.timeout() };
+        self.rto_at = self.timers.at(now, wait);
+        self.persist_at = Instant::MAX;
     }
 
     pub(super) fn loss_timeout(&mut self, now: Instant) {
@@ -538,16 +574,22 @@ impl Endpoint {
                 };
                 self.reduce(&Gathered::one(), p);
             }
-            if self.rto_at == Instant::MAX {
-                self.start_rto(now);
+            // tcp_rack_reo_timeout looks once and leaves the rest to the next ACK or the timeout.
+            if self.una < self.max {
+                self.rearm_rto(now, true);
             }
             return;
         }
-        if self.rack.probe.is_none() && self.una < self.max {
+        if self.una == self.max {
+            return;
+        }
+        // A probe that leaves starts the timeout anew; "At most one outstanding TLP".
+        let sends = self.rack.probe.is_none();
+        if sends {
             self.rack.probe_due = true;
             self.counters.loss_probes += 1;
         }
-        self.start_rto(now);
+        self.rearm_rto(now, !sends);
     }
 
     /// RFC 8985 section 7.4: the ACK of a probe that was a retransmission, without a DSACK, tells
@@ -623,15 +665,15 @@ impl Endpoint {
             && self.rack.watch.is_none()
             && let Some(i) = self.rack.next_lost()
         {
-            return Some(self.resend_record(now, i));
+            return Some(self.resend_lost(now, i));
         }
         let edge = self.max + (room.min(1e9) as u64) * u64::from(self.mss);
         let segment = self.send_new(now, edge);
         if segment.is_some() {
             self.note_usage(room < 2.0);
         }
-        if segment.is_some() && (self.loss_at == Instant::MAX || self.loss_is_probe) {
-            self.schedule_probe(now);
+        if segment.is_some() {
+            self.schedule_probe_after_data(now);
         }
         if segment.is_none() && self.nxt >= self.stream_end() {
             // Room, and nothing to send: the application is what limits.
@@ -639,6 +681,15 @@ impl Endpoint {
             self.rack.app_limited = (self.delivered + in_flight).max(1);
         }
         segment
+    }
+
+    /// Sends again what is taken for lost. The timeout of the oldest begins anew, unless the
+    /// reordering timer runs (tcp_xmit_retransmit_queue).
+    pub(super) fn resend_lost(&mut self, now: Instant, i: usize) -> Segment {
+        if i == 0 && (self.loss_at == Instant::MAX || self.loss_is_probe) {
+            self.rearm_rto(now, false);
+        }
+        self.resend_record(now, i)
     }
 
     pub(super) fn resend_record(&mut self, now: Instant, i: usize) -> Segment {

@@ -162,7 +162,7 @@ impl Endpoint {
             }
         } else if outstanding {
             self.persist_at = Instant::MAX;
-            if self.rto_at == Instant::MAX {
+            if self.rto_at == Instant::MAX && self.loss_at == Instant::MAX {
                 self.start_rto(now);
             }
         } else {
