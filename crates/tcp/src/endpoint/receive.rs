@@ -239,8 +239,8 @@ impl Endpoint {
     /// Linux' __tcp_select_window: below half of the buffer's size the room is rounded down to what
     /// the scale can say, and the window closes below a segment of the peer's or a sixteenth of the
     /// size; what is offered is rounded up, or without a scale down to whole segments. Compared
-    /// step by step with net/ipv4/tcp_output.c of a 6.1 kernel: `size` is its allowed_space, `clamp`
-    /// window_clamp, `offered` rcv_ssthresh, `said` rcv_wnd. Memory pressure is not modelled.
+    /// step by step with net/ipv4/tcp_output.c of a 6.1 kernel: `size` is its allowed_space,
+    /// `clamp` window_clamp, `offered` rcv_ssthresh, `said` rcv_wnd. No memory pressure.
     fn window_of_linux(&self) -> u64 {
         let (size, clamp, offered) = match &self.sizing {
             Some(sizing) => sizing.bounds(),
