@@ -203,8 +203,8 @@ fn in_a_blackout_the_probe_waits_no_longer_than_the_oldest_segments_timeout() {
 #[test]
 fn a_timer_of_a_probe_that_may_not_leave_gives_way_to_the_oldest_segments_timeout() {
     // At 1.7 s the oldest has waited for more than the RTO, which then is no limit: 1700 + 802 =
-    // 2502, filed under 40 * 64 = 2560. The probe of before is still unanswered, so none leaves, and
-    // tcp_rearm_rto takes "max_t(int, delta_us, 1)": one jiffy, filed under the next but one.
+    // 2502, filed under 40 * 64 = 2560. The probe of before is still unanswered, so none leaves,
+    // and tcp_rearm_rto takes "max_t(int, delta_us, 1)": one jiffy, filed under the next but one.
     let mut s = blackout(reno());
     assert_eq!(s.until(1700), ["10@1664"]);
     s.e.write(s.now, u64::from(MSS));

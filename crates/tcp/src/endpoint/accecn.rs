@@ -9,8 +9,8 @@
 //! neither the whole draft nor the RFC's own file was at hand. What others quote from the RFC
 //! agrees with the draft and with the numbers of sections given here: a review of PyTCP against the
 //! RFC (sections 3.1.1 to 3.1.3, 3.1.5, 3.2.1 to 3.2.2.5, 3.2.3 and 3.2.3.3) and Linux' commits
-//! (3.1.2, 3.1.3, 3.2.2.1, 3.2.3.2.2). Sections 3.1.4.1, 3.2.2.3, 3.2.2.4 and the appendices rest on
-//! the draft alone.
+//! (3.1.2, 3.1.3, 3.2.2.1, 3.2.3.2.2). Sections 3.1.4.1, 3.2.2.3, 3.2.2.4 and the appendices rest
+//! on the draft alone.
 
 use lasthop_units::{Ecn, Instant};
 
