@@ -119,6 +119,42 @@ fn a_window_below_one_segment_is_filled_when_the_persist_timer_fires() {
     assert_eq!(p.ends[0].unacknowledged(), 0);
 }
 
+/// What is left of the data fills a window that is smaller than a segment, with a loss of the last
+/// packet or without: a timer runs until all has arrived.
+#[test]
+fn what_fills_a_window_below_one_segment_to_the_octet_arrives() {
+    for (sack, total, lossy) in [330, 660, 664, 990, 1330]
+        .into_iter()
+        .flat_map(|n| [(true, n, false), (true, n, true), (false, n, false), (false, n, true)])
+    {
+        let mut c = config(sack);
+        c.mss = 334;
+        let peer = Options {
+            mss: Some(Bytes(334)),
+            receive_buffer: Some(Bytes(330)),
+            timestamps: Some(false),
+            ..Options::default()
+        };
+        let mut p = Pair::new(c, peer.resolve().unwrap(), Duration::from_millis(50));
+        p.connect();
+        p.drive(Instant::from_millis(500));
+        p.write(0, total);
+        if lossy {
+            p.links[0].loss = 1.0;
+        }
+        p.flush();
+        p.drive(Instant::from_secs(2));
+        p.links[0].loss = 0.0;
+        p.drive_until(Instant::from_secs(120), |p| {
+            let sender = &p.ends[0];
+            let done = p.ends[1].in_order_received() == total;
+            assert!(done || sender.poll_at().is_some(), "{sack} {total} {lossy} at {:?}", p.now);
+            done
+        });
+        assert_eq!(p.ends[1].in_order_received(), total, "{sack} {lossy}");
+    }
+}
+
 #[test]
 fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
     let mut p = connected(config(true));
