@@ -171,6 +171,68 @@ fn a_lost_packet_is_cut_where_recovery_has_room_for_one_segment() {
     assert_eq!((c.retransmitted_segments, c.timeouts), (2, 0));
 }
 
+/// When end `0` sent data, and how much at that moment.
+fn departures(p: &Pair) -> Vec<(u64, u32)> {
+    let mut found: Vec<(u64, u32)> = vec![];
+    for (at, _, s) in p.log.iter().filter(|l| l.1 == 0 && l.2.len > 0) {
+        match found.last_mut() {
+            Some(last) if last.0 == at.0 => last.1 += s.len,
+            _ => found.push((at.0, s.len)),
+        }
+    }
+    found
+}
+
+/// tcp_update_skb_after_send: "len_ns -= min_t(u64, len_ns / 2, credit)", with len_ns of the whole
+/// packet. At 1 MB/s two segments of 1000 octets are 2 ms; the first packet after an idle time is
+/// late by more than that, so the second leaves 1 ms after it and each further one 2 ms later. Half
+/// of the first segment's time alone would be 1.5 ms.
+#[test]
+fn a_packet_of_two_segments_is_paced_as_one() {
+    let mut c = config(true);
+    c.max_pacing_rate = Some(lasthop_units::Bitrate(8_000_000));
+    let mut p = connected(c);
+    // The first ten segments are not paced.
+    p.ends[0].write(p.now, 10_000);
+    p.flush();
+    p.drive(p.now + Duration::from_millis(150));
+    p.log.clear();
+    p.ends[0].write(p.now, 8000);
+    p.flush();
+    p.drive(p.now + Duration::from_millis(20));
+    let found = departures(&p);
+    let start = found[0].0;
+    let after: Vec<(u64, u32)> = found.iter().map(|&(at, len)| ((at - start) / 1000, len)).collect();
+    assert_eq!(after, [(0, 2000), (1000, 2000), (3000, 2000), (5000, 2000)], "us, octets");
+}
+
+/// tcp_tso_autosize reads sk_pacing_rate, which BBR sets: 2.887 * 0.99 * 10 segments per round
+/// trip.
+///
+/// | round trip | rate | in 1/1024 s | by twice the window |
+/// |---|---|---|---|
+/// | 8 ms | 3573 kB/s | 3489 octets: 3 segments | 2500 kB/s, 2441: 2 |
+/// | 400 ms | 71 kB/s, below bbr_min_tso_rate | 1 segment | the least, 2 |
+#[test]
+fn bbrs_packets_have_the_size_of_its_own_rate() {
+    let sent = |cc: CcName, delay: u64| {
+        let c = Config { cc, ..config(true) };
+        let mut p = Pair::new(c, c, Duration::from_millis(delay));
+        p.connect();
+        p.drive_until(Instant::from_secs(2), |p| p.ends.iter().all(|e| e.state() == State::Established));
+        p.logging = true;
+        p.ends[0].write(p.now, 30_000);
+        p.flush();
+        packets(&p, 0)
+    };
+    assert_eq!(sent(CcName::Bbr, 4), [(3000, true), (3000, true), (3000, true), (1000, false)]);
+    // Only the last segment of a packet of several has PSH: here there is none.
+    assert_eq!(sent(CcName::Bbr, 200), [(10_000, false)]);
+    for delay in [4, 200] {
+        assert_eq!(sent(CcName::Cubic, delay), [(2000, true); 5]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]

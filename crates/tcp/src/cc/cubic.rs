@@ -42,7 +42,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         source: "linux in the profile linux-6; RFC 9438 section 4.10 allows rfc9406",
     },
 ];
-pub(super) const DIFFERS: &str = "Linux counts time in ms ticks and roots in a table (0.2 % off: 9999 for the root of \
+pub(super) const DIFFERS: &str = "Linux counts time in jiffies (kernel_clock) and roots in a table (0.2 % off: 9999 for the root of \
      10^12), adds the smallest round trip to t where the RFC adds the smoothed one, recomputes at most every 1/32 s, \
      grows by at most half of cwnd per round, and its Reno-friendly window grows by 8/15 per round for ever where the RFC \
      takes 3 (1 - beta) / (1 + beta) and 1 once the old maximum is passed. ns-3: HyStart as in Linux, without the \
@@ -186,7 +186,7 @@ impl Cubic {
         0.0
     }
 
-    /// As Linux: whole segments, time in ms, and a look at most every 1/32 s.
+    /// As Linux: whole segments, time in jiffies, and a look at most every 1/32 s.
     fn linux_divisor(&self, e: &mut Epoch, ack: &AckSample, segments: f64) {
         let cwnd = self.w.cwnd;
         e.reno_counted += segments;
@@ -308,7 +308,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::{CcName, Options};
+    use crate::{CcName, KernelClock, Options};
 
     fn cubic(options: Options) -> Cubic {
         Cubic::new(&resolved(Options { cc: Some(CcName::Cubic), ..options }))
@@ -426,6 +426,99 @@ mod tests {
             let w = p.rounds(12);
             assert!((w[11] - after_12).abs() <= 1.6, "{w:?}");
         }
+    }
+
+    /// With HZ = 250, friendliness off and the first loss at 100000 segments: 70000 remain.
+    fn counting_jiffies(clock: KernelClock) -> Cubic {
+        let mut c = cubic(Options {
+            kernel_clock: Some(clock),
+            cubic_friendliness: Some(false),
+            hystart: Some(crate::HyStartKind::None),
+            ..linux()
+        });
+        c.on_congestion(&congestion(100_000.0));
+        assert_eq!(c.cwnd(), 70_000.0);
+        c
+    }
+    fn at_us(now: u64) -> AckSample {
+        AckSample { now: Instant::from_micros(now), ..ack(1) }
+    }
+
+    /// bictcp_update: t = tcp_jiffies32 - epoch_start + usecs_to_jiffies(delay_min), in 1/1024 s
+    /// cut. An epoch from 1.0039 s on, seen at 1.252 s with a delay of 9.001 ms:
+    ///
+    /// | HZ | jiffies | t / 1024 s |
+    /// |---|---|---|
+    /// | 250 | 313 - 250 + 3 = 66 | 66 * 1024 / 250 = 270.3 |
+    /// | 1000 | 1252 - 1003 + 10 = 259 | 265.2 |
+    /// | 100 | 125 - 100 + 1 = 26 | 266.2 |
+    ///
+    /// K = cbrt(30000 / 0.4) = 42.1716 s = 43183 / 1024 s; 0.4 * ((43183 - 270) / 1024)^3 =
+    /// 29439.3, so the target is 100000 - 29439 = 70561 and cnt = 70000 / 561 = 124.8. With 265 it
+    /// is 100000 - 29449 and 70000 / 551 = 127.0; with 266 100000 - 29447 and 70000 / 553 = 126.6.
+    /// A jiffy less in either term gives HZ 250 65 jiffies, 266 and 126.
+    #[test]
+    fn the_curve_counts_jiffies_of_the_epoch_and_of_the_delay() {
+        for (clock, jiffies, per) in [
+            (KernelClock::Hz250, 250 * 4, 124.0),
+            (KernelClock::Hz1000, 1003, 127.0),
+            (KernelClock::Hz100, 1000, 126.0),
+        ] {
+            let mut c = counting_jiffies(clock);
+            c.min_rtt = Some(Duration::from_micros(9_001));
+            let mut e = c.begin_epoch(&at_us(1_003_900));
+            assert_eq!(e.start, Instant::from_millis(jiffies), "{clock:?}");
+            c.linux_divisor(&mut e, &at_us(1_252_000), 1.0);
+            assert_eq!(e.per, per, "{clock:?}");
+        }
+    }
+
+    /// bictcp_update returns early while the window is the same and at most HZ / 32 jiffies have
+    /// passed: 7 of 4 ms, 31 of 1 ms. In the same jiffy nothing is computed even for another
+    /// window.
+    #[test]
+    fn the_curve_is_looked_at_again_after_a_32nd_of_hz() {
+        for (clock, still, again) in
+            [(KernelClock::Hz250, 2_031_999, 2_032_000), (KernelClock::Hz1000, 2_034_999, 2_035_000)]
+        {
+            let mut c = counting_jiffies(clock);
+            let mut e = c.begin_epoch(&at_us(1_000_000));
+            // Jiffy 500 of 4 ms, 2003 of 1 ms.
+            let first = at_us(2_003_900);
+            c.linux_divisor(&mut e, &first, 1.0);
+            c.linux_divisor(&mut e, &at_us(still), 1.0);
+            assert_eq!(e.computed.unwrap().0, first.now, "{clock:?}");
+            c.linux_divisor(&mut e, &at_us(again), 1.0);
+            assert_eq!(e.computed.unwrap().0, Instant::from_micros(again), "{clock:?}");
+            c.w.set(70_001.0);
+            c.linux_divisor(&mut e, &at_us(again + 900), 1.0);
+            assert_eq!(e.computed.unwrap().1, 70_000.0, "{clock:?}: the same jiffy");
+        }
+    }
+
+    /// bictcp_acked discards a delay while tcp_jiffies32 - epoch_start < HZ: an epoch from 1.0039 s
+    /// on began in jiffy 250, so its first second is over at 2.000 s, 3.9 ms early.
+    #[test]
+    fn delays_count_again_a_second_of_jiffies_after_the_epochs_begin() {
+        let mut c = counting_jiffies(KernelClock::Hz250);
+        c.epoch = Some(c.begin_epoch(&at_us(1_003_900)));
+        let rtt = |ms| Some(Duration::from_millis(ms));
+        c.on_ack(&AckSample { rtt: rtt(20), ..at_us(1_999_999) });
+        assert_eq!(c.min_rtt, None);
+        c.on_ack(&AckSample { rtt: rtt(30), ..at_us(2_000_000) });
+        assert_eq!(c.min_rtt, rtt(30));
+    }
+
+    /// cubictcp_cwnd_event: epoch_start += tcp_jiffies32 - lsndtime, not beyond now. Sent last at
+    /// 2.0039 s, jiffy 500, and again at 3.0041 s, jiffy 751: 251 jiffies, 1.004 s.
+    #[test]
+    fn idle_time_moves_the_epoch_by_whole_jiffies() {
+        let mut c = counting_jiffies(KernelClock::Hz250);
+        c.epoch = Some(c.begin_epoch(&at_us(1_003_900)));
+        c.on_transmit_start(Instant::from_micros(3_004_100), Duration::from_micros(1_000_200));
+        assert_eq!(c.epoch.unwrap().start, Instant::from_millis(2_004));
+        c.on_transmit_start(Instant::from_micros(3_004_100), Duration::from_secs(3));
+        assert_eq!(c.epoch.unwrap().start, Instant::from_millis(3_004));
     }
 
     #[test]

@@ -270,8 +270,11 @@ impl CongestionControl for Htcp {
 
 #[cfg(test)]
 mod tests {
+    use lasthop_units::Duration;
+
     use super::super::testing::*;
     use super::*;
+    use crate::{KernelClock, Options};
 
     #[test]
     fn growth_is_renos_for_a_second_and_quadratic_after() {
@@ -300,6 +303,52 @@ mod tests {
         h.min_rtt = 41;
         h.update_alpha(Instant::from_secs(2));
         assert_eq!(h.alpha, 4 * ONE);
+    }
+
+    /// tcp_htcp.c with HZ = 100, a jiffy of 10 ms. A round trip of 41.001 ms is 5 jiffies
+    /// (usecs_to_jiffies), 42 of 1 ms. Two seconds after: d = 200 - 100, growth
+    /// 1 + (10 * 100 + 50 * 50 / 100) / 100 = 11 whole segments. The scale is (8 * 100) / (10 * 5),
+    /// 16 eighths: 8 * 11 / 16 = 5, alpha 2 * 5 * 64. With HZ = 1000 it is 8000 / 420 = 19: 4.
+    #[test]
+    fn round_trips_and_times_are_jiffies_of_the_kernel_clock() {
+        let counting =
+            |clock| Htcp::new(&resolved(Options { kernel_clock: Some(clock), ..Options::default() }));
+        let sample = |rtt| AckSample { rtt: Some(Duration::from_micros(rtt)), ..ack_at(1, 100, 0) };
+        for (clock, rtt, growth) in [(KernelClock::Hz100, 5, 5), (KernelClock::Hz1000, 42, 4)] {
+            let mut h = counting(clock);
+            h.measure(&sample(41_001));
+            h.update_alpha(Instant::from_secs(2));
+            assert_eq!((h.min_rtt, h.alpha), (rtt, growth * ONE), "{clock:?}");
+        }
+        let mut h = counting(KernelClock::Hz100);
+        // The longest rises by at most msecs_to_jiffies(20) = 2: from 5 to 7, 61 to 70 ms.
+        for rtt in [41_001, 70_001, 70_000] {
+            h.measure(&sample(rtt));
+        }
+        assert_eq!(h.max_rtt, 7);
+        // A congestion at 9.0199 s is in jiffy 901. A second of 100 jiffies later growth is still
+        // Reno's; at 11.02 s d = 1102 - 901 - 100 = 101: 1 + (1010 + 25) / 100 = 11.
+        h.on_congestion(&Congestion { now: Instant::from_micros(9_019_900), ..congestion(100.0) });
+        assert_eq!(h.last_congestion, 901);
+        h.min_rtt = 10;
+        h.beta = BETA_MIN;
+        for (at, growth) in [(10_019_900, 1), (11_020_000, 11)] {
+            h.update_alpha(Instant::from_micros(at));
+            assert_eq!(h.alpha, growth * ONE, "at {at} us");
+        }
+    }
+
+    /// measure_achieved_throughput with HZ = 100: 12 segments from jiffy 10, 100 ms, to jiffy 15,
+    /// 159.9 ms, are 12 * 100 / 5 = 240 per second. By the clock of nanoseconds they are 200.
+    #[test]
+    fn throughput_is_segments_per_jiffies() {
+        let config = resolved(Options { kernel_clock: Some(KernelClock::Hz100), ..Options::default() });
+        let mut h = Htcp::new(&config);
+        h.w.set(10.0);
+        h.rate.since = Some(10);
+        let a = AckSample { passed: 12 * MSS, ..ack_at(12, 0, 41) };
+        h.measure(&AckSample { now: Instant::from_micros(159_900), ..a });
+        assert_eq!((h.rate.smoothed, h.rate.since), (240, Some(15)));
     }
 
     #[test]

@@ -315,7 +315,7 @@ impl CongestionControl for Westwood {
 mod tests {
     use super::super::testing::*;
     use super::*;
-    use crate::{CcName, Options};
+    use crate::{CcName, KernelClock, Options};
 
     fn westwood(o: Options) -> Westwood {
         Westwood::new(&resolved(Options { cc: Some(CcName::Westwood), ..o }))
@@ -385,6 +385,36 @@ mod tests {
         w.on_congestion(&congestion(40.0));
         // 20000 * 0.1 / 1000 = 2, a last bit below it, and not below 2.
         assert_eq!((w.cwnd(), w.ssthresh()), (2.0, 2.0));
+    }
+
+    /// tcp_westwood.c with HZ = 250: delta = tcp_jiffies32 - rtt_win_sx must exceed max(rtt, HZ /
+    /// 20 = 12). The round that begins at 3.9 ms, in jiffy 0, ends in jiffy 13, at 52 ms: 48.1 ms
+    /// later by the clock of nanoseconds. Its 5000 octets are counted over 13 jiffies. A round trip
+    /// of 20.001 ms is 6 jiffies (usecs_to_jiffies), so 5000 / 0.052 * 0.024 / 1000 = 2.3 segments
+    /// remain.
+    #[test]
+    fn linux_counts_rounds_and_round_trips_in_jiffies() {
+        let mut w = westwood(Options {
+            westwood_reading: Some(WestwoodReading::Linux),
+            kernel_clock: Some(KernelClock::Hz250),
+            ..Options::default()
+        });
+        w.on_established(&Established {
+            now: Instant::from_micros(3_900),
+            rtt: Some(Duration::from_micros(10)),
+            initial_window: 10.0,
+            nxt: 1,
+            seed: 1,
+            mss: MSS as u32,
+        });
+        let rtt = Some(Duration::from_micros(20_001));
+        let at = |us| AckSample { now: Instant::from_micros(us), rtt, ..ack(1) };
+        for us in [10_000, 20_000, 30_000, 40_000, 51_999] {
+            w.measure(&at(us));
+        }
+        assert_eq!((w.estimate(), w.min_rtt), (0.0, Some(Duration::from_millis(24))));
+        w.measure(&at(52_000));
+        assert!((w.estimate() - 5000.0 / 0.052).abs() < 1e-6, "{}", w.estimate());
     }
 
     #[test]

@@ -531,6 +531,7 @@ mod tests {
     use super::*;
     use crate::cc::bbr::fluid::Fluid;
     use crate::cc::testing::*;
+    use crate::{KernelClock, Options};
 
     fn fluid(bw: f64, base: f64) -> Fluid<Bbr> {
         Fluid::new(Bbr::new(&linux_like()), bw, base)
@@ -619,6 +620,69 @@ mod tests {
         f.b.min_rtt_at = Instant::from_secs(5);
         f.b.on_ack(&ack_at(1, 20_120, 60));
         assert_eq!(f.b.mode(), "PROBE_RTT");
+    }
+
+    /// HZ = 250, past startup, with a round trip of 50 ms measured at 1.0039 s, in jiffy 250.
+    fn counting_jiffies() -> Bbr {
+        let config = resolved(Options { kernel_clock: Some(KernelClock::Hz250), ..Options::default() });
+        let mut b = Bbr::new(&config);
+        (b.full, b.mode) = (true, Mode::ProbeBw);
+        b.update_min_rtt(&at_us(1_003_900, 50_000_000));
+        b
+    }
+    /// An ACK at a time \[us\] with a round trip \[ns\].
+    fn at_us(now: u64, rtt: u64) -> AckSample {
+        AckSample { now: Instant::from_micros(now), rtt: Some(Duration(rtt)), ..ack(1) }
+    }
+
+    /// bbr_update_min_rtt: the filter has expired after(tcp_jiffies32, min_rtt_stamp + 10 * HZ),
+    /// 250 + 2500: from jiffy 2751 on, which begins at 11.004 s. At 11.00395 s 10.00005 s have
+    /// passed.
+    #[test]
+    fn the_smallest_round_trip_expires_by_jiffies() {
+        let mut b = counting_jiffies();
+        assert_eq!(b.min_rtt_at, Instant::from_millis(1_000));
+        b.update_min_rtt(&at_us(11_003_950, 60_000_000));
+        assert_eq!((b.mode, b.min_rtt), (Mode::ProbeBw, Some(Duration::from_millis(50))));
+        b.update_min_rtt(&at_us(11_004_000, 60_000_000));
+        assert_eq!((b.mode, b.min_rtt), (Mode::ProbeRtt, Some(Duration::from_millis(60))));
+        assert_eq!(b.min_rtt_at, Instant::from_millis(11_004));
+    }
+
+    /// probe_rtt_done_stamp = tcp_jiffies32 + msecs_to_jiffies(200): four segments are reached at
+    /// 12.0039 s, jiffy 3000, so ProbeRTT ends after jiffy 3050: at 12.204 s and not 200.05 ms
+    /// after its begin. It ends with min_rtt_stamp = tcp_jiffies32, 3051.
+    #[test]
+    fn probe_rtt_lasts_51_jiffies_of_4_ms() {
+        let mut b = counting_jiffies();
+        b.mode = Mode::ProbeRtt;
+        b.update_min_rtt(&at_us(12_003_900, 50_000_000));
+        assert_eq!(b.probe_rtt_done_at, Some(Instant::from_millis(12_200)));
+        b.probe_rtt_round_done = true;
+        b.update_min_rtt(&at_us(12_203_950, 50_000_000));
+        assert_eq!(b.mode, Mode::ProbeRtt);
+        b.update_min_rtt(&at_us(12_204_000, 50_000_000));
+        assert_eq!((b.mode, b.min_rtt_at), (Mode::ProbeBw, Instant::from_millis(12_204)));
+    }
+
+    /// tcp_stamp_us_delta of two clocks cut to microseconds: sent at 49.999950 ms, acknowledged at
+    /// 100.000900, gives 100000 - 49999 = 50001 us; sent at 50.000050, acknowledged at 100.000100,
+    /// 50000 us. Only what is strictly smaller renews the stamp: 49.9991 ms from 50.0009 ms counts
+    /// as 50000 us too.
+    #[test]
+    fn round_trips_are_differences_of_whole_microseconds() {
+        let mut b = counting_jiffies();
+        b.min_rtt = None;
+        for (now, rtt, us, stamp) in [
+            (100_000_900, 50_000_950, 50_001, 100),
+            (104_000_100, 50_000_050, 50_000, 104),
+            (108_000_050, 49_999_100, 50_000, 104),
+            (112_000_800, 49_999_100, 49_999, 112),
+        ] {
+            b.update_min_rtt(&AckSample { now: Instant(now), ..at_us(0, rtt) });
+            let expected = (Some(Duration::from_micros(us)), Instant::from_millis(stamp));
+            assert_eq!((b.min_rtt, b.min_rtt_at), expected, "at {now} ns");
+        }
     }
 
     #[test]
