@@ -18,6 +18,35 @@ QUANTITIES = {
     "retransmissions 1": "retransmissions of the first flow",
     "retransmissions 2": "retransmissions of the second flow",
 }
+ALT = "Congestion windows over time of eleven pairs of flows, Linux 6.1 and Lasthop on one another"
+INTRODUCTION = f"""\
+# Two flows beside two of a real kernel
+
+Eleven pairs of bulk flows of the profile `linux-6` on one bottleneck, beside recordings of a Linux 6.1.192 on the
+same path:
+{ABOUT}.
+The limit is netem's: it counts the packets of the delay line too. The second flow starts 10 s
+after the first where both have the same control, else 2 s after it. Each flow is sampled every 100 ms from its own
+start on. The set-up of the kernel is that of the [single flows](linux-recordings.md).
+
+## What is compared
+
+The kernel's recording is one run. Without noise, two flows on a drop-tail queue are sensitive to phase: a second
+start a few milliseconds later gives another share. So ours is a sample of 32 runs, whose second starts are 187.3 ms
+apart and whose random numbers (BBR's first phase) differ. (Two BBR flows: 3.7 ms apart, because the kernel's second
+flow starts into the ProbeRTT of the first, which is no chance.) The null hypothesis is that the kernel's run is one
+more of the sample. The bar is the sample's prediction interval, Student's t with 31 degrees of freedom, at a
+probability of 5 % that any of the 33 comparisons fails by chance; at least one segment of the 40 that two windows
+hold without a standing queue (0.025 of the share), and at least one retransmission. Where the range is wide, one run
+of a kernel says little, and the bar says so.
+"""
+NOTES = """\
+## Where they part
+
+No pair does. The widest deviations of the share, 0.07 in `reno` beside `bbr` and in `illinois` beside `cubic`, lie
+within the range of our runs. With the buffers of the recorded kernel and writes of 64 KiB, `cubic` beside `reno`
+comes to 0.65 (0.61 with the default `tcp_rmem` and one large write).
+"""
 
 
 def main() -> None:
@@ -43,29 +72,14 @@ def page(bars: list[dict[str, str]]) -> str:
     )
     return "\n".join(
         [
-            "# Two flows beside two of a real kernel\n",
-            "Eleven pairs of bulk flows of the profile `linux-6` on one bottleneck, beside recordings of a Linux 6.1.192",
-            f"on the same path: {ABOUT}. The limit is netem's: it counts the packets of the delay line",
-            "too. The second flow starts 10 s after the first where both have the same control, else 2 s after it. Each",
-            "flow is sampled every 100 ms from its own start on. The set-up of the kernel is that of the",
-            "[single flows](linux-recordings.md).\n",
-            "## What is compared\n",
-            "The kernel's recording is one run. Without noise, two flows on a drop-tail queue are sensitive to phase: a",
-            "second start a few milliseconds later gives another share. So ours is a sample of 32 runs, whose second",
-            "starts are 187.3 ms apart and whose random numbers (BBR's first phase) differ. (Two BBR flows: 3.7 ms apart,",
-            "because the kernel's second flow starts into the ProbeRTT of the first, which is no chance.) The null hypothesis is that",
-            "the kernel's run is one more of the sample. The bar is the sample's prediction interval, Student's t with 31",
-            "degrees of freedom, at a probability of 5 % that any of the 33 comparisons fails by chance; at least one",
-            "segment of the 40 that two windows hold without a standing queue (0.025 of the share), and at least one",
-            "retransmission. Where the range is wide, one run of a kernel says little, and the bar says so.\n",
+            INTRODUCTION,
             f"{verdict} Where the recordings are at hand,",
             "`LASTHOP_SHARED=DIR cargo test --release -p lasthop-tcp --test linux_two_flows` checks them again, and",
             "`LASTHOP_SHARED=DIR python docs/draw_two_flows.py` makes this page anew.\n",
             *(table(what, [b for b in bars if b["what"] == what]) for what in QUANTITIES),
             "## Curves\n",
             "The kernel's run, and the first of ours, whose second flow starts when the kernel's does.\n",
-            "![Congestion windows over time of eleven pairs of flows, Linux 6.1 and Lasthop on one another]"
-            f"(../images/{PICTURE.name})\n",
+            f"![{ALT}](../images/{PICTURE.name})\n",
             NOTES,
         ]
     )
@@ -91,14 +105,6 @@ def table(what: str, bars: list[dict[str, str]]) -> str:
         out.append(f"| {' | '.join(row)} |")
     return "\n".join([*out, ""])
 
-
-NOTES = """\
-## Where they part
-
-No pair does. The widest deviations of the share, 0.07 in `reno` beside `bbr` and in `illinois` beside `cubic`, lie within the
-range of our runs. With the buffers of the recorded kernel and writes of 64 KiB, `cubic` beside `reno` comes to 0.65
-(0.61 with the default `tcp_rmem` and one large write).
-"""
 
 if __name__ == "__main__":
     main()
