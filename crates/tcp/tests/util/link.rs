@@ -34,6 +34,10 @@ pub struct Link {
     pub mark: Vec<u64>,
     /// Chance that an ECN-capable segment is marked.
     pub mark_chance: f64,
+    /// The clock has steps of 256 ns, and a timer fires up to a step late; one that fires before
+    /// the clock shows its time is set again for 501 ns (User-mode Linux: TIMER_MULTIPLIER,
+    /// TIMER_MIN_DELTA).
+    pub stepped: bool,
     pub draw: Draw,
     pub sent: u64,
     pub data_sent: u64,
@@ -57,6 +61,7 @@ impl Link {
             drop: vec![],
             mark: vec![],
             mark_chance: 0.0,
+            stepped: false,
             draw: Draw::new(1, Purpose::Test, 0),
             sent: 0,
             data_sent: 0,
@@ -92,6 +97,12 @@ impl Link {
             segment.window = segment.window.min(self.window);
         }
         let mut at = self.served(now, u64::from(segment.wire_len() + 20) + self.framing)?;
+        if self.stepped {
+            let bits = (0..8).map(|i| u64::from(self.draw.happens((1 << 40) + 8 * n + i, 0.5)));
+            let fires = at.0 + 1 + bits.fold(0, |number, bit| 2 * number + bit);
+            let shown = |time: u64| time / 256 * 256;
+            at = Instant(shown(if shown(fires) < at.0 { fires + 501 } else { fires }));
+        }
         if self.draw.happens(4 * n + 1, self.reorder) {
             at += self.reorder_by;
         }
