@@ -51,14 +51,20 @@ fn numbers_of_antennas_are_one_two_or_four() {
     assert_eq!(cell.validate().unwrap_err().key, "radio.receive_antennas");
 }
 
-/// Mean [bit/s/Hz/cell] and 5 % point over UEs [bit/s/Hz] of 21 sectors with ten UEs in each, full
-/// buffers, half a second.
-fn spectral_efficiency(uplink: bool, flat: bool, cell: &CellConfig) -> (f64, f64) {
+/// The sector antenna of the comparison with the verification of E-UTRA (R1-072578, R1-072261), in
+/// both directions: that of TR 25.814, the study of that time. The two documents were not at hand;
+/// they are of 2007, and TR 36.814 with its elevation pattern and tilt came two years later.
+const ANTENNA_OF_TR_25_814: bool = true;
+
+/// Rates of UEs over the bandwidth [bit/s/Hz], ascending, in the sectors of `rings` rings of sites
+/// with ten UEs in each and full buffers, counted for `ms` after the first 300.
+fn drop(uplink: bool, cell: &CellConfig, rings: u32, ms: u64, seed: u64) -> (Vec<f64>, usize) {
     let mut ue = layout57::ue();
     ue.full_buffer = [!uplink, uplink];
-    let mut config = layout57::cells(1, layout57::antenna(flat), cell);
-    layout57::drop_ues(&mut config, 7, 10, &ue, 1);
-    let mut run = Run::new(&config, 1);
+    let mut config = layout57::cells(rings, layout57::antenna(ANTENNA_OF_TR_25_814), cell);
+    let sectors = config.cells.len();
+    layout57::drop_ues(&mut config, sectors / 3, 10, &ue, seed);
+    let mut run = Run::new(&config, seed);
     let bytes = |run: &Run| -> Vec<u64> {
         let of = |i| match uplink {
             true => run.network.uplink_stats(UeId::from_index(i)).decoded_bytes,
@@ -68,25 +74,72 @@ fn spectral_efficiency(uplink: bool, flat: bool, cell: &CellConfig) -> (f64, f64
     };
     run.until(300);
     let before = bytes(&run);
-    run.until(800);
-    let mut rates: Vec<f64> =
-        bytes(&run).iter().zip(before).map(|(a, b)| (a - b) as f64 * 8.0 / 0.5 / 10e6).collect();
+    run.until(300 + ms);
+    let rate = |(a, b): (&u64, u64)| (a - b) as f64 * 8e3 / ms as f64 / 10e6;
+    let mut rates: Vec<f64> = bytes(&run).iter().zip(before).map(rate).collect();
     rates.sort_by(f64::total_cmp);
-    (rates.iter().sum::<f64>() / config.cells.len() as f64, rates[rates.len() / 20])
+    (rates, sectors)
+}
+
+/// Mean [bit/s/Hz/cell] and 5 % point over UEs [bit/s/Hz] of 21 sectors, half a second.
+fn downlink_efficiency(cell: &CellConfig) -> (f64, f64) {
+    let (rates, sectors) = drop(false, cell, 1, 500, 1);
+    (rates.iter().sum::<f64>() / sectors as f64, rates[rates.len() / 20])
+}
+
+/// What several drops give: mean and 5 % point averaged over them, each with its standard error,
+/// that of the drops' scatter.
+fn over_drops(drops: &[(f64, f64)]) -> [(f64, f64); 2] {
+    let of = |figures: Vec<f64>| {
+        let n = figures.len() as f64;
+        let mean = figures.iter().sum::<f64>() / n;
+        let squares: f64 = figures.iter().map(|x| (x - mean) * (x - mean)).sum();
+        (mean, (squares / (n - 1.0) / n).sqrt())
+    };
+    [of(drops.iter().map(|d| d.0).collect()), of(drops.iter().map(|d| d.1).collect())]
 }
 
 /// The verification of E-UTRA (R1-072261), uplink 1x2, case 1, ten UEs a cell, full buffers: mean
 /// 0.735 bit/s/Hz/cell, 5 % point 0.024 bit/s/Hz. Default power control, two antennas,
-/// maximum-ratio combining. 57 sectors and longer runs are in `docs/concepts/lte-many-cells.md`;
-/// here 210 UEs for half a second, of whose 5 % point (the tenth UE) drops differ by a third.
-#[test]
-fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
+/// maximum-ratio combining; `seeds` drops. Mean and 5 % point within 20 %, and drops enough that
+/// their standard error is a third of that at most.
+fn uplink_is_the_verifications(rings: u32, ms: u64, seeds: u64) {
     let mut cell = CellConfig::default();
     cell.radio.receive_antennas = 2;
-    let (mean, edge) = spectral_efficiency(true, false, &cell);
-    assert!((mean / 0.735 - 1.0).abs() < 0.2, "mean {mean}");
-    assert!((edge / 0.024 - 1.0).abs() < 0.4, "5 % point {edge}");
+    let cell = &cell;
+    let one = move |seed: u64| {
+        let (rates, sectors) = drop(true, cell, rings, ms, seed);
+        (rates.iter().sum::<f64>() / sectors as f64, rates[(rates.len() - 1) / 20])
+    };
+    let drops: Vec<(f64, f64)> = std::thread::scope(|s| {
+        let halves = [1, 2].map(|first| s.spawn(move || (first..=seeds).step_by(2).map(one).collect()));
+        halves.into_iter().flat_map(|half| -> Vec<(f64, f64)> { half.join().unwrap() }).collect()
+    });
+    let found = over_drops(&drops);
+    println!("{drops:?}\nmean and 5 % point, each with its standard error: {found:?}");
+    for ((value, error), published) in found.into_iter().zip([0.735, 0.024]) {
+        assert!(error / published < 0.2 / 3.0, "{value} +- {error}: too few drops");
+        assert!((value / published - 1.0).abs() < 0.2, "{value} +- {error}, published {published}");
+    }
 }
+
+/// Drops of 21 sectors, half a second each.
+#[test]
+fn the_default_uplink_of_many_cells_carries_what_the_verification_says() {
+    uplink_is_the_verifications(1, 500, SHORT_DROPS);
+}
+
+/// The published layout: eight drops of 57 sectors, 1.5 s each. `cargo test --release -p
+/// lasthop-ran --test lte_antennas -- --ignored --nocapture`. What eight such drops gave in the
+/// example `spectral_efficiency` is in `docs/concepts/lte-many-cells.md`.
+#[test]
+#[ignore = "minutes"]
+fn the_default_uplink_of_57_sectors_carries_what_the_verification_says() {
+    uplink_is_the_verifications(2, 1500, 8);
+}
+
+/// Drops of 21 sectors whose 5 % points scatter little enough together.
+const SHORT_DROPS: u64 = 8;
 
 /// A link fades as it did when antennas are added elsewhere: the cell's second antenna changes
 /// nothing in the downlink of a UE with one.
@@ -199,15 +252,13 @@ fn modes_and_antennas_fit() {
 }
 
 /// The verification of E-UTRA (R1-072578), downlink 2x2 SU-MIMO, case 1, ten UEs a cell, full
-/// buffers: mean 1.69 bit/s/Hz/cell, 5 % point 0.05 bit/s/Hz. The sector antenna is that of TR
-/// 25.814, of which the verification is; TR 36.814 with its tilted one came two years later. 57
-/// sectors, longer runs and other modes are in `docs/concepts/lte-many-cells.md`; here 210 UEs for
-/// half a second.
+/// buffers: mean 1.69 bit/s/Hz/cell, 5 % point 0.05 bit/s/Hz. 57 sectors, longer runs and other
+/// modes are in `docs/concepts/lte-many-cells.md`; here 210 UEs for half a second.
 #[test]
 fn two_by_two_antennas_carry_what_the_verification_says() {
     let mut cell = CellConfig::default();
     cell.downlink.mimo.mode = 4;
-    let (mean, edge) = spectral_efficiency(false, true, &cell);
+    let (mean, edge) = downlink_efficiency(&cell);
     assert!((mean / 1.69 - 1.0).abs() < 0.1, "mean {mean}");
     assert!((edge / 0.05 - 1.0).abs() < 0.2, "5 % point {edge}");
 }
