@@ -224,3 +224,27 @@ fn values_of_a_handover_that_are_none() {
         .is_ok()
     );
 }
+
+/// A UE at 145.5 dB (free space at 1930 MHz, isotropic antennas) has -6 dB on one resource block at
+/// 23 dBm, and a rate by default (`ran`'s `uplink_edge`). Without `power_aware` it has none, and
+/// with P0 -100 dBm and alpha 0.8 neither: it sends with 16 dBm, -12.7 dB.
+#[test]
+fn settings_of_the_uplink_that_silence_a_ue() {
+    let far = |keys: &str| {
+        format!(
+            "{}{FLOW}",
+            CELL.replace("resource_blocks = 6\n", &format!("resource_blocks = 50\nradio.power = '66 dBm'\nradio.position = ['0 m', '0 m', '0 m']\n{keys}"))
+                .replace("count = 3\n", "radio.position = ['232.838 km', '0 m', '0 m']\n"),
+        )
+    };
+    let (unaware, open_loop) = ("grants nothing", "no power control command");
+    assert!(!warned(&far(""), unaware) && !warned(&far(""), open_loop), "{:?}", warnings(&far("")));
+    assert!(warned(&far("uplink.power_aware = false\n"), unaware));
+    assert!(warned(&far("uplink.power_control.p0 = '-100 dBm'\n"), open_loop));
+    assert!(!warned(&far("uplink.power_control.p0 = '-92 dBm'\n"), open_loop));
+    // Nearer by, both are heard.
+    for keys in ["uplink.power_aware = false\n", "uplink.power_control.p0 = '-100 dBm'\n"] {
+        let near = far(keys).replace("232.838 km", "1 km");
+        assert!(!warned(&near, unaware) && !warned(&near, open_loop), "{:?}", warnings(&near));
+    }
+}

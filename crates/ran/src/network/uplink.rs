@@ -21,6 +21,7 @@ mod tests;
 
 use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
+pub use self::power::Silenced;
 pub(super) use self::schedule::tbs_bytes;
 pub use self::state::UplinkCounters;
 use super::trace::Step;

@@ -7,10 +7,10 @@ use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::largest_tbs_bits;
 use lasthop_ran::Direction;
 use lasthop_ran::mac::lte::adaptation::CqiInterference;
-use lasthop_ran::network::CellConfig;
+use lasthop_ran::network::{CellConfig, Silenced};
 use lasthop_ran::phy::lte::propagation::UeRadioConfig;
 use lasthop_ran::rrc::{InitialState, RrcTiming};
-use lasthop_units::{Bitrate, CellId, Duration, Id, Tti};
+use lasthop_units::{Bitrate, CellId, Duration, Id, Tti, UeId};
 
 use super::cellular::{Tracks, UeSpec};
 use super::{FlowSpec, Spec, Transport};
@@ -44,6 +44,53 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     same_edges(spec, doc, found);
     if !found.has_errors() {
         strange_distances(spec, doc, found);
+        silent_uplinks(spec, doc, found);
+    }
+}
+
+/// UEs that start where settings of the uplink keep them silent, though their power would do.
+fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    // With the default P0 and above every UE that has power to spare is decoded.
+    let quiet = |c: &CellConfig| {
+        let control = &c.uplink.power_control;
+        !c.uplink.power_aware || control.enabled && control.p0.0 < -90.0
+    };
+    if !spec.cell.values().any(quiet) {
+        return;
+    }
+    let all = spec.cellular(&Tracks::new());
+    let mut propagation = all.config.propagation(spec.scenario.seed);
+    let mut ids = 0..all.config.ues.len();
+    for (name, ue) in &spec.ue {
+        if spec.candidates(ue).next().is_none() {
+            continue;
+        }
+        let here = ids.by_ref().take(ue.count as usize).map(UeId::from_index);
+        let mut silenced = here.filter_map(|id| {
+            let config = &all.config.ues[id];
+            let cell = &all.config.cells[config.serving];
+            if ue.radio.pinned_sinr.is_some() || ue.track.is_some() || !quiet(cell) {
+                return None;
+            }
+            cell.silences(config, propagation.gains(config.serving, id, Tti(0)).0)
+        });
+        let Some(first) = silenced.next() else { continue };
+        let who = match (ue.count, 1 + silenced.count()) {
+            (1, _) => "it starts".to_owned(),
+            (all, n) => format!("{n} of these {all} UEs start"),
+        };
+        let (what, help) = match first {
+            Silenced::BySounding => (
+                "the sounding signal over the whole band is below the lowest MCS: without `uplink.power_aware` the eNB grants nothing, where it would grant few blocks",
+                "`uplink.power_aware = true`, unless a peer without it is to be imitated",
+            ),
+            Silenced::ByOpenLoop => (
+                "open-loop power control leaves power unused, and the report that answers a grant is not decoded: no power control command raises it",
+                "a larger `uplink.power_control.p0` or `alpha`",
+            ),
+        };
+        let message = format!("{who} where {what}");
+        found.push(doc.warning_at(&format!("ue.{}", dotted([name])), message).help(help));
     }
 }
 

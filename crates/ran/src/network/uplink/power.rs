@@ -3,15 +3,17 @@
 use std::sync::LazyLock;
 
 use lasthop_engine::math::db;
-use lasthop_radio::lte::{Modulation, PRB_MAX, mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{Modulation, PRB_MAX, PowerControl, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{milliwatts, thermal_noise};
-use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
 use super::super::{Due, RadioNetwork};
 use super::state::{CellUplink, Granted, SentWith, UeUplink};
 use super::tbs_bytes;
 use crate::mac::lte::phr;
 use crate::mac::lte::uplink::largest_allocation;
+use crate::network::{CellConfig, UeConfig};
+use crate::phy::lte::air::Gains;
 
 /// 10 log10 of the numbers of resource blocks (of 0: 0).
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
@@ -136,6 +138,58 @@ impl CellUplink {
     fn lowest(&self, u: &UeUplink, blocks: u32) -> Option<(u32, u8)> {
         self.adaptation.mcs(u.level_on(u.quality.measured()?, blocks))?;
         Some((blocks, self.adaptation.lowest()))
+    }
+}
+
+/// What the settings of a cell's uplink keep from a UE that its largest power would reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silenced {
+    /// Without `uplink.power_aware`: the sounding signal, spread over the band, is below the lowest
+    /// MCS, and the eNB takes that for any number of blocks. It grants nothing.
+    BySounding,
+    /// By the open loop: the UE has power to spare, and the block that answers its request, with
+    /// its report, is not decoded.
+    ByOpenLoop,
+}
+
+impl CellConfig {
+    /// Whether settings of the uplink silence a UE whose gains at large scale, without
+    /// interference, are `gains`; None too for one that not even its largest power reaches.
+    pub fn silences(&self, ue: &UeConfig, gains: Gains) -> Option<Silenced> {
+        let cell = CellUplink::new(&self.uplink, self.resource_blocks, ue.serving);
+        let (config, band, largest) = (&self.uplink.power_control, cell.band.len(), ue.radio.power);
+        let loss = Db(-db(f64::from(gains.downlink.max(1e-30))));
+        let noise = thermal_noise(Hertz(180e3), self.radio.noise_figure);
+        let antennas = db(f64::from(self.radio.receive_antennas));
+        let received = |power: f64| power + db(f64::from(gains.uplink.max(1e-30))) + antennas - noise.0;
+        let with = |level: f64, headroom: Option<Db>| {
+            let mut u = UeUplink::new(&self.uplink, ue, UeId::from_index(0), 0);
+            u.quality.learn(Tti(0), level as f32);
+            u.headroom = headroom;
+            u
+        };
+        let most = (1..=band).rfind(|n| largest_allocation(*n) == *n).unwrap_or(1);
+        // What comes first is the report in the grant that answers a request.
+        let (first, harq) = (self.uplink.request_blocks, self.uplink.harq.transmissions);
+        let decodes = |u: &UeUplink| {
+            let level = u.level_on(u.quality.measured().unwrap_or_default(), first);
+            cell.fit_at_once(u, first).is_some()
+                || cell.adaptation.transmissions(first, level, harq).is_some()
+        };
+        if !decodes(&with(received(largest.0), Some(Db(0.0)))) {
+            return None;
+        }
+        let power = PowerControl::default();
+        if !self.uplink.power_aware {
+            let srs = power.srs(config, band, loss, largest).0 - db(f64::from(band));
+            return cell
+                .fit(&with(received(srs), None), most, BARE)
+                .is_none()
+                .then_some(Silenced::BySounding);
+        }
+        let one = power.pusch(config, 1, loss, largest);
+        let headroom = if config.enabled { largest - one } else { Db(0.0) };
+        (!decodes(&with(received(one.0), Some(headroom)))).then_some(Silenced::ByOpenLoop)
     }
 }
 
@@ -294,5 +348,49 @@ impl RadioNetwork {
             // Always at the largest power: no block more without less for each.
             u.headroom = Some(Db(0.0));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_radio::lte::{ErrorModel, Mcs, McsTable};
+
+    use super::*;
+    use crate::mac::lte::uplink::UplinkConfig;
+
+    /// A UE at its largest power gets more blocks than one transmission needs only where they carry
+    /// more beyond the headers per transmission. How many transmissions a block needs comes from
+    /// the error model here: n of them have n times the energy, and the target is 10 %. 13 dB of
+    /// SINR are gone through in tenths.
+    #[test]
+    fn more_blocks_than_one_transmission_needs_carry_more_beyond_headers() {
+        const HEADERS: u32 = 8;
+        let cell = CellUplink::new(&UplinkConfig::default(), 50, CellId::from_index(0));
+        let ue = UeConfig::served_by(CellId::from_index(0));
+        let (mut repeated, mut at_once) = (0, 0);
+        for level in (-100..=30).map(|tenth| tenth as f32 / 10.0) {
+            let mut u = UeUplink::new(&cell.config, &ue, UeId::from_index(0), 1);
+            u.quality.learn(Tti(0), level);
+            u.headroom = Some(Db(0.0));
+            let alone = cell.fit_at_once(&u, 48);
+            let Some((blocks, mcs)) = cell.fit(&u, 48, HEADERS) else { continue };
+            if alone == Some((blocks, mcs)) {
+                at_once += 1;
+                continue;
+            }
+            let alone = alone.map_or(0, |(n, mcs)| tbs_bytes(mcs, n));
+            assert!(alone < EDGE, "{level} dB: {alone} B fit at once");
+            let model = ErrorModel::of_grant(Mcs::new(mcs), McsTable::Uplink, blocks as usize).unwrap();
+            let once = f64::from(level) - db(f64::from(blocks));
+            let needed = (1..=4).find(|k| model.error_at(once + db(f64::from(*k))) <= 0.1001);
+            let needed = needed.unwrap_or_else(|| panic!("{level} dB: {blocks} blocks are never decoded"));
+            let beyond = |bytes: u32, headers: u32| f64::from(bytes.saturating_sub(headers));
+            let headers = if tbs_bytes(mcs, blocks) > HEADERS { HEADERS } else { BARE };
+            let (more, less) =
+                (beyond(tbs_bytes(mcs, blocks), headers) / f64::from(needed), beyond(alone, HEADERS));
+            assert!(more > less, "{level} dB: {blocks} blocks {more} B, at once {less} B");
+            repeated += 1;
+        }
+        assert!(repeated > 20 && at_once > 20, "{repeated} {at_once}");
     }
 }
