@@ -101,9 +101,13 @@ impl Scenario {
             document.spell_out_kinds(set, default_with_kind);
             document.apply_set(set)?;
         }
+        let mut found = Diagnostics::new();
+        if let Some(refused) = scenario_profile::refusal(&document) {
+            found.push(refused);
+            return Err(Error::Input(found));
+        }
         let filled = filled(&document);
         let spec: Spec = filled.read()?;
-        let mut found = Diagnostics::new();
         check::check(&spec, &filled, &extensions, &mut found);
         let traces = check::load_traces(&spec, &filled, &base, &mut found);
         let tracks = check::load_tracks(&spec, &document, &base, &mut found);

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::rows::{PEERS, Peer, Place, Row};
+use self::rows::{PARTS, PEERS, Peer, Place, Row};
 use super::cell_profile;
-use crate::config::{Document, Node, Table, dotted};
+use crate::config::{Diagnostic, Document, Node, Table, dotted};
 
 /// Whose behaviour the scenario takes over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,12 +24,6 @@ pub enum ScenarioProfile {
     /// ns-3, release 3.44.
     #[serde(rename = "ns3-3.44")]
     Ns3Release44,
-    /// ns-3, release 3.28.
-    #[serde(rename = "ns3-3.28")]
-    Ns3Release28,
-    /// SimuLTE with INET's TCP.
-    #[serde(rename = "simulte")]
-    Simulte,
 }
 
 /// A value that the profile of a scenario has set.
@@ -58,6 +52,17 @@ pub(super) fn fill(document: &mut Document) {
             document.fill_from(&table, &layer, &standard);
         }
     }
+}
+
+/// Why the profile of the scenario in `document` is none: it is known for the stack and for cells
+/// alone, and a scenario under its name would be told that it behaves as that simulator does.
+pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
+    let name = document.get("scenario.profile")?.as_str()?;
+    let (_, stack, cell) = PARTS.iter().find(|(part, ..)| *part == name)?;
+    let message =
+        format!("`{name}` is no profile of a whole scenario: of RLC, handover and Wi-Fi it says nothing");
+    let help = format!("`tcp.profile = \"{stack}\"` in flows, `profile = \"{cell}\"` in cells");
+    Some(document.error_at("scenario.profile", message).help(help))
 }
 
 /// What the profile of the scenario in `document` sets: the rows whose key is not written there.

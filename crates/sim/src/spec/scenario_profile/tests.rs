@@ -70,3 +70,23 @@ fn an_unknown_profile_is_refused_with_a_suggestion() {
     let told = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
     assert!(told.contains("ns3-3.44") && told.contains("p.toml:4:11"), "{told}");
 }
+
+/// What sets the stack and the cell only is refused by name, with the keys that do it.
+#[test]
+fn half_a_profile_is_refused_with_the_keys_that_do_it() {
+    for (name, stack, cell) in PARTS {
+        let text = ALL.replace("ns3-3.44", name);
+        let told = Scenario::parse(&text, "p.toml", Path::new(""), &[]).unwrap_err().to_string();
+        let keys = [format!("tcp.profile = \"{stack}\""), format!("profile = \"{cell}\"")];
+        assert!(told.contains("p.toml:4:11") && keys.iter().all(|k| told.contains(k)), "{told}");
+        // The remedy is a scenario that runs.
+        let sets = [
+            "scenario.profile=lasthop".to_owned(),
+            format!("flow.web.tcp.profile={stack}"),
+            format!("flow.call.tcp.profile={stack}"),
+            format!("cell.enb.profile={cell}"),
+            format!("cell.west.profile={cell}"),
+        ];
+        Scenario::parse(&text, "p.toml", Path::new(""), &sets).unwrap();
+    }
+}
