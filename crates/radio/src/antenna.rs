@@ -5,6 +5,8 @@ use lasthop_units::Db;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::{ANTENNA_GAIN, AZIMUTH, BEAMWIDTH, LOSS, TILT};
+
 /// An antenna. Angles in degrees, counter-clockwise from the x axis; the tilt is downwards from the
 /// horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -12,38 +14,44 @@ use serde::{Deserialize, Serialize};
 pub enum Antenna {
     /// The same gain everywhere.
     Omni {
-        /// Gain.
+        /// Gain, -50 dB to 60 dB.
         #[serde(default)]
         gain: Db,
     },
     /// cos^n of half the angle (L. J. Chu, F. M. Hsieh, cosine pattern): broad, never quite zero
     /// but behind.
     Cosine {
-        /// Where it points [degree].
+        /// Where it points [degree], -360 to 360.
         #[serde(default)]
+        #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
-        /// Width between the points of -3 dB [degree], 1 to 360.
+        /// Width between the points of -3 dB [degree], 1 to 359.
+        #[schemars(range(min = 1, max = 359))]
         #[serde(default = "ninety")]
         beamwidth: f64,
-        /// Gain in the main direction.
+        /// Gain in the main direction, -50 dB to 60 dB.
         #[serde(default)]
         gain: Db,
     },
     /// The sector antenna of TR 36.814 (table A.2.1.1-2): parabolic in both planes.
     Sector {
-        /// Where it points [degree].
+        /// Where it points [degree], -360 to 360.
         #[serde(default)]
+        #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
-        /// Electrical downtilt [degree].
+        /// Electrical downtilt [degree], -90 to 90.
+        #[schemars(range(min = -90, max = 90))]
         #[serde(default = "fifteen")]
         tilt: f64,
-        /// Horizontal width between the points of -3 dB [degree].
+        /// Horizontal width between the points of -3 dB [degree], 1 to 360.
+        #[schemars(range(min = 1, max = 360))]
         #[serde(default = "seventy")]
         beamwidth: f64,
-        /// Vertical width between the points of -3 dB [degree].
+        /// Vertical width between the points of -3 dB [degree], 1 to 360.
+        #[schemars(range(min = 1, max = 360))]
         #[serde(default = "ten")]
         vertical_beamwidth: f64,
-        /// Gain in the main direction.
+        /// Gain in the main direction, -50 dB to 60 dB.
         #[serde(default = "fourteen")]
         gain: Db,
     },
@@ -51,38 +59,43 @@ pub enum Antenna {
     /// alternative of TR 36.814).
     #[serde(rename = "sector-2d")]
     Flat {
-        /// Where it points [degree].
+        /// Where it points [degree], -360 to 360.
         #[serde(default)]
+        #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
-        /// Horizontal width between the points of -3 dB [degree].
+        /// Horizontal width between the points of -3 dB [degree], 1 to 360.
+        #[schemars(range(min = 1, max = 360))]
         #[serde(default = "seventy")]
         beamwidth: f64,
-        /// Largest attenuation.
+        /// Largest attenuation, 0 dB to 200 dB.
         #[serde(default = "twenty")]
         front_to_back: Db,
-        /// Gain in the main direction.
+        /// Gain in the main direction, -50 dB to 60 dB.
         #[serde(default = "fourteen")]
         gain: Db,
     },
     /// A column of elements, fed with the phases of an electrical tilt (TR 36.873 clause 7.1, TR
     /// 38.901 clause 7.3).
     Panel {
-        /// Where it points [degree].
+        /// Where it points [degree], -360 to 360.
         #[serde(default)]
+        #[schemars(range(min = -360, max = 360))]
         azimuth: f64,
-        /// Electrical downtilt [degree]; without meaning for one element.
+        /// Electrical downtilt [degree], -90 to 90; without meaning for one element.
+        #[schemars(range(min = -90, max = 90))]
         #[serde(default = "twelve")]
         tilt: f64,
         /// Elements above each other that make one port (K = M), 1 to 64.
         #[serde(default = "ten_elements")]
         elements: u32,
-        /// Their distance [wavelength].
+        /// Their distance [wavelength], above 0 and at most 10.
         #[serde(default = "half")]
         spacing: f64,
-        /// Width of an element between its points of -3 dB, both planes [degree].
+        /// Width of an element between its points of -3 dB, both planes [degree], 1 to 360.
+        #[schemars(range(min = 1, max = 360))]
         #[serde(default = "sixty_five")]
         beamwidth: f64,
-        /// Gain of an element in its main direction.
+        /// Gain of an element in its main direction, -50 dB to 60 dB.
         #[serde(default = "eight")]
         gain: Db,
     },
@@ -179,29 +192,34 @@ impl Antenna {
 
     /// What is wrong with it: the key, and what it may be.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
-        let width = |key, w: f64| match w > 0.0 && w <= 360.0 {
-            true => Ok(()),
-            false => Err((key, "a beam is wider than 0 and at most 360 degrees wide")),
-        };
         match *self {
-            Antenna::Omni { .. } => Ok(()),
-            Antenna::Cosine { beamwidth, .. } => match (1.0..360.0).contains(&beamwidth) {
-                true => Ok(()),
-                false => Err(("beamwidth", "the cosine pattern has a beam of 1 to 359 degrees")),
-            },
-            Antenna::Sector { beamwidth, vertical_beamwidth, .. } => {
-                width("beamwidth", beamwidth)?;
-                width("vertical_beamwidth", vertical_beamwidth)
-            }
-            Antenna::Flat { beamwidth, front_to_back, .. } => {
-                width("beamwidth", beamwidth)?;
-                match front_to_back.0 >= 0.0 {
-                    true => Ok(()),
-                    false => Err(("front_to_back", "an attenuation of 0 dB or more")),
+            Antenna::Omni { gain } => ANTENNA_GAIN.check("gain", gain.0),
+            Antenna::Cosine { azimuth, beamwidth, gain } => {
+                AZIMUTH.check("azimuth", azimuth)?;
+                // At 360 degrees the exponent of the pattern is a division by log(0).
+                if !(1.0..=359.0).contains(&beamwidth) {
+                    return Err(("beamwidth", "the cosine pattern has a beam of 1 to 359 degrees"));
                 }
+                ANTENNA_GAIN.check("gain", gain.0)
             }
-            Antenna::Panel { elements, spacing, beamwidth, .. } => {
-                width("beamwidth", beamwidth)?;
+            Antenna::Sector { azimuth, tilt, beamwidth, vertical_beamwidth, gain } => {
+                AZIMUTH.check("azimuth", azimuth)?;
+                TILT.check("tilt", tilt)?;
+                BEAMWIDTH.check("beamwidth", beamwidth)?;
+                BEAMWIDTH.check("vertical_beamwidth", vertical_beamwidth)?;
+                ANTENNA_GAIN.check("gain", gain.0)
+            }
+            Antenna::Flat { azimuth, beamwidth, front_to_back, gain } => {
+                AZIMUTH.check("azimuth", azimuth)?;
+                BEAMWIDTH.check("beamwidth", beamwidth)?;
+                LOSS.check("front_to_back", front_to_back.0)?;
+                ANTENNA_GAIN.check("gain", gain.0)
+            }
+            Antenna::Panel { azimuth, tilt, elements, spacing, beamwidth, gain } => {
+                AZIMUTH.check("azimuth", azimuth)?;
+                TILT.check("tilt", tilt)?;
+                BEAMWIDTH.check("beamwidth", beamwidth)?;
+                ANTENNA_GAIN.check("gain", gain.0)?;
                 if !(1..=64).contains(&elements) {
                     return Err(("elements", "1 to 64 elements"));
                 }

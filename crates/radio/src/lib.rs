@@ -3,6 +3,7 @@
 //! * [`layout`]: where sites stand, and wrap-around.
 //! * [`PathLoss`], [`Antenna`], [`Shadowing`], [`Mobility`]: the large scale.
 //! * [`Fading`]: small-scale fading of a link, per resource block.
+//! * [`bounds`]: what values are physical.
 //! * [`mimo`]: what several antennas make of a channel.
 //! * [`lte`]: tables, link adaptation and error model of the LTE link.
 //! * [`BlockErrors`]: loss with a given probability (a dedicated channel).
@@ -12,6 +13,7 @@
 
 mod antenna;
 mod block_error;
+pub mod bounds;
 mod fading;
 mod indoor;
 pub mod layout;

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use lasthop_capture::{FinishedTable, TableData};
+use lasthop_radio::bounds::HEIGHT;
 use lasthop_radio::{Mobility, Place, dbm, decibels, milliwatts, thermal_noise};
 use lasthop_ran::network::NetworkConfig;
 use lasthop_ran::phy::lte::propagation::Propagation;
@@ -114,13 +115,15 @@ pub struct MapRequest {
     /// x and y of the lower left and the upper right corner [m]. None: all sites and as much ground
     /// around them as their cells need.
     pub area: Option<[f64; 4]>,
-    /// Height of the receiver [m]. None: the UE's.
+    /// Height of the receiver [m], 0 to 100 000. None: the UE's.
     pub height: Option<f64>,
     /// The UE table whose receiver is carried around, outdoors as it is written there. None: the
     /// first.
     pub ue: Option<String>,
 }
 
+/// Farthest place of a scenario, along each axis [m].
+const FARTHEST: f64 = 1e6;
 /// Places of one map.
 const MOST_PLACES: f64 = 4e6;
 
@@ -154,6 +157,12 @@ pub fn radio_map(
     let ue = UeId::from_index(0);
     let height = request.height.unwrap_or(config.ues[ue].radio.position[2].0);
     let [x0, y0, x1, y1] = request.area.unwrap_or_else(|| surroundings(config));
+    if !HEIGHT.hold(height) {
+        return Err(Error::input(format!("a map is drawn for {}, not {height} m", HEIGHT.text)));
+    }
+    if ![x0, y0, x1, y1].iter().all(|x| x.abs() <= FARTHEST) {
+        return Err(Error::input("the corners of a map lie within 1000 km of the origin"));
+    }
     let step = request.step;
     if !(step.is_finite() && step > 0.0)
         || x1.partial_cmp(&x0) != Some(Ordering::Greater)

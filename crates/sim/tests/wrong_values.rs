@@ -199,3 +199,79 @@ fn a_set_below_a_default_knows_its_kind() {
     parse(WIRED, &["link.l.queue.kind=infinite"]).unwrap();
     assert!(refused(WIRED, &["link.l.queue.paquets=50"]).message.contains("unknown key"));
 }
+
+/// A radio that nobody can build was simulated: beams of 5e-324 degrees, amplifying cables, walls
+/// that gain 400 dB.
+#[test]
+fn angles_gains_losses_and_deviations_are_physical() {
+    let antenna = |kind: &str, rest: &str| format!("cell.c.radio.antenna={{kind='{kind}', {rest}}}");
+    for kind in ["cosine", "sector", "sector-2d", "panel"] {
+        for wrong in ["azimuth=1e308", "azimuth=-361", "beamwidth=5e-324", "beamwidth=361", "gain='400 dB'"] {
+            refused(CELL, &[&antenna(kind, wrong)]);
+        }
+    }
+    for (kind, wrong) in [
+        ("omni", "gain='-400 dB'"),
+        ("sector", "tilt=1e308"),
+        ("sector", "tilt=-91"),
+        ("sector", "vertical_beamwidth=0.5"),
+        ("sector-2d", "front_to_back='-1 dB'"),
+        ("panel", "tilt=91"),
+    ] {
+        refused(CELL, &[&antenna(kind, wrong)]);
+    }
+    for (body, set, word) in [
+        (CELL, "radio.shadowing='-3 dB'", "0 dB"),
+        (CELL, "radio.sidelink_shadowing='-400 dB'", "0 dB"),
+        (CELL, "radio.sidelink_shadowing='-3 dB'", "0 dB"),
+        (WLAN, "wlan.shadowing='-3 dB'", "0 dB"),
+        (CELL, "radio.minimum_coupling_loss='-1 dB'", "0 dB"),
+        (CELL, "radio.path_loss={kind='log-distance', reference_loss='-400 dB'}", "0 dB"),
+        (CELL, "radio.path_loss={kind='rma', street_width='-20 m'}", "1 m to 1 km"),
+        (CELL, "radio.path_loss={kind='p1411-rooftop', roof='0 m'}", "1 m to 1 km"),
+        (CELL, "cell.c.radio.cable_loss='-400 dB'", "0 dB to 200 dB"),
+        (CELL, "cell.c.radio.noise_figure='-400 dB'", "0 dB to 50 dB"),
+        (CELL, "cell.c.radio.power='-300 dBm'", "-100 dBm to 90 dBm"),
+        (CELL, "cell.c.radio.position=['0 m', '0 m', '-5 m']", "a height of 0 m to 100 km"),
+        (CELL, "ue.u.radio.gain='400 dB'", "-50 dB to 60 dB"),
+        (CELL, "ue.u.radio.penetration_loss='-400 dB'", "0 dB to 200 dB"),
+        (CELL, "ue.u.radio.noise_figure='-1 dB'", "0 dB to 50 dB"),
+        (CELL, "ue.u.radio.p_a='400 dB'", "-20 dB to 10 dB"),
+        (CELL, "ue.u.radio.pinned_sinr='400 dB'", "100 dB"),
+        (CELL, "ue.u.radio.position=['0 m', '0 m', '-5 m']", "a height of 0 m to 100 km"),
+        (WLAN, "station.s.radio.position=['0 m', '0 m', '-5 m']", "a height of 0 m to 100 km"),
+        (CELL, "cell.c.sidelink.reuse={kind='above', min_sir='-400 dB'}", "100 dB"),
+        (CELL, "cell.c.downlink.mimo={mode=2, model='gains', diversity_gain='400 dB'}", "60 dB"),
+        (CELL, "cell.c.downlink.outer_loop.target='1e-300 %'", "0.001 % to 99.9 %"),
+        (CELL, "cell.c.downlink.outer_loop.step='400 dB'", "20 dB"),
+        (CELL, "cell.c.uplink.outer_loop.target=0", "0.001 % to 99.9 %"),
+        (CELL, "cell.c.downlink.amc={kind='bler-target', target='1e-300 %'}", "0.001 % to 99.9 %"),
+        (CELL, "layout.c={sites={kind='hex', rings=1, isd='500 m'}, azimuth=1e308}", "360 degrees"),
+    ] {
+        let told = refused(body, &[set]);
+        let told = format!("{} {}", told.message, told.help.unwrap_or_default());
+        assert!(told.contains(word), "{set}: {told}");
+    }
+    for good in ["radio.sidelink_shadowing='0 dB'", "cell.c.radio.antenna={kind='sector', azimuth=-360}"] {
+        parse(CELL, &[good]).unwrap();
+    }
+}
+
+/// The height of a radio map is a UE's: NaN and what lies below the ground gave plausible numbers.
+#[test]
+fn a_map_has_the_height_of_a_ue() {
+    use lasthop_sim::survey::{MapRequest, radio_map};
+    let scenario = parse(CELL, &[]).unwrap();
+    let map = |area, height| {
+        let request = MapRequest { step: 10.0, area: Some(area), height: Some(height), ue: None };
+        radio_map(&scenario, &request, &mut |_| true).map(|_| ()).map_err(|e| e.to_string())
+    };
+    let near = [0.0, 0.0, 50.0, 50.0];
+    for height in [f64::NAN, -5.0, f64::INFINITY, 1e300] {
+        assert!(map(near, height).unwrap_err().contains("a height of 0 m to 100 km"), "{height}");
+    }
+    for corner in [f64::NAN, f64::NEG_INFINITY, -1e300] {
+        assert!(map([corner, 0.0, 50.0, 50.0], 1.5).unwrap_err().contains("1000 km"), "{corner}");
+    }
+    map(near, 1.5).unwrap();
+}

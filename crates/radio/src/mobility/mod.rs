@@ -34,8 +34,9 @@ pub enum Mobility {
     Linear {
         /// Speed.
         speed: Speed,
-        /// Direction, counter-clockwise from the x axis [degree].
+        /// Direction, counter-clockwise from the x axis [degree], -360 to 360.
         #[serde(default)]
+        #[schemars(range(min = -360, max = 360))]
         heading: f64,
     },
     /// To a place and back, for ever, at constant speed.
@@ -57,8 +58,8 @@ impl Mobility {
         match self {
             Mobility::RandomWaypoint(walk) => walk.validate(),
             Mobility::LevyWalk(walk) => walk.validate(),
-            Mobility::Linear { heading, .. } if heading.abs() > 360.0 => {
-                Err(("heading", "-360 to 360 degrees, counter-clockwise from east"))
+            Mobility::Linear { heading, .. } if !crate::bounds::AZIMUTH.hold(*heading) => {
+                Err(("heading", crate::bounds::AZIMUTH.text))
             }
             Mobility::Linear { speed, .. } | Mobility::BackAndForth { speed, .. } => {
                 if speed.0 >= 0.0 {

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SPEED_OF_LIGHT;
+use crate::bounds::{BUILT, LOSS};
 
 /// A path loss model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,13 +28,14 @@ pub enum PathLoss {
     Friis,
     /// L(d) = `reference_loss` + 10 `exponent` log10(d / `reference_distance`).
     LogDistance {
-        /// 2 in free space, 3 to 4 in towns.
+        /// 2 in free space, 3 to 4 in towns; 0 to 20.
         #[serde(default = "three")]
+        #[schemars(range(min = 0, max = 20))]
         exponent: f64,
         /// Where the reference loss holds.
         #[serde(default = "one_metre")]
         reference_distance: Metres,
-        /// Loss there. Unset: free space.
+        /// Loss there, 0 dB to 200 dB. Unset: free space.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference_loss: Option<Db>,
     },
@@ -64,7 +66,7 @@ pub enum PathLoss {
     /// Macro cells in towns: 128.1 + 37.6 log10(R / km) at 2 GHz with antennas 15 m above the
     /// roofs, the model of case 1 and 3 (TR 36.942 clause 4.5.2).
     Macro {
-        /// Height of the antenna over the roofs.
+        /// Height of the antenna over the roofs, above 0 m and up to 200 m.
         #[serde(default = "fifteen_metres")]
         above_roofs: Metres,
     },
@@ -152,10 +154,10 @@ pub struct Surroundings {
     /// the distance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_of_sight: Option<bool>,
-    /// Average width of streets. Unset: 20 m.
+    /// Average width of streets, 1 m to 1 km. Unset: 20 m.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub street_width: Option<Metres>,
-    /// Average height of buildings. Unset: 20 m in towns, 5 m in the country.
+    /// Average height of buildings, 1 m to 1 km. Unset: 20 m in towns, 5 m in the country.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub building_height: Option<Metres>,
 }
@@ -213,11 +215,27 @@ impl PathLoss {
             PathLoss::LogDistance { reference_distance, .. } if reference_distance.0 <= 0.0 => {
                 Err(("reference_distance", "above 0 m"))
             }
+            PathLoss::LogDistance { reference_loss: Some(loss), .. } => LOSS.check("reference_loss", loss.0),
             PathLoss::Macro { above_roofs } if !(above_roofs.0 > 0.0 && above_roofs.0 <= 200.0) => {
                 Err(("above_roofs", "above 0 m, up to 200 m"))
             }
             PathLoss::P1411Rooftop(roofs) if !(0.0..=90.0).contains(&roofs.orientation) => {
                 Err(("orientation", "0 to 90 degrees between the street and the direct path"))
+            }
+            PathLoss::P1411Rooftop(roofs) => roofs.validate(),
+            PathLoss::Uma(s)
+            | PathLoss::Umi(s)
+            | PathLoss::Rma(s)
+            | PathLoss::Inh(s)
+            | PathLoss::Uma3d(s)
+            | PathLoss::Umi3d(s)
+            | PathLoss::NrUma(s)
+            | PathLoss::NrUmi(s)
+            | PathLoss::NrRma(s)
+            | PathLoss::NrInh(s)
+            | PathLoss::V2vUrban(s) => {
+                BUILT.check("street_width", s.street_width.map_or(1.0, |m| m.0))?;
+                BUILT.check("building_height", s.building_height.map_or(1.0, |m| m.0))
             }
             PathLoss::P1238 { floors, .. } if *floors > 100 => Err(("floors", "0 to 100 floors")),
             _ => Ok(()),

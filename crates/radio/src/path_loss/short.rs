@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{City, Ends, free_space, square};
 use crate::SPEED_OF_LIGHT;
+use crate::bounds::BUILT;
 
 /// Free space up to the crossover 4 pi h_b h_m / lambda, then 40 log10 d - 20 log10(h_b h_m) (T. S.
 /// Rappaport, Wireless Communications, section 4.6).
@@ -33,16 +34,26 @@ pub(super) fn canyon(f: f64, e: &Ends) -> f64 {
 pub struct Rooftops {
     /// How large the town is.
     pub city: City,
-    /// Height of the roofs.
+    /// Height of the roofs, 1 m to 1 km.
     pub roof: Metres,
-    /// Width of the streets.
+    /// Width of the streets, 1 m to 1 km.
     pub street_width: Metres,
     /// Angle between the street and the way to the base station [degree], 0 to 90.
+    #[schemars(range(min = 0, max = 90))]
     pub orientation: f64,
-    /// Distance of the middles of neighbouring houses.
+    /// Distance of the middles of neighbouring houses, 1 m to 1 km.
     pub separation: Metres,
-    /// Length of the way over houses.
+    /// Length of the way over houses, 1 m to 1 km.
     pub extent: Metres,
+}
+
+impl Rooftops {
+    pub(super) fn validate(&self) -> Result<(), (&'static str, &'static str)> {
+        BUILT.check("roof", self.roof.0)?;
+        BUILT.check("street_width", self.street_width.0)?;
+        BUILT.check("separation", self.separation.0)?;
+        BUILT.check("extent", self.extent.0)
+    }
 }
 
 impl Default for Rooftops {

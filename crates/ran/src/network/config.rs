@@ -260,6 +260,7 @@ impl CellConfig {
             )?;
         }
         within("uplink", self.uplink.validate(self.resource_blocks), &mut warnings)?;
+        within("sidelink", self.sidelink.validate().map(|()| Vec::new()), &mut warnings)?;
         within("rrc", self.rrc.validate(), &mut warnings)?;
         Ok(warnings)
     }

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_radio::bounds::SINR;
 use lasthop_units::{Db, Duration, Tti};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +18,9 @@ use crate::rlc::lte::config::require;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RadioLinkConfig {
-    /// Qout: a hypothetical PDCCH is lost with 10 %. ns-3: -5 dB.
+    /// Qout: a hypothetical PDCCH is lost with 10 %, -100 dB to 100 dB. ns-3: -5 dB.
     pub q_out: Db,
-    /// Qin: it is lost with 2 %. ns-3: -3.9 dB.
+    /// Qin: it is lost with 2 %, -100 dB to 100 dB. ns-3: -3.9 dB.
     pub q_in: Db,
     /// N310: 1, 2, 3, 4, 6, 8, 10 or 20.
     pub n310: u32,
@@ -44,6 +45,9 @@ impl Default for RadioLinkConfig {
 impl RadioLinkConfig {
     /// Refuses what ue-TimersAndConstants cannot carry.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        for (key, level) in [("q_out", self.q_out), ("q_in", self.q_in)] {
+            check(SINR.hold(level.0), key, SINR.text)?;
+        }
         check(self.q_out.0 < self.q_in.0, "q_out", "below `q_in`")?;
         require(
             [1, 2, 3, 4, 6, 8, 10, 20].contains(&self.n310),

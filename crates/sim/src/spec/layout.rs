@@ -1,6 +1,7 @@
 //! Layouts: one cell table stands for many cells, and UEs stand somewhere in it.
 
 use lasthop_engine::{Draw, Purpose, Stream, math};
+use lasthop_radio::bounds::AZIMUTH;
 use lasthop_radio::layout::{Ground, WrapAround, grid, hexagonal, in_sector};
 use lasthop_radio::{Indoor, Wall};
 use lasthop_ran::ConfigError;
@@ -26,9 +27,10 @@ pub struct LayoutSpec {
     /// Cells of a site, 1 to 6. Their antennas are the table's, turned by equal angles.
     #[serde(default = "three")]
     pub sectors: u32,
-    /// Where the first sector looks [degree, counter-clockwise from the x axis]. Only with several
-    /// sectors.
+    /// Where the first sector looks [degree, counter-clockwise from the x axis], -360 to 360. Only
+    /// with several sectors.
     #[serde(default = "thirty")]
+    #[schemars(range(min = -360, max = 360))]
     pub azimuth: f64,
     /// The ground is repeated around the layout: UEs see the nearest copy of each site, and nobody
     /// stands at an edge. Hexagonal layouts only.
@@ -229,6 +231,9 @@ impl LayoutSpec {
                     );
                 }
             }
+        }
+        if let Err((key, text)) = AZIMUTH.check("azimuth", self.azimuth) {
+            return wrong(key, text);
         }
         if !(1..=6).contains(&self.sectors) {
             return wrong("sectors", "1 to 6 sectors a site");

@@ -1,5 +1,6 @@
 //! What cannot work is refused with its key.
 
+use lasthop_radio::bounds::HEIGHT;
 use lasthop_units::Duration;
 
 use super::channel::{self, Band};
@@ -166,6 +167,7 @@ impl DeviceRadioConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         let place = self.position.iter().all(|m| m.0.is_finite() && m.0.abs() <= 1e6);
         check(place, "position", "within 1000 km")?;
+        check(HEIGHT.hold(self.position[2].0), "position", HEIGHT.text)?;
         check((-50.0..=60.0).contains(&self.power.0), "power", "-50 dBm to 60 dBm")?;
         check((0.0..=50.0).contains(&self.noise_figure.0), "noise_figure", "0 dB to 50 dB")?;
         self.mobility.validate().map_err(|(key, message)| ConfigError {

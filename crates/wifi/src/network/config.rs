@@ -27,7 +27,8 @@ pub struct WlanConfig {
 pub struct AirConfig {
     /// What distance costs.
     pub path_loss: PathLoss,
-    /// Standard deviation of shadowing, drawn once for each pair of devices. Unset: none.
+    /// Standard deviation of shadowing, 0 dB to 30 dB, drawn once for each pair of devices. Unset:
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<Db>,
     /// Fast fading of every link. Across the band it is averaged to an effective SNR.
@@ -116,13 +117,13 @@ impl Standard {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeviceRadioConfig {
-    /// x, y and height.
+    /// x, y and height; a height of 0 m to 100 km.
     pub position: [Metres; 3],
     /// How it moves.
     pub mobility: Mobility,
-    /// Transmit power over the whole channel.
+    /// Transmit power over the whole channel, -50 dBm to 60 dBm.
     pub power: Dbm,
-    /// Noise figure of the receiver.
+    /// Noise figure of the receiver, 0 dB to 50 dB.
     pub noise_figure: Db,
 }
 
@@ -326,6 +327,19 @@ impl BufferConfig {
             BufferConfig::PerStation { packets } => Some(*packets),
             BufferConfig::FqCodel(q) => Some(q.packets),
         }
+    }
+
+    /// Packets of the limit, of one station or of all.
+    pub const fn packets(&self) -> u32 {
+        match self {
+            BufferConfig::Fifo { packets } | BufferConfig::PerStation { packets } => *packets,
+            BufferConfig::FqCodel(q) => q.packets,
+        }
+    }
+
+    /// Packets that the driver's queue takes, of all stations; 0 without one.
+    pub fn driver_packets(&self) -> u64 {
+        self.driver().map_or(0, |d| d.packets.into())
     }
 
     /// What lies below its queues.

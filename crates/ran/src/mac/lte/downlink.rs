@@ -1,7 +1,10 @@
 //! How a cell's downlink is run: configuration, averages, transmission modes, discontinuous
 //! reception, counters. What a TTI does with them stands in the network's `downlink.rs`.
 
+use std::ops::RangeInclusive;
+
 use lasthop_engine::math::{ln, pow};
+use lasthop_radio::bounds::ANTENNA_GAIN;
 use lasthop_radio::lte::{Amc, AmcMode, Bandwidth, CqiRounding, CqiTable, HarqCombining, Mcs, OllaConfig};
 use lasthop_units::{Db, Ratio, Tti};
 use schemars::JsonSchema;
@@ -110,7 +113,7 @@ pub enum AmcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlerTargetConfig {
-    /// Share of reference blocks that may fail, above 0 and below 100 %.
+    /// Share of reference blocks that may fail, 0.001 % to 99.9 %.
     pub target: Ratio,
     /// Resource blocks of the CSI reference resource; 0: the whole carrier.
     pub reference_blocks: u32,
@@ -138,6 +141,10 @@ impl Default for PiroConfig {
     }
 }
 
+/// A share of failures that a run can tell from 0 and from 1: one in 100 000 blocks.
+const TARGET: RangeInclusive<f64> = 1e-5..=0.999;
+const TARGET_TEXT: &str = "0.001 % to 99.9 % of the blocks";
+
 impl AmcConfig {
     /// The model, for a carrier of `blocks` resource blocks.
     pub fn mode(&self, blocks: usize) -> AmcMode {
@@ -154,7 +161,7 @@ impl AmcConfig {
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
         match self {
             AmcConfig::BlerTarget(c) => {
-                check(c.target.0 > 0.0 && c.target.0 < 1.0, "target", "above 0 and below 100 %")?;
+                check(TARGET.contains(&c.target.0), "target", TARGET_TEXT)?;
                 check(c.reference_blocks <= 110, "reference_blocks", "0 (the whole carrier) to 110")?;
             }
             AmcConfig::Piro(c) => check(c.ber > 0.0 && c.ber < 0.2, "ber", "above 0 and below 0.2")?,
@@ -171,8 +178,8 @@ impl OuterLoopConfig {
     }
     /// Refuses what cannot work; keys relative to this table.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
-        check(self.target.0 > 0.0 && self.target.0 < 1.0, "target", "above 0 and below 100 %")?;
-        check(self.step.0 > 0.0, "step", "above 0 dB")?;
+        check(TARGET.contains(&self.target.0), "target", TARGET_TEXT)?;
+        check(self.step.0 > 0.0 && self.step.0 <= 20.0, "step", "above 0 dB and at most 20 dB")?;
         Ok(Vec::new())
     }
 }
@@ -189,9 +196,9 @@ impl Default for AmcConfig {
 pub struct OuterLoopConfig {
     /// It is in use.
     pub enabled: bool,
-    /// Wanted share of first transmissions that fail.
+    /// Wanted share of first transmissions that fail, 0.001 % to 99.9 %.
     pub target: Ratio,
-    /// How far a NACK lowers the level that a CQI stands for.
+    /// How far a NACK lowers the level that a CQI stands for, above 0 dB and at most 20 dB.
     pub step: Db,
 }
 
@@ -254,11 +261,12 @@ pub struct MimoConfig {
     pub mode: u8,
     /// Where a mode's SINRs come from.
     pub model: MimoModel,
-    /// With `model = "gains"`: what transmit diversity adds to the SINR.
+    /// With `model = "gains"`: what transmit diversity adds to the SINR, -50 dB to 60 dB.
     pub diversity_gain: Db,
-    /// With `model = "gains"`: what each of two layers has of the single antenna's SINR, open loop.
+    /// With `model = "gains"`: what each of two layers has of the single antenna's SINR, open loop,
+    /// -50 dB to 60 dB.
     pub open_loop_gain: Db,
-    /// The same, closed loop: the precoder follows the channel.
+    /// The same, closed loop: the precoder follows the channel. -50 dB to 60 dB.
     pub closed_loop_gain: Db,
     /// Modes 3 and 4 send two layers or more even where one would carry more (ns-3).
     pub always_two_layers: bool,
@@ -406,6 +414,13 @@ impl DownlinkConfig {
         check(self.window >= 1.0, "window", "at least 1 TTI")?;
         check((1..=8).contains(&self.harq.transmissions), "harq.transmissions", "1 to 8")?;
         check((1..=4).contains(&self.mimo.mode), "mimo.mode", "transmission modes 1 to 4")?;
+        for (key, gain) in [
+            ("mimo.diversity_gain", self.mimo.diversity_gain),
+            ("mimo.open_loop_gain", self.mimo.open_loop_gain),
+            ("mimo.closed_loop_gain", self.mimo.closed_loop_gain),
+        ] {
+            check(ANTENNA_GAIN.hold(gain.0), key, ANTENNA_GAIN.text)?;
+        }
         within("amc", self.amc.validate(), &mut warnings)?;
         within("outer_loop", self.outer_loop.validate(), &mut warnings)?;
         if let Some(drx) = &self.drx {

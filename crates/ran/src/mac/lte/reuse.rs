@@ -136,7 +136,7 @@ impl ReuseConfig {
             let end = r.first.saturating_add(r.count);
             check(r.count > 0 && end <= 110, key, "at least one block, within the carrier")?;
         }
-        check(threshold.0.is_finite(), "threshold", "a number of dB")?;
+        check((-100.0..=100.0).contains(&threshold.0), "threshold", "-100 dB to 100 dB")?;
         check(
             rsrq.is_none_or(|r| geometry_of_rsrq(r).is_some()),
             "rsrq",

@@ -5,6 +5,7 @@
 //! CQI) follows G. Nardini, G. Stea, A. Virdis, "Performance evaluation of TCP-based traffic over
 //! direct communications in LTE-Advanced" (VTC Spring 2016) and SimuLTE.
 
+use lasthop_radio::bounds::{POWER, SINR};
 use lasthop_units::{Db, Dbm, Duration, Metres};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,16 @@ impl Default for SidelinkCellConfig {
     }
 }
 
+impl SidelinkCellConfig {
+    /// Refuses what cannot work.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self.reuse {
+            Reuse::Above { min_sir } => check(SINR.hold(min_sir.0), "reuse.min_sir", SINR.text),
+            Reuse::None | Reuse::All => Ok(()),
+        }
+    }
+}
+
 /// Which sidelinks may have the same resource blocks in a TTI. Whatever is shared interferes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -60,7 +71,7 @@ pub enum Reuse {
     /// Those that, two by two, leave each other at least this ratio of signal to interference, by
     /// path loss and power.
     Above {
-        /// [dB].
+        /// -100 dB to 100 dB.
         min_sir: Db,
     },
     /// All of them.
@@ -71,7 +82,7 @@ pub enum Reuse {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SidelinkConfig {
-    /// What a UE sends with on the sidelink, over all its blocks.
+    /// What a UE sends with on the sidelink, over all its blocks, -100 dBm to 90 dBm.
     pub power: Dbm,
     /// Where the quality of the link comes from.
     pub quality: LinkQuality,
@@ -165,6 +176,7 @@ impl Default for SelectionConfig {
 impl SidelinkConfig {
     /// Refuses what cannot work.
     pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        check(POWER.hold(self.power.0), "power", POWER.text)?;
         if let LinkQuality::Pinned { steps } = &self.quality {
             check(
                 steps.first().is_some_and(|s| s.from.0 == 0.0)

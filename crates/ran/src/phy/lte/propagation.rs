@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lasthop_engine::math::erfc;
 use lasthop_engine::{Draw, Purpose};
+use lasthop_radio::bounds::{ANTENNA_GAIN, Bounds, HEIGHT, LOSS, NOISE_FIGURE, POWER, SHADOWING, SINR};
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::mimo::Combining;
 use lasthop_radio::{
@@ -33,8 +34,8 @@ pub struct RadioConfig {
     pub uplink: Hertz,
     /// What distance costs.
     pub path_loss: PathLoss,
-    /// Standard deviation of shadowing. Unset: what the path loss model says, none where it says
-    /// nothing.
+    /// Standard deviation of shadowing, 0 dB to 50 dB. Unset: what the path loss model says, none
+    /// where it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<Db>,
     /// Correlation distance of shadowing. Unset: what the path loss model says, 50 m where it says
@@ -53,8 +54,9 @@ pub struct RadioConfig {
     /// sidelink are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_path_loss: Option<PathLoss>,
-    /// Standard deviation of the shadowing between two UEs, one draw for each two of them that
-    /// stays (TR 36.843 clause A.2.1.2: 7 dB, independent from link to link). Unset: none.
+    /// Standard deviation of the shadowing between two UEs, 0 dB to 50 dB, one draw for each two of
+    /// them that stays (TR 36.843 clause A.2.1.2: 7 dB, independent from link to link). Unset:
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidelink_shadowing: Option<Db>,
     /// Fast fading of every link between two UEs, on the uplink's carrier. Both ends may move: the
@@ -71,8 +73,8 @@ pub struct RadioConfig {
     pub cell_correlation: f64,
     /// The same of a UE's antennas (beta: 0, 0.9 or 0.9).
     pub ue_correlation: f64,
-    /// No link loses less than this between the antenna connectors, antenna gains included (TR
-    /// 36.942 clause 4.5.1: 70 dB in towns, 80 dB in the country). Unset: none.
+    /// No link loses less than this between the antenna connectors, antenna gains included, 0 dB
+    /// to 200 dB (TR 36.942 clause 4.5.1: 70 dB in towns, 80 dB in the country). Unset: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_coupling_loss: Option<Db>,
     /// Path loss and shadowing of moving UEs are worked out again after so many TTIs, at least 1.
@@ -146,11 +148,11 @@ impl FadedInterferers {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CellRadioConfig {
-    /// x, y and height.
+    /// x, y and height; a height of 0 m to 100 km.
     pub position: [Metres; 3],
-    /// Power over the whole carrier.
+    /// Power over the whole carrier, -100 dBm to 90 dBm.
     pub power: Dbm,
-    /// Noise figure of the receiver.
+    /// Noise figure of the receiver, 0 dB to 50 dB.
     pub noise_figure: Db,
     /// Antenna, both ways.
     pub antenna: Antenna,
@@ -163,7 +165,7 @@ pub struct CellRadioConfig {
     pub receive_antennas: u32,
     /// How they are combined.
     pub combining: Combining,
-    /// Loss between antenna and equipment, both ways.
+    /// Loss between antenna and equipment, both ways, 0 dB to 200 dB.
     pub cable_loss: Db,
     /// Cells of one site share their shadowing. Unset: a site of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,13 +193,13 @@ impl Default for CellRadioConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UeRadioConfig {
-    /// x, y and height.
+    /// x, y and height; a height of 0 m to 100 km.
     pub position: [Metres; 3],
-    /// Largest power.
+    /// Largest power, -100 dBm to 90 dBm.
     pub power: Dbm,
-    /// Noise figure of the receiver.
+    /// Noise figure of the receiver, 0 dB to 50 dB.
     pub noise_figure: Db,
-    /// Antenna gain, both ways.
+    /// Antenna gain, both ways, -50 dB to 60 dB.
     pub gain: Db,
     /// How many antennas receive the downlink: 1, 2 or 4. Each has fading of its own; a UE sends
     /// from one. Unset: 2 where a cell of the network has several transmit antennas (TS 36.101
@@ -206,7 +208,8 @@ pub struct UeRadioConfig {
     pub receive_antennas: Option<u32>,
     /// How they are combined.
     pub combining: Combining,
-    /// What walls cost, both ways: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB indoors).
+    /// What walls cost, both ways, 0 dB to 200 dB: 0 dB outdoors (TR 36.814 table A.2.1.1-2: 20 dB
+    /// indoors).
     pub penetration_loss: Db,
     /// It is in a building. Unset: outdoors. (`penetration_loss` is a plain number of decibels
     /// instead.)
@@ -218,9 +221,10 @@ pub struct UeRadioConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
     /// P_A: power of its data in the downlink relative to an equal share of the cell's power (TS
-    /// 36.213 clause 5.2: -6, -4.77, -3, -1.77, 0, 1, 2 or 3 dB).
+    /// 36.213 clause 5.2: -6, -4.77, -3, -1.77, 0, 1, 2 or 3 dB), -20 dB to 10 dB.
     pub p_a: Db,
-    /// The SINR of every resource block in both directions, instead of what the radio gives.
+    /// The SINR of every resource block in both directions, instead of what the radio gives, -100
+    /// dB to 100 dB.
     pub pinned_sinr: Option<Db>,
 }
 
@@ -245,6 +249,11 @@ impl Default for UeRadioConfig {
     }
 }
 
+/// Refuses a value that is not physical.
+fn within_bounds(bounds: Bounds, key: &str, x: f64) -> Result<(), ConfigError> {
+    check(bounds.hold(x), key, bounds.text)
+}
+
 /// Sites are counted from 0, and a list has room for each up to the last.
 const LAST_SITE: u32 = 65_535;
 
@@ -264,14 +273,14 @@ impl RadioConfig {
             "shadowing_between_sites",
             "a correlation of 0 to 1",
         )?;
-        check(self.shadowing.is_none_or(|s| s.0 >= 0.0), "shadowing", "0 dB or more")?;
+        for (key, deviation) in
+            [("shadowing", self.shadowing), ("sidelink_shadowing", self.sidelink_shadowing)]
+        {
+            within_bounds(SHADOWING, key, deviation.map_or(0.0, |s| s.0))?;
+        }
         check(self.shadowing_distance.is_none_or(|d| d.0 > 0.0), "shadowing_distance", "above 0 m")?;
         check(self.line_of_sight_distance.is_none_or(|d| d.0 > 0.0), "line_of_sight_distance", "above 0 m")?;
-        check(
-            self.minimum_coupling_loss.is_none_or(|l| l.0 >= 0.0),
-            "minimum_coupling_loss",
-            "0 dB or more: an air gap gives nothing",
-        )?;
+        within_bounds(LOSS, "minimum_coupling_loss", self.minimum_coupling_loss.map_or(0.0, |l| l.0))?;
         for (key, c) in [("cell_correlation", self.cell_correlation), ("ue_correlation", self.ue_correlation)]
         {
             check((0.0..=1.0).contains(&c), key, "a correlation of 0 to 1")?;
@@ -304,6 +313,10 @@ impl CellRadioConfig {
         check([1, 2, 4].contains(&self.receive_antennas), "receive_antennas", ANTENNAS)?;
         check(self.transmit_antennas.is_none_or(|n| [1, 2, 4].contains(&n)), "transmit_antennas", ANTENNAS)?;
         self.antenna.validate().map_err(wrong)?;
+        within_bounds(HEIGHT, "position", self.position[2].0)?;
+        within_bounds(POWER, "power", self.power.0)?;
+        within_bounds(NOISE_FIGURE, "noise_figure", self.noise_figure.0)?;
+        within_bounds(LOSS, "cable_loss", self.cable_loss.0)?;
         check(
             self.site.is_none_or(|site| site <= LAST_SITE),
             "site",
@@ -325,6 +338,13 @@ impl UeRadioConfig {
             "indoor",
             "a depth of 0 m or more, and a deviation of -10 to 10",
         )?;
+        within_bounds(HEIGHT, "position", self.position[2].0)?;
+        within_bounds(POWER, "power", self.power.0)?;
+        within_bounds(NOISE_FIGURE, "noise_figure", self.noise_figure.0)?;
+        within_bounds(ANTENNA_GAIN, "gain", self.gain.0)?;
+        within_bounds(LOSS, "penetration_loss", self.penetration_loss.0)?;
+        check((-20.0..=10.0).contains(&self.p_a.0), "p_a", "-20 dB to 10 dB")?;
+        within_bounds(SINR, "pinned_sinr", self.pinned_sinr.map_or(0.0, |s| s.0))?;
         self.mobility.validate().map_err(wrong)
     }
 
