@@ -275,3 +275,71 @@ fn a_map_has_the_height_of_a_ue() {
     }
     map(near, 1.5).unwrap();
 }
+
+/// What sets itself again after a nanosecond leaves no time for the run: a run of 0.3 s was at 60 %
+/// after 20 s.
+#[test]
+fn whatever_comes_again_by_itself_has_a_shortest_period() {
+    let pie = |kind: &str| format!("link.l.queue={{kind='{kind}', update='1 ns'}}");
+    for set in ["timer_poll", "timer_poll_prohibit", "timer_poll_periodic", "timer_status_prohibit"] {
+        let told = refused(UMTS, &[&format!("bearer.l.rlc.am.{set}='1 ns'")]);
+        assert!(told.message.contains("0 s (off) or at least 1 ms"), "{}", told.message);
+        parse(UMTS, &[&format!("bearer.l.rlc.am.{set}='0 s'")]).unwrap();
+    }
+    for set in ["timer_status_periodic", "timer_discard", "timer_rst", "timer_mrw"] {
+        assert!(refused(UMTS, &[&format!("bearer.l.rlc.am.{set}='1 ns'")]).message.contains("at least 1 ms"));
+    }
+    for kind in ["pie", "dualpi2"] {
+        assert!(refused(WIRED, &[&pie(kind)]).message.contains("at least 100 us"), "{kind}");
+    }
+    let walk = "ue.u.radio.mobility={kind='random-waypoint', speed=['1 m/s', '2 m/s'], area=AREA}";
+    let levy = "ue.u.radio.mobility={kind='levy-walk', area=AREA}";
+    for (body, sets, word) in [
+        (CELL, vec!["ue.u.rlc.buffer.aqm={kind='pi2', update='1 ns'}"], "at least 100 us"),
+        (WIRED, vec!["flow.f.tcp={min_rto='1 ns', max_rto='1 ns'}"], "below 1 ms"),
+        (WIRED, vec!["flow.f.tcp.clock_granularity='1 ns'"], "at least 1 us"),
+        (WIRED, vec!["node.b={kind='snoop', towards='l', min_timeout='1 ns'}"], "less than 1 ms"),
+        (WIRED, vec!["flow.f.app={kind='ftp', model='3', interval='1 ns'}"], "at least 100 us"),
+        (WIRED, vec!["flow.f.app={kind='dash', segment='1 ns'}"], "at least 1 ms"),
+        (WIRED, vec!["flow.f.transport=udp", "flow.f.app={kind='game', tick='1 ns'}"], "at least 100 us"),
+        (WIRED, vec!["flow.f.transport=udp", "flow.f.app={kind='on-off', on='1 ns'}"], "at least 1 us"),
+        (CELL, vec![&walk.replace("AREA", "{kind='disc', radius='1e-9 m'}")], "1 m to 1000 km"),
+        (
+            CELL,
+            vec![&walk.replace("AREA", "{kind='rectangle', from=['0 m', '0 m'], to=['1e-9 m', '9 m']}")],
+            "at least 1 m",
+        ),
+        (
+            CELL,
+            vec![
+                &levy
+                    .replace("area", "flight=['1 m', '900 km'], area")
+                    .replace("AREA", "{kind='disc', radius='1 m'}"),
+            ],
+            "10 000 times",
+        ),
+    ] {
+        let told = refused(body, &sets);
+        assert!(told.message.contains(word), "{sets:?}: {}", told.message);
+    }
+}
+
+#[test]
+fn a_queue_that_can_never_mark_is_warned_of() {
+    for (queue, word) in [
+        ("{kind='step', threshold_packets=500, packets=5}", "never reached: 500 packets, and 5 fit"),
+        ("{kind='step', packets=20}", "never reached: 20 packets, and 20 fit"),
+        ("{kind='red', packets=5, min_packets=50.0, max_packets=50.0}", "never reaches 50 packets"),
+        ("{kind='red', harddrop=true, ecn=false}", "this key does nothing here"),
+    ] {
+        let told = warnings(WIRED, &[&format!("link.l.queue={queue}")]);
+        assert_eq!(told.matches(word).count(), 1, "{queue}: {told}");
+    }
+    assert!(
+        refused(WIRED, &["link.l.queue={kind='step', threshold_time='0 s'}"]).message.contains("above 0 s")
+    );
+    for good in ["{kind='step', packets=21}", "{kind='red', harddrop=true}", "{kind='red', packets=50}"] {
+        let told = warnings(WIRED, &[&format!("link.l.queue={good}")]);
+        assert!(!told.contains("never") && !told.contains("nothing"), "{good}: {told}");
+    }
+}

@@ -133,7 +133,7 @@ pub struct Options {
     pub rtt_estimator: Option<RttEstimator>,
     /// RTT samples: from `every-ack` of new data or from `one-segment` at a time.
     pub rtt_sampling: Option<RttSampling>,
-    /// Clock granularity G of RFC 6298, or the tick of `ns2-ticks`; more than 0.
+    /// Clock granularity G of RFC 6298, or the tick of `ns2-ticks`; at least 1 us.
     pub clock_granularity: Option<Duration>,
     /// The clock of the timers: `exact`, or the ticks of a Linux kernel, `hz-1000`, `hz-250` or
     /// `hz-100`. With ticks a wait is rounded up to whole ticks and ends at the next slot of
@@ -145,7 +145,7 @@ pub struct Options {
     pub initial_rto: Option<Duration>,
     /// Floor of the retransmission timeout (RFC 6298: 1 s; Linux: 200 ms).
     pub min_rto: Option<Duration>,
-    /// Ceiling of the retransmission timeout (RFC 6298: at least 60 s).
+    /// Ceiling of the retransmission timeout, at least 1 ms (RFC 6298: at least 60 s).
     pub max_rto: Option<Duration>,
     /// Largest factor of the exponential back-off, a power of two (ns-2: 64).
     pub max_backoff: Option<u32>,
@@ -471,8 +471,8 @@ impl Options {
             c.ack_delay = d;
         }
         if let Some(d) = self.clock_granularity {
-            if d.is_zero() {
-                return refuse("clock_granularity", "a clock needs a granularity above 0 s");
+            if d < Duration::from_micros(1) {
+                return refuse("clock_granularity", "a clock has a granularity of at least 1 us");
             }
             c.clock_granularity = d;
         }
@@ -576,6 +576,10 @@ fn check_together(c: &Config) -> Result<(), OptionError> {
     }
     if c.initial_rto.is_zero() || c.max_rto.is_zero() {
         return refuse("initial_rto", "a timeout of 0 s would fire for ever");
+    }
+    // A peer that is gone is asked again at this interval, for ever where nothing limits it.
+    if c.max_rto < Duration::from_millis(1) {
+        return refuse("max_rto", format!("{} is below 1 ms", c.max_rto));
     }
     if c.min_rto.is_zero() && c.rtt_estimator == RttEstimator::Rfc6298 && c.clock_granularity.is_zero() {
         return refuse("min_rto", "0 s needs a clock granularity above 0 s");

@@ -105,7 +105,7 @@ pub struct FtpConfig {
     /// Size of a file. Without it: 2 MB in model 1, else 0.5 MB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Mean time between two arrivals, or of reading.
+    /// Mean time between two arrivals, or of reading, at least 100 us.
     pub interval: Duration,
     /// Number of files; without it they go on for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub enum Adaptation {
 pub struct DashConfig {
     /// Bitrates that the server has, lowest first.
     pub ladder: Vec<Bitrate>,
-    /// Length of a segment.
+    /// Length of a segment, 1 ms to 600 s.
     pub segment: Duration,
     /// Most video that the player keeps.
     pub max_buffer: Duration,
@@ -191,7 +191,7 @@ impl DashConfig {
         if !self.ladder.is_sorted_by(|a, b| a < b) {
             return wrong("ladder", "bitrates go from the lowest to the highest, each once");
         }
-        above_zero("segment", self.segment.0)?;
+        at_least("segment", self.segment, Duration::from_millis(1))?;
         above_zero("request", self.request.0)?;
         above_zero("count", self.count.map_or(1, u64::from))?;
         if self.startup > self.max_buffer || self.segment > self.max_buffer {
@@ -228,7 +228,7 @@ impl Default for VoipConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GameConfig {
-    /// Between two updates of the state.
+    /// Between two updates of the state, at least 100 us.
     pub tick: Duration,
     /// Size of an update.
     pub size: Bytes,
@@ -284,7 +284,7 @@ pub struct OnOffConfig {
     pub rate: Bitrate,
     /// Payload of a packet (over TCP: bytes written at a time).
     pub size: Bytes,
-    /// Mean length of an on period.
+    /// Mean length of an on period, at least 1 us.
     pub on: Duration,
     /// Distribution of the on periods.
     pub on_distribution: Distribution,
@@ -526,7 +526,7 @@ impl AppConfig {
         match self {
             AppConfig::Voip(c) => packets(SPEECH_RATE, c.size, transport),
             AppConfig::Game(c) => {
-                above_zero("tick", c.tick.0)?;
+                at_least("tick", c.tick, PERIOD)?;
                 packets(SPEECH_RATE, c.size, transport)
             }
             AppConfig::Bulk(_) => Ok(()),
@@ -541,7 +541,7 @@ impl AppConfig {
             }
             AppConfig::OnOff(c) => {
                 packets(c.rate, c.size, transport)?;
-                above_zero("on", c.on.0)?;
+                at_least("on", c.on, Duration::from_micros(1))?;
                 if c.shape.is_finite() && c.shape > 1.0 {
                     return Ok(());
                 }
@@ -557,7 +557,7 @@ impl AppConfig {
             }
             AppConfig::Ftp(c) => {
                 above_zero("size", c.file_size().0)?;
-                above_zero("interval", c.interval.0)?;
+                at_least("interval", c.interval, PERIOD)?;
                 above_zero("count", c.count.map_or(1, u64::from))
             }
             AppConfig::Dash(c) => c.validate(),
@@ -578,6 +578,13 @@ fn packets(rate: Bitrate, size: Bytes, transport: Transport) -> Result<(), (&'st
         return Err(("size", format!("{size} is out of range: up to {} B at a time", u32::MAX)));
     }
     Ok(())
+}
+
+/// Shortest period of what comes again and again by itself: shorter ones are work without end.
+const PERIOD: Duration = Duration::from_micros(100);
+
+fn at_least(key: &'static str, value: Duration, least: Duration) -> Result<(), (&'static str, String)> {
+    if value >= least { Ok(()) } else { Err((key, format!("{value} is too short: at least {least}"))) }
 }
 
 fn above_zero(key: &'static str, value: u64) -> Result<(), (&'static str, String)> {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aqm::{Aqm, CodelParams};
-use super::aqm::{AqmConfig, check_gain, check_positive, check_that};
+use super::aqm::{AqmConfig, check_gain, check_positive, check_that, check_update};
 pub use super::aqm::{CodelConfig, PieConfig, RedConfig, StepConfig};
 use super::{Limit, Queue};
 use crate::registry::{Entry, Parameter, UnknownName, find};
@@ -409,7 +409,7 @@ impl QueueConfig {
             }
             QueueConfig::Dualpi2(c) => {
                 check_positive(c.target, "target")?;
-                check_positive(c.update, "update")?;
+                check_update(c.update)?;
                 check_gain(c.alpha, "alpha")?;
                 check_gain(c.beta, "beta")?;
                 let coupling = c.coupling.is_finite() && (1.0..=100.0).contains(&c.coupling);
@@ -432,6 +432,27 @@ impl QueueConfig {
             QueueConfig::Infinite(_) => return Limit::default(),
         };
         limit(packets, bytes, DEFAULT_PACKETS)
+    }
+
+    /// Why a queue that is to mark never does, or a key of it that does nothing: the key and the
+    /// cause. A packet that is let in finds fewer waiting than fit.
+    pub fn never_marks(&self) -> Option<(&'static str, String)> {
+        let fit = self.limit().packets?;
+        match self {
+            QueueConfig::Step(c) if c.threshold_time.is_none() => {
+                let threshold = c.threshold_packets.unwrap_or(super::aqm::STEP_PACKETS);
+                let message = format!("the threshold is never reached: {threshold} packets, and {fit} fit");
+                (threshold >= fit).then_some(("threshold_packets", message))
+            }
+            QueueConfig::Red(c) if c.min_packets > f64::from(fit) => {
+                let (low, fit) = (c.min_packets, f64::from(fit));
+                Some(("min_packets", format!("the average never reaches {low} packets: {fit} fit")))
+            }
+            QueueConfig::Red(c) if c.harddrop && !c.ecn => {
+                Some(("harddrop", "this key does nothing here: without `ecn` every packet is dropped".into()))
+            }
+            _ => None,
+        }
     }
 
     /// The AQM of a queue that is one FIFO under one.

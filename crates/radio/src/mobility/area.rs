@@ -11,7 +11,7 @@ use crate::layout::Ground;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Area {
-    /// Between two corners.
+    /// Between two corners, at least 1 m apart in x and in y.
     Rectangle {
         /// x and y of the lower left corner.
         from: [Metres; 2],
@@ -23,19 +23,30 @@ pub enum Area {
         /// x and y of its middle.
         #[serde(default)]
         centre: [Metres; 2],
-        /// Radius.
+        /// Radius, 1 m to 1000 km.
         radius: Metres,
     },
 }
 
+/// Nobody walks on less [m]: a way from border to border would take no time.
+const LEAST: f64 = 1.0;
+
 impl Area {
+    /// The shortest way across [m].
+    pub fn width(&self) -> f64 {
+        match *self {
+            Area::Rectangle { from, to } => (to[0].0 - from[0].0).min(to[1].0 - from[1].0),
+            Area::Disc { radius, .. } => 2.0 * radius.0,
+        }
+    }
+
     /// What is wrong with it.
     pub fn validate(&self) -> Result<(), &'static str> {
         match *self {
-            Area::Rectangle { from, to } if (0..2).all(|i| from[i].0 < to[i].0) => Ok(()),
-            Area::Rectangle { .. } => Err("`to` lies to the right of `from` and above it"),
-            Area::Disc { radius, .. } if radius.0 > 0.0 && radius.0 <= 1e6 => Ok(()),
-            Area::Disc { .. } => Err("a radius of more than 0 m, at most 1000 km"),
+            Area::Rectangle { from, to } if (0..2).all(|i| to[i].0 - from[i].0 >= LEAST) => Ok(()),
+            Area::Rectangle { .. } => Err("`to` lies to the right of `from` and above it, by at least 1 m"),
+            Area::Disc { radius, .. } if radius.0 >= LEAST && radius.0 <= 1e6 => Ok(()),
+            Area::Disc { .. } => Err("a radius of 1 m to 1000 km"),
         }
     }
 

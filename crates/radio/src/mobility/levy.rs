@@ -55,6 +55,8 @@ pub enum SpeedLaw {
     Infocom2008,
 }
 
+/// Reflections of a flight.
+const MOST_REFLECTIONS: f64 = 1e4;
 /// Where the constants change [m].
 const LONG: f64 = 500.0;
 
@@ -87,6 +89,10 @@ impl LevyWalk {
         }
         if !(least > 0.0 && most > least && most <= 1e7) {
             return Err(("flight", "0 m < shortest < longest <= 10 000 km"));
+        }
+        // A flight is reflected at each border.
+        if self.area.is_some_and(|area| most > MOST_REFLECTIONS * area.width()) {
+            return Err(("flight", "at most 10 000 times the width of `area`"));
         }
         if self.pause[0].is_zero() || self.pause[1] <= self.pause[0] {
             return Err(("pause", "0 s < shortest < longest"));

@@ -214,6 +214,12 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
                     found.push(error);
                 }
             }
+            if let Some((key, message)) = d.queue.never_marks() {
+                let warning = doc.warning_at(&written(doc, &path, side, &format!("queue.{key}")), message);
+                if !found.iter().any(|w| *w == warning) {
+                    found.push(warning);
+                }
+            }
             let limit = d.queue.limit();
             let bytes = limit.bytes.or(limit.packets.map(|p| u64::from(p) * link.mtu.0)).map(Bytes);
             let (Some(rate), Some(limit)) = (d.rate, bytes) else { continue };
@@ -451,8 +457,8 @@ fn check_node(
                 let help = near_or_all("", "names", &here);
                 found.push(doc.error_at_key(&path, message).help(format!("give `towards`; {help}")));
             }
-            if snoop.min_timeout.is_zero() {
-                let message = "a timer of 0 s would send everything again at once";
+            if snoop.min_timeout < Duration::from_millis(1) {
+                let message = "a timer of less than 1 ms would send everything again at once";
                 found.push(doc.error_at(&format!("{path}.min_timeout"), message).help("such as \"100 ms\""));
             }
         }

@@ -67,7 +67,7 @@ pub struct SnoopSpec {
     pub towards: Option<String>,
     /// Octets of data per connection that it remembers; what does not fit passes without help.
     pub buffer: Bytes,
-    /// Floor of the local retransmission timer.
+    /// Floor of the local retransmission timer, at least 1 ms.
     pub min_timeout: Duration,
     /// How often it sends a segment again before it leaves the loss to the sender.
     pub retransmissions: u32,

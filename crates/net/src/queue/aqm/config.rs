@@ -84,7 +84,7 @@ aqm_parameters! {
     /// Mark an ECN-capable packet that finds so many waiting when it arrives (DCTCP's K), from 1
     /// on. Without it and without `threshold_time`: 20.
     threshold_packets: Option<u32> = None,
-    /// Mark an ECN-capable packet that has waited longer than this when it leaves.
+    /// Mark an ECN-capable packet that has waited longer than this when it leaves, above 0 s.
     threshold_time: Option<Duration> = None,
 }
 
@@ -111,7 +111,7 @@ aqm_parameters! {
     PieConfig, default packets "1000",
     /// Queueing delay aimed at (QDELAY_REF).
     target: Duration = Duration::from_millis(15),
-    /// Time between two updates of the probability (T_UPDATE).
+    /// Time between two updates of the probability (T_UPDATE), at least 100 us.
     update: Duration = Duration::from_millis(15),
     /// Gain of the delay's distance from the target [1/s].
     alpha: f64 = 0.125,
@@ -131,6 +131,13 @@ pub(crate) fn check_that(ok: bool, key: &'static str, problem: &str) -> Result<(
 
 pub(crate) fn check_positive(d: Duration, key: &'static str) -> Result<(), (&'static str, String)> {
     check_that(!d.is_zero(), key, "must be above 0 s")
+}
+
+/// Updates that were due are done one after the other: a shorter period is work without end.
+const SHORTEST_UPDATE: Duration = Duration::from_micros(100);
+
+pub(crate) fn check_update(d: Duration) -> Result<(), (&'static str, String)> {
+    check_that(d >= SHORTEST_UPDATE, "update", "must be at least 100 us")
 }
 
 pub(crate) fn check_gain(x: f64, key: &'static str) -> Result<(), (&'static str, String)> {
@@ -154,7 +161,8 @@ impl StepParams {
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         let both = self.threshold_packets.is_some() && self.threshold_time.is_some();
         check_that(!both, "threshold_time", "and `threshold_packets` exclude each other: keep one")?;
-        check_that(self.threshold_packets != Some(0), "threshold_packets", "must be above 0 packets")
+        check_that(self.threshold_packets != Some(0), "threshold_packets", "must be above 0 packets")?;
+        self.threshold_time.map_or(Ok(()), |t| check_positive(t, "threshold_time"))
     }
 }
 
@@ -170,7 +178,7 @@ impl PieParams {
     /// The first key that is wrong, and what is wrong with it.
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         check_positive(self.target, "target")?;
-        check_positive(self.update, "update")?;
+        check_update(self.update)?;
         check_gain(self.alpha, "alpha")?;
         check_gain(self.beta, "beta")
     }
@@ -183,7 +191,7 @@ impl PieParams {
 pub struct Pi2Params {
     /// Queueing delay aimed at.
     pub target: Duration,
-    /// Time between two updates of the base probability.
+    /// Time between two updates of the base probability, at least 100 us.
     pub update: Duration,
     /// Gain of the delay's distance from the target [1/s].
     pub alpha: f64,
@@ -212,7 +220,7 @@ impl Default for Pi2Params {
 impl Pi2Params {
     /// The first key that is wrong, and what is wrong with it.
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
-        check_positive(self.update, "update")?;
+        check_update(self.update)?;
         check_gain(self.alpha, "alpha")?;
         check_gain(self.beta, "beta")?;
         check_that(self.coupling.is_finite() && self.coupling >= 1.0, "coupling", "is a factor from 1 on")

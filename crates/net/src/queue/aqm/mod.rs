@@ -21,10 +21,11 @@ pub use config::{
     AbcParams, AqmConfig, CodelConfig, CodelParams, Pi2Params, PieConfig, PieParams, RedConfig, RedParams,
     StepConfig, StepParams,
 };
-pub(crate) use config::{check_gain, check_positive, check_that};
+pub(crate) use config::{check_gain, check_positive, check_that, check_update};
 pub use coupled::Pi2;
 pub use pie::{Pie, scaled};
 pub use red::Red;
+pub(crate) use step::DEFAULT_PACKETS as STEP_PACKETS;
 pub use step::Step;
 
 use lasthop_units::{Bitrate, Ecn, Instant};

@@ -12,7 +12,7 @@ use lasthop_units::Instant;
 use super::{Backlog, Sight, StepParams, Verdict};
 
 /// Where nothing is given: the K of the paper for 1 Gbit/s (section 3.5).
-const DEFAULT_PACKETS: u32 = 20;
+pub(crate) const DEFAULT_PACKETS: u32 = 20;
 
 /// A step. It has no state.
 #[derive(Clone, Copy, Debug)]

@@ -47,7 +47,8 @@ pub enum OnMaxDat {
     Discard,
 }
 
-/// One RLC entity in acknowledged mode. Times and counts of zero switch a mechanism off.
+/// One RLC entity in acknowledged mode. Times and counts of zero switch a mechanism off; a timer
+/// that runs takes at least 1 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AmConfig {
@@ -114,13 +115,14 @@ pub struct AmConfig {
     pub max_dat: u32,
     /// What then: `reset`, `discard` or `unlimited` (clause 9.7.3).
     pub on_max_dat: OnMaxDat,
-    /// Repetition of RESET (Timer_RST, clause 9.5 e), above 0 s. Set: 50 ms to 550 ms by 50, 600 ms
-    /// to 1 s by 100.
+    /// Repetition of RESET (Timer_RST, clause 9.5 e), at least 1 ms. Set: 50 ms to 550 ms by 50,
+    /// 600 ms to 1 s by 100.
     pub timer_rst: Duration,
     /// How often RESET is sent before the error is unrecoverable (MaxRST, clause 9.6 h), 1 and up.
     /// Set: 1, 4, 6, 8, 12, 16, 24, 32.
     pub max_rst: u32,
-    /// Repetition of a discard order (Timer_MRW, clause 9.5 h), above 0 s. Set: 50 ms to 900 ms.
+    /// Repetition of a discard order (Timer_MRW, clause 9.5 h), at least 1 ms. Set: 50 ms to 900
+    /// ms.
     pub timer_mrw: Duration,
     /// How often a discard order is sent before RESET (MaxMRW, clause 9.6 i), 1 and up. Set: 1, 4,
     /// 6, 8, 12, 16, 24, 32.
@@ -174,6 +176,10 @@ impl Default for AmConfig {
     }
 }
 
+/// Shortest time of a timer: the shortest of TS 25.331 are 10 ms, and one that sets itself again
+/// after some nanoseconds leaves no time for anything else.
+const SHORTEST_TIMER: Duration = Duration::from_millis(1);
+
 impl AmConfig {
     /// True when SDUs can be discarded with explicit signalling.
     pub(crate) fn discards(&self) -> bool {
@@ -186,15 +192,33 @@ impl AmConfig {
         for (key, window) in [("tx_window", self.tx_window), ("rx_window", self.rx_window)] {
             check((1..=4095).contains(&window), key, "a window holds 1 to 4095 PDUs, such as 1024")?;
         }
-        for (key, n) in [("max_dat", self.max_dat), ("max_rst", self.max_rst), ("max_mrw", self.max_mrw)] {
-            check(
-                n > 0,
-                key,
-                "must be at least 1 (for no limit of transmissions: on_max_dat = \"unlimited\")",
-            )?;
-        }
+        check(
+            self.max_dat > 0,
+            "max_dat",
+            "must be at least 1 (for no limit of transmissions: on_max_dat = \"unlimited\")",
+        )?;
+        check(
+            self.max_rst > 0,
+            "max_rst",
+            "must be at least 1: RESET is sent once or more, such as 8 times",
+        )?;
+        check(
+            self.max_mrw > 0,
+            "max_mrw",
+            "must be at least 1: a discard order is sent once or more, such as 8 times",
+        )?;
         for (key, t) in [("timer_rst", self.timer_rst), ("timer_mrw", self.timer_mrw)] {
-            check(!t.is_zero(), key, "must be above 0 s, such as \"300 ms\"")?;
+            check(t >= SHORTEST_TIMER, key, "must be at least 1 ms, such as \"300 ms\"")?;
+        }
+        for (key, t) in [
+            ("timer_poll", self.timer_poll),
+            ("timer_poll_prohibit", self.timer_poll_prohibit),
+            ("timer_poll_periodic", self.timer_poll_periodic),
+            ("timer_status_prohibit", self.timer_status_prohibit),
+            ("timer_status_periodic", self.timer_status_periodic),
+            ("timer_discard", self.timer_discard),
+        ] {
+            check(t.is_zero() || t >= SHORTEST_TIMER, key, "must be 0 s (off) or at least 1 ms")?;
         }
         check(self.poll_window_repeat > 0, "poll_window_repeat", "must be at least 1: poll with each PDU")?;
         check(
