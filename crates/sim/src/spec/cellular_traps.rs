@@ -261,7 +261,7 @@ fn before_attach(
 fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
     let bulk =
         matches!(flow.app, AppConfig::Bulk(_) | AppConfig::File(_)) && flow.transport == Transport::Tcp;
-    if bulk && ue.rlc.buffer.bytes.value().is_none() && ue.rlc.buffer.packets.value().is_none() {
+    if bulk && is_endless(ue) {
         found.push(
             doc.warning_at(
                 path,
@@ -272,22 +272,34 @@ fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found
     }
 }
 
-fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
+/// Cells that a table stands for.
+fn cells_of(spec: &Spec, cell: &str) -> u64 {
+    let layout = spec.layout.get(cell).filter(|l| l.validate().is_ok());
+    layout.map_or(1, |l| l.places().len() as u64 * u64::from(l.sectors))
+}
+
+/// What the cells of a table carry at best [bit/s].
+pub(super) fn best(spec: &Spec, cell: &str, direction: Direction) -> u64 {
     let config = &spec.cell[cell];
     let layers = if direction == Direction::Downlink { config.most_layers() as u64 } else { 1 };
-    let cells = spec
-        .layout
-        .get(cell)
-        .filter(|l| l.validate().is_ok())
-        .map_or(1, |l| l.places().len() as u64 * u64::from(l.sectors));
     let one = u64::from(largest_tbs_bits(config.resource_blocks as usize, BEST_I_TBS)) * layers * 1000;
-    let best = one.saturating_mul(cells);
+    one.saturating_mul(cells_of(spec, cell))
+}
+
+/// RLC's buffer of its default bearer has no limit.
+fn is_endless(ue: &UeSpec) -> bool {
+    ue.rlc.buffer.bytes.value().is_none() && ue.rlc.buffer.packets.value().is_none()
+}
+
+fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let offered: u64 = spec.flow.values().map(|f| offered(f, cell, direction, spec)).sum();
+    let (cells, best) = (cells_of(spec, cell), best(spec, cell, direction));
     if offered > best {
         let (way, told) = match direction {
             Direction::Downlink => ("down", "to"),
             Direction::Uplink => ("up", "from"),
         };
+        let endless = spec.ue.values().filter(|ue| spec.serving(ue) == Some(cell)).any(is_endless);
         let who = if cells == 1 { "the cell carries".into() } else { format!("its {cells} cells carry") };
         let message = format!(
             "the flows {told} this cell's UEs offer {}, {who} {} {way} at best",
@@ -296,7 +308,10 @@ fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found
         );
         found.push(
             doc.warning_at(&format!("cell.{}", dotted([cell])), message)
-                .help("what is too much waits in RLC's buffer and is dropped there"),
+                .help(match endless {
+                    false => "what is too much waits in RLC's buffer and is dropped there",
+                    true => "what is too much waits in RLC's buffer, which has no limit and takes memory without end: set `rlc.buffer.bytes`",
+                }),
         );
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::at::Scalar;
 use super::check;
-use super::limits::Memory;
+use super::memory::Memory;
 use super::wireless::StationSpec;
 use super::{At, NodeSpec, Scenario, Spec};
 use crate::config::{self, Diagnostics, Document, Severity, suggest};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lasthop_net::app::AppConfig;
 
-use super::{FlowSpec, LinkSpec, Spec};
+use super::{BearerSpec, FlowSpec, LinkSpec, Spec};
 
 /// More links and bearers than this are not searched: the question is asked for each link.
 const MOST_EDGES: usize = 256;
@@ -20,17 +20,29 @@ pub struct Crossing {
 impl Crossing {
     /// The sides of link `name`.
     pub fn of(spec: &Spec, name: &str, link: &LinkSpec) -> Crossing {
+        Crossing::without(spec, Some(name), None, &link.between)
+    }
+
+    /// The sides of bearer `name`.
+    pub fn of_bearer(spec: &Spec, name: &str, bearer: &BearerSpec) -> Crossing {
+        Crossing::without(spec, None, Some(name), bearer.between())
+    }
+
+    /// The sides of what joins `between`: what each end reaches without this link or bearer.
+    fn without(spec: &Spec, link: Option<&str>, bearer: Option<&str>, between: &[String; 2]) -> Crossing {
         let mut side = BTreeMap::new();
-        if spec.link.len() + spec.bearer.len() > MOST_EDGES || link.between[0] == link.between[1] {
+        if spec.link.len() + spec.bearer.len() > MOST_EDGES || between[0] == between[1] {
             return Crossing { side };
         }
         // Cells and access points hold groups of nodes together: one node stands for a group.
         let radio: Vec<[String; 2]> = radio_edges(spec);
-        let links = spec.link.iter().filter(|(other, _)| *other != name).map(|(_, l)| &l.between);
-        let bearers = spec.bearer.values().map(super::BearerSpec::between);
+        let links =
+            spec.link.iter().filter(|(other, _)| Some(other.as_str()) != link).map(|(_, l)| &l.between);
+        let bearers = spec.bearer.iter().filter(|(other, _)| Some(other.as_str()) != bearer);
+        let bearers = bearers.map(|(_, b)| b.between());
         let edges = links.chain(bearers).chain(&radio).map(|[a, b]| [a.as_str(), b.as_str()]);
         let edges: Vec<[&str; 2]> = edges.collect();
-        for (i, start) in link.between.iter().enumerate() {
+        for (i, start) in between.iter().enumerate() {
             let mut reached = vec![start.as_str()];
             let mut next = 0;
             while let Some(node) = reached.get(next).copied() {
@@ -48,7 +60,7 @@ impl Crossing {
                     }
                 }
             }
-            if reached.contains(&link.between[1 - i].as_str()) {
+            if reached.contains(&between[1 - i].as_str()) {
                 return Crossing { side: BTreeMap::new() };
             }
             side.extend(reached.into_iter().map(|node| (node.to_owned(), i)));

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
-use super::limits::Memory;
+use super::memory::Memory;
 use super::{Cellular, Spec, Tracks};
 use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
 use crate::config::{self, Diagnostics, Document};

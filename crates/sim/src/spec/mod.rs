@@ -18,6 +18,7 @@ mod layout;
 mod limits;
 mod link;
 mod load;
+mod memory;
 mod multicast;
 mod node;
 mod scenario_profile;

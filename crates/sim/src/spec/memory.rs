@@ -1,0 +1,573 @@
+//! An estimate of the memory that a run takes: every buffer and every delay line that its flows can
+//! fill. What this machine cannot hold is refused before anything is built.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use lasthop_net::app::AppConfig;
+use lasthop_net::{DirectionConfig, Limit, QueueConfig};
+use lasthop_ran::Direction;
+use lasthop_ran::rlc::lte;
+use lasthop_ran::rrc::BackhaulConfig;
+use lasthop_units::{Bitrate, Bytes, Duration};
+
+use super::cellular::UeSpec;
+use super::crossing::{Crossing, from_opener};
+use super::ways::{Way, Ways};
+use super::{BearerSpec, FlowSpec, LinkSpec, Spec, Transport};
+use crate::config::{Diagnostic, Document, dotted};
+
+/// Measured on a 64-bit machine: both ends of an idle TCP flow, an idle UE with its bearer, a
+/// station, a packet on its way with what its sender and layer 2 keep of it (190 B on a link, 180 B
+/// in the buffer of LTE's RLC, 224 B in that of UMTS) [bytes].
+const FLOW: u64 = 6_000;
+const UE: u64 = 45_000;
+const STATION: u64 = 27_000;
+const PACKET: u64 = 240;
+
+/// An estimate of the memory that a run takes, place by place, and what this machine has.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    length: Duration,
+    /// What flows send over each direction of a link, forward first.
+    loads: Arc<BTreeMap<String, [Loads; 2]>>,
+    /// What the links may hold [bytes].
+    held: BTreeMap<String, u128>,
+    /// What is the same throughout the run: flows, UEs and stations, and buffers other than those
+    /// of links.
+    fixed: Arc<Vec<Held>>,
+    all: u128,
+    limit: u64,
+}
+
+/// What holds packets: its key, its share [bytes], and what makes it smaller.
+#[derive(Clone, Debug)]
+struct Held {
+    key: String,
+    bytes: u64,
+    remedy: &'static str,
+}
+
+impl Memory {
+    /// The estimate for `spec`, which has been checked.
+    pub fn of(spec: &Spec) -> Memory {
+        Memory::with_limit(spec, machine_memory().unwrap_or(u64::MAX))
+    }
+
+    fn with_limit(spec: &Spec, limit: u64) -> Memory {
+        let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
+        let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
+        let built = super::limits::flows(spec) * FLOW + ues * UE + stations * STATION;
+        let mut fixed = vec![Held { key: "scenario".to_owned(), bytes: built, remedy: "lower `count`" }];
+        jitter(spec, &mut fixed);
+        bearers(spec, &mut fixed);
+        ues_of(spec, &mut fixed);
+        sidelinks(spec, &mut fixed);
+        backhaul(spec, &mut fixed);
+        wireless(spec, &mut fixed);
+        let all = fixed.iter().map(|held| u128::from(held.bytes)).sum();
+        let loads = Arc::new(loads(spec));
+        let (length, fixed) = (spec.scenario.duration, Arc::new(fixed));
+        let mut memory = Memory { length, loads, held: BTreeMap::new(), fixed, all, limit };
+        for name in memory.loads.clone().keys() {
+            memory.set_link(name, &spec.link[name]);
+        }
+        memory
+    }
+
+    /// The link of this name is now such.
+    pub fn set_link(&mut self, name: &str, link: &LinkSpec) {
+        let Some(loads) = self.loads.get(name) else { return };
+        let held = [true, false].into_iter().zip(loads);
+        let held =
+            held.map(|(forward, load)| u128::from(on_link(load, &link.direction(forward), self.length)));
+        let held = held.sum();
+        self.all += held;
+        self.all -= self.held.insert(name.to_owned(), held).unwrap_or(0);
+    }
+
+    /// The error when this machine's memory cannot hold the run.
+    pub fn refusal(&self, doc: &Document) -> Option<Diagnostic> {
+        if self.all <= self.limit.into() {
+            return None;
+        }
+        let fixed = self.fixed.iter().map(|held| (u128::from(held.bytes), held.key.clone(), held.remedy));
+        let links = self.held.iter().map(|(name, held)| (*held, format!("link.{}", dotted([name])), LINK));
+        // The first of the largest.
+        let most = fixed.chain(links).reduce(|most, next| if next.0 > most.0 { next } else { most })?;
+        let gb = |bytes: u128| format!("{:.1} GB", bytes as f64 / 1e9);
+        let told = format!(
+            "the run may need {} of memory, {} of it here; this machine has {}",
+            gb(self.all),
+            gb(most.0),
+            gb(self.limit.into())
+        );
+        Some(doc.error_at(&most.1, told).help(most.2))
+    }
+}
+
+/// A queue with a limit, the rate behind it, and the delay after it.
+struct Hop {
+    /// What leaves the queue for certain.
+    rate: Bitrate,
+    /// What may be on its way behind the queue at a time, as a rate.
+    fastest: Bitrate,
+    /// How long it is on its way.
+    delay: Duration,
+    /// What fits into the queue.
+    room: Room,
+}
+
+impl Hop {
+    /// Memory of what waits and of what is on its way at the end of a run of `length`: an upper
+    /// bound of what `loads` brings.
+    fn holds(&self, loads: &Loads, length: Duration) -> u64 {
+        let Loads { datagrams, windows } = loads;
+        let size = datagrams.size.max(1);
+        // Only what was delivered makes a window grow: at most two segments for each.
+        let carried = bytes_in(self.rate, length);
+        let opened = carried.saturating_mul(2).saturating_add(windows.flows.saturating_mul(100_000));
+        let segments = windows.bytes.min(opened) / SEGMENT;
+        let waiting = bytes_in(Bitrate(datagrams.bytes.saturating_sub(self.rate.0)), length) / size;
+        let delay = min(self.delay, length);
+        let flying = bytes_in(Bitrate(datagrams.bytes.min(self.fastest.0)), delay) / size;
+        let wire = segments.min(bytes_in(self.fastest, delay) / SEGMENT);
+        let room = self.room.packets.min(self.room.bytes / datagrams.size.clamp(64, SEGMENT));
+        room.min(waiting.saturating_add(segments))
+            .saturating_add(flying)
+            .saturating_add(wire)
+            .saturating_mul(PACKET)
+    }
+}
+
+/// What fits into a queue, or into several; `u64::MAX`: without limit.
+#[derive(Clone, Copy)]
+struct Room {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Room {
+    const NONE: Room = Room { packets: 0, bytes: 0 };
+
+    /// Limits of a queue, each of which holds.
+    fn of(packets: Option<u64>, bytes: Option<u64>) -> Room {
+        Room { packets: packets.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
+    }
+
+    fn queue(queue: &QueueConfig) -> Room {
+        let Limit { packets, bytes } = queue.limit();
+        Room::of(packets.map(u64::from), bytes)
+    }
+
+    /// The transmission buffer of an RLC entity of LTE.
+    fn rlc(rlc: &lte::RlcConfig) -> Room {
+        let (packets, bytes) = (rlc.buffer.packets.value(), rlc.buffer.bytes.value());
+        Room::of(packets.map(u64::from), bytes.map(|b| b.0))
+    }
+
+    /// This queue and another one.
+    fn and(self, other: Room) -> Room {
+        Room {
+            packets: self.packets.saturating_add(other.packets),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
+    /// So many of it.
+    fn times(self, n: u64) -> Room {
+        Room { packets: self.packets.saturating_mul(n), bytes: self.bytes.saturating_mul(n) }
+    }
+}
+
+/// The datagrams and the windows that flows bring to one place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loads {
+    datagrams: Load,
+    windows: Load,
+}
+
+impl Loads {
+    fn of<'a>(spec: &Spec, flows: impl Iterator<Item = &'a FlowSpec>) -> Loads {
+        let mut loads = Loads::default();
+        for flow in flows {
+            loads.add(spec.pairs_of(flow).saturating_mul(flow.count.into()), flow);
+        }
+        loads
+    }
+
+    /// Adds `n` flows of one kind.
+    fn add(&mut self, n: u64, flow: &FlowSpec) {
+        match flow.transport {
+            Transport::Udp => self.datagrams.add(n, datagrams(flow)),
+            Transport::Tcp => self.windows.add(n, window(flow)),
+        }
+    }
+}
+
+/// What is said of a link.
+const LINK: &str =
+    "limit `queue`, or lower the delay (`jitter`), the buffers (`tcp.receive_buffer`), rates or `duration`";
+
+/// What flows send over links, by the ways that the world will find for them.
+fn loads(spec: &Spec) -> BTreeMap<String, [Loads; 2]> {
+    let mut loads: BTreeMap<String, [Loads; 2]> = BTreeMap::new();
+    let ways = Ways::of(spec);
+    for flow in spec.flow.values() {
+        for [from, to] in spec.ends_of(flow) {
+            let [from, to] = if from_opener(&flow.app) { [from, to] } else { [to, from] };
+            for (_, way) in ways.between(&from, &to) {
+                let Way::Link { name, forward, .. } = way else { continue };
+                let load = &mut loads.entry((*name).to_owned()).or_default()[usize::from(!forward)];
+                load.add(flow.count.into(), flow);
+            }
+        }
+    }
+    loads
+}
+
+/// The packets in one direction of a link.
+fn on_link(loads: &Loads, d: &DirectionConfig, length: Duration) -> u64 {
+    let (rate, fastest) = match (d.rate, &d.trace) {
+        (Some(rate), _) => (rate, rate),
+        (None, None) => (Bitrate(u64::MAX), Bitrate(u64::MAX)),
+        // A trace is read later; its packets are counted as if it let nothing through, and on the
+        // wire as if it let everything.
+        (None, Some(_)) => (Bitrate(0), Bitrate(u64::MAX)),
+    };
+    let delay = Duration(d.delay.0.saturating_add(d.jitter.0));
+    let once = Hop { rate, fastest, delay, room: Room::queue(&d.queue) }.holds(loads, length);
+    if d.duplication.0 > 0.0 { once.saturating_mul(2) } else { once }
+}
+
+/// The pipes of `scenario.jitter` at the ends of flows.
+fn jitter(spec: &Spec, all: &mut Vec<Held>) {
+    let free = Bitrate(u64::MAX);
+    let hop = Hop { rate: free, fastest: free, delay: spec.scenario.jitter, room: Room::NONE };
+    // Windows are counted where they wait; here is no more of them than there.
+    let udp = spec.flow.values().filter(|f| f.transport == Transport::Udp);
+    let bytes = hop.holds(&Loads::of(spec, udp), spec.scenario.duration);
+    let remedy = "lower `jitter`, or the rates of the flows";
+    all.push(Held { key: "scenario.jitter".to_owned(), bytes, remedy });
+}
+
+/// What is said of a buffer of layer 2.
+const BUFFER: &str =
+    "limit the buffer, or lower the rates of the flows, their windows (`tcp.receive_buffer`) or `duration`";
+
+fn bearers(spec: &Spec, all: &mut Vec<Held>) {
+    for (name, bearer) in &spec.bearer {
+        let crossing = Crossing::of_bearer(spec, name, bearer);
+        let path = format!("bearer.{}.rlc", dotted([name]));
+        for forward in [true, false] {
+            let flows = spec.flow.values().filter(|f| crossing.data_goes(spec, f) == Some(forward));
+            let (rate, delay, room, key) = match bearer {
+                BearerSpec::Umts(b) => {
+                    let channel = if forward { &b.downlink } else { &b.uplink };
+                    let bits = Bytes(channel.block_payload.0 * u64::from(channel.blocks));
+                    let (room, key) = umts_room(&b.rlc, &path);
+                    (per_tti(bits, channel.tti), channel.iub_delay, room, key)
+                }
+                BearerSpec::LteRlc(b) => {
+                    let channel = if forward { &b.downlink } else { &b.uplink };
+                    let rate = per_tti(channel.grant, channel.tti);
+                    (rate, channel.delay, Room::rlc(&b.rlc), format!("{path}.buffer"))
+                }
+            };
+            let hop = Hop { rate, fastest: rate, delay, room };
+            let bytes = hop.holds(&Loads::of(spec, flows), spec.scenario.duration);
+            all.push(Held { key, bytes, remedy: BUFFER });
+        }
+    }
+}
+
+/// UMTS: zero is no limit.
+fn umts_room(rlc: &lasthop_ran::rlc::RlcConfig, path: &str) -> (Room, String) {
+    use lasthop_ran::rlc::RlcMode;
+    let limit = |n: u64| (n > 0).then_some(n);
+    let (sdus, bytes, table) = match rlc.mode {
+        RlcMode::Am => (rlc.am.buffer_sdus, rlc.am.buffer_bytes, "am"),
+        RlcMode::Um => (rlc.um.buffer_sdus, rlc.um.buffer_bytes, "um"),
+        RlcMode::Tm => (0, Bytes::ZERO, "mode"),
+    };
+    (Room::of(limit(sdus.into()), limit(bytes.0)), format!("{path}.{table}"))
+}
+
+fn per_tti(bytes: Bytes, tti: Duration) -> Bitrate {
+    Bitrate((u128::from(bytes.bits()) * 1_000_000_000 / u128::from(tti.0.max(1))) as u64)
+}
+
+/// The buffers of the bearers of UEs, and IP buffers before them.
+fn ues_of(spec: &Spec, all: &mut Vec<Held>) {
+    for (name, ue) in &spec.ue {
+        for direction in Direction::BOTH {
+            let down = direction == Direction::Downlink;
+            let mut room = Room::rlc(&ue.rlc);
+            for dedicated in ue.dedicated.values() {
+                room = room.and(Room::rlc(&dedicated.rlc));
+            }
+            if let Some(queue) = ue.ip_buffer.as_ref().filter(|_| down) {
+                room = room.and(Room::queue(queue));
+            }
+            let best = spec.candidates(ue).map(|cell| super::cellular_traps::best(spec, cell, direction));
+            let rate = Bitrate(best.fold(0, u64::saturating_add));
+            let here = |f: &&FlowSpec| is_one_of(ue, name, data_ends(f)[usize::from(down)]);
+            let loads = Loads::of(spec, spec.flow.values().filter(here));
+            let room = room.times(ue.count.into());
+            let hop = Hop { rate, fastest: rate, delay: Duration::ZERO, room };
+            let bytes = hop.holds(&loads, spec.scenario.duration);
+            all.push(Held { key: format!("ue.{}.rlc.buffer", dotted([name])), bytes, remedy: BUFFER });
+        }
+    }
+}
+
+/// Where the data of a flow comes from and where it goes.
+fn data_ends(flow: &FlowSpec) -> [&str; 2] {
+    match from_opener(&flow.app) {
+        true => [&flow.from, &flow.to],
+        false => [&flow.to, &flow.from],
+    }
+}
+
+fn is_one_of(ue: &UeSpec, name: &str, end: &str) -> bool {
+    end == name || (end.starts_with(name) && ue.nodes(name).any(|node| node == end))
+}
+
+/// Buffers of bearers between UEs. What a sidelink carries is not known before it runs: all that
+/// comes may wait.
+fn sidelinks(spec: &Spec, all: &mut Vec<Held>) {
+    let mut add = |key: String, rlc: &lte::RlcConfig, flows: &mut dyn Iterator<Item = &FlowSpec>| {
+        let (rate, delay) = (Bitrate(0), Duration::ZERO);
+        let hop = Hop { rate, fastest: rate, delay, room: Room::rlc(rlc) };
+        let bytes = hop.holds(&Loads::of(spec, flows), spec.scenario.duration);
+        all.push(Held { key, bytes, remedy: BUFFER });
+    };
+    for (name, sidelink) in &spec.sidelink {
+        let mut flows = sidelink.flows.iter().filter_map(|flow| spec.flow.get(flow));
+        add(format!("sidelink.{}.rlc.buffer", dotted([name])), &sidelink.rlc, &mut flows);
+    }
+    for (name, group) in &spec.multicast {
+        let mut flows = spec.flow.values().filter(|f| f.to == *name);
+        add(format!("multicast.{}.rlc.buffer", dotted([name])), &group.rlc, &mut flows);
+    }
+}
+
+/// The pipes of S1 and X2, through which all data of UEs may go.
+fn backhaul(spec: &Spec, all: &mut Vec<Held>) {
+    let Some(handover) = &spec.handover else { return };
+    let ends = |f: &&FlowSpec| spec.ue.iter().any(|(n, ue)| data_ends(f).iter().any(|e| is_one_of(ue, n, e)));
+    let loads = Loads::of(spec, spec.flow.values().filter(ends));
+    for (name, pipe) in [("s1", &handover.s1), ("x2", &handover.x2)] {
+        let BackhaulConfig { delay, rate, buffer } = *pipe;
+        let hop = Hop { rate, fastest: rate, delay, room: Room::of(None, buffer.value().map(|b| b.0)) };
+        let bytes = hop.holds(&loads, spec.scenario.duration);
+        all.push(Held { key: format!("handover.{name}"), bytes, remedy: BUFFER });
+    }
+}
+
+/// Queues of access points and stations, of each access category.
+fn wireless(spec: &Spec, all: &mut Vec<Held>) {
+    for (name, group) in &spec.station {
+        let Some((ap_name, ap)) = spec.ap_of(group).and_then(|ap| spec.ap.get_key_value(ap)) else {
+            continue;
+        };
+        let categories = if ap.standard.qos() { 4 } else { 1 };
+        let below = ap.buffer.driver_packets();
+        let down = match ap.buffer.packets_of_a_station() {
+            Some(packets) => u64::from(packets).saturating_mul(group.count.into()),
+            None => ap.buffer.packets().into(),
+        };
+        let up = u64::from(group.packets).saturating_mul(group.count.into());
+        let best = ap.modes().last().map_or(Bitrate(0), |m| m.rate());
+        for (packets, key, i) in [
+            (down.saturating_add(below), format!("ap.{}.buffer", dotted([ap_name])), 1),
+            (up, format!("station.{}.packets", dotted([name])), 0),
+        ] {
+            let here = |f: &&FlowSpec| {
+                let end = data_ends(f)[i];
+                end == name || (end.starts_with(name.as_str()) && group.nodes(name).any(|node| node == end))
+            };
+            let room = Room::of(Some(packets.saturating_mul(categories)), None);
+            let hop = Hop { rate: best, fastest: best, delay: Duration::ZERO, room };
+            let loads = Loads::of(spec, spec.flow.values().filter(here));
+            let bytes = hop.holds(&loads, spec.scenario.duration);
+            all.push(Held { key, bytes, remedy: BUFFER });
+        }
+    }
+}
+
+/// Payload of a usual TCP segment [bytes].
+const SEGMENT: u64 = 1448;
+
+fn min(a: Duration, b: Duration) -> Duration {
+    if a < b { a } else { b }
+}
+
+/// The whole bytes of `rate` in `t`, as many as a number holds.
+fn bytes_in(rate: Bitrate, t: Duration) -> u64 {
+    u64::try_from(u128::from(rate.0) * u128::from(t.0) / 8_000_000_000).unwrap_or(u64::MAX)
+}
+
+/// What several flows offer: a rate [bit/s] or windows, and the smallest packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    bytes: u64,
+    flows: u64,
+    size: u64,
+}
+
+impl Load {
+    fn add(&mut self, flows: u64, (each, size): (u64, Bytes)) {
+        self.bytes = self.bytes.saturating_add(each.saturating_mul(flows));
+        self.flows = self.flows.saturating_add(flows);
+        self.size = if self.size == 0 { size.0 } else { self.size.min(size.0) };
+    }
+}
+
+/// Rate and size of the packets of a UDP application; those of people (calls, games) are too slow
+/// to count.
+fn datagrams(flow: &FlowSpec) -> (u64, Bytes) {
+    match &flow.app {
+        AppConfig::Cbr(c) => (c.rate.0, c.size),
+        AppConfig::OnOff(c) => (c.rate.0, c.size),
+        _ => (0, Bytes(SEGMENT)),
+    }
+}
+
+/// The largest window of a TCP flow, or all that it sends.
+fn window(flow: &FlowSpec) -> (u64, Bytes) {
+    let window = flow.tcp.resolve().map_or(0, |c| c.receive_buffer.min(c.send_buffer.unwrap_or(u64::MAX)));
+    let sent = match &flow.app {
+        AppConfig::File(c) => c.size.0,
+        AppConfig::Cbr(c) => c.rate.0,
+        AppConfig::OnOff(c) => c.rate.0,
+        _ => u64::MAX,
+    };
+    (window.min(sent), Bytes(SEGMENT))
+}
+
+/// The memory of the machine, or of the control group around the process [bytes].
+fn machine_memory() -> Option<u64> {
+    let about = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = about.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let total: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|m| m.trim().parse().ok());
+    Some((total * 1024).min(group.unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str, gigabytes: u64) -> String {
+        let head = "[scenario]\nname = 'm'\nduration = '1000 s'\n";
+        let doc = Document::parse(&format!("{head}{text}"), "t.toml").unwrap();
+        let spec: Spec = doc.read().unwrap();
+        let refused = Memory::with_limit(&spec, gigabytes << 30).refusal(&doc);
+        refused.map(|d| crate::config::Diagnostics::from(d).to_string()).unwrap_or_default()
+    }
+
+    /// 10 Gbit/s into 1 Mbit/s for 1000 s: 1.25 TB in packets of 1000 B wait, 240 B of memory each,
+    /// about 300 GB.
+    #[test]
+    fn an_infinite_queue_that_fills_is_refused_at_its_link_and_a_limited_one_is_not() {
+        let text = "[link.slow]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\nqueue = 'infinite'\n\
+                    [flow.f]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\n\
+                    app = { kind = 'cbr', rate = '10 Gbit/s', size = '1000 B' }\n";
+        let told = said(text, 100);
+        assert!(
+            told.contains("t.toml:4:") && told.contains("300.0 GB") && told.contains("limit `queue`"),
+            "{told}"
+        );
+        assert_eq!(said(text, 400), "");
+        assert_eq!(said(&text.replace("queue = 'infinite'\n", ""), 1), "");
+        assert_eq!(said(&text.replace("10 Gbit/s", "1 Mbit/s"), 1), "");
+    }
+
+    /// 1 Gbit/s in datagrams of 1000 B for 1000 s are 125 million packets, less what the way
+    /// carries; at 240 B each 30 GB.
+    #[test]
+    fn every_buffer_and_delay_line_that_a_flow_can_fill_is_counted() {
+        let udp = |from: &str, to: &str| {
+            format!(
+                "[flow.f]\nfrom = '{from}'\nto = '{to}'\ntransport = 'udp'\n\
+                 app = {{ kind = 'cbr', rate = '1 Gbit/s', size = '1000 B' }}\n"
+            )
+        };
+        let link = "[link.l]\nbetween = ['a', 'b']\nrate = '10 Gbit/s'\n";
+        let cell = "[link.l]\nbetween = ['a', 'c']\n[cell.c]\n";
+        let pair = format!("{cell}[ue.u]\n[ue.v]\nradio.position = ['120 m', '0 m', '1.5 m']\n");
+        let umts = "[bearer.d]\nkind = 'umts'\nbetween = ['a', 'u']\n";
+        let lte_rlc = "[bearer.d]\nkind = 'lte-rlc'\nbetween = ['a', 'u']\n";
+        let wlan = "[link.l]\nbetween = ['a', 'w']\n[ap.w]\n[station.s]\n";
+        for (table, from, to, filled, key) in [
+            (link, "a", "b", "jitter = '1000 s'\n", "link.l"),
+            (link, "a", "b", "delay = '1000 s'\n", "link.l"),
+            (cell, "a", "u", "[ue.u]\nrlc.buffer.bytes = 'infinity'\n", "ue.u.rlc.buffer"),
+            (cell, "u", "a", "[ue.u]\nrlc.buffer.bytes = 'infinity'\n", "ue.u.rlc.buffer"),
+            (cell, "a", "u", "[ue.u]\nip_buffer = 'infinite'\n", "ue.u.rlc.buffer"),
+            (cell, "a", "u", "[ue.u]\n[handover]\nx2.rate = '1 bit/s'\n", "handover.x2"),
+            (
+                &pair,
+                "u",
+                "v",
+                "[sidelink.s]\nbetween = ['u', 'v']\nflows = ['f']\nrlc.buffer.bytes = 'infinity'\n",
+                "sidelink.s.rlc.buffer",
+            ),
+            (umts, "a", "u", "rlc.am.buffer_bytes = '0 B'\n", "bearer.d.rlc.am"),
+            (umts, "u", "a", "rlc.am.buffer_bytes = '9000000 GB'\n", "bearer.d.rlc.am"),
+            (lte_rlc, "a", "u", "rlc.buffer.bytes = 'infinity'\n", "bearer.d.rlc.buffer"),
+            (wlan, "a", "s", "[ap.w.buffer]\nkind = 'fifo'\npackets = 4294967295\n", "ap.w.buffer"),
+            (wlan, "s", "a", "packets = 4294967295\n", "station.s.packets"),
+        ] {
+            let text = format!("{table}{filled}{}", udp(from, to));
+            let told = said(&text, 20);
+            assert!(told.contains("the run may need"), "{text}{told}");
+            assert!(told.contains(key.rsplit('.').next().unwrap_or(key)), "{key}: {told}");
+            assert_eq!(said(&text, 60), "", "{text}");
+            let own = if filled.starts_with("[ue.u]") { "[ue.u]\n" } else { "" };
+            assert_eq!(said(&format!("{table}{own}{}", udp(from, to)), 10), "", "without: {text}");
+        }
+    }
+
+    /// 1 s of 90 Gbit/s in packets of 64 B at the ends are 176 million packets, 42 GB.
+    #[test]
+    fn processing_times_hold_packets_too() {
+        let text = "[link.l]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\n[flow.f]\nfrom = 'a'\nto = 'b'\n\
+                    transport = 'udp'\napp = { kind = 'cbr', rate = '90 Gbit/s', size = '64 B' }\n";
+        let head = "[scenario]\nname = 'm'\nduration = '100 s'\njitter = '1 s'\n";
+        let spec: Spec = Document::parse(&format!("{head}{text}"), "t.toml").unwrap().read().unwrap();
+        let mut all = Vec::new();
+        jitter(&spec, &mut all);
+        assert_eq!(all[0].bytes, 90_000_000_000 / 8 / 64 * PACKET);
+        assert_eq!(said(text, 10), "");
+    }
+
+    /// A thousand windows of 1 GiB in 1448 B are 741 million packets, 178 GB; on a slow link they
+    /// never open.
+    #[test]
+    fn windows_are_counted_where_the_link_is_fast_enough_to_open_them() {
+        let text = "[link.fast]\nbetween = ['a', 'b']\nrate = '100 Gbit/s'\nqueue = 'infinite'\n\
+                    [flow.f]\nfrom = 'a'\nto = 'b'\ncount = 1000\ntcp.receive_buffer = '1 GiB'\n";
+        assert!(said(text, 100).contains("178.0 GB"), "{}", said(text, 100));
+        assert_eq!(said(&text.replace("100 Gbit/s", "10 Mbit/s"), 10), "");
+        assert_eq!(said(&text.replace("queue = 'infinite'\n", ""), 10), "");
+    }
+
+    /// As in the first test, with a second way around the slow link, and with more links beside it
+    /// than are searched for the side of a node.
+    #[test]
+    fn links_in_loops_and_among_many_others_are_counted() {
+        let text = "[link.slow]\nbetween = ['a', 'b']\nrate = '1 Mbit/s'\nqueue = 'infinite'\n\
+                    [flow.f]\nfrom = 'a'\nto = 'b'\ntransport = 'udp'\n\
+                    app = { kind = 'cbr', rate = '10 Gbit/s', size = '1000 B' }\n";
+        let link = |n: usize, a: &str, b: &str| format!("[link.l{n}]\nbetween = ['{a}', '{b}']\n");
+        let around = format!("{text}{}{}", link(1, "a", "c"), link(2, "c", "b"));
+        let many: String = (0..300).map(|n| link(n, &format!("x{n}"), &format!("x{}", n + 1))).collect();
+        for text in [around, format!("{text}{many}")] {
+            assert!(said(&text, 100).contains("300.0 GB of it here"), "{}", said(&text, 100));
+            assert_eq!(said(&text, 400), "");
+        }
+    }
+}
