@@ -343,3 +343,49 @@ fn a_queue_that_can_never_mark_is_warned_of() {
         assert!(!told.contains("never") && !told.contains("nothing"), "{good}: {told}");
     }
 }
+
+#[test]
+fn keys_that_a_neighbour_makes_useless_are_warned_of() {
+    for (tcp, key) in [
+        ("accecn_option='full'", "accecn_option"),
+        ("profile='rfc', gso=true", "gso"),
+        ("send_tuning=false, send_buffer_max='1 MB'", "send_buffer_max"),
+        ("send_buffer='1 MB', send_buffer_start='5 kB'", "send_buffer_start"),
+        ("receive_buffer='1 MB', receive_buffer_start='5 kB'", "receive_buffer_start"),
+        ("cc='cubic', vegas_alpha=1", "vegas_alpha"),
+        ("cc='reno', cubic_beta=0.7", "cubic_beta"),
+        ("cc='cubic', hint_gain=1", "hint_gain"),
+        ("cc='cubic', hybla_rtt0='25 ms'", "hybla_rtt0"),
+        ("abe_beta=0.8", "abe_beta"),
+        ("profile='linux-6', ack_every=2", "ack_every"),
+    ] {
+        let told = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
+        assert!(told.contains("this key does nothing here") && told.contains(key), "{tcp}: {told}");
+    }
+    for tcp in [
+        "ecn='accurate', accecn_option='full'",
+        "profile='linux-6', gso=true, send_buffer_max='1 MB'",
+        "cc='cubic', cubic_beta=0.7, abe=true, abe_beta=0.8",
+        "cc='radio-aware', hint_base='vegas', vegas_alpha=1, hint_gain=1",
+        "cc='hybla', hybla_rtt0='25 ms'",
+    ] {
+        let told = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
+        assert!(!told.contains("does nothing"), "{tcp}: {told}");
+    }
+    // What a profile of the scenario fills in is nobody's mistake.
+    for profile in ["ns3-3.44", "ns3-3.28", "simulte"] {
+        let told = warnings(WIRED, &[&format!("scenario.profile='{profile}'")]);
+        assert!(!told.contains("does nothing"), "{profile}: {told}");
+    }
+}
+
+#[test]
+fn a_link_that_stays_closed_to_the_end_is_warned_of() {
+    let at = |t: u32, key: &str, value: &str| format!("{{t='{t} s', set={{'link.l.{key}'={value}}}}}");
+    let all = |changes: &[String]| warnings(WIRED, &[&format!("at=[{}]", changes.join(", "))]);
+    for closed in [at(2, "rate", "'0 bit/s'"), at(2, "loss", "1.0"), at(2, "forward.loss", "'100 %'")] {
+        assert!(all(&[closed.clone()]).contains("nothing passes the link from 2 s"), "{closed}");
+    }
+    assert_eq!(all(&[at(2, "rate", "'0 bit/s'"), at(3, "rate", "'1 Mbit/s'")]), "");
+    assert_eq!(all(&[at(3, "loss", "0.5"), at(2, "loss", "1")]), "");
+}

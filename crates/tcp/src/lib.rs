@@ -32,6 +32,7 @@ mod rtt;
 mod segment;
 mod snoop;
 mod state;
+mod unused;
 
 pub use cc::CcName;
 pub use config::{
@@ -54,3 +55,4 @@ pub use segment::{
 };
 pub use snoop::{Snoop, SnoopConfig, SnoopCounters, SnoopOut, Verdict};
 pub use state::{Input, State, TRANSITIONS};
+pub use unused::Unused;

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_units::{Bitrate, Duration};
+use lasthop_units::{Bitrate, Duration, Ratio};
 
-use super::{At, BearerSpec, Spec, Transport};
+use super::{At, BearerSpec, Scalar, Spec, Transport};
 use crate::config::{Diagnostics, Document, dotted};
 
 /// Links without rate, channels without blocks, cells that stay down, TCP flows that are to start a
 /// second time.
 pub fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     links(spec, doc, found);
+    stopped(spec, doc, found);
     bearers(spec, doc, found);
     cells(spec, doc, found);
     restarts(spec, doc, found);
@@ -34,6 +35,30 @@ fn links(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             let told = format!("the {side} direction never carries anything: its rate is 0 bit/s throughout");
             found.push(doc.warning_at(at, told).help("an `[[at]]` can set the rate during the run"));
         }
+    }
+}
+
+/// The last change of a link's rate or loss that lets nothing through to the end of the run.
+fn stopped(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let mut last: BTreeMap<&str, (Duration, usize, &Scalar)> = BTreeMap::new();
+    for (i, at) in spec.at.iter().enumerate().filter(|(_, at)| at.t < spec.scenario.duration) {
+        for (key, value) in at.set.iter().filter(|(key, _)| key.starts_with("link.")) {
+            if last.get(key.as_str()).is_none_or(|(t, ..)| *t <= at.t) {
+                last.insert(key, (at.t, i, value));
+            }
+        }
+    }
+    for (key, (t, i, value)) in last {
+        let told = match (key.rsplit('.').next(), value) {
+            (Some("rate"), Scalar::Text(rate)) if rate.parse() == Ok(Bitrate(0)) => "its rate stays 0 bit/s",
+            (Some("loss"), Scalar::Text(loss)) if loss.parse() == Ok(Ratio(1.0)) => "it loses every packet",
+            (Some("loss"), Scalar::Integer(1)) => "it loses every packet",
+            (Some("loss"), Scalar::Float(1.0)) => "it loses every packet",
+            _ => continue,
+        };
+        let told = format!("nothing passes the link from {t} to the end: {told}");
+        let path = format!("at.{i}.set.{}", dotted([key]));
+        found.push(doc.warning_at(&path, told).help("a later `[[at]]` can open it again"));
     }
 }
 

@@ -118,7 +118,7 @@ impl Scenario {
             found.push(refused);
             return Err(Error::Input(found));
         }
-        way_traps::check(&spec, &filled, &extensions, &mut found);
+        way_traps::check(&spec, &filled, &document, &extensions, &mut found);
         let changes = Vec::new();
         let mut scenario =
             Scenario { document, spec, base, traces, tracks, changes, extensions, warnings: found };

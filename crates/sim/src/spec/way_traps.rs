@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_net::QueueConfig;
-use lasthop_tcp::{AckRule, CcName, Config, EcnMode, Options};
+use lasthop_tcp::{CcName, Config, EcnMode, Options};
 use lasthop_units::{Bitrate, Bytes};
 
 use super::ways::{Way, Ways};
@@ -15,12 +15,18 @@ use crate::extensions::Extensions;
 /// Beyond so many pairs of ends the ways are not looked at: a warning is not worth the time.
 const MAX_PAIRS: u64 = 10_000;
 
-/// Warnings of a scenario without errors.
-pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut Diagnostics) {
+/// Warnings of a scenario without errors; `own` is the document before profiles have filled it.
+pub(super) fn check(
+    spec: &Spec,
+    doc: &Document,
+    own: &Document,
+    extensions: &Extensions,
+    found: &mut Diagnostics,
+) {
     let mut marked: Vec<(&String, &FlowSpec, CcName)> = Vec::new();
     for (name, flow) in spec.flow.iter().filter(|(_, f)| f.transport == Transport::Tcp) {
         let path = format!("flow.{}.tcp", dotted([name]));
-        let Some(config) = stack(&flow.tcp, &path, doc, extensions, found) else { continue };
+        let Some(config) = stack(&flow.tcp, &path, doc, own, extensions, found) else { continue };
         if !matches!(config.cc, CcName::Dctcp | CcName::Prague) {
             continue;
         }
@@ -36,7 +42,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found:
         let NodeSpec::Proxy(proxy) = node else { continue };
         for (key, options) in [("accept", &proxy.accept), ("connect", &proxy.connect)] {
             let path = format!("node.{}.{key}", dotted([name]));
-            options.as_ref().and_then(|options| stack(options, &path, doc, extensions, found));
+            options.as_ref().and_then(|options| stack(options, &path, doc, own, extensions, found));
         }
     }
     let pairs: u64 = spec.flow.values().map(|f| spec.pairs_of(f)).fold(0, u64::saturating_add);
@@ -61,14 +67,18 @@ fn stack(
     options: &Options,
     path: &str,
     doc: &Document,
+    own: &Document,
     extensions: &Extensions,
     found: &mut Diagnostics,
 ) -> Option<Config> {
     let config = options.resolve_with(extensions.controls()).ok()?;
-    if options.ack_every.is_some() && config.host.acks == AckRule::Linux {
-        let message = "the ACK rule `linux` has no use for this key";
-        let help = "`ack_rule = \"octets\"` counts full-sized segments";
-        found.push(doc.warning_at(&format!("{path}.ack_every"), message).help(help));
+    for unused in options.unused(&config) {
+        let key = format!("{path}.{}", unused.key);
+        // What a profile of the scenario has filled in is nobody's mistake.
+        if own.get(&key).is_some() {
+            let message = format!("this key does nothing here: {}", unused.why);
+            found.push(doc.warning_at(&key, message).help(unused.help));
+        }
     }
     Some(config)
 }
