@@ -17,15 +17,15 @@ use crate::files::write_files;
 /// scenario is read again with each of its changes, and who opens a pipe waits for its writer
 /// without an end.
 pub fn load(path: &Path) -> Result<Trace, Error> {
-    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let told = format!("{} is not a regular file: copy what it gives to a file", path.display());
-        return Err(Error::input(told));
-    }
     let file = open(path)?;
     read_mahimahi(BufReader::new(file)).map_err(|e| Error::input(format!("{}: {e}", path.display())))
 }
 
 fn open(path: &Path) -> Result<File, Error> {
+    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        let told = format!("{} is not a regular file: copy what it gives to a file", path.display());
+        return Err(Error::input(told));
+    }
     let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(Error::input(format!("{} is a folder, not a trace", path.display())));
@@ -37,7 +37,8 @@ fn open(path: &Path) -> Result<File, Error> {
 /// at `dst`, and says what is in it. `dst` appears whole or not at all.
 ///
 /// # Errors
-/// An unknown format name, a mistake in the trace, a file that cannot be read or written.
+/// An unknown format name, a mistake in the trace, a file that cannot be read or written, a pipe or
+/// a device in place of one.
 pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Value, Error> {
     let format: Option<TraceFormat> = format
         .map(str::parse)

@@ -325,6 +325,29 @@ fn whatever_comes_again_by_itself_has_a_shortest_period() {
 }
 
 #[test]
+fn nan_in_a_change_is_told_as_what_it_is() {
+    let mut simulation = lasthop_sim::Simulation::new(&parse(WIRED, &[]).unwrap(), None).unwrap();
+    let told = simulation.set("link.l.rate", lasthop_sim::Scalar::Float(f64::NAN)).unwrap_err().to_string();
+    assert!(told.contains("`NaN` is not a rate") && !told.contains("both"), "{told}");
+    let two = "at=[{t='1 s', set={'link.l.loss'=0.1}}, {t='1 s', set={'link.l.loss'=0.2}}]";
+    assert!(refused(WIRED, &[two]).message.contains("becomes both 0.1 and 0.2 at 1 s"));
+}
+
+#[test]
+fn remedies_are_those_of_their_key() {
+    let help = |set: &str| refused(WIRED, &[set]).help.unwrap_or_default();
+    assert!(help("at=[{t='1 s', stop='f'}]").contains("did you mean `flow.f`?"));
+    assert!(help("at=[{t='1 s', stop='nobody'}]").contains("`flow.NAME`"));
+    assert!(help("at=[{time='1 s', stop='flow.f'}]").contains("did you mean `t`?"));
+    for key in ["max_mrw", "max_rst"] {
+        let told = refused(UMTS, &[&format!("bearer.l.rlc.am.{key}=0")]).message;
+        assert!(!told.contains("on_max_dat"), "{told}");
+    }
+    assert!(refused(UMTS, &["bearer.l.rlc.am.max_dat=0"]).message.contains("on_max_dat"));
+    assert!(refused(WIRED, &["scenario.jitter='0.1 ns'"]).message.contains("would count as nothing"));
+}
+
+#[test]
 fn a_queue_that_can_never_mark_is_warned_of() {
     for (queue, word) in [
         ("{kind='step', threshold_packets=500, packets=5}", "never reached: 500 packets, and 5 fit"),

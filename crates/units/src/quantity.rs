@@ -54,6 +54,16 @@ pub enum UnitError {
         /// The range, in words.
         range: &'static str,
     },
+    /// More than nothing, and less than the quantity counts.
+    #[error("`{input}` would count as nothing: {what} is counted in whole {least}")]
+    TooSmall {
+        /// The text that was read.
+        input: String,
+        /// The quantity, with its article.
+        what: &'static str,
+        /// The base unit.
+        least: &'static str,
+    },
 }
 
 /// How one quantity is written: name, example, range, and its units with their factors to the base
@@ -64,6 +74,8 @@ pub(crate) struct Grammar {
     pub range: &'static str,
     /// The first spelling of a factor is the one that is printed.
     pub units: &'static [(&'static str, f64)],
+    /// It is rounded to whole base units.
+    pub whole: bool,
     /// A number of the file (not text) may stand without a unit.
     pub bare: bool,
     pub min: f64,
@@ -102,6 +114,10 @@ impl Grammar {
         // Dividing by 100 gives the float nearest to the percentage; multiplying by 0.01 may miss
         // it.
         let value = if *factor < 1.0 { number / (1.0 / factor) } else { number * factor };
+        if self.whole && value > 0.0 && value < 0.5 {
+            let (input, what, least) = (input.to_owned(), self.what, self.units[0].0);
+            return Err(UnitError::TooSmall { input, what, least });
+        }
         self.in_range(value, input)
     }
 
@@ -296,7 +312,7 @@ pub struct Bytes(pub u64);
 const BYTES: Grammar = Grammar {
     what: "a size",
     example: "64 KiB",
-    range: "0 B to 9 PB",
+    range: "0 B to 9000000 GB",
     units: &[
         ("B", 1.0),
         ("kB", 1e3),
@@ -307,6 +323,7 @@ const BYTES: Grammar = Grammar {
         ("MiB", 1_048_576.0),
         ("GiB", 1_073_741_824.0),
     ],
+    whole: true,
     bare: false,
     min: 0.0,
     max: 9e15,
@@ -370,6 +387,7 @@ const RATIO: Grammar = Grammar {
     example: "5 %",
     range: "0 % to 100 % (or the number 0 to 1, without quotes)",
     units: &[("%", 0.01)],
+    whole: false,
     bare: true,
     min: 0.0,
     max: 1.0,
@@ -427,35 +445,35 @@ float_quantity!(
     /// A frequency [Hz].
     Hertz, HERTZ, "Hz", {
         what: "a frequency", example: "20 MHz", range: "0 Hz to 1 THz",
-        units: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)], bare: false, min: 0.0, max: 1e12,
+        units: &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)], whole: false, bare: false, min: 0.0, max: 1e12,
     }
 );
 float_quantity!(
     /// A ratio in decibels. Gains and losses add.
     Db, DB, "dB", {
         what: "a gain or loss", example: "3 dB", range: "-400 dB to 400 dB",
-        units: &[("dB", 1.0), ("dBi", 1.0)], bare: false, min: -400.0, max: 400.0,
+        units: &[("dB", 1.0), ("dBi", 1.0)], whole: false, bare: false, min: -400.0, max: 400.0,
     }
 );
 float_quantity!(
     /// A power relative to one milliwatt [dBm].
     Dbm, DBM, "dBm", {
         what: "a power", example: "46 dBm", range: "-300 dBm to 100 dBm",
-        units: &[("dBm", 1.0)], bare: false, min: -300.0, max: 100.0,
+        units: &[("dBm", 1.0)], whole: false, bare: false, min: -300.0, max: 100.0,
     }
 );
 float_quantity!(
     /// A length or distance [m].
     Metres, METRES, "m", {
         what: "a distance", example: "750 m", range: "-1000 km to 1000 km",
-        units: &[("m", 1.0), ("km", 1e3)], bare: false, min: -1e6, max: 1e6,
+        units: &[("m", 1.0), ("km", 1e3)], whole: false, bare: false, min: -1e6, max: 1e6,
     }
 );
 float_quantity!(
     /// A speed [m/s].
     Speed, SPEED, "m/s", {
         what: "a speed", example: "30 km/h", range: "0 m/s to 1000 m/s",
-        units: &[("m/s", 1.0), ("km/h", 1.0 / 3.6)], bare: false, min: 0.0, max: 1e3,
+        units: &[("m/s", 1.0), ("km/h", 1.0 / 3.6)], whole: false, bare: false, min: 0.0, max: 1e3,
     }
 );
 
@@ -564,6 +582,18 @@ mod tests {
         let size = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
         assert!(size("64 kbit").contains("write `8 kB`") && size("8 Mb").contains("write `1 MB`"));
         assert!(rate("10 mbit/s").contains("did you mean `Mbit/s`?"));
+    }
+
+    /// What rounds to nothing would look like the word for "off".
+    #[test]
+    fn what_would_count_as_nothing_is_refused() {
+        let time = |text: &str| text.parse::<crate::Duration>().map(|d| d.0).map_err(|e| e.to_string());
+        assert_eq!(
+            time("0.1 ns").unwrap_err(),
+            "`0.1 ns` would count as nothing: a time is counted in whole ns"
+        );
+        assert_eq!((time("0 ns"), time("0.5 ns"), time("1 ns")), (Ok(0), Ok(1), Ok(1)));
+        assert!("0.4 B".parse::<Bytes>().is_err() && "1e-3 bit/s".parse::<crate::Bitrate>().is_err());
     }
 
     #[test]

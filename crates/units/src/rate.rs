@@ -28,6 +28,7 @@ const BITRATE: Grammar = Grammar {
         ("Mb/s", 1e6),
         ("Gb/s", 1e9),
     ],
+    whole: true,
     bare: false,
     min: 0.0,
     max: 1e14,

@@ -18,7 +18,7 @@ pub struct Duration(pub u64);
 const DURATION: Grammar = Grammar {
     what: "a time",
     example: "10 ms",
-    range: "0 s to 10 years",
+    range: "0 s to 88888 h",
     units: &[
         ("ns", 1.0),
         ("us", 1e3),
@@ -28,6 +28,7 @@ const DURATION: Grammar = Grammar {
         ("min", 60e9),
         ("h", 3600e9),
     ],
+    whole: true,
     bare: false,
     min: 0.0,
     max: 3.2e17,

@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
 
     fn describe_type(&self, target: &Value, doc: &mut KeyDoc) {
         if let Some(units) = target.get("x-units").and_then(Value::as_array) {
-            // "a time, 0 s to 10 years"
+            // "a time, 0 s to 88888 h"
             let said = text_of(target, "description").unwrap_or_default();
             let (what, range) = said.split_once(", ").unwrap_or((&said, ""));
             doc.ty = what.trim_start_matches("an ").trim_start_matches("a ").to_owned();

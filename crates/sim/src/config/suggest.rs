@@ -4,7 +4,7 @@
 const LONGEST: usize = 64;
 
 /// The candidate that `input` most likely stands for, if one is near: a slip of the finger, another
-/// case, `-` for `_`, or the beginning of exactly one candidate.
+/// case, `-` for `_`, the beginning of exactly one candidate, or the long form of a letter.
 ///
 /// ```
 /// # use lasthop_sim::config::suggest;
@@ -29,7 +29,7 @@ pub fn suggest<S: AsRef<str>>(input: &str, candidates: impl IntoIterator<Item = 
         if best.as_ref().is_none_or(|(d, _)| distance < *d) {
             best = Some((distance, candidate.to_owned()));
         }
-        if length >= 2 && name.starts_with(&wanted) {
+        if length >= 2 && (name.starts_with(&wanted) || stands_for(&name, &wanted)) {
             begins.push(candidate.to_owned());
         }
     }
@@ -39,6 +39,11 @@ pub fn suggest<S: AsRef<str>>(input: &str, candidates: impl IntoIterator<Item = 
         _ if begins.len() == 1 => begins.pop(),
         _ => None,
     }
+}
+
+/// A key of one letter that the word begins with: `t` for `time`.
+fn stands_for(short: &str, word: &str) -> bool {
+    short.chars().count() == 1 && word.starts_with(short)
 }
 
 fn folded(word: &str) -> String {
@@ -75,6 +80,8 @@ mod tests {
         assert_eq!(suggest("seed", known), None);
         assert_eq!(suggest("", known), None);
         assert_eq!(suggest("x", known), None);
+        assert_eq!(suggest("time", ["t", "set", "start", "stop"]).as_deref(), Some("t"));
+        assert_eq!(suggest("moment", ["t", "set", "start", "stop"]), None);
         assert_eq!(suggest(&"a".repeat(1 << 20), known), None);
     }
 }

@@ -329,9 +329,12 @@ impl InForce {
         }
         let flows = self.spec.flow.keys().map(|f| format!("flow.{f}"));
         let names = flows.chain(self.spec.node.keys().map(|n| format!("node.{n}")));
-        let near = suggest(name, names).map(|n| format!("did you mean `{n}`?"));
+        let names: Vec<String> = names.collect();
+        let of_table = names.iter().find(|n| n.split_once('.').is_some_and(|(_, own)| own == name)).cloned();
+        let near = of_table.or_else(|| suggest(name, &names)).map(|n| format!("did you mean `{n}`?"));
         let d = scenario.complaint(index, "", format!("nothing is called `{name}`"));
-        let otherwise = || Some("flows and snoop agents can be started and stopped".into());
+        let otherwise =
+            || Some("flows and snoop agents can be started and stopped: `flow.NAME`, `node.NAME`".into());
         Err(Error::Input(d.help_opt(near.or_else(otherwise)).into()))
     }
 
