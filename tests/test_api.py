@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,14 @@ def test_a_folder_holds_what_memory_holds(tmp_path: Path) -> None:
     assert loaded.summary == written.summary
     assert loaded.path == tmp_path / "out"
     assert loaded.flows.schema.equals(s.run().flows.schema, check_metadata=True)
+
+
+def test_a_folder_that_is_gone_is_told_as_such(tmp_path: Path) -> None:
+    lh.Scenario.parse(UMTS).run(out=tmp_path / "out")
+    loaded = lh.Results.load(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out")
+    with pytest.raises(lh.LasthopError, match="is gone"):
+        _ = loaded.flows
 
 
 def test_stepping_without_changes_gives_the_same_results(umts: lh.Results) -> None:

@@ -377,6 +377,14 @@ def test_packetdrill_tells_a_wrong_option_from_a_failed_script(option: list[str]
     assert "packetdrill --help" in done.stderr
 
 
+def test_packetdrill_refuses_an_empty_script_and_shortens_what_it_quotes() -> None:
+    Path("empty.pkt").write_text("")
+    found = lasthop_json("packetdrill", "empty.pkt", code=1)
+    assert [s["verdict"] for s in found["scripts"]] == ["mistake"]
+    Path("deep.pkt").write_text(f"+0 `{'(' * 100_000}`\n")
+    assert max(map(len, lasthop("packetdrill", "deep.pkt").stdout.splitlines())) < 300
+
+
 def test_packetdrill_takes_symbols_and_the_tool_s_options() -> None:
     Path("branch.pkt").write_text(
         """

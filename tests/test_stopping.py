@@ -109,12 +109,19 @@ def test_no_signal_of_the_first_second_makes_a_traceback(start: Start, delay: fl
     assert [p.name for p in room.iterdir()] == ["wired.toml"]
 
 
-def test_what_does_not_come_back_to_python_is_ended_too(start: Start, room: Path) -> None:
-    """A pipe that nobody writes to, opened by the core."""
+def test_what_may_never_end_is_not_read(start: Start, room: Path) -> None:
+    """A pipe that nobody writes to, a device without an end, more than any script."""
     subprocess.run(["mkfifo", "pipe"], check=True)
-    run = start("import-trace", "pipe", "cell.down")
-    time.sleep(1.5)
-    stop(run, signal.SIGTERM)
+    Path("long.pkt").write_bytes(b"\n" * (17 << 20))
+    for command, told in (
+        (("import-trace", "pipe", "cell.down"), "pipe is not a regular file"),
+        (("import-trace", "/dev/zero", "cell.down"), "/dev/zero is not a regular file"),
+        (("packetdrill", "pipe"), "'pipe' is not a regular file"),
+        (("packetdrill", "/dev/zero"), "'/dev/zero' is not a regular file"),
+        (("packetdrill", "long.pkt"), "larger than 16 MiB"),
+    ):
+        _, err = start(*command).communicate(timeout=20)
+        assert told in err, command
     assert not (room / "cell.down").exists()
 
 

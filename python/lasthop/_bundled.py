@@ -21,6 +21,8 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
     Raises:
         LasthopError: neither; a text with a slash or a dot is always a path.
     """
+    if not str(scenario):
+        raise mistake("the name of the scenario is empty", "a TOML file, or the name of a bundled scenario")
     path = Path(scenario)
     if path.exists():
         return path

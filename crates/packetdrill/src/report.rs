@@ -43,6 +43,7 @@ pub struct Outcome {
 pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Outcome {
     let mut transcript = Transcript::new(verbose);
     let ended = match parse_with(text, &request.defines) {
+        Ok(script) if script.events.is_empty() => Err(Failed::Problem(nothing_stated(text))),
         Ok(script) => run(&script, request, &mut transcript),
         Err(problem) => Err(Failed::Problem(problem)),
     };
@@ -56,6 +57,17 @@ pub fn run_text(name: &str, text: &str, request: &Request, verbose: bool) -> Out
     };
     let Place { line, column } = place;
     Outcome { name: name.to_owned(), verdict, line, column, message, transcript: transcript.lines }
+}
+
+/// A script without an event states nothing that could hold: a file that was cut off, or one all of
+/// whose lines are for other symbols.
+fn nothing_stated(text: &str) -> Problem {
+    if text.contains("#if") {
+        let reason = "its #if lines leave no event".to_owned();
+        return Problem::NotApplicable { place: Place::default(), reason };
+    }
+    let message = "the script has no event: it states nothing".to_owned();
+    Problem::Mistake { place: Place { line: 1, column: 1 }, message }
 }
 
 /// One row of the table.

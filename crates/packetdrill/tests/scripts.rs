@@ -296,3 +296,14 @@ const WORDS: &[&str] = &[
     "~",
     "|",
 ];
+
+/// A download that was cut off passed: it stated nothing.
+#[test]
+fn a_script_without_an_event_is_a_mistake() {
+    for text in ["", "\n\n", "// a comment alone\n", "--tolerance_usecs=4000\n"] {
+        let o = run(text);
+        assert_eq!((o.verdict, o.line), (Verdict::Mistake, 1), "{text:?}: {}", o.message);
+    }
+    let others = "#ifdef OTHER\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n#endif\n";
+    assert_eq!(run(others).verdict, Verdict::NotApplicable);
+}

@@ -9,7 +9,11 @@ from typing import Any
 import click
 
 from lasthop import LasthopError, _core
+from lasthop._errors import mistake
 from lasthop.cli import _output
+
+_LARGEST = 16 << 20  # octets of a script: no script is larger
+_WIDEST = 100  # characters of a reason in the table; --json has all of them
 
 
 @click.command()
@@ -74,7 +78,7 @@ def packetdrill(
     files = _scripts(paths)
     if not files:
         raise LasthopError(f"no *.pkt in {', '.join(map(str, paths))}")
-    texts = [(str(f), f.read_text(encoding="utf-8", errors="replace")) for f in files]
+    texts = [(str(f), _text(f)) for f in files]
     found = json.loads(_core.packetdrill(texts, profile, cc, verbose, list(defines), options, host))
     if as_json:
         _output.json_object(found)
@@ -89,6 +93,22 @@ def _scripts(paths: tuple[Path, ...]) -> list[Path]:
     for path in paths:
         found += sorted(path.rglob("*.pkt")) if path.is_dir() else [path]
     return found
+
+
+def _text(path: Path) -> str:
+    """The text of a script. A pipe or a device may never end."""
+    if not path.is_file():
+        raise mistake(f"'{path}' is not a regular file", "copy what it gives to a file")
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise mistake(f"'{path}' is larger than {_LARGEST >> 20} MiB", "is it a script?")
+    return content.decode(encoding="utf-8", errors="replace")
+
+
+def _shortened(reason: str) -> str:
+    """A reason, which may quote a script, as a cell of a table shows it."""
+    return reason if len(reason) <= _WIDEST else f"{reason[: _WIDEST - 3]}..."
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -111,5 +131,5 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _row(name: str, c: dict[str, Any]) -> tuple[str, ...]:
-    reasons = "; ".join(f"{why} ({n})" if n > 1 else why for why, n in c["reasons"].items())
+    reasons = "; ".join(f"{_shortened(why)} ({n})" if n > 1 else _shortened(why) for why, n in c["reasons"].items())
     return (name, str(c["scripts"]), str(c["passed"]), str(c["failed"]), str(c["not_applicable"]), reasons)
