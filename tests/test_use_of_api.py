@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -36,6 +37,20 @@ def test_another_thread_gets_an_exception_that_it_can_catch(wired: lh.Scenario) 
     assert [type(e) for e in told] == [RuntimeError]
     assert "thread 'MainThread', which made it" in str(told[0])
     simulation.step_until(0.5)
+
+
+def test_another_thread_may_collect_a_simulation(wired: lh.Scenario, tmp_path: Path) -> None:
+    held = [wired.simulate(out=tmp_path / "out")]
+    held[0].step_until(0.1)
+    failed: list[Any] = []
+    before, sys.unraisablehook = sys.unraisablehook, failed.append
+    try:
+        thread = threading.Thread(target=held.clear)
+        thread.start()
+        thread.join()
+    finally:
+        sys.unraisablehook = before
+    assert not failed and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

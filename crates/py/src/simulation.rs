@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use lasthop_sim::Scalar;
 use lasthop_units::{Duration, Instant};
@@ -44,13 +45,19 @@ impl From<Value> for Scalar {
 }
 
 /// A world in progress.
-#[pyclass(module = "lasthop._core", unsendable)]
-pub struct Simulation(Option<lasthop_sim::Simulation>);
+///
+/// The mutex is never locked: it makes the class `Sync`, because the garbage collector of any
+/// thread may drop an object.
+#[pyclass(module = "lasthop._core")]
+pub struct Simulation(Mutex<Option<lasthop_sim::Simulation>>);
 
 impl Simulation {
+    fn inner(&mut self) -> &mut Option<lasthop_sim::Simulation> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
     fn world(&mut self) -> PyResult<&mut lasthop_sim::Simulation> {
         let world = self
-            .0
+            .inner()
             .as_mut()
             .ok_or_else(|| PyRuntimeError::new_err("this simulation has finished: make a new one"))?;
         if !world.is_mine() {
@@ -67,7 +74,7 @@ impl Simulation {
 /// the parent.
 impl Drop for Simulation {
     fn drop(&mut self) {
-        if let Some(world) = self.0.take_if(|world| !world.is_mine()) {
+        if let Some(world) = self.inner().take_if(|world| !world.is_mine()) {
             std::mem::forget(world);
         }
     }
@@ -79,7 +86,7 @@ impl Simulation {
     #[pyo3(signature = (scenario, out=None))]
     fn new(scenario: &Scenario, out: Option<PathBuf>) -> PyResult<Self> {
         lasthop_sim::Simulation::new(&scenario.0, out.as_deref())
-            .map(|s| Simulation(Some(s)))
+            .map(|s| Simulation(Mutex::new(Some(s))))
             .map_err(|e| raise(&e))
     }
 
@@ -134,7 +141,7 @@ impl Simulation {
     /// Runs to the scenario's end and gives the results.
     fn finish(&mut self, py: Python<'_>) -> PyResult<RunOutput> {
         self.world()?;
-        let Some(world) = self.0.take() else { unreachable!("checked above") };
+        let Some(world) = self.inner().take() else { unreachable!("checked above") };
         let mut interrupted = None;
         let result = world.finish_or_stopped(&mut || look_around(py, &mut interrupted));
         crate::run::finish(interrupted, result).map(RunOutput)
