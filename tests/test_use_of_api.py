@@ -50,7 +50,8 @@ def test_another_thread_may_collect_a_simulation(wired: lh.Scenario, tmp_path: P
         thread.join()
     finally:
         sys.unraisablehook = before
-    assert not failed and not list(tmp_path.iterdir())
+    assert not failed
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

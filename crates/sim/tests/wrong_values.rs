@@ -407,7 +407,7 @@ fn a_link_that_stays_closed_to_the_end_is_warned_of() {
     let at = |t: u32, key: &str, value: &str| format!("{{t='{t} s', set={{'link.l.{key}'={value}}}}}");
     let all = |changes: &[String]| warnings(WIRED, &[&format!("at=[{}]", changes.join(", "))]);
     for closed in [at(2, "rate", "'0 bit/s'"), at(2, "loss", "1.0"), at(2, "forward.loss", "'100 %'")] {
-        assert!(all(&[closed.clone()]).contains("nothing passes the link from 2 s"), "{closed}");
+        assert!(all(std::slice::from_ref(&closed)).contains("nothing passes the link from 2 s"), "{closed}");
     }
     assert_eq!(all(&[at(2, "rate", "'0 bit/s'"), at(3, "rate", "'1 Mbit/s'")]), "");
     assert_eq!(all(&[at(3, "loss", "0.5"), at(2, "loss", "1")]), "");
