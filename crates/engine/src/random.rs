@@ -44,6 +44,8 @@ pub enum Purpose {
     FrameError = 49,
     /// Which rates a rate control tries.
     RateSampling = 50,
+    /// How long a host has been up.
+    Uptime = 51,
 }
 
 /// A keyed source of draws.

@@ -501,7 +501,7 @@ pub struct Config {
 impl Config {
     /// The timers of this clock.
     pub(crate) const fn timers(&self) -> Timers {
-        Timers::new(self.kernel_clock, self.host.wheel)
+        Timers::new(self.kernel_clock, self.host.wheel).up_before(self.host.up_before)
     }
 
     /// The initial window for segments of `mss` octets \[segments\].

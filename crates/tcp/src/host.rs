@@ -1,6 +1,7 @@
 //! What the host around a connection does that the connection's peer sees: the choices of a kernel,
 //! not of a standard.
 
+use lasthop_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub struct Host {
     pub acks: AckRule,
     /// Where the timers of a `kernel_clock` with ticks are filed.
     pub wheel: Wheel,
+    /// How long the kernel has run at time 0: where its ticks and the slots of its wheel lie.
+    pub up_before: Duration,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
     /// A longer segment that arrives is one that the device has merged from segments of this size
@@ -153,6 +156,7 @@ impl Host {
         scale_for: None,
         acks: AckRule::Octets,
         wheel: Wheel::Levels,
+        up_before: Duration::ZERO,
         loss_probes: true,
         merged_segment: None,
         announces_mss: true,

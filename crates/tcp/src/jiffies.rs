@@ -51,6 +51,8 @@ pub struct Timers {
     /// Nanoseconds of a jiffy; 0: exact.
     tick: u64,
     wheel: Wheel,
+    /// Nanoseconds for which the kernel has run at time 0.
+    up: u64,
 }
 
 impl Timers {
@@ -62,7 +64,19 @@ impl Timers {
             KernelClock::Hz250 => 4_000_000,
             KernelClock::Hz100 => 10_000_000,
         };
-        Timers { tick, wheel }
+        Timers { tick, wheel, up: 0 }
+    }
+
+    /// The timers of a kernel that has run for this long at time 0. An exact clock has no ticks
+    /// whose place it could move.
+    pub const fn up_before(self, time: Duration) -> Timers {
+        Timers { up: if self.tick == 0 { 0 } else { time.0 }, ..self }
+    }
+
+    /// The time since the kernel's start \[ns\].
+    #[inline]
+    const fn uptime(self, at: Instant) -> u64 {
+        at.0.saturating_add(self.up)
     }
 
     /// When a timer fires that is armed now to expire after `wait`.
@@ -71,7 +85,7 @@ impl Timers {
         if self.tick == 0 {
             return now.saturating_add(wait);
         }
-        let jiffy = now.0 / self.tick;
+        let jiffy = self.uptime(now) / self.tick;
         self.slot(jiffy, jiffy.saturating_add(self.jiffies(wait)))
     }
 
@@ -81,7 +95,7 @@ impl Timers {
         if self.tick == 0 {
             return expires;
         }
-        self.slot(now.0 / self.tick, expires.0 / self.tick)
+        self.slot(self.uptime(now) / self.tick, self.uptime(expires) / self.tick)
     }
 
     /// `wait` in whole jiffies, rounded up (usecs_to_jiffies).
@@ -111,13 +125,13 @@ impl Timers {
 
     /// The number of the jiffy that `now` lies in (tcp_jiffies32).
     pub const fn count(self, now: Instant) -> u64 {
-        now.0 / (1_000_000_000 / self.hz())
+        self.uptime(now) / (1_000_000_000 / self.hz())
     }
 
-    /// The beginning of the jiffy that `now` lies in.
+    /// The beginning of the jiffy that `now` lies in, no earlier than time 0.
     #[inline]
     pub fn jiffy(self, now: Instant) -> Instant {
-        if self.tick == 0 { now } else { Instant(now.0 - now.0 % self.tick) }
+        if self.tick == 0 { now } else { Instant(now.0.saturating_sub(self.uptime(now) % self.tick)) }
     }
 
     /// Times are kept in microseconds before they are rounded up to jiffies.
@@ -131,7 +145,7 @@ impl Timers {
     #[inline(never)]
     fn slot(self, jiffy: u64, expires: u64) -> Instant {
         if self.wheel == Wheel::Jiffies {
-            return Instant(expires.max(jiffy + 1).saturating_mul(self.tick));
+            return self.begins(expires.max(jiffy + 1));
         }
         let delta = expires.saturating_sub(jiffy);
         let mut shift = 0;
@@ -139,7 +153,13 @@ impl Timers {
             shift += LEVEL_SHIFT;
         }
         let slot = (expires.max(jiffy) >> shift) + 1;
-        Instant((slot << shift).saturating_mul(self.tick))
+        self.begins(slot << shift)
+    }
+
+    /// When a jiffy begins.
+    #[inline]
+    fn begins(self, jiffy: u64) -> Instant {
+        Instant(jiffy.saturating_mul(self.tick).saturating_sub(self.up))
     }
 }
 
@@ -187,6 +207,20 @@ mod tests {
         assert_eq!(at(100, 4100), 4608);
         // TCP_TIMEWAIT_LEN, 60 s: level 4 (LVL_START(4) = 32256), multiples of 4096: 15 * 4096.
         assert_eq!(at(0, 60_000), 61_440);
+    }
+
+    #[test]
+    fn a_kernel_that_started_earlier_has_its_ticks_and_slots_elsewhere() {
+        // Up for 10.4 ms at time 0, so jiffies begin at 0.6 ms + n. 2 jiffies from 10.3 ms, which
+        // is jiffy 20 since the start: filed under 23, 23 - 10.4 = 12.6 ms. 68 jiffies: 20 + 68 =
+        // 88 is a multiple of 8, the next is 96: 85.6 ms.
+        let t = HZ1000.up_before(us(10_400));
+        let now = Instant::from_micros(10_300);
+        assert_eq!(t.at(now, us(2000)), Instant::from_micros(12_600));
+        assert_eq!(t.at(now, us(68_000)), Instant::from_micros(85_600));
+        assert_eq!((t.count(now), t.jiffy(now)), (20, Instant::from_micros(9_600)));
+        assert_eq!(t.jiffy(Instant::from_micros(100)), Instant::ZERO);
+        assert_eq!(t.up(us(1001)), us(2000), "lengths of time are what they were");
     }
 
     #[test]

@@ -363,7 +363,10 @@ impl Builder {
         let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
         let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
         let transport = match spec.transport {
-            crate::spec::Transport::Tcp => sockets(scenario, name, options, isn)?,
+            crate::spec::Transport::Tcp => {
+                let up = nodes.map(|n| uptime(self.seed, &self.nodes[n].name));
+                sockets(scenario, name, options, isn, up)?
+            }
             crate::spec::Transport::Udp => Transport::Udp,
         };
         let processing = self.processing(scenario.spec(), name, spec, nodes);
@@ -450,16 +453,47 @@ fn sockets(
     name: &str,
     options: &[Options; 2],
     isn: [Seq; 2],
+    up: [Duration; 2],
 ) -> Result<Transport, Error> {
     // The scenario's check has resolved these options already: they are right.
     let controls = scenario.extensions().controls();
     let socket = |end: End| {
         let options = &options[end as usize];
-        let config = options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
+        let mut config =
+            options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
+        config.host.up_before = up[end as usize];
         let place = Place { flow: name, opener: end == End::A };
         let cc = controls.build(&config, &options.cc_parameters, place).map_err(Error::Policy)?;
         let endpoint = Endpoint::with_control(config, cc, isn[end as usize]);
         Ok::<_, Error>(Socket { endpoint, wake: Wake::default(), told: 0 })
     };
     Ok(Transport::Tcp(Box::new([socket(End::A)?, socket(End::B)?])))
+}
+
+/// How long a node's kernel has run at time 0. Hosts do not start together, so the ticks of their
+/// clocks and the slots of their timers lie apart; those of one host's flows do not.
+fn uptime(seed: u64, node: &str) -> Duration {
+    // Whole turns of slots of 4096 jiffies, of 1, 4 and 10 ms: every place in a slot is as likely.
+    const TURN_US: u64 = 81_920_000;
+    let draw = Draw::new(seed, Purpose::Uptime, name_key(&format!("node/{node}")));
+    Duration::from_micros(draw.stream(0).below(TURN_US))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_been_up_for_times_whose_ticks_spread_evenly() {
+        // 1000 hosts: tenths of a tick of 4 ms, binomial with n = 1000 and p = 0.1: 100, standard
+        // deviation 9.5; 5 of those.
+        let mut tenths = [0_i32; 10];
+        for i in 0..1000 {
+            let up = uptime(7, &format!("ue{i}"));
+            tenths[(up.as_micros() % 4000 / 400) as usize] += 1;
+        }
+        assert!(tenths.iter().all(|n| (n - 100).abs() < 48), "{tenths:?}");
+        assert_eq!(uptime(7, "ue1"), uptime(7, "ue1"));
+        assert_ne!(uptime(7, "ue1"), uptime(8, "ue1"));
+    }
 }
