@@ -25,16 +25,16 @@ LINKS: tuple[tuple[str, str, str, str, int], ...] = (
     (
         "deep",
         "A deep buffer",
-        "10 Mbit/s and 40 ms, room for 200 packets: six times the bandwidth-delay product of 33. Whoever grows until it "
-        "loses fills the room, and the round trip goes from 40 to 280 ms; whoever looks at the round trip does not.",
+        "10 Mbit/s and 40 ms, room for 200 packets: six times the bandwidth-delay product of 33. Controls that grow "
+        "until a loss fill the queue, and the round trip rises from 40 to 280 ms; controls that react to it keep it low.",
         'rate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }',
         30,
     ),
     (
         "shallow",
         "A shallow buffer with random loss",
-        "10 Mbit/s and 40 ms, room for 10 packets, and one packet in a thousand is lost at random. Whoever takes each loss "
-        "for congestion is cut before the link is full.",
+        "10 Mbit/s and 40 ms, room for 10 packets, and one packet in a thousand is lost at random. Controls that take "
+        "each loss for congestion reduce their window before the link is full.",
         'rate = "10 Mbit/s"\ndelay = "20 ms"\nforward = { loss = "0.1 %" }\n'
         'queue = { kind = "droptail", packets = 10 }',
         30,
@@ -111,7 +111,9 @@ def draw(picture: Path, runs: Sequence[tuple[str, Any]], seconds: int, columns: 
         fig = style.Figure(figsize=(7.6, 1.75 * rows), layout="constrained")
         grid = fig.subplots(2 * rows, columns, sharex=True, squeeze=False, height_ratios=[1.25, 1] * rows)
         curves = [curve(r) for _, r in runs]
-        top = [max(max(c[key]) for c in curves) * 1.08 for key in ("cwnd", "rtt")]
+        # `none` has no window: its column holds a number above every window, which would flatten all others.
+        windows = [c["cwnd"] for (name, _), c in zip(runs, curves, strict=True) if name != "none"]
+        top = [max(max(w) for w in windows) * 1.08, max(max(c["rtt"]) for c in curves) * 1.08]
         for i in range(rows * columns):
             upper, lower = grid[2 * (i // columns)][i % columns], grid[2 * (i // columns) + 1][i % columns]
             if i >= len(runs):
@@ -120,7 +122,10 @@ def draw(picture: Path, runs: Sequence[tuple[str, Any]], seconds: int, columns: 
                 continue
             (name, r), c = runs[i], curves[i]
             flow = r.flows.to_pylist()[0]
-            upper.plot(c["time"], c["cwnd"], color=style.OKABE_ITO[0], linewidth=0.8)
+            if name == "none":
+                upper.text(0.5, 0.5, "no window", transform=upper.transAxes, ha="center", fontsize=6)
+            else:
+                upper.plot(c["time"], c["cwnd"], color=style.OKABE_ITO[0], linewidth=0.8)
             lower.plot(c["time"], c["rtt"], color=style.OKABE_ITO[1], linewidth=0.8)
             upper.set_title(name, loc="left", fontsize=7, pad=2, fontweight="bold")
             note = f"{flow['goodput_bps'] / 1e6:.1f} Mbit/s, {flow['rtt_mean_s'] * 1e3:.0f} ms"

@@ -38,7 +38,7 @@ def download() -> Figure:
 
 
 def upload() -> Figure:
-    """Throughput of three request cycles."""
+    """Throughput and round trip with HARQ and without."""
     fig, (left, right) = panels(2)
     for i, tries in enumerate((4, 1)):
         r = run("lte-upload", cell__enb__uplink__harq__transmissions=tries)
@@ -53,20 +53,23 @@ def two_way() -> Figure:
     fig, (left, right) = panels(2)
     for i, buffer in enumerate(("2 MiB", "100 kB")):
         r = run("lte-two-way", ue__phone__rlc__buffer__bytes=buffer)
-        curve(left, *rate(r, "download"), f"download, buffers of {buffer}", i)
+        curve(left, *rate(r, "download"), f"buffers of {buffer}", i)
         curve(right, *column(r.tcp, "download", "rtt_us", 1e-3), buffer, i)
     left.axvline(5, color="#666666", lw=0.8, ls=":")
-    return labelled(fig, (left, "download [Mbit/s]"), (right, "its round trip [ms]"))
+    labelled(fig, (left, "download [Mbit/s]"), (right, "round trip of the download [ms]"))
+    left.legend(frameon=False, fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    right.get_legend().remove()
+    return fig
 
 
 def ack_delay() -> Figure:
-    """Time of a request and its answer against the period of scheduling requests."""
+    """Round trip against the period of scheduling requests."""
     fig, (ax,) = panels(1)
     periods = (1, 5, 10, 20, 40)
     for i, stealing in enumerate((True, False)):
         times = [
             run("lte-ack-delay", cell__enb__uplink__sr__period=f"{p} ms", cell__enb__uplink__stealing=stealing)
-            .flows["request_time_mean_s"]
+            .flows["rtt_mean_s"]
             .to_pylist()[0]
             for p in periods
         ]
@@ -75,7 +78,7 @@ def ack_delay() -> Figure:
     ax.legend(frameon=False, fontsize=8)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("period of scheduling requests [ms]", fontsize=8)
-    ax.set_ylabel("request and answer [ms]", fontsize=8)
+    ax.set_ylabel("mean round trip [ms]", fontsize=8)
     return fig
 
 
@@ -101,7 +104,7 @@ def um_am() -> Figure:
 
 
 def schedulers() -> Figure:
-    """Who gets how much."""
+    """Throughput of three phones under four policies."""
     names = ("round-robin", "proportional-fair", "fd-bet", "tdmt")
     phones = ("near", "middle", "far")
     fig, (ax,) = panels(1)
@@ -141,13 +144,15 @@ def qos() -> Figure:
         ("default bearer", {"ue__phone__dedicated__voice__flows": []}),
     )
     fig, (ax,) = panels(1)
-    for i, (label, keys) in enumerate(ways):
+    for i, (_, keys) in enumerate(ways):
         flows = {f["flow"]: f for f in run("lte-qos", **keys).flows.to_pylist()}
         call = flows["call"]
         ax.bar(i, 1e3 * call["delay_mean_s"], 0.5, color=COLOURS[i])
         ax.plot([i], [1e3 * call["delay_max_s"]], "v", color="#333333")
-        ax.annotate(f"{1e3 * call['delay_mean_s']:.0f}", (i, 1e3 * call["delay_mean_s"]), ha="center", va="bottom")
-    ax.set_yscale("log")
+        note = f"mean {1e3 * call['delay_mean_s']:.0f}"
+        ax.annotate(note, (i, 1e3 * call["delay_max_s"]), (0, 6), textcoords="offset points", ha="center", fontsize=7)
+    ax.margins(y=0.12)
+    ax.set_ylim(bottom=0)
     ax.set_xticks(range(len(ways)), [label for label, _ in ways])
     ax.set_ylabel("one-way delay of the call [ms]\n(bar: mean, triangle: largest)", fontsize=8)
     return fig
@@ -178,15 +183,16 @@ def sidelink() -> Figure:
     for ax in (left, right):
         ax.axvline(5, color="#666666", lw=0.8, ls=":")
     labelled(fig, (left, "throughput [Mbit/s]"), (right, "round trip [ms]"))
+    left.get_legend().remove()
+    right.legend(frameon=False, fontsize=7, loc="lower right")
     for ax in (left, right):
-        ax.legend(frameon=False, fontsize=7, loc="lower right")
         for x, text in ((2.5, "directly"), (7.5, "over the eNB")):
             ax.annotate(text, (x, 1.01), xycoords=("data", "axes fraction"), ha="center", fontsize=7, color="#666666")
     return fig
 
 
 def multicast() -> Figure:
-    """A call to a group: what each listener has of it, by its distance from the speaker."""
+    """A call to a group: share of packets at each receiver over its distance, and resource blocks."""
     fig, (left, right) = panels(2)
     for i, transmissions in enumerate((1, 2, 4)):
         r = run("sidelink-multicast", multicast__group__link__transmissions=transmissions)
@@ -197,19 +203,19 @@ def multicast() -> Figure:
         away = [np.hypot(places[f["dst"]][0] - x, places[f["dst"]][1] - y) for f in flows]
         heard = [100 * f["rx_packets"] / f["tx_packets"] for f in flows]
         label = "once" if transmissions == 1 else f"{transmissions} times"
-        left.plot(away, heard, "o", ms=3.5, color=COLOURS[i], label=f"each block sent {label}")
+        left.plot(away, heard, "o", ms=3.5, color=COLOURS[i], label=f"sent {label}")
         blocks = sum(b["resource_blocks"] for b in r.table("radio").to_pylist() if b["direction"] == "sidelink")
         right.bar(i, blocks / 20, width=0.6, color=COLOURS[i])
-    left.legend(frameon=False, fontsize=7, loc="lower left")
+    left.legend(frameon=False, fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1)
     left.set_xlabel("distance from the speaker [m]", fontsize=8)
-    left.set_ylabel("packets of the call heard [%]", fontsize=8)
-    right.set_xticks(range(3), ["once", "2 times", "4 times"])
+    left.set_ylabel("packets received [%]", fontsize=8)
+    right.set_xticks(range(3), ["sent once", "2 times", "4 times"])
     right.set_ylabel("resource blocks a second", fontsize=8)
     return fig
 
 
 def drive() -> Figure:
-    """Where the car is, who serves it, and what it measures."""
+    """The car's path, the serving cell, and the RSRP of the cells."""
     r = run("lte-drive")
     places, measured = r.table("positions").to_pylist(), r.table("measurements").to_pylist()
     used = list(dict.fromkeys(p["cell"] for p in places))
@@ -255,7 +261,7 @@ def radio_aware() -> Figure:
         values = (flows["down"]["goodput_bps"] / 1e6, 1e3 * flows["down"]["delay_p95_s"], apps["pages"]["time_mean_s"])
         for ax, value in zip(axes, values, strict=True):
             ax.bar(i, value, 0.6, color=COLOURS[i])
-    names = ("download [Mbit/s]", "its delay, 95 % within [ms]", "web page [s]")
+    names = ("download [Mbit/s]", "95 % point of its delay [ms]", "web page [s]")
     for ax, name in zip(axes, names, strict=True):
         ax.set_xticks(range(len(ways)), [label for label, _ in ways], fontsize=6)
         ax.set_ylabel(name, fontsize=8)
@@ -342,8 +348,8 @@ def beside_lte() -> Figure:
                     places = [snr[f["dst"]] for f in flows]
                 left.plot(places, goodput, "os"[i], color=COLOURS[i], ms=4, fillstyle="none", label=name)
     left.set_xlabel("SNR of the station's Wi-Fi [dB]", fontsize=8)
-    left.set_ylabel("its throughput [Mbit/s], CUBIC", fontsize=8)
-    for ax, name in ((middle, "eight stations [Mbit/s]"), (right, "one-way delay [ms]")):
+    left.set_ylabel("station's throughput, CUBIC [Mbit/s]", fontsize=8)
+    for ax, name in ((middle, "sum of eight stations [Mbit/s]"), (right, "one-way delay [ms]")):
         ax.set_xticks(range(len(controls)), [label for _, label in controls], fontsize=6)
         ax.set_ylabel(name, fontsize=8)
     right.set_yscale("log")
@@ -442,8 +448,11 @@ def column(table: Any, flow: str, name: str, scale: float) -> tuple[Any, Any]:
 
 
 def rate(r: Any, flow: str, step: float = 0.2) -> tuple[Any, Any]:
-    """Acknowledged payload [Mbit/s] in stretches of `step` seconds."""
-    x, y = column(r.tcp, flow, "bytes_acked", 8e-6)
+    """Payload that arrives at the receiver [Mbit/s], in intervals of `step` seconds.
+
+    Acknowledged octets stand still while an octet is missing, and then jump by all that has arrived since.
+    """
+    x, y = column(r.tcp, flow, "bytes_arrived", 8e-6)
     edges = np.arange(0, x[-1] + step / 2, step)
     at = np.interp(edges, x, y)
     return edges[1:], np.diff(at) / step
