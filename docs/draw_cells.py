@@ -1,6 +1,6 @@
 """Draws docs/images/faded-interferers.svg and docs/images/cells-cost.svg for the page on many cells.
 
-    python docs/draw_cells.py        needs cargo, valgrind and matplotlib; some minutes
+    python docs/draw_cells.py        needs cargo, valgrind, numpy and matplotlib; some minutes
 
 It prints the page's tables. The SINRs come from an example of the crate `ran`. The cost is counted in instructions,
 which do not depend on what else the machine does: those of a longer run less those of a shorter one.
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 
 mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "lasthop"  # no random ids
@@ -33,7 +34,7 @@ SECONDS = (0.6, 1.0)
 
 
 def draw_sinr() -> None:
-    """Distribution of the SINR, and what it loses with fewer interferers that fade; differences to all as a table."""
+    """Distribution of the SINR, and its change with fewer fading interferers; differences to all as a table."""
     command = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-ran", "--example", "faded_interferers"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     curves: dict[str, list[tuple[float, float, float]]] = collections.defaultdict(list)
@@ -49,15 +50,16 @@ def draw_sinr() -> None:
     q = [row[0] for row in everything]
     left.plot([row[1] for row in everything], q, label="a resource block", linewidth=1.2)
     left.plot([row[2] for row in everything], q, label="the carrier (effective)", linewidth=1.2)
-    left.set_xlabel("SINR, all interfering links fade [dB]")
-    left.set_ylabel("share of UEs and moments")
+    left.set_xlabel("SINR with fading on all interfering links [dB]")
+    left.set_ylabel("share of UEs and TTIs below")
     left.set_xlim(-20, 30)
     left.legend(fontsize=8)
     for k, curve in curves.items():
         if k != "all":
             off = [row[1] - other[1] for row, other in zip(curve, everything, strict=True)]
-            right.plot(off, q, label=f"{k} fade", linewidth=1.2)
-    right.set_xlabel("what fewer change in the SINR of a block [dB]")
+            right.plot(off, q, label=f"{k} fading interferer{'' if k == '1' else 's'}", linewidth=1.2)
+    right.set_xlabel("SINR of a block less that with all fading [dB]")
+    right.set_xticks(np.arange(-2, 0.3, 0.5))
     right.legend(fontsize=8, loc="lower left")
     for axes in (left, right):
         axes.grid(alpha=0.3)
@@ -95,7 +97,7 @@ def draw_cost() -> None:
     figure, axes = plt.subplots(figsize=(5, 3.4))
     axes.plot([10 * s for s in cost], [c / 1e6 for c in cost.values()], "o-", markersize=4)
     axes.set_xlabel("UEs with a full-buffer download, 10 in a sector")
-    axes.set_ylabel("instructions of a TTI [million]")
+    axes.set_ylabel("instructions per TTI [million]")
     axes.set_xlim(0)
     axes.set_ylim(0)
     axes.grid(alpha=0.3)

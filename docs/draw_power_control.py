@@ -28,7 +28,7 @@ GRID = {
     0.8: [-90, -86, -83, -80, -77],
     1.0: [-108, -104, -101, -98],
 }
-ANTENNAS = {"2d": "TR 25.814's antenna", "3d": "TR 36.814's, tilt 15 degrees"}
+ANTENNAS = {"2d": "antenna of TR 25.814", "3d": "antenna of TR 36.814, tilt 15 degrees"}
 
 Points = dict[tuple[str, float, int], tuple[float, float]]
 
@@ -49,18 +49,18 @@ def measure() -> Points:
 
 def draw(points: Points) -> None:
     """The figure: a curve for each alpha."""
-    figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, sharey=True)
     for axes, (antenna, title) in zip(panels, ANTENNAS.items(), strict=True):
         for alpha, p0s in GRID.items():
             x, y = zip(*(points[antenna, alpha, p0] for p0 in p0s), strict=True)
-            axes.plot(x, y, "o-", markersize=3, linewidth=1.2, label=f"alpha {alpha:g}: {p0s[0]} to {p0s[-1]} dBm")
+            axes.plot(x, y, "o-", markersize=3, linewidth=1.2, label=f"alpha {alpha:g}, P0 {p0s[0]} to {p0s[-1]} dBm")
         axes.plot(*PUBLISHED, "k*", markersize=9, label="E-UTRA 1x2, published")
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("mean [bit/s/Hz/cell]")
         axes.grid(alpha=0.3)
-    panels[0].set_ylabel("5 % of UEs [bit/s/Hz]")
+    panels[0].set_ylabel("5 % point of UEs [bit/s/Hz]")
     panels[0].set_ylim(0)
-    panels[1].legend(fontsize=7)
+    panels[1].legend(fontsize=7, loc="lower left")
     figure.tight_layout()
     figure.savefig(ROOT / "docs/images/power-control.svg", metadata={"Date": None})
 

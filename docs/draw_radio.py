@@ -55,12 +55,17 @@ def draw_bler() -> None:
             if int(row["mcs"]) == mcs and row["code_block_bits"] in ("1024", "6144"):
                 at = [float(row[c]) for c in ("snr50_db", "snr10_db", "snr1_db")]
                 axes.plot(at, [0.5, 0.1, 0.01], ".", color=colour, markersize=4)
-    axes.plot(OTHERS, [0.1] * 15, "x", color="black", markersize=5, label="another family, CQI 1 to 15 at 10 %")
-    axes.plot([], [], "k-", linewidth=1, label="1024 bits")
-    axes.plot([], [], "k:", linewidth=1, label="6144 bits")
-    axes.plot([], [], "k.", markersize=4, label="calibration")
-    axes.set(xlabel="effective SINR [dB]", ylabel="code block error rate", ylim=(1e-3, 1.2), xlim=(-9, 22))
-    axes.legend(fontsize=8, loc="lower right")
+    axes.plot(OTHERS, [0.1] * 15, "x", color="black", markersize=5, label="independent family at 10 %, CQI 1 to 15")
+    axes.plot([], [], "k-", linewidth=1, label="block of 1024 bits")
+    axes.plot([], [], "k:", linewidth=1, label="block of 6144 bits")
+    axes.plot([], [], "k.", markersize=4, label="calibration points")
+    axes.set(
+        xlabel="effective SINR [dB], curves of MCS 0, 2, ... 28",
+        ylabel="code block error rate",
+        ylim=(1e-3, 1.2),
+        xlim=(-9, 22),
+    )
+    axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
     save(figure, "radio-bler.svg")
 
 

@@ -34,7 +34,7 @@ STEPS = [
 
 WIDTH, LEFT, TOP, ROW = 1080, 20, 64, 46
 COLUMN = (WIDTH - 2 * LEFT) / len(LANES)
-STYLE = "text{font:13px sans-serif;fill:#222}.h{font-weight:600}.w{paint-order:stroke;stroke:#fff;stroke-width:4px}"
+STYLE = "text{font:13px sans-serif;fill:#222}.h{font-weight:600}.w{stroke:#fff;stroke-width:4px}"
 EVENTS = {"app": "#8a5a00", "arrival": "#00618f", "tti": "#a03e00"}
 
 
@@ -48,6 +48,14 @@ def text(x: float, y: float, words: str, extra: str = "") -> str:
     return f'<text x="{x:.0f}" y="{y:.0f}" {extra}>{escape(words)}</text>'
 
 
+def on_white(x: float, y: float, words: str, extra: str) -> str:
+    """A line of text that hides what is below it.
+
+    A white copy with a stroke lies below: not every reader of SVG has `paint-order`.
+    """
+    return text(x, y, words, f'{extra} class="w"') + text(x, y, words, extra)
+
+
 def row(i: int, a: int, b: int, words: str, event: str) -> list[str]:
     """One step: an arrow between lanes, or a dot in one."""
     y = TOP + ROW * (i + 0.7)
@@ -58,18 +66,18 @@ def row(i: int, a: int, b: int, words: str, event: str) -> list[str]:
         out.append(f'<circle cx="{x1:.0f}" cy="{y:.0f}" r="5" fill="{colour}"/>')
         at, anchor = (x1 + 12, "start") if a == 0 else (x1 - 12, "end") if a == len(LANES) - 1 else (x1, "middle")
         shift = -10 if anchor == "middle" else 4
-        out.append(text(at, y + shift, words, f'text-anchor="{anchor}" class="w"'))
+        out.append(on_white(at, y + shift, words, f'text-anchor="{anchor}"'))
     else:
         tip = 9 if x2 > x1 else -9
         out.append(f'<line x1="{x1:.0f}" y1="{y:.0f}" x2="{x2 - tip:.0f}" y2="{y:.0f}" stroke="{colour}"/>')
         out.append(f'<path d="M{x2:.0f} {y:.0f} l{-tip} -5 v10 z" fill="{colour}"/>')
         middle = (x1 + x2) / 2
         if middle < WIDTH * 0.25:
-            out.append(text(min(x1, x2), y - 8, words, 'text-anchor="start" class="w"'))
+            out.append(on_white(min(x1, x2), y - 8, words, 'text-anchor="start"'))
         elif middle > WIDTH * 0.75:
-            out.append(text(max(x1, x2), y - 8, words, 'text-anchor="end" class="w"'))
+            out.append(on_white(max(x1, x2), y - 8, words, 'text-anchor="end"'))
         else:
-            out.append(text(middle, y - 8, words, 'text-anchor="middle" class="w"'))
+            out.append(on_white(middle, y - 8, words, 'text-anchor="middle"'))
     return out
 
 

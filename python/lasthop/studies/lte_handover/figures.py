@@ -109,6 +109,7 @@ def over_size(data: Data, name: str, title: str, what: dict[str, tuple[str, floa
                 columns["queue_kb"].extend(sizes)
         ax.set_xscale("log", base=2)
         _label(ax, "", label)
+        ax.set_ylim(bottom=0)
         ax.legend(fontsize=7)
     axes[-1].set_xlabel("retransmission queue [kB]", fontsize=8)
     caption = "Means and 95 % intervals over speeds; the window is 2 s before to 10 s after the handover."
@@ -268,10 +269,12 @@ def choice(data: Data) -> Figure:
         for k, (broken, (mark, colour)) in enumerate(zip(breaks, styles, strict=False)):
             found = [data.estimate("perbearer", key, bearers=n, handover=broken).scaled(scale) for n in names]
             places = np.arange(len(names)) + (k - (len(breaks) - 1) / 2) * 0.2
-            spread = [f.half_width or 0.0 for f in found]
+            upper = [f.half_width or 0.0 for f in found]
+            # None of these can be negative.
+            lower = [min(u, f.mean) for u, f in zip(upper, found, strict=True)]
             ax.errorbar(
-                [f.mean for f in found], places, xerr=spread, fmt=mark, color=colour, markersize=4, linewidth=0.8,
-                label=broken,
+                [f.mean for f in found], places, xerr=(lower, upper), fmt=mark, color=colour, markersize=4,
+                linewidth=0.8, label=broken,
             )  # fmt: skip
             columns[key].extend(f.mean for f in found)
             if key == USERS[0][0]:
@@ -384,8 +387,8 @@ def stacks(data: Data) -> Figure:
 
 
 def _with_interval(ax: Axes, xs: Sequence[float], found: Sequence[Estimate], colour: str, label: str) -> None:
-    """Means with a band of their 95 % intervals."""
-    low, high = zip(*((f.ci95 or (f.mean, f.mean)) for f in found), strict=True)
+    """Means with a band of their 95 % intervals, cut at 0: no quantity drawn here can be negative."""
+    low, high = np.maximum(0.0, [f.ci95 or (f.mean, f.mean) for f in found]).T
     ax.plot(xs, [f.mean for f in found], marker="o", markersize=3, color=colour, label=label)
     ax.fill_between(xs, low, high, color=colour, alpha=0.2, linewidth=0)
 

@@ -163,7 +163,7 @@ def tables(evidence: Evidence) -> Iterable[TableView]:
             ("scheme", "trip"),
             {"goodput": "goodput [Mbit/s]", "delay_p95": "95 % within [ms]", "lost": "lost"},
         ),
-        ("wrong", "Wrong, old and boastful hints (60 kB)", ("case",), {"goodput": "goodput [Mbit/s]", "lost": "lost"}),
+        ("wrong", "Wrong and old hints (60 kB)", ("case",), {"goodput": "goodput [Mbit/s]", "lost": "lost"}),
         (
             "users",
             "One to ten phones in the cell",
@@ -217,7 +217,7 @@ def table_bursts(data: Data) -> TableView:
 WRONGS: Mapping[str, tuple[float, str, str]] = {
     "error": (0.0, "error of the rate (sigma)", ""),
     "age": (11.0, "age on arrival", "ms"),
-    "bias": (1.0, "rate told / true", ""),
+    "bias": (1.0, "hinted rate / true rate", ""),
     "loss": (0.0, "reports lost", "%"),
     "step": (0.0, "steps of the rate", "Mbit/s"),
     "qstep": (0.0, "steps of the queue", "kB"),
@@ -464,7 +464,6 @@ def figure_wrong(data: Data) -> Figure:
         ax.axhline(cubic, color=COLOURS["cubic"], linestyle="--", linewidth=1)
         ax.set_xlabel(f"{title} [{unit}]" if unit else title, fontsize=8)
         ax.tick_params(labelsize=8)
-        ax.set_ylim(0, None)
         if kind in ("age", "period"):
             ax.set_xscale("log")
         if kind in ("error", "step"):
@@ -472,13 +471,15 @@ def figure_wrong(data: Data) -> Figure:
         columns["kind"] += [kind] * len(points)
         columns["value"] += list(points)
         columns["goodput_mbps"] += list(points.values())
+    # The panels share the axis: a limit that is set before the last curve would cut it.
+    grid[0].set_ylim(bottom=0)
     last.axis("off")
     last.plot([], [], "o-", color=COLOURS["queue"], markersize=4, label="with hints")
     last.plot([], [], "--", color=COLOURS["cubic"], linewidth=1, label="CUBIC")
     last.legend(frameon=False, fontsize=8, loc="center")
     caption = (
-        "The scheme with queue information when hints are wrong, old, boastful, lost, coarse or seldom (believed for "
-        "10 s); dashed: CUBIC."
+        "The scheme with queue information when hints are wrong, old, biased, lost, coarse or seldom (valid "
+        "for 10 s); dashed: CUBIC."
     )
     return Figure("wrong", "How wrong may hints be?", caption, fig, {"wrong": columns})
 

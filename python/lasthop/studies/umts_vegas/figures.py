@@ -247,7 +247,7 @@ def figure_ahead(data: Data) -> Figure:
         ax.set_ylim(0, 100)
     right.legend(frameon=False, fontsize=7, loc="lower left")
     # Between Vegas at the bottom and Reno at the top nothing is drawn.
-    left.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 0.12), ncols=2)
+    left.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(0.99, 0.18), ncols=2, columnspacing=1)
     caption = (
         "Throughput against TBLER. Left: Vegas and Reno of ns-2 alone, with a snoop agent at the RNC, and with a proxy "
         "there that splits the connection. Neither helps Vegas: RLC loses nothing that an agent could send again, and "
