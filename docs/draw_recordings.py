@@ -38,38 +38,38 @@ The profile `linux-6` beside recordings of a Linux 6.1.192 sender: one bulk flow
 congestion controls. The kernel ran in virtual time (User-mode Linux, HZ = 1000), as three network namespaces joined
 by veth, with MTU 1500, timestamps and SACK, without ECN or segmentation offload, `tcp_wmem` 4096 262144 8388608 and
 `tcp_rmem` 4096 1048576 8388608; netem made rate, delay and drop-tail limit, and `tcp_info` was read about every 50
-ms. Ours is the endpoint itself between two links of the same rate, delay and limit, with the same buffers, read at
-the same moments. The default of `tcp_rmem` matters: while the offered window grows, Linux acknowledges each segment
+ms. Lasthop's endpoint runs between two links of the same rate, delay and limit, with the same buffers, and is sampled
+at the same times. The default of `tcp_rmem` matters: while the offered window grows, Linux acknowledges each segment
 at once (tcp_grow_window). With 128 KiB instead CUBIC's HyStart loses the train of ACKs on p1 and leaves slow start at
 88 segments; with 1 MiB at 38, as the kernel does.
 """
 PARTINGS = """\
-## Where they part
+## Differences
 
-- `cubic` on p2: from the fourth loss on ours comes 0.1 to 0.3 s sooner. On p1 all six come when the kernel's do,
+- `cubic` on p2: from the fourth on, our losses come 0.1 to 0.3 s sooner. On p1 all six coincide with the kernel's,
   within a sample of 50 ms.
-- `reno`, `highspeed`, `veno`, `dctcp` on p1: all losses after the first come 0.3 to 0.9 s later. Measured: the
+- `reno`, `highspeed`, `veno`, `dctcp` on p1: all our losses after the first come 0.3 to 0.9 s later. Measured: the
   smoothed round trip equals the kernel's to 1 us in every sample up to 0.3006 s, and no longer after it. The
   recordings hold neither ACKs nor the receiver's buffer, so the cause is an inference. The smoothed round trips that
-  follow would fit a receiver that acknowledges pairs after 176 lone ACKs (182 in the run with `veno`); ours does so
-  after 192. With the memory per received segment that ours assumes, that is a buffer that grew at 0.29 s as if 73
-  segments had been read in a round trip, ours with 76. The first recovery would then resend segments 456 and 457 one
-  by one, where ours resends them together and the second of them finds the queue full. The phase of the clock's ticks
-  is not the cause (ten phases of 0.1 ms give the same). Not known: what the kernel's receiver measured, and what a
-  segment cost it.
-- On p2 the second loss of `reno`, `veno` and `dctcp` comes 0.3 to 0.4 s sooner; `highspeed` needs 2 % longer from
-  loss to loss.
+  follow would fit a receiver that begins to acknowledge pairs after 176 single ACKs (182 in the run with `veno`); ours
+  begins after 192. With the memory per received segment that the model assumes, that corresponds to a receive buffer
+  that grew at 0.29 s by 73 segments read in a round trip; ours grew by 76. The kernel's first recovery would then
+  retransmit segments 456 and 457 one by one. Ours retransmits them together, and the second finds the queue full. The
+  phase of the clock's ticks is not the cause (ten phases of 0.1 ms give the same). Not known: what the kernel's
+  receiver measured, and how much memory a segment took there.
+- On p2 our second loss of `reno`, `veno` and `dctcp` comes 0.3 to 0.4 s sooner; with `highspeed` our intervals
+  between losses are 2 % longer.
 - `bbr` on p2: the kernel's third ProbeRTT comes at 37.65 s, ours at 30.9 to 32.3 s in 20 runs with other random
   numbers. A round trip shorter than the smallest by 1 us puts the next ProbeRTT off. The recording does not show
-  single round trips; its window says that the smallest changed by less than 0.6 % at 27.6 s (the target stays at 342
-  segments; a lone segment's round trip, 0.6 ms shorter than a pair's, would have made it 340). So parts of a
-  microsecond decide, and there the recorder differs from a network of exact times. In User-mode Linux the clock has
-  steps of 256 ns, and a timer that fires before the clock shows its time is set again for 501 ns (TIMER_MULTIPLIER,
-  TIMER_MIN_DELTA). With such delay lines the third ProbeRTT of our 20 runs comes at 31.0 to 40.2 s, 5 of them after
-  the kernel's. Which ACK of the kernel had the shorter round trip is not known.
+  single round trips. Its window shows that the smallest changed by less than 0.6 % at 27.6 s: the target stays at 342
+  segments; a single segment's round trip, 0.6 ms shorter than a pair's, would have made it 340. Fractions of a
+  microsecond therefore decide when the third ProbeRTT begins, and at that scale the recording host differs from a
+  network with exact times. In User-mode Linux the clock has steps of 256 ns, and a timer that fires before the clock
+  has reached its time is set again for 501 ns (TIMER_MULTIPLIER, TIMER_MIN_DELTA). With delay lines that have these
+  steps the third ProbeRTT of our 20 runs comes at 31.0 to 40.2 s, 5 of them after the kernel's. Which ACK of the kernel had the shorter round trip is not known.
 - CDG draws random numbers; single runs of the kernel carry 1114 kB/s on p1 and 1870 on p2. 40 runs of ours carry 1097
-  (standard deviation 19, 1048 to 1135) and 1730 (136, 1330 to 1965). Both lie within the prediction interval of 95 %,
-  in the upper tenth of ours.
+  (standard deviation 19, 1048 to 1135) and 1730 (136, 1330 to 1965). Both are within the prediction interval of 95 %,
+  in the upper tenth of our runs.
 """
 
 

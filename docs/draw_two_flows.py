@@ -32,24 +32,26 @@ start on. The set-up of the kernel is that of the [single flows](linux-recording
 ## What is compared
 
 The kernel's recording is one run. Without noise, two flows on a drop-tail queue are sensitive to phase: a second
-start a few milliseconds later gives another share. So ours is a sample of 32 runs, whose second starts are 187.3 ms
-apart and whose random numbers (BBR's first phase) differ. (Two BBR flows: 3.7 ms apart, because the kernel's second
-flow starts into the ProbeRTT of the first, which is no chance.) The null hypothesis is that the kernel's run is one
-more of the sample. The bar is the sample's prediction interval, Student's t with 31 degrees of freedom, at a
-probability of 5 % that any of the 33 comparisons fails by chance; at least one segment of the 40 that two windows
-hold without a standing queue (0.025 of the share), and at least one retransmission. Where the range is wide, one run
-of a kernel says little, and the bar says so.
+start a few milliseconds later gives another share. Lasthop is therefore represented by a sample of 32 runs. The
+start of the second flow moves by 187.3 ms from run to run, and the random numbers (BBR's first phase) differ. (For
+two BBR flows it moves by 3.7 ms: the kernel's second flow starts during the ProbeRTT of the first, by design of the
+recording.) The null hypothesis is that the kernel's run comes from the same distribution as the sample. The bar is
+the sample's prediction interval: Student's t with 31 degrees of freedom, at a probability of 5 % that any of the 33
+comparisons fails by chance. It is at least one segment of the 40 that two windows hold without a standing queue
+(0.025 of the share), and at least one retransmission. Where the sample scatters widely, one run of a kernel is weak
+evidence, and the bar is wide.
 """
 NOTES = """\
-## Where they part
+## Differences
 
-No pair does by its bars, which the scatter of our own runs makes wide: they cannot show a small difference in one
-quantity. All quantities together tell more: the squares of the kernel's deviations, in standard deviations of our
-runs, sum to 46.9 over the 31 quantities that vary. The same sum of each of our runs against the others is 18.8 to
-68.4; 5 of the 32 are farther. The kernel lies above our mean in 12 and below it in 19. So the recordings do not
-contradict ours, and do not prove it closer than that.
+No pair deviates beyond its bars. The scatter of our own runs makes the bars wide: they cannot show a small
+difference in one quantity. A test on all quantities together is stricter: the squares of the kernel's deviations, in
+standard deviations of our runs, sum to 46.9 over the 31 quantities that vary. The same sum for each of our runs
+against the others is 18.8 to 68.4; 5 of the 32 are larger than the kernel's. The kernel is above our mean in 12
+quantities and below it in 19. The recordings therefore do not contradict the model, and do not show agreement finer
+than this scatter.
 
-The widest deviations of the share, 0.07 in `reno` beside `bbr` and in `illinois` beside `cubic`, lie
+The widest deviations of the share, 0.07 in `reno` beside `bbr` and in `illinois` beside `cubic`, are
 within the range of our runs. With the buffers of the recorded kernel and writes of 64 KiB, `cubic` beside `reno`
 comes to 0.65 (0.61 with the default `tcp_rmem` and one large write).
 """
