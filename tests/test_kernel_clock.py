@@ -1,4 +1,4 @@
-"""The ticks of independent hosts lie apart; those of one host's flows do not."""
+"""The phases of the ticks of independent hosts differ; the flows of one host share one."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_no_signal_of_the_first_second_makes_a_traceback(start: Start, delay: fl
 
 
 def test_what_may_never_end_is_not_read(start: Start, room: Path) -> None:
-    """A pipe that nobody writes to, a device without an end, more than any script."""
+    """A pipe without a writer, an infinite device, a file larger than any script."""
     subprocess.run(["mkfifo", "pipe"], check=True)
     Path("long.pkt").write_bytes(b"\n" * (17 << 20))
     for command, told in (

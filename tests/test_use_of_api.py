@@ -1,4 +1,4 @@
-"""The API in other hands: other threads, other processes, values that mean nothing."""
+"""The API in other threads, in other processes, and with invalid values."""
 
 from __future__ import annotations
 

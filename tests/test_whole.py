@@ -1,4 +1,4 @@
-"""What is written is whole or not there, goes where it was to go, and nothing else is touched."""
+"""Outputs are complete or absent, are written to their own path, and change nothing else."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ class Scenario:
     def __reduce__(self) -> tuple[Any, ...]:
         """For `pickle`: the effective scenario; relative paths in it start where they did.
 
-        Congestion controls and schedulers of one's own are pickled by name: the other process imports their module.
+        Your own congestion controls and schedulers are pickled by name: the other process imports their module.
         """
         base = str(self._core.base_dir.absolute())
         return _restored, (self.to_toml(), self.name, base, self._cc, self._schedulers)

@@ -35,9 +35,9 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def leaving(words: Callable[[], str]) -> Iterator[None]:
-    """Around what a command does and says: a signal in it is answered with these words.
+    """Encloses the work and the output of a command: a signal during it prints these words.
 
-    Standard output is flushed at the end: a reader that does not read is waited for where it is known what is done.
+    Standard output is flushed at the end, so that a wait for a slow reader falls into this block.
     """
     _left.append(words)
     try:

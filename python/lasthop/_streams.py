@@ -1,4 +1,4 @@
-"""Standard output and error of the command: a reader that has enough, one that does not read, none at all."""
+"""Standard output and error of the command: for a reader that has closed, one that does not read, or none."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-#: After a signal, so long may a reader take to make room for the message [s].
+#: Longest wait for a reader to make room for the message after a signal [s].
 _ROOM_WITHIN = 0.3
 #: POSIX guarantees that a pipe with room takes at least so much at once.
 _ATOMIC = 512
 
 
 class _Descriptor(io.FileIO):
-    """A descriptor for text that nobody may be reading.
+    """A descriptor for text whose reader may be absent.
 
-    When the reader has gone (`| head`), the rest goes nowhere: what the command does is not to depend on it. After a
-    signal no write waits for a reader.
+    When the reader has closed its end (`| head`), the rest is discarded: the work of the command must not
+    depend on it. After a signal no write waits for a reader.
     """
 
     def __init__(self, number: int) -> None:
@@ -50,7 +50,7 @@ class _Descriptor(io.FileIO):
 
 
 def write_soon(number: int, data: bytes) -> bool:
-    """Writes what a reader takes within a fraction of a second; says whether that was all."""
+    """Writes what a reader takes within a fraction of a second; True if that was all."""
     import select
 
     if sys.platform == "win32":  # there only sockets can be waited for

@@ -60,7 +60,7 @@ def assignments(overrides: Overrides, keywords: Mapping[str, Value] | None = Non
 
 
 def plain_text(text: str, what: str) -> str:
-    """`text`, if it is one: Python's texts can hold half of a character, or stand for octets that are no UTF-8.
+    """`text`, if it is valid: a Python text can hold half of a character, or stand for octets that are not UTF-8.
 
     Raises:
         LasthopError: it is none; the message shows the place.

@@ -13,7 +13,7 @@ pub fn write_files(py: Python<'_>, files: Vec<(PathBuf, Vec<u8>)>) -> PyResult<(
     py.detach(|| lasthop_sim::write_files(&files)).map_err(|e| raise(&e))
 }
 
-/// A folder in the making.
+/// A folder that is not complete yet.
 #[pyclass(module = "lasthop._core")]
 pub struct ResultFolder(Option<lasthop_sim::Folder>);
 
@@ -31,7 +31,7 @@ impl ResultFolder {
         self.0.as_ref().map(|f| f.partial().to_owned()).ok_or_else(finished)
     }
 
-    /// Gives the folder its name; returns where it is then.
+    /// Renames the folder to its final name; returns its path.
     fn publish(&mut self) -> PyResult<PathBuf> {
         self.0.take().ok_or_else(finished)?.publish().map_err(|e| raise(&e))
     }

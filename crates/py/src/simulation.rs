@@ -70,8 +70,8 @@ impl Simulation {
     }
 }
 
-/// In a forked child the copy is forgotten: its writers would append what they hold to the files of
-/// the parent.
+/// In a forked child the copy is not dropped: its writers would append their buffers to the files
+/// of the parent.
 impl Drop for Simulation {
     fn drop(&mut self) {
         if let Some(world) = self.inner().take_if(|world| !world.is_mine()) {

@@ -1,7 +1,7 @@
-//! Physical ranges of what a scenario writes: what lies outside is a slip of the pen, and would be
-//! simulated as a radio that nobody can build.
+//! Physical ranges of the values in a scenario. A value outside is a typing error; simulated, it
+//! would be a radio that cannot exist.
 
-/// A range with both ends, and how a message says it.
+/// A range with both ends, and its text in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     low: f64,
@@ -33,19 +33,19 @@ pub const TILT: Bounds =
     Bounds { low: -90.0, high: 90.0, text: "-90 to 90 degrees, downwards from the horizon" };
 /// Width of a beam: the narrowest antennas of radio links have about 1 degree.
 pub const BEAMWIDTH: Bounds = Bounds { low: 1.0, high: 360.0, text: "a beam of 1 to 360 degrees" };
-/// Gain of an antenna: a dish of 3 m has 50 dBi at 15 GHz, an antenna in a phone some -10 dBi, with
-/// a body before it -30.
+/// Gain of an antenna: a dish of 3 m has 50 dBi at 15 GHz, an antenna in a phone some -10 dBi,
+/// behind a body -30 dBi.
 pub const ANTENNA_GAIN: Bounds = Bounds { low: -50.0, high: 60.0, text: "-50 dB to 60 dB" };
-/// Loss of something passive.
+/// Loss of a passive element.
 pub const LOSS: Bounds = Bounds { low: 0.0, high: 200.0, text: "0 dB to 200 dB: a loss gives nothing" };
 /// Noise figure: 0 dB is a receiver without noise of its own.
 pub const NOISE_FIGURE: Bounds =
     Bounds { low: 0.0, high: 50.0, text: "0 dB to 50 dB: no receiver is better than thermal noise" };
 /// Standard deviation of shadowing [dB]; TR 38.901 table 7.4.1-1 has up to 8.2 dB.
 pub const SHADOWING: Bounds = Bounds { low: 0.0, high: 50.0, text: "0 dB to 50 dB: a standard deviation" };
-/// Height above ground, with room for what flies.
+/// Height above ground, aircraft included.
 pub const HEIGHT: Bounds = Bounds { low: 0.0, high: 100e3, text: "a height of 0 m to 100 km" };
-/// Lengths of what is built: houses and streets.
+/// Lengths of houses and streets.
 pub const BUILT: Bounds = Bounds { low: 1.0, high: 1000.0, text: "1 m to 1 km" };
 /// Transmit power, from an idle sensor to a broadcast mast of 1 MW.
 pub const POWER: Bounds = Bounds { low: -100.0, high: 90.0, text: "-100 dBm to 90 dBm" };

@@ -52,8 +52,9 @@ fn numbers_of_antennas_are_one_two_or_four() {
 }
 
 /// The sector antenna of the comparison with the verification of E-UTRA (R1-072578, R1-072261), in
-/// both directions: that of TR 25.814, the study of that time. The two documents were not at hand;
-/// they are of 2007, and TR 36.814 with its elevation pattern and tilt came two years later.
+/// both directions: that of TR 25.814, the study of that time. The two documents were not
+/// available. They date from 2007; TR 36.814 with its elevation pattern and tilt followed two years
+/// later.
 const ANTENNA_OF_TR_25_814: bool = true;
 
 /// Rates of UEs over the bandwidth [bit/s/Hz], ascending, in the sectors of `rings` rings of sites
@@ -138,7 +139,7 @@ fn the_default_uplink_of_57_sectors_carries_what_the_verification_says() {
     uplink_is_the_verifications(2, 1500, 8);
 }
 
-/// Drops of 21 sectors whose 5 % points scatter little enough together.
+/// Number of drops of 21 sectors after which the standard error of the 5 % point is small enough.
 const SHORT_DROPS: u64 = 8;
 
 /// A link fades as it did when antennas are added elsewhere: the cell's second antenna changes

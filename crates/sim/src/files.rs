@@ -80,15 +80,15 @@ impl Drop for Made {
         self.files.clear();
         if !self.whole {
             for folder in self.folders.iter().rev() {
-                // Fails where something else has come in.
+                // Fails where it holds something else.
                 let _best_effort = fs::remove_dir(folder);
             }
         }
     }
 }
 
-/// A file or folder in the making of this process; removed when dropped, unless it has been renamed
-/// or [kept](Partial::keep).
+/// A file or folder that this process has begun and not finished; removed when dropped, unless it
+/// has been renamed or [kept](Partial::keep).
 pub struct Partial {
     path: PathBuf,
     process: u32,
@@ -162,8 +162,8 @@ fn live() -> MutexGuard<'static, Vec<(PathBuf, u32)>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every file and folder in the making of this process: for a process that ends without
-/// unwinding its runs.
+/// Removes every file and folder that this process has begun and not finished: for a process that
+/// ends without unwinding its runs.
 pub fn discard_partials() {
     let me = std::process::id();
     for (partial, _) in live().drain(..).filter(|(_, process)| *process == me) {
@@ -186,8 +186,8 @@ fn refuse_special(path: &Path) -> Result<(), Error> {
     Err(Error::input(format!("{} {told}", path.display())))
 }
 
-/// `path` without symbolic links and without `..`, relative if it was. Neither it nor what leads to
-/// it need exist: the `..` after a name that is missing takes that name away.
+/// `path` without symbolic links and without `..`, relative if it was. Neither the path nor its
+/// parents need exist: a `..` after a missing name cancels that name.
 ///
 /// # Errors
 /// Links follow each other in a circle.

@@ -56,8 +56,8 @@ impl Simulation {
     pub fn end(&self) -> Instant {
         self.world.end()
     }
-    /// Whether this process may go on with it. A forked child may not when there is a result
-    /// folder: it would write the same files as its parent.
+    /// Whether this process may continue the simulation. A forked child may not when there is a
+    /// result folder: it would write the same files as its parent.
     pub fn is_mine(&self) -> bool {
         self.sink.is_mine()
     }

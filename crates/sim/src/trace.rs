@@ -37,7 +37,7 @@ fn open(path: &Path) -> Result<File, Error> {
 /// at `dst`, and says what is in it. `dst` appears whole or not at all.
 ///
 /// # Errors
-/// An unknown format name, a mistake in the trace, a file that cannot be read or written, a pipe or
+/// An unknown format name, an error in the trace, a file that cannot be read or written, a pipe or
 /// a device in place of one.
 pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Value, Error> {
     let format: Option<TraceFormat> = format

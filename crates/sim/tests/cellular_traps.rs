@@ -242,7 +242,7 @@ fn settings_of_the_uplink_that_silence_a_ue() {
     assert!(warned(&far("uplink.power_aware = false\n"), unaware));
     assert!(warned(&far("uplink.power_control.p0 = '-100 dBm'\n"), open_loop));
     assert!(!warned(&far("uplink.power_control.p0 = '-92 dBm'\n"), open_loop));
-    // Nearer by, both are heard.
+    // At 1 km the uplink of both is decoded.
     for keys in ["uplink.power_aware = false\n", "uplink.power_control.p0 = '-100 dBm'\n"] {
         let near = far(keys).replace("232.838 km", "1 km");
         assert!(!warned(&near, unaware) && !warned(&near, open_loop), "{:?}", warnings(&near));

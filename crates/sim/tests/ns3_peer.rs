@@ -117,7 +117,7 @@ const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
 fn table() -> Vec<Row> {
     const FILL: &str = "12 % less without `timing.uplink_fill`, see the test below";
     const WIFI: &str =
-        "below a millisecond, scattered threefold by seeds; the mean of twelve is a third less";
+        "below a millisecond, and varies by a factor of three over seeds; the mean of twelve is a third less";
     const SEED: &str = "ns-3's seed 3 has 4.00 ms, its seeds 1, 2 and 4 have 3.05 to 3.37";
     const QUEUE: &str = "10.1 % more, for a reason that was not found";
     const HYSTART: &str = "18 % less; slow start ends at fewer segments";

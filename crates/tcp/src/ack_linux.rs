@@ -174,7 +174,7 @@ impl LinuxAcks {
     pub fn sent(&mut self) {
         self.pushed = 0;
         self.expires = Instant::MAX;
-        // An ACK that tells of nothing new is no quick ACK (Linux 6.1.57, commit 059217c18be6).
+        // An ACK without anything new is no quick ACK (Linux 6.1.57, commit 059217c18be6).
         if !std::mem::take(&mut self.scheduled) && self.rule == AckRule::Linux {
             return;
         }

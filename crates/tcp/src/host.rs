@@ -30,7 +30,7 @@ pub struct Host {
     pub acks: AckRule,
     /// Where the timers of a `kernel_clock` with ticks are filed.
     pub wheel: Wheel,
-    /// How long the kernel has run at time 0: where its ticks and the slots of its wheel lie.
+    /// How long the kernel has run at time 0: the phase of its ticks and of the slots of its wheel.
     pub up_before: Duration,
     /// Tail loss probes (RFC 8985 section 7), in `recovery = rack`.
     pub loss_probes: bool,
@@ -94,10 +94,10 @@ pub enum WindowRule {
     /// openings alone are no reason for a segment. What arrives is judged by the room, be it
     /// more than the field can say (4.4BSD's rcv_wnd).
     AllRoom,
-    /// Every segment says what Linux' __tcp_select_window and tcp_select_window give: the room,
-    /// rounded up to what the scale can say, or without a scale down to whole segments; nothing
-    /// new where the room is below a segment of the peer's. A read is a reason for a segment only
-    /// when the window has at least doubled (tcp_cleanup_rbuf).
+    /// Every segment carries the window of Linux' __tcp_select_window and tcp_select_window: the
+    /// free space, rounded up to the unit of the scale, or without a scale down to whole segments;
+    /// nothing new where the free space is below a segment of the peer's. A read is a reason for a
+    /// segment only when the window has at least doubled (tcp_cleanup_rbuf).
     Linux,
 }
 

@@ -67,8 +67,8 @@ impl Timers {
         Timers { tick, wheel, up: 0 }
     }
 
-    /// The timers of a kernel that has run for this long at time 0. An exact clock has no ticks
-    /// whose place it could move.
+    /// The timers of a kernel that has run for this long at time 0. An exact clock has no ticks, so
+    /// this changes nothing.
     pub const fn up_before(self, time: Duration) -> Timers {
         Timers { up: if self.tick == 0 { 0 } else { time.0 }, ..self }
     }
@@ -110,7 +110,7 @@ impl Timers {
         if self.tick == 0 { time } else { Duration(time.0 - time.0 % self.tick) }
     }
 
-    /// No kernel's clock.
+    /// The exact clock, not one of a kernel.
     pub const fn is_exact(self) -> bool {
         self.tick == 0
     }
@@ -123,12 +123,12 @@ impl Timers {
         }
     }
 
-    /// The number of the jiffy that `now` lies in (tcp_jiffies32).
+    /// The number of the jiffy of `now` (tcp_jiffies32).
     pub const fn count(self, now: Instant) -> u64 {
         self.uptime(now) / (1_000_000_000 / self.hz())
     }
 
-    /// The beginning of the jiffy that `now` lies in, no earlier than time 0.
+    /// The beginning of the jiffy of `now`, no earlier than time 0.
     #[inline]
     pub fn jiffy(self, now: Instant) -> Instant {
         if self.tick == 0 { now } else { Instant(now.0.saturating_sub(self.uptime(now) % self.tick)) }

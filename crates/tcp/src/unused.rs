@@ -1,4 +1,4 @@
-//! Keys that are written and that another key makes useless.
+//! Keys that a scenario sets and that have no effect because of another key.
 
 use crate::AckRule;
 use crate::cc::CcName;
@@ -17,7 +17,8 @@ pub struct Unused {
 }
 
 impl Options {
-    /// The keys that these options write and that an endpoint of `c`, which they give, never reads.
+    /// The keys that these options set and that an endpoint with their configuration `c` never
+    /// reads.
     pub fn unused(&self, c: &Config) -> Vec<Unused> {
         let control = |name: CcName| c.cc == name || c.control_at_work() == name;
         let vegas = control(CcName::Vegas);

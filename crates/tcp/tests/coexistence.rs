@@ -75,7 +75,8 @@ fn beside_cubic(case: Case) -> Shares {
             profile: Profile::Linux6,
             cc: Some(cc),
             mss: Some(Bytes(1460)),
-            // The account knows no socket memory: with 4 MiB it limits both flows at 32 products.
+            // The account has no socket memory: with 4 MiB that would limit both flows at 32
+            // products.
             send_buffer: Some(Bytes(64 << 20)),
             receive_buffer: Some(Bytes(64 << 20)),
             max_window: constant.then_some((all / 2.0) as u32),
@@ -130,10 +131,10 @@ fn mean(case: Case) -> (Shares, f64) {
 }
 const N: u32 = 4;
 
-/// From 4 to 32 products the share is that of the closed account. The bar of 0.06 is what seeds
-/// differ by among themselves (0.02) and CUBIC's growth during a ProbeRTT.
-/// At 4 the published value is 0.15 higher: CUBIC's window of 83 packets at 100 ms is not the 0.5 *
-/// 133 packets of queue and 40 ms that the model takes it for.
+/// From 4 to 32 products the share is that of the closed account. The bar of 0.06 is the sum of the
+/// scatter of seeds (0.02) and CUBIC's growth during a ProbeRTT. At 4 the published value is 0.15
+/// higher: CUBIC's window of 83 packets at 100 ms is not the 0.5 * 133 packets of queue and 40 ms
+/// that the model takes it for.
 #[test]
 fn bbrv1_takes_half_of_the_link_less_its_probes_beside_cubic() {
     for (x, seconds) in [(4.0, 200), (8.0, 200), (16.0, 200), (32.0, 200)] {
@@ -172,9 +173,9 @@ fn with_its_budget(x: f64, larger: f64) -> f64 {
 }
 
 /// Two products: BBR has 0.66 where the account has 0.48. Without losses, with CUBIC's window held
-/// at half of what both carry, 0.58: 0.08 are the losses'. The rest is BBR's own budget for bursts,
-/// seven packets of a hundred: the account with it has 0.57. With ten times as many packets its
-/// bursts are twice as large, so a fifth of it is left.
+/// at half of what both carry, 0.58: losses account for 0.08. The rest is BBR's own budget for
+/// bursts, seven packets of a hundred: the account with it has 0.57. With ten times as many packets
+/// its bursts are twice as large, so a fifth of the effect is left.
 #[test]
 fn at_two_products_losses_and_the_budget_for_bursts_raise_bbrs_share() {
     let case = Case { x: 2.0, ..CASE };

@@ -160,11 +160,11 @@ fn probes_of_bbr(seed: u32, stepped: bool) -> Vec<f64> {
 }
 
 /// Why the kernel's third ProbeRTT on p2 comes at 37.65 s and ours sooner. A round trip shorter by
-/// 1 us puts the next ProbeRTT off, and between two clocks of whole microseconds that is a matter
-/// of parts of a microsecond. The recorded kernel ran in User-mode Linux, whose clock has steps of
+/// 1 us puts the next ProbeRTT off, and between two clocks of whole microseconds, fractions of a
+/// microsecond decide that. The recorded kernel ran in User-mode Linux, whose clock has steps of
 /// 256 ns and whose timers wait for 500 ns at least (TIMER_MULTIPLIER, TIMER_MIN_DELTA); one that
-/// fires before the clock shows its time is set again. With such delay lines the kernel's moment
-/// lies within our runs; without, all 20 come 4 s sooner or more.
+/// fires before the clock shows its time is set again. With such delay lines the kernel's time is
+/// within the range of our runs; without, all 20 come 4 s sooner or more.
 #[test]
 fn parts_of_a_microsecond_decide_when_bbr_probes_the_round_trip_again() {
     let third = |stepped| (1..=20).map(|seed| probes_of_bbr(seed, stepped)[2]).collect::<Vec<f64>>();

@@ -9,10 +9,10 @@
 //! sample: if the kernel's run were one more of ours, it would miss any of the bars of this test
 //! once in twenty times.
 //!
-//! Bars for single quantities hide a deviation that is small everywhere. So the kernel's run is
-//! also judged as a whole: by the sum of the squares of its deviations, in standard deviations
-//! of our runs, beside the same sum of each of ours against the others. The three quantities of a
-//! pair depend on one another, and do so in both sums.
+//! Bars for single quantities do not detect a deviation that is small in all of them. So the
+//! kernel's run is also judged as a whole: by the sum of the squares of its deviations, in standard
+//! deviations of our runs, beside the same sum of each of ours against the others. The three
+//! quantities of a pair depend on one another, and do so in both sums.
 
 mod util;
 
@@ -150,8 +150,8 @@ fn spread(values: &[f64]) -> [f64; 4] {
 }
 
 /// The sum of squared deviations of `one` run of each pair from the `others`, in standard
-/// deviations of a further run, and how many of them lie above and below. What never varies tells
-/// nothing.
+/// deviations of a further run, and how many of them lie above and below. Quantities that never
+/// vary are left out.
 fn distance(one: &[[f64; 3]], others: &[Vec<[f64; 3]>]) -> (f64, [usize; 2]) {
     let (mut sum, mut sides) = (0.0, [0; 2]);
     for (run, others) in one.iter().zip(others) {

@@ -45,11 +45,12 @@ fn the_first_buffer_is_that_of_tcp_sndbuf_expand() {
     assert_eq!((p.ends[0].send_memory(), p.ends[0].writable()), (None, 50_000));
 }
 
-/// The first segment is lost for ever; everything else is SACKed, a window of 100 segments at a
-/// time. What is SACKed stays in the retransmission queue: one packet, because tcp_shift_skb_data
-/// joins what is SACKed, so that it counts by its octets. The sender stops when these fill the
-/// buffer: that of twice the initial window, 2 * 100 * 4352 = 870400, because recovery's
-/// window of 50 asks for no more. What is written overdraws it by a packet of 64 KiB at most.
+/// Every transmission of the first segment is lost; everything else is SACKed, a window of 100
+/// segments at a time. What is SACKed stays in the retransmission queue: one packet, because
+/// tcp_shift_skb_data joins what is SACKed, so that it counts by its octets. The sender stops when
+/// these fill the buffer: that of twice the initial window, 2 * 100 * 4352 = 870400, because
+/// recovery's window of 50 asks for no more. What is written overdraws it by a packet of 64 KiB at
+/// most.
 #[test]
 fn a_sender_stops_at_its_buffer_while_una_is_stuck() {
     let sent = |tuning: bool| {

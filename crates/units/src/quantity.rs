@@ -584,7 +584,7 @@ mod tests {
         assert!(rate("10 mbit/s").contains("did you mean `Mbit/s`?"));
     }
 
-    /// What rounds to nothing would look like the word for "off".
+    /// A value that is rounded to 0 would have the meaning of "off".
     #[test]
     fn what_would_count_as_nothing_is_refused() {
         let time = |text: &str| text.parse::<crate::Duration>().map(|d| d.0).map_err(|e| e.to_string());

@@ -61,7 +61,7 @@ def packetdrill(
     The options with an underscore, --mss and --mtu are the original tool's. Here they win over those in a script.
 
     \b
-    Exit codes: 0 when no script failed, 1 when one did, 2 for a mistake in an option.
+    Exit codes: 0 when no script failed, 1 when one did, 2 for a wrong option.
 
     \b
     Example:

@@ -151,7 +151,8 @@ fn every_cell_counts_in_the_hash() {
     let rows = [row; 3];
     let same = hash_of(HASHED.to_vec(), &rows);
     assert_eq!(hash_of(HASHED.to_vec(), &rows), same);
-    // The smallest change of each type: one unit of the last place, the sign of zero, no value.
+    // The smallest change of a value of each type: one unit of the last place, the sign of zero, no
+    // value.
     let changes = [
         (0, Value::F64(f64::from_bits(1))),
         (0, Value::F64(-0.0)),

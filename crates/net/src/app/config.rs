@@ -580,7 +580,7 @@ fn packets(rate: Bitrate, size: Bytes, transport: Transport) -> Result<(), (&'st
     Ok(())
 }
 
-/// Shortest period of what comes again and again by itself: shorter ones are work without end.
+/// Shortest period of recurring events: with shorter ones a run would hardly advance.
 const PERIOD: Duration = Duration::from_micros(100);
 
 fn at_least(key: &'static str, value: Duration, least: Duration) -> Result<(), (&'static str, String)> {

@@ -299,9 +299,9 @@ impl App {
         self.pump(end, out);
     }
 
-    /// Of what it has just written at `end` the send buffer did not take `bytes`: a buffer that
-    /// counts packets too may have less room than it said. They are written when there is room
-    /// again, and what would have closed the stream waits for them.
+    /// The send buffer did not take the last `bytes` of the write at `end`: a buffer that counts
+    /// packets, too, may have less space than it announced. They are written when there is space
+    /// again, and the close of the stream waits for them.
     pub fn on_refused(&mut self, end: End, bytes: u64) {
         let side = &mut self.sides[end as usize];
         side.room = 0;

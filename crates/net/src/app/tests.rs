@@ -50,7 +50,7 @@ fn what_the_buffer_refuses_is_written_later_and_closes_the_stream_then() {
     a.on_established(ms(10), &mut out);
     a.on_writable(ms(10), End::A, 9000, &mut out);
     assert_eq!(out, [Action::Write { end: End::A, bytes: 4000 }, Action::Close { end: End::A }]);
-    // 2500 of the 4000 were taken, and the stream was not closed.
+    // The buffer took 2500 of the 4000, and the stream was not closed.
     a.on_refused(End::A, 1500);
     assert_eq!((a.backlog(End::A), a.stats().written[0]), (Some(1500), 2500));
     out.clear();

@@ -434,8 +434,8 @@ impl QueueConfig {
         limit(packets, bytes, DEFAULT_PACKETS)
     }
 
-    /// Why a queue that is to mark never does, or a key of it that does nothing: the key and the
-    /// cause. A packet that is let in finds fewer waiting than fit.
+    /// The key and the cause where a queue that should mark never does, or where a key has no
+    /// effect. A packet that enters finds fewer packets waiting than fit.
     pub fn never_marks(&self) -> Option<(&'static str, String)> {
         let fit = self.limit().packets?;
         match self {

@@ -87,15 +87,15 @@ mod tests {
     }
 
     /// What the target costs on a static channel. Let MCS m fail with e(m) and carry R(m). The
-    /// second transmission of what the loop chooses is decoded. The loop mixes neighbours of
-    /// the ladder so that a share p of first transmissions fails, whatever else they could do;
-    /// each block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The
-    /// best single MCS has max R(m) / (1 + e(m)). Where the ladder has an MCS m with e(m) near
-    /// 0 and the next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is
-    /// 1 - (1 + p d) / (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of
-    /// 0 to 25 %. Where m itself fails with p, there is no cost. The loop's wander in steps of 0.5
-    /// dB adds what MCS m - 1 carries less. On a channel that changes there is no best single
-    /// MCS, and the loop follows it.
+    /// second transmission of what the loop chooses is decoded. The loop mixes neighbouring MCS so
+    /// that a share p of first transmissions fails, even where another choice would be better; each
+    /// block then takes 1 + p TTIs: T = R' / (1 + p), where R' is the mean R of the mix. The best
+    /// single MCS has max R(m) / (1 + e(m)). Where the ladder has an MCS m with e(m) near 0 and the
+    /// next fails nearly always, the mix is (1 - p) m + p (m + 1), and the cost is 1 - (1 + p d) /
+    /// (1 + p), where d = R(m + 1) / R(m) - 1: 7 to 9 % for p = 10 % and steps of 0 to 25 %. Where
+    /// m itself fails with p, there is no cost. The loop also moves in steps of 0.5 dB into MCS m -
+    /// 1, which carries less. On a channel that changes there is no best single MCS, and the loop
+    /// follows it.
     #[test]
     fn the_target_costs_a_static_channel_what_the_ladder_leaves_no_choice_about() {
         let block = |m: u8| ErrorModel::of_grant(Mcs::new(m), McsTable::Downlink, 50).unwrap();
@@ -108,8 +108,8 @@ mod tests {
             let mut costs = Vec::new();
             for snr in [4.0, 10.0, 14.0, 18.0] {
                 let errors: Vec<f64> = (0..=28).map(|m| block(m).error_at(snr)).collect();
-                // Chase combining: n transmissions have n times the energy. The fifth never comes
-                // to pass for what is chosen.
+                // Chase combining: n transmissions have n times the energy. The MCS chosen here
+                // never need a fifth.
                 let after = |m: u8, n: f64| block(m).error_at(snr + lasthop_engine::math::db(n));
                 let ttis_of = |m: u8| 1.0 + after(m, 1.0) + after(m, 2.0) + after(m, 3.0);
                 let best =

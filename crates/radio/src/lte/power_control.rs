@@ -24,8 +24,8 @@ pub struct PowerControlConfig {
 
 impl Default for PowerControlConfig {
     /// Fractional, as TR 36.942 v8.4.0 clause 5.1.1.6 has it in its set 2 (alpha 0.8): who is near
-    /// the edge disturbs the neighbours least. No source gives P0: it was read from curves of mean
-    /// and 5 % point over P0 (`docs/concepts/lte-many-cells.md`).
+    /// the edge disturbs the neighbours least. No source gives P0. The value was read from curves
+    /// of mean and 5 % point over P0 (`docs/concepts/lte-many-cells.md`).
     fn default() -> Self {
         PowerControlConfig {
             enabled: true,

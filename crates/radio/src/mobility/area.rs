@@ -28,7 +28,8 @@ pub enum Area {
     },
 }
 
-/// Nobody walks on less [m]: a way from border to border would take no time.
+/// Shortest side or radius of an area [m]: in a smaller one a leg from border to border takes
+/// almost no time.
 const LEAST: f64 = 1.0;
 
 impl Area {
@@ -44,7 +45,9 @@ impl Area {
     pub fn validate(&self) -> Result<(), &'static str> {
         match *self {
             Area::Rectangle { from, to } if (0..2).all(|i| to[i].0 - from[i].0 >= LEAST) => Ok(()),
-            Area::Rectangle { .. } => Err("`to` lies to the right of `from` and above it, by at least 1 m"),
+            Area::Rectangle { .. } => {
+                Err("`to` must be to the right of `from` and above it, by at least 1 m")
+            }
             Area::Disc { radius, .. } if radius.0 >= LEAST && radius.0 <= 1e6 => Ok(()),
             Area::Disc { .. } => Err("a radius of 1 m to 1000 km"),
         }

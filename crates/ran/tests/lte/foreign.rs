@@ -51,8 +51,8 @@ fn an_end_of_an_sdu_that_its_segment_denies_is_taken_before_a_first_byte() {
         assert_eq!(u.delivered().collect::<Vec<_>>(), [b"abc".to_vec(), b"defg".to_vec(), b"hij".to_vec()]);
         assert_eq!((u.stats().unmarked_ends, u.stats().sdus_broken), (1, 0));
     }
-    // Across PDUs: SN 0 denies the end that SN 1, the next in sequence, shows. The SNs arrive in
-    // order, then the other way round.
+    // Across PDUs: SN 0 does not mark the end of the SDU; SN 1, the next in sequence, shows that it
+    // was one. The SNs arrive in order, then the other way round.
     let pdus = [[0b1_0_0_01_0_00, 0, b'a', b'b'], [0b1_0_0_00_0_00, 1, b'c', b'd']];
     for order in [[0, 1], [1, 0]] {
         let mut u = WireRlc::new(&config(), End::Ue);
@@ -69,7 +69,8 @@ fn an_end_of_an_sdu_that_its_segment_denies_is_taken_before_a_first_byte() {
     assert_eq!((u.stats().unmarked_ends, u.stats().sdus_broken), (0, 1));
 }
 
-/// A descriptor knows the length of its SDU: 60 of 100 bytes are not a whole one, whatever follows.
+/// A descriptor has the length of its SDU: 60 of 100 bytes are not a complete SDU, whatever
+/// follows.
 #[test]
 fn a_part_of_an_sdu_is_no_sdu_whatever_follows() {
     let mut u = uut();
@@ -97,8 +98,8 @@ fn unacknowledged_mode_takes_no_segment_without_its_beginning() {
 }
 
 /// Clause 5.2.3 with t-StatusProhibit of 60 ms: a grant of 3 B has room for ACK_SN alone, one of 4
-/// B for one NACK (15 and 27 bits), 8 B for all four. The rest of a report that was cut stays due
-/// without another trigger, and goes when the timer has expired.
+/// B for one NACK (15 and 27 bits), 8 B for all four. The rest of a truncated report stays due
+/// without another trigger, and is sent when the timer has expired.
 #[test]
 fn a_status_report_that_a_small_grant_cuts_stays_due() {
     let mut c = config();
@@ -142,15 +143,15 @@ fn what_no_sender_inside_its_window_repeats_is_out_of_window() {
         u.data(ms(1), amd(sn));
         assert_eq!((u.am.stats().duplicates, u.am.stats().out_of_window), counted, "SN {sn}");
     }
-    // Window full: all that lies beyond is the sender's fault.
+    // Window full: PDUs beyond it are errors of the sender.
     (1400..1512).for_each(|sn| u.data(ms(2), amd(sn % 1024)));
     (1512..2024).for_each(|sn| u.data(ms(3), amd(sn % 1024)));
     assert_eq!((u.am.stats().duplicates, u.am.stats().out_of_window), (2, 2 + 512));
 }
 
 /// Grants of 3 to 14 B at the receiver, mostly too small for all NACKs, a round trip of 8 ms and
-/// t-StatusProhibit of 20 ms: the sender, which repeats at once what is named, hears of a PDU again
-/// only when it has lost the repetition. So N PDUs under a loss of p take N p / (1 - p)
+/// t-StatusProhibit of 20 ms: the sender retransmits at once what a report names, so a PDU is named
+/// again only when its retransmission was lost. So N PDUs under a loss of p take N p / (1 - p)
 /// retransmissions, with a variance of N p / (1 - p)^2, and RETX_COUNT reaches maxRetxThreshold t
 /// where a PDU and t repetitions are lost: N p^(t + 1) times. Within four standard deviations: the
 /// rest of a cut report within the timer gave 8234 retransmissions for 5851 and 135 failures for

@@ -68,13 +68,14 @@ fn mean_of_the_mix(snr: f64, target: f64, reported: u8, delay: usize) -> f64 {
 /// TTI: a second transmission decodes here. With the loop a share p of first transmissions fails,
 /// so new blocks come at 1 / (1 + p) a TTI, and T = R' / (1 + p), where R' is the mean of the mix.
 ///
-/// If feedback were at hand at once the mix would be that of m and m + 1 with
-/// R' = R(m) (1 + p d). It is not: feedback acts TTIs later, so several blocks of m + 1 fail before
-/// the first NACK, the offset falls by as many steps of 0.5 dB, and the mix has MCS below m. The
-/// recursion with that delay gives the R' of the cell within 1 %.
+/// With feedback without delay the mix would be that of m and m + 1 with R' = R(m) (1 + p d). It is
+/// not: feedback acts TTIs later, so several blocks of m + 1 fail before the first NACK, the offset
+/// falls by as many steps of 0.5 dB, and the mix has MCS below m. The recursion with that delay
+/// gives the R' of the cell within 1 %.
 ///
 /// The cost against the cell without the loop depends on where the report stands: at 4 and 14 dB
-/// the CQI names MCS 10 and 20, where 11 and 21 hardly fail, and the loop wins that back.
+/// the CQI selects MCS 10 and 20, although 11 and 21 hardly fail, and the loop recovers that
+/// difference.
 #[test]
 fn the_outer_loop_costs_a_static_channel_one_over_one_plus_p_and_its_delay() {
     for (snr, reported) in [(4.0, 10), (10.0, 16), (14.0, 20), (18.0, 26)] {

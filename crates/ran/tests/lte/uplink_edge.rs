@@ -92,7 +92,7 @@ fn budget(loss: f64) -> f64 {
             let once = 23.0 + NOISE - loss - 10.0 * log10(f64::from(blocks));
             let p = [1.0, 2.0, 3.0, 4.0].map(|k| model.error_at(once + 10.0 * log10(k)));
             if p[3] > 0.1 {
-                // Curves say little of SINRs where nearly nothing is decoded.
+                // The curves are inaccurate at SINRs where nearly nothing is decoded.
                 continue;
             }
             best = best.max(bytes * 8.0 * (1.0 - p[3]) / (1.0 + p[0] + p[1] + p[2]));
@@ -110,9 +110,9 @@ fn without(mut n: u32, prime: u32) -> u32 {
 }
 
 /// Less loss, more rate, and at each loss what the link budget allows: never more, and no less than
-/// half of it. Of the rest the choice gives a fifth away (the fewest blocks that come to four
-/// fifths of the best), buffer status reports and polls 2 B and more a block, and an error target
-/// of 10 % asks for more energy than is best.
+/// half of it. The difference has three causes: the choice of the fewest blocks that reach four
+/// fifths of the best (a fifth), buffer status reports and polls (2 B and more per block), and an
+/// error target of 10 %, which takes more energy than the best one.
 #[test]
 fn the_rate_follows_the_link_budget() {
     let rates: Vec<(f64, f64)> =

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 /// The largest change of a case that is accepted, up or down \[%\].
 pub const BOUND_PERCENT: u64 = 2;
 
-/// What counts depend on beside the source: code is the compiler's, and a processor with AVX2 runs
-/// other kernels (`lasthop_engine::wide`).
+/// What counts depend on besides the source: the compiler generates the code, and a processor with
+/// AVX2 runs other kernels (`lasthop_engine::wide`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tools {
     /// The first line of `rustc --version`.
@@ -50,7 +50,7 @@ fn version_of(tool: &str) -> Result<String, String> {
         .output()
         .map_err(|e| format!("cannot run `{tool} --version`: {e}; instructions are counted with it"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines().next().map(str::to_owned).ok_or_else(|| format!("`{tool} --version` says nothing"))
+    text.lines().next().map(str::to_owned).ok_or_else(|| format!("`{tool} --version` prints nothing"))
 }
 
 /// What a case takes, and what it does for that.
@@ -59,7 +59,7 @@ pub struct Count {
     /// Instructions of the whole process.
     pub instructions: u64,
     /// Packets of data that flows delivered: where these change, a case does other work, and its
-    /// instructions say nothing of what the work costs.
+    /// instructions are not comparable.
     pub segments: u64,
 }
 
@@ -119,7 +119,7 @@ impl Record {
         self.cases.iter().map(|c| &*c.0)
     }
 
-    /// Counts of other tools say nothing.
+    /// Counts of other tools are not comparable.
     ///
     /// # Errors
     /// The tools differ.
@@ -148,7 +148,7 @@ pub fn judge(before: Count, now: Count) -> String {
     let mut said = if is * 100 > was * (100 + BOUND_PERCENT) {
         "MORE than recorded".to_owned()
     } else if is * 100 < was * (100 - BOUND_PERCENT) {
-        // A bound that stands far above the counts would let the next change cost so much.
+        // A record far above the counts would hide the cost of the next change.
         "LESS than recorded: renew the record".to_owned()
     } else {
         return String::new();

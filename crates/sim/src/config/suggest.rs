@@ -3,8 +3,8 @@
 /// Longer words are not compared: nobody misspells them, and the comparison is quadratic.
 const LONGEST: usize = 64;
 
-/// The candidate that `input` most likely stands for, if one is near: a slip of the finger, another
-/// case, `-` for `_`, the beginning of exactly one candidate, or the long form of a letter.
+/// The candidate that `input` most likely stands for, if one is near: a typing error, another case,
+/// `-` for `_`, the beginning of exactly one candidate, or the long form of a letter.
 ///
 /// ```
 /// # use lasthop_sim::config::suggest;

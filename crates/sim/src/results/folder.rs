@@ -11,7 +11,7 @@ use super::owner::{self, Owner};
 use crate::error::Error;
 use crate::files::{self, Partial, parent, resolve};
 
-/// The file that says that a folder holds the results of a run.
+/// The file by which a folder is recognised as the results of a run.
 pub const MANIFEST: &str = "manifest.json";
 
 /// A result folder in the making. Dropped without [`Folder::publish`], it removes what it made: a
@@ -20,7 +20,7 @@ pub const MANIFEST: &str = "manifest.json";
 pub struct Folder {
     partial: Partial,
     path: PathBuf,
-    /// The file by which earlier content is known as a result that may be replaced.
+    /// The file by which earlier content is recognised as a result that may be replaced.
     replaces: Option<String>,
     /// Locked while the run lives: other runs see by it that this one does.
     owner: Option<File>,
@@ -82,10 +82,10 @@ impl Folder {
         self.partial.is_mine()
     }
 
-    /// Gives the folder its name; tells where it is then.
+    /// Renames the folder to its final name; returns its path.
     ///
     /// # Errors
-    /// The name was taken meanwhile: what was written stays, and the message says where.
+    /// The name was taken meanwhile: what was written stays, and the message names its place.
     pub fn publish(mut self) -> Result<PathBuf, Error> {
         Owner::release(self.partial());
         // From here on nothing is removed: if the name is taken meanwhile, the results stay under
@@ -132,7 +132,7 @@ impl Folder {
     }
 
     /// As [`Folder::publish`], with summary and manifest (the manifest last: a folder without one
-    /// is not whole).
+    /// is not complete).
     pub(super) fn publish_run(self, output: &RunOutput) -> Result<PathBuf, Error> {
         self.write("scenario.toml", output.manifest["scenario"].as_str().unwrap_or_default())?;
         self.write("summary.json", &pretty(&output.summary))?;

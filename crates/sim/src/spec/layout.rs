@@ -266,7 +266,7 @@ impl UeDrop {
             }
             UeDrop::Rectangle { from, to } => {
                 if !(0..2).all(|i| from[i].0 < to[i].0) {
-                    return wrong("drop.to", "it lies to the right of `from` and above it");
+                    return wrong("drop.to", "it must be to the right of `from` and above it");
                 }
                 return Ok(());
             }

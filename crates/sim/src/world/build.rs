@@ -470,8 +470,8 @@ fn sockets(
     Ok(Transport::Tcp(Box::new([socket(End::A)?, socket(End::B)?])))
 }
 
-/// How long a node's kernel has run at time 0. Hosts do not start together, so the ticks of their
-/// clocks and the slots of their timers lie apart; those of one host's flows do not.
+/// How long a node's kernel has run at time 0. Hosts do not start together, so the phases of their
+/// ticks and timer slots differ; the flows of one host share one phase.
 fn uptime(seed: u64, node: &str) -> Duration {
     // Whole turns of slots of 4096 jiffies, of 1, 4 and 10 ms: every place in a slot is as likely.
     const TURN_US: u64 = 81_920_000;

@@ -99,8 +99,8 @@ impl World {
         self.forward(now, src, id);
     }
 
-    /// The source takes its time (`scenario.jitter`). Kept out of [`send`](Self::send), so that a
-    /// run without does not pay.
+    /// The source delays the packet (`scenario.jitter`). Kept out of [`send`](Self::send), so that
+    /// a run without does not pay.
     #[cold]
     #[inline(never)]
     fn process(&mut self, now: Instant, from: End, id: PacketId) {

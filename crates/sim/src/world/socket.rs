@@ -197,7 +197,7 @@ impl World {
                         let rest = bytes - endpoint.write(now, bytes);
                         let counts_packets = endpoint.send_memory().is_some();
                         debug_assert!(rest == 0 || counts_packets || !endpoint.state().may_send());
-                        // A connection that is gone takes nothing any more.
+                        // A closed connection accepts no data.
                         if rest > 0 && counts_packets && endpoint.state() != State::Closed {
                             self.flows[flow].app.on_refused(end, rest);
                             refused[end as usize] = true;

@@ -47,7 +47,7 @@ pub fn linux(w: &mut Words, name: &str) {
     let cc = w.pick(&all);
     // BBR brings its recovery; elsewhere it is refused without RACK.
     w.key("cc", format!("\"{cc}\""));
-    // Prague sends L4S, which wants ECN that asks for marks.
+    // Prague sends L4S, which needs ECN-capable packets.
     let words: &[&str] = match cc {
         "prague" => &["on", "accurate", "accurate-in"],
         _ => &["off", "on", "passive", "accurate", "accurate", "accurate-in", "accurate-passive"],

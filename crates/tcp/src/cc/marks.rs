@@ -1,9 +1,9 @@
 //! What the controls that answer to the share of marks have in common: DCTCP's estimate (RFC 8257
 //! section 3.3).
 //!
-//! The RFC's own file was not at hand. Its sections 3.2, 3.3 (steps 1 to 8) and 3.5 were compared
-//! as three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by
-//! Nokia Bell Labs, and Linux commit aecfde23108b.
+//! The RFC itself was not available. Its sections 3.2, 3.3 (steps 1 to 8) and 3.5 were compared as
+//! three programs quote them: a DCTCP for ns-3 of NITK Surathkal, one for the Click router by Nokia
+//! Bell Labs, and Linux commit aecfde23108b.
 
 use super::AckSample;
 

@@ -5,12 +5,12 @@
 //! option. Which choices are Linux' is said at each place, with the function of
 //! include/net/tcp_ecn.h or net/ipv4/tcp_input.c that makes it.
 //!
-//! What was read is an excerpt of draft-ietf-tcpm-accurate-ecn-34, from which the RFC was made;
-//! neither the whole draft nor the RFC's own file was at hand. What others quote from the RFC
-//! agrees with the draft and with the numbers of sections given here: a review of PyTCP against the
-//! RFC (sections 3.1.1 to 3.1.3, 3.1.5, 3.2.1 to 3.2.2.5, 3.2.3 and 3.2.3.3) and Linux' commits
-//! (3.1.2, 3.1.3, 3.2.2.1, 3.2.3.2.2). Sections 3.1.4.1, 3.2.2.3, 3.2.2.4 and the appendices rest
-//! on the draft alone.
+//! The source is an excerpt of draft-ietf-tcpm-accurate-ecn-34, from which the RFC was made;
+//! neither the whole draft nor the RFC itself was available. Quotations of the RFC by others agree
+//! with the draft and with the numbers of sections given here: a review of PyTCP against the RFC
+//! (sections 3.1.1 to 3.1.3, 3.1.5, 3.2.1 to 3.2.2.5, 3.2.3 and 3.2.3.3) and Linux' commits (3.1.2,
+//! 3.1.3, 3.2.2.1, 3.2.3.2.2). Sections 3.1.4.1, 3.2.2.3, 3.2.2.4 and the appendices rest on the
+//! draft alone.
 
 use lasthop_units::{Ecn, Instant};
 

@@ -370,7 +370,8 @@ impl Endpoint {
     #[inline]
     pub(super) fn ecn_on_options(&mut self, now: Instant, segment: &mut Segment) {
         if self.ecn.agreed == Agreed::Accurate {
-            // By value: a segment whose address is known elsewhere cannot be made where it goes.
+            // By value: a call by reference would fix the segment's address, and the compiler could
+            // no longer build it in its destination.
             *segment = self.with_accecn(now, *segment);
         }
     }

@@ -99,8 +99,8 @@ impl Endpoint {
     pub(super) fn write_packets(&mut self, now: Instant, n: u64, hint: WriteHint) -> u64 {
         let goal = self.packet_goal();
         let n = n.min((1 << 60) - self.written.min(1 << 60));
-        // The overhead of packets that leave during the write does not take back what `writable`
-        // said.
+        // The overhead of packets that leave during the write does not reduce what `writable` has
+        // announced.
         let promised = if self.memory.is_some() { self.writable() } else { 0 };
         let mut copied = 0;
         while copied < n {
@@ -135,7 +135,7 @@ impl Endpoint {
             let more = hint.more && copied == n;
             let far = self.is_far_unpushed();
             if let Some(q) = self.offload.as_mut() {
-                // This is the look at the queue that an ACK or a timer may have asked for.
+                // This is the check of the queue that an ACK or a timer may have requested.
                 q.look = false;
                 if !more || far {
                     q.mark_push(self.written);

@@ -504,7 +504,7 @@ impl Endpoint {
     // does not.
 
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
-    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1). Says whether one is pending.
+    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1). True if one is pending.
     fn schedule_probe(&mut self, now: Instant, timeout: Duration) -> bool {
         if !self.recovery.is_rack()
             || !self.config.host.loss_probes
@@ -574,7 +574,8 @@ impl Endpoint {
                 };
                 self.reduce(&Gathered::one(), p);
             }
-            // tcp_rack_reo_timeout looks once and leaves the rest to the next ACK or the timeout.
+            // tcp_rack_reo_timeout detects losses once; the next ACK or the timeout detects further
+            // ones.
             if self.una < self.max {
                 self.rearm_rto(now, true);
             }
@@ -583,7 +584,7 @@ impl Endpoint {
         if self.una == self.max {
             return;
         }
-        // A probe that leaves starts the timeout anew; "At most one outstanding TLP".
+        // A probe that is sent restarts the timeout; "At most one outstanding TLP".
         let sends = self.rack.probe.is_none();
         if sends {
             self.rack.probe_due = true;
@@ -683,7 +684,7 @@ impl Endpoint {
         segment
     }
 
-    /// Sends again what is taken for lost. The timeout of the oldest begins anew, unless the
+    /// Retransmits what is marked lost. The timeout of the oldest segment restarts, unless the
     /// reordering timer runs (tcp_xmit_retransmit_queue).
     pub(super) fn resend_lost(&mut self, now: Instant, i: usize) -> Segment {
         if i == 0 && (self.loss_at == Instant::MAX || self.loss_is_probe) {

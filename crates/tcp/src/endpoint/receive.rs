@@ -226,7 +226,7 @@ impl Endpoint {
         }
     }
 
-    /// The window we could advertise now, at most what the field can say.
+    /// The window that could be advertised now, at most what the field can hold.
     #[inline]
     fn window_possible(&self) -> u64 {
         let most = u64::from(u16::MAX) << self.rcv_scale;
@@ -236,9 +236,9 @@ impl Endpoint {
         }
     }
 
-    /// Linux' __tcp_select_window: below half of the buffer's size the room is rounded down to what
-    /// the scale can say, and the window closes below a segment of the peer's or a sixteenth of the
-    /// size; what is offered is rounded up, or without a scale down to whole segments. Compared
+    /// Linux' __tcp_select_window: below half of the buffer's size the free space is rounded down
+    /// to the unit of the scale, and the window closes below a segment of the peer's or a sixteenth
+    /// of the size; the offer is rounded up, or without a scale down to whole segments. Compared
     /// step by step with net/ipv4/tcp_output.c of a 6.1 kernel: `size` is its allowed_space,
     /// `clamp` window_clamp, `offered` rcv_ssthresh, `said` rcv_wnd. No memory pressure.
     fn window_of_linux(&self) -> u64 {
@@ -300,8 +300,8 @@ impl Endpoint {
         self.rcv_edge
     }
 
-    /// Whether a read is a reason to tell of the window. RFC 9293 section 3.8.6.2.2: it moves by at
-    /// least min(buffer / 2, MSS), or not at all.
+    /// Whether a read is a reason to send a window update. RFC 9293 section 3.8.6.2.2: it moves by
+    /// at least min(buffer / 2, MSS), or not at all.
     #[inline]
     pub(super) fn window_has_opened(&self) -> bool {
         if self.config.host.window == WindowRule::Linux {

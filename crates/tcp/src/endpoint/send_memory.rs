@@ -13,7 +13,7 @@ use crate::config::Config;
 
 /// SKB_TRUESIZE of a packet's head: kmalloc(1024) for MAX_TCP_HEADER and skb_shared_info, less the
 /// latter (320), and sizeof(struct sk_buff) and skb_shared_info, aligned (256 + 320) \[octets\].
-/// Data lies in pages and counts by its octets.
+/// Data is in pages and counts by its octets.
 pub(super) const PACKET_OVERHEAD: u64 = 1024 - 320 + 256 + 320;
 /// MAX_TCP_HEADER and skb_shared_info \[octets\].
 const HEADERS: u64 = 320 + 320;
@@ -25,7 +25,7 @@ const DESCRIPTOR: u64 = 256;
 pub(super) struct SendMemory {
     /// sk_sndbuf \[octets\].
     pub size: u64,
-    /// SOCK_NOSPACE: the application found the buffer full, and waits until a third of it is free.
+    /// SOCK_NOSPACE: the application has met a full buffer, and waits until a third of it is free.
     full: bool,
 }
 
@@ -69,8 +69,8 @@ impl Endpoint {
     }
 
     /// After what could leave has left (tcp_check_space): an application that waits may go on when
-    /// a third of the buffer is free; a buffer that keeps the congestion window from being
-    /// filled grows.
+    /// a third of the buffer is free; a buffer that is smaller than the congestion window needs
+    /// grows.
     #[inline]
     pub(super) fn check_space(&mut self) {
         if let Some(memory) = self.memory {
@@ -95,8 +95,8 @@ impl Endpoint {
         if self.recovery.is_rack() { self.rack.in_flight() } else { self.flight.len() as u32 }
     }
 
-    /// tcp_sndbuf_expand: room for twice the congestion window (BBR: three times), each segment in
-    /// a packet of its own whose memory is a power of two.
+    /// tcp_sndbuf_expand: memory for twice the congestion window (BBR: three times), each segment
+    /// in a packet of its own whose memory is a power of two.
     pub(super) fn expand_send_buffer(&mut self) {
         if self.memory.is_none() {
             return;

@@ -7,7 +7,7 @@ use lasthop_units::Instant;
 
 use super::rack::{Rack, sent_after};
 
-/// What is known of the marks, so that an ACK need not look at all of them.
+/// State beside the marks, so that an ACK need not visit all of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fack {
     /// Marks that have left: the number of the oldest one that is there.
@@ -17,7 +17,7 @@ pub(super) struct Fack {
     /// Every mark below is SACKed or lost.
     judged_to: usize,
     /// Retransmissions in the order of time: when, and the mark's number. Those that were delivered
-    /// or lost since are still in it.
+    /// or lost since then are still in it.
     resent: VecDeque<(Instant, u64)>,
     /// Reused between calls.
     overtaken: Vec<usize>,
@@ -48,7 +48,7 @@ impl Rack {
     /// Segment `i` left once more at `now`, and losses are found by count.
     pub fn note_resent(&mut self, i: usize, now: Instant) {
         let gone = self.fack.gone;
-        // What was delivered or lost since goes from time to time.
+        // Entries that were delivered or lost since then are removed from time to time.
         if self.fack.resent.len() > 2 * self.resent as usize + 16 {
             let marks = &self.marks;
             let in_flight = |number: u64| {
@@ -60,9 +60,9 @@ impl Rack {
         self.fack.resent.push_back((now, gone + i as u64));
     }
 
-    /// Forward acknowledgement: marks as lost what lies `threshold` segments below the highest
-    /// SACKed one, and retransmissions there that were sent before a delivered segment. `sent` as
-    /// in [`detect`](Self::detect).
+    /// Forward acknowledgement: marks as lost what is `threshold` segments below the highest SACKed
+    /// one, and retransmissions there that were sent before a delivered segment. `sent` as in
+    /// [`detect`](Self::detect).
     pub fn detect_by_count(&mut self, threshold: u32, sent: impl Fn(usize) -> (Instant, u64, u32)) {
         let limit = self.fack.sacked_to.saturating_sub(threshold as usize);
         let known = self.fack.judged_to.min(limit);
@@ -132,7 +132,8 @@ mod tests {
         }
     }
 
-    /// A sender's records beside the marks: when each segment was sent last, its end, how often.
+    /// A sender's records beside the marks: when each segment was sent last, its end, the number of
+    /// transmissions.
     #[derive(Clone, Default)]
     struct Flow {
         rack: Rack,
@@ -215,7 +216,7 @@ mod tests {
         }
     }
 
-    /// A thousand in flight, every second one lost: an ACK looks at a handful of records.
+    /// A thousand in flight, every second one lost: an ACK visits a handful of records.
     #[test]
     fn an_ack_looks_at_what_it_changes() {
         let mut f = Flow::default();

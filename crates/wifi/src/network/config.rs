@@ -263,7 +263,7 @@ pub struct DriverQueue {
     pub aql_high: Duration,
     /// From here on, all stations together, `aql_low` is what each may have.
     pub aql_threshold: Duration,
-    /// Whose packet it sends next.
+    /// Which station's packet it sends next.
     #[serde(skip_serializing_if = "DriverOrder::is_turns")]
     pub order: DriverOrder,
 }

@@ -133,7 +133,8 @@ pub(crate) fn check_positive(d: Duration, key: &'static str) -> Result<(), (&'st
     check_that(!d.is_zero(), key, "must be above 0 s")
 }
 
-/// Updates that were due are done one after the other: a shorter period is work without end.
+/// All updates that are due are computed one after the other: with a shorter period a run would
+/// hardly advance.
 const SHORTEST_UPDATE: Duration = Duration::from_micros(100);
 
 pub(crate) fn check_update(d: Duration) -> Result<(), (&'static str, String)> {

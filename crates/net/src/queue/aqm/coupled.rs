@@ -7,9 +7,9 @@
 //! both Classic and Scalable TCP, CoNEXT 2016). In one queue packets are not reordered, so it may
 //! stand below PDCP; L4S packets then wait behind Classic ones.
 //!
-//! The RFC's own file was not at hand, nor was Linux' sch_dualpi2.c. The pseudo-code was compared
-//! as two programs give it with its names and comments, picoquic's dualq and netsim's dualPi2; not
-//! all quotations in this file were found there. Neither agrees with this file in all:
+//! Neither the RFC itself nor Linux' sch_dualpi2.c was available. The pseudo-code was compared with
+//! two programs that have its names and comments, picoquic's dualq and netsim's dualPi2; not all
+//! quotations in this file were found there. Neither agrees with this file in all:
 //! - In overload both decide the mark with the counter that also decides the drop. Here what is not
 //!   dropped is marked.
 //! - picoquic marks with p'_L where this file takes the larger of that and p_CL.

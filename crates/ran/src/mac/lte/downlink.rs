@@ -141,7 +141,7 @@ impl Default for PiroConfig {
     }
 }
 
-/// A share of failures that a run can tell from 0 and from 1: one in 100 000 blocks.
+/// Shares of failures that a run can distinguish from 0 and from 1: one in 100 000 blocks.
 const TARGET: RangeInclusive<f64> = 1e-5..=0.999;
 const TARGET_TEXT: &str = "0.001 % to 99.9 % of the blocks";
 

@@ -141,11 +141,11 @@ impl CellUplink {
     }
 }
 
-/// What the settings of a cell's uplink keep from a UE that its largest power would reach.
+/// Why a UE whose largest power suffices cannot send under the settings of a cell's uplink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silenced {
     /// Without `uplink.power_aware`: the sounding signal, spread over the band, is below the lowest
-    /// MCS, and the eNB takes that for any number of blocks. It grants nothing.
+    /// MCS, and the eNB assumes the same for any number of blocks. It grants nothing.
     BySounding,
     /// By the open loop: the UE has power to spare, and the block that answers its request, with
     /// its report, is not decoded.
@@ -154,7 +154,7 @@ pub enum Silenced {
 
 impl CellConfig {
     /// Whether settings of the uplink silence a UE whose gains at large scale, without
-    /// interference, are `gains`; None too for one that not even its largest power reaches.
+    /// interference, are `gains`; Also None for a UE whose largest power does not suffice.
     pub fn silences(&self, ue: &UeConfig, gains: Gains) -> Option<Silenced> {
         let cell = CellUplink::new(&self.uplink, self.resource_blocks, ue.serving);
         let (config, band, largest) = (&self.uplink.power_control, cell.band.len(), ue.radio.power);

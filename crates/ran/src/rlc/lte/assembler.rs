@@ -72,8 +72,8 @@ impl<P: Payload> Assembler<P> {
         }
     }
 
-    /// The next piece begins an SDU, so what came so far goes no further.
-    // TS 36.322 clause 6.2.2.6 read backwards: where nothing is missing, the octet before the first
+    /// The next piece begins an SDU, so the SDU so far is complete. The converse of TS 36.322
+    /// clause 6.2.2.6: where nothing is missing, the octet before the first
     // of an SDU is the last of another, whatever the FI of its PDU says. In UM a PDU with that last
     // octet may be missing.
     #[inline]

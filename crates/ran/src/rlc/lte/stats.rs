@@ -30,11 +30,11 @@ pub struct RlcStats {
     /// Data PDUs received before. In AM a PDU outside the receiving window is one, if its SN was in
     /// the window once and the highest SN received leaves it in the sender's window.
     pub duplicates: u64,
-    /// Data PDUs (AM) that a sender which keeps to its own window has no reason to send: outside
-    /// the receiving window, with an SN that has never been in it, or that is more than
-    /// AM_Window_Size below the highest received. A late copy that AM_Window_Size other PDUs
-    /// overtook counts here too. While no SN is missing, what a sender sends beyond the window
-    /// has the SNs of possible duplicates and counts as such.
+    /// Data PDUs (AM) that no sender inside its own window sends: outside the receiving window,
+    /// with an SN that has never been in it, or that is more than AM_Window_Size below the highest
+    /// received. A late copy that AM_Window_Size other PDUs overtook counts here too. While no SN
+    /// is missing, what a sender sends beyond the window has the SNs of possible duplicates and
+    /// counts as such.
     pub out_of_window: u64,
     /// PDUs with invalid contents (TS 36.322 clause 5.5).
     pub invalid_received: u64,

@@ -217,7 +217,7 @@ impl<P: Payload> Am<P> {
         // What the grant had no room for stays due: its NACKs would otherwise wait for another
         // trigger. It waits for t-StatusProhibit, since every report begins at VR(R): an earlier
         // one would repeat the NACKs of PDUs that the peer has just sent again, and the peer would
-        // send them once more and increment RETX_COUNT. LteRlcAm forgets the rest.
+        // send them once more and increment RETX_COUNT. LteRlcAm discards the rest.
         self.rx.status_due = self.reports.is_none() && reached < self.rx.vr_ms;
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);

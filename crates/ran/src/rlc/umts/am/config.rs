@@ -176,8 +176,8 @@ impl Default for AmConfig {
     }
 }
 
-/// Shortest time of a timer: the shortest of TS 25.331 are 10 ms, and one that sets itself again
-/// after some nanoseconds leaves no time for anything else.
+/// Shortest time of a timer: the shortest ones of TS 25.331 are 10 ms, and with a period of some
+/// nanoseconds a run would hardly advance.
 const SHORTEST_TIMER: Duration = Duration::from_millis(1);
 
 impl AmConfig {
