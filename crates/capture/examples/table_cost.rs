@@ -6,32 +6,36 @@
 
 use std::time::Instant as Clock;
 
-use lasthop_capture::{CaptureError, ColumnDef, Sink, TableData, TableDef, TableWriter, Value};
+use lasthop_capture::{CaptureError, Row, Sink, TableData, TableWriter, table};
 
-const TABLE: TableDef = TableDef {
-    name: "samples",
-    description: "a sample of a sender",
-    columns: &[
-        ColumnDef::f64("time_s", "s", "moment of the sample"),
-        ColumnDef::name("flow", "", "the flow"),
-        ColumnDef::u64("cwnd", "packets", "congestion window"),
-        ColumnDef::i64("ssthresh", "packets", "-1: infinite"),
-        ColumnDef::f64("rtt_us", "us", "round-trip time").nullable(),
-        ColumnDef::bool("retransmission", "", "sent again"),
-    ],
-};
+table! {
+    "samples", "a sample of a sender";
+    pub struct Samples<'a> {
+        time_s: f64, "s", "moment of the sample";
+        flow: &'a str, "", "the flow";
+        cwnd: u64, "packets", "congestion window";
+        ssthresh: i64, "packets", "-1: infinite";
+        rtt_us: Option<f64>, "us", "round-trip time";
+        retransmission: bool, "", "sent again";
+    }
+}
 const ROWS: u64 = 2_000_000;
 
 fn main() -> Result<(), CaptureError> {
     let file = std::env::temp_dir().join("lasthop-table-cost.parquet");
     for sink in [Sink::Memory, Sink::Parquet(file.clone())] {
         let clock = Clock::now();
-        let mut table = TableWriter::new(&TABLE, sink)?;
-        let flow = table.intern("ftp");
+        let mut table = TableWriter::new(Samples::TABLE, sink)?;
         for n in 0..ROWS {
-            let rtt = if n % 3 == 0 { Value::Null } else { Value::F64(50_000.0 + (n % 97) as f64) };
-            let (time, cwnd) = (Value::F64(n as f64 * 1e-3), Value::U64(n % 64));
-            table.row(&[time, Value::Name(flow), cwnd, Value::I64(-1), rtt, Value::Bool(n % 100 == 0)])?;
+            let row = Samples {
+                time_s: n as f64 * 1e-3,
+                flow: "ftp",
+                cwnd: n % 64,
+                ssthresh: -1,
+                rtt_us: (n % 3 != 0).then_some(50_000.0 + (n % 97) as f64),
+                retransmission: n % 100 == 0,
+            };
+            row.append(&mut table)?;
         }
         let finished = table.finish()?;
         let cost = clock.elapsed().as_nanos() as f64 / ROWS as f64;

@@ -6,7 +6,7 @@ mod owner;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use lasthop_capture::{FinishedTable, TableData, TableDef};
+use lasthop_capture::{FinishedTable, Record, TableData, TableDef};
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -49,12 +49,12 @@ impl Sink {
     ///
     /// # Errors
     /// A file that cannot be made.
-    pub fn table(&self, def: &'static TableDef) -> Result<Table, Error> {
+    pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
         match self {
-            Sink::Memory => Ok(Table::new(def, lasthop_capture::Sink::Memory)?),
+            Sink::Memory => Ok(Table::new(lasthop_capture::Sink::Memory)?),
             Sink::Folder(f) => {
-                let path = f.partial().join(file_name(def));
-                Ok(Table::new(def, lasthop_capture::Sink::Parquet(path))?)
+                let path = f.partial().join(file_name(R::TABLE));
+                Ok(Table::new(lasthop_capture::Sink::Parquet(path))?)
             }
         }
     }
@@ -62,17 +62,17 @@ impl Sink {
     /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
     pub(crate) fn close(self, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
         world.settle_statistics();
-        let mut flows = self.table(&crate::probe::tables::FLOWS)?;
+        let mut flows = self.table()?;
         world.write_flows(&mut flows);
         let summary = world.summary(scenario);
         let mut tables = vec![flows.finish()?];
         if world.has_requests() {
-            let mut applications = self.table(&crate::probe::tables::APPLICATIONS)?;
+            let mut applications = self.table()?;
             world.write_applications(&mut applications);
             tables.push(applications.finish()?);
         }
         if world.judges_quality() {
-            let mut quality = self.table(&crate::probe::tables::QUALITY)?;
+            let mut quality = self.table()?;
             world.write_quality(&mut quality);
             tables.push(quality.finish()?);
         }

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use lasthop_capture::{FinishedTable, TableData};
+use lasthop_capture::{FinishedTable, Record, TableData};
 use lasthop_radio::bounds::HEIGHT;
 use lasthop_radio::{Mobility, Place, dbm, decibels, milliwatts, thermal_noise};
 use lasthop_ran::network::NetworkConfig;
@@ -76,7 +76,7 @@ pub fn geometry(
     if spec.cell.is_empty() || spec.ue.is_empty() {
         return Err(Error::input("a survey needs cells and UEs: this scenario has none"));
     }
-    let mut table = Table::new(&tables::GEOMETRY, lasthop_capture::Sink::Memory)?;
+    let mut table = Table::<tables::Geometry<'static>>::new(lasthop_capture::Sink::Memory)?;
     let first = spec.scenario.seed;
     for drop in 0..drops {
         spec.scenario.seed = first.wrapping_add(u64::from(drop));
@@ -86,19 +86,18 @@ pub fn geometry(
         for ue in config.ues.ids() {
             let place = air.place(ue, Tti(0));
             let Some(r) = Reception::at(config, &air, ue, &place) else { continue };
-            table
-                .row()
-                .u64(u64::from(drop))
-                .name(&all.ues[ue.index()].node)
-                .name(&all.names[r.best.index()])
-                .f64(place[0])
-                .f64(place[1])
-                .f64(place[2])
-                .f64(decibels(r.gain).0)
-                .f64(r.rsrp())
-                .opt_f64(r.geometry())
-                .f64(r.sinr())
-                .end();
+            table.push(&tables::Geometry {
+                drop: u64::from(drop),
+                ue: &all.ues[ue.index()].node,
+                cell: &all.names[r.best.index()],
+                x_m: place[0],
+                y_m: place[1],
+                z_m: place[2],
+                coupling_gain_db: decibels(r.gain).0,
+                rsrp_dbm: r.rsrp(),
+                geometry_db: r.geometry(),
+                sinr_db: r.sinr(),
+            });
         }
         if !progress(f64::from(drop + 1) / f64::from(drops)) {
             return Err(Error::Stopped);
@@ -180,13 +179,18 @@ pub fn radio_map(
             (step * (columns * rows / MOST_PLACES).sqrt()).ceil()
         )));
     }
-    let mut table = Table::new(&tables::RADIO_MAP, lasthop_capture::Sink::Memory)?;
+    let mut table = Table::<tables::RadioMap<'static>>::new(lasthop_capture::Sink::Memory)?;
     for row in 0..rows as u64 {
         for column in 0..columns as u64 {
             let place = [x0 + step * column as f64, y0 + step * row as f64, height];
             let Some(r) = Reception::at(config, &air, ue, &place) else { continue };
-            let line = table.row().f64(place[0]).f64(place[1]).name(&all.names[r.best.index()]);
-            line.f64(r.rsrp()).f64(r.sinr()).end();
+            table.push(&tables::RadioMap {
+                x_m: place[0],
+                y_m: place[1],
+                cell: &all.names[r.best.index()],
+                rsrp_dbm: r.rsrp(),
+                sinr_db: r.sinr(),
+            });
         }
         if !progress((row + 1) as f64 / rows) {
             return Err(Error::Stopped);
@@ -214,7 +218,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    fn of(table: Table) -> Result<Survey, Error> {
+    fn of(table: Table<impl Record>) -> Result<Survey, Error> {
         let FinishedTable { data, schema, .. } = table.finish()?;
         match data {
             TableData::Memory(batches) => Ok(Survey { batches, schema }),

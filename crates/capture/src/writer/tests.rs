@@ -6,21 +6,37 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int32Type};
 
 use super::*;
-use crate::{ColumnDef, read_parquet};
+use crate::{ColumnDef, Row, Text, read_parquet, table};
 
-const TABLE: TableDef = TableDef {
-    name: "test",
-    description: "one row a sample",
-    columns: &[
+table! {
+    "test", "one row a sample";
+    pub struct Samples<'a> {
+        time_s: f64, "s", "moment of the sample";
+        flow: &'a str, "", "the flow";
+        bytes: u64, "B", "bytes so far";
+        ssthresh: Option<i64>, "packets", "-1: infinite";
+        retransmission: bool, "", "sent again";
+        detail: Option<Text<'a>>, "", "more in words";
+        place as "where": Option<&'a str>, "", "of a drop";
+    }
+}
+
+const TABLE: &TableDef = Samples::TABLE;
+
+#[test]
+fn the_fields_of_the_row_are_the_columns() {
+    let columns = [
         ColumnDef::f64("time_s", "s", "moment of the sample"),
         ColumnDef::name("flow", "", "the flow"),
         ColumnDef::u64("bytes", "B", "bytes so far"),
         ColumnDef::i64("ssthresh", "packets", "-1: infinite").nullable(),
         ColumnDef::bool("retransmission", "", "sent again"),
         ColumnDef::text("detail", "", "more in words").nullable(),
-        ColumnDef::name("cause", "", "of a drop").nullable(),
-    ],
-};
+        ColumnDef::name("where", "", "of a drop").nullable(),
+    ];
+    assert_eq!((TABLE.name, TABLE.description), ("test", "one row a sample"));
+    assert_eq!(TABLE.columns, columns);
+}
 
 /// A folder of one test, removed at its end.
 struct Folder(PathBuf);
@@ -42,22 +58,21 @@ impl Drop for Folder {
 }
 
 fn fill(sink: Sink, rows: u64) -> FinishedTable {
-    let mut t = TableWriter::new(&TABLE, sink).unwrap();
-    let flows = ["ftp", "video", "voip"].map(|name| t.intern(name));
+    let mut t = TableWriter::new(TABLE, sink).unwrap();
+    let flows = ["ftp", "video", "voip"];
     for n in 0..rows {
-        // The last cause joins late: dictionaries grow over batches.
-        let cause = (n % 5 == 0).then(|| t.intern(if n > 70_000 { "loss" } else { "queue-full" }));
         let detail = format!("row {n}");
-        t.row(&[
-            Value::F64(n as f64 * 0.001),
-            Value::Name(flows[(n % 3) as usize]),
-            Value::U64(n * 1500),
-            if n % 7 == 0 { Value::Null } else { Value::I64(n as i64 - 10) },
-            Value::Bool(n % 11 == 0),
-            if n % 2 == 0 { Value::Text(&detail) } else { Value::Null },
-            cause.map_or(Value::Null, Value::Name),
-        ])
-        .unwrap();
+        let row = Samples {
+            time_s: n as f64 * 0.001,
+            flow: flows[(n % 3) as usize],
+            bytes: n * 1500,
+            ssthresh: (n % 7 != 0).then_some(n as i64 - 10),
+            retransmission: n % 11 == 0,
+            detail: (n % 2 == 0).then_some(Text(&detail)),
+            // The last name joins late: dictionaries grow over batches.
+            place: (n % 5 == 0).then_some(if n > 70_000 { "loss" } else { "queue-full" }),
+        };
+        row.append(&mut t).unwrap();
     }
     t.finish().unwrap()
 }
@@ -203,7 +218,7 @@ fn batches_in_memory_share_one_dictionary() {
 
 #[test]
 fn rows_that_do_not_fit_are_refused_and_leave_nothing_behind() {
-    let mut t = TableWriter::new(&TABLE, Sink::Memory).unwrap();
+    let mut t = TableWriter::new(TABLE, Sink::Memory).unwrap();
     let flow = t.intern("ftp");
     let good = [
         Value::F64(0.0),
@@ -237,7 +252,7 @@ fn rows_that_do_not_fit_are_refused_and_leave_nothing_behind() {
 fn files_that_cannot_be_written_or_read_are_errors_that_name_them() {
     let folder = Folder::new("errors");
     let nowhere = folder.file("no/such/folder.parquet");
-    let error = TableWriter::new(&TABLE, Sink::Parquet(nowhere.clone())).err().unwrap().to_string();
+    let error = TableWriter::new(TABLE, Sink::Parquet(nowhere.clone())).err().unwrap().to_string();
     assert!(error.contains(&nowhere.display().to_string()) && error.contains("No such file"), "{error}");
     let error = read_parquet(&nowhere).unwrap_err().to_string();
     assert!(error.contains("cannot read") && error.contains("No such file"), "{error}");
@@ -261,7 +276,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
         println!("no /dev/full here: nothing tried");
         return;
     }
-    let mut t = TableWriter::new(&TABLE, Sink::Parquet(full.to_owned())).unwrap();
+    let mut t = TableWriter::new(TABLE, Sink::Parquet(full.to_owned())).unwrap();
     let flow = t.intern("ftp");
     let mut failed = None;
     for n in 0..600_000u64 {

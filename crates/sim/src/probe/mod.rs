@@ -11,92 +11,86 @@ use crate::error::Error;
 use crate::results::Sink;
 use crate::spec::{Spec, TcpSampling};
 pub use table::Table;
+use tables::{
+    Drops, Events, Hints, Mac, Measurements, Packets, Positions, Queues, Radio, Rlc, Steps, Tcp, Wifi,
+};
 
-/// The tables in writing.
-pub struct Probes {
-    pub(crate) tcp: Option<Table>,
-    pub(crate) packets: Option<Table>,
-    pub(crate) steps: Option<Table>,
-    pub(crate) rlc: Option<Table>,
-    pub(crate) mac: Option<Table>,
-    pub(crate) radio: Option<Table>,
-    pub(crate) measurements: Option<Table>,
-    pub(crate) positions: Option<Table>,
-    pub(crate) hints: Option<Table>,
-    pub(crate) wifi: Option<Table>,
-    pub(crate) queues: Option<Table>,
-    pub(crate) events: Table,
-    pub(crate) drops: Table,
-    pub(crate) sampling: TcpSampling,
-    pub(crate) interval: Duration,
+/// The tables that are written during a run, in the order of the documentation: the field of
+/// [`Probes`], the row, and when a scenario wants the table.
+macro_rules! probes {
+    ($($field:ident: $Row:ident, |$spec:ident| $wanted:expr;)*) => {
+        /// The tables in writing.
+        pub struct Probes {
+            $(pub(crate) $field: Option<Table<$Row<'static>>>,)*
+            pub(crate) sampling: TcpSampling,
+            pub(crate) interval: Duration,
+        }
+
+        /// The declarations.
+        const DURING: &[&TableDef] = &[$($Row::TABLE,)*];
+
+        impl Probes {
+            /// Opens the tables that the scenario asks for.
+            ///
+            /// # Errors
+            /// A file that cannot be created.
+            pub fn open(spec: &Spec, sink: &Sink) -> Result<Probes, Error> {
+                $(
+                    let $spec = spec;
+                    let $field = if $wanted { Some(sink.table()?) } else { None };
+                )*
+                let (sampling, interval) = (spec.output.tcp, spec.output.interval);
+                Ok(Probes { $($field,)* sampling, interval })
+            }
+
+            /// The first write error, if there was one.
+            pub fn take_error(&mut self) -> Option<Error> {
+                $(
+                    if let Some(error) = self.$field.as_mut().and_then(Table::take_error) {
+                        return Some(error.into());
+                    }
+                )*
+                None
+            }
+
+            /// Ends all tables.
+            ///
+            /// # Errors
+            /// A table that could not be written.
+            pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
+                let mut finished = Vec::new();
+                $(
+                    if let Some(table) = self.$field {
+                        finished.push(table.finish()?);
+                    }
+                )*
+                Ok(finished)
+            }
+        }
+    };
+}
+
+probes! {
+    tcp: Tcp, |s| s.output.tcp != TcpSampling::Off;
+    packets: Packets, |s| s.output.packets;
+    steps: Steps, |s| s.output.steps && !s.ue.is_empty();
+    rlc: Rlc, |s| s.output.radio && !(s.bearer.is_empty() && s.ue.is_empty());
+    mac: Mac, |s| s.output.radio && !s.bearer.is_empty();
+    radio: Radio, |s| s.output.radio && !s.ue.is_empty();
+    measurements: Measurements, |s| s.output.measurements && s.handover.is_some();
+    positions: Positions, |s| s.output.positions && !s.ue.is_empty();
+    hints: Hints, |s| s.hint.values().any(|h| h.record);
+    wifi: Wifi, |s| s.output.radio && !s.station.is_empty();
+    queues: Queues, |s| s.output.queues && !s.link.is_empty();
+    events: Events, |_s| true;
+    drops: Drops, |_s| true;
 }
 
 impl Probes {
-    /// Opens the tables that the scenario asks for.
-    ///
-    /// # Errors
-    /// A file that cannot be created.
-    pub fn open(spec: &Spec, sink: &Sink) -> Result<Probes, Error> {
-        let wanted = |want: bool, def: &'static TableDef| match want {
-            true => sink.table(def).map(Some),
-            false => Ok(None),
-        };
-        let o = &spec.output;
-        let radio = o.radio && !(spec.bearer.is_empty() && spec.ue.is_empty());
-        Ok(Probes {
-            tcp: wanted(o.tcp != TcpSampling::Off, &tables::TCP)?,
-            packets: wanted(o.packets, &tables::PACKETS)?,
-            steps: wanted(o.steps && !spec.ue.is_empty(), &tables::STEPS)?,
-            rlc: wanted(radio, &tables::RLC)?,
-            mac: wanted(radio && !spec.bearer.is_empty(), &tables::MAC)?,
-            radio: wanted(radio && !spec.ue.is_empty(), &tables::RADIO)?,
-            measurements: wanted(o.measurements && spec.handover.is_some(), &tables::MEASUREMENTS)?,
-            positions: wanted(o.positions && !spec.ue.is_empty(), &tables::POSITIONS)?,
-            hints: wanted(spec.hint.values().any(|h| h.record), &tables::HINTS)?,
-            wifi: wanted(o.radio && !spec.station.is_empty(), &tables::WIFI)?,
-            queues: wanted(o.queues && !spec.link.is_empty(), &tables::QUEUES)?,
-            events: sink.table(&tables::EVENTS)?,
-            drops: sink.table(&tables::DROPS)?,
-            sampling: o.tcp,
-            interval: o.interval,
-        })
-    }
-
     /// True when something is sampled at fixed times.
     pub fn samples(&self) -> bool {
         let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;
         let places = self.measurements.is_some() || self.positions.is_some();
         tcp || places || self.rlc.is_some() || self.wifi.is_some() || self.queues.is_some()
-    }
-
-    fn all_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        let Probes {
-            tcp, packets, steps, rlc, mac, radio, measurements, positions, hints, wifi, queues, ..
-        } = self;
-        [tcp, packets, steps, rlc, mac, radio, measurements, positions, hints, wifi, queues]
-            .into_iter()
-            .flatten()
-            .chain([&mut self.events, &mut self.drops])
-    }
-
-    /// The first write error, if there was one.
-    pub fn take_error(&mut self) -> Option<Error> {
-        self.all_mut().find_map(Table::take_error).map(Error::from)
-    }
-
-    /// Ends all tables.
-    ///
-    /// # Errors
-    /// A table that could not be written.
-    pub fn finish(self) -> Result<Vec<FinishedTable>, Error> {
-        let Probes { tcp, packets, steps, rlc, mac, radio, .. } = self;
-        let Probes { measurements, positions, hints, wifi, queues, events, drops, .. } = self;
-        let always = [Some(events), Some(drops)];
-        [tcp, packets, steps, rlc, mac, radio, measurements, positions, hints, wifi, queues]
-            .into_iter()
-            .chain(always)
-            .flatten()
-            .map(|t| t.finish().map_err(Error::from))
-            .collect()
     }
 }

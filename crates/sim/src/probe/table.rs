@@ -1,29 +1,32 @@
-//! A table in writing, filled cell by cell in the order of its columns.
+//! A table in writing, whose rows cannot fail one by one.
 
-use lasthop_capture::{CaptureError, FinishedTable, Sink, TableDef, TableWriter, Value};
+use lasthop_capture::{CaptureError, FinishedTable, Record, Row, Sink, TableWriter};
 
-/// A table in writing. The first error is kept and told once; rows after it are dropped.
-pub struct Table {
+/// A table of rows `R` in writing. The first error is kept and reported once; rows after it are
+/// dropped.
+pub struct Table<R: Record> {
     writer: TableWriter,
-    cells: Vec<Value<'static>>,
     error: Option<CaptureError>,
+    rows: std::marker::PhantomData<R>,
 }
 
-impl Table {
+impl<R: Record> Table<R> {
     /// An empty table that goes to `sink`.
     ///
     /// # Errors
     /// A file that cannot be made.
-    pub fn new(def: &'static TableDef, sink: Sink) -> Result<Table, CaptureError> {
-        let cells = Vec::with_capacity(def.columns.len());
-        Ok(Table { writer: TableWriter::new(def, sink)?, cells, error: None })
+    pub fn new(sink: Sink) -> Result<Table<R>, CaptureError> {
+        let writer = TableWriter::new(R::TABLE, sink)?;
+        Ok(Table { writer, error: None, rows: std::marker::PhantomData })
     }
 
-    /// Begins a row: give every column its value, in order, then [`Row::end`].
+    /// Appends a row.
     #[inline]
-    pub fn row(&mut self) -> Row<'_> {
-        self.cells.clear();
-        Row(self)
+    pub fn push(&mut self, row: &R::Row<'_>) {
+        if let Err(e) = row.append(&mut self.writer) {
+            debug_assert!(!matches!(e, CaptureError::Row { .. }), "{e}");
+            self.error.get_or_insert(e);
+        }
     }
 
     /// The first error, if there was one.
@@ -39,69 +42,6 @@ impl Table {
         match self.error {
             Some(error) => Err(error),
             None => self.writer.finish(),
-        }
-    }
-}
-
-/// A row in the making.
-pub struct Row<'a>(&'a mut Table);
-
-macro_rules! cells {
-    ($($(#[$doc:meta])* $name:ident, $opt:ident, $variant:ident, $ty:ty;)*) => {$(
-        $(#[$doc])*
-        #[inline]
-        #[must_use]
-        pub fn $name(self, value: $ty) -> Self {
-            self.0.cells.push(Value::$variant(value));
-            self
-        }
-        /// The same, or nothing.
-        #[inline]
-        #[must_use]
-        pub fn $opt(self, value: Option<$ty>) -> Self {
-            self.0.cells.push(value.map_or(Value::Null, Value::$variant));
-            self
-        }
-    )*};
-}
-
-impl Row<'_> {
-    cells! {
-        /// A float.
-        f64, opt_f64, F64, f64;
-        /// An unsigned integer.
-        u64, opt_u64, U64, u64;
-        /// A truth value.
-        bool, opt_bool, Bool, bool;
-    }
-
-    /// A name.
-    #[inline]
-    #[must_use]
-    pub fn name(self, name: &str) -> Self {
-        let id = self.0.writer.intern(name);
-        self.0.cells.push(Value::Name(id));
-        self
-    }
-    /// A name, or nothing.
-    #[must_use]
-    pub fn opt_name(self, name: Option<&str>) -> Self {
-        match name {
-            Some(name) => self.name(name),
-            None => {
-                self.0.cells.push(Value::Null);
-                self
-            }
-        }
-    }
-
-    /// The row is whole.
-    #[inline]
-    pub fn end(self) {
-        let Table { writer, cells, error } = self.0;
-        if let Err(e) = writer.row(cells) {
-            debug_assert!(!matches!(e, CaptureError::Row { .. }), "{e}");
-            error.get_or_insert(e);
         }
     }
 }

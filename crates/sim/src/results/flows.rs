@@ -4,7 +4,7 @@ use lasthop_tcp::Endpoint;
 use lasthop_units::Duration;
 use serde_json::{Value, json};
 
-use crate::probe::{Probes, Table};
+use crate::probe::{Probes, Table, tables};
 use crate::spec::Scenario;
 use crate::world::{Flow, FlowTransport, World};
 
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    pub(super) fn write_flows(&self, table: &mut Table) {
+    pub(super) fn write_flows(&self, table: &mut Table<tables::Flows<'static>>) {
         let end = self.now();
         for (id, f) in self.flows.enumerate() {
             let m = self.monitor.flow(id);
@@ -44,52 +44,51 @@ impl World {
             let (src, dst) = (self.node_name(f.node(f.data_end)), self.node_name(f.node(f.data_end.other())));
             let rtt = f.rtt.min_mean_max_s();
             let app = f.app.stats();
-            table
-                .row()
-                .name(&f.name)
-                .name(&src)
-                .name(&dst)
-                .name(transport_name(f))
-                .opt_name(sender.map(|s| s.config().profile.name()))
-                .opt_name(sender.map(|s| s.config().cc.name()))
-                .opt_f64(f.started.map(|s| s.as_secs_f64()))
-                .f64(end.as_secs_f64())
-                .opt_f64(m.first_tx.map(|t| t.as_secs_f64()))
-                .opt_f64(m.last_rx.map(|t| t.as_secs_f64()))
-                .u64(m.tx_packets)
-                .u64(m.tx_bytes)
-                .u64(m.rx_packets)
-                .u64(m.rx_bytes)
-                .u64(m.rx_bytes - IP_HEADER * m.rx_packets)
-                .u64(m.app_bytes)
-                .opt_f64(active.map(|d| m.goodput_bps(d)))
-                .opt_f64(active.map(|d| m.throughput_bps(d)))
-                .opt_f64(m.delay_mean_s())
-                .opt_f64(m.delay_min().map(Duration::as_secs_f64))
-                .opt_f64(m.delay_max().map(Duration::as_secs_f64))
-                .opt_f64(m.delay_quantile_s(0.95))
-                .opt_f64(m.jitter_mean_s())
-                .u64(m.lost_undelivered())
-                .u64(m.lost_dropped())
-                .u64(m.lost_retransmitted())
-                .u64(f.marked)
-                .opt_u64(counter(|s| s.counters().retransmitted_segments))
-                .opt_u64(counter(|s| s.counters().timeouts))
-                .opt_u64(counter(|s| s.counters().fast_retransmits))
-                .opt_f64(f.window.mean())
-                .opt_f64(f.window.max())
-                .opt_u64(sender.map(|_| f.rtt.samples))
-                .opt_f64(rtt.map(|r| r.0))
-                .opt_f64(rtt.map(|r| r.1))
-                .opt_f64(rtt.map(|r| r.2))
-                .u64(f.reverse.tx_packets)
-                .u64(f.reverse.rx_packets)
-                .u64(f.reverse.tx_bytes)
-                .u64(f.reverse.rx_bytes)
-                .opt_u64((app.requests_issued > 0).then(|| app.requests_completed()))
-                .opt_f64(app.completions.mean_s())
-                .opt_f64(app.completion.map(|t| t.as_secs_f64()))
-                .end();
+            table.push(&tables::Flows {
+                flow: &f.name,
+                src: &src,
+                dst: &dst,
+                transport: transport_name(f),
+                profile: sender.map(|s| s.config().profile.name()),
+                cc: sender.map(|s| s.config().cc.name()),
+                start_s: f.started.map(|s| s.as_secs_f64()),
+                end_s: end.as_secs_f64(),
+                first_tx_s: m.first_tx.map(|t| t.as_secs_f64()),
+                last_rx_s: m.last_rx.map(|t| t.as_secs_f64()),
+                tx_packets: m.tx_packets,
+                tx_bytes: m.tx_bytes,
+                rx_packets: m.rx_packets,
+                rx_bytes: m.rx_bytes,
+                rx_segment_bytes: m.rx_bytes - IP_HEADER * m.rx_packets,
+                app_bytes: m.app_bytes,
+                goodput_bps: active.map(|d| m.goodput_bps(d)),
+                throughput_bps: active.map(|d| m.throughput_bps(d)),
+                delay_mean_s: m.delay_mean_s(),
+                delay_min_s: m.delay_min().map(Duration::as_secs_f64),
+                delay_max_s: m.delay_max().map(Duration::as_secs_f64),
+                delay_p95_s: m.delay_quantile_s(0.95),
+                jitter_mean_s: m.jitter_mean_s(),
+                lost_undelivered: m.lost_undelivered(),
+                lost_dropped: m.lost_dropped(),
+                lost_retransmitted: m.lost_retransmitted(),
+                rx_marked: f.marked,
+                retransmits: counter(|s| s.counters().retransmitted_segments),
+                timeouts: counter(|s| s.counters().timeouts),
+                fast_retransmits: counter(|s| s.counters().fast_retransmits),
+                cwnd_mean: f.window.mean(),
+                cwnd_max: f.window.max(),
+                rtt_samples: sender.map(|_| f.rtt.samples),
+                rtt_min_s: rtt.map(|r| r.0),
+                rtt_mean_s: rtt.map(|r| r.1),
+                rtt_max_s: rtt.map(|r| r.2),
+                reverse_tx_packets: f.reverse.tx_packets,
+                reverse_rx_packets: f.reverse.rx_packets,
+                reverse_tx_bytes: f.reverse.tx_bytes,
+                reverse_rx_bytes: f.reverse.rx_bytes,
+                requests: (app.requests_issued > 0).then(|| app.requests_completed()),
+                request_time_mean_s: app.completions.mean_s(),
+                completion_s: app.completion.map(|t| t.as_secs_f64()),
+            });
         }
     }
 
@@ -98,28 +97,27 @@ impl World {
         self.flows.iter().any(|f| f.app.stats().quality.is_some())
     }
 
-    pub(super) fn write_quality(&self, table: &mut Table) {
+    pub(super) fn write_quality(&self, table: &mut Table<tables::Quality<'static>>) {
         for f in self.flows.iter() {
             let app = f.app.stats();
             let Some(q) = &app.quality else { continue };
             let sent = app.datagrams_sent;
             let call = f.app.name() == "voip";
-            table
-                .row()
-                .name(&f.name)
-                .name(f.app.name())
-                .u64(sent)
-                .u64(q.received())
-                .u64(q.late())
-                .f64(q.deadline().as_secs_f64())
-                .opt_f64(q.unusable(sent))
-                .opt_f64(q.delay_mean_s())
-                .opt_f64(q.delay_quantile_s(0.95))
-                .opt_f64(q.delay_quantile_s(0.99))
-                .f64(q.longest_gap().as_secs_f64())
-                .opt_f64(q.rating(sent).filter(|_| call))
-                .opt_f64(q.opinion(sent).filter(|_| call))
-                .end();
+            table.push(&tables::Quality {
+                flow: &f.name,
+                app: f.app.name(),
+                sent,
+                received: q.received(),
+                late: q.late(),
+                deadline_s: q.deadline().as_secs_f64(),
+                unusable: q.unusable(sent),
+                delay_mean_s: q.delay_mean_s(),
+                delay_p95_s: q.delay_quantile_s(0.95),
+                delay_p99_s: q.delay_quantile_s(0.99),
+                longest_gap_s: q.longest_gap().as_secs_f64(),
+                r_factor: q.rating(sent).filter(|_| call),
+                mos: q.opinion(sent).filter(|_| call),
+            });
         }
     }
 
@@ -128,26 +126,25 @@ impl World {
         self.flows.iter().any(|f| f.app.stats().requests_issued > 0)
     }
 
-    pub(super) fn write_applications(&self, table: &mut Table) {
+    pub(super) fn write_applications(&self, table: &mut Table<tables::Applications<'static>>) {
         let end = self.now();
         for f in self.flows.iter().filter(|f| f.app.stats().requests_issued > 0) {
             let (times, video) = (&f.app.stats().completions, f.app.video());
             let stalls = video.map(|v| v.stalls(end));
-            table
-                .row()
-                .name(&f.name)
-                .name(f.app.name())
-                .u64(times.count())
-                .opt_f64(times.mean_s())
-                .opt_f64(times.quantile_s(0.5))
-                .opt_f64(times.quantile_s(0.95))
-                .opt_f64(times.max().map(Duration::as_secs_f64))
-                .opt_f64(video.and_then(|v| v.startup()).map(Duration::as_secs_f64))
-                .opt_f64(video.and_then(|v| v.bitrate_bps()))
-                .opt_u64(video.map(|v| v.switches()))
-                .opt_u64(stalls.map(|s| s.0))
-                .opt_f64(stalls.map(|s| s.1.as_secs_f64()))
-                .end();
+            table.push(&tables::Applications {
+                flow: &f.name,
+                app: f.app.name(),
+                completed: times.count(),
+                time_mean_s: times.mean_s(),
+                time_median_s: times.quantile_s(0.5),
+                time_p95_s: times.quantile_s(0.95),
+                time_max_s: times.max().map(Duration::as_secs_f64),
+                startup_s: video.and_then(|v| v.startup()).map(Duration::as_secs_f64),
+                bitrate_mean_bps: video.and_then(|v| v.bitrate_bps()),
+                switches: video.map(|v| v.switches()),
+                stalls: stalls.map(|s| s.0),
+                stalled_s: stalls.map(|s| s.1.as_secs_f64()),
+            });
         }
     }
 

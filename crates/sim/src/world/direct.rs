@@ -8,7 +8,7 @@ use lasthop_ran::phy::lte::TTI;
 use lasthop_units::{BearerId, Id, IndexVec, NodeId, UeId};
 
 use super::World;
-use crate::probe::Table;
+use crate::probe::{Table, tables};
 use crate::spec::Cellular;
 
 /// Names of flow groups.
@@ -127,18 +127,23 @@ fn ends<'a>(
     }
 }
 
-fn step_row(table: &mut Table, r: &TraceRecord, by: &str, to: &str, packet: Option<u64>) {
-    table
-        .row()
-        .f64(r.tti.start(TTI).as_secs_f64())
-        .name(by)
-        .name(to)
-        .name(r.step.name())
-        .name(r.link.name())
-        .opt_f64((r.about != r.tti).then(|| r.about.start(TTI).as_secs_f64()))
-        .opt_u64((r.blocks > 0).then_some(u64::from(r.blocks)))
-        .opt_u64((r.bytes > 0).then_some(r.bytes))
-        .opt_u64(r.mcs.map(u64::from))
-        .opt_u64(packet)
-        .end();
+fn step_row(
+    table: &mut Table<tables::Steps<'static>>,
+    r: &TraceRecord,
+    by: &str,
+    to: &str,
+    packet: Option<u64>,
+) {
+    table.push(&tables::Steps {
+        time_s: r.tti.start(TTI).as_secs_f64(),
+        node: by,
+        to,
+        step: r.step.name(),
+        link: r.link.name(),
+        about_s: (r.about != r.tti).then(|| r.about.start(TTI).as_secs_f64()),
+        blocks: (r.blocks > 0).then_some(u64::from(r.blocks)),
+        bytes: (r.bytes > 0).then_some(r.bytes),
+        mcs: r.mcs.map(u64::from),
+        packet,
+    });
 }

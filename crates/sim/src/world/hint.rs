@@ -11,6 +11,7 @@ use lasthop_units::{BearerId, Bitrate, Duration, FlowId, Instant, UeId};
 use super::World;
 use super::event::{End, Event};
 use super::flow::Transport;
+use crate::probe::tables;
 use crate::spec::{HintCarrier, HintLoad, HintSource, HintSpec};
 
 /// A `[hint]` table at work.
@@ -175,17 +176,16 @@ impl World {
         if spec.record
             && let Some(table) = &mut self.probes.hints
         {
-            table
-                .row()
-                .f64(now.as_secs_f64())
-                .name(&h.name)
-                .name(&self.flows[told.flow].name)
-                .u64(rate)
-                .opt_u64(hint.queue)
-                .u64(queue)
-                .f64(full.as_f64())
-                .u64(users.into())
-                .end();
+            table.push(&tables::Hints {
+                time_s: now.as_secs_f64(),
+                hint: &h.name,
+                flow: &self.flows[told.flow].name,
+                rate_bps: rate,
+                queue_bytes: hint.queue,
+                real_queue_bytes: queue,
+                carrier_bps: full.as_f64(),
+                users: users.into(),
+            });
         }
         Some(hint)
     }

@@ -15,7 +15,7 @@ use super::direct::Direct;
 use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
-use crate::probe::Table;
+use crate::probe::{Table, tables};
 use crate::spec::Cellular;
 
 /// A UE, wired into the world.
@@ -328,8 +328,14 @@ impl World {
             for (ue, hop) in ues.enumerate() {
                 for (cell, name) in cells.enumerate() {
                     let Some(measured) = network.measured(ue, cell) else { continue };
-                    let row = table.row().f64(now.as_secs_f64()).name(&nodes[hop.node].name).name(name);
-                    row.bool(network.serving(ue) == cell).f64(measured.rsrp).f64(measured.rsrq).end();
+                    table.push(&tables::Measurements {
+                        time_s: now.as_secs_f64(),
+                        ue: &nodes[hop.node].name,
+                        cell: name,
+                        serving: network.serving(ue) == cell,
+                        rsrp_dbm: measured.rsrp,
+                        rsrq_db: measured.rsrq,
+                    });
                 }
             }
         }
@@ -337,8 +343,14 @@ impl World {
             for (ue, hop) in ues.enumerate() {
                 let [x, y, z] = network.place(now, ue);
                 let cell = &cells[network.serving(ue)];
-                let row = table.row().f64(now.as_secs_f64()).name(&nodes[hop.node].name).name(cell);
-                row.f64(x).f64(y).f64(z).end();
+                table.push(&tables::Positions {
+                    time_s: now.as_secs_f64(),
+                    ue: &nodes[hop.node].name,
+                    cell,
+                    x_m: x,
+                    y_m: y,
+                    z_m: z,
+                });
             }
         }
     }
@@ -400,29 +412,33 @@ fn notice_of(event: &NetworkEvent) -> Option<Notice> {
 }
 
 /// What happened between two counts, the older first.
-fn radio_row(table: &mut Table, now: Instant, [ue, cell, direction]: [&str; 3], [a, b]: [&LinkStats; 2]) {
+fn radio_row(
+    table: &mut Table<tables::Radio<'static>>,
+    now: Instant,
+    [ue, cell, direction]: [&str; 3],
+    [a, b]: [&LinkStats; 2],
+) {
     let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
     let blocks = b.blocks - a.blocks;
     let uplink = direction == direction_name(Direction::Uplink);
-    table
-        .row()
-        .f64(now.as_secs_f64())
-        .name(ue)
-        .name(cell)
-        .name(direction)
-        .u64(b.ttis - a.ttis)
-        .u64(blocks)
-        .u64(b.retransmissions - a.retransmissions)
-        .u64(b.errors - a.errors)
-        .u64(b.lost - a.lost)
-        .u64(b.bytes - a.bytes)
-        .u64(b.resource_blocks - a.resource_blocks)
-        .opt_f64(mean((b.mcs_sum - a.mcs_sum) as f64, blocks))
-        .opt_f64(mean((b.cqi_sum - a.cqi_sum) as f64, b.reports - a.reports))
-        .opt_f64(mean(b.sinr_db_sum - a.sinr_db_sum, b.sinr_count - a.sinr_count))
-        .opt_u64(uplink.then(|| b.requests - a.requests))
-        .opt_u64(uplink.then(|| b.preambles - a.preambles))
-        .opt_u64(uplink.then(|| b.padding_bytes - a.padding_bytes))
-        .opt_f64(mean(b.power_dbm_sum - a.power_dbm_sum, b.power_count - a.power_count))
-        .end();
+    table.push(&tables::Radio {
+        time_s: now.as_secs_f64(),
+        ue,
+        cell,
+        direction,
+        ttis: b.ttis - a.ttis,
+        blocks,
+        retransmissions: b.retransmissions - a.retransmissions,
+        errors: b.errors - a.errors,
+        lost: b.lost - a.lost,
+        bytes: b.bytes - a.bytes,
+        resource_blocks: b.resource_blocks - a.resource_blocks,
+        mcs: mean((b.mcs_sum - a.mcs_sum) as f64, blocks),
+        cqi: mean((b.cqi_sum - a.cqi_sum) as f64, b.reports - a.reports),
+        sinr_db: mean(b.sinr_db_sum - a.sinr_db_sum, b.sinr_count - a.sinr_count),
+        requests: uplink.then(|| b.requests - a.requests),
+        preambles: uplink.then(|| b.preambles - a.preambles),
+        padding_bytes: uplink.then(|| b.padding_bytes - a.padding_bytes),
+        power_dbm: mean(b.power_dbm_sum - a.power_dbm_sum, b.power_count - a.power_count),
+    });
 }

@@ -10,7 +10,7 @@ use super::event::{End, Event};
 use super::packet::{Packet, Payload, Place};
 use super::{Action, World};
 use crate::error::Error;
-use crate::probe::{Probes, Table};
+use crate::probe::{Probes, Table, tables};
 use crate::spec::TcpSampling;
 
 fn ca_state_name(state: CaState) -> &'static str {
@@ -55,14 +55,13 @@ impl World {
                 self.with_link(hop, |link, out| (link.occupancy(now, out), link.queue().marked()));
             let (name, table) = (&self.hops[hop].name, &mut self.probes.queues);
             let Some(table) = table else { return };
-            table
-                .row()
-                .f64(now.as_secs_f64())
-                .name(name)
-                .u64(inside.queue_packets)
-                .u64(inside.queue_bytes)
-                .u64(marked)
-                .end();
+            table.push(&tables::Queues {
+                time_s: now.as_secs_f64(),
+                queue: name,
+                packets: inside.queue_packets,
+                bytes: inside.queue_bytes,
+                marked,
+            });
         }
     }
 
@@ -75,15 +74,14 @@ impl World {
                 }
                 if let Some(table) = mac {
                     let dch = b.bearer.channel_stats(direction);
-                    table
-                        .row()
-                        .f64(now.as_secs_f64())
-                        .name(&b.name)
-                        .name(direction_name(direction))
-                        .u64(dch.ttis)
-                        .u64(dch.blocks_sent)
-                        .u64(dch.blocks_lost)
-                        .end();
+                    table.push(&tables::Mac {
+                        time_s: now.as_secs_f64(),
+                        bearer: &b.name,
+                        direction: direction_name(direction),
+                        ttis: dch.ttis,
+                        blocks_sent: dch.blocks_sent,
+                        blocks_lost: dch.blocks_lost,
+                    });
                 }
             }
         }
@@ -187,20 +185,19 @@ impl World {
             again = (event == "sent").then_some(packet.again);
         }
         let Some(table) = &mut self.probes.packets else { return };
-        table
-            .row()
-            .f64(now.as_secs_f64())
-            .u64(packet.serial)
-            .name(&f.name)
-            .name(place)
-            .name(event)
-            .u64(u64::from(packet.size))
-            .opt_u64(seq)
-            .opt_u64(ack)
-            .u64(u64::from(len))
-            .opt_name(flags.as_deref())
-            .opt_bool(again)
-            .end();
+        table.push(&tables::Packets {
+            time_s: now.as_secs_f64(),
+            packet: packet.serial,
+            flow: &f.name,
+            node: place,
+            event,
+            size: u64::from(packet.size),
+            seq,
+            ack,
+            len: u64::from(len),
+            flags: flags.as_deref(),
+            retransmission: again,
+        });
     }
 
     /// The name of a place for the tables.
@@ -223,17 +220,16 @@ impl World {
     pub(super) fn note_drop(&mut self, at: Instant, packet: &Packet, cause: &str, place: Place) {
         let place: Box<str> = self.place_name(place).into();
         let again = matches!(packet.payload, Payload::Tcp(..)).then_some(packet.again);
-        self.probes
-            .drops
-            .row()
-            .f64(at.as_secs_f64())
-            .u64(packet.serial)
-            .name(&self.flows[packet.flow].name)
-            .name(&place)
-            .name(cause)
-            .u64(u64::from(packet.size))
-            .opt_bool(again)
-            .end();
+        let Some(table) = &mut self.probes.drops else { return };
+        table.push(&tables::Drops {
+            time_s: at.as_secs_f64(),
+            packet: packet.serial,
+            flow: &self.flows[packet.flow].name,
+            place: &place,
+            cause,
+            size: u64::from(packet.size),
+            retransmission: again,
+        });
     }
 
     /// A row of the `events` table about a flow.
@@ -259,15 +255,14 @@ impl World {
         value: Option<f64>,
         detail: &str,
     ) {
-        self.probes
-            .events
-            .row()
-            .f64(now.as_secs_f64())
-            .name(source)
-            .name(kind)
-            .opt_f64(value)
-            .opt_name((!detail.is_empty()).then_some(detail))
-            .end();
+        let Some(table) = &mut self.probes.events else { return };
+        table.push(&tables::Events {
+            time_s: now.as_secs_f64(),
+            source,
+            kind,
+            value,
+            detail: (!detail.is_empty()).then_some(detail),
+        });
     }
 
     /// What an endpoint reported.
@@ -348,31 +343,30 @@ impl World {
 
 /// A row of the `rlc` table: what the sender and the receiver of `direction` have counted.
 fn rlc_row(
-    table: &mut Table,
+    table: &mut Table<tables::Rlc<'static>>,
     now: Instant,
     bearer: &str,
     direction: Direction,
     stats: impl Fn(lasthop_ran::End) -> RlcStats,
 ) {
     let (sender, receiver) = (stats(direction.sender()), stats(direction.sender().peer()));
-    table
-        .row()
-        .f64(now.as_secs_f64())
-        .name(bearer)
-        .name(direction_name(direction))
-        .u64(sender.queue_sdus)
-        .u64(sender.queue_bytes)
-        .u64(sender.sdus_in)
-        .u64(receiver.sdus_out)
-        .u64(sender.sdus_discarded)
-        .u64(sender.pdus_new)
-        .u64(sender.pdus_retx)
-        .u64(receiver.status_pdus)
-        .u64(sender.polls)
-        .u64(sender.window_used)
-        .u64(sender.resets)
-        .u64(sender.marked)
-        .end();
+    table.push(&tables::Rlc {
+        time_s: now.as_secs_f64(),
+        bearer,
+        direction: direction_name(direction),
+        queue_sdus: sender.queue_sdus,
+        queue_bytes: sender.queue_bytes,
+        sdus_in: sender.sdus_in,
+        sdus_out: receiver.sdus_out,
+        sdus_discarded: sender.sdus_discarded,
+        pdus_new: sender.pdus_new,
+        pdus_retx: sender.pdus_retx,
+        status_pdus: receiver.status_pdus,
+        polls: sender.polls,
+        window_used: sender.window_used,
+        resets: sender.resets,
+        marked: sender.marked,
+    });
 }
 
 fn payload_len(payload: &Payload) -> u32 {
@@ -383,7 +377,7 @@ fn payload_len(payload: &Payload) -> u32 {
 }
 
 fn tcp_row(
-    table: &mut Table,
+    table: &mut Table<tables::Tcp<'static>>,
     now: Instant,
     flow: &str,
     trigger: &str,
@@ -392,30 +386,29 @@ fn tcp_row(
     sample_us: Option<f64>,
 ) {
     let us = |d: lasthop_units::Duration| d.0 as f64 / 1e3;
-    table
-        .row()
-        .f64(now.as_secs_f64())
-        .name(flow)
-        .name(trigger)
-        .name(ca_state_name(i.ca_state))
-        .f64(i.snd_cwnd)
-        .f64(if i.snd_ssthresh.is_finite() { i.snd_ssthresh } else { -1.0 })
-        .f64(i.rtt.map_or(0.0, us))
-        .f64(us(i.rttvar))
-        .opt_f64(sample_us)
-        .opt_f64(i.min_rtt.map(us))
-        .f64(us(i.rto))
-        .u64(u64::from(i.unacked))
-        .u64(u64::from(i.sacked))
-        .u64(u64::from(i.lost))
-        .u64(u64::from(i.retrans))
-        .u64(i.total_retrans)
-        .u64(i.bytes_acked)
-        .u64(arrived)
-        .u64(i.una_offset)
-        .u64(i.nxt_offset)
-        .u64(i.snd_wnd)
-        .u64(i.notsent_bytes)
-        .opt_f64(i.pacing_rate.map(|r| r.as_f64()))
-        .end();
+    table.push(&tables::Tcp {
+        time_s: now.as_secs_f64(),
+        flow,
+        trigger,
+        ca_state: ca_state_name(i.ca_state),
+        snd_cwnd: i.snd_cwnd,
+        snd_ssthresh: if i.snd_ssthresh.is_finite() { i.snd_ssthresh } else { -1.0 },
+        rtt_us: i.rtt.map_or(0.0, us),
+        rttvar_us: us(i.rttvar),
+        rtt_sample_us: sample_us,
+        min_rtt_us: i.min_rtt.map(us),
+        rto_us: us(i.rto),
+        unacked: u64::from(i.unacked),
+        sacked: u64::from(i.sacked),
+        lost: u64::from(i.lost),
+        retrans: u64::from(i.retrans),
+        total_retrans: i.total_retrans,
+        bytes_acked: i.bytes_acked,
+        bytes_arrived: arrived,
+        snd_una: i.una_offset,
+        snd_nxt: i.nxt_offset,
+        rwnd_bytes: i.snd_wnd,
+        notsent_bytes: i.notsent_bytes,
+        pacing_rate_bps: i.pacing_rate.map(|r| r.as_f64()),
+    });
 }

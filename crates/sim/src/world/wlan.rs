@@ -9,7 +9,7 @@ use super::World;
 use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
-use crate::probe::Table;
+use crate::probe::{Table, tables};
 use crate::spec::Wireless;
 
 /// A station, wired into the world.
@@ -186,28 +186,27 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn write(&self, table: &mut Table, now: Instant, wlan: &Wlan, station: StationId) {
+    fn write(&self, table: &mut Table<tables::Wifi<'static>>, now: Instant, wlan: &Wlan, station: StationId) {
         let (a, b) = (self.last, self.stats);
         let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
         let ppdus = b.ppdus - a.ppdus;
-        table
-            .row()
-            .f64(now.as_secs_f64())
-            .name(self.names[0])
-            .name(self.names[1])
-            .name(wlan_direction(self.end))
-            .u64(ppdus)
-            .u64(b.mpdus - a.mpdus)
-            .u64(b.failed - a.failed)
-            .u64(b.unanswered - a.unanswered)
-            .u64(b.bytes - a.bytes)
-            .f64((b.airtime - a.airtime) as f64 / 1e9)
-            .opt_f64(mean(b.rate_sum - a.rate_sum, ppdus))
-            .opt_f64(mean((b.mcs_sum - a.mcs_sum) as f64, ppdus))
-            .f64(lasthop_radio::decibels(wlan.snr(station, self.end)).0)
-            .u64(self.waiting.0 as u64)
-            .u64(self.waiting.1)
-            .u64(wlan.marked(station, self.end))
-            .end();
+        table.push(&tables::Wifi {
+            time_s: now.as_secs_f64(),
+            station: self.names[0],
+            ap: self.names[1],
+            direction: wlan_direction(self.end),
+            ppdus,
+            mpdus: b.mpdus - a.mpdus,
+            failed: b.failed - a.failed,
+            unanswered: b.unanswered - a.unanswered,
+            bytes: b.bytes - a.bytes,
+            airtime_s: (b.airtime - a.airtime) as f64 / 1e9,
+            rate_bps: mean(b.rate_sum - a.rate_sum, ppdus),
+            mcs: mean((b.mcs_sum - a.mcs_sum) as f64, ppdus),
+            snr_db: lasthop_radio::decibels(wlan.snr(station, self.end)).0,
+            queue_packets: self.waiting.0 as u64,
+            queue_bytes: self.waiting.1,
+            marked: wlan.marked(station, self.end),
+        });
     }
 }
