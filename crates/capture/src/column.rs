@@ -8,7 +8,7 @@ use arrow::array::{
 };
 use arrow::datatypes::Int32Type;
 
-use crate::writer::{NameId, Value};
+use crate::value::{NameId, Value};
 use crate::{ColumnDef, ColumnType};
 
 /// One column being filled.

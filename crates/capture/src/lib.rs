@@ -2,8 +2,8 @@
 //! streamed to Parquet.
 //!
 //! A table is declared once, as the struct of its rows ([`table!`]), filled row by row
-//! ([`Row::append`]) and finished ([`TableWriter::finish`]). Memory is flat when it goes to a file, and identical rows give
-//! identical bytes.
+//! ([`Row::append`]) and finished ([`TableWriter::finish`]). Memory is flat when it goes to a file,
+//! and identical rows give identical bytes.
 
 mod column;
 mod def;
@@ -11,10 +11,13 @@ mod error;
 mod read;
 mod row;
 mod sink;
+mod value;
 mod writer;
 
 pub use def::{ColumnDef, ColumnType, TableDef};
 pub use error::CaptureError;
 pub use read::{ReadTable, read_parquet};
 pub use row::{Cell, Record, Row, Text};
-pub use writer::{BATCH_ROWS, FinishedTable, NameId, Sink, TableData, TableWriter, Value};
+pub use sink::BATCH_ROWS;
+pub use value::{NameId, Value};
+pub use writer::{FinishedTable, Sink, TableData, TableWriter};

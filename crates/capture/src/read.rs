@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::writer::BATCH_ROWS;
+use crate::sink::BATCH_ROWS;
 use crate::{CaptureError, error::reason};
 
 /// A table read back.

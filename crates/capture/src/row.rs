@@ -82,8 +82,8 @@ pub trait Record {
 /// Declares a table as the struct of its rows.
 ///
 /// The head has the table's name and description. A field is a column: its name (or the name after
-/// `as`, where the column's name is a keyword), its type (a [`Cell`]), its unit ("" without one) and
-/// its description.
+/// `as`, where the column's name is a keyword), its type (a [`Cell`]), its unit ("" without one)
+/// and its description.
 ///
 /// ```
 /// use lasthop_capture::{Record, Row, Sink, TableWriter, table};

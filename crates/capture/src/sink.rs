@@ -12,7 +12,9 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 
 use crate::CaptureError;
 use crate::error::reason;
-use crate::writer::BATCH_ROWS;
+
+/// Rows of a batch; a table is flushed whenever so many are together.
+pub const BATCH_ROWS: usize = 65_536;
 
 /// Rows of a row group: what the encoder holds in memory at most.
 const GROUP_ROWS: usize = 4 * BATCH_ROWS;

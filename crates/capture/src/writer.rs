@@ -8,11 +8,9 @@ use arrow::datatypes::{Float64Type, Int32Type, Int64Type, SchemaRef, UInt64Type}
 use arrow::error::ArrowError;
 
 use crate::column::{Column, with_dictionary};
-use crate::sink::ParquetFile;
+use crate::sink::{BATCH_ROWS, ParquetFile};
+use crate::value::{NameId, Value};
 use crate::{CaptureError, ColumnType, TableDef};
-
-/// Rows of a batch; a table is flushed whenever so many are together.
-pub const BATCH_ROWS: usize = 65_536;
 
 /// Where a table goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,29 +19,6 @@ pub enum Sink {
     Memory,
     /// Streamed to this Parquet file, which is replaced if it exists.
     Parquet(PathBuf),
-}
-
-/// A name interned in one table; see [`TableWriter::intern`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NameId(pub(crate) u32);
-
-/// One cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
-    /// For a column of [`ColumnType::F64`].
-    F64(f64),
-    /// For a column of [`ColumnType::I64`].
-    I64(i64),
-    /// For a column of [`ColumnType::U64`].
-    U64(u64),
-    /// For a column of [`ColumnType::Bool`].
-    Bool(bool),
-    /// For a column of [`ColumnType::Text`].
-    Text(&'a str),
-    /// For a column of [`ColumnType::Name`].
-    Name(NameId),
-    /// No value, for a nullable column.
-    Null,
 }
 
 /// A table being filled. Appending a row allocates nothing (beyond the growth of its buffers).

@@ -1,95 +1,18 @@
 //! What a run leaves behind: a folder that is whole or not there, or the same in memory.
 
 mod flows;
-mod folder;
-mod owner;
+
+use std::path::PathBuf;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use lasthop_capture::{FinishedTable, Record, TableData, TableDef};
+use lasthop_capture::{FinishedTable, TableData};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::probe::Table;
+use crate::sink::{Folder, MANIFEST, Sink, file_name};
 use crate::spec::Scenario;
 use crate::world::World;
-pub use folder::{Folder, MANIFEST, clear_stale};
-
-/// Where a run's tables go.
-pub enum Sink {
-    /// They stay in memory.
-    Memory,
-    /// They stream to a folder that gets its name when it is whole.
-    Folder(Folder),
-}
-
-impl Sink {
-    /// Memory, or a new folder at `out`.
-    ///
-    /// # Errors
-    /// `out` exists already and holds something, or cannot be made.
-    pub fn open(out: Option<&std::path::Path>) -> Result<Sink, Error> {
-        out.map_or(Ok(Sink::Memory), |path| Folder::create(path, None).map(Sink::Folder))
-    }
-
-    /// A new folder at `out`, in the place of an earlier run's if there is one.
-    ///
-    /// # Errors
-    /// `out` holds something else than results, or cannot be made.
-    pub fn replacing(out: &std::path::Path) -> Result<Sink, Error> {
-        Folder::create(out, Some(MANIFEST)).map(Sink::Folder)
-    }
-
-    /// Whether this process may write to it: a forked child may not write its parent's folder.
-    pub fn is_mine(&self) -> bool {
-        matches!(self, Sink::Folder(f) if f.is_mine()) || matches!(self, Sink::Memory)
-    }
-
-    /// A table of the run.
-    ///
-    /// # Errors
-    /// A file that cannot be made.
-    pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self {
-            Sink::Memory => Ok(Table::new(lasthop_capture::Sink::Memory)?),
-            Sink::Folder(f) => {
-                let path = f.partial().join(file_name(R::TABLE));
-                Ok(Table::new(lasthop_capture::Sink::Parquet(path))?)
-            }
-        }
-    }
-
-    /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
-    pub(crate) fn close(self, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
-        world.settle_statistics();
-        let mut flows = self.table()?;
-        world.write_flows(&mut flows);
-        let summary = world.summary(scenario);
-        let mut tables = vec![flows.finish()?];
-        if world.has_requests() {
-            let mut applications = self.table()?;
-            world.write_applications(&mut applications);
-            tables.push(applications.finish()?);
-        }
-        if world.judges_quality() {
-            let mut quality = self.table()?;
-            world.write_quality(&mut quality);
-            tables.push(quality.finish()?);
-        }
-        tables.extend(world.into_probes().finish()?);
-        let manifest = manifest(scenario, &tables);
-        let mut output = RunOutput { manifest, summary, tables };
-        if let Sink::Folder(folder) = self {
-            let path = folder.publish_run(&output)?;
-            output.moved_to(&path);
-        }
-        Ok(output)
-    }
-}
-
-fn file_name(def: &TableDef) -> String {
-    format!("{}.parquet", def.name)
-}
 
 /// What was run, and the hash of everything that came out. Nothing in it depends on the machine or
 /// the day: the same scenario and seed give the same bytes.
@@ -152,6 +75,41 @@ pub struct RunOutput {
 }
 
 impl RunOutput {
+    /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
+    pub(crate) fn close(sink: Sink, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
+        world.settle_statistics();
+        let mut flows = sink.table()?;
+        world.write_flows(&mut flows);
+        let summary = world.summary(scenario);
+        let mut tables = vec![flows.finish()?];
+        if world.has_requests() {
+            let mut applications = sink.table()?;
+            world.write_applications(&mut applications);
+            tables.push(applications.finish()?);
+        }
+        if world.judges_quality() {
+            let mut quality = sink.table()?;
+            world.write_quality(&mut quality);
+            tables.push(quality.finish()?);
+        }
+        tables.extend(world.into_probes().finish()?);
+        let manifest = manifest(scenario, &tables);
+        let mut output = RunOutput { manifest, summary, tables };
+        if let Sink::Folder(folder) = sink {
+            let path = output.publish(folder)?;
+            output.moved_to(&path);
+        }
+        Ok(output)
+    }
+
+    /// Summary and manifest, the manifest last: a folder without one is not complete.
+    fn publish(&self, folder: Folder) -> Result<PathBuf, Error> {
+        folder.write("scenario.toml", self.manifest["scenario"].as_str().unwrap_or_default())?;
+        folder.write("summary.json", &pretty(&self.summary))?;
+        folder.write(MANIFEST, &pretty(&self.manifest))?;
+        folder.publish()
+    }
+
     /// Version, effective scenario, seed, hashes.
     pub fn manifest(&self) -> &Value {
         &self.manifest
@@ -201,4 +159,10 @@ impl RunOutput {
             }
         }
     }
+}
+
+fn pretty(value: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
 }

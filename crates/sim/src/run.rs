@@ -8,8 +8,9 @@ use std::sync::mpsc;
 use lasthop_units::Instant;
 
 use crate::attention::Attention;
-use crate::results::{RunOutput, Sink};
+use crate::results::RunOutput;
 use crate::simulation::Simulation;
+use crate::sink::Sink;
 use crate::{Error, Scenario};
 
 /// A run reports its progress at this many equal steps of simulated time, and between them by wall

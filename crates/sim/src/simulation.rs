@@ -5,7 +5,8 @@ use std::path::Path;
 use lasthop_units::Instant;
 
 use crate::attention::Attention;
-use crate::results::{RunOutput, Sink};
+use crate::results::RunOutput;
+use crate::sink::Sink;
 use crate::spec::{At, InForce, Scalar};
 use crate::world::World;
 use crate::{Error, Scenario};
@@ -190,6 +191,6 @@ impl Simulation {
         if let Some(in_force) = self.in_force {
             in_force.hand_over(&mut self.scenario);
         }
-        self.sink.close(&self.scenario, self.world)
+        RunOutput::close(self.sink, &self.scenario, self.world)
     }
 }

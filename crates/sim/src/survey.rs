@@ -14,7 +14,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use crate::error::Error;
-use crate::probe::{Table, tables};
+use crate::probe::tables;
+use crate::sink::Table;
 use crate::spec::{Scenario, UeSpec};
 
 /// Width of a resource block.

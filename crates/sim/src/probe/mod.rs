@@ -1,16 +1,14 @@
 //! Probes: the tables that a run writes while it goes on. A probe that is off is `None` and costs
 //! one comparison.
 
-mod table;
 pub mod tables;
 
 use lasthop_capture::{FinishedTable, TableDef};
 use lasthop_units::Duration;
 
 use crate::error::Error;
-use crate::results::Sink;
+use crate::sink::{Sink, Table};
 use crate::spec::{Spec, TcpSampling};
-pub use table::Table;
 use tables::{
     Drops, Events, Hints, Mac, Measurements, Packets, Positions, Queues, Radio, Rlc, Steps, Tcp, Wifi,
 };

@@ -1,5 +1,5 @@
-//! The tables that a run leaves behind: names, columns, units, descriptions, and the structs of their
-//! rows. `lasthop describe tables` and the reference pages are made from them.
+//! The tables that a run leaves behind: names, columns, units, descriptions, and the structs of
+//! their rows. `lasthop describe tables` and the reference pages are made from them.
 
 use lasthop_capture::{TableDef, table};
 

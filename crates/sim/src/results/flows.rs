@@ -4,7 +4,8 @@ use lasthop_tcp::Endpoint;
 use lasthop_units::Duration;
 use serde_json::{Value, json};
 
-use crate::probe::{Probes, Table, tables};
+use crate::probe::{Probes, tables};
+use crate::sink::Table;
 use crate::spec::Scenario;
 use crate::world::{Flow, FlowTransport, World};
 

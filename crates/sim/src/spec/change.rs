@@ -16,10 +16,9 @@ use super::at::Scalar;
 use super::check;
 use super::memory::Memory;
 use super::wireless::StationSpec;
-use super::{At, NodeSpec, Scenario, Spec};
+use super::{Action, At, NodeSpec, Scenario, Spec};
 use crate::config::{self, Diagnostics, Document, Severity, suggest};
 use crate::error::Error;
-use crate::world::Action;
 
 /// Keys that may change during a run, `*` standing for a name; what they do then.
 pub const RUNTIME_KEYS: &[(&str, &str)] = &[

@@ -406,7 +406,7 @@ impl Buildings {
 
     /// Where number `i` of the group `name` is indoors, and its height; None: it is outdoors.
     pub fn draw(&self, seed: u64, name: &str, i: u32) -> Option<(Indoor, Metres)> {
-        let entity = crate::world::name_key(&format!("building/{name}"));
+        let entity = crate::names::name_key(&format!("building/{name}"));
         let mut stream = Draw::new(seed, Purpose::Mobility, entity).stream(u64::from(i));
         if stream.uniform() >= self.share.0 {
             return None;
@@ -433,7 +433,7 @@ impl Buildings {
 /// The draws of the place of number `i` of the group `name`: other groups and further UEs shift
 /// nobody.
 pub fn draws_of_place(seed: u64, name: &str, i: u32) -> Stream {
-    Draw::new(seed, Purpose::Mobility, crate::world::name_key(&format!("ue/{name}"))).stream(u64::from(i))
+    Draw::new(seed, Purpose::Mobility, crate::names::name_key(&format!("ue/{name}"))).stream(u64::from(i))
 }
 
 /// The sectors of `layout` are its hexagons, or look to their corners.

@@ -8,12 +8,11 @@ use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
 use super::memory::Memory;
-use super::{Cellular, Spec, Tracks};
+use super::{Action, Cellular, Spec, Tracks};
 use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
 use crate::config::{self, Diagnostics, Document};
 use crate::error::Error;
 use crate::extensions::Extensions;
-use crate::world::Action;
 
 /// A parsed and checked scenario. Cheap to clone in comparison with a run; traces are shared.
 #[derive(Clone, Debug)]

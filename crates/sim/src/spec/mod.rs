@@ -1,6 +1,7 @@
 //! The scenario: what a user may write, as types. Parsing, spans and messages are `config`'s; what
 //! a value means together with the others is `check`'s; this file is the list of keys.
 
+mod action;
 mod at;
 mod cell_buffer;
 mod cell_profile;
@@ -42,6 +43,7 @@ use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use action::Action;
 pub use at::{At, Scalar};
 pub use cell_profile::describe_cell_profiles;
 pub use cellular::{Cellular, CoreSpec, Tracks, UeSpec};

@@ -7,7 +7,7 @@ use lasthop_units::{HopId, Id, NodeId};
 use lasthop_wifi::network::BufferConfig;
 
 use super::{BearerSpec, LinkSpec, Spec, UeSpec};
-use crate::world::route::{Edge, Port, Routes, routes};
+use crate::route::{Edge, Port, Routes, routes};
 
 /// A part of a way.
 pub(super) enum Way<'a> {

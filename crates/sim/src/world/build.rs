@@ -19,14 +19,15 @@ use super::hint::Hinter;
 use super::packet::Hop;
 use super::proxy::Leg;
 use super::radio::Radio;
-use super::route::{Edge, Port, Routes, routes};
 use super::snoop::SnoopNode;
 use super::wlan::WlanSeat;
-use super::{Account, Node, World, name_key};
+use super::{Account, Node, World};
 use crate::attention::Attention;
 use crate::error::Error;
+use crate::names::name_key;
 use crate::probe::Probes;
-use crate::results::Sink;
+use crate::route::{Edge, Port, Routes, routes};
+use crate::sink::Sink;
 use crate::spec::{BearerSpec, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 
 impl World {

@@ -1,36 +1,9 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
-use lasthop_ran::mac::lte::sidelink::LinkMode;
-use lasthop_units::{ApId, FlowId, Instant, StationId};
-use lasthop_wifi::network::{ApConfig, StationConfig};
+use lasthop_units::{FlowId, Instant};
 
 use super::World;
-use crate::spec::{BearerSpec, LinkSpec};
-
-/// A change, checked before the run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// A link's keys are now these.
-    Link(String, Box<LinkSpec>),
-    /// A bearer's keys are now these.
-    Bearer(String, Box<BearerSpec>),
-    /// A cell is off or on.
-    Cell(String, bool),
-    /// The pairs of this sidelink go these ways.
-    Sidelink(String, [LinkMode; 2]),
-    /// An access point goes on like this.
-    Ap(ApId, Box<ApConfig>),
-    /// A station goes on like this.
-    Station(StationId, Box<StationConfig>),
-    /// The flows of this name start.
-    StartFlow(String),
-    /// The applications of the flows of this name stop.
-    StopFlow(String),
-    /// The snoop agent at this node begins anew.
-    StartNode(String),
-    /// The snoop agent at this node forgets everything and stops.
-    StopNode(String),
-}
+use crate::spec::{Action, BearerSpec, LinkSpec};
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {

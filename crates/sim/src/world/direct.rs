@@ -8,7 +8,8 @@ use lasthop_ran::phy::lte::TTI;
 use lasthop_units::{BearerId, Id, IndexVec, NodeId, UeId};
 
 use super::World;
-use crate::probe::{Table, tables};
+use crate::probe::tables;
+use crate::sink::Table;
 use crate::spec::Cellular;
 
 /// Names of flow groups.

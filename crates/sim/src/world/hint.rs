@@ -78,7 +78,7 @@ impl Hinter {
             spec: spec.clone(),
             told: told.collect(),
             under_way: VecDeque::new(),
-            draw: Draw::new(seed, Purpose::Hint, super::name_key(&format!("hint/{name}"))),
+            draw: Draw::new(seed, Purpose::Hint, crate::names::name_key(&format!("hint/{name}"))),
             reports: 0,
         }
     }

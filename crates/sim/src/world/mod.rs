@@ -16,7 +16,6 @@ mod hint;
 mod packet;
 mod proxy;
 mod radio;
-pub(crate) mod route;
 mod sample;
 mod snoop;
 mod socket;
@@ -28,7 +27,6 @@ use lasthop_tcp::cc::Fault;
 use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
-pub use change::Action;
 pub use event::{End, Event, Wake};
 pub use flow::Flow;
 pub use flow::Transport as FlowTransport;
@@ -37,11 +35,12 @@ pub use packet::{Packet, Payload};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::probe::Probes;
+use crate::route::Routes;
+use crate::spec::Action;
 use bearer::BearerHop;
 use fragment::NodeReassembly;
 use packet::Hop;
 use radio::Radio;
-use route::Routes;
 use snoop::SnoopNode;
 use wlan::WlanSeat;
 
@@ -226,9 +225,3 @@ impl World {
 /// Summing the sizes of all packets takes as long as there are packets: debug builds do it this
 /// often.
 const EVENTS_PER_WEIGHING: u64 = 64;
-
-/// A number that stands for a name in random keys: FNV-1a, 64 bit. Keys follow names, not
-/// positions, so that a new link or flow shifts nobody else's draws.
-pub(crate) fn name_key(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
-}

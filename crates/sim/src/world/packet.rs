@@ -6,7 +6,7 @@ use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId, PacketId, StationI
 
 use super::World;
 use super::event::{End, Event, Wake};
-use super::route::Port;
+use crate::route::Port;
 
 /// What an IP packet carries. Descriptors only: bytes exist in captures and in emulation.
 #[derive(Clone, Copy, Debug, PartialEq)]

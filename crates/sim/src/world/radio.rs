@@ -15,7 +15,8 @@ use super::direct::Direct;
 use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
-use crate::probe::{Table, tables};
+use crate::probe::tables;
+use crate::sink::Table;
 use crate::spec::Cellular;
 
 /// A UE, wired into the world.

@@ -6,12 +6,13 @@ use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
 
+use super::World;
 use super::event::{End, Event};
 use super::packet::{Packet, Payload, Place};
-use super::{Action, World};
 use crate::error::Error;
-use crate::probe::{Probes, Table, tables};
-use crate::spec::TcpSampling;
+use crate::probe::{Probes, tables};
+use crate::sink::Table;
+use crate::spec::{Action, TcpSampling};
 
 fn ca_state_name(state: CaState) -> &'static str {
     match state {

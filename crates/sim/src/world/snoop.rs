@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::World;
 use super::event::{Event, Wake};
 use super::packet::{Packet, Payload, Place};
-use super::route::{Port, Row};
+use crate::route::{Port, Row};
 
 /// An agent, wired into the world.
 pub struct SnoopNode {

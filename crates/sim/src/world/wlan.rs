@@ -9,7 +9,8 @@ use super::World;
 use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
-use crate::probe::{Table, tables};
+use crate::probe::tables;
+use crate::sink::Table;
 use crate::spec::Wireless;
 
 /// A station, wired into the world.

@@ -4,15 +4,9 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use super::RunOutput;
 use super::owner::{self, Owner};
 use crate::error::Error;
 use crate::files::{self, Partial, parent, resolve};
-
-/// The file by which a folder is recognised as the results of a run.
-pub const MANIFEST: &str = "manifest.json";
 
 /// A result folder in the making. Dropped without [`Folder::publish`], it removes what it made: a
 /// run that failed or was stopped leaves nothing that looks like a result. A forked child removes
@@ -131,16 +125,11 @@ impl Folder {
         self.replaces.as_ref().is_some_and(|file| self.path.join(file).is_file())
     }
 
-    /// As [`Folder::publish`], with summary and manifest (the manifest last: a folder without one
-    /// is not complete).
-    pub(super) fn publish_run(self, output: &RunOutput) -> Result<PathBuf, Error> {
-        self.write("scenario.toml", output.manifest["scenario"].as_str().unwrap_or_default())?;
-        self.write("summary.json", &pretty(&output.summary))?;
-        self.write(MANIFEST, &pretty(&output.manifest))?;
-        self.publish()
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<(), Error> {
+    /// Writes the file `name` in it.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.partial().join(name);
         fs::write(&path, text).map_err(|e| Error::file("write", &path, e))
     }
@@ -175,10 +164,4 @@ fn refuse_content(path: &Path, replaces: Option<&str>) -> Result<(), Error> {
 /// what was not.
 pub fn clear_stale(path: &Path) -> Vec<String> {
     resolve(path).map_or_else(|_| Vec::new(), |path| owner::clear_stale(parent(&path), &path))
-}
-
-fn pretty(value: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
 }
