@@ -87,6 +87,8 @@ def test_bundled_scenarios_load_by_name_from_anywhere(tmp_path: Path, monkeypatc
     assert lh.Scenario.load("lte-handover").name == "lte-handover"
     with pytest.raises(lh.LasthopError, match=r"did you mean 'lte-handover'\?"):
         lh.Scenario.load("lte-handovr")
+    with pytest.raises(lh.LasthopError, match=r"the bundled scenario is 'lte-handover'"):
+        lh.Scenario.load("lte-handover.toml")
     # A file of one's own comes first.
     (tmp_path / "lte-handover").write_text(WIRED)
     assert lh.Scenario.load("lte-handover").name == "wired"

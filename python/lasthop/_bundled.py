@@ -19,7 +19,8 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
     """The file that `scenario` means: a path, or the name of a bundled scenario where no such file exists.
 
     Raises:
-        LasthopError: neither; a text with a slash or a dot is always a path.
+        LasthopError: neither; a text with a slash or a dot is always a path, and where it is the name of a bundled
+            scenario with `.toml`, the message has that name.
     """
     if not str(scenario):
         raise mistake("the name of the scenario is empty", "a TOML file, or the name of a bundled scenario")
@@ -35,5 +36,11 @@ def scenario_file(scenario: str | PathLike[str]) -> Path:
         raise mistake(
             f"there is no file '{name}', nor a bundled scenario of this name",
             f"{meant}bundled are: {', '.join(known)}",
+        )
+    stem = name.removesuffix(".toml")
+    if stem in known:
+        raise mistake(
+            f"there is no file '{name}'",
+            f"the bundled scenario is '{stem}'; 'lasthop scenarios copy {stem}' writes the file",
         )
     return path

@@ -301,8 +301,11 @@ def _show_plugin(kind: str, plugin: Entry) -> None:
         _output.line()
         rows = [(s["key"], str(s["value"]), s.get("source", "")) for s in plugin["settings"]]
         _output.table((head, "value", "source"), rows)
+    if plugin.get("limits"):
+        _output.line()
+        _output.line("Not imitated or not set:")
     for limit in plugin.get("limits", ()):
-        _output.line(f"Not imitated or not set: {limit}")
+        _output.paragraph(limit, indent="  - ", further="    ")
     if plugin.get("parameters"):
         _output.line()
         rows = [
