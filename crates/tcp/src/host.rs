@@ -90,9 +90,9 @@ pub enum TimeWaitRule {
 pub enum WindowRule {
     /// RFC 9293 section 3.8.6.2.2: it moves by min(buffer / 2, MSS) or not at all.
     Rfc9293,
-    /// Every segment says all the room there is, rounded up to what the scale can say; small
-    /// openings alone are no reason for a segment. What arrives is judged by the room, be it
-    /// more than the field can say (4.4BSD's rcv_wnd).
+    /// Every segment carries all the free space, rounded up to the unit of the scale; small
+    /// openings alone are no reason for a segment. What arrives is judged by the room, be it more
+    /// than the field can say (4.4BSD's rcv_wnd).
     AllRoom,
     /// Every segment carries the window of Linux' __tcp_select_window and tcp_select_window: the
     /// free space, rounded up to the unit of the scale, or without a scale down to whole segments;

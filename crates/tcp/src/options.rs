@@ -63,17 +63,17 @@ pub struct Options {
     /// `send_buffer_start` and grows up to `send_buffer_max` where it keeps the congestion
     /// window from being filled. An application that filled it writes again when a third is free.
     pub send_tuning: Option<bool>,
-    /// With `send_tuning`: what the send buffer starts from, 4096 B up to `send_buffer_max` (the
-    /// default of Linux' `tcp_wmem`); at least the memory of twice ten segments once the
-    /// connection is established.
+    /// With `send_tuning`: initial size of the send buffer, 4096 B up to `send_buffer_max` (the
+    /// default of Linux' `tcp_wmem`); at least the memory of twice ten segments once the connection
+    /// is established.
     pub send_buffer_start: Option<Bytes>,
-    /// With `send_tuning`: what the send buffer grows to, at least 4096 B (the maximum of Linux'
+    /// With `send_tuning`: largest size of the send buffer, at least 4096 B (the maximum of Linux'
     /// `tcp_wmem`).
     pub send_buffer_max: Option<Bytes>,
-    /// Cut what is written into packets of two and more segments, which leave together, the last
-    /// with PSH, and which wait for more room in the congestion window: Linux' TCP since 4.17,
-    /// over any device (`generic segmentation offload`). With `recovery = "rack"` only;
-    /// elsewhere segments leave one by one.
+    /// Cut written data into packets of two and more segments. They leave together, the last with
+    /// PSH, and wait for more space in the congestion window: Linux' TCP since 4.17, over any
+    /// device (`generic segmentation offload`). With `recovery = "rack"` only; elsewhere segments
+    /// leave one by one.
     pub gso: Option<bool>,
     /// Offer timestamps (RFC 7323): 12 octets in each segment, RTT samples from retransmitted data
     /// too, PAWS.

@@ -287,7 +287,7 @@ fn in_words(message: &str, written: &str) -> (String, Option<String>) {
     (message.to_owned(), None)
 }
 
-/// Makes what a `--set` after the `known` ones wrote a program's.
+/// Marks the values of each `--set` after the `known` ones as set by a program.
 fn forget_sets(node: &mut Node, known: usize) {
     let later = |origin: &Origin| matches!(origin, Origin::Set { number, .. } if *number > known);
     if later(&node.origin) {

@@ -2,9 +2,9 @@
 //!
 //! A change is read as what it is, another scenario: the keys are set in the document, the result
 //! is parsed and checked like any file, and the difference to what was in force becomes actions. So
-//! a value is validated by the same code whether it is in force at the start or later. Of tables
-//! whose entries stand by themselves only the entries that change are read: many changes of many
-//! links would otherwise read every link at every change.
+//! a value is validated by the same code whether it is in force at the start or later. In tables
+//! whose entries are independent only the entries that change are read: otherwise each of many
+//! changes would read every link.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,7 +144,7 @@ const ALONE: &[&str] = &["bearer", "cell", "link"];
 /// What is in force while the changes of a scenario are worked out one after the other.
 #[derive(Clone, Debug)]
 pub struct InForce {
-    /// With what profiles stand for.
+    /// With the values of profiles.
     document: Document,
     spec: Spec,
     memory: Memory,
@@ -246,7 +246,7 @@ impl InForce {
         Ok(Next { document, spec, entries })
     }
 
-    /// Takes over what was read; what differs becomes actions.
+    /// Takes over the entries that were read; differences become actions.
     fn go_on_with(&mut self, next: Next) -> Vec<Action> {
         let mut actions = difference(&self.spec, &next.spec);
         match next.entries {
