@@ -69,6 +69,10 @@ pub struct Arrival {
     /// What of the data the application has not read, and what window could be advertised now.
     pub unread: u64,
     pub window_now: u64,
+    /// The window has opened (tcp_grow_window): the sender is to learn of it soon.
+    pub opened: bool,
+    /// Less than half of the buffer is free.
+    pub short: bool,
     /// The retransmission timeout, and the smoothed round trip of what we sent.
     pub rto: Duration,
     pub srtt: Option<Duration>,
@@ -129,13 +133,25 @@ impl LinuxAcks {
             }
         }
         self.last_data = now;
+        self.quick |= u32::from(a.opened);
+        if a.short && a.unread > 0 && self.is_enough(a) {
+            // __tcp_ack_snd_check asks for the window before it looks at the budget.
+            self.end_quick();
+        }
+    }
+
+    /// More than one of the peer's segments waits for an ACK.
+    fn is_enough(&self, a: &Arrival) -> bool {
+        a.unacknowledged > u64::from(self.peer_segment)
     }
 
     /// When its ACK leaves at the latest: [`When::By`] is the jiffy in which the timer expires.
     pub fn when(&self, a: &Arrival) -> When {
-        let enough = a.unacknowledged > u64::from(self.peer_segment);
         let moves = a.unread == 0 || a.window_now >= a.window;
-        if enough && moves || self.is_quick() || a.unread == 0 && self.is_wanted_by_read(a.unacknowledged) {
+        if self.is_enough(a) && moves
+            || self.is_quick()
+            || a.unread == 0 && self.is_wanted_by_read(a.unacknowledged)
+        {
             return When::Now;
         }
         let delay = self.delay(a.srtt);
@@ -160,9 +176,9 @@ impl LinuxAcks {
         self.timeout = self.least;
     }
 
-    /// The window has opened: the sender is to learn of it soon (tcp_grow_window).
-    pub fn window_opened(&mut self) {
-        self.quick |= 1;
+    /// Less than half of the buffer is free (__tcp_select_window).
+    pub fn end_quick(&mut self) {
+        self.quick = 0;
     }
 
     /// Data leaves: an answer within the timeout makes the session an interactive one.
@@ -262,6 +278,8 @@ mod tests {
             window: 64_000,
             unread: 0,
             window_now: 64_000,
+            opened: false,
+            short: false,
             rto: MS(300),
             srtt: None,
         }
@@ -327,6 +345,28 @@ mod tests {
         // A gap above the RTO of 300 ms: all sixteen again.
         p.learn(&full(1400));
         assert_eq!(p.quick, 16);
+    }
+
+    #[test]
+    fn a_window_that_opens_asks_for_one_more_quick_ack_and_a_short_one_for_none() {
+        // tcp_event_data_recv sets the budget, tcp_grow_window then its lowest bit: 16 | 1 = 17,
+        // and after each ACK 16 | 1 again. So sixteen lone ACKs follow the last opening.
+        let mut p = acks(16);
+        for i in 0..3 {
+            let a = Arrival { opened: true, ..full(1000 + i) };
+            p.learn(&a);
+            assert_eq!((p.quick, p.when(&a)), (17, When::Now));
+            p.sent();
+        }
+        assert_eq!(p.quick, 16);
+        // __tcp_ack_snd_check asks __tcp_select_window only where more than a segment waits and is
+        // not read.
+        let short = Arrival { short: true, unread: 2000, window_now: 30_000, ..full(1004) };
+        p.learn(&short);
+        assert_eq!((p.quick, p.when(&short)), (16, When::Now));
+        let two = Arrival { unacknowledged: 2000, ..short };
+        p.learn(&two);
+        assert_eq!((p.quick, p.when(&two)), (0, When::By(Instant::from_millis(1044))));
     }
 
     #[test]

@@ -63,6 +63,13 @@ impl AckPolicy {
         self.linux.as_deref_mut()
     }
 
+    /// The budget of quick ACKs is over, where Linux' heuristics are at work.
+    pub fn end_quick(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.end_quick();
+        }
+    }
+
     /// The peer's segment size, where Linux' heuristics measure it \[octets\].
     pub fn peer_segment(&self) -> Option<u32> {
         self.linux.as_deref().map(LinuxAcks::peer_segment)

@@ -4,8 +4,8 @@
 //! tcp_rcv_space_adjust, tcp_rcv_rtt_measure, tcp_rcv_rtt_measure_ts, tcp_grow_window,
 //! tcp_init_buffer_space and __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified:
 //! sizes are octets of window, that is half of the kernel's octets of memory
-//! (net.ipv4.tcp_adv_win_scale 1), whatever memory a segment takes; what waits out of order takes
-//! no room; memory is never short. Linux 6.6 replaced the fixed half by the measured share of data
+//! (net.ipv4.tcp_adv_win_scale 1), and what waits takes its octets of them, whatever memory its
+//! segments take; what waits out of order takes no room; memory is never short. Linux 6.6 replaced the fixed half by the measured share of data
 //! in the memory of segments (commit dfa2f0483360).
 
 use lasthop_units::{Duration, Instant};
@@ -15,10 +15,22 @@ const FIRST_FLIGHT: u64 = 10;
 /// Smaller segments are no reason to open the window (tcp_event_data_recv) \[octets\].
 const SMALL: u32 = 128;
 
+/// SKB_TRUESIZE(MAX_TCP_HEADER): octets of memory that a segment takes beside its data, 320 of
+/// headers, 256 of sk_buff and 320 of skb_shared_info (x86-64).
+const OVERHEAD: u64 = 320 + 256 + 320;
+
+/// The memory that tcp_rcv_space_adjust counts for a segment \[octets\]: in steps of 128 what makes
+/// half of it hold the data.
+const fn memory_of(segment: u64) -> u64 {
+    let least = segment + OVERHEAD;
+    least + (2 * segment).saturating_sub(least).next_multiple_of(128)
+}
+
 /// The size, and what it follows.
 #[derive(Clone, Debug)]
 pub struct RightSizing {
-    /// What the window may become.
+    /// What the size may become; where it is what the size is, as after SO_RCVBUF
+    /// (SOCK_RCVBUF_LOCK), only the offer grows.
     limit: u64,
     /// Half of sk_rcvbuf.
     space: u64,
@@ -121,7 +133,9 @@ impl RightSizing {
         if copied > self.per_trip {
             let wanted = u128::from(2 * copied + 16 * self.segment);
             let grown = wanted * u128::from(copied - self.per_trip) / u128::from(self.per_trip);
-            let window = (wanted + 2 * grown).min(u128::from(self.limit)) as u64;
+            let segments = (wanted + 2 * grown) / u128::from(self.segment);
+            let room = segments * u128::from(memory_of(self.segment)) / 2;
+            let window = room.min(u128::from(self.limit)) as u64;
             if window > self.space {
                 self.space = window;
                 self.clamp = window;
@@ -176,14 +190,15 @@ mod tests {
         s.on_data(at(10), MSS, 1449, 64_088, 0, Some((1, Duration::from_millis(100))));
         s.on_read(at(99), 28_961);
         assert_eq!(s.space, START, "not before a round trip is over");
-        // 20 segments: 2 * 28960 + 16 * 1448 = 81088; they are twice the ten before: 81088 *
-        // (28960 - 14480) / 14480 = 81088, counted twice: 243264.
+        // 20 segments: 2 * 20 + 16 = 56; they are twice the ten before: 56 * (20 - 10) / 10 = 56,
+        // counted twice: 168 segments. Each counts for 1448 + 320 + 256 + 320 = 2344 octets of
+        // memory, in steps of 128 up to twice its data: 2984; half is window: 250656.
         s.on_read(at(100), 28_961);
-        assert_eq!((s.clamp, s.per_trip), (243_264, 28_960));
+        assert_eq!((s.clamp, s.per_trip), (250_656, 28_960));
         // The same again: nothing. Less: nothing shrinks.
         s.on_read(at(200), 57_921);
         s.on_read(at(300), 60_000);
-        assert_eq!((s.clamp, s.per_trip), (243_264, 28_960));
+        assert_eq!((s.clamp, s.per_trip), (250_656, 28_960));
         // The limit.
         s.on_read(at(400), 5_000_000);
         assert_eq!(s.clamp, 3 << 20);
@@ -200,6 +215,19 @@ mod tests {
         assert_eq!(grew(MSS, 0), (true, 67_000));
         assert_eq!(grew(MSS, 0), (false, 67_000));
         assert_eq!(grew(MSS, 10_000), (false, 57_000), "what waits to be read takes its room");
+    }
+
+    #[test]
+    fn a_buffer_that_is_set_stays_but_is_offered_by_and_by() {
+        let mut s = RightSizing::new(at(0), 100_000, 100_000, MSS, 64_240);
+        let grew: Vec<_> =
+            (0..14).map(|_| (s.on_data(at(1), MSS, 1, 64_240, 0, None), s.window(0))).collect();
+        // 64240 + 2896 n up to 100000 - 1448: twelve steps are 34752, the last one is the rest.
+        assert_eq!((grew[0], grew[10]), ((true, 67_136), (true, 96_096)));
+        assert_eq!(grew[11..], [(true, 98_552), (false, 98_552), (false, 98_552)]);
+        s.rtt = Some(Duration::from_millis(1));
+        s.on_read(at(100), 50_000);
+        assert_eq!(s.bounds(), (100_000, 98_552, 98_552));
     }
 
     #[test]

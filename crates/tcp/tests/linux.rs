@@ -49,7 +49,9 @@ impl Script {
         let syn_ack = Segment {
             seq: PEER - 1,
             ack: ISN + 1,
-            flags: Flags::SYN | Flags::ACK,
+            flags: Flags::SYN
+                | Flags::ACK
+                | if s.e.config().ecn == EcnMode::On { Flags::ECE } else { Flags::default() },
             window: 60_000,
             syn: SynOptions::new(Some(1460), None, true),
             timestamps: stamps.then_some(Timestamps { value: 1, echo: 1 }),
@@ -85,9 +87,11 @@ impl Script {
     }
     /// An ACK of everything below segment `n`, with SACK blocks in segments, echoing a time [ms].
     fn ack(&mut self, n: u32, blocks: &[(u32, u32)], echo: u32) -> Vec<String> {
+        self.ack_with(Flags::ACK, n, blocks, echo)
+    }
+    fn ack_with(&mut self, flags: Flags, n: u32, blocks: &[(u32, u32)], echo: u32) -> Vec<String> {
         let at = |n: u32| ISN + 1 + n * MSS;
-        let mut s =
-            Segment { seq: PEER, ack: at(n), flags: Flags::ACK, window: 60_000, ..Segment::default() };
+        let mut s = Segment { seq: PEER, ack: at(n), flags, window: 60_000, ..Segment::default() };
         for &(a, b) in blocks {
             s.sack.push(SeqRange { start: at(a), end: at(b) });
         }
@@ -211,6 +215,25 @@ fn a_timer_of_a_probe_that_may_not_leave_gives_way_to_the_oldest_segments_timeou
     assert_eq!(s.sent(), ["11"]);
     assert_eq!(s.until(3000), ["9@2562"]);
     assert_eq!((s.e.counters().loss_probes, s.e.counters().timeouts), (1, 1));
+}
+
+#[test]
+fn after_a_mark_new_data_puts_a_probe_in_the_place_of_the_reordering_timer() {
+    // tcp_schedule_loss_probe (6.1) asks for the state Open or CWR, neither for SACKed segments nor
+    // for icsk_pending. A mark at 200 ms: CWR, ssthresh 10; with ten in flight PRR lets one out.
+    let mut s = Script::new(Options { ecn: Some(EcnMode::On), ..reno() }, 20, 1000);
+    s.until(200);
+    assert_eq!(s.ack_with(Flags::ACK | Flags::ECE, 10, &[], 0), ["20"]);
+    // 10 is missing: ten are in flight again, and the reordering timer runs, until 100 + 110 + 12.5
+    // + 2 = 224.5 ms.
+    s.until(210);
+    assert!(s.ack(10, &[(11, 12)], 0).is_empty());
+    s.until(212);
+    // Nine are in flight, so that one leaves; and with it the timer becomes the probe's, at the
+    // timeout of the oldest, 100 + 300: 188 jiffies from 212, filed under the next multiple of 8.
+    assert_eq!(s.ack(10, &[(11, 13)], 0), ["21"]);
+    assert_eq!(s.window(), (10.0, 10.0, "cwr"));
+    assert_eq!((s.until(410), s.e.counters().loss_probes), (vec!["22@408".to_owned()], 1));
 }
 
 #[test]
@@ -368,7 +391,7 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
     assert_eq!(gap(20.0), 120.0);
 }
 
-/// Linux' window over Ethernet: 64240 in the SYN, then what right-sizing makes of it, always ahead
+/// Linux' window over Ethernet: 65160 in the SYN-ACK, then what right-sizing makes of it, always ahead
 /// of a slow start, up to half of tcp_rmem's 6 MiB; a buffer that is set stays what it is.
 #[test]
 fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
@@ -389,24 +412,49 @@ fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
         let syn = p.log.iter().find(|l| l.1 == 1).map(|l| l.2.window).unwrap();
         (syn, p.ends[1].info().rcv_wnd, held_back[0])
     };
-    // 44 segments of 1460 fit in 65536; 3145728 is a multiple of 128, so that the scaled field says
-    // it whole. The window of round r is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the
-    // first above 3 MiB, 2172.
-    assert_eq!(windows(Options::default()), (64_240, 3_145_728, 9));
+    // 45 segments of 1448 fit in 65536 (a SYN-ACK counts timestamps, tcp_openreq_init_rwin);
+    // 3145728 is a multiple of 128, so that the scaled field says it whole. The window of round r
+    // is 10 * 2^(r - 1) segments of 1448: 2560 in the ninth are the first above 3 MiB, 2172.
+    assert_eq!(windows(Options::default()), (65_160, 3_145_728, 9));
     let set = Options { receive_buffer: Some(Bytes(51_200)), ..Options::default() };
-    // 35 segments: less than the 40 of the third round. The SYN offers whole segments here too
-    // (tcp_select_initial_window): 35 * 1460. Of the buffer one segment is reserved
-    // (tcp_init_buffer_space), which leaves 51200 - 1448 = 49752. What is left of the SYN's offer
-    // when the first segment has arrived, 51100 - 1448, is within a segment of that, and stays
-    // (__tcp_select_window).
-    assert_eq!(windows(set), (51_100, 49_652, 3));
+    // 35 segments: less than the 40 of the third round. The SYN-ACK offers whole segments here too
+    // (tcp_select_initial_window): 35 * 1448. Of the buffer one segment is reserved
+    // (tcp_init_buffer_space), which leaves 51200 - 1448 = 49752. That is less than the SYN-ACK
+    // said, so that whole segments of it are offered, 34 * 1448 (__tcp_select_window), which is
+    // also what is left of the SYN-ACK's offer when the first segment has arrived.
+    assert_eq!(windows(set), (50_680, 49_232, 3));
     let both = || Options {
         receive_buffer: Some(Bytes(1 << 20)),
         receive_tuning: Some(true),
         receive_buffer_start: Some(Bytes(14_600)),
         ..Options::default()
     };
-    assert_eq!((windows(both()).0, windows(both()).1), (14_600, 1 << 20));
+    assert_eq!((windows(both()).0, windows(both()).1), (14_480, 1 << 20));
+}
+
+/// A buffer that is set, too, is offered by and by: two segments more per arrival from the 64 KB of
+/// the SYN-ACK on (tcp_grow_window does not look at SOCK_RCVBUF_LOCK or tcp_moderate_rcvbuf), up to
+/// the buffer less a segment.
+#[test]
+fn a_buffer_that_is_set_is_offered_two_segments_more_per_arrival() {
+    let o = Options {
+        profile: Profile::Linux6,
+        initial_window: Some(10),
+        gso: Some(false),
+        receive_buffer: Some(Bytes(85_000)),
+        ..Options::default()
+    };
+    let mut p = Pair::of(&o, Duration::from_millis(50));
+    p.logging = true;
+    p.connect();
+    p.write(0, 10 * 1448);
+    p.drive(Instant::from_millis(200));
+    // 85000 needs a scale of 1. 65535 + 2 * 1448 * n in steps of 2, at most 85000 - 1448.
+    let offered: Vec<u32> =
+        p.log.iter().filter(|l| l.1 == 1).skip(1).map(|l| u32::from(l.2.window) << 1).collect();
+    let expected: Vec<u32> =
+        (1..=10).map(|n| (65_535_u32 + 2896 * n).min(85_000 - 1448).next_multiple_of(2)).collect();
+    assert_eq!(offered, expected);
 }
 
 /// The window in the middle of each round, with `*` in recovery and `!` after a timeout.

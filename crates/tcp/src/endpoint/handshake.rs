@@ -5,6 +5,7 @@ use lasthop_units::Instant;
 
 use super::{Endpoint, Event};
 use crate::cc::{CongestionControl, Established};
+use crate::host::WindowRule;
 use crate::recovery::{Rack, Recovery};
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
@@ -34,11 +35,13 @@ impl Endpoint {
         if !seg.flags.has(Flags::SYN) {
             return;
         }
-        self.take_syn(now, seg);
         self.passive = true;
+        self.take_syn(now, seg);
         self.step(Input::Syn);
         self.start_syn(now);
         self.take_peer_options(seg);
+        // What the SYN-ACK offers depends on its options.
+        self.rcv_edge = 1 + self.first_window();
         self.wnd = u64::from(seg.window);
     }
 
@@ -127,7 +130,7 @@ impl Endpoint {
     pub(super) fn established(&mut self, now: Instant, seg: &Segment) {
         self.una = 1;
         self.last_data_at = now;
-        if self.config.receive_tuning {
+        if self.config.receive_tuning || self.config.host.window == WindowRule::Linux {
             self.start_right_sizing(now);
         }
         self.max_wnd = self.wnd;

@@ -117,11 +117,9 @@ impl Endpoint {
             return;
         }
         self.rcv_nxt = to;
-        if self.sizing.is_some() {
-            self.resize(now, seg);
-        }
+        let opened = self.sizing.is_some() && self.resize(now, seg);
         if self.config.host.acks.is_linux() {
-            self.ack_as_linux(now, seg);
+            self.ack_as_linux(now, seg, opened);
         }
         if self.reassembly.is_empty() {
             match self.config.host.acks {
@@ -137,7 +135,8 @@ impl Endpoint {
         }
     }
 
-    fn ack_as_linux(&mut self, now: Instant, seg: &Segment) {
+    /// In-order data counts towards an ACK; `opened`: it has opened the window.
+    fn ack_as_linux(&mut self, now: Instant, seg: &Segment, opened: bool) {
         let unread = self.unread_on_arrival();
         let options = if self.timestamps { 12 } else { 0 };
         let arrival = Arrival {
@@ -151,6 +150,8 @@ impl Endpoint {
             window: self.rcv_edge.saturating_sub(self.last_ack_sent),
             unread,
             window_now: self.window_possible(),
+            opened,
+            short: self.is_room_short(),
             rto: self.rto.current(),
             srtt: self.rto.srtt(),
         };
@@ -167,14 +168,20 @@ impl Endpoint {
     pub(super) fn first_window(&self) -> u64 {
         let tuned = self.config.receive_tuning;
         let start = if tuned { self.config.receive_buffer_start } else { self.config.receive_buffer };
-        let segment = u64::from(self.config.mss);
+        // The kernel counts options for a SYN-ACK (tcp_openreq_init_rwin), not for a SYN
+        // (tcp_connect_init).
+        let segment = if self.passive { self.segment_announced() } else { self.config.mss.into() };
+        let segment = u64::from(segment);
         let wanted = (tuned || self.config.host.whole_first_window) && start > segment;
         let whole = if wanted { start - start % segment } else { start };
         whole.min(u64::from(u16::MAX))
     }
 
+    /// A buffer that grows, or one of Linux', of which more is offered as data arrives whether it
+    /// grows or not (tcp_grow_window does not ask for net.ipv4.tcp_moderate_rcvbuf).
     pub(super) fn start_right_sizing(&mut self, now: Instant) {
-        let (start, limit) = (self.config.receive_buffer_start, self.config.receive_buffer);
+        let limit = self.config.receive_buffer;
+        let start = if self.config.receive_tuning { self.config.receive_buffer_start } else { limit };
         let segment = self.segment_announced();
         self.sizing = Some(Box::new(RightSizing::new(now, start, limit, segment, self.first_window())));
     }
@@ -184,19 +191,15 @@ impl Endpoint {
         u32::from(self.config.mss).saturating_sub(if self.timestamps { 12 } else { 0 })
     }
 
-    /// In-order data has arrived: the receive buffer learns from it.
-    fn resize(&mut self, now: Instant, seg: &Segment) {
+    /// In-order data has arrived: the receive buffer learns from it. Whether the window opened.
+    fn resize(&mut self, now: Instant, seg: &Segment) -> bool {
         let echo = seg.timestamps.filter(|t| self.timestamps && t.echo != 0).map(|t| {
             (t.echo, Duration::from_millis(u64::from(timestamp(now).wrapping_sub(t.echo) & 0x7fff_ffff)))
         });
         let window = self.rcv_edge.saturating_sub(self.last_ack_sent);
         let unread = self.unread_on_arrival();
-        let Some(sizing) = &mut self.sizing else { return };
-        if sizing.on_data(now, seg.len, self.rcv_nxt, window, unread, echo)
-            && let Some(linux) = self.ack.heuristics()
-        {
-            linux.window_opened();
-        }
+        let Some(sizing) = &mut self.sizing else { return false };
+        sizing.on_data(now, seg.len, self.rcv_nxt, window, unread, echo)
     }
 
     /// Loss or reordering, or a mark: by Linux' heuristics up to `most` ACKs leave at once
@@ -242,14 +245,7 @@ impl Endpoint {
     /// step by step with net/ipv4/tcp_output.c of a 6.1 kernel: `size` is its allowed_space,
     /// `clamp` window_clamp, `offered` rcv_ssthresh, `said` rcv_wnd. No memory pressure.
     fn window_of_linux(&self) -> u64 {
-        let (size, clamp, offered) = match &self.sizing {
-            Some(sizing) => sizing.bounds(),
-            None => {
-                let size = self.config.receive_buffer;
-                let clamp = reserved(size, u64::from(self.segment_announced()));
-                (size, clamp, clamp)
-            }
-        };
+        let (size, clamp, offered) = self.linux_bounds();
         let full = size.min(clamp);
         let segment = u64::from(self.ack.peer_segment().unwrap_or(self.mss)).min(full);
         let mut room = size.saturating_sub(self.unread());
@@ -272,6 +268,25 @@ impl Endpoint {
         } else {
             said
         }
+    }
+
+    /// [`RightSizing::bounds`]; before the connection is established, all that the buffer holds.
+    fn linux_bounds(&self) -> (u64, u64, u64) {
+        match &self.sizing {
+            Some(sizing) => sizing.bounds(),
+            None => {
+                let size = self.config.receive_buffer;
+                let clamp = reserved(size, u64::from(self.segment_announced()));
+                (size, clamp, clamp)
+            }
+        }
+    }
+
+    /// __tcp_select_window has less than half of the buffer to offer, which ends the budget of
+    /// quick ACKs.
+    fn is_room_short(&self) -> bool {
+        let (size, clamp, _) = self.linux_bounds();
+        size.saturating_sub(self.unread()) < size.min(clamp) / 2
     }
 
     /// Octets in order that the application has not taken. A FIN takes a number, but no room.
@@ -320,6 +335,9 @@ impl Endpoint {
         let shift = self.rcv_scale;
         let field_for = |window: u64| (window >> shift).min(u64::from(u16::MAX));
         let left = self.rcv_edge.saturating_sub(self.rcv_nxt);
+        if self.config.host.window == WindowRule::Linux && self.is_room_short() {
+            self.ack.end_quick();
+        }
         let window = match self.config.host.window {
             WindowRule::Rfc9293 if !self.window_has_opened() => return field_for(left) as u16,
             WindowRule::Rfc9293 => self.window_possible(),
