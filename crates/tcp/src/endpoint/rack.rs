@@ -504,12 +504,12 @@ impl Endpoint {
     // does not.
 
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
-    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1). True if one is pending.
+    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone, not
+    /// for SACKed segments: in CWR there may be some). True if one is pending.
     fn schedule_probe(&mut self, now: Instant, timeout: Duration) -> bool {
         if !self.recovery.is_rack()
             || !self.config.host.loss_probes
             || self.una == self.max
-            || self.rack.sacked > 0
             || !matches!(self.recovery.state(), CaState::Open | CaState::Cwr)
         {
             return false;
@@ -526,13 +526,11 @@ impl Endpoint {
     }
 
     /// New data has left. The retransmission timeout counts from when the oldest segment left
-    /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`).
+    /// (tcp_event_new_data_sent, then tcp_schedule_loss_probe without `advancing_rto`). The probe
+    /// takes the place of a reordering timer that runs: the kernel does not look at icsk_pending.
     pub(super) fn schedule_probe_after_data(&mut self, now: Instant) {
-        let pending = self.loss_at != Instant::MAX;
-        if pending && !self.loss_is_probe {
-            return;
-        }
-        if !self.schedule_probe(now, self.rto_delta(now)) && pending {
+        let probing = self.loss_at != Instant::MAX && self.loss_is_probe;
+        if !self.schedule_probe(now, self.rto_delta(now)) && probing {
             self.rearm_rto(now, true);
         }
     }
