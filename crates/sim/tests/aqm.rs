@@ -175,16 +175,29 @@ fn bursts_cost_an_unpaced_scalable_flow_its_share_of_a_slow_link() {
 }
 
 /// `linux-6`'s own packets of two segments do the same though they are paced: at 12 Mbit/s the
-/// second segment waits 1 ms behind the first and leaves after 2 ms, beyond the threshold of 1 ms.
-/// With a threshold of 3 ms, above the whole packet, the rates are within the factor of two again.
+/// second segment waits 1 ms behind the first, and for what is left of a Classic packet in service,
+/// beyond the threshold of 1 ms. With a threshold of 3 ms, above all that, the rates are as the
+/// coupling has them. The factor of 1.5 between both is a bar of our own.
 #[test]
 fn packets_of_two_segments_meet_the_threshold_on_a_slow_link() {
     for rtt in [10, 50] {
         let ratio = |queue: &str| against_the_coupling(12, rtt, SCALABLE, queue);
-        let with_step = ratio("'dualpi2'");
-        assert!(with_step < 0.5, "{rtt} ms: {with_step}");
-        let above = ratio("{ kind = 'dualpi2', l4s_threshold = '3 ms' }");
+        let (with_step, above) = (ratio("'dualpi2'"), ratio("{ kind = 'dualpi2', l4s_threshold = '3 ms' }"));
         assert!((0.5..=2.0).contains(&above), "{rtt} ms: {above}");
+        assert!(1.5 * with_step < above, "{rtt} ms: {with_step} of {above}");
+    }
+}
+
+/// The promise of RFC 9332 section 2.1 for `linux-6` as it is, packets of two segments included.
+/// From 24 Mbit/s on two segments take less than 1 ms, the threshold. The second one waits longer
+/// where a Classic packet leaves between the two, so it rests on the scheduler whether the rates
+/// are alike: Linux' (sch_dualpi2.c, `dequeue_packet`) lets Classic in after nine L4S packets.
+/// One that does so within each pair gives 0.39 to 0.46 of the predicted ratio at 20 to 30 Mbit/s.
+#[test]
+fn dualpi2s_coupling_holds_for_packets_of_two_segments() {
+    for (rate, rtt) in [(20, 20), (20, 50), (25, 20), (25, 50), (30, 50), (35, 50), (40, 20), (40, 50)] {
+        let ratio = against_the_coupling(rate, rtt, SCALABLE, "'dualpi2'");
+        assert!((0.5..=2.0).contains(&ratio), "{rate} Mbit/s, {rtt} ms: {ratio}");
     }
 }
 

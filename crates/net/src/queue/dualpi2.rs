@@ -14,6 +14,9 @@ use super::config::{DualPi2Config, Scheduler};
 use super::{Fifo, Limit, mark};
 use crate::{DropCause, Dropped, Item};
 
+/// Size of a full packet [bytes]: the unit of the scheduler's first credit.
+const PACKET: i64 = 1500;
+
 /// The two queues and their controller.
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
@@ -22,7 +25,7 @@ pub struct DualPi2 {
     lq: Line,
     cq: Line,
     control: Coupled,
-    /// Weighted round robin: bytes by which L4S is ahead of its share, weighted.
+    /// Weighted round robin: bytes by which L4S is ahead of its share, in thousandths.
     credit: i64,
 }
 
@@ -50,7 +53,7 @@ impl DualPi2 {
             lq: Line::default(),
             cq: Line::default(),
             control: Coupled::new(CoupledParams { target, update, alpha, beta, coupling, ecn }),
-            credit: 0,
+            credit: first_credit(config),
         }
     }
 
@@ -68,6 +71,11 @@ impl DualPi2 {
         if !self.limit.allows(self.packets() + 1, self.bytes() + u64::from(item.size)) {
             return drops.push(Dropped { at: now, item, cause: DropCause::QueueFull });
         }
+        if self.packets() == 0 {
+            // Linux does so once the transmitter finds nothing; here the look at the queue may come
+            // later than that.
+            self.credit = first_credit(&self.config);
+        }
         // "if ( ecn(pkt) modulo 2 == 1 )": ECT(1) and CE.
         let line = if item.ecn.is_l4s() { &mut self.lq } else { &mut self.cq };
         line.fifo.push(item);
@@ -81,7 +89,6 @@ impl DualPi2 {
             let (line, other) = if low_latency { (&mut self.lq, &self.cq) } else { (&mut self.cq, &self.lq) };
             let mut item = line.fifo.pop()?;
             let both = other.fifo.packets() > 0;
-            self.charge(low_latency, both, item.size);
             let verdict = if low_latency {
                 let native = self.laqm(now.since(item.enqueued));
                 self.control.l4s(native, &mut self.lq.count)
@@ -95,6 +102,9 @@ impl DualPi2 {
                 }
                 Verdict::Mark => mark(&mut item, marked),
                 Verdict::Pass => {}
+            }
+            if both {
+                self.charge(low_latency, item.size);
             }
             return Some(item);
         }
@@ -127,16 +137,11 @@ impl DualPi2 {
     }
 
     /// Weighted round robin over bytes: while both queues have packets, L4S gets `1 -
-    /// classic_share` of the link.
-    fn charge(&mut self, low_latency: bool, both: bool, size: u32) {
-        if !both {
-            self.credit = 0;
-            return;
-        }
-        // In thousandths, so that the account is of whole numbers.
-        let classic = (self.config.classic_share.0 * 1000.0) as i64;
-        let size = i64::from(size);
-        self.credit += if low_latency { classic * size } else { (classic - 1000) * size };
+    /// classic_share` of the link. A packet that leaves while the other queue is empty changes
+    /// nothing (Linux' sch_dualpi2.c, `dequeue_packet`).
+    fn charge(&mut self, low_latency: bool, size: u32) {
+        let [classic, l4s] = weights(&self.config);
+        self.credit += i64::from(size) * if low_latency { classic } else { -l4s };
     }
 
     /// Does the updates of p' that were due by `now`.
@@ -147,6 +152,19 @@ impl DualPi2 {
         // With overload handling (appendix A.2) the longer of the two delays counts.
         self.control.catch_up(now, empty, |at| cq.time(at).max(lq.time(at)));
     }
+}
+
+/// Weights of Classic and of L4S in thousandths, so that the credit is a whole number.
+fn weights(config: &DualPi2Config) -> [i64; 2] {
+    let classic = (config.classic_share.0 * 1000.0) as i64;
+    [classic, 1000 - classic]
+}
+
+/// The credit of a queue that was empty: L4S goes first, and where Classic waits all the while, up
+/// to eight more of its packets do (Linux' sch_dualpi2.c, `dualpi2_calculate_c_protection`).
+fn first_credit(config: &DualPi2Config) -> i64 {
+    let [classic, l4s] = weights(config);
+    PACKET * (classic - l4s)
 }
 
 #[cfg(test)]
@@ -251,6 +269,36 @@ mod tests {
         let classic = got.iter().filter(|e| **e == Ecn::Ect0).count();
         assert!((99..=101).contains(&classic), "{classic}");
         assert_eq!(d.cq.fifo.packets(), 1000 - classic);
+    }
+
+    /// Pairs of L4S packets against a Classic queue that stands: a pair leaves as a whole, but for
+    /// Classic's turn after each nine L4S packets. What Classic sends while no L4S packet waits
+    /// does not count. 90 pairs are 180 packets: 20 turns, each but the last within a pair where
+    /// nine is odd (9, 27, ...: 10 of them) and between two pairs where it is even.
+    #[test]
+    fn a_pair_is_not_parted_by_the_classic_queue_each_time() {
+        let mut d = dual();
+        d.control.next_update = Instant::from_secs(1000);
+        let (mut drops, mut marked) = (Vec::new(), 0);
+        (0..1000).for_each(|n| d.enqueue(Instant(0), of(n, Ecn::Ect0), &mut drops));
+        let (mut within, mut between) = (0, 0);
+        for n in 0..90 {
+            (0..2).for_each(|_| d.enqueue(Instant(0), of(n, Ecn::Ect1), &mut drops));
+            let mut next = || d.dequeue(Instant(0), &mut drops, &mut marked).unwrap().ecn;
+            let mut order = vec![next()];
+            while order.iter().filter(|e| **e == Ecn::Ect1).count() < 2 {
+                order.push(next());
+            }
+            match order[..] {
+                [Ecn::Ect1, Ecn::Ect1] => {}
+                [Ecn::Ect1, Ecn::Ect0, Ecn::Ect1] => within += 1,
+                [Ecn::Ect0, Ecn::Ect1, Ecn::Ect1] => between += 1,
+                _ => panic!("{order:?}"),
+            }
+            // No L4S packet waits: Classic's.
+            assert_eq!(next(), Ecn::Ect0);
+        }
+        assert_eq!((within, between), (10, 9), "the last turn comes after the last pair");
     }
 
     /// Time-shifted FIFO: a Classic head goes first once it is more than the shift older.
