@@ -269,3 +269,30 @@ proptest! {
         prop_assert!(p.log.iter().all(|l| l.2.len <= 1000));
     }
 }
+
+/// RFC 6817 section 2.4.2 with no queue: GAIN of one segment per window of data acknowledged, so one
+/// segment more in each round trip, whatever the packets' size. From 20 segments on, 100 ms, 100
+/// round trips.
+#[test]
+fn ledbat_grows_by_a_segment_per_round_trip_with_packets_of_two() {
+    for gso in [true, false] {
+        let o = Options {
+            profile: Profile::Linux6,
+            cc: Some(CcName::Ledbat),
+            gso: Some(gso),
+            initial_ssthresh: Some(20.0),
+            receive_buffer: Some(Bytes(8_000_000)),
+            ..Options::default()
+        };
+        let mut p = Pair::of(&o, Duration::from_millis(50));
+        p.connect();
+        p.drive(Instant::from_secs(2));
+        p.write(0, 50_000_000);
+        p.flush();
+        p.drive(Instant::from_secs(4));
+        let before = p.ends[0].info().snd_cwnd;
+        p.drive(Instant::from_secs(14));
+        let rate = (p.ends[0].info().snd_cwnd - before) / 100.0;
+        assert!((0.97..=1.01).contains(&rate), "gso {gso}: {rate} from {before}");
+    }
+}
