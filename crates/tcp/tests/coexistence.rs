@@ -131,22 +131,32 @@ fn mean(case: Case) -> (Shares, f64) {
 }
 const N: u32 = 4;
 
-/// From 4 to 32 products the share is that of the closed account. The bar of 0.06 is the sum of the
-/// scatter of seeds (0.02) and CUBIC's growth during a ProbeRTT. At 4 the published value is 0.15
-/// higher: CUBIC's window of 83 packets at 100 ms is not the 0.5 * 133 packets of queue and 40 ms
-/// that the model takes it for.
+/// At 4 and 8 products the share is the closed account's and not the published one: two standard
+/// errors of the mean nearer to the first. At 4 they are 0.15 apart: CUBIC's window of 83 packets
+/// at 100 ms is not the 0.5 * 133 packets of queue and 40 ms that the formula takes it for.
+///
+/// At 16 and 32 the two are 0.04 and 0.02 apart, and BBR has 0.03 and 0.08 less than either: what
+/// takes the share at 64 begins there, since 15 and 8 round trips are left between two ProbeRTTs.
+/// No account gives a number, so the test can only show that BBR has no more than the closed
+/// account, and measures what that says. The bar of 3 % is less than the part (1 - p) l by which
+/// the published estimate of the round trip is larger, 3.2 % at 32 products.
 #[test]
 fn bbrv1_takes_half_of_the_link_less_its_probes_beside_cubic() {
-    for (x, seconds) in [(4.0, 200), (8.0, 200), (16.0, 200), (32.0, 200)] {
-        let s = mean(Case { x, seconds, ..CASE }).0;
+    for x in [4.0, 8.0, 16.0, 32.0] {
+        let (s, error) = mean(Case { x, ..CASE });
         println!(
-            "{x}: {:.3} closed {:.3} published {:.3} measured {:.3}",
+            "{x}: {:.3} ({error:.3}) closed {:.3} published {:.3} measured {:.3}",
             s.bbr,
             closed(x),
             published(x),
             s.measured
         );
-        assert!((s.bbr - closed(x)).abs() <= 0.06, "X {x}: {:.3}, expected {:.3}", s.bbr, closed(x));
+        if x < 16.0 {
+            let half = (published(x) - closed(x)) / 2.0;
+            assert!((s.bbr - closed(x)).abs() + 2.0 * error < half, "X {x}: {:.3}", s.bbr);
+        } else {
+            assert!(s.bbr < closed(x) + 2.0 * error, "X {x}: {:.3}", s.bbr);
+        }
         assert!((0.97..=1.03).contains(&s.measured), "X {x}: BBR measures {:.3} of W / c", s.measured);
     }
 }
