@@ -23,20 +23,19 @@ INTRODUCTION = f"""\
 # Two flows beside two of a real kernel
 
 Eleven pairs of bulk flows of the profile `linux-6` on one bottleneck, beside recordings of a Linux 6.1.192 on the
-same path:
-{ABOUT}.
-The limit is netem's: it counts the packets of the delay line too. The second flow starts 10 s
-after the first where both have the same control, else 2 s after it. Each flow is sampled every 100 ms from its own
-start on. The set-up of the kernel is that of the [single flows](linux-recordings.md).
+same path: {ABOUT}. The limit is netem's: it counts the packets of the
+delay line too. The second flow starts 10 s after the first where both have the same control, else 2 s after it. Each
+flow is sampled every 100 ms from its own start on. The set-up of the kernel is that of the
+[single flows](linux-recordings.md).
 
 ## What is compared
 
 The kernel's recording is one run. Without noise, two flows on a drop-tail queue are sensitive to phase: a second
-start a few milliseconds later gives another share. Lasthop is therefore represented by a sample of 32 runs. The
-start of the second flow moves by 187.3 ms from run to run, and the random numbers (BBR's first phase) differ. (For
-two BBR flows it moves by 3.7 ms: the kernel's second flow starts during the ProbeRTT of the first, by design of the
+start a few milliseconds later gives another share. Lasthop is therefore represented by a sample of 99 runs. The
+start of the second flow moves by 60.6 ms from run to run, and the random numbers (BBR's first phase) differ. (For
+two BBR flows it moves by 1.2 ms: the kernel's second flow starts during the ProbeRTT of the first, by design of the
 recording.) The null hypothesis is that the kernel's run comes from the same distribution as the sample. The bar is
-the sample's prediction interval: Student's t with 31 degrees of freedom, at a probability of 5 % that any of the 33
+the sample's prediction interval: Student's t with 98 degrees of freedom, at a probability of 5 % that any of the 33
 comparisons fails by chance. It is at least one segment of the 40 that two windows hold without a standing queue
 (0.025 of the share), and at least one retransmission. Where the sample scatters widely, one run of a kernel is weak
 evidence, and the bar is wide.
@@ -44,16 +43,19 @@ evidence, and the bar is wide.
 NOTES = """\
 ## Differences
 
-No pair deviates beyond its bars. The scatter of our own runs makes the bars wide: they cannot show a small
-difference in one quantity. A test on all quantities together is stricter: the squares of the kernel's deviations, in
-standard deviations of our runs, sum to 46.9 over the 31 quantities that vary. The same sum for each of our runs
-against the others is 18.8 to 68.4; 5 of the 32 are larger than the kernel's. The kernel is above our mean in 12
-quantities and below it in 19. The recordings therefore do not contradict the model, and do not show agreement finer
-than this scatter.
+One quantity deviates beyond its bar: the share of `reno` beside `bbr`, 0.49 in the kernel's run, 0.42 in the mean of
+ours (deviation 0.071, bar 0.068); the largest share of our runs is 0.49. With 32 runs it was within its bar before
+the receive window of `linux-6` was mended, and outside afterwards, at the same mean: the difference is not new. Its
+cause is not known. `cubic` beside `bbr` deviates in the same direction, 0.04, within its bar.
 
-The widest deviations of the share, 0.07 in `reno` beside `bbr` and in `illinois` beside `cubic`, are
-within the range of our runs. With the buffers of the recorded kernel and writes of 64 KiB, `cubic` beside `reno`
-comes to 0.65 (0.61 with the default `tcp_rmem` and one large write).
+The scatter of our own runs makes the bars wide: they cannot show a small difference in one quantity. A test on all
+quantities together is stricter: the squares of the kernel's deviations, in standard deviations of our runs, sum to
+49.6 over the 31 quantities that vary. The same sum for each of our 99 runs against the others is 17.4 to 91.6. The
+test fails where fewer than 5 of them are larger than the kernel's, which has a probability of 5 % if all 100 come from
+one distribution; 5 are larger. (An earlier form of this test failed only where the kernel's was the largest of 33; that
+limit was chosen after its value was known. The present limit was fixed before the 99 runs were made.) The kernel is
+above our mean in 12 quantities and below it in 19. The recordings therefore do not contradict the model as a whole,
+and do not show agreement finer than this scatter.
 """
 
 

@@ -44,19 +44,22 @@ const HELD: usize = 100;
 const WRITE: u64 = 65_536;
 const END: Duration = Duration::from_secs(60);
 const PERIOD: Duration = Duration::from_millis(100);
-/// Runs of a pair. Their offsets spread over 6 s, about the time from loss to loss of the slowest
-/// pairs.
-const RUNS: u64 = 32;
-const OFFSET: Duration = Duration::from_micros(187_300);
-/// Student's t of 31 degrees of freedom for a probability of 0.05 in all 33 comparisons (11 pairs,
+/// Runs of a pair: with the kernel's they are 100, of which 5 % is a whole number. Their offsets
+/// spread over 6 s, about the time from loss to loss of the slowest pairs.
+const RUNS: u64 = 99;
+const OFFSET: Duration = Duration::from_micros(60_600);
+/// Student's t of 98 degrees of freedom for a probability of 0.05 in all 33 comparisons (11 pairs,
 /// 3 quantities), both sides: 1 - 0.05 / 66.
-const QUANTILE: f64 = 3.50;
+const QUANTILE: f64 = 3.26;
+/// The kernel's run is judged as a whole at a probability of 0.05: of 100 runs of one distribution
+/// each rank is as likely, so that one of the five farthest is the kernel's once in twenty times.
+const FARTHEST: usize = 5;
 /// What is compared, and the least deviation that means anything: one segment of the 40 that two
 /// windows hold in all when no queue stands (vegas beside vegas), one retransmission.
 const QUANTITIES: [(&str, f64); 3] =
     [("share", 0.025), ("retransmissions 1", 1.0), ("retransmissions 2", 1.0)];
-/// What does not hold, by pair and quantity: none does.
-const PARTS: [(&str, &str); 0] = [];
+/// What does not hold, by pair and quantity (docs/concepts/linux-two-flows.md, "Differences").
+const PARTS: [(&str, &str); 1] = [("reno-bbr", "share")];
 
 /// Samples of both flows, each from when it was established to the end.
 type Both = [Vec<Sample>; 2];
@@ -227,7 +230,6 @@ fn two_flows_share_a_bottleneck_as_the_kernels_do() {
         std::fs::write(to.join("bars.csv"), table).unwrap();
     }
     assert!(failures.is_empty(), "{failures:#?}");
-    // The farthest of 33 runs by chance: once in 33 times.
-    let farthest = each[each.len() - 1];
-    assert!(kernel <= farthest, "the kernel's run is the farthest: {kernel} against {farthest}");
+    let farther = each.iter().filter(|&&d| d > kernel).count();
+    assert!(farther >= FARTHEST, "{farther} of our runs are farther than the kernel's, {kernel:.1}");
 }
