@@ -135,6 +135,44 @@ fn the_profile_behaves_like_the_kernel_on_two_paths() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// What a flow of CDG carries on a path in `seconds` \[kB/s\].
+fn goodput_of_cdg(t: &Track, seconds: u64, seed: u32) -> f64 {
+    let config = as_recorded(CcName::Cdg).resolve().unwrap();
+    let mut s = Shared::new(&[config], t.delay, seed);
+    (s.links[0].rate, s.links[0].held, s.links[0].framing) = (t.rate, t.held, 14);
+    s.connect(0);
+    let (mut rest, mut end) = (WRITE, Instant::MAX);
+    while s.step(end).is_some() {
+        if end == Instant::MAX && s.flows[0][0].state() == State::Established {
+            end = s.now + Duration::from_secs(seconds);
+        }
+        if end != Instant::MAX {
+            s.write_blocks(0, WRITE, &mut rest);
+        }
+    }
+    s.flows[0][0].info().bytes_acked as f64 / seconds as f64 / 1e3
+}
+
+/// CDG draws random numbers, so single runs of the kernel on these paths, 1114 and 1870 kB/s, are
+/// compared with 20 of ours: they are within the prediction interval of Student's t, 19 degrees of
+/// freedom, at a probability of 0.05 that either of the two fails by chance (1 - 0.05 / 4).
+#[test]
+fn the_kernels_runs_of_cdg_are_within_the_interval_of_ours() {
+    const RUNS: u32 = 20;
+    const QUANTILE: f64 = 2.43;
+    for (t, seconds, kernel) in [(&TRACKS[0], 30, 1114.0), (&TRACKS[1], 60, 1870.0)] {
+        let runs: Vec<f64> = (1..=RUNS).map(|seed| goodput_of_cdg(t, seconds, seed)).collect();
+        let n = f64::from(RUNS);
+        let mean = runs.iter().sum::<f64>() / n;
+        let deviation = (runs.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0)).sqrt();
+        let bar = QUANTILE * deviation * (1.0 + 1.0 / n).sqrt();
+        println!("{}: {mean:.0}, deviation {deviation:.0}, bar {bar:.0}, kernel {kernel} {runs:.0?}", t.name);
+        assert!((kernel - mean).abs() <= bar, "{}: {mean:.0} +- {bar:.0}, kernel {kernel}", t.name);
+        // An interval as wide as the link is no test.
+        assert!(bar < 0.2 * t.rate as f64 / 1e3, "{}: {bar:.0}", t.name);
+    }
+}
+
 /// When BBR enters ProbeRTT on the path p2 \[s\].
 fn probes_of_bbr(seed: u32, stepped: bool) -> Vec<f64> {
     let t = &TRACKS[1];
