@@ -92,18 +92,24 @@ impl Wire {
         }
         self.n += 1;
         self.bytes += u64::from(item.size);
-        if arrival >= self.last_arrival {
-            self.last_arrival = arrival;
-            self.flights.push_back(Flight { arrival, item, fate });
-        } else if self.model.reordering {
-            // Ties stay in the order of sending.
-            let place = self.flights.partition_point(|f| f.arrival <= arrival);
-            self.flights.insert(place, Flight { arrival, item, fate });
-        } else {
-            self.flights.push_back(Flight { arrival: self.last_arrival, item, fate });
+        if arrival < self.last_arrival {
+            if self.model.reordering {
+                return self.overtake(Flight { arrival, item, fate });
+            }
+            arrival = self.last_arrival;
         }
+        self.last_arrival = arrival;
+        self.flights.push_back(Flight { arrival, item, fate });
     }
 
+    /// A packet arrives before the last one. Ties stay in the order of sending.
+    #[inline(never)]
+    fn overtake(&mut self, flight: Flight) {
+        let place = self.flights.partition_point(|f| f.arrival <= flight.arrival);
+        self.flights.insert(place, flight);
+    }
+
+    #[inline(never)]
     fn extra_delay(&self) -> Duration {
         if self.model.jitter.0 == 0 {
             return Duration::ZERO;
