@@ -374,8 +374,8 @@ impl Endpoint {
         if let Some(linux) = self.ack.heuristics() {
             linux.data_sent(now);
         }
-        if self.offload.is_none() {
-            self.pace(now, segment.len, segment.wire_len());
+        if self.offload.is_none() && self.paces() {
+            self.pace_at_rate(now, segment.len, segment.wire_len());
         }
         self.counters.octets_sent += u64::from(segment.len);
         self.counters.data_segments_sent += 1;
@@ -454,16 +454,16 @@ impl Endpoint {
     }
 
     #[inline]
-    fn pace(&mut self, now: Instant, data: u32, on_wire: u32) {
-        if self.config.pacing || self.config.max_pacing_rate.is_some() || self.cc.may_pace() {
-            self.pace_at_rate(now, data, on_wire);
-        }
+    fn paces(&self) -> bool {
+        self.config.pacing || self.config.max_pacing_rate.is_some() || self.cc.may_pace()
     }
 
     /// A packet of `data` octets has left, with all its segments: it is paced as one
     /// (tcp_update_skb_after_send).
     pub(super) fn pace_packet(&mut self, now: Instant, data: u64) {
-        self.pace(now, data as u32, data as u32);
+        if self.paces() {
+            self.pace_at_rate(now, data as u32, data as u32);
+        }
     }
 
     #[inline(never)]

@@ -244,6 +244,7 @@ impl Endpoint {
     /// of the size; the offer is rounded up, or without a scale down to whole segments. Compared
     /// step by step with net/ipv4/tcp_output.c of a 6.1 kernel: `size` is its allowed_space,
     /// `clamp` window_clamp, `offered` rcv_ssthresh, `said` rcv_wnd. No memory pressure.
+    #[inline(never)]
     fn window_of_linux(&self) -> u64 {
         let (size, clamp, offered) = self.linux_bounds();
         let full = size.min(clamp);
@@ -324,8 +325,14 @@ impl Endpoint {
             let left = self.rcv_edge.saturating_sub(self.rcv_nxt);
             return self.window_possible() >= (2 * left).max(1);
         }
+        self.has_opened_to(self.window_possible())
+    }
+
+    /// The same for a `window` that is known, by the RFC's rule.
+    #[inline]
+    fn has_opened_to(&self, window: u64) -> bool {
         let step = (self.config.receive_buffer / 2).min(u64::from(self.mss));
-        (self.rcv_nxt + self.window_possible()).saturating_sub(self.rcv_edge) >= step
+        (self.rcv_nxt + window).saturating_sub(self.rcv_edge) >= step
     }
 
     /// The window field for a segment that leaves now; moves the advertised edge, never to the
@@ -339,8 +346,13 @@ impl Endpoint {
             self.ack.end_quick();
         }
         let window = match self.config.host.window {
-            WindowRule::Rfc9293 if !self.window_has_opened() => return field_for(left) as u16,
-            WindowRule::Rfc9293 => self.window_possible(),
+            WindowRule::Rfc9293 => {
+                let window = self.window_possible();
+                if !self.has_opened_to(window) {
+                    return field_for(left) as u16;
+                }
+                window
+            }
             WindowRule::AllRoom => up_to_unit(self.window_possible(), shift),
             // tcp_select_window: what is left of an offer is rounded up, too.
             WindowRule::Linux => self.window_possible().max(up_to_unit(left, shift)),
