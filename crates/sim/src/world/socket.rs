@@ -132,9 +132,10 @@ impl World {
     fn transmit(&mut self, now: Instant, flow: FlowId, end: End) {
         loop {
             let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
-            let Some(segment) = sockets[end as usize].endpoint.poll_transmit(now) else { return };
+            // By reference: a segment is copied once, into its packet.
+            let Some(segment) = &sockets[end as usize].endpoint.poll_transmit(now) else { return };
             let size = IP_HEADER + segment.header_len() + segment.len;
-            self.send(now, flow, end, size, Payload::Tcp(end.other(), segment));
+            self.send(now, flow, end, size, Payload::Tcp(end.other(), *segment));
         }
     }
 
