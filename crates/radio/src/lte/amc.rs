@@ -47,10 +47,12 @@ pub enum CqiRounding {
 pub struct Amc {
     mode: AmcMode,
     table: CqiTable,
-    /// By MCS: the mutual information from which on the reference block meets the target.
-    mi_needed: Vec<(Modulation, f32)>,
-    /// By modulation: its first row in `mi_needed`.
-    first: [usize; 4],
+    /// By MCS: the mutual information from which on the reference block of this MCS or of a higher
+    /// one of the same modulation meets the target. So it ascends, also where a size of the table
+    /// does not (328 bits on one block, TS 36.213 table 7.1.7.2.1-1).
+    mi_needed: Vec<f32>,
+    /// The modulations, lowest order first, each with its first row in `mi_needed`.
+    first: Vec<(Modulation, usize)>,
     /// By MCS: the CQI that is reported.
     cqi_of_mcs: Vec<Cqi>,
 }
@@ -58,7 +60,7 @@ pub struct Amc {
 impl Amc {
     /// Works out the thresholds (some milliseconds; do it once per cell).
     pub fn new(mode: AmcMode, table: CqiTable) -> Amc {
-        let mut amc = Amc { mode, table, mi_needed: Vec::new(), first: [0; 4], cqi_of_mcs: Vec::new() };
+        let mut amc = Amc { mode, table, mi_needed: Vec::new(), first: Vec::new(), cqi_of_mcs: Vec::new() };
         if let AmcMode::BlerTarget { target, prbs, rounding } = mode {
             let mcs_table = table.mcs_table();
             for i in 0..=mcs_table.largest().index() {
@@ -66,11 +68,18 @@ impl Amc {
                 let Some(block) = block else { break };
                 let modulation = block.modulation();
                 let needed = mi_closed_form(modulation, from_db(snr_db_needed(&block, target))) as f32;
-                if amc.mi_needed.last().is_none_or(|(before, _)| *before != modulation) {
-                    amc.first[modulation as usize] = amc.mi_needed.len();
+                if amc.first.last().is_none_or(|(before, _)| *before != modulation) {
+                    amc.first.push((modulation, amc.mi_needed.len()));
                 }
-                amc.mi_needed.push((modulation, needed));
+                amc.mi_needed.push(needed);
                 amc.cqi_of_mcs.push(cqi_of_mcs(Mcs::new(i), table, rounding));
+            }
+            let mut end = amc.mi_needed.len();
+            for (_, first) in amc.first.iter().rev() {
+                for i in (*first + 1..end).rev() {
+                    amc.mi_needed[i - 1] = amc.mi_needed[i - 1].min(amc.mi_needed[i]);
+                }
+                end = *first;
             }
         }
         amc
@@ -109,21 +118,26 @@ impl Amc {
 
     /// The CQI of blocks whose mean mutual information `mi` tells by modulation; out of range with
     /// the Piro model, which does not look at it. For who has several means of one row to find.
+    #[inline(always)]
     pub fn cqi_of_mi(&self, mi: impl FnMut(Modulation) -> f32) -> Cqi {
         self.best_mcs_of_mi(mi).map_or(Cqi::OUT_OF_RANGE, |m| self.cqi_of_mcs[usize::from(m.index())])
     }
 
+    /// Built into its caller: a report asks for every sub-band.
+    #[inline(always)]
     fn best_mcs_of_mi(&self, mut mi: impl FnMut(Modulation) -> f32) -> Option<Mcs> {
         // The information falls from one order to the next; each is asked for once, from the
         // highest.
-        let mut rows = self.mi_needed.as_slice();
-        while let Some((modulation, _)) = rows.last() {
-            let first = self.first[*modulation as usize];
+        let mut rest = self.mi_needed.as_slice();
+        for (modulation, first) in self.first.iter().rev() {
+            let (below, rows) = rest.split_at(*first);
             let mi = mi(*modulation);
-            if let Some(i) = rows[first..].iter().rposition(|(_, needed)| mi >= *needed) {
+            if rows.first().is_some_and(|least| mi >= *least)
+                && let Some(i) = rows.iter().rposition(|needed| mi >= *needed)
+            {
                 return Some(Mcs::new((first + i) as u8));
             }
-            rows = &rows[..first];
+            rest = below;
         }
         None
     }

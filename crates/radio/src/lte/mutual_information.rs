@@ -56,25 +56,28 @@ pub struct MiPlaces {
 }
 
 impl MiPlaces {
-    /// Of the linear SINRs `sinr`, at most [`PRB_MAX`].
+    /// Of no SINRs.
+    pub const NONE: MiPlaces = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
+
+    /// Takes in the linear SINRs `sinr`, at most [`PRB_MAX`]. It is filled where it lies: it is
+    /// large.
     #[inline]
-    pub fn of(sinr: &[f32]) -> MiPlaces {
-        let mut places = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
-        wide(Locate { sinr, places: &mut places });
-        places
+    pub fn locate(&mut self, sinr: &[f32]) {
+        wide(Locate { sinr, places: self });
     }
 
-    /// [`mean_mi`] of the resource blocks `among`, to the bit.
+    /// [`mean_mi`] of every `size` of the first `blocks` resource blocks, to the bit.
     #[inline]
-    pub fn mean_mi(&self, modulation: Modulation, among: std::ops::Range<usize>) -> f32 {
+    pub fn mean_mi(&self, modulation: Modulation, blocks: usize, size: usize, means: &mut [f32]) {
         let lines = &LOOKUP[modulation as usize].lines;
-        let n = among.len();
-        let places = self.sinr[among.clone()].iter().zip(&self.piece[among]);
         let at = |(g, piece): (&f32, &u16)| {
             let (at_zero, slope) = lines[usize::from(*piece) % LINES];
             at_zero + slope * g
         };
-        places.map(at).sum::<f32>() / n.max(1) as f32
+        let parts = self.sinr[..blocks].chunks(size).zip(self.piece[..blocks].chunks(size));
+        for (mean, (sinr, piece)) in means.iter_mut().zip(parts) {
+            *mean = sinr.iter().zip(piece).map(at).sum::<f32>() / sinr.len() as f32;
+        }
     }
 }
 
@@ -300,9 +303,13 @@ mod tests {
         assert_eq!(mean_mi_of(Qam16, &sinr, [0, 2]), (alone(1.0) + alone(100.0)) / 2.0);
         assert_eq!(mean_mi(Qam16, &[]), 0.0);
         assert_eq!(mean_mi_all(&sinr)[1], mean_mi(Qam16, &sinr));
-        for (first, end) in [(0, 3), (1, 3), (2, 2)] {
-            let places = MiPlaces::of(&sinr);
-            assert_eq!(places.mean_mi(Qam64, first..end), mean_mi(Qam64, &sinr[first..end]));
+        let mut places = MiPlaces::NONE;
+        places.locate(&sinr);
+        for size in 1..=4 {
+            let mut means = [0.0; 3];
+            places.mean_mi(Qam64, 3, size, &mut means);
+            let each: Vec<f32> = sinr.chunks(size).map(|part| mean_mi(Qam64, part)).collect();
+            assert_eq!(means[..each.len()], each, "{size}");
         }
     }
 }

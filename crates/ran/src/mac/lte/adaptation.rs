@@ -141,6 +141,8 @@ pub struct Adaptation {
     mcs_table: McsTable,
     /// By MCS: the level [dB] at which it may be used; ascending.
     needed_db: Vec<f32>,
+    /// By CQI: the level [dB] that it stands for.
+    level: [f32; 1 + Cqi::MAX.index() as usize],
     /// By MCS: bits that one resource block carries, overheads of the code included.
     rate: Vec<f32>,
     rule: McsRule,
@@ -156,7 +158,10 @@ impl Adaptation {
     pub fn new(amc: Amc, bandwidth: Bandwidth, subbands: Subbands, rule: McsRule) -> Adaptation {
         let mcs_table = amc.table().mcs_table();
         let mcs = || (0..=mcs_table.largest().index()).map(Mcs::new);
-        let needed_db = mcs().map(|m| needed_db(&amc, mcs_table, m) as f32).collect();
+        let needed_db: Vec<f32> = mcs().map(|m| needed_db(&amc, mcs_table, m) as f32).collect();
+        let level = std::array::from_fn(|cqi| {
+            amc.mcs(Cqi::new(cqi as u8)).map_or(f32::NEG_INFINITY, |m| needed_db[usize::from(m.index())])
+        });
         // 10 blocks: large enough that the CRC and the steps of the table do not count.
         let rate = |m: Mcs| m.i_tbs(mcs_table).and_then(|i| tbs_bits(10, i)).map_or(0.0, |b| b as f32 / 10.0);
         let rate: Vec<f32> = mcs().map(rate).collect();
@@ -169,7 +174,7 @@ impl Adaptation {
         };
         debug_assert!(rate.len() <= MCS_COUNT);
         let subband_of = std::array::from_fn(|g| (g * group / subband) as u8);
-        Adaptation { amc, mcs_table, needed_db, rate, rule, blocks, subband, group, subband_of }
+        Adaptation { amc, mcs_table, needed_db, level, rate, rule, blocks, subband, group, subband_of }
     }
 
     /// Resource blocks of a sub-band.
@@ -193,6 +198,9 @@ impl Adaptation {
         let parts = self.blocks.div_ceil(self.subband);
         let mut information = Information::new(sinr, self.subband);
         let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
+        if by_mi {
+            information.places.locate(sinr);
+        }
         let mut cqi_of = |part: Option<usize>| match (by_mi, part) {
             (true, _) => self.amc.cqi_of_mi(|m| information.mean(m, part)),
             (false, None) => self.amc.cqi(sinr),
@@ -211,7 +219,7 @@ impl Adaptation {
 
     /// The level of `cqi` [dB]; minus infinity out of range.
     fn level(&self, cqi: Cqi) -> f32 {
-        self.amc.mcs(cqi).map_or(f32::NEG_INFINITY, |m| self.needed_db[usize::from(m.index())])
+        self.level[usize::from(cqi.index())]
     }
 
     /// The largest MCS that level `db` allows; MCS 0 for any level that is in range at all.
@@ -250,22 +258,25 @@ impl Adaptation {
             up = up.min(self.needed_db.get(mcs + 1).map_or(f32::INFINITY, |n| n - db - ROUNDING_DB));
             Some(mcs as u8)
         };
-        // Many sub-bands have the level of the carrier.
-        quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
-        let mut last = (quality.wideband, quality.wideband_mcs);
-        for (level, mcs) in quality.levels[..subbands].iter().zip(&mut quality.mcs) {
-            if *level != last.0 {
-                last = (*level, mcs_of(*level).unwrap_or(OUT_OF_RANGE));
-            }
-            *mcs = last.1;
-        }
-        quality.holds = (offset - down, offset + up);
         let layers = f32::from(quality.layers);
         let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
-        for (g, to) in quality.rates[..self.blocks.div_ceil(self.group)].iter_mut().enumerate() {
-            *to = rate(quality.mcs[usize::from(self.subband_of[g])]);
+        // Many sub-bands have the level of the carrier.
+        quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
+        let mut last = (quality.wideband, quality.wideband_mcs, rate(quality.wideband_mcs));
+        quality.wideband_rate = last.2 * self.blocks as f32;
+        let mut rates = [0.0; SUBBANDS_MAX];
+        for ((level, mcs), to) in quality.levels[..subbands].iter().zip(&mut quality.mcs).zip(&mut rates) {
+            if *level != last.0 {
+                let mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
+                last = (*level, mcs, rate(mcs));
+            }
+            (*mcs, *to) = (last.1, last.2);
         }
-        quality.wideband_rate = rate(quality.wideband_mcs) * self.blocks as f32;
+        quality.holds = (offset - down, offset + up);
+        let groups = self.blocks.div_ceil(self.group);
+        for (to, subband) in quality.rates[..groups].iter_mut().zip(self.subband_of) {
+            *to = rates[usize::from(subband)];
+        }
         quality.stale = false;
     }
 
@@ -348,24 +359,36 @@ struct Information<'a> {
 }
 
 impl<'a> Information<'a> {
+    /// Nothing is located yet.
     fn new(sinr: &'a [f32], size: usize) -> Information<'a> {
-        Information { sinr, size, places: MiPlaces::of(sinr), known: [None; 4] }
+        Information { sinr, size, places: MiPlaces::NONE, known: [None; 4] }
     }
 
     /// The mean over a sub-band, or over all.
+    #[inline(always)]
     fn mean(&mut self, modulation: Modulation, part: Option<usize>) -> f32 {
-        let (parts, all) = self.known[modulation as usize].get_or_insert_with(|| {
-            let (mut parts, mut sum) = ([0.0; SUBBANDS_MAX], 0.0);
-            let mut first = 0;
-            for mean in &mut parts[..self.sinr.len().div_ceil(self.size)] {
-                let end = self.sinr.len().min(first + self.size);
-                *mean = self.places.mean_mi(modulation, first..end);
-                sum += *mean * (end - first) as f32;
-                first = end;
-            }
-            (parts, sum / self.sinr.len() as f32)
-        });
+        let (parts, all) = match &self.known[modulation as usize] {
+            Some(known) => known,
+            None => self.work_out(modulation),
+        };
         part.map_or(*all, |i| parts[i])
+    }
+
+    #[inline(never)]
+    fn work_out(&mut self, modulation: Modulation) -> &([f32; SUBBANDS_MAX], f32) {
+        let (blocks, size) = (self.sinr.len(), self.size);
+        let known = self.known[modulation as usize].insert(([0.0; SUBBANDS_MAX], 0.0));
+        let (parts, all) = known;
+        let parts = &mut parts[..blocks.div_ceil(size)];
+        self.places.mean_mi(modulation, blocks, size, parts);
+        let mut left = blocks;
+        for mean in parts {
+            let len = left.min(size);
+            *all += *mean * len as f32;
+            left -= len;
+        }
+        *all /= blocks as f32;
+        known
     }
 }
 
