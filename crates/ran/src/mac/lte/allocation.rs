@@ -4,6 +4,8 @@
 //! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what
 //! retransmissions and persistent grants occupy, and turns groups into transport blocks afterwards.
 
+use lasthop_engine::lanes::{Kernel, wide};
+
 use super::scheduler::Domain;
 use crate::phy::lte::RbSet;
 
@@ -186,13 +188,13 @@ impl Table<'_> {
     /// enough.
     fn by_group(&self, free: Groups, channel_aware: bool, scratch: &mut Scratch, given: &mut [Groups]) {
         let Scratch { live, carried, .. } = scratch;
-        let mut winners = [NOBODY; GROUPS_MAX];
-        let mut stale = true;
+        let mut winners = wide(Winners { table: self, channel_aware, live });
+        // Somebody has left `live` since.
+        let mut stale = false;
         for g in bits(free) {
-            if std::mem::take(&mut stale)
-                || winners[g as usize] != NOBODY && !live.contains(&winners[g as usize])
-            {
-                winners = self.winners(channel_aware, live);
+            if stale && winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
+                winners = wide(Winners { table: self, channel_aware, live });
+                stale = false;
             }
             let i = winners[g as usize];
             if i == NOBODY {
@@ -202,29 +204,12 @@ impl Table<'_> {
             carried[i as usize] += self.carries(i, g);
             if carried[i as usize] >= self.needs[i as usize].bits {
                 live.retain(|l| *l != i);
+                stale = true;
                 if live.is_empty() {
                     return;
                 }
             }
         }
-    }
-
-    /// By group, which of `live` has the highest metric above 0, the first of equals.
-    fn winners(&self, channel_aware: bool, live: &[u32]) -> [u32; GROUPS_MAX] {
-        let groups = self.band.groups as usize;
-        let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);
-        for i in live {
-            let row = &self.rates[*i as usize * groups..][..groups];
-            let weight = self.needs[*i as usize].weight as f32;
-            for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
-                // A group without a rate has a metric of 0, whatever the weight.
-                let metric = if channel_aware { weight * rate } else { weight * rate.min(1.0) };
-                let better = metric > *best;
-                *best = if better { metric } else { *best };
-                *winner = if better { *i } else { *winner };
-            }
-        }
-        winners
     }
 
     /// Group by group to the highest metric, which falls with every group that a candidate is
@@ -321,6 +306,35 @@ impl Table<'_> {
                 more |= wants(*i, carried) && give(*i, carried);
             }
         }
+    }
+}
+
+/// Finds by group which of `live` has the highest metric above 0, the first of equals.
+struct Winners<'a> {
+    table: &'a Table<'a>,
+    channel_aware: bool,
+    live: &'a [u32],
+}
+
+impl Kernel for Winners<'_> {
+    type Output = [u32; GROUPS_MAX];
+    #[inline(always)]
+    fn run(self) -> [u32; GROUPS_MAX] {
+        let Table { band, needs, rates } = self.table;
+        let groups = band.groups as usize;
+        let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);
+        for i in self.live {
+            let row = &rates[*i as usize * groups..][..groups];
+            let weight = needs[*i as usize].weight as f32;
+            for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
+                // A group without a rate has a metric of 0, whatever the weight.
+                let metric = if self.channel_aware { weight * rate } else { weight * rate.min(1.0) };
+                let better = metric > *best;
+                *best = if better { metric } else { *best };
+                *winner = if better { *i } else { *winner };
+            }
+        }
+        winners
     }
 }
 
