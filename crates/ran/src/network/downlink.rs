@@ -13,7 +13,7 @@ use super::{NetworkOutput, RadioNetwork};
 use crate::mac::lte::allocation::{self, Groups, Need, allocate};
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Candidate, Domain, Policy};
-use crate::phy::lte::air::{CodeWordSinr, Scheme};
+use crate::phy::lte::air::Scheme;
 use crate::sdu::{Direction, End};
 
 /// A downlink transmission of this TTI.
@@ -42,10 +42,6 @@ pub(super) struct Work {
     /// UEs that have data, with how much [B].
     pub backlogs: Vec<(UeId, u64)>,
     scratch: allocation::Scratch,
-    /// A row of SINRs.
-    pub row: Vec<f32>,
-    /// SINRs of code words.
-    pub code_words: [CodeWordSinr; 2],
 }
 
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
@@ -65,7 +61,11 @@ impl RadioNetwork {
         cell: CellId,
         out: &mut NetworkOutput,
     ) {
-        let mut active = std::mem::take(&mut self.cells[cell].active[Direction::Downlink.index()]);
+        let c = &mut self.cells[cell];
+        if c.active[Direction::Downlink.index()].is_empty() && c.persistent.is_empty() {
+            return;
+        }
+        let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
         let mut work = std::mem::take(&mut self.work);
         work.backlogs.clear();
         work.failed.clear();

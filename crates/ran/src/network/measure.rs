@@ -145,7 +145,7 @@ impl RadioNetwork {
             true => (boost, None),
             false => (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost)),
         };
-        let mut scaled = std::mem::take(&mut self.work.row);
+        let mut scaled = std::mem::take(&mut self.row);
         let mut under = |gain: f32| {
             if gain == 1.0 {
                 return adaptation.measure(row, &config.cqi);
@@ -165,7 +165,7 @@ impl RadioNetwork {
                 report = double.under(Scheme::OpenLoop(2), None);
             }
         }
-        self.work.row = scaled;
+        self.row = scaled;
         report
     }
 

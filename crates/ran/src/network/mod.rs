@@ -61,7 +61,7 @@ use crate::mac::lte::downlink::LinkStats;
 use crate::mac::lte::scheduler::qci::priority_of;
 use crate::mac::lte::scheduler::{Fault, Policy, Scheduler};
 use crate::pdcp::lte::{LteBearer, LteBearerOutput};
-use crate::phy::lte::air::Air;
+use crate::phy::lte::air::{Air, CodeWordSinr};
 use crate::phy::lte::{RbSet, TTI};
 use crate::rlc::RlcStats;
 use crate::rlc::lte::{Pdu, RlcEvent};
@@ -138,6 +138,10 @@ pub struct RadioNetwork {
     /// Downlink transmissions of this TTI.
     on_air: Vec<downlink::OnAir>,
     work: downlink::Work,
+    /// Memory for a row of SINRs, and for those of code words. Measurements need them while
+    /// `work` is in the scheduler's hands.
+    row: Vec<f32>,
+    code_words: [CodeWordSinr; 2],
     /// Cells that preambles were sent to in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
@@ -178,6 +182,8 @@ impl RadioNetwork {
             air: measure::air(config, seed),
             on_air: Vec::new(),
             work: downlink::Work::default(),
+            row: Vec::new(),
+            code_words: Default::default(),
             preambles: Vec::new(),
             due: Vec::new(),
             occasions: Vec::new(),

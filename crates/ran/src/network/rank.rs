@@ -51,7 +51,7 @@ impl RadioNetwork {
     /// The codebook's entries of `layers` layers under which each sub-band carries most.
     fn best_precoder(&mut self, cell: CellId, ue: UeId, transmit: usize, layers: u8) -> Scheme {
         let size = self.cells[cell].downlink.adaptation.subband();
-        let mut rows = std::mem::take(&mut self.work.code_words);
+        let mut rows = std::mem::take(&mut self.code_words);
         let mut pmi = Pmi::all(size as u8, 0);
         let mut best = [f64::NEG_INFINITY; SUBBANDS_MAX];
         for index in 0..mimo::precoders(transmit, layers.into()) as u8 {
@@ -71,14 +71,14 @@ impl RadioNetwork {
                 }
             }
         }
-        self.work.code_words = rows;
+        self.code_words = rows;
         Scheme::ClosedLoop { layers, pmi }
     }
 
     /// The report of `scheme`, and the rate of a block that it stands for [bit].
     fn report_under(&mut self, cell: CellId, ue: UeId, scheme: Scheme) -> (f32, Report) {
-        let mut rows = std::mem::take(&mut self.work.code_words);
-        let mut row = std::mem::take(&mut self.work.row);
+        let mut rows = std::mem::take(&mut self.code_words);
+        let mut row = std::mem::take(&mut self.row);
         self.air.under(cell, ue, scheme, 1, &mut rows);
         let c = &self.cells[cell];
         let (adaptation, config) = (&c.downlink.adaptation, &c.config.downlink.cqi);
@@ -103,7 +103,7 @@ impl RadioNetwork {
                 (both, first.under(scheme, Some(&second)))
             }
         };
-        (self.work.code_words, self.work.row) = (rows, row);
+        (self.code_words, self.row) = (rows, row);
         found
     }
 }

@@ -72,19 +72,19 @@ impl RadioNetwork {
         let modulation = block.modulation();
         let matrix = physical && self.air.look_at(tti, t.cell, t.ue, rbs, Look::Data);
         if matrix {
-            self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.work.code_words);
+            self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.code_words);
         }
         let row = match matrix {
             false => self.air.downlink(tti, t.cell, t.ue, rbs),
-            true if t.scheme.layers() > 1 => &self.work.code_words[usize::from(t.process) / PROCESSES].sinr,
-            true => &self.work.code_words[0].sinr,
+            true if t.scheme.layers() > 1 => &self.code_words[usize::from(t.process) / PROCESSES].sinr,
+            true => &self.code_words[0].sinr,
         };
         let mi = if gain == 1.0 {
             mean_mi(modulation, row)
         } else {
-            self.work.row.clear();
-            self.work.row.extend(row.iter().map(|s| s * gain));
-            mean_mi(modulation, &self.work.row)
+            self.row.clear();
+            self.row.extend(row.iter().map(|s| s * gain));
+            mean_mi(modulation, &self.row)
         };
         let snr_db = sinr_db_of_mi(modulation, mi);
         d.stats.sinr_count += 1;
