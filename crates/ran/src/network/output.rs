@@ -23,6 +23,19 @@ pub struct NetworkOutput {
     pub events: Vec<(UeId, NetworkEvent)>,
 }
 
+impl NetworkOutput {
+    /// True if nothing was appended.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        let NetworkOutput { delivered, dropped, marked, forwarded, events } = self;
+        delivered.is_empty()
+            && dropped.is_empty()
+            && marked.is_empty()
+            && forwarded.is_empty()
+            && events.is_empty()
+    }
+}
+
 /// Something worth a row in the events table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {

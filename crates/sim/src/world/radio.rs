@@ -238,12 +238,16 @@ impl World {
         let radio = &mut self.radio;
         radio.tti.ensure(&mut self.queue, radio.network.next_tti(), Event::RadioTti);
         radio.timer.ensure(&mut self.queue, radio.network.next_timer(), Event::RadioTimer);
-        // What is delivered may be answered at once, and the answer comes back here: the lists are
-        // taken out.
-        let mut output = std::mem::take(&mut radio.output);
         if self.probes.steps.is_some() {
             self.note_steps();
         }
+        // Mostly a packet went in and nothing has come out.
+        if self.radio.output.is_empty() {
+            return;
+        }
+        // What is delivered may be answered at once, and the answer comes back here: the lists are
+        // taken out.
+        let mut output = std::mem::take(&mut self.radio.output);
         for (ue, event) in output.events.drain(..) {
             self.note_network_event(now, ue, event);
         }

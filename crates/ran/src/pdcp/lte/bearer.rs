@@ -30,6 +30,14 @@ pub(super) struct Side {
     pub(super) ledger: Ledger,
 }
 
+impl Side {
+    /// When a timer expires next. Built into its caller, who asks after every call.
+    #[inline(always)]
+    fn poll_at(&self) -> Option<Instant> {
+        earlier(self.rlc.poll_at(), self.tx.poll_at())
+    }
+}
+
 /// A data radio bearer between the network and a terminal.
 ///
 /// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that
@@ -234,9 +242,8 @@ impl LteBearer {
     /// When a timer of either end expires next.
     #[inline]
     pub fn poll_at(&self) -> Option<Instant> {
-        let at = |s: &Side| earlier(s.rlc.poll_at(), s.tx.poll_at());
         let [a, b] = &self.sides;
-        earlier(at(a), at(b))
+        earlier(a.poll_at(), b.poll_at())
     }
 
     /// Timers that have expired act.
@@ -276,6 +283,10 @@ impl LteBearer {
         for pdu in self.tx_out.pdus.drain(..) {
             side.rlc.push(now, pdu, &mut self.rlc_out);
         }
+        let tx = &self.tx_out;
+        if tx.expired.is_empty() && tx.confirmed.is_empty() && tx.dropped.is_empty() {
+            return;
+        }
         for serial in self.tx_out.expired.drain(..) {
             // What RLC has begun to send it goes on sending: it may still be delivered.
             if side.rlc.discard(serial) {
@@ -297,13 +308,17 @@ impl LteBearer {
         if rlc.is_empty() && self.tx_out.is_settled() && rx.delivered.is_empty() && rx.dropped.is_empty() {
             return;
         }
-        out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
+        if !self.rlc_out.events.is_empty() {
+            out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
+        }
         for i in 0..self.rlc_out.delivered.len() {
             let pdu = self.rlc_out.delivered[i];
             self.pass_up_one(end, pdu, false, false);
         }
         self.rlc_out.delivered.clear();
-        self.finish_up(end, out);
+        if !(self.rx_out.delivered.is_empty() && self.rx_out.dropped.is_empty()) {
+            self.finish_up(end, out);
+        }
         if !self.rlc_out.confirmed.is_empty() {
             self.look_at_rlc(end);
         }

@@ -330,6 +330,7 @@ impl<P: Payload> Am<P> {
     }
 
     /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    #[inline]
     pub fn buffer_status(&self) -> BufferStatus {
         let status = if self.report_is_due() { status::estimate(&self.rx, self.format) } else { 0 };
         BufferStatus {

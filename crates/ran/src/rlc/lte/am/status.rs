@@ -82,6 +82,7 @@ fn add_missing<P: Payload>(
 // TS 36.322 v15.1.0 4.5: "if a STATUS PDU has been triggered and t-StatusProhibit is not running or
 // has expired, the UE shall estimate the size of the STATUS PDU that will be transmitted in the
 // next transmission opportunity".
+#[inline(never)]
 pub(super) fn estimate<P: Payload>(rx: &AmRx<P>, format: Format) -> u32 {
     let below = rx.missing.partition_point(|&sn| sn < rx.vr_ms);
     let mut bits = format.status_fixed_bits() + below as u32 * format.nack_bits(false);
