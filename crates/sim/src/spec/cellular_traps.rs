@@ -214,8 +214,9 @@ fn apart(model: &PathLoss, cell: &CellConfig, ue: &UeRadioConfig, wrap: Option<&
 
 /// The group of UEs that a flow's end names, as a whole or by one member.
 fn group_of<'a>(spec: &'a Spec, end: &str) -> Option<&'a UeSpec> {
-    let member = || spec.ue.iter().find(|(name, ue)| ue.nodes(name).any(|n| n == end)).map(|(_, ue)| ue);
-    spec.ue.get(end).or_else(member)
+    // Few names begin as this one does: those of the others are not written out.
+    let named = |name: &str, ue: &UeSpec| end.starts_with(name) && ue.nodes(name).any(|n| n == end);
+    spec.ue.get(end).or_else(|| spec.ue.iter().find(|(name, ue)| named(name, ue)).map(|(_, ue)| ue))
 }
 
 fn small_segments(flow: &FlowSpec, path: &str, doc: &Document, found: &mut Diagnostics) {
