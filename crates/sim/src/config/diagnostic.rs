@@ -7,7 +7,11 @@ use annotate_snippets::renderer::Renderer;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin as Location, Snippet};
 use serde_json::json;
 
+use super::suggest::suggest;
 use super::tree::{is_mark_of_direction, shortened};
+
+/// So many mistakes at most get the nearest name as their remedy.
+const MOST_NEAREST: usize = 50;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +179,16 @@ impl Diagnostics {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+    /// The remedy of an unknown name: the candidate that was probably meant. A name is compared
+    /// with all candidates, so only the first mistakes get this remedy.
+    pub fn nearest<S: AsRef<str>>(
+        &self,
+        name: &str,
+        candidates: impl IntoIterator<Item = S>,
+    ) -> Option<String> {
+        let near = if self.len() < MOST_NEAREST { suggest(name, candidates) } else { None };
+        near.map(|near| format!("did you mean `{near}`?"))
     }
     /// True when one of them is an error.
     pub fn has_errors(&self) -> bool {

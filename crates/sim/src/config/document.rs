@@ -131,10 +131,7 @@ impl Document {
         if end != path.len() {
             return Err(fail(format!("unexpected `=` in the key path {}", quoted(path))));
         }
-        let mut root = self.root.clone();
-        put(&mut root, &segments, value.into(), &|_| Origin::Program).map_err(|(m, _)| fail(m))?;
-        self.root = root;
-        Ok(())
+        put(&mut self.root, &segments, value.into(), &|_| Origin::Program).map_err(|(m, _)| fail(m))
     }
 
     /// A document of the table `scenario` and of some `entries`, table and name. Its messages show
@@ -316,8 +313,8 @@ pub(super) fn child<'a>(node: &'a Node, name: &str) -> Option<(Option<&'a Origin
     }
 }
 
-/// Puts `value` at `path` below `node`. A bare name on the way, `app = "bulk"`, becomes a table
-/// with that `kind`.
+/// Puts `value` at `path` below `node`, or leaves everything as it was. A bare name on the way,
+/// `app = "bulk"`, becomes a table with that `kind`.
 pub(super) fn put(
     mut node: &mut Node,
     path: &[Segment],
@@ -328,7 +325,7 @@ pub(super) fn put(
     if path.len() + depth(&value) > DEEPEST {
         return Err((format!("more than {DEEPEST} tables within each other"), 0..end));
     }
-    let mut walked = String::new();
+    check_way(node, path)?;
     for (i, segment) in path.iter().enumerate() {
         let last = i + 1 == path.len();
         if let Value::String(name) = &node.value {
@@ -344,20 +341,44 @@ pub(super) fn put(
                 let entry = table.0.entry(segment.name.clone());
                 &mut entry.or_insert_with(|| Entry { key: key.clone(), node: fresh() }).node
             }
+            Value::Array(items) => match segment.name.parse().ok().and_then(|i: usize| items.get_mut(i)) {
+                Some(element) => element,
+                None => break,
+            },
+            // `check_way` has refused these, and lists without the element.
+            _ => break,
+        };
+        if last {
+            std::mem::swap(next, &mut value);
+        }
+        node = next;
+    }
+    Ok(())
+}
+
+/// Whether `put` can go along `path`. It changes the tree as it goes, and the document is not
+/// copied for a value: a change of many keys would copy it for each of them.
+fn check_way(mut node: &Node, path: &[Segment]) -> Result<(), (String, Range<usize>)> {
+    let mut walked = String::new();
+    for segment in path {
+        node = match &node.value {
+            // The table that this name becomes has one key, the name itself.
+            Value::String(_) if segment.name == "kind" => node,
+            Value::String(_) => return Ok(()),
+            Value::Table(table) => match table.get(&segment.name) {
+                Some(next) => next,
+                None => return Ok(()),
+            },
             Value::Array(items) => {
-                let count = items.len();
-                let found = segment.name.parse::<usize>().ok().and_then(|i| items.get_mut(i));
-                found.ok_or_else(|| (no_element(&walked, &segment.name, count), segment.span.clone()))?
+                let found = segment.name.parse::<usize>().ok().and_then(|i| items.get(i));
+                found
+                    .ok_or_else(|| (no_element(&walked, &segment.name, items.len()), segment.span.clone()))?
             }
             other => {
                 let message = format!("`{walked}` is {}, it has no keys", other.in_words());
                 return Err((message, segment.span.clone()));
             }
         };
-        if last {
-            std::mem::swap(next, &mut value);
-        }
-        node = next;
         path::push(&mut walked, &segment.name);
     }
     Ok(())

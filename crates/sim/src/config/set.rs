@@ -20,18 +20,12 @@ impl Document {
     pub fn apply_set(&mut self, text: &str) -> Result<(), Diagnostics> {
         let number = self.sets.len() + 1;
         self.sets.push(Source::new(text.to_owned()));
-        let mut root = self.root.clone();
-        let applied = apply(&mut root, text, number);
-        match applied {
-            Ok(()) => self.root = root,
-            Err((message, span, help)) => {
-                let mut diagnostic = Diagnostic::error("--set", message).help_opt(help);
-                diagnostic.set = Some(number);
-                self.sets[number - 1].locate(&mut diagnostic, span);
-                return Err(diagnostic.into());
-            }
-        }
-        Ok(())
+        apply(&mut self.root, text, number).map_err(|(message, span, help)| {
+            let mut diagnostic = Diagnostic::error("--set", message).help_opt(help);
+            diagnostic.set = Some(number);
+            self.sets[number - 1].locate(&mut diagnostic, span);
+            diagnostic.into()
+        })
     }
 
     /// Writes out the default of each table with a `kind` on the way to the key of `text` that

@@ -11,7 +11,7 @@ use super::Spec;
 use super::cellular::{UeSpec, validate_bearers};
 use super::check::check_mtu;
 use super::layout::LayoutSpec;
-use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
+use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
 
 /// Cells of one layout.
@@ -83,7 +83,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
     check_mtu(ue.mtu, &format!("{path}.mtu"), doc, found);
     match &ue.cell {
         Some(cell) if !spec.cell.contains_key(cell) => {
-            let near = suggest(cell, spec.cell.keys()).map(|n| format!("did you mean `{n}`?"));
+            let near = found.nearest(cell, spec.cell.keys());
             found.push(
                 doc.error_at(&format!("{path}.cell"), format!("no cell is called `{cell}`")).help_opt(near),
             );
@@ -127,7 +127,7 @@ fn check_ue(name: &str, ue: &UeSpec, spec: &Spec, doc: &Document, found: &mut Di
         }
         for flow in &dedicated.flows {
             if !spec.flow.contains_key(flow) {
-                let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
+                let near = found.nearest(flow, spec.flow.keys());
                 found.push(doc.error_at(&key, format!("no flow is called `{flow}`")).help_opt(near));
             }
             if let Some(other) = carried.insert(flow, bearer) {
@@ -194,7 +194,7 @@ fn check_layouts(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (name, layout) in &spec.layout {
         let path = format!("layout.{}", dotted([name]));
         if !spec.cell.contains_key(name) {
-            let near = suggest(name, spec.cell.keys()).map(|n| format!("did you mean `{n}`?"));
+            let near = found.nearest(name, spec.cell.keys());
             let message =
                 format!("no cell is called `{name}`: a layout multiplies the cell table of its name");
             found.push(doc.error_at_key(&path, message).help_opt(near));

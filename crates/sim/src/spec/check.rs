@@ -9,7 +9,7 @@ use lasthop_net::trace::Trace;
 use lasthop_units::{Bytes, Duration, Metres};
 
 use super::{FlowSpec, NodeSpec, ProxySpec, Spec, Tracks, Transport};
-use crate::config::{Diagnostics, Document, dotted, near_or_all, suggest};
+use crate::config::{Diagnostics, Document, dotted, near_or_all};
 use crate::extensions::Extensions;
 
 /// The recorded ways of every group of UEs.
@@ -360,7 +360,7 @@ fn check_flow(
         if !spec.members(node).iter().all(|n| map.part.contains_key(n)) {
             known = false;
             let names = map.part.keys().chain(spec.ue.keys()).chain(spec.station.keys());
-            let near = suggest(node, names).map(|n| format!("did you mean `{n}`?"));
+            let near = found.nearest(node, names);
             found.push(
                 doc.error_at(
                     &format!("{path}.{key}"),
@@ -430,7 +430,7 @@ fn check_node(
 ) {
     let path = format!("node.{}", dotted([name]));
     if !map.part.contains_key(name) {
-        let near = suggest(name, map.part.keys()).map(|n| format!("did you mean `{n}`?"));
+        let near = found.nearest(name, map.part.keys());
         let message =
             format!("no link, bearer, cell, UE, access point or station is or names a node `{name}`");
         found.push(doc.error_at_key(&path, message).help_opt(near));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sidelink::unacknowledged;
 use super::{Cellular, FlowSpec, Spec, Transport};
-use crate::config::{Diagnostics, Document, dotted, suggest};
+use crate::config::{Diagnostics, Document, dotted};
 
 /// A group of UEs that hear the same transmissions of one other. A UDP flow whose `to` is the
 /// group's name is sent once, whatever the size of the group, and has a row in the results for each
@@ -121,7 +121,7 @@ fn check_members(group: &MulticastSpec, spec: &Spec, path: &str, doc: &Document,
         match spec.ue.get(name) {
             Some(ue) => tables.push(ue),
             None => {
-                let near = suggest(name, spec.ue.keys()).map(|n| format!("did you mean `{n}`?"));
+                let near = found.nearest(name, spec.ue.keys());
                 let message = format!("no UE table is called `{name}`");
                 found.push(doc.error_at(&format!("{path}.{key}"), message).help_opt(near));
             }

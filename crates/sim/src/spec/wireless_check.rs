@@ -9,7 +9,7 @@ use lasthop_wifi::rate::RateConfig;
 use super::check::check_mtu;
 use super::wireless::StationSpec;
 use super::{FlowSpec, Spec, Transport};
-use crate::config::{Diagnostics, Document, dotted, suggest};
+use crate::config::{Diagnostics, Document, dotted};
 
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if let Err(e) = spec.wlan.validate() {
@@ -95,7 +95,7 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
     check_drop(group, &path, spec, doc, found);
     match &group.ap {
         Some(ap) if !spec.ap.contains_key(ap) => {
-            let near = suggest(ap, spec.ap.keys()).map(|n| format!("did you mean `{n}`?"));
+            let near = found.nearest(ap, spec.ap.keys());
             let message = format!("no access point is called `{ap}`");
             found.push(doc.error_at(&format!("{path}.ap"), message).help_opt(near));
         }
@@ -114,7 +114,7 @@ fn check_group(name: &str, group: &StationSpec, spec: &Spec, doc: &Document, fou
         found.push(doc.error_at(&format!("{path}.rate.{}", e.key), e.message).help_opt(e.help));
     }
     for flow in group.category.keys().filter(|flow| !spec.flow.contains_key(*flow)) {
-        let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
+        let near = found.nearest(flow, spec.flow.keys());
         let key = format!("{path}.category.{}", dotted([flow]));
         found.push(doc.error_at(&key, format!("no flow is called `{flow}`")).help_opt(near));
     }
