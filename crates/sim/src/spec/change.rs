@@ -2,21 +2,20 @@
 //!
 //! A change is read as what it is, another scenario: the keys are set in the document, the result
 //! is parsed and checked like any file, and the difference to what was in force becomes actions. So
-//! a value is validated by the same code whether it is in force at the start or later. In tables
-//! whose entries are independent only the entries that change are read: otherwise each of many
-//! changes would read every link.
+//! a value is validated by the same code whether it is in force at the start or later. Only the
+//! entries that change are read: otherwise each of many changes would read every link.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_radio::Mobility;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{ApId, Duration, Id, Instant, StationId};
+use lasthop_wifi::network::{StationConfig, WlanConfig};
 use serde_json::Value;
 
 use super::at::Scalar;
 use super::check;
 use super::memory::Memory;
-use super::wireless::StationSpec;
-use super::{Action, At, NodeSpec, Scenario, Spec};
+use super::{Action, At, NodeSpec, Scenario, Spec, StationSpec};
 use crate::config::{self, Diagnostics, Document, Severity, suggest};
 use crate::error::Error;
 
@@ -137,10 +136,6 @@ impl Scenario {
     }
 }
 
-/// The tables whose entries can be read and checked without the rest of the scenario. Other changes
-/// read all of it.
-const ALONE: &[&str] = &["bearer", "cell", "link"];
-
 /// What is in force while the changes of a scenario are worked out one after the other.
 #[derive(Clone, Debug)]
 pub struct InForce {
@@ -148,18 +143,23 @@ pub struct InForce {
     document: Document,
     spec: Spec,
     memory: Memory,
-    /// How often the whole scenario was read.
-    scenarios_read: usize,
-    /// Entries of tables that were read by themselves.
+    /// Access points and stations as the world has them: a drawn place stays as it was drawn.
+    wireless: WlanConfig,
+    /// The first station of each table.
+    stations: BTreeMap<String, StationId>,
+    aps: BTreeMap<String, ApId>,
+    /// Entries of tables that were read.
     entries_read: usize,
 }
 
-/// The scenario after a change, or the entries of it that change.
+/// The entries of a scenario that a change gives other values.
 struct Next {
+    /// They alone.
     document: Document,
+    /// They alone.
     spec: Spec,
-    /// Table and name of the entries; None: it is the whole scenario.
-    entries: Option<BTreeSet<(String, String)>>,
+    /// Table and name.
+    entries: BTreeSet<(String, String)>,
 }
 
 impl InForce {
@@ -167,7 +167,17 @@ impl InForce {
     pub fn of(scenario: &Scenario) -> InForce {
         let (document, spec) = (scenario.filled(), scenario.spec.clone());
         let memory = Memory::of(&spec);
-        InForce { document, spec, memory, scenarios_read: 0, entries_read: 0 }
+        let wireless = spec.wireless().config;
+        let aps = spec.ap.keys().cloned().zip(wireless.aps.ids()).collect();
+        let mut next = 0;
+        let mut first = |(name, group): (&String, &StationSpec)| {
+            let first = StationId::from_index(next);
+            next += group.count as usize;
+            (name.clone(), first)
+        };
+        // Every table has its access point: the check has seen to it.
+        let stations = spec.station.iter().map(&mut first).collect();
+        InForce { document, spec, memory, wireless, stations, aps, entries_read: 0 }
     }
 
     /// What the world has to do for a change that a caller makes now.
@@ -211,11 +221,8 @@ impl InForce {
     /// The document and its values after `moment`, checked.
     fn read(&mut self, scenario: &Scenario, moment: &Moment) -> Result<Next, Error> {
         let written = || moment.set.iter().filter(|(key, _)| cells_of_layout(&self.spec, key).is_none());
-        let entries: Option<BTreeSet<_>> = written().map(|(key, _)| entry_of(key)).collect();
-        let mut document = match &entries {
-            Some(entries) => self.document.part(entries),
-            None => self.document.clone(),
-        };
+        let entries: BTreeSet<_> = written().filter_map(|(key, _)| entry_of(key)).collect();
+        let mut document = self.document.part(&entries);
         for (key, (value, _)) in written() {
             if let Err(e) = document.apply_set(&format!("{key}={}", value.to_toml())) {
                 return Err(self.retell(scenario, moment, e));
@@ -224,10 +231,7 @@ impl InForce {
         let spec: Spec = document.read().map_err(|e| self.retell(scenario, moment, e))?;
         self.refuse_contradictions(scenario, moment)?;
         let mut found = Diagnostics::new();
-        match &entries {
-            Some(_) => check::check_entries(&spec, &document, &mut found),
-            None => check::check(&spec, &document, &scenario.extensions, &mut found),
-        }
+        check::check_entries(&spec, &self.spec, &document, &mut found);
         if !found.has_errors() {
             let links: Vec<String> = written().filter_map(|(key, _)| link_of(key)).collect();
             links.iter().for_each(|name| self.memory.set_link(name, &spec.link[name]));
@@ -239,26 +243,49 @@ impl InForce {
         if found.has_errors() {
             return Err(self.retell(scenario, moment, found));
         }
-        match &entries {
-            Some(entries) => self.entries_read += entries.len(),
-            None => self.scenarios_read += 1,
-        }
+        self.entries_read += entries.len();
         Ok(Next { document, spec, entries })
     }
 
     /// Takes over the entries that were read; differences become actions.
     fn go_on_with(&mut self, next: Next) -> Vec<Action> {
         let mut actions = difference(&self.spec, &next.spec);
-        match next.entries {
-            Some(entries) => {
-                self.document.adopt(next.document, &entries);
-                self.spec.link.extend(next.spec.link);
-                self.spec.bearer.extend(next.spec.bearer);
-                self.spec.cell.extend(next.spec.cell);
+        actions.extend(self.change_wireless(&next.spec));
+        self.document.adopt(next.document, &next.entries);
+        self.spec.link.extend(next.spec.link);
+        self.spec.bearer.extend(next.spec.bearer);
+        self.spec.cell.extend(next.spec.cell);
+        self.spec.sidelink.extend(next.spec.sidelink);
+        self.spec.ap.extend(next.spec.ap);
+        self.spec.station.extend(next.spec.station);
+        actions
+    }
+
+    /// Takes over access points and stations of which something differs; who they are does not
+    /// change during a run.
+    fn change_wireless(&mut self, next: &Spec) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (name, ap) in &next.ap {
+            let id = self.aps[name];
+            if self.wireless.aps[id] != *ap {
+                self.wireless.aps[id] = ap.clone();
+                actions.push(Action::Ap(id, Box::new(ap.clone())));
             }
-            None => {
-                actions.extend(wireless_difference(&self.spec, &next.spec));
-                (self.document, self.spec) = (next.document, next.spec);
+        }
+        for (name, group) in &next.station {
+            let drawn = group.ring.is_some() || group.drop.is_some();
+            let first = self.stations[name].index();
+            for id in (first..first + group.count as usize).map(StationId::from_index) {
+                let StationSpec { rate, packets, mut radio, .. } = *group;
+                let station = &mut self.wireless.stations[id];
+                if drawn {
+                    radio.position = station.radio.position;
+                }
+                let after = StationConfig { ap: station.ap, rate, packets, radio };
+                if *station != after {
+                    *station = after;
+                    actions.push(Action::Station(id, Box::new(after)));
+                }
             }
         }
         actions
@@ -364,11 +391,11 @@ fn remedy(key: &str) -> Option<String> {
     suggest(key, RUNTIME_KEYS.iter().map(|k| k.0)).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// Table and name of what `key` belongs to, if that is an entry which can be read alone.
+/// Table and name of the entry that `key` belongs to. All that may change during a run belongs to
+/// one.
 fn entry_of(key: &str) -> Option<(String, String)> {
     let mut parts = key.split('.');
-    let (table, name) = (parts.next()?, parts.next()?);
-    ALONE.contains(&table).then(|| (table.to_owned(), name.to_owned()))
+    Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
 }
 
 /// The name of the link that `key` belongs to.
@@ -472,32 +499,6 @@ fn difference(old: &Spec, new: &Spec) -> Vec<Action> {
     actions
 }
 
-/// Access points and stations of which something differs; who they are does not change during a
-/// run.
-fn wireless_difference(old: &Spec, new: &Spec) -> Vec<Action> {
-    let (before, mut after) = (old.wireless().config, new.wireless().config);
-    let mut actions = Vec::new();
-    for (id, ap) in after.aps.enumerate() {
-        if before.aps[id] != *ap {
-            actions.push(Action::Ap(id, Box::new(ap.clone())));
-        }
-    }
-    // Who was drawn a place around an access point does not go with it.
-    let drawn = |s: &StationSpec| s.ring.is_some() || s.drop.is_some();
-    let groups = new.station.iter().filter(|(_, s)| new.ap_of(s).is_some());
-    let drawn = groups.flat_map(|(_, s)| (0..s.count).map(move |_| drawn(s)));
-    for (id, drawn) in before.stations.ids().zip(drawn) {
-        let station = &mut after.stations[id];
-        if drawn {
-            station.radio.position = before.stations[id].radio.position;
-        }
-        if before.stations[id] != *station {
-            actions.push(Action::Station(id, Box::new(*station)));
-        }
-    }
-    actions
-}
-
 /// The first key of `moment` that would put somewhere who is told elsewhere where to be, and who
 /// tells.
 fn placed_otherwise<'a>(spec: &Spec, moment: &'a Moment) -> Option<(&'a str, &'static str)> {
@@ -554,12 +555,65 @@ mod tests {
             let actions = in_force.change(&s, at).unwrap();
             assert_eq!(actions.len(), 2, "{actions:?}");
         }
-        assert_eq!((in_force.scenarios_read, in_force.entries_read), (0, 80));
+        assert_eq!(in_force.entries_read, 80);
         // As if all of it had been read.
         assert_eq!(in_force.document.read::<Spec>().unwrap(), in_force.spec);
         let sets = s.spec.at.iter().flat_map(|at| &at.set);
         let sets: Vec<String> = sets.map(|(key, value)| format!("{key}={}", value.to_toml())).collect();
         assert_eq!(s.with_set(&sets).unwrap().spec().link, in_force.spec.link);
+    }
+
+    /// Of a hundred access points, stations and sidelinks each change reads one or two, and gives
+    /// what reading all of the scenario gives.
+    #[test]
+    fn a_change_of_a_radio_reads_what_changes_and_not_the_rest() {
+        let wlan =
+            |n: u32| format!("[ap.a{n}]\nchannel = {}\n[station.s{n}]\nap = 'a{n}'\n", 36 + 4 * (n % 4));
+        let pair = |n: u32| {
+            format!(
+                "[ue.u{n}]\nrlc.mode = 'um'\n[ue.v{n}]\nrlc.mode = 'um'\n\
+                 [sidelink.p{n}]\nbetween = ['u{n}', 'v{n}']\n"
+            )
+        };
+        let change = |n: u32| {
+            format!(
+                "[[at]]\nt = '{n} s'\nset = {{ 'ap.a{n}.radio.power' = '3 dBm', 'station.s{n}.packets' = 7 }}\n\
+                 [[at]]\nt = '{n}.5 s'\nset = {{ 'sidelink.p{n}.forward' = 'infrastructure' }}\n"
+            )
+        };
+        let (radios, pairs): (String, String) = ((0..100).map(wlan).collect(), (0..100).map(pair).collect());
+        let changes: String = (0..100).map(change).collect();
+        let s = scenario(&format!("{radios}[cell.c]\n{pairs}{changes}"));
+        let mut in_force = InForce::of(&s);
+        for at in &s.spec.at {
+            let actions = in_force.change(&s, at).unwrap();
+            assert_eq!(actions.len(), at.set.len(), "{actions:?}");
+        }
+        assert_eq!(in_force.entries_read, 300);
+        assert_eq!(in_force.document.read::<Spec>().unwrap(), in_force.spec);
+        let sets = s.spec.at.iter().flat_map(|at| &at.set);
+        let sets: Vec<String> = sets.map(|(key, value)| format!("{key}={}", value.to_toml())).collect();
+        let whole = s.with_set(&sets).unwrap();
+        assert_eq!(whole.spec(), &in_force.spec);
+        assert_eq!(whole.spec().wireless().config.stations, in_force.wireless.stations);
+    }
+
+    /// Stations drawn around an access point stay where they are when it moves, also when
+    /// something of them changes later.
+    #[test]
+    fn a_later_change_moves_no_station_after_its_access_point() {
+        let s = scenario(
+            "[ap.a]\n[station.s]\ncount = 3\nring = { inner = '5 m', outer = '20 m' }\n\
+             [[at]]\nt = '1 s'\nset = { 'ap.a.radio.position' = ['90 m', '0 m', '3 m'] }\n\
+             [[at]]\nt = '2 s'\nset = { 'station.s.radio.power' = '10 dBm' }\n",
+        );
+        let placed: Vec<_> = s.spec().wireless().config.stations.iter().map(|s| s.radio.position).collect();
+        let [_, (_, later)] = s.changes() else { panic!("{:?}", s.changes()) };
+        let places = later.iter().map(|action| match action {
+            Action::Station(_, station) => station.radio.position,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(places.collect::<Vec<_>>(), placed);
     }
 
     /// What a profile has filled in is in force before and after.

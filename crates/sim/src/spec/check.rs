@@ -86,10 +86,13 @@ pub fn check(spec: &Spec, doc: &Document, extensions: &Extensions, found: &mut D
     }
 }
 
-/// What can be said of links and bearers of which `spec` has nothing else.
-pub fn check_entries(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
-    links(spec, doc, found);
-    bearers(spec, doc, found);
+/// What can be said of the entries that change during a run: `part` has nothing else. `whole` is
+/// the scenario around them, of which only keys that stay the same are looked at.
+pub fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
+    links(part, doc, found);
+    bearers(part, doc, found);
+    super::sidelink::check_entries(part, whole, doc, found);
+    super::wireless_check::check_entries(part, whole, doc, found);
 }
 
 fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {

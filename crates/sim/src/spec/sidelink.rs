@@ -1,5 +1,7 @@
 //! Pairs of UEs with a sidelink: `[sidelink.<name>]`.
 
+use std::collections::BTreeSet;
+
 use lasthop_engine::math;
 use lasthop_ran::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkConfig};
 use lasthop_ran::network::PairConfig;
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::draws_of_place;
 use super::{Cellular, Spec};
-use crate::config::{Diagnostics, Document, dotted, suggest};
+use crate::config::{Diagnostics, Document, dotted};
 
 /// A sidelink between two UEs, or between the UEs of two groups, the first with the first and so
 /// on.
@@ -121,89 +123,112 @@ impl Spec {
 
 /// What is wrong with the sidelinks of `spec`.
 pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    let keys = spec.at.iter().flat_map(|at| at.set.keys()).filter_map(|key| key.strip_prefix("sidelink."));
+    let set: BTreeSet<&str> = keys.filter_map(|key| key.split('.').next()).collect();
     for (name, pair) in &spec.sidelink {
-        let path = format!("sidelink.{}", dotted([name]));
-        if spec.handover.is_some() {
-            // A pair belongs to one cell: its lanes, grants and persistent blocks are that cell's.
-            let d = doc.error_at(&path, "a sidelink's UEs cannot be handed over");
-            found.push(d.help("leave out `[handover]`, or the sidelink"));
+        check_pair(name, pair, set.contains(name.as_str()), spec, doc, found);
+    }
+}
+
+/// The same of the sidelinks of `part`, which are those of `whole` with other ways.
+pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, pair) in &part.sidelink {
+        check_pair(name, pair, true, whole, doc, found);
+    }
+}
+
+/// `set`: its ways are changed by hand during the run.
+fn check_pair(
+    name: &str,
+    pair: &SidelinkSpec,
+    set: bool,
+    spec: &Spec,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
+    let path = format!("sidelink.{}", dotted([name]));
+    if spec.handover.is_some() {
+        // A pair belongs to one cell: its lanes, grants and persistent blocks are that cell's.
+        let d = doc.error_at(&path, "a sidelink's UEs cannot be handed over");
+        found.push(d.help("leave out `[handover]`, or the sidelink"));
+    }
+    let mut ends = Vec::new();
+    for end in &pair.between {
+        match spec.ue.get(end) {
+            Some(ue) => ends.push(ue),
+            None => {
+                let near = found.nearest(end, spec.ue.keys());
+                let message = format!("no UE table is called `{end}`");
+                found.push(doc.error_at(&format!("{path}.between"), message).help_opt(near));
+            }
         }
-        let mut ends = Vec::new();
-        for end in &pair.between {
-            match spec.ue.get(end) {
-                Some(ue) => ends.push(ue),
-                None => {
-                    let near = suggest(end, spec.ue.keys()).map(|n| format!("did you mean `{n}`?"));
-                    let message = format!("no UE table is called `{end}`");
-                    found.push(doc.error_at(&format!("{path}.between"), message).help_opt(near));
+    }
+    if let [a, b] = ends[..] {
+        let key = format!("{path}.between");
+        if pair.between[0] == pair.between[1] {
+            found.push(doc.error_at(&key, "a sidelink has two different ends"));
+        } else if a.count != b.count {
+            let message = format!("{} UEs cannot be paired with {}", a.count, b.count);
+            found.push(doc.error_at(&key, message).help("give both tables the same `count`"));
+        } else if spec.serving(a).is_none() || spec.serving(a) != spec.serving(b) {
+            let d = doc.error_at(&key, "both ends of a sidelink are in one cell");
+            found.push(d.help("set `cell` of both UE tables to the same cell"));
+        }
+    }
+    for flow in pair.flows.iter().filter(|f| !spec.flow.contains_key(*f)) {
+        let near = found.nearest(flow, spec.flow.keys());
+        let message = format!("no flow is called `{flow}`");
+        found.push(doc.error_at(&format!("{path}.flows"), message).help_opt(near));
+    }
+    if let Some([least, most]) = pair.apart {
+        let key = format!("{path}.apart");
+        if !(0.0..=1e5).contains(&least.0) || !(least.0..=1e5).contains(&most.0) {
+            found.push(doc.error_at(&key, "0 m to 100 km, the smallest distance first"));
+        }
+        if spec
+            .ue
+            .get(&pair.between[1])
+            .is_some_and(|ue| ue.drop.is_some() || ue.ring.is_some() || ue.track.is_some())
+        {
+            let message =
+                format!("`ue.{}` has a place of its own: a drop, a ring or a track", pair.between[1]);
+            found.push(doc.error_at(&key, message).help("leave one of the two out"));
+        }
+    }
+    if pair.rlc.mode != Mode::Um {
+        let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
+        found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
+    }
+    // A mode switch ends one direction of the bearer to the eNB and leaves the other: status
+    // PDUs travel in both.
+    for end in pair.between.iter().filter(|_| set || pair.selection.is_some()) {
+        let Some(ue) = spec.ue.get(end) else { continue };
+        let carries = |flows: &Vec<String>| flows.iter().any(|f| pair.flows.contains(f));
+        let table = format!("ue.{}", dotted([end]));
+        let dedicated = ue.dedicated.iter().find(|(_, b)| carries(&b.flows));
+        let (rlc, key) = match dedicated {
+            Some((name, bearer)) => (&bearer.rlc, format!("{table}.dedicated.{}", dotted([name]))),
+            None => (&ue.rlc, table.clone()),
+        };
+        if rlc.mode != Mode::Um {
+            let d = doc.error_at(&path, format!("`{table}` has an acknowledged bearer to the eNB"));
+            let help = format!("a mode switch needs RLC in unacknowledged mode: `{key}.rlc.mode = \"um\"`");
+            found.push(d.help(help));
+        }
+    }
+    let verdicts = [
+        pair.link.validate().map_err(|e| (format!("link.{}", e.key), e.message)),
+        pair.layers().validate().map_err(|e| (e.key, e.message)),
+        pair.selection.map_or(Ok(Vec::new()), |s| s.validate()).map_err(|e| (e.key, e.message)),
+    ];
+    for verdict in verdicts {
+        match verdict {
+            Ok(warnings) => {
+                for w in warnings {
+                    found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
                 }
             }
-        }
-        if let [a, b] = ends[..] {
-            let key = format!("{path}.between");
-            if pair.between[0] == pair.between[1] {
-                found.push(doc.error_at(&key, "a sidelink has two different ends"));
-            } else if a.count != b.count {
-                let message = format!("{} UEs cannot be paired with {}", a.count, b.count);
-                found.push(doc.error_at(&key, message).help("give both tables the same `count`"));
-            } else if spec.serving(a).is_none() || spec.serving(a) != spec.serving(b) {
-                let d = doc.error_at(&key, "both ends of a sidelink are in one cell");
-                found.push(d.help("set `cell` of both UE tables to the same cell"));
-            }
-        }
-        for flow in pair.flows.iter().filter(|f| !spec.flow.contains_key(*f)) {
-            let near = suggest(flow, spec.flow.keys()).map(|n| format!("did you mean `{n}`?"));
-            let message = format!("no flow is called `{flow}`");
-            found.push(doc.error_at(&format!("{path}.flows"), message).help_opt(near));
-        }
-        if let Some([least, most]) = pair.apart {
-            let key = format!("{path}.apart");
-            if !(0.0..=1e5).contains(&least.0) || !(least.0..=1e5).contains(&most.0) {
-                found.push(doc.error_at(&key, "0 m to 100 km, the smallest distance first"));
-            }
-            if spec
-                .ue
-                .get(&pair.between[1])
-                .is_some_and(|ue| ue.drop.is_some() || ue.ring.is_some() || ue.track.is_some())
-            {
-                let message =
-                    format!("`ue.{}` has a place of its own: a drop, a ring or a track", pair.between[1]);
-                found.push(doc.error_at(&key, message).help("leave one of the two out"));
-            }
-        }
-        if pair.rlc.mode != Mode::Um {
-            let d = doc.error_at(&format!("{path}.rlc.mode"), "a sidelink's bearer is unacknowledged");
-            found.push(d.help("TS 36.323 clause 5.1.1 has RLC UM for sidelinks: `mode = \"um\"`"));
-        }
-        // A mode switch ends one direction of the bearer to the eNB and leaves the other: status
-        // PDUs travel in both.
-        let switches = pair.selection.is_some()
-            || spec.at.iter().any(|at| at.set.keys().any(|k| k.starts_with(&format!("{path}."))));
-        for end in pair.between.iter().filter(|_| switches) {
-            let Some(ue) = spec.ue.get(end) else { continue };
-            let carries = |flows: &Vec<String>| flows.iter().any(|f| pair.flows.contains(f));
-            let dedicated = ue.dedicated.values().find(|b| carries(&b.flows)).map(|b| &b.rlc);
-            if dedicated.unwrap_or(&ue.rlc).mode != Mode::Um {
-                let d = doc.error_at(&path, format!("`ue.{end}` has an acknowledged bearer to the eNB"));
-                found.push(
-                    d.help("a mode switch needs RLC in unacknowledged mode: `rlc = { mode = \"um\" }`"),
-                );
-            }
-        }
-        let verdicts = [
-            pair.link.validate().map_err(|e| (format!("link.{}", e.key), e.message)),
-            pair.layers().validate().map_err(|e| (e.key, e.message)),
-            pair.selection.map_or(Ok(Vec::new()), |s| s.validate()).map_err(|e| (e.key, e.message)),
-        ];
-        for verdict in verdicts {
-            match verdict {
-                Ok(warnings) => {
-                    for w in warnings {
-                        found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
-                    }
-                }
-                Err((key, message)) => found.push(doc.error_at(&format!("{path}.{key}"), message)),
-            }
+            Err((key, message)) => found.push(doc.error_at(&format!("{path}.{key}"), message)),
         }
     }
 }

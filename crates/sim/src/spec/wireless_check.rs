@@ -15,17 +15,7 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if let Err(e) = spec.wlan.validate() {
         found.push(doc.error_at(&format!("wlan.{}", e.key), e.message).help_opt(e.help));
     }
-    for (name, ap) in &spec.ap {
-        let path = format!("ap.{}", dotted([name]));
-        match ap.validate() {
-            Ok(warnings) => {
-                for w in warnings {
-                    found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
-                }
-            }
-            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message).help_opt(e.help)),
-        }
-    }
+    aps(spec, doc, found);
     check_channels(spec, doc, found);
     for (name, group) in &spec.station {
         check_group(name, group, spec, doc, found);
@@ -39,6 +29,29 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     }
     if !found.has_errors() {
         out_of_reach(spec, doc, found);
+    }
+}
+
+/// What can be said of the access points and stations of `part`, which are those of `whole` with
+/// other values.
+pub(super) fn check_entries(part: &Spec, whole: &Spec, doc: &Document, found: &mut Diagnostics) {
+    aps(part, doc, found);
+    for (name, group) in &part.station {
+        check_group(name, group, whole, doc, found);
+    }
+}
+
+fn aps(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, ap) in &spec.ap {
+        let path = format!("ap.{}", dotted([name]));
+        match ap.validate() {
+            Ok(warnings) => {
+                for w in warnings {
+                    found.push(doc.warning_at(&format!("{path}.{}", w.key), w.message));
+                }
+            }
+            Err(e) => found.push(doc.error_at(&format!("{path}.{}", e.key), e.message).help_opt(e.help)),
+        }
     }
 }
 
