@@ -1,6 +1,6 @@
 //! Static routes: the way with the fewest hops, the first declared among equals.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 
 use lasthop_ran::End as BearerEnd;
 use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId, StationId, UeId};
@@ -34,11 +34,14 @@ pub struct Edge {
 
 /// The ways out of every node towards every destination of packets.
 ///
-/// A node with one neighbour sends everything the same way: its row has one entry. The row of
-/// another node has an entry for each destination of its own part of the network. So idle links and
-/// separate networks cost memory and time in proportion to their number.
+/// Most networks are a core with trees on it: access links, or all of it where there is no second
+/// way. A node of a tree sends everything to its parent but what is for the nodes beyond it, so its
+/// row has an entry for each destination beyond it and one for all others. Destinations are
+/// numbered along the trees, so those beyond a node have consecutive numbers. The row of a node of
+/// the core has an entry for each destination of its own part of the network. So idle links, arms
+/// of a star and separate networks cost memory and time in proportion to their number.
 pub struct Routes {
-    /// The place of a destination in the rows of its part of the network.
+    /// The number of a destination in its part of the network.
     slots: IndexVec<NodeId, u32>,
     rows: IndexVec<NodeId, Row>,
 }
@@ -46,9 +49,9 @@ pub struct Routes {
 /// The ways out of one node.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// One for each destination from number `first` on; the last one is that to all others.
     ports: Box<[Option<Port>]>,
-    /// Zero where one port serves all destinations, else all ones.
-    mask: u32,
+    first: u32,
 }
 
 impl Routes {
@@ -61,7 +64,8 @@ impl Routes {
     /// The same by a row that [`Routes::divert`] has taken out.
     #[inline]
     pub fn port_of(&self, row: &Row, destination: NodeId) -> Option<Port> {
-        row.ports[(self.slots[destination] & row.mask) as usize]
+        let place = self.slots[destination].wrapping_sub(row.first) as usize;
+        row.ports[place.min(row.ports.len() - 1)]
     }
 
     /// Sends everything that leaves `node` to `port`, and returns the routes that the node had.
@@ -74,39 +78,41 @@ impl Routes {
 
 /// Fewest-hop routes to `destinations`: breadth-first from each, edges in order of declaration.
 ///
-/// The search from a node with one neighbour visits all others as the search from that neighbour
-/// does, so one search serves a neighbour and all its leaves.
+/// The search from a node of a tree reaches the core where the tree stands, and goes on from there
+/// as one from that node does: one search serves a node of the core and the tree on it.
 pub fn routes(nodes: usize, edges: &[Edge], destinations: &BTreeSet<NodeId>) -> Routes {
     let map = Map::of(nodes, edges);
-    let (slots, widths) = map.slots(destinations);
-    let mut rows: IndexVec<NodeId, Row> = map.ids().map(|node| map.empty_row(node, &widths)).collect();
-    let mut groups: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
-    for destination in destinations {
-        groups.entry(map.anchor(*destination)).or_default().push(*destination);
-    }
+    let numbers = map.numbers(destinations);
+    let mut rows: IndexVec<NodeId, Row> = map.ids().map(|node| map.row(node, &numbers)).collect();
     let mut search = Search { seen: map.ids().map(|_| None).collect(), found: Vec::new() };
-    for (anchor, group) in &groups {
-        search.run(&map, *anchor);
-        for (node, port) in search.found.iter().filter(|(node, _)| map.leaf[*node].is_none()) {
-            for destination in group {
-                rows[*node].ports[slots[*destination] as usize] = Some(*port);
-            }
+    for anchor in map.ids().filter(|node| map.parent[*node].is_none()) {
+        let [first, end] = numbers.beyond[anchor].map(|n| n as usize);
+        if first == end {
+            continue;
         }
-        for leaf in group.iter().filter(|d| *d != anchor) {
-            rows[*anchor].ports[slots[*leaf] as usize] = map.incoming[*leaf].first().map(|e| e.port);
+        search.run(&map, anchor);
+        for (node, port) in &search.found {
+            rows[*node].ports[first..end].fill(Some(*port));
         }
     }
-    Routes { slots, rows }
+    Routes { slots: numbers.slots, rows }
 }
 
 /// The network as the search sees it.
 struct Map {
     incoming: IndexVec<NodeId, Vec<Edge>>,
-    /// For a node with one neighbour: its first way out.
-    leaf: IndexVec<NodeId, Option<Edge>>,
-    /// The part of the network that a node belongs to.
-    part: IndexVec<NodeId, usize>,
-    parts: usize,
+    outgoing: IndexVec<NodeId, Vec<Edge>>,
+    /// For a node of a tree: the next one on the way to the core.
+    parent: IndexVec<NodeId, Option<NodeId>>,
+}
+
+/// Numbers of destinations.
+struct Numbers {
+    slots: IndexVec<NodeId, u32>,
+    /// The first number of a node and of those beyond it, and the one after the last.
+    beyond: IndexVec<NodeId, [u32; 2]>,
+    /// For a node of the core: how many there are in its part of the network.
+    all: IndexVec<NodeId, u32>,
 }
 
 impl Map {
@@ -118,70 +124,126 @@ impl Map {
             incoming[edge.to].push(*edge);
             outgoing[edge.from].push(*edge);
         }
-        let one_neighbour = |node: &NodeId| {
-            let first = outgoing[*node].first()?;
-            let others = outgoing[*node].iter().map(|e| e.to).chain(incoming[*node].iter().map(|e| e.from));
-            others.into_iter().all(|n| n == first.to).then_some(*first)
-        };
-        let leaf = ids().map(|node| one_neighbour(&node)).collect();
-        let mut part: IndexVec<NodeId, usize> = ids().map(|_| usize::MAX).collect();
-        let mut parts = 0;
-        let mut waiting = Vec::new();
-        for start in ids() {
-            if part[start] != usize::MAX {
-                continue;
-            }
-            waiting.push(start);
-            part[start] = parts;
-            while let Some(node) = waiting.pop() {
-                let around = outgoing[node].iter().map(|e| e.to).chain(incoming[node].iter().map(|e| e.from));
-                for next in around {
-                    if part[next] == usize::MAX {
-                        part[next] = parts;
-                        waiting.push(next);
-                    }
-                }
-            }
-            parts += 1;
-        }
-        Map { incoming, leaf, part, parts }
+        let parent = ids().map(|_| None).collect();
+        let mut map = Map { incoming, outgoing, parent };
+        map.find_trees();
+        map
     }
 
     fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
-        self.part.ids()
+        self.parent.ids()
     }
 
-    /// Where the search for the ways to `destination` starts.
-    fn anchor(&self, destination: NodeId) -> NodeId {
-        let neighbour = self.leaf[destination].map(|edge| edge.to);
-        neighbour.filter(|n| self.leaf[*n].is_none()).unwrap_or(destination)
+    /// The nodes beside `node`, some of them several times.
+    fn around(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.outgoing[node].iter().map(|e| e.to).chain(self.incoming[node].iter().map(|e| e.from))
     }
 
-    /// A number for each destination, from 0 in each part of the network, and how many each part
-    /// has.
-    fn slots(&self, destinations: &BTreeSet<NodeId>) -> (IndexVec<NodeId, u32>, Vec<u32>) {
-        let mut widths = vec![0; self.parts];
-        let mut slots: IndexVec<NodeId, u32> = self.ids().map(|_| u32::MAX).collect();
-        for destination in destinations {
-            let width = &mut widths[self.part[*destination]];
-            slots[*destination] = *width;
-            *width += 1;
-        }
-        (slots, widths)
-    }
-
-    fn empty_row(&self, node: NodeId, widths: &[u32]) -> Row {
-        match self.leaf[node] {
-            Some(edge) => Row { ports: Box::new([Some(edge.port)]), mask: 0 },
-            None => {
-                let width = widths[self.part[node]] as usize;
-                Row { ports: vec![None; width].into(), mask: u32::MAX }
+    /// Takes nodes with one neighbour away, again and again. What is left is the core, a single
+    /// node where a part of the network is a tree.
+    fn find_trees(&mut self) {
+        let beside = |node: NodeId| self.around(node).filter(|n| *n != node).collect::<BTreeSet<_>>();
+        let mut left: IndexVec<NodeId, usize> = self.ids().map(|node| beside(node).len()).collect();
+        let mut next: VecDeque<NodeId> = self.ids().filter(|node| left[*node] == 1).collect();
+        while let Some(node) = next.pop_front() {
+            // A node whose last neighbour was taken away meanwhile is the core.
+            let remaining = |n: &NodeId| *n != node && self.parent[*n].is_none();
+            let Some(parent) = self.around(node).find(remaining) else { continue };
+            // Without a way out it is no destination's source, and the search finds what there is.
+            if !self.outgoing[node].iter().any(|e| e.to == parent) {
+                continue;
+            }
+            self.parent[node] = Some(parent);
+            left[parent] -= 1;
+            if left[parent] == 1 {
+                next.push_back(parent);
             }
         }
     }
+
+    /// Numbers the destinations of each part of the network from 0 on, those of a tree one after
+    /// the other.
+    fn numbers(&self, destinations: &BTreeSet<NodeId>) -> Numbers {
+        let mut children: IndexVec<NodeId, Vec<NodeId>> = self.ids().map(|_| Vec::new()).collect();
+        for node in self.ids() {
+            if let Some(parent) = self.parent[node] {
+                children[parent].push(node);
+            }
+        }
+        let mut slots: IndexVec<NodeId, u32> = self.ids().map(|_| u32::MAX).collect();
+        let mut beyond: IndexVec<NodeId, [u32; 2]> = self.ids().map(|_| [0; 2]).collect();
+        let mut all: IndexVec<NodeId, u32> = self.ids().map(|_| 0).collect();
+        let mut seen: IndexVec<NodeId, bool> = self.ids().map(|_| false).collect();
+        for start in self.ids().filter(|node| self.parent[*node].is_none()) {
+            if seen[start] {
+                continue;
+            }
+            seen[start] = true;
+            let mut core = vec![start];
+            let (mut taken, mut next) = (0, 0);
+            while let Some(root) = core.get(taken).copied() {
+                taken += 1;
+                // A node is met twice: before those beyond it and after them.
+                let mut waiting = vec![(root, false)];
+                while let Some((node, done)) = waiting.pop() {
+                    if done {
+                        beyond[node][1] = next;
+                        continue;
+                    }
+                    beyond[node][0] = next;
+                    if destinations.contains(&node) {
+                        slots[node] = next;
+                        next += 1;
+                    }
+                    waiting.push((node, true));
+                    waiting.extend(children[node].iter().map(|child| (*child, false)));
+                }
+                for n in self.around(root) {
+                    if self.parent[n].is_none() && !std::mem::replace(&mut seen[n], true) {
+                        core.push(n);
+                    }
+                }
+            }
+            core.into_iter().for_each(|node| all[node] = next);
+        }
+        Numbers { slots, beyond, all }
+    }
+
+    /// The row of a node with the ways into the trees on it, and to its parent.
+    fn row(&self, node: NodeId, numbers: &Numbers) -> Row {
+        let [first, end] = match self.parent[node] {
+            Some(_) => numbers.beyond[node],
+            None => [0, numbers.all[node]],
+        };
+        let mut ports: Box<[Option<Port>]> = vec![None; (end - first) as usize + 1].into();
+        // A leaf sends what is for itself nowhere: one entry will do.
+        if let (Some(parent), true) = (self.parent[node], end - first <= 1) {
+            let alone = first == end || numbers.slots[node] == first;
+            let up = self.outgoing[node].iter().find(|e| e.to == parent).map(|e| e.port);
+            if alone {
+                return Row { ports: Box::new([up]), first };
+            }
+        }
+        let last = ports.len() - 1;
+        for edge in &self.outgoing[node] {
+            let into = if self.parent[edge.to] == Some(node) {
+                let [from, to] = numbers.beyond[edge.to].map(|n| (n - first) as usize);
+                &mut ports[from..to]
+            } else if self.parent[node] == Some(edge.to) {
+                &mut ports[last..]
+            } else {
+                continue;
+            };
+            // Of several ways to one node the first is taken.
+            if into.first().is_some_and(Option::is_none) {
+                into.fill(Some(edge.port));
+            }
+        }
+        Row { ports, first }
+    }
 }
 
-/// A breadth-first search towards one node, its memory reused.
+/// A breadth-first search through the core towards one node of it, its memory reused.
 struct Search {
     /// The node towards which each node was seen last.
     seen: IndexVec<NodeId, Option<NodeId>>,
@@ -197,7 +259,7 @@ impl Search {
         let mut taken = 0;
         while let Some(node) = next {
             for edge in &map.incoming[node] {
-                if self.seen[edge.from] != Some(target) {
+                if map.parent[edge.from].is_none() && self.seen[edge.from] != Some(target) {
                     self.seen[edge.from] = Some(target);
                     self.found.push((edge.from, edge.port));
                 }
@@ -241,7 +303,7 @@ mod tests {
     /// The definition, without any saving: a search from every destination, a table of all pairs.
     fn plain(nodes: usize, edges: &[Edge], destination: NodeId) -> IndexVec<NodeId, Option<Port>> {
         let mut table: IndexVec<NodeId, Option<Port>> = (0..nodes).map(|_| None).collect();
-        let mut frontier = std::collections::VecDeque::from([destination]);
+        let mut frontier = VecDeque::from([destination]);
         while let Some(node) = frontier.pop_front() {
             for edge in edges.iter().filter(|e| e.to == node) {
                 if edge.from != destination && table[edge.from].is_none() {
@@ -271,18 +333,23 @@ mod tests {
         }
     }
 
-    /// Memory in proportion to the number of links, for a star, for pairs and for triples of nodes.
+    /// Memory in proportion to the number of links, for a star, for one whose arms have two links,
+    /// for pairs and for triples of nodes. A node of the core has an entry for none of them, too.
     #[test]
     fn idle_links_cost_one_entry_each() {
         let entries = |r: &Routes| r.rows.iter().map(|row| row.ports.len()).sum::<usize>();
         let star: Vec<(usize, usize)> = (1..=30_000).map(|i| (0, i)).collect();
         let few = routes(30_001, &links(&star), &[0, 7].map(n).into());
-        assert_eq!(entries(&few), 30_000 + 2);
+        assert_eq!(entries(&few), 30_000 + 2 + 1);
         let all = routes(30_001, &links(&star), &(0..30_001).map(n).collect());
-        assert_eq!(entries(&all), 30_000 + 30_001);
+        assert_eq!(entries(&all), 30_000 + 30_001 + 1);
+        // A middle node has entries for itself, its end and all others.
+        let arms: Vec<_> = (1..=10_000).flat_map(|i| [(0, i), (i, 10_000 + i)]).collect();
+        let arms = routes(20_001, &links(&arms), &(0..20_001).map(n).collect());
+        assert_eq!(entries(&arms), 10_000 * (1 + 3) + 20_001 + 1);
         let triples: Vec<_> =
             (0..10_000).flat_map(|i| [(3 * i, 3 * i + 1), (3 * i + 1, 3 * i + 2)]).collect();
         let apart = routes(30_000, &links(&triples), &(0..30_000).map(n).collect());
-        assert_eq!(entries(&apart), 10_000 * (1 + 3 + 1));
+        assert_eq!(entries(&apart), 10_000 * (1 + 4 + 1));
     }
 }
