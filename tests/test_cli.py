@@ -432,3 +432,20 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     command = f"{sys.executable} -m lasthop describe keys | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_many_warnings_alike_are_counted() -> None:
+    """Ten thousand of them took seconds to print, and hid the others."""
+    late = "".join(f'[flow.late{i}]\nfrom = "server"\nto = "client"\nstart = "9 s"\n' for i in range(30))
+    Path("late.toml").write_text(WIRED + late)
+    said = lasthop("validate", "late.toml")
+    assert said.exit_code == 0
+    assert said.stderr.count("warning: this flow starts after the end of the run") == _output.MOST_ALIKE
+    assert "20 more warnings: this flow starts after the end of the run" in said.stderr
+    assert len([w for w in lasthop_json("validate", "late.toml")["warnings"] if "after the end" in w["message"]]) == 30
+
+
+def test_the_command_starts_without_the_libraries_of_figures() -> None:
+    """They take longer to load than a short run."""
+    program = "import sys, lasthop.cli; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -101,13 +102,22 @@ def narrower_than(columns: int) -> bool:
 
 
 def warnings(found: Iterable[Diagnostic]) -> None:
-    """What the scenario's linter says, on stderr."""
+    """What the scenario's linter says, on stderr; of many alike the first ones, and how many more there are."""
     console = stderr()
     for w in found:
+#: So many warnings that differ only in names and numbers are shown; ten thousand flows may all have one.
+MOST_ALIKE = 10
+
+
         head = Text("warning", style="yellow bold").append(f": {w['message']}", style="not bold default")
         console.print(head, soft_wrap=True)
         if w["file"]:
+    alike: Counter[str] = Counter()
             place = ":".join(str(p) for p in (w["file"], w["line"], w["column"]) if p is not None)
+        kind = re.sub(r"`[^`]*`|\d[\d.]*", "...", w["message"])
+        alike[kind] += 1
+        if alike[kind] > MOST_ALIKE:
+            continue
             console.print(Text(f"  --> {place}"), soft_wrap=True)
         if w["help"]:
             console.print(Text(f"  help: {w['help']}"), soft_wrap=True)
