@@ -399,8 +399,11 @@ class ResultFolder:
     def discard(self) -> None:
         """Removes it, if it was not published."""
 
-def write_files(files: Sequence[tuple[str | PathLike[str], bytes]]) -> None:
-    """Writes each content to its path: every file, or none. Refuses what is no regular file."""
+def write_files(files: Sequence[tuple[str | PathLike[str], bytes]]) -> list[str]:
+    """Writes each content to its path: every file, or none. Refuses what is no regular file.
+
+    Removes the unfinished files of these names that killed processes left; says what was removed and what was not.
+    """
 
 def run_many(
     scenarios: Sequence[Scenario],

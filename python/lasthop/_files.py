@@ -16,22 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes one file.
-
-    Raises:
-        LasthopError: `path` is a folder or no regular file, or it cannot be written.
-    """
-    write_all_whole({path: content})
-
-
-def write_all_whole(files: Mapping[Path, str | bytes]) -> None:
+def write_all_whole(files: Mapping[Path, str | bytes]) -> list[str]:
     """Writes files, with the folders that they need: all of them, or none.
+
+    Returns:
+        A sentence for each unfinished file of these names that a killed process had left: it was removed, or why not.
 
     Raises:
         LasthopError: one of them is a folder or no regular file, or cannot be written.
     """
-    _core.write_files([(p, c.encode() if isinstance(c, str) else c) for p, c in files.items()])
+    return _core.write_files([(p, c.encode() if isinstance(c, str) else c) for p, c in files.items()])
 
 
 @contextmanager

@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// Writes each content to its path: every file, or none.
+/// Writes each content to its path: every file, or none. Says what was done with files that killed
+/// processes left.
 #[pyfunction]
-pub fn write_files(py: Python<'_>, files: Vec<(PathBuf, Vec<u8>)>) -> PyResult<()> {
+pub fn write_files(py: Python<'_>, files: Vec<(PathBuf, Vec<u8>)>) -> PyResult<Vec<String>> {
     py.detach(|| lasthop_sim::write_files(&files)).map_err(|e| raise(&e))
 }
 

@@ -2,7 +2,7 @@
 //! `NAME.PROCESS.partial`, renamed when all is written.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,19 +11,78 @@ use crate::error::Error;
 
 /// Writes each content to its path. Either every file is written or none is touched; only a rename
 /// that fails after others (the folder was changed meanwhile) leaves some, and the message names
-/// them. A symbolic link stands for what it points to. Missing folders are made.
+/// them. A symbolic link stands for what it points to. Missing folders are made. Unfinished files
+/// of these names whose process has ended are removed; returns what was done with them.
 ///
 /// # Errors
 /// A path is a folder or no regular file (a device, a named pipe); a file cannot be written.
-pub fn write_files<C: AsRef<[u8]>>(files: &[(PathBuf, C)]) -> Result<(), Error> {
+pub fn write_files<C: AsRef<[u8]>>(files: &[(PathBuf, C)]) -> Result<Vec<String>, Error> {
     let mut made = Made::default();
+    let mut notes = Vec::new();
     for (path, content) in files {
         refuse_special(path)?;
         let path = resolve(path)?;
         made.folders(parent(&path))?;
+        notes.extend(clear_stale(&path));
         made.file(path, content.as_ref())?;
     }
-    made.rename()
+    made.rename().map(|()| notes)
+}
+
+/// Removes the files `NAME.PROCESS.partial` that killed processes left when they wrote `path`. The
+/// writer holds its file locked, and a process that has made a file and not yet locked it still
+/// runs.
+fn clear_stale(path: &Path) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (partial, (name, process)) in left(parent(path), "partial") {
+        let ours = path.file_name().is_some_and(|n| n.to_string_lossy() == *name);
+        if !ours || !fs::symlink_metadata(&partial).is_ok_and(|m| m.is_file()) {
+            continue;
+        }
+        // A container may give each of its commands the same number.
+        let own = process == std::process::id();
+        if if own { live().iter().any(|(p, _)| *p == partial) } else { is_process(process) } {
+            continue;
+        }
+        let Ok(file) = File::open(&partial) else { continue };
+        let shown = partial.display();
+        notes.push(match file.try_lock() {
+            Err(TryLockError::WouldBlock) => continue,
+            Ok(()) => match fs::remove_file(&partial) {
+                Ok(()) => format!("removed {shown}, which process {process} left when it was killed"),
+                Err(e) => {
+                    format!("cannot remove {shown}, which process {process} left when it was killed: {e}")
+                }
+            },
+            // A file system without locks: the process may run on another host.
+            Err(TryLockError::Error(_)) => {
+                format!("{shown} was left by process {process}: remove it if that process has ended")
+            }
+        });
+    }
+    notes
+}
+
+/// What is called `NAME.PROCESS.KIND` or `NAME.PROCESS-NUMBER.KIND` in `parent`, by name.
+pub fn left(parent: &Path, kind: &str) -> Vec<(PathBuf, (String, u32))> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter_map(|e| Some((e.path(), name_and_process(&e.file_name().to_string_lossy(), kind)?)))
+        .collect();
+    found.sort();
+    found
+}
+
+fn name_and_process(name: &str, kind: &str) -> Option<(String, u32)> {
+    let (name, process) = name.strip_suffix(kind)?.strip_suffix('.')?.rsplit_once('.')?;
+    let (process, number) = process.split_once('-').unwrap_or((process, "1"));
+    number.parse::<u32>().ok()?;
+    Some((name.to_owned(), process.parse().ok()?))
+}
+
+/// Whether a process of this number runs on this host.
+pub fn is_process(id: u32) -> bool {
+    Path::new("/proc").join(id.to_string()).exists()
 }
 
 /// What was made so far. Dropped without [`Made::rename`], it is removed.
@@ -31,8 +90,8 @@ pub fn write_files<C: AsRef<[u8]>>(files: &[(PathBuf, C)]) -> Result<(), Error> 
 struct Made {
     /// Folders, the outermost first.
     folders: Vec<PathBuf>,
-    /// Files beside their names, and their names.
-    files: Vec<(Partial, PathBuf)>,
+    /// Files beside their names, locked, and their names.
+    files: Vec<(Partial, File, PathBuf)>,
     whole: bool,
 }
 
@@ -53,19 +112,21 @@ impl Made {
     fn file(&mut self, path: PathBuf, content: &[u8]) -> Result<(), Error> {
         let failed = |e| Error::file("write", &path, e);
         let (mut file, partial) = Partial::file(&path).map_err(failed)?;
+        let _best_effort = file.try_lock();
         file.write_all(content).and_then(|()| file.flush()).map_err(failed)?;
-        self.files.push((partial, path));
+        self.files.push((partial, file, path));
         Ok(())
     }
 
     fn rename(mut self) -> Result<(), Error> {
-        for (i, (partial, path)) in self.files.iter().enumerate() {
+        for (i, (partial, _, path)) in self.files.iter().enumerate() {
             if let Err(e) = fs::rename(partial.path(), path) {
                 if i == 0 {
                     return Err(Error::file("write", path, e));
                 }
                 self.whole = true; // its folders hold what was renamed
-                let written: Vec<_> = self.files[..i].iter().map(|(_, p)| p.display().to_string()).collect();
+                let written: Vec<_> =
+                    self.files[..i].iter().map(|(_, _, p)| p.display().to_string()).collect();
                 let (path, written) = (path.display(), written.join(", "));
                 return Err(Error::input(format!("cannot write {path}: {e}. Written already: {written}")));
             }

@@ -49,8 +49,9 @@ pub fn import_trace(src: &Path, dst: &Path, format: Option<&str>) -> Result<Valu
         import(BufReader::new(file), format).map_err(|e| Error::input(format!("{}: {e}", src.display())))?;
     let mut text = Vec::new();
     write_mahimahi(&imported.trace, &mut text).map_err(|e| Error::file("write", dst, e))?;
-    write_files(&[(dst.to_owned(), text)])?;
+    let notes = write_files(&[(dst.to_owned(), text)])?;
     Ok(json!({
+        "notes": notes,
         "source": src.display().to_string(),
         "trace": dst.display().to_string(),
         "format": imported.format.name(),

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{folder, scenario};
-use lasthop_sim::{Error, Scenario, Simulation, clear_stale, run, run_many};
+use lasthop_sim::{Error, Scenario, Simulation, clear_stale, run, run_many, write_files};
 use lasthop_units::Instant;
 
 /// Ten years in 200 steps: a step is 18 days, the first alone takes hours of wall time.
@@ -164,4 +164,39 @@ fn what_a_killed_run_left_is_named_and_removed_and_what_lives_is_left_alone() {
     assert!(foreign.exists() && !notes.contains("thesis") && !notes.contains("living"), "{notes}");
     living.finish().unwrap();
     run(&scenario(SHORT), Some(&out), &mut |_| true).unwrap();
+}
+
+#[test]
+fn a_file_that_a_killed_process_left_is_named_and_removed_and_others_are_left_alone() {
+    let base = folder("stopping-stale-files");
+    let (dead, me) = (dead_process(), std::process::id());
+    // Process 1 lives throughout.
+    let [killed, second, reused, living, other_name, locked] = [
+        format!("report.html.{dead}.partial"),
+        format!("report.html.{dead}-2.partial"),
+        format!("report.html.{me}.partial"),
+        "report.html.1.partial".to_owned(),
+        format!("thesis.{dead}.partial"),
+        format!("report.html.{dead}-3.partial"),
+    ]
+    .map(|name| {
+        fs::write(base.join(&name), "half").unwrap();
+        base.join(name)
+    });
+    // A process in another container has a number that is free here.
+    let writer = fs::File::open(&locked).unwrap();
+    writer.lock().unwrap();
+    let folder = left_behind(&base, "report.html", dead + 1_000_000, None);
+    let notes = write_files(&[(base.join("report.html"), "whole")]).unwrap();
+    for gone in [&killed, &second, &reused] {
+        assert!(!gone.exists(), "{}", gone.display());
+        assert!(notes.iter().any(|n| n.starts_with(&format!("removed {},", gone.display()))), "{notes:?}");
+    }
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    for left in [&living, &other_name, &locked, &folder] {
+        assert!(left.exists(), "{}", left.display());
+    }
+    assert_eq!(fs::read_to_string(base.join("report.html")).unwrap(), "whole");
+    drop(writer);
+    assert_eq!(write_files(&[(base.join("report.html"), "again")]).unwrap().len(), 1);
 }

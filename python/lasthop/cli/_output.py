@@ -8,13 +8,17 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from lasthop._files import write_all_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +125,15 @@ MOST_ALIKE = 10
             console.print(Text(f"  --> {place}"), soft_wrap=True)
         if w["help"]:
             console.print(Text(f"  help: {w['help']}"), soft_wrap=True)
+    for kind, count in alike.items():
+        if count > MOST_ALIKE:
+            note(f"{count - MOST_ALIKE:,} more warnings: {kind} (`lasthop validate --json` lists all)")
+
+
+def files(contents: Mapping[Path, str | bytes]) -> None:
+    """Writes files, all or none; says what was done with those that a killed command had left."""
+    for said in write_all_whole(contents):
+        note(said)
 
 
 def note(text: str) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from lasthop import Results
-from lasthop._files import write_whole
 from lasthop._stop import leaving, making
 from lasthop.cli import _output
 
@@ -30,7 +29,7 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     target = out or folder / "report.html"
     with leaving(making("the report is", target)):
         html = run_report(Results.load(folder))
-        write_whole(target, html)
+        _output.files({target: html})
         if as_json:
             _output.json_object({"report": str(target.resolve()), "bytes": target.stat().st_size})
         else:

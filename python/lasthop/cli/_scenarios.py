@@ -11,7 +11,6 @@ import click
 
 from lasthop._bundled import bundled
 from lasthop._errors import mistake
-from lasthop._files import write_all_whole
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 
@@ -74,7 +73,7 @@ def copy(name: str, folder: Path, force: bool, as_json: bool) -> None:
         raise mistake(f"'{taken[0]}' is there already", "--force replaces it")
     written = [str(folder / f) for f in files]
     with leaving(making("the copy is", written[0])):
-        write_all_whole({folder / f: (source.parent / f).read_bytes() for f in files})
+        _output.files({folder / f: (source.parent / f).read_bytes() for f in files})
         if as_json:
             _output.json_object({"written": written})
             return

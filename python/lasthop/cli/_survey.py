@@ -165,7 +165,7 @@ def _write(folder: Path, table: pa.Table, name: str, figures: dict[str, Figure])
     for what, figure in figures.items():
         files[folder / f"{name}-{what.rpartition('_')[0] or what}.png"] = figure.content("png")
     earlier = _earlier(folder, name)
-    write_all_whole(files)
+    _output.files(files)
     for file in earlier:
         if file not in files:
             file.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from lasthop import Results
-from lasthop._files import write_whole
 from lasthop.cli import _output
 
 
@@ -39,7 +38,7 @@ def timeline(folder: Path, packet: int | None, flow: str | None, nth: int, out: 
     moments = way_of(results, number)
     start = moments[0].time_s
     if out is not None:
-        write_whole(out, timeline_figure(moments, 7.16).content(out.suffix.lstrip(".") or "png"))
+        _output.files({out: timeline_figure(moments, 7.16).content(out.suffix.lstrip(".") or "png")})
     if as_json:
         rows = [{**asdict(m), "after_ms": m.after(start)} for m in moments]
         _output.json_object({"packet": number, "start_s": start, "moments": rows})

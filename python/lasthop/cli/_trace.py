@@ -39,6 +39,8 @@ def import_trace(source: Path, target: Path, format: str | None, as_json: bool) 
     """
     with leaving(making("the trace is", target)):
         stats = json.loads(_core.import_trace(source, target, format))
+        for note in stats.pop("notes"):
+            _output.note(note)
         if as_json:
             _output.json_object({"written": str(target), "trace": stats})
             return

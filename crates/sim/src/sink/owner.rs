@@ -11,6 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::files::{self, is_process};
 
 /// The file in a folder that its run holds locked.
 const FILE: &str = ".owner";
@@ -69,10 +70,6 @@ impl Owner {
     }
 }
 
-fn is_process(id: u32) -> bool {
-    Path::new("/proc").join(id.to_string()).exists()
-}
-
 /// A lock on the directory `parent` for as long as the file is open; none where the file system has
 /// no such lock.
 pub fn lock_directory(parent: &Path) -> Option<File> {
@@ -82,7 +79,7 @@ pub fn lock_directory(parent: &Path) -> Option<File> {
 
 /// The run that lives and writes what will be `path`.
 pub fn writer_of(path: &Path) -> Option<Owner> {
-    let parent = crate::files::parent(path);
+    let parent = files::parent(path);
     let mine = |(name, _): &(String, u32)| path.file_name().is_some_and(|n| n.to_string_lossy() == **name);
     let found = left(parent, "partial").into_iter().filter(|(_, key)| mine(key));
     found.map(|(partial, (_, process))| Owner::of(&partial, process)).find(|o| o.alive == Some(true))
@@ -122,18 +119,8 @@ pub fn clear_stale(parent: &Path, path: &Path) -> Vec<String> {
 
 /// The folders `NAME.PROCESS.KIND` in `parent`, by name.
 fn left(parent: &Path, kind: &str) -> Vec<(PathBuf, (String, u32))> {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries
-        .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-        .filter_map(|e| Some((e.path(), name_and_process(&e.file_name().to_string_lossy(), kind)?)))
-        .collect();
-    found.sort();
-    found
-}
-
-fn name_and_process(folder: &str, kind: &str) -> Option<(String, u32)> {
-    let (name, process) = folder.strip_suffix(kind)?.strip_suffix('.')?.rsplit_once('.')?;
-    Some((name.to_owned(), process.parse().ok()?))
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
+    files::left(parent, kind).into_iter().filter(|(path, _)| is_folder(path)).collect()
 }
 
 fn host() -> String {
