@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lasthop import Results
+from tests.scenarios import WIRED
 from tests.synthetic import MadeUp
 
 
 @pytest.fixture
 def made_up() -> Results:
     return Results(MadeUp())
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder of the test, which holds the scenario `wired.toml` alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("wired.toml").write_text(WIRED)
+    return tmp_path

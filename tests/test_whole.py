@@ -14,17 +14,12 @@ from pathlib import Path
 import pytest
 
 import lasthop as lh
-from tests.scenarios import WIRED
 
 #: A file may have so many octets: less than a table or a picture.
 SMALL = 4_000
 
 
-@pytest.fixture(autouse=True)
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("wired.toml").write_text(WIRED)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("room")
 
 
 def command(*args: str, code: int = 0, most: int | None = None, folder: Path | None = None) -> str:

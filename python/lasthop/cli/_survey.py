@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lasthop._errors import mistake
-from lasthop._files import write_all_whole
 from lasthop._progress import share_bar
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
 from lasthop.cli._run import load, numbered
-from lasthop.plot import Figure, distribution, radio_map
-from lasthop.plot._survey import DISTRIBUTIONS, MAPS
+
+if TYPE_CHECKING:
+    from lasthop.plot import Figure
 
 PERCENTS = (5, 10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95)
 
@@ -61,6 +61,8 @@ def survey(
       lasthop survey lte-7-sites
       lasthop survey case1.toml --drops 100 --out results/case1
     """
+    from lasthop.plot._survey import DISTRIBUTIONS, distribution
+
     checked = load(scenario, sets, seed, ())
     if out is not None:
         _refuse_earlier(out, "survey", force)
@@ -79,6 +81,8 @@ def survey(
 def _show_survey(
     name: str, table: pa.Table, drops: int, found: dict[str, Any], files: list[Path], as_json: bool
 ) -> None:
+    from lasthop.plot._survey import DISTRIBUTIONS
+
     columns = list(found)
     if as_json:
         quantiles = {c: dict(zip(map(str, PERCENTS), map(float, v), strict=True)) for c, v in found.items()}
@@ -129,6 +133,8 @@ def rem(
       lasthop rem lte-7-sites
       lasthop rem my.toml --step 5 --area -500 -500 500 500 --out results/map
     """
+    from lasthop.plot._survey import MAPS, radio_map
+
     checked = load(scenario, sets, seed, ())
     default = Path("results") / f"{checked.name}-rem"
     folder = out or (default if force else next(f for f in numbered(default) if not _earlier(f, "rem")))
