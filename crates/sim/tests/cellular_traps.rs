@@ -139,7 +139,7 @@ fn distances_that_the_path_loss_model_was_not_made_for() {
 /// cells of a layout.
 #[test]
 fn edges_with_the_same_blocks() {
-    let of = "the same blocks: they meet each other";
+    let of = "the same blocks and interfere";
     let two = |first: u32| {
         let reuse = |first: u32| {
             format!("downlink = {{ reuse = {{ kind = 'soft', edge = {{ first = {first}, count = 2 }} }} }}\n")

@@ -62,9 +62,7 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let mut propagation = all.config.propagation(spec.scenario.seed);
     let mut ids = 0..all.config.ues.len();
     for (name, ue) in &spec.ue {
-        if spec.candidates(ue).next().is_none() {
-            continue;
-        }
+        let Some(cell) = spec.candidates(ue).next() else { continue };
         let here = ids.by_ref().take(ue.count as usize).map(UeId::from_index);
         let mut silenced = here.filter_map(|id| {
             let config = &all.config.ues[id];
@@ -82,11 +80,14 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let (what, help) = match first {
             Silenced::BySounding => (
                 "the sounding signal over the whole band is below the lowest MCS: without `uplink.power_aware` the eNB grants nothing, where it would grant few blocks",
-                "`uplink.power_aware = true`, unless a peer without it is to be imitated",
+                format!(
+                    "`cell.{}.uplink.power_aware = true`, unless a peer without it is to be imitated",
+                    dotted([cell])
+                ),
             ),
             Silenced::ByOpenLoop => (
                 "open-loop power control leaves power unused, and the report that answers a grant is not decoded: no power control command raises it",
-                "a larger `uplink.power_control.p0` or `alpha`",
+                "a larger `uplink.power_control.p0` or `alpha`".to_owned(),
             ),
         };
         let message = format!("{who} where {what}");
@@ -116,20 +117,22 @@ fn same_edges(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     for (i, (name, cell)) in spec.cell.iter().enumerate() {
         let Some(mine) = edge(cell) else { continue };
         let twin = spec.cell.iter().take(i).find(|(_, other)| edge(other) == Some(mine)).map(|(n, _)| n);
-        let message = match twin {
+        let own = "give each its own `edge`".to_owned();
+        let (message, help) = match twin {
             Some(twin) => {
-                format!("the edges of `{twin}` and of this cell have the same blocks: they meet each other")
+                (format!("the edges of `{twin}` and of this cell have the same blocks and interfere"), own)
             }
-            None if several(name) => {
-                "the edges of all cells of this layout have the same blocks: they meet each other".into()
-            }
+            None if several(name) => (
+                "the edges of all cells of this layout have the same blocks and interfere".to_owned(),
+                format!(
+                    "`layout.{}.blocks_by_sector = true` gives each sector of a site its own",
+                    dotted([name])
+                ),
+            ),
             None => continue,
         };
         let key = format!("cell.{}.downlink.reuse", dotted([name]));
-        found.push(
-            doc.warning_at(&key, message)
-                .help("give each its own `edge`; in a layout `blocks_by_sector = true` does it for the sectors of a site"),
-        );
+        found.push(doc.warning_at(&key, message).help(help));
     }
 }
 

@@ -124,7 +124,7 @@ fn general(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     if spec.output.interval < Duration::from_micros(100) {
         found.push(
             doc.error_at("output.interval", format!("{} is too short to sample", spec.output.interval))
-                .help("at least \"100 us\"; for every ACK use `tcp = \"ack\"`"),
+                .help("at least \"100 us\"; the value \"ack\" of `output.tcp` writes a row for every ACK"),
         );
     }
     if spec.flow.is_empty() {

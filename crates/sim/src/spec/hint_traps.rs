@@ -14,9 +14,9 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         let path = format!("hint.{}", dotted([name]));
         never(hint, spec, &path, doc, found);
         nothing_left_of_rates(hint, spec, &path, doc, found);
-        for (i, flow) in hint.flows.iter().enumerate() {
-            if let Some(flow) = spec.flow.get(flow) {
-                no_listener(flow, spec, &format!("{path}.flows.{i}"), doc, found);
+        for (i, name) in hint.flows.iter().enumerate() {
+            if let Some(flow) = spec.flow.get(name) {
+                no_listener(name, flow, spec, &format!("{path}.flows.{i}"), doc, found);
             }
         }
     }
@@ -68,7 +68,14 @@ fn nothing_left_of_rates(hint: &HintSpec, spec: &Spec, path: &str, doc: &Documen
     }
 }
 
-fn no_listener(flow: &FlowSpec, spec: &Spec, path: &str, doc: &Document, found: &mut Diagnostics) {
+fn no_listener(
+    name: &str,
+    flow: &FlowSpec,
+    spec: &Spec,
+    path: &str,
+    doc: &Document,
+    found: &mut Diagnostics,
+) {
     if !at_ue(spec, receiver(flow)) {
         found.push(
             doc.warning_at(
@@ -79,7 +86,9 @@ fn no_listener(flow: &FlowSpec, spec: &Spec, path: &str, doc: &Document, found: 
         );
     } else if let Some(cc) = control(flow).filter(|cc| !listens(*cc)) {
         let told = format!("the congestion control of this flow, `{}`, does not listen to hints", cc.name());
-        found.push(doc.warning_at(path, told).help("`cc = \"radio-aware\"` or `\"guided\"`"));
+        let key = format!("flow.{}.tcp.cc", dotted([name]));
+        let help = format!("`{key} = \"radio-aware\"` or `\"guided\"`");
+        found.push(doc.warning_at(path, told).help(help));
     }
 }
 
