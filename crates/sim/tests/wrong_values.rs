@@ -395,7 +395,7 @@ fn keys_that_a_neighbour_makes_useless_are_warned_of() {
         let told = warnings(WIRED, &[&format!("flow.f.tcp={{{tcp}}}")]);
         assert!(!told.contains("does nothing"), "{tcp}: {told}");
     }
-    // What a profile of the scenario fills in is nobody's mistake.
+    // A key that a profile of the scenario fills in was not written by the user.
     let told = warnings(WIRED, &["scenario.profile='ns3-3.44'"]);
     assert!(!told.contains("does nothing"), "{told}");
 }

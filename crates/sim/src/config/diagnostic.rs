@@ -279,7 +279,7 @@ impl Source {
         let line_start = self.starts[line];
         let line_end = self.starts.get(line + 1).map_or(self.text.len(), |next| next - 1);
         let full = self.text[line_start..line_end.max(line_start)].trim_end_matches('\r');
-        // The byte-order mark is nobody's column.
+        // The byte-order mark takes no column.
         let mark = if line == 0 && full.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let from = (start - line_start).min(full.len()).max(mark);
         let to = (end - line_start).clamp(from, full.len().max(from));

@@ -269,7 +269,7 @@ fn endless_queue(flow: &FlowSpec, ue: &UeSpec, path: &str, doc: &Document, found
         found.push(
             doc.warning_at(
                 path,
-                "a bulk transfer in front of an unlimited RLC buffer: its queue grows without end",
+                "a bulk transfer in front of an unlimited RLC buffer: its queue grows throughout the run",
             )
             .help("`rlc.buffer.bytes` of about one bandwidth-delay product, 2 MB for 20 MHz"),
         );
@@ -313,8 +313,8 @@ fn too_much(cell: &str, direction: Direction, spec: &Spec, doc: &Document, found
         found.push(
             doc.warning_at(&format!("cell.{}", dotted([cell])), message)
                 .help(match endless {
-                    false => "what is too much waits in RLC's buffer and is dropped there",
-                    true => "what is too much waits in RLC's buffer, which has no limit and takes memory without end: set `rlc.buffer.bytes`",
+                    false => "the excess waits in RLC's buffer and is dropped there",
+                    true => "the excess waits in RLC's buffer, which has no limit: its memory grows throughout the run; set `rlc.buffer.bytes`",
                 }),
         );
     }

@@ -74,7 +74,7 @@ fn stack(
     let config = options.resolve_with(extensions.controls()).ok()?;
     for unused in options.unused(&config) {
         let key = format!("{path}.{}", unused.key);
-        // What a profile of the scenario has filled in is nobody's mistake.
+        // A key that a profile of the scenario has filled in was not written by the user.
         if own.get(&key).is_some() {
             let message = format!("this key does nothing here: {}", unused.why);
             found.push(doc.warning_at(&key, message).help(unused.help));

@@ -222,7 +222,7 @@ fn too_much(name: &str, spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             Bitrate(offered)
         );
         found.push(doc.warning_at(&format!("ap.{}", dotted([name])), message).help(
-            "what is too much waits in the access point's and the stations' queues and is dropped there",
+            "the excess waits in the queues of the access point and the stations and is dropped there",
         ));
     }
 }

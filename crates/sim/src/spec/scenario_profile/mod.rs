@@ -54,13 +54,13 @@ pub(super) fn fill(document: &mut Document) {
     }
 }
 
-/// Why the profile of the scenario in `document` is none: it is known for the stack and for cells
-/// alone, and a scenario under its name would be told that it behaves as that simulator does.
+/// The error when the profile of the scenario in `document` exists for the stack and for cells
+/// only: the name would promise that all of the scenario behaves as that simulator does.
 pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
     let name = document.get("scenario.profile")?.as_str()?;
     let (_, stack, cell) = PARTS.iter().find(|(part, ..)| *part == name)?;
     let message =
-        format!("`{name}` is no profile of a whole scenario: of RLC, handover and Wi-Fi it says nothing");
+        format!("`{name}` is a profile of TCP and of cells only: it sets no keys of RLC, handover or Wi-Fi");
     let help = format!("`tcp.profile = \"{stack}\"` in flows, `profile = \"{cell}\"` in cells");
     Some(document.error_at("scenario.profile", message).help(help))
 }
