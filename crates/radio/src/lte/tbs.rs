@@ -53,7 +53,6 @@ static TABLE: [[u16; COLUMNS]; PRB_MAX] = one_layer(include_bytes!("../../data/t
 static TWO_LAYERS: [[u16; 2]; 112] = two_layers(include_bytes!("../../data/tbs_36213_7.1.7.2.2-1.csv"));
 
 /// A row is a number of resource blocks and their sizes.
-#[allow(long_running_const_eval)]
 const fn one_layer(csv: &[u8]) -> [[u16; COLUMNS]; PRB_MAX] {
     let rows: [[u32; COLUMNS + 1]; PRB_MAX] = numbers(csv);
     let mut table = [[0; COLUMNS]; PRB_MAX];
@@ -87,7 +86,6 @@ const fn octets(bits: u32) -> u16 {
 }
 
 /// Reads a table with a head line while the crate is compiled: a wrong file does not compile.
-#[allow(long_running_const_eval)]
 const fn numbers<const C: usize, const R: usize>(csv: &[u8]) -> [[u32; C]; R] {
     let mut table = [[0; C]; R];
     let (mut at, mut row) = (0, 0);
