@@ -105,23 +105,23 @@ def narrower_than(columns: int) -> bool:
     return console.is_terminal and console.width < columns
 
 
-def warnings(found: Iterable[Diagnostic]) -> None:
-    """What the scenario's linter says, on stderr; of many alike the first ones, and how many more there are."""
-    console = stderr()
-    for w in found:
 #: So many warnings that differ only in names and numbers are shown; ten thousand flows may all have one.
 MOST_ALIKE = 10
 
 
-        head = Text("warning", style="yellow bold").append(f": {w['message']}", style="not bold default")
-        console.print(head, soft_wrap=True)
-        if w["file"]:
+def warnings(found: Iterable[Diagnostic]) -> None:
+    """What the scenario's linter says, on stderr; of many alike the first ones, and how many more there are."""
+    console = stderr()
     alike: Counter[str] = Counter()
-            place = ":".join(str(p) for p in (w["file"], w["line"], w["column"]) if p is not None)
+    for w in found:
         kind = re.sub(r"`[^`]*`|\d[\d.]*", "...", w["message"])
         alike[kind] += 1
         if alike[kind] > MOST_ALIKE:
             continue
+        head = Text("warning", style="yellow bold").append(f": {w['message']}", style="not bold default")
+        console.print(head, soft_wrap=True)
+        if w["file"]:
+            place = ":".join(str(p) for p in (w["file"], w["line"], w["column"]) if p is not None)
             console.print(Text(f"  --> {place}"), soft_wrap=True)
         if w["help"]:
             console.print(Text(f"  help: {w['help']}"), soft_wrap=True)
