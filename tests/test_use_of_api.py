@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import lasthop as lh
+from lasthop._bundled import bundled
+from lasthop._values import Value
 from tests.scenarios import WIRED
 
 
@@ -89,6 +91,18 @@ def test_progress_is_shown_or_told(wired: lh.Scenario) -> None:
         lh.run_many([wired], progress=wrong)
 
 
+@pytest.mark.parametrize("drops", [-1, 0, 100_001, 10**5000], ids=["-1", "0", "100,001", "5001 digits"])
+def test_drops_out_of_range_are_a_mistake(drops: int) -> None:
+    with pytest.raises(lh.LasthopError, match="drops is a whole number from 1 to 100,000, not"):
+        lh.Scenario.load("lte-7-sites").geometry(drops)
+
+
+def test_jobs_below_zero_are_a_mistake(wired: lh.Scenario) -> None:
+    with pytest.raises(lh.LasthopError, match="jobs is a whole number at least 0, not -1"):
+        lh.run_many([wired], jobs=-1)
+    assert len(lh.run_many([wired], jobs=10**30)) == 1
+
+
 def goodput(scenario: lh.Scenario) -> lh.Results:
     return scenario.run()
 
@@ -98,6 +112,38 @@ def test_a_scenario_goes_through_pickle(name: str) -> None:
     scenario = lh.Scenario.load(name).with_(seed=7)
     again = pickle.loads(pickle.dumps(scenario))
     assert (again.hash, again.name, again.seed) == (scenario.hash, scenario.name, 7)
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_a_pickled_scenario_warns_of_the_same(name: str) -> None:
+    scenario = lh.Scenario.load(name)
+    again = pickle.loads(pickle.dumps(scenario))
+    assert (again.hash, again.warnings) == (scenario.hash, scenario.warnings)
+
+
+def test_a_pickled_scenario_changes_as_the_first_does() -> None:
+    """What a profile has set is not written in the scenario: another profile sets it anew."""
+    profiles = {"scenario.profile": "ns3-3.44", "flow.download.tcp.profile": "linux-6"}
+    scenario = lh.Scenario.load("dumbbell").with_(profiles).with_(seed=3)
+    again = pickle.loads(pickle.dumps(scenario))
+    changes: list[dict[str, Value]] = [
+        {"scenario.profile": "lasthop"},
+        {"flow.download.tcp.profile": "rfc"},
+        {"flow.download.tcp.cc": "cubic"},
+        {"link.bottleneck.queue": "codel"},
+        {"link.bottleneck.dely": 1},
+    ]
+    for change in changes:
+        assert outcome(again, change) == outcome(scenario, change), change
+    assert outcome(scenario, changes[0]) != outcome(scenario, {})
+
+
+def outcome(scenario: lh.Scenario, change: dict[str, Value]) -> tuple[str, object]:
+    try:
+        changed = scenario.with_(change)
+    except lh.LasthopError as error:
+        return "error", str(error)
+    return changed.hash, changed.warnings
 
 
 def test_scenarios_and_results_go_to_other_processes_and_back(wired: lh.Scenario) -> None:

@@ -44,3 +44,8 @@ def test_what_toml_cannot_hold_is_refused() -> None:
         to_toml(b"x")
     with pytest.raises(TypeError, match="not as one text"):
         assignments("a=1")
+
+
+def test_names_that_are_no_text_are_refused() -> None:
+    with pytest.raises(TypeError, match="the names in a table are text, not int: write '1' for 1"):
+        assignments({"link.l.rate": {1: 2}})  # type: ignore[dict-item]

@@ -12,7 +12,7 @@ from lasthop._own import CONTROL, SCHEDULER, Controls, Definition, Schedulers, d
 from lasthop._progress import Progress, share_bar
 from lasthop._results import Results
 from lasthop._simulation import Simulation
-from lasthop._values import Overrides, Value, assignments, plain_text
+from lasthop._values import Overrides, Value, assignments, plain_text, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -201,9 +201,13 @@ class Scenario:
         Strongest cell, coupling gain, RSRP, geometry, and SINR when every cell sends at full power; no fading.
 
         Args:
-            drops: how often places, shadowing and lines of sight are drawn; each drop has the next seed.
+            drops: how often places, shadowing and lines of sight are drawn, 1 to 100,000; each drop has the next seed.
             progress: True shows a bar on a terminal; a function gets the share done, 0 to 1.
+
+        Raises:
+            LasthopError: `drops` is out of range, or the scenario has no cells or no UEs.
         """
+        drops = whole_number(drops, "drops", 1, 100_000)
         with share_bar(self.name, progress) as report:
             return self._core.geometry(drops, report)
 
@@ -232,19 +236,19 @@ class Scenario:
         return Simulation(self, out)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For `pickle`: the effective scenario; relative paths in it start where they did.
+        """For `pickle`: the text and the overrides, read again; relative paths in it start where they did.
 
         Your own congestion controls and schedulers are pickled by name: the other process imports their module.
         """
-        base = str(self._core.base_dir.absolute())
-        return _restored, (self.to_toml(), self.name, base, self._cc, self._schedulers)
+        text, name, sets = self._core.source()
+        return _restored, (text, name, str(self._core.base_dir.absolute()), sets, self._cc, self._schedulers)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {self.duration:g} s, seed {self.seed}>"
 
 
-def _restored(text: str, name: str, base: str, cc: Controls, schedulers: Schedulers) -> Scenario:
-    return Scenario.parse(text, name, base, cc=cc, schedulers=schedulers)
+def _restored(text: str, name: str, base: str, sets: list[str], cc: Controls, schedulers: Schedulers) -> Scenario:
+    return Scenario.parse(text, name, base, sets, cc, schedulers)
 
 
 def _own(cc: Controls | None, schedulers: Schedulers | None) -> tuple[list[Definition], list[Definition]]:
@@ -264,13 +268,17 @@ def run_many(
 
     Args:
         scenarios: what to run.
-        jobs: how many at a time; 0: one per core.
+        jobs: how many at a time, from 0 on; 0: one per core.
         outs: a folder for each run's results; None: they stay in memory.
         progress: called with (runs done, runs in all).
 
     Returns:
         The results, in the order of the scenarios.
+
+    Raises:
+        LasthopError: `jobs` is below 0, or a run has failed.
     """
+    jobs = min(whole_number(jobs, "jobs", 0), max(len(scenarios), 1))
     if outs is not None and len(outs) != len(scenarios):
         raise ValueError(f"{len(scenarios)} scenarios need as many folders, not {len(outs)}")
     if progress is not None and not callable(progress):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -73,7 +74,24 @@ def plain_text(text: str, what: str) -> str:
     return text
 
 
-def _key(key: str) -> str:
+def whole_number(value: Any, what: str, least: int, most: int | None = None) -> int:
+    """`value`, if it is a whole number from `least` to `most`.
+
+    Raises:
+        LasthopError: it is out of this range.
+        TypeError: it is no whole number.
+    """
+    number = operator.index(value)
+    if number < least or (most is not None and number > most):
+        shown = str(number) if number.bit_length() <= _MOST_BITS else f"a number of {number.bit_length()} bits"
+        wanted = f"at least {least}" if most is None else f"from {least} to {most:,}"
+        raise mistake(f"{what} is a whole number {wanted}, not {shown}")
+    return number
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"the names in a table are text, not {type(key).__name__}: write {str(key)!r} for {key!r}")
     bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
     return key if bare else _text(key)
 

@@ -81,6 +81,13 @@ impl Scenario {
         unlocked(py, || self.0.with_extensions(&own, &set))
     }
 
+    /// What it was read from: the text, what messages call it, and the overrides in their order.
+    fn source(&self) -> (String, String, Vec<String>) {
+        let document = self.0.document();
+        let sets = document.set_texts().map(str::to_owned).collect();
+        (document.text().to_owned(), document.name().to_owned(), sets)
+    }
+
     /// The effective scenario, every default spelled out.
     fn to_toml(&self) -> String {
         self.0.to_toml()

@@ -48,6 +48,11 @@ impl Document {
         }
     }
 
+    /// The texts that were applied, in their order.
+    pub fn set_texts(&self) -> impl Iterator<Item = &str> {
+        self.sets.iter().map(|set| set.text.as_str())
+    }
+
     /// How many were applied. A diagnostic's `set` is the number of one.
     pub fn sets(&self) -> usize {
         self.sets.len()

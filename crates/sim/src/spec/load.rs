@@ -133,6 +133,10 @@ impl Scenario {
     pub fn base(&self) -> &Path {
         &self.base
     }
+    /// What was read, with the overrides.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
     /// What the file says, with every default.
     pub fn spec(&self) -> &Spec {
         &self.spec
