@@ -544,6 +544,14 @@ def test_an_earlier_result_is_replaced_but_nothing_else(folder: Path) -> None:
     assert (other / "thesis.tex").exists()
 
 
+def test_a_foreign_file_beside_an_earlier_result_stays(folder: Path) -> None:
+    notes = run(folder).folder / "notes.txt"
+    notes.write_text("mine")
+    with pytest.raises(StudyError, match=r"holds files that are not of the result: notes\.txt"):
+        run(folder)
+    assert notes.read_text() == "mine"
+
+
 def test_a_failing_figure_leaves_no_folder(folder: Path) -> None:
     change(folder, "study.py", "fig = MplFigure", 'raise RuntimeError("no ink")\n    fig = MplFigure')
     with pytest.raises(StudyCodeError, match="no ink") as caught:

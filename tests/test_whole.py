@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import lasthop as lh
+from lasthop import _core
+from lasthop._files import claimed
 
 #: A file may have so many octets: less than a table or a picture.
 SMALL = 4_000
@@ -101,6 +103,42 @@ def test_force_touches_no_folder_beside_the_results(results: Path, room: Path) -
     assert (room / "r.old/thesis").read_text() == (room / "r.new/thesis").read_text() == "mine"
 
 
+def test_force_deletes_no_folder_with_a_foreign_manifest(room: Path) -> None:
+    (room / "r").mkdir()
+    (room / "r/manifest.json").write_text('{"name": "my web extension"}')
+    (room / "r/thesis.txt").write_text("mine")
+    said = command("run", "wired.toml", "--out", "r", "--force", code=1)
+    assert "--force does not delete the folder 'r': its manifest.json is not that of a result" in said
+    with pytest.raises(lh.FolderInUseError, match=r"its manifest\.json is not that of a result"):
+        lh.Scenario.load("wired.toml").run(out="r", replace=True)
+    assert names(room / "r") == ["manifest.json", "thesis.txt"]
+
+
+@pytest.mark.parametrize("foreign", ["thesis.txt", "notes.parquet", "figures/a.png"])
+def test_force_deletes_no_foreign_file_beside_results(foreign: str, results: Path) -> None:
+    (results / foreign).parent.mkdir(exist_ok=True)
+    (results / foreign).write_text("mine")
+    first = (results / "manifest.json").stat().st_ino
+    said = command("run", "wired.toml", "--out", "r", "--force", code=1)
+    assert f"it holds files that are not of the result: {foreign.partition('/')[0]}" in said
+    assert (results / foreign).read_text() == "mine"
+    assert (results / "manifest.json").stat().st_ino == first
+
+
+def test_force_replaces_the_report_with_its_results(results: Path) -> None:
+    command("report", "r")
+    command("run", "wired.toml", "--out", "r", "--force", "-q")
+    assert not (results / "report.html").exists()
+
+
+def test_what_came_into_the_folder_during_the_run_stays(results: Path, room: Path) -> None:
+    folder = _core.ResultFolder(results, ("manifest.json", ["tables"], ["scenario.toml", "summary.json"]))
+    (results / "thesis.txt").write_text("mine")
+    with pytest.raises(lh.LasthopError, match="The results are complete in"):
+        folder.publish()
+    assert (results / "thesis.txt").read_text() == "mine"
+
+
 def test_a_way_through_the_folder_itself_names_it(results: Path, room: Path) -> None:
     first = (results / "manifest.json").stat().st_ino
     command("run", "wired.toml", "--out", "r/../r", "--force", "-q")
@@ -162,6 +200,39 @@ def test_a_survey_is_whole_or_not_there_and_replaced_only_by_force(verb: tuple[s
     assert {p.name: p.stat().st_ino for p in (room / "s").iterdir()} == before
     command(*verb, "--force")
     assert names(room / "s") == sorted(n for n in before if "earlier" not in n)
+
+
+@pytest.mark.parametrize("verb", [SURVEY, MAP], ids=lambda v: v[0])
+def test_the_second_of_two_surveys_is_refused_before_it_works(verb: tuple[str, ...], room: Path) -> None:
+    with claimed(room / "s", verb[0]):
+        for force in ([], ["--force"]):
+            said = command(*verb, *force, code=1)
+            assert f"another {verb[0]} is being written to s (process {os.getpid()}" in said
+    assert names(room) == ["wired.toml"]
+    with claimed(room / "s", "another verb"):
+        command(*verb)
+
+
+@pytest.mark.parametrize("verb", [SURVEY, MAP], ids=lambda v: v[0])
+def test_what_a_killed_survey_left_is_removed_by_the_next(verb: tuple[str, ...], room: Path) -> None:
+    program = (
+        f"import os; from lasthop import _core; c = _core.ResultFolder.claim('s', '{verb[0]}'); os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
+    assert len(names(room / "s")) == 1
+    assert "removed s/." in command(*verb)
+    assert not list((room / "s").glob("*.partial"))
+    assert not list((room / "s").glob(".*"))
+
+
+def test_maps_that_begin_together_take_a_folder_each(room: Path) -> None:
+    run = [sys.executable, "-m", "lasthop", *MAP[:-2]]
+    both = [subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [r.communicate()[1] for r in both] == ["", ""]
+    assert names(room / "results") == ["lte-7-sites-rem", "lte-7-sites-rem-2"]
+    with claimed(room / "results/lte-7-sites-rem-3", "rem"):
+        command(*MAP[:-2])
+    assert names(room / "results") == ["lte-7-sites-rem", "lte-7-sites-rem-2", "lte-7-sites-rem-4"]
 
 
 def test_maps_without_a_folder_are_numbered(room: Path) -> None:

@@ -322,6 +322,8 @@ class Scenario:
         """A copy with `key=value` overrides (values in TOML syntax; a bare word is taken as a string)."""
     def with_own(self, cc: Sequence[OwnPolicy], schedulers: Sequence[OwnPolicy], set: Sequence[str]) -> Scenario:
         """A copy with these policies of one's own in the place of those that it had, and `key=value` overrides."""
+    def source(self) -> tuple[str, str, list[str]]:
+        """What it was read from: the text, what messages call it, and the overrides in their order."""
     def to_toml(self) -> str:
         """The effective scenario, every default spelled out. Reading it back gives the same run."""
     def profile_settings(self) -> list[tuple[str, str, str]]:
@@ -388,7 +390,15 @@ def run(
 class ResultFolder:
     """A folder in the making: it is written beside its name and renamed when it is whole."""
 
-    def __new__(cls, path: str | PathLike[str], replaces: str | None = None) -> Self: ...
+    def __new__(
+        cls, path: str | PathLike[str], replaces: tuple[str, Sequence[str], Sequence[str]] | None = None
+    ) -> Self:
+        """`replaces`: a file by which earlier content is recognised, keys of its JSON object, the other names there."""
+
+    @staticmethod
+    def claim(folder: str | PathLike[str], what: str) -> ResultFolder:
+        """Keeps other processes from making `what`, some files in `folder`, until it is discarded."""
+
     @property
     def partial(self) -> Path:
         """Where its files are written."""
@@ -398,6 +408,12 @@ class ResultFolder:
 
     def discard(self) -> None:
         """Removes it, if it was not published."""
+
+def not_of_a_run(path: str | PathLike[str]) -> str | None:
+    """Why the content of the folder `path` is not that of a run, or not of a run alone; None where it is."""
+
+def clear_stale_claims(folder: str | PathLike[str], what: str) -> list[str]:
+    """Removes what processes that were killed while they made `what` left in `folder`; says what was done."""
 
 def write_files(files: Sequence[tuple[str | PathLike[str], bytes]]) -> list[str]:
     """Writes each content to its path: every file, or none. Refuses what is no regular file.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lasthop import _core
 
@@ -28,13 +28,24 @@ def write_all_whole(files: Mapping[Path, str | bytes]) -> list[str]:
     return _core.write_files([(p, c.encode() if isinstance(c, str) else c) for p, c in files.items()])
 
 
+class Earlier(NamedTuple):
+    """What a folder holds that may be replaced."""
+
+    #: A JSON object in it, by which it is recognised.
+    file: str
+    #: Keys of this object.
+    keys: tuple[str, ...]
+    #: The other files and folders in it. With one more than these it is not replaced.
+    names: tuple[str, ...]
+
+
 @contextmanager
-def whole_folder(path: Path, replaces: str | None = None) -> Iterator[Path]:
+def whole_folder(path: Path, replaces: Earlier | None = None) -> Iterator[Path]:
     """Yields the folder to write in, which becomes `path` at the end of the block.
 
     Args:
         path: absent, empty, or an earlier folder that may be replaced.
-        replaces: a file by which such an earlier folder is known; None: no folder is replaced.
+        replaces: what such an earlier folder holds; None: no folder is replaced.
 
     Raises:
         FolderInUseError: `path` holds something else, or is being written.
@@ -49,6 +60,22 @@ def whole_folder(path: Path, replaces: str | None = None) -> Iterator[Path]:
         raise
     finally:
         folder.discard()
+
+
+@contextmanager
+def claimed(folder: Path, what: str) -> Iterator[None]:
+    """Keeps other processes from making `what`, some files in `folder`, while the block runs.
+
+    `folder` is made where it is missing, and removed at the end if it is empty.
+
+    Raises:
+        FolderInUseError: another process is making them.
+    """
+    claim = _core.ResultFolder.claim(folder, what)
+    try:
+        yield
+    finally:
+        claim.discard()
 
 
 def resolved(path: Path) -> Path:

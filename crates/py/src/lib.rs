@@ -66,6 +66,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<simulation::Simulation>()?;
     m.add_class::<files::ResultFolder>()?;
     m.add_function(wrap_pyfunction!(files::write_files, m)?)?;
+    m.add_function(wrap_pyfunction!(files::not_of_a_run, m)?)?;
+    m.add_function(wrap_pyfunction!(files::clear_stale_claims, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::run_many, m)?)?;
     m.add_function(wrap_pyfunction!(run::clear_stale, m)?)?;

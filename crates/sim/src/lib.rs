@@ -38,6 +38,6 @@ pub use probe::tables;
 pub use results::RunOutput;
 pub use run::{run, run_many, run_replacing};
 pub use simulation::Simulation;
-pub use sink::{Folder, clear_stale};
+pub use sink::{Earlier, Folder, clear_stale, clear_stale_claims};
 pub use spec::{Scalar, Scenario, Spec};
 pub use trace::import_trace;

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from lasthop import FolderInUseError, Results, Scenario, _format
-from lasthop._core import clear_stale
+from lasthop._core import clear_stale, not_of_a_run
 from lasthop._errors import mistake
 from lasthop._files import resolved
 from lasthop._own import CONTROL, SCHEDULER, Kind
@@ -54,7 +54,7 @@ _scheduler_option = click.option(
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Result folder. [results/NAME-SEED]")
 @_output.json_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but warnings and errors.")
-@click.option("--force", is_flag=True, help="Replace the results of an earlier run in the folder.")
+@click.option("--force", is_flag=True, help="Replace the results of an earlier run, if nothing else is in the folder.")
 def run(
     scenario: str,
     sets: tuple[str, ...],
@@ -242,10 +242,10 @@ def _refuse_occupied(real: Path, folder: Path, force: bool) -> None:
             "--force replaces its results; --out DIR takes another folder",
             FolderInUseError,
         )
-    if not (real / "manifest.json").is_file():
+    if why := not_of_a_run(real):
         raise mistake(
-            f"the folder '{folder}' holds something else than results, which --force will not delete",
-            "--out DIR takes another folder",
+            f"--force does not delete the folder '{folder}': {why}",
+            "move what is yours elsewhere, or take another folder with --out DIR",
         )
 
 

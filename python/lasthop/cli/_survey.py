@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lasthop import FolderInUseError, Scenario
+from lasthop._core import clear_stale_claims
 from lasthop._errors import mistake
+from lasthop._files import claimed
 from lasthop._progress import share_bar
 from lasthop._stop import leaving, making
 from lasthop.cli import _completion, _output
@@ -20,6 +25,8 @@ from lasthop.cli._run import load, numbered
 
 if TYPE_CHECKING:
     from lasthop.plot import Figure
+
+Area: TypeAlias = "tuple[float, float, float, float] | None"
 
 PERCENTS = (5, 10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95)
 
@@ -61,11 +68,17 @@ def survey(
       lasthop survey lte-7-sites
       lasthop survey case1.toml --drops 100 --out results/case1
     """
+    checked = load(scenario, sets, seed, ())
+    if out is None:
+        _survey(checked, drops, None, as_json)
+        return
+    with _claimed(out, "survey", force):
+        _survey(checked, drops, out, as_json)
+
+
+def _survey(checked: Scenario, drops: int, out: Path | None, as_json: bool) -> None:
     from lasthop.plot._survey import DISTRIBUTIONS, distribution
 
-    checked = load(scenario, sets, seed, ())
-    if out is not None:
-        _refuse_earlier(out, "survey", force)
     with share_bar(f"{drops} drops", not as_json) as progress:
         table = checked.geometry(drops, progress=progress or False)
     columns = [c for c in DISTRIBUTIONS if table[c].null_count < table.num_rows]
@@ -133,23 +146,52 @@ def rem(
       lasthop rem lte-7-sites
       lasthop rem my.toml --step 5 --area -500 -500 500 500 --out results/map
     """
-    from lasthop.plot._survey import MAPS, radio_map
-
     checked = load(scenario, sets, seed, ())
     default = Path("results") / f"{checked.name}-rem"
-    folder = out or (default if force else next(f for f in numbered(default) if not _earlier(f, "rem")))
-    _refuse_earlier(folder, "rem", force)
+    for folder in [out or default] if out or force else numbered(default):
+        try:
+            with _claimed(folder, "rem", force):
+                table = _map(checked, as_json, step, area, height, ue)
+                _write_map(checked.name, table, folder, as_json)
+        except FolderInUseError:
+            if out or force:
+                raise
+            continue  # an earlier map stays, and one in progress keeps its folder
+        return
+
+
+def _map(checked: Scenario, as_json: bool, step: float, area: Area, height: float | None, ue: str | None) -> pa.Table:
     with share_bar("map", not as_json) as progress:
-        table = checked.radio_map(step, area=area, height=height, ue=ue, progress=progress or False)
+        return checked.radio_map(step, area=area, height=height, ue=ue, progress=progress or False)
+
+
+def _write_map(name: str, table: pa.Table, folder: Path, as_json: bool) -> None:
+    from lasthop.plot._survey import MAPS, radio_map
+
     with leaving(making("the map is", folder / "rem.parquet")):
         files = _write(folder, table, "rem", {q: radio_map(table, q) for q in MAPS})
         written = [str(f) for f in files]
         if as_json:
-            _output.json_object({"scenario": checked.name, "places": table.num_rows, "written": written})
+            _output.json_object({"scenario": name, "places": table.num_rows, "written": written})
             return
         _output.line(f"{table.num_rows} places")
         for file in files:
             _output.line(f"Wrote {file}")
+
+
+@contextmanager
+def _claimed(folder: Path, name: str, force: bool) -> Iterator[None]:
+    """Keeps others from writing the files of `name` in `folder`; refuses where an earlier command has written them.
+
+    Raises:
+        FolderInUseError: they are there already, or are being written.
+    """
+    _refuse_earlier(folder, name, force)
+    for note in clear_stale_claims(folder, name):
+        _output.note(note)
+    with claimed(folder, name):
+        _refuse_earlier(folder, name, force)  # another command may have ended meanwhile
+        yield
 
 
 def _earlier(folder: Path, name: str) -> list[Path]:
@@ -160,7 +202,8 @@ def _earlier(folder: Path, name: str) -> list[Path]:
 
 def _refuse_earlier(folder: Path, name: str, force: bool) -> None:
     if (earlier := _earlier(folder, name)) and not force:
-        raise mistake(f"'{earlier[0]}' is there already", "--force replaces it; --out DIR takes another folder")
+        remedy = "--force replaces it; --out DIR takes another folder"
+        raise mistake(f"'{earlier[0]}' is there already", remedy, FolderInUseError)
 
 
 def _write(folder: Path, table: pa.Table, name: str, figures: dict[str, Figure]) -> list[Path]:

@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lasthop._files import whole_folder
+from lasthop._files import Earlier, whole_folder
 from lasthop.harness.echo import config_echo
 from lasthop.harness.errors import StudyError
 from lasthop.harness.report import study_report
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 CSV_ROWS = 20_000
 #: The file by which the result of a study is known.
 CLAIMS = "claims.json"
+#: The result of a study.
+_EARLIER = Earlier(CLAIMS, ("study", "parameter_sets"), ("figures", "data", "scenarios", "config.json", "report.html"))
 
 
 def write_folder(study: Study, evidence: Evidence, folder: Path) -> None:
     """Writes everything beside `folder` and renames it: what has the right name is complete."""
     check_target(study, folder)
-    with whole_folder(folder, replaces=CLAIMS) as partial:
+    with whole_folder(folder, replaces=_EARLIER) as partial:
         for sub in ("figures", "data", "scenarios"):
             (partial / sub).mkdir(parents=True)
         figures: Sequence[Figure] = list(study.function("figures")(evidence))
@@ -76,6 +78,9 @@ def check_target(study: Study, folder: Path) -> None:
         earlier = None
     if earlier != study.name:
         raise StudyError(f"{folder} holds something else than a result of {study.name}; name another folder")
+    if foreign := sorted({p.name for p in folder.iterdir()} - {CLAIMS, *_EARLIER.names}):
+        shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
+        raise StudyError(f"{folder} holds files that are not of the result: {shown}; move them, or name another folder")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::earlier::Earlier;
 use super::owner::{self, Owner};
 use crate::error::Error;
 use crate::files::{self, Partial, parent, resolve};
@@ -14,23 +15,45 @@ use crate::files::{self, Partial, parent, resolve};
 pub struct Folder {
     partial: Partial,
     path: PathBuf,
-    /// The file by which earlier content is recognised as a result that may be replaced.
-    replaces: Option<String>,
+    /// What earlier content may be replaced.
+    replaces: Option<Earlier>,
     /// Locked while the run lives: other runs see by it that this one does.
     owner: Option<File>,
-    /// Whether the folder around it was made for it.
-    made_parent: bool,
+    /// The folders around it that were made for it, the outermost first.
+    made: Vec<PathBuf>,
     published: bool,
 }
 
 impl Folder {
     /// Begins a folder that will be called `path`; symbolic links stand for what they point to.
-    /// With `replaces` an earlier folder of that name which holds this file is replaced in the end.
+    /// With `replaces` an earlier folder of that name is replaced in the end if all of its content
+    /// is of that kind.
     ///
     /// # Errors
     /// [`Error::InUse`] when `path` holds something else (remove it, or choose another name) or
     /// another run is writing it; the folder cannot be made.
-    pub fn create(path: &Path, replaces: Option<&str>) -> Result<Folder, Error> {
+    pub fn create(path: &Path, replaces: Option<Earlier>) -> Result<Folder, Error> {
+        Folder::begin(path, replaces, |path, other| {
+            format!("{} is being written by another run ({other})", path.display())
+        })
+    }
+
+    /// Keeps other processes from making `what`, some files in `folder`, until it is dropped. It
+    /// makes `folder` where that is missing, and removes it again if it is empty in the end.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] when another process is making them; nothing can be written in `folder`.
+    pub fn claim(folder: &Path, what: &str) -> Result<Folder, Error> {
+        Folder::begin(&claimed(folder, what), None, |_, other| {
+            format!("another {what} is being written to {} ({other})", folder.display())
+        })
+    }
+
+    fn begin(
+        path: &Path,
+        replaces: Option<Earlier>,
+        in_use: impl Fn(&Path, &Owner) -> String,
+    ) -> Result<Folder, Error> {
         let given = path;
         let path = &resolve(path)?;
         if path.file_name().is_none() {
@@ -38,15 +61,14 @@ impl Folder {
             return Err(Error::input(told));
         }
         let parent = parent(path);
-        let made_parent = !parent.exists();
+        let made: Vec<PathBuf> = parent.ancestors().take_while(|f| is_missing(f)).map(Into::into).collect();
         fs::create_dir_all(parent).map_err(|e| Error::file("create", parent, e))?;
         // Of two runs that begin at the same time one gets the lock and the other then sees its
         // folder.
         let _one_at_a_time = owner::lock_directory(parent);
-        refuse_content(path, replaces)?;
+        refuse_content(path, replaces.as_ref())?;
         if let Some(other) = owner::writer_of(path) {
-            let told = format!("{} is being written by another run ({other})", path.display());
-            return Err(Error::InUse(told));
+            return Err(Error::InUse(in_use(path, &other)));
         }
         // Two runs of one process cannot meet here: the second has just been refused.
         let partial = files::name_beside(path, "partial", 1);
@@ -57,8 +79,8 @@ impl Folder {
         let mut folder = Folder {
             partial: Partial::of(partial),
             path: path.clone(),
-            replaces: replaces.map(str::to_owned),
-            made_parent,
+            replaces,
+            made: made.into_iter().rev().collect(),
             owner: None,
             published: false,
         };
@@ -122,7 +144,7 @@ impl Folder {
     }
 
     fn may_replace(&self) -> bool {
-        self.replaces.as_ref().is_some_and(|file| self.path.join(file).is_file())
+        self.replaces.as_ref().is_some_and(|earlier| earlier.refusal(&self.path).is_none())
     }
 
     /// Writes the file `name` in it.
@@ -139,29 +161,49 @@ impl Drop for Folder {
     fn drop(&mut self) {
         if !self.published && self.is_mine() {
             let _best_effort = fs::remove_dir_all(self.partial());
-            if self.made_parent {
+            for folder in self.made.iter().rev() {
                 // Fails where another run has come in.
-                let _best_effort = fs::remove_dir(parent(&self.path));
+                let _best_effort = fs::remove_dir(folder);
             }
         }
     }
 }
 
-fn refuse_content(path: &Path, replaces: Option<&str>) -> Result<(), Error> {
+fn is_missing(folder: &Path) -> bool {
+    !folder.as_os_str().is_empty() && !folder.exists()
+}
+
+/// The folder beside whose name a process that makes `what` in `folder` marks its claim.
+fn claimed(folder: &Path, what: &str) -> PathBuf {
+    folder.join(format!(".{what}"))
+}
+
+fn refuse_content(path: &Path, replaces: Option<&Earlier>) -> Result<(), Error> {
     let in_use = match fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_some(),
         Err(e) if e.kind() == ErrorKind::NotFound => false,
         Err(e) => return Err(Error::file("use as result folder", path, e)),
     };
-    if in_use && !replaces.is_some_and(|file| path.join(file).is_file()) {
-        let told = format!("{} exists and is not empty: remove it or choose another folder", path.display());
-        return Err(Error::InUse(told));
+    if !in_use {
+        return Ok(());
     }
-    Ok(())
+    let shown = path.display();
+    let Some(earlier) = replaces else {
+        let told = format!("{shown} exists and is not empty: remove it or choose another folder");
+        return Err(Error::InUse(told));
+    };
+    earlier.refusal(path).map_or(Ok(()), |why| {
+        Err(Error::InUse(format!("{shown} is not replaced: {why}. Choose another folder")))
+    })
 }
 
 /// Removes folders that runs which were killed left beside `path`, and says what was removed and
 /// what was not.
 pub fn clear_stale(path: &Path) -> Vec<String> {
     resolve(path).map_or_else(|_| Vec::new(), |path| owner::clear_stale(parent(&path), &path))
+}
+
+/// As [`clear_stale`], for processes that were killed while they made `what` in `folder`.
+pub fn clear_stale_claims(folder: &Path, what: &str) -> Vec<String> {
+    clear_stale(&claimed(folder, what))
 }

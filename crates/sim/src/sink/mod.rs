@@ -1,5 +1,6 @@
 //! Where tables go: memory, or a folder that is whole or not there.
 
+mod earlier;
 mod folder;
 mod owner;
 mod table;
@@ -9,7 +10,8 @@ use std::path::Path;
 use lasthop_capture::{Record, TableDef};
 
 use crate::error::Error;
-pub use folder::{Folder, clear_stale};
+pub use earlier::Earlier;
+pub use folder::{Folder, clear_stale, clear_stale_claims};
 pub use table::Table;
 
 /// The file by which a folder is recognised as the results of a run.
@@ -37,7 +39,7 @@ impl Sink {
     /// # Errors
     /// `out` holds something else than results, or cannot be made.
     pub fn replacing(out: &Path) -> Result<Sink, Error> {
-        Folder::create(out, Some(MANIFEST)).map(Sink::Folder)
+        Folder::create(out, Some(Earlier::run())).map(Sink::Folder)
     }
 
     /// Whether this process may write to it: a forked child may not write its parent's folder.
