@@ -138,7 +138,7 @@ fn recorded(folder: &Path, pair: [&str; 2]) -> Both {
     let name = pair.join("-");
     let read = |f: usize| {
         let file = folder.join(format!("m1-{name}-{}-{}.csv", f + 1, pair[f]));
-        recording(&file).expect("a recording of the pair")
+        recording(&file)
     };
     [read(0), read(1)]
 }

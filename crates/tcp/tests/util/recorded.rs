@@ -1,6 +1,7 @@
 //! Recordings of a real kernel's `tcp_info`, and samples of ours taken in the same way.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use lasthop_tcp::{CaState, CcName, Endpoint, Options, Profile};
@@ -53,17 +54,19 @@ pub fn as_recorded(cc: CcName) -> Options {
     }
 }
 
-/// The samples of the recording `file`; `None` when it is not there. Columns: time, cwnd, ssthresh
+/// The samples of the recording `file`; panics when it cannot be read. Columns: time, cwnd, ssthresh
 /// (-1: infinite), smoothed round trip, segments in flight, retransmissions, state of congestion
 /// avoidance, octets acknowledged.
-pub fn recording(file: &Path) -> Option<Vec<Sample>> {
-    let text = std::fs::read_to_string(file).ok()?;
+pub fn recording(file: &Path) -> Vec<Sample> {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let row = |line: &str| {
         let v: Vec<f64> = line.split(',').map(|x| x.parse().unwrap()).collect();
         let ssthresh = if v[2] < 0.0 { f64::INFINITY } else { v[2] };
         Sample { time: v[0], cwnd: v[1], ssthresh, lossy: v[6] >= 3.0, retransmissions: v[5], acked: v[7] }
     };
-    Some(text.lines().skip(1).map(row).collect())
+    let samples: Vec<Sample> = text.lines().skip(1).map(row).collect();
+    assert!(!samples.is_empty(), "{}: no samples", file.display());
+    samples
 }
 
 /// Our samples with the recordings' names of columns.
@@ -75,14 +78,17 @@ pub fn write_curve(file: &Path, samples: &[Sample]) {
     std::fs::write(file, text).unwrap();
 }
 
-/// The folder of recordings `name`, if LASTHOP_SHARED says where it is. Without it a test passes
-/// and says so.
+/// The folder of recordings `name`, if LASTHOP_SHARED says where the data is. Without it a test
+/// passes and says so, past the harness, which hides what a passing test prints. Panics when the
+/// variable is set and no such folder is there.
 pub fn folder(name: &str) -> Option<PathBuf> {
     let Some(shared) = std::env::var_os("LASTHOP_SHARED") else {
-        println!("LASTHOP_SHARED is not set: nothing is compared");
+        let _closed = writeln!(std::io::stderr(), "LASTHOP_SHARED is not set: {name} is not compared");
         return None;
     };
-    Some(PathBuf::from(shared).join("data").join(name))
+    let folder = Path::new(&shared).join("data").join(name);
+    assert!(folder.is_dir(), "LASTHOP_SHARED: no folder {}", folder.display());
+    Some(folder)
 }
 
 /// Where curves are to be written: LASTHOP_CURVES.
