@@ -202,6 +202,21 @@ fn dualpi2s_coupling_holds_for_packets_of_two_segments() {
     }
 }
 
+/// What is left of the deficit is Classic's turns within pairs: with a turn after 99 packets
+/// instead of nine the ratio is the predicted one within a tenth (a bar of our own).
+#[test]
+fn classics_turns_cost_packets_of_two_segments_their_rate() {
+    for (rate, rtt) in [(20, 50), (25, 50), (30, 50)] {
+        let ratio = |share: &str| {
+            let queue = format!("{{ kind = 'dualpi2', classic_share = '{share}' }}");
+            against_the_coupling(rate, rtt, SCALABLE, &queue)
+        };
+        let (seldom, often) = (ratio("1 %"), ratio("10 %"));
+        assert!((0.9..=1.1).contains(&seldom), "{rate} Mbit/s: {seldom}");
+        assert!(often < 0.9 * seldom, "{rate} Mbit/s: {often} of {seldom}");
+    }
+}
+
 /// RFC 3168: a flow that uses ECN through CoDel is marked instead of dropped from, and sends
 /// nothing twice.
 #[test]

@@ -7,12 +7,14 @@
 //! both Classic and Scalable TCP, CoNEXT 2016). In one queue packets are not reordered, so it may
 //! stand below PDCP; L4S packets then wait behind Classic ones.
 //!
-//! Neither the RFC itself nor Linux' sch_dualpi2.c was available. The pseudo-code was compared with
-//! two programs that have its names and comments, picoquic's dualq and netsim's dualPi2; not all
-//! quotations in this file were found there. Neither agrees with this file in all:
+//! The RFC itself was not available. The pseudo-code was compared with two programs that have its
+//! names and comments, picoquic's dualq and netsim's dualPi2; not all quotations in this file were
+//! found there. Linux 6.18's sch_dualpi2.c was read. None agrees with this file in all:
 //! - In overload both decide the mark with the counter that also decides the drop. Here what is not
 //!   dropped is marked.
 //! - picoquic marks with p'_L where this file takes the larger of that and p_CL.
+//! - Linux draws at random, judges no packet while less than two MTUs wait in all, and marks an L4S
+//!   packet by its threshold whatever p_CL has decided.
 //! - netsim's second `recur` takes p_C, and its L4S packets include ECT(0). Here they are ECT(1)
 //!   and CE.
 
