@@ -92,6 +92,27 @@ def test_a_signal_ends_a_long_run_at_once_and_leaves_nothing(start: Start, numbe
     assert [p.name for p in room.iterdir()] == ["wired.toml"]
 
 
+#: What takes minutes to hours, and what shows that it has begun.
+LONG = {
+    "cell": (["run", "lte-7-sites", "--set", "scenario.duration=100 h", "--out", "o"], "o.*.partial/*.parquet"),
+    "wifi": (["run", "wifi-download", "--set", "scenario.duration=100 h", "--out", "o"], "o.*.partial/*.parquet"),
+    "survey": (["survey", "lte-7-sites", "--drops", "100000", "--out", "o"], "o/.survey.*.partial"),
+    "map": (["rem", "lte-7-sites", "--step", "1", "--out", "o"], "o/.rem.*.partial"),
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_what_takes_long_ends_at_a_signal_and_leaves_nothing(start: Start, what: str, room: Path) -> None:
+    command, begun = LONG[what]
+    run = start(*command)
+    wait_for(begun)
+    time.sleep(0.5)  # into the work itself
+    assert run.poll() is None
+    _, err = stop(run, signal.SIGTERM)
+    assert err.strip().splitlines()[-1] == "error: stopped by SIGTERM; no result was written"
+    assert [p.name for p in room.iterdir()] == ["wired.toml"]
+
+
 def test_a_stopped_run_is_one_json_object(start: Start) -> None:
     run = start("run", "wired.toml", *ENDLESS, "--json")
     wait_for("results/*.partial")
