@@ -95,6 +95,7 @@ def test_a_signal_ends_a_long_run_at_once_and_leaves_nothing(start: Start, numbe
 #: What takes minutes to hours, and what shows that it has begun.
 LONG = {
     "cell": (["run", "lte-7-sites", "--set", "scenario.duration=100 h", "--out", "o"], "o.*.partial/*.parquet"),
+    "count": (["run", "lte-7-sites", "--set", "ue.phone.count=2000", "--out", "o"], "o.*.partial"),
     "wifi": (["run", "wifi-download", "--set", "scenario.duration=100 h", "--out", "o"], "o.*.partial/*.parquet"),
     "survey": (["survey", "lte-7-sites", "--drops", "100000", "--out", "o"], "o/.survey.*.partial"),
     "map": (["rem", "lte-7-sites", "--step", "1", "--out", "o"], "o/.rem.*.partial"),
