@@ -41,8 +41,8 @@ lint-rust: $(VENV)/.made ## Rust: formatted, no warnings
 
 lint-python: $(VENV)/.tools ## Python: formatted, no lint
 	$(LANE)
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests docs/*.py docs/_ext
+	$(BIN)/ruff check python tests docs
 
 types: $(VENV)/.tools build ## Python: types hold, the extension's stub tells the truth
 	$(LANE)

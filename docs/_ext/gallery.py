@@ -1,7 +1,7 @@
 """The gallery: every congestion control over the same three links, drawn from runs that `make docs` makes.
 
-One figure per link; small multiples, window above round trip for each control. Runs take a few seconds; a figure is drawn
-again only when its scenarios or the extension have changed.
+One figure per link; small multiples, window above round trip for each control. Runs take a few seconds; a figure is
+drawn again only when its scenarios or the extension have changed.
 """
 
 from __future__ import annotations
@@ -25,26 +25,35 @@ LINKS: tuple[tuple[str, str, str, str, int], ...] = (
     (
         "deep",
         "A deep buffer",
-        "10 Mbit/s and 40 ms, room for 200 packets: six times the bandwidth-delay product of 33. Controls that grow "
-        "until a loss fill the queue, and the round trip rises from 40 to 280 ms; controls that react to it keep it low.",
+        (
+            "10 Mbit/s and 40 ms, room for 200 packets: six times the bandwidth-delay product of 33. Controls that "
+            "grow until a loss fill the queue, and the round trip rises from 40 to 280 ms; controls that react to it "
+            "keep it low."
+        ),
         'rate = "10 Mbit/s"\ndelay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }',
         30,
     ),
     (
         "shallow",
         "A shallow buffer with random loss",
-        "10 Mbit/s and 40 ms, room for 10 packets, and one packet in a thousand is lost at random. Controls that take "
-        "each loss for congestion reduce their window before the link is full.",
-        'rate = "10 Mbit/s"\ndelay = "20 ms"\nforward = { loss = "0.1 %" }\n'
-        'queue = { kind = "droptail", packets = 10 }',
+        (
+            "10 Mbit/s and 40 ms, room for 10 packets, and one packet in a thousand is lost at random. Controls that "
+            "take each loss for congestion reduce their window before the link is full."
+        ),
+        (
+            'rate = "10 Mbit/s"\ndelay = "20 ms"\nforward = { loss = "0.1 %" }\n'
+            'queue = { kind = "droptail", packets = 10 }'
+        ),
         30,
     ),
     (
         "cellular",
         "A cellular link",
         "The capacity follows the synthetic LTE trace that comes with Lasthop; 40 ms, room for 200 packets.",
-        'delay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }\n'
-        'forward = { trace = "synthetic-lte.down" }\nreverse = { trace = "synthetic-lte.up" }',
+        (
+            'delay = "20 ms"\nqueue = { kind = "droptail", packets = 200 }\n'
+            'forward = { trace = "synthetic-lte.down" }\nreverse = { trace = "synthetic-lte.up" }'
+        ),
         30,
     ),
 )
@@ -73,8 +82,9 @@ def write(folder: Path) -> str:
     names = [a["name"] for a in described["cc"]]
     out = [
         "# Gallery of congestion controls\n",
-        "Each control alone on the same three links, in the profile `linux-6`: window in segments above, smoothed round trip",
-        "in ms below, over 30 s. `make docs` runs and draws this page. The figures in a panel are goodput and mean round trip.\n",
+        "Each control alone on the same three links, in the profile `linux-6`: window in segments above, smoothed",
+        "round trip in ms below, over 30 s. `make docs` runs and draws this page. The figures in a panel are goodput",
+        "and mean round trip.\n",
     ]
     for name, title, text, keys, seconds in LINKS:
         base = lasthop.Scenario.parse(SCENARIO.format(name=name, keys=keys, seconds=seconds), base_dir=TRACES)

@@ -449,7 +449,10 @@ fn a_number_of_segments_per_ack_that_the_rule_ignores_is_told() {
         )
     };
     let said = warnings(&text("profile = 'linux-6'"));
-    assert_eq!(said, "this key does nothing here: the ACK rule `linux` has no use for this key\n");
+    assert_eq!(
+        said,
+        "this key does nothing here: the ACK rule `linux` decides by itself how many segments an ACK covers\n"
+    );
     assert_eq!(warnings(&text("profile = 'linux-6', ack_rule = 'octets'")), "");
     assert_eq!(warnings(&text("profile = 'rfc'")), "");
 }

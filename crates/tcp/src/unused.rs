@@ -33,7 +33,7 @@ impl Options {
                 "ack_every",
                 self.ack_every.is_some(),
                 c.host.acks != AckRule::Linux,
-                "the ACK rule `linux` has no use for this key",
+                "the ACK rule `linux` decides by itself how many segments an ACK covers",
                 "`ack_rule = \"octets\"` counts full-sized segments",
             ),
             (
