@@ -149,17 +149,46 @@ fn what_no_sender_inside_its_window_repeats_is_out_of_window() {
     assert_eq!((u.am.stats().duplicates, u.am.stats().out_of_window), (2, 2 + 512));
 }
 
-/// Grants of 3 to 14 B at the receiver, mostly too small for all NACKs, a round trip of 8 ms and
-/// t-StatusProhibit of 20 ms: the sender retransmits at once what a report names, so a PDU is named
-/// again only when its retransmission was lost. So N PDUs under a loss of p take N p / (1 - p)
-/// retransmissions, with a variance of N p / (1 - p)^2, and RETX_COUNT reaches maxRetxThreshold t
-/// where a PDU and t repetitions are lost: N p^(t + 1) times. Within four standard deviations: the
-/// rest of a cut report within the timer gave 8234 retransmissions for 5851 and 135 failures for
-/// 35.
+/// With t-StatusProhibit of 0 or 5 ms the rest of a cut report waits 20 ms: what the report named
+/// needs a round trip to arrive.
+#[test]
+fn the_rest_of_a_cut_status_report_waits_for_a_round_trip() {
+    for prohibit in [0, 5] {
+        let mut c = config();
+        c.am.t_status_prohibit = Duration::from_millis(prohibit);
+        let mut u = Uut::new(&c);
+        u.data(ms(0), amd(4));
+        u.am.on_time(ms(35), &mut u.out);
+        assert_eq!(u.pull_status(ms(36), 4), Some(status(1, &[0])));
+        assert_eq!((u.pull_status(ms(55), 100), u.am.buffer_status().status), (None, 0));
+        assert_eq!(u.am.poll_at(), Some(ms(56)));
+        assert_eq!(u.pull_status(ms(56), 4), Some(status(1, &[0])));
+        // A poll asks at once (t-StatusProhibit is not running), and its report has room for all.
+        u.data(ms(62), polled(amd(0)));
+        assert_eq!(u.pull_status(ms(62), 100), Some(status(5, &[1, 2, 3])));
+        // A whole report leaves no rest; t-Reordering began again with SN 0.
+        assert_eq!((u.pull_status(ms(96), 100), u.am.poll_at()), (None, Some(ms(97))));
+    }
+}
+
+/// Grants of 3 to 14 B at the receiver, mostly too small for all NACKs, and a round trip of 8 ms:
+/// the sender retransmits at once what a report names, so a PDU is named again only when its
+/// retransmission was lost. So N PDUs under a loss of p take N p / (1 - p) retransmissions, with a
+/// variance of N p / (1 - p)^2, and RETX_COUNT reaches maxRetxThreshold t where a PDU and t
+/// repetitions are lost: N p^(t + 1) times. Within four standard deviations. The rest of a cut
+/// report at the next grant gave 17 503 retransmissions for 5854 and 1756 failures for 33 with
+/// t-StatusProhibit of 0, which forbids no report. There polls still repeat a NACK within the round
+/// trip (clause 5.2.3 wants it): a rest that never comes leaves 6105.
 #[test]
 fn small_grants_for_reports_do_not_raise_retx_count() {
+    for prohibit in [0, 5, 20] {
+        small_grants(prohibit);
+    }
+}
+
+fn small_grants(prohibit: u64) {
     let mut c = config();
-    (c.am.t_status_prohibit, c.am.max_retx_threshold) = (Duration::from_millis(20), 4);
+    (c.am.t_status_prohibit, c.am.max_retx_threshold) = (Duration::from_millis(prohibit), 4);
     let loss = 0.3f64;
     let (mut new, mut again, mut failures) = (0, 0, 0);
     for seed in 0..20 {
@@ -180,8 +209,8 @@ fn small_grants_for_reports_do_not_raise_retx_count() {
     let n = new as f64;
     let close = |got: u64, mean: f64, variance: f64| (got as f64 - mean).abs() < 4.0 * variance.sqrt();
     let (kept, five) = (1.0 - loss, loss * loss * loss * loss * loss);
-    assert!(close(again, n * loss / kept, n * loss / (kept * kept)), "{again} of {n}");
-    assert!(close(failures, n * five, n * five), "{failures} of {n}");
+    assert!(close(again, n * loss / kept, n * loss / (kept * kept)), "{prohibit} ms: {again} of {n}");
+    assert!(close(failures, n * five, n * five), "{prohibit} ms: {failures} of {n}");
 }
 
 #[test]

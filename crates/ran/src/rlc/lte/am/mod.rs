@@ -33,6 +33,8 @@ pub struct Am<P: Payload = Span> {
     rx: AmRx<P>,
     t_status_prohibit: Option<Instant>,
     status_prohibit: Duration,
+    /// When the rest of a report that a grant cut is due.
+    rest_due: Option<Instant>,
     one_pdu_per_grant: bool,
     no_reestablishment: bool,
     pub(super) reports: Option<Box<Reports>>,
@@ -43,6 +45,11 @@ pub struct Am<P: Payload = Span> {
 
 /// LteRlcAm::ReportBufferStatusTimer.
 const REPORT_PERIOD: Duration = Duration::from_millis(20);
+
+/// The rest of a report that a grant cut waits so long at least, so that what the report named may
+/// arrive: 4 ms for the report, 4 ms for the repetition, 8 ms if HARQ sends one of the two again,
+/// and 4 ms for grants.
+const REST_WAIT: Duration = Duration::from_millis(20);
 
 /// The state variables of TS 36.322 clause 7.1, wrapped as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +91,7 @@ impl<P: Payload> Am<P> {
             rx: AmRx::new(&config.am, peer),
             t_status_prohibit: None,
             status_prohibit: config.am.t_status_prohibit,
+            rest_due: None,
             one_pdu_per_grant: shortcuts.one_pdu_per_grant,
             no_reestablishment: shortcuts.no_reestablishment,
             reports: shortcuts.event_reports.then(|| Box::new(Reports::new(REPORT_PERIOD))),
@@ -215,10 +223,13 @@ impl<P: Payload> Am<P> {
         let size = self.format.status(&status);
         left.charge(size);
         // What the grant had no room for stays due: its NACKs would otherwise wait for another
-        // trigger. It waits for t-StatusProhibit, since every report begins at VR(R): an earlier
-        // one would repeat the NACKs of PDUs that the peer has just sent again, and the peer would
-        // send them once more and increment RETX_COUNT. LteRlcAm discards the rest.
-        self.rx.status_due = self.reports.is_none() && reached < self.rx.vr_ms;
+        // trigger. It waits for t-StatusProhibit and for a round trip, since every report begins at
+        // VR(R): an earlier one would repeat the NACKs of PDUs that the peer has just sent again,
+        // and the peer would send them once more and increment RETX_COUNT. LteRlcAm discards the
+        // rest.
+        self.rx.status_due = false;
+        let cut = self.reports.is_none() && reached < self.rx.vr_ms;
+        self.rest_due = cut.then(|| now + self.status_prohibit.max(REST_WAIT));
         self.stats.status_sent += 1;
         self.stats.bytes_sent += u64::from(size);
         // "When a STATUS PDU has been delivered to lower layer: start t-StatusProhibit."
@@ -276,6 +287,7 @@ impl<P: Payload> Am<P> {
         if self.rx.status_due {
             at = at.min(or_never(self.t_status_prohibit));
         }
+        at = at.min(or_never(self.rest_due));
         if let Some(reports) = &self.reports {
             at = at.min(or_never(reports.timer()));
         }
@@ -288,6 +300,10 @@ impl<P: Payload> Am<P> {
         let expired = |t: Option<Instant>| t.is_some_and(|t| t <= now);
         if expired(self.t_status_prohibit) {
             self.t_status_prohibit = None;
+        }
+        if expired(self.rest_due) {
+            self.rest_due = None;
+            self.rx.status_due = true;
         }
         if expired(self.rx.t_reordering) {
             self.rx.on_reordering_timer(now, &mut self.stats);
@@ -322,6 +338,7 @@ impl<P: Payload> Am<P> {
         self.stats.sdus_out += (out.delivered.len() - before) as u64;
         self.tx.re_establish(out);
         self.t_status_prohibit = None;
+        self.rest_due = None;
         if let Some(reports) = &mut self.reports {
             **reports = Reports::new(REPORT_PERIOD);
         }
