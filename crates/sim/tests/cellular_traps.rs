@@ -248,3 +248,16 @@ fn settings_of_the_uplink_that_silence_a_ue() {
         assert!(!warned(&near, unaware) && !warned(&near, open_loop), "{:?}", warnings(&near));
     }
 }
+
+/// `timing.uplink_fill` moves the timers of RLC entities that report at events, and of no others.
+#[test]
+fn a_fill_time_without_event_reports() {
+    let cell = |timing: &str, ue: &str| {
+        let cell = CELL.replace("resource_blocks = 6\n", &format!("resource_blocks = 6\n{timing}"));
+        format!("{cell}{ue}{FLOW}")
+    };
+    let (fill, reports) = ("timing.uplink_fill = '214 us'\n", "rlc.shortcuts.event_reports = true\n");
+    assert!(warned(&cell(fill, ""), "shortcuts.event_reports"));
+    assert!(!warned(&cell(fill, reports), "shortcuts.event_reports"));
+    assert!(!warned(&cell("", ""), "shortcuts.event_reports"));
+}

@@ -42,9 +42,28 @@ pub(super) fn check(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
         }
     }
     same_edges(spec, doc, found);
+    fill_without_reports(spec, doc, found);
     if !found.has_errors() {
         strange_distances(spec, doc, found);
         silent_uplinks(spec, doc, found);
+    }
+}
+
+/// A moment at which blocks are filled, and no RLC entity that has it.
+fn fill_without_reports(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
+    for (name, _) in spec.cell.iter().filter(|(_, c)| !c.timing.uplink_fill.is_zero()) {
+        let used = |ue: &UeSpec| {
+            ue.rlc.shortcuts().event_reports && spec.candidates(ue).any(|candidate| candidate == name)
+        };
+        if !spec.ue.values().any(used) {
+            let key = format!("cell.{}.timing.uplink_fill", dotted([name]));
+            let message =
+                "this key does nothing here: only RLC with `shortcuts.event_reports` fills its blocks later";
+            found.push(
+                doc.warning_at(&key, message)
+                    .help("`rlc.shortcuts.event_reports = true` of a UE in this cell, or remove the key"),
+            );
+        }
     }
 }
 
