@@ -1,6 +1,9 @@
 //! What an entity has counted since it was set up.
 
-/// Counters of an RLC entity; a re-establishment does not reset them.
+/// Counters of an RLC entity; a re-establishment does not reset them. `duplicates`,
+/// `out_of_window`, `status_overtaken`, `sdus_broken`, `unmarked_starts` and `unmarked_ends` are
+/// for users of the crate, who attach entities of other implementations: table `rlc` of a run has
+/// no column of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RlcStats {
     /// SDUs pushed into the entity.
