@@ -49,7 +49,7 @@ mod uplink;
 pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
 pub use mobility::MobilityCounters;
 pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
-pub use uplink::{Silenced, UplinkCounters};
+pub use uplink::{Silence, Silenced, UplinkCounters};
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

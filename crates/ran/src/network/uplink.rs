@@ -21,7 +21,7 @@ mod tests;
 
 use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
-pub use self::power::Silenced;
+pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
 pub use self::state::UplinkCounters;
 use super::trace::Step;

@@ -1,13 +1,15 @@
 //! Traps of the LTE cell: scenarios that run, and mislead. A small RLC buffer is told by RLC's own
 //! check.
 
+use std::collections::BTreeMap;
+
 use lasthop_net::app::{AppConfig, Distribution, OnOffConfig};
 use lasthop_radio::PathLoss;
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::largest_tbs_bits;
 use lasthop_ran::Direction;
 use lasthop_ran::mac::lte::adaptation::CqiInterference;
-use lasthop_ran::network::{CellConfig, Silenced};
+use lasthop_ran::network::{CellConfig, Silence, Silenced};
 use lasthop_ran::phy::lte::propagation::UeRadioConfig;
 use lasthop_ran::rrc::{InitialState, RrcTiming};
 use lasthop_units::{Bitrate, CellId, Duration, Id, Tti, UeId};
@@ -80,6 +82,7 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
     let all = spec.cellular(&Tracks::new());
     let mut propagation = all.config.propagation(spec.scenario.seed);
     let mut ids = 0..all.config.ues.len();
+    let mut silences: BTreeMap<CellId, Silence<'_>> = BTreeMap::new();
     for (name, ue) in &spec.ue {
         let Some(cell) = spec.candidates(ue).next() else { continue };
         let here = ids.by_ref().take(ue.count as usize).map(UeId::from_index);
@@ -89,7 +92,8 @@ fn silent_uplinks(spec: &Spec, doc: &Document, found: &mut Diagnostics) {
             if ue.radio.pinned_sinr.is_some() || ue.track.is_some() || !quiet(cell) {
                 return None;
             }
-            cell.silences(config, propagation.gains(config.serving, id, Tti(0)).0)
+            let silence = silences.entry(config.serving).or_insert_with(|| cell.silence(config.serving));
+            silence.of(config, propagation.gains(config.serving, id, Tti(0)).0)
         });
         let Some(first) = silenced.next() else { continue };
         let who = match (ue.count, 1 + silenced.count()) {

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::at::Scalar;
 use super::check;
 use super::memory::Memory;
+use super::ways::Ways;
 use super::{Action, At, NodeSpec, Scenario, Spec, StationSpec};
 use crate::config::{self, Diagnostics, Document, Severity, suggest};
 use crate::error::Error;
@@ -166,7 +167,7 @@ impl InForce {
     /// What is in force when `scenario` begins.
     pub fn of(scenario: &Scenario) -> InForce {
         let (document, spec) = (scenario.filled(), scenario.spec.clone());
-        let memory = Memory::of(&spec);
+        let memory = Memory::of(&spec, &Ways::of(&spec));
         let wireless = spec.wireless().config;
         let aps = spec.ap.keys().cloned().zip(wireless.aps.ids()).collect();
         let mut next = 0;

@@ -8,6 +8,7 @@ use lasthop_net::trace::Trace;
 use lasthop_units::Instant;
 
 use super::memory::Memory;
+use super::ways::Ways;
 use super::{Action, Cellular, Spec, Tracks};
 use super::{ProfileSetting, cell_buffer, cell_profile, check, scenario_profile, way_traps};
 use crate::config::{self, Diagnostics, Document};
@@ -113,11 +114,12 @@ impl Scenario {
         if found.has_errors() {
             return Err(Error::Input(found));
         }
-        if let Some(refused) = Memory::of(&spec).refusal(&filled) {
+        let ways = Ways::of(&spec);
+        if let Some(refused) = Memory::of(&spec, &ways).refusal(&filled) {
             found.push(refused);
             return Err(Error::Input(found));
         }
-        way_traps::check(&spec, &filled, &document, &extensions, &mut found);
+        way_traps::check(&spec, &ways, &filled, &document, &extensions, &mut found);
         let changes = Vec::new();
         let mut scenario =
             Scenario { document, spec, base, traces, tracks, changes, extensions, warnings: found };

@@ -50,12 +50,12 @@ struct Held {
 }
 
 impl Memory {
-    /// The estimate for `spec`, which has been checked.
-    pub fn of(spec: &Spec) -> Memory {
-        Memory::with_limit(spec, machine_memory().unwrap_or(u64::MAX))
+    /// The estimate for `spec`, which has been checked and has these `ways`.
+    pub fn of(spec: &Spec, ways: &Ways<'_>) -> Memory {
+        Memory::with_limit(spec, ways, machine_memory().unwrap_or(u64::MAX))
     }
 
-    fn with_limit(spec: &Spec, limit: u64) -> Memory {
+    fn with_limit(spec: &Spec, ways: &Ways<'_>, limit: u64) -> Memory {
         let ues = spec.ue.values().map(|u| u64::from(u.count)).sum::<u64>();
         let stations = spec.station.values().map(|s| u64::from(s.count)).sum::<u64>();
         let built = super::limits::flows(spec) * FLOW + ues * UE + stations * STATION;
@@ -67,7 +67,7 @@ impl Memory {
         backhaul(spec, &mut fixed);
         wireless(spec, &mut fixed);
         let all = fixed.iter().map(|held| u128::from(held.bytes)).sum();
-        let loads = Arc::new(loads(spec));
+        let loads = Arc::new(loads(spec, ways));
         let (length, fixed) = (spec.scenario.duration, Arc::new(fixed));
         let mut memory = Memory { length, loads, held: BTreeMap::new(), fixed, all, limit };
         for name in memory.loads.clone().keys() {
@@ -211,9 +211,8 @@ const LINK: &str =
     "limit `queue`, or lower the delay (`jitter`), the buffers (`tcp.receive_buffer`), rates or `duration`";
 
 /// What flows send over links, by the ways that the world will find for them.
-fn loads(spec: &Spec) -> BTreeMap<String, [Loads; 2]> {
+fn loads(spec: &Spec, ways: &Ways<'_>) -> BTreeMap<String, [Loads; 2]> {
     let mut loads: BTreeMap<String, [Loads; 2]> = BTreeMap::new();
-    let ways = Ways::of(spec);
     for flow in spec.flow.values() {
         for [from, to] in spec.ends_of(flow) {
             let [from, to] = if from_opener(&flow.app) { [from, to] } else { [to, from] };
@@ -464,7 +463,7 @@ mod tests {
         let head = "[scenario]\nname = 'm'\nduration = '1000 s'\n";
         let doc = Document::parse(&format!("{head}{text}"), "t.toml").unwrap();
         let spec: Spec = doc.read().unwrap();
-        let refused = Memory::with_limit(&spec, gigabytes << 30).refusal(&doc);
+        let refused = Memory::with_limit(&spec, &Ways::of(&spec), gigabytes << 30).refusal(&doc);
         refused.map(|d| crate::config::Diagnostics::from(d).to_string()).unwrap_or_default()
     }
 

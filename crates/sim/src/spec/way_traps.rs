@@ -18,6 +18,7 @@ const MAX_PAIRS: u64 = 10_000;
 /// Warnings of a scenario without errors; `own` is the document before profiles have filled it.
 pub(super) fn check(
     spec: &Spec,
+    ways: &Ways<'_>,
     doc: &Document,
     own: &Document,
     extensions: &Extensions,
@@ -49,12 +50,11 @@ pub(super) fn check(
     if pairs > MAX_PAIRS || spec.flow.values().all(|f| f.transport != Transport::Tcp) {
         return;
     }
-    let ways = Ways::of(spec);
     for (name, flow, control) in marked {
-        nothing_marks(name, flow, control, spec, &ways, doc, found);
+        nothing_marks(name, flow, control, spec, ways, doc, found);
     }
     if spec.scenario.jitter.is_zero() {
-        phase_effects(spec, &ways, doc, found);
+        phase_effects(spec, ways, doc, found);
     }
 }
 

@@ -152,25 +152,41 @@ pub enum Silenced {
     ByOpenLoop,
 }
 
+/// What settings of a cell's uplink do to UEs: the link adaptation is worked out once for all of
+/// them (a million instructions).
+#[derive(Debug)]
+pub struct Silence<'a> {
+    config: &'a CellConfig,
+    cell: CellUplink,
+}
+
 impl CellConfig {
+    /// The settings of this cell, which is `id`.
+    pub fn silence(&self, id: CellId) -> Silence<'_> {
+        Silence { config: self, cell: CellUplink::new(&self.uplink, self.resource_blocks, id) }
+    }
+}
+
+impl Silence<'_> {
     /// Whether settings of the uplink silence a UE whose gains at large scale, without
-    /// interference, are `gains`; Also None for a UE whose largest power does not suffice.
-    pub fn silences(&self, ue: &UeConfig, gains: Gains) -> Option<Silenced> {
-        let cell = CellUplink::new(&self.uplink, self.resource_blocks, ue.serving);
-        let (config, band, largest) = (&self.uplink.power_control, cell.band.len(), ue.radio.power);
+    /// interference, are `gains`; also None for a UE whose largest power does not
+    /// suffice.
+    pub fn of(&self, ue: &UeConfig, gains: Gains) -> Option<Silenced> {
+        let Silence { config: CellConfig { uplink, radio, .. }, cell } = self;
+        let (config, band, largest) = (&uplink.power_control, cell.band.len(), ue.radio.power);
         let loss = Db(-db(f64::from(gains.downlink.max(1e-30))));
-        let noise = thermal_noise(Hertz(180e3), self.radio.noise_figure);
-        let antennas = db(f64::from(self.radio.receive_antennas));
+        let noise = thermal_noise(Hertz(180e3), radio.noise_figure);
+        let antennas = db(f64::from(radio.receive_antennas));
         let received = |power: f64| power + db(f64::from(gains.uplink.max(1e-30))) + antennas - noise.0;
         let with = |level: f64, headroom: Option<Db>| {
-            let mut u = UeUplink::new(&self.uplink, ue, UeId::from_index(0), 0);
+            let mut u = UeUplink::new(uplink, ue, UeId::from_index(0), 0);
             u.quality.learn(Tti(0), level as f32);
             u.headroom = headroom;
             u
         };
         let most = (1..=band).rfind(|n| largest_allocation(*n) == *n).unwrap_or(1);
         // What comes first is the report in the grant that answers a request.
-        let (first, harq) = (self.uplink.request_blocks, self.uplink.harq.transmissions);
+        let (first, harq) = (uplink.request_blocks, uplink.harq.transmissions);
         let decodes = |u: &UeUplink| {
             let level = u.level_on(u.quality.measured().unwrap_or_default(), first);
             cell.fit_at_once(u, first).is_some()
@@ -180,7 +196,7 @@ impl CellConfig {
             return None;
         }
         let power = PowerControl::default();
-        if !self.uplink.power_aware {
+        if !uplink.power_aware {
             let srs = power.srs(config, band, loss, largest).0 - db(f64::from(band));
             return cell
                 .fit(&with(received(srs), None), most, BARE)
