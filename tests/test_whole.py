@@ -193,13 +193,14 @@ def test_a_survey_is_whole_or_not_there_and_replaced_only_by_force(verb: tuple[s
     assert f"s/{verb[0]}" in said
     assert names(room) == ["wired.toml"]
     command(*verb)
-    (room / f"s/{verb[0]}-earlier.png").touch()
+    (room / f"s/{verb[0]}-of-mine.png").write_text("thesis")
     before = {p.name: p.stat().st_ino for p in (room / "s").iterdir()}
     assert "is there already" in command(*verb, code=1)
     command(*verb, "--force", most=SMALL, code=1)
     assert {p.name: p.stat().st_ino for p in (room / "s").iterdir()} == before
     command(*verb, "--force")
-    assert names(room / "s") == sorted(n for n in before if "earlier" not in n)
+    assert names(room / "s") == sorted(before)
+    assert (room / f"s/{verb[0]}-of-mine.png").read_text() == "thesis"
 
 
 @pytest.mark.parametrize("verb", [SURVEY, MAP], ids=lambda v: v[0])

@@ -195,9 +195,15 @@ def _claimed(folder: Path, name: str, force: bool) -> Iterator[None]:
 
 
 def _earlier(folder: Path, name: str) -> list[Path]:
-    """What an earlier command has written."""
-    table = folder / f"{name}.parquet"
-    return [f for f in (table, *sorted(folder.glob(f"{name}-*.png"))) if os.path.lexists(f)]
+    """What an earlier command has written: the table and its pictures, no other file whatever its name."""
+    from lasthop.plot._survey import DISTRIBUTIONS, MAPS
+
+    pictures = [_picture(folder, name, q) for q in (DISTRIBUTIONS if name == "survey" else MAPS)]
+    return [f for f in (folder / f"{name}.parquet", *pictures) if os.path.lexists(f)]
+
+
+def _picture(folder: Path, name: str, quantity: str) -> Path:
+    return folder / f"{name}-{quantity.rpartition('_')[0] or quantity}.png"
 
 
 def _refuse_earlier(folder: Path, name: str, force: bool) -> None:
@@ -212,7 +218,7 @@ def _write(folder: Path, table: pa.Table, name: str, figures: dict[str, Figure])
     pq.write_table(table, parquet)
     files: dict[Path, str | bytes] = {folder / f"{name}.parquet": parquet.getvalue()}
     for what, figure in figures.items():
-        files[folder / f"{name}-{what.rpartition('_')[0] or what}.png"] = figure.content("png")
+        files[_picture(folder, name, what)] = figure.content("png")
     earlier = _earlier(folder, name)
     _output.files(files)
     for file in earlier:
