@@ -3,11 +3,17 @@
 
 use smallvec::SmallVec;
 
+/// SACK blocks that a header has room for (RFC 2018 section 3).
+const MOST: usize = 4;
+
 /// Ranges of stream offsets received above RCV.NXT, disjoint and not touching, in ascending order;
 /// each remembers when (by counting) it last grew.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     held: SmallVec<[Held; 8]>,
+    /// Start and end of the most recent of them, the newest first: [`MOST`], or all if fewer. Kept
+    /// up with each arrival, because in a long recovery hundreds are held and each ACK asks.
+    recent: SmallVec<[(u64, u64); MOST]>,
     arrivals: u64,
     bytes: u64,
 }
@@ -62,6 +68,10 @@ impl Reassembly {
             self.held[first] = merged;
             self.held.drain(first + 1..last);
         }
+        self.recent.retain(|r| r.1 < merged.start || merged.end < r.0);
+        self.recent.truncate(MOST - 1);
+        self.recent.insert(0, (merged.start, merged.end));
+        self.refill_recent();
         self.bytes += end - start - known;
         known < end - start
     }
@@ -72,34 +82,47 @@ impl Reassembly {
         let mut nxt = nxt;
         while let Some(h) = self.held.first().filter(|h| h.start <= nxt) {
             nxt = nxt.max(h.end);
-            self.bytes -= h.end - h.start;
+            let start = h.start;
+            self.bytes -= h.end - start;
             self.held.remove(0);
+            self.recent.retain(|r| r.0 != start);
+            self.refill_recent();
         }
         nxt
+    }
+
+    /// Ranges of `recent` may be gone; those that are left are still the most recent ones.
+    #[inline]
+    fn refill_recent(&mut self) {
+        if self.recent.len() < MOST.min(self.held.len()) {
+            self.look_up_recent();
+        }
+    }
+
+    #[cold]
+    fn look_up_recent(&mut self) {
+        // One look at each range, the highest first: few of the others are more recent than the
+        // last of the blocks so far. 0: no block.
+        let mut newest = [Held::default(); MOST];
+        for h in self.held.iter().rev() {
+            let mut i = MOST - 1;
+            if h.touched <= newest[i].touched {
+                continue;
+            }
+            while i > 0 && newest[i - 1].touched < h.touched {
+                newest[i] = newest[i - 1];
+                i -= 1;
+            }
+            newest[i] = *h;
+        }
+        self.recent = newest.iter().filter(|h| h.touched > 0).map(|h| (h.start, h.end)).collect();
     }
 
     /// Up to `n` blocks (at most four), the most recently received first (RFC 2018 section 4: "The
     /// first SACK block MUST specify the contiguous block of data containing the segment which
     /// triggered this ACK" and the rest repeat the most recently reported).
     pub fn blocks(&self, n: usize) -> impl Iterator<Item = (u64, u64)> {
-        // One look at each range, the highest first: those are the most recent as a rule, and few
-        // of the others are more recent than the last of the blocks so far. 0: no block.
-        let mut newest = [Held::default(); 4];
-        let newest_n = n.min(newest.len());
-        if let Some(last) = newest_n.checked_sub(1) {
-            for h in self.held.iter().rev() {
-                let mut i = last;
-                if h.touched <= newest[i].touched {
-                    continue;
-                }
-                while i > 0 && newest[i - 1].touched < h.touched {
-                    newest[i] = newest[i - 1];
-                    i -= 1;
-                }
-                newest[i] = *h;
-            }
-        }
-        newest.into_iter().take(newest_n).filter(|h| h.touched > 0).map(|h| (h.start, h.end))
+        self.recent.iter().take(n).copied()
     }
 }
 
@@ -110,6 +133,13 @@ mod tests {
 
     fn blocks(r: &Reassembly) -> Vec<(u64, u64)> {
         r.blocks(4).collect()
+    }
+
+    /// What [`Reassembly::blocks`] is to give, by a sort of all that is held.
+    fn most_recent(r: &Reassembly) -> Vec<(u64, u64)> {
+        let mut held = r.held.to_vec();
+        held.sort_by_key(|h| std::cmp::Reverse(h.touched));
+        held.iter().take(4).map(|h| (h.start, h.end)).collect()
     }
 
     #[test]
@@ -152,10 +182,16 @@ mod tests {
                 prop_assert_eq!(r.insert(start, start + len), new);
                 prop_assert_eq!(r.bytes(), octets.iter().filter(|&&o| o).count() as u64);
                 prop_assert!(r.held.windows(2).all(|w| w[0].end < w[1].start));
+                prop_assert_eq!(blocks(&r), most_recent(&r));
             }
             octets[0] = true;
             let first_gap = octets.iter().position(|&o| !o).unwrap() as u64;
+            // In order up to the middle first, then up to the first gap.
+            let mut half = r.clone();
+            half.take_in_order(100);
+            prop_assert_eq!(blocks(&half), most_recent(&half));
             prop_assert_eq!(r.take_in_order(1).max(1), first_gap);
+            prop_assert_eq!(blocks(&r), most_recent(&r));
         }
     }
 }
