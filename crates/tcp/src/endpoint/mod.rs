@@ -154,6 +154,8 @@ pub struct Endpoint {
 
     // Exchangeable parts.
     cc: Cc,
+    /// A sending rate may be set, by the configuration or by `cc`.
+    paces: bool,
     recovery: Recovery,
     /// RACK's memory; empty in the other flavours.
     rack: Box<Rack>,
@@ -250,6 +252,7 @@ impl Endpoint {
     pub fn with_control(config: Config, cc: Cc, isn: Seq) -> Endpoint {
         Endpoint {
             state: State::Closed,
+            paces: config.pacing || config.max_pacing_rate.is_some() || cc.may_pace(),
             isn,
             una: 0,
             nxt: 0,

@@ -168,11 +168,15 @@ impl Endpoint {
     /// says so.
     #[inline]
     pub(super) fn window_octets(&self, extra: f64) -> u64 {
-        let segments = (self.cc.cwnd() + extra).min(self.config.window_ceiling()).max(0.0);
-        let mss = f64::from(self.mss);
-        // A half octet more, because sums of fractions of a segment end a hair below the whole.
-        let octets = if self.config.whole_segments { segments.floor() * mss } else { segments * mss + 0.5 };
-        octets as u64
+        let segments = (self.cc.cwnd() + extra).min(self.config.window_ceiling());
+        // By signed numbers, to which a conversion is one instruction; it cuts off the fraction.
+        let octets = if self.config.whole_segments {
+            (segments as i64).saturating_mul(i64::from(self.mss))
+        } else {
+            // A half octet more, because sums of fractions of a segment end a hair below the whole.
+            (segments * f64::from(self.mss) + 0.5) as i64
+        };
+        octets.max(0) as u64
     }
 
     /// Without SACK: everything between SND.UNA and SND.UNA + min(cwnd, SND.WND).
@@ -374,7 +378,7 @@ impl Endpoint {
         if let Some(linux) = self.ack.heuristics() {
             linux.data_sent(now);
         }
-        if self.offload.is_none() && self.paces() {
+        if self.paces && self.offload.is_none() {
             self.pace_at_rate(now, segment.len, segment.wire_len());
         }
         self.counters.octets_sent += u64::from(segment.len);
@@ -453,15 +457,10 @@ impl Endpoint {
         Some(Bitrate((8.0 * factor * window / srtt.as_secs_f64()).clamp(1.0, 1e14) as u64))
     }
 
-    #[inline]
-    fn paces(&self) -> bool {
-        self.config.pacing || self.config.max_pacing_rate.is_some() || self.cc.may_pace()
-    }
-
     /// A packet of `data` octets has left, with all its segments: it is paced as one
     /// (tcp_update_skb_after_send).
     pub(super) fn pace_packet(&mut self, now: Instant, data: u64) {
-        if self.paces() {
+        if self.paces {
             self.pace_at_rate(now, data as u32, data as u32);
         }
     }
