@@ -94,14 +94,21 @@ impl World {
                 self.note_rlc_event(now, &name, end, event);
             }
         }
-        for (_, sdu, cause) in output.dropped.drain(..) {
-            self.drop_packet(now, sdu.id, cause.name(), None, Place::Bearer(id));
+        // Most calls produce nothing: a list that is empty is not emptied.
+        if !output.dropped.is_empty() {
+            for (_, sdu, cause) in output.dropped.drain(..) {
+                self.drop_packet(now, sdu.id, cause.name(), None, Place::Bearer(id));
+            }
         }
-        for (_, sdu) in output.marked.drain(..) {
-            self.packets[sdu.id].ecn = lasthop_units::Ecn::Ce;
+        if !output.marked.is_empty() {
+            for (_, sdu) in output.marked.drain(..) {
+                self.packets[sdu.id].ecn = lasthop_units::Ecn::Ce;
+            }
         }
-        for (end, sdu) in output.delivered.drain(..) {
-            self.forward(now, nodes[end.index()], sdu.id);
+        if !output.delivered.is_empty() {
+            for (end, sdu) in output.delivered.drain(..) {
+                self.forward(now, nodes[end.index()], sdu.id);
+            }
         }
         self.bearer_output = output;
     }

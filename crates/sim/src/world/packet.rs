@@ -181,8 +181,11 @@ impl World {
         h.link.on_time(now, &mut output);
         h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
         let node = h.to;
-        for Dropped { at, item, cause } in output.dropped.drain(..) {
-            self.drop_in_net(at, item.id, cause, Place::Hop(hop));
+        // Few hops drop or copy: a list that is empty is not emptied.
+        if !output.dropped.is_empty() {
+            for Dropped { at, item, cause } in output.dropped.drain(..) {
+                self.drop_in_net(at, item.id, cause, Place::Hop(hop));
+            }
         }
         // Copies are made before the originals go on: those may be gone afterwards.
         for item in &mut output.copies {
@@ -190,7 +193,10 @@ impl World {
             self.account.made.add(copy.size);
             item.id = self.packets.insert(copy);
         }
-        for item in output.arrived.drain(..).chain(output.copies.drain(..)) {
+        if !output.copies.is_empty() {
+            output.arrived.append(&mut output.copies);
+        }
+        for item in output.arrived.drain(..) {
             self.packets[item.id].ecn = item.ecn;
             self.forward(now, node, item.id);
         }
