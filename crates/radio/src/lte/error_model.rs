@@ -5,6 +5,8 @@
 //! 2. The SINR of an unfaded channel with that information.
 //! 3. The error probability of each code block at that SINR ([`super::BlerCurve`]).
 //! 4. The transport block fails if one of its code blocks does: 1 - (1 - B(K+))^C+ (1 - B(K-))^C-.
+//!
+//! A block with more bits than its transmission has coded ones fails: see [`ErrorModel::overfull`].
 
 use lasthop_engine::math::{db, from_db, pow};
 
@@ -20,6 +22,8 @@ pub struct ErrorModel {
     pub blocks: CodeBlocks,
     /// Its code on the first transmission.
     pub code: CurveId,
+    /// The coded bits that a transmission has at most; None: its resource blocks are not known.
+    pub most_coded: Option<u32>,
 }
 
 /// How the receiver joins the transmissions of one block.
@@ -50,12 +54,26 @@ impl ErrorModel {
     /// The block that `mcs` puts on `prbs` resource blocks; nothing for a reserved MCS or no
     /// resource blocks.
     pub fn of_grant(mcs: Mcs, table: McsTable, prbs: usize) -> Option<ErrorModel> {
-        ErrorModel::new(mcs, table, tbs_bits(prbs, mcs.i_tbs(table)?)?)
+        Some(ErrorModel::new(mcs, table, tbs_bits(prbs, mcs.i_tbs(table)?)?)?.on(mcs, table, prbs))
     }
 
     /// A block of `bits` sent with `mcs`; nothing for a reserved MCS.
     pub fn new(mcs: Mcs, table: McsTable, bits: u32) -> Option<ErrorModel> {
-        Some(ErrorModel { bits, blocks: code_blocks(bits), code: CurveId::of_mcs(mcs, table)? })
+        let code = CurveId::of_mcs(mcs, table)?;
+        Some(ErrorModel { bits, blocks: code_blocks(bits), code, most_coded: None })
+    }
+
+    /// The same block, sent with `mcs` on `prbs` resource blocks (times its layers).
+    #[must_use]
+    pub fn on(self, mcs: Mcs, table: McsTable, prbs: usize) -> ErrorModel {
+        ErrorModel { most_coded: mcs.most_coded_bits(table, prbs), ..self }
+    }
+
+    /// Its bits with their CRCs (TS 36.212 clause 5.1) are more than the coded bits of a transmission:
+    /// a code rate above 1, which no receiver decodes from one transmission. Of all blocks only that
+    /// of I_TBS 6 on one resource block is such a one.
+    pub fn overfull(&self) -> bool {
+        self.most_coded.is_some_and(|most| self.blocks.information_bits() > most)
     }
 
     /// The modulation whose mutual information the block is judged by.
@@ -63,9 +81,13 @@ impl ErrorModel {
         self.code.modulation()
     }
 
-    /// C: the coded bits of one transmission, from the code's nominal rate.
+    /// C: the coded bits of one transmission, from the code's nominal rate; where the block is
+    /// [`overfull`](Self::overfull), what the resource blocks have.
     pub fn coded_bits(&self) -> f64 {
-        f64::from(self.bits) / self.code.rate()
+        match self.most_coded {
+            Some(most) if self.overfull() => f64::from(most),
+            _ => f64::from(self.bits) / self.code.rate(),
+        }
     }
 
     /// The probability that the first transmission fails, with the mean mutual information `mi` of
@@ -76,6 +98,9 @@ impl ErrorModel {
 
     /// The same for an unfaded channel at `snr_db`.
     pub fn error_at(&self, snr_db: f64) -> f64 {
+        if self.overfull() {
+            return 1.0;
+        }
         block_error(self.code, &self.blocks, snr_db)
     }
 
@@ -91,6 +116,12 @@ impl ErrorModel {
         match buffer.combining {
             HarqCombining::Chase => self.error_at(db(buffer.sinr)),
             HarqCombining::IncrementalRedundancy => {
+                // No code brings more bits than the mutual information that was received; curves of
+                // rates as high as those of an overfull block's first transmissions there are none.
+                let needed = f64::from(self.blocks.information_bits());
+                if self.overfull() && buffer.information < needed {
+                    return 1.0;
+                }
                 let rate = f64::from(self.bits) / buffer.coded_bits;
                 let mi = (buffer.information / buffer.coded_bits) as f32;
                 let code = if buffer.transmissions == 1 {
@@ -188,6 +219,54 @@ mod tests {
                 p(0.0),
                 p(0.06)
             );
+        }
+    }
+
+    /// TS 36.213 table 7.1.7.2.1-1 has 328 bits for I_TBS 6 on one resource block, 352 with the CRC.
+    /// QPSK has 2 bits on 144 resource elements in the uplink, 288: a code rate of 1.22. In the
+    /// downlink there are at most 300. Of all 110 rows times 29 MCS nothing else is above 1: the
+    /// next is at 0.93 or below.
+    #[test]
+    fn a_code_rate_above_one_is_decoded_from_two_transmissions_at_the_soonest() {
+        for (table, mcs, coded) in
+            [(McsTable::Uplink, 6, 288), (McsTable::Downlink, 6, 300), (McsTable::Downlink256, 3, 300)]
+        {
+            let block = ErrorModel::of_grant(Mcs::new(mcs), table, 1).unwrap();
+            assert_eq!((block.bits, block.blocks.information_bits()), (328, 352));
+            assert_eq!((block.most_coded, block.overfull()), (Some(coded), true));
+            assert_eq!(block.error_at(40.0), 1.0);
+            for index in 0..=table.largest().index() {
+                let mcs = Mcs::new(index);
+                for prbs in 1..=super::super::PRB_MAX {
+                    let block = ErrorModel::of_grant(mcs, table, prbs).unwrap();
+                    let other = mcs.decodable_on(table, prbs);
+                    assert_eq!(block.overfull(), other != mcs, "{table:?} {index} on {prbs}");
+                    if block.overfull() {
+                        assert!(!ErrorModel::of_grant(other, table, prbs).unwrap().overfull());
+                        continue;
+                    }
+                    let rate =
+                        f64::from(block.blocks.information_bits()) / f64::from(block.most_coded.unwrap());
+                    assert!(rate <= 0.93, "{table:?} {index} on {prbs}: {rate}");
+                }
+            }
+            // Twice the coded bits have rate 352 / 576 = 0.61 or 352 / 600: information of that much
+            // per bit is the least. Chase combining repeats the same bits, and does not help.
+            for (combining, fails) in
+                [(HarqCombining::IncrementalRedundancy, [1.0, 0.0]), (HarqCombining::Chase, [1.0, 1.0])]
+            {
+                let mut buffer = SoftBuffer::new(combining);
+                for fail in fails {
+                    buffer.add(&block, 0.99);
+                    let p = block.combined_error(&buffer);
+                    assert!((p - fail).abs() < 1e-6, "{table:?} {combining:?}: {p}");
+                }
+            }
+            let mut buffer = SoftBuffer::new(HarqCombining::IncrementalRedundancy);
+            let short = 352.0 / (2.0 * f64::from(coded)) - 0.01;
+            buffer.add(&block, short as f32);
+            buffer.add(&block, short as f32);
+            assert_eq!(block.combined_error(&buffer), 1.0);
         }
     }
 

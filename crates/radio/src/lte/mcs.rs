@@ -89,6 +89,24 @@ impl Mcs {
             (McsTable::Uplink, _) => return None,
         })
     }
+    /// This MCS, or the next lower one where `prbs` resource blocks cannot carry its transport block:
+    /// a single one with I_TBS 6 has 328 bits, 352 with the CRC, and at most 300 coded bits. No
+    /// other entry of the table of sizes has a code rate above 1.
+    #[must_use]
+    pub fn decodable_on(self, table: McsTable, prbs: usize) -> Mcs {
+        if prbs == 1 && self.i_tbs(table) == Some(6) { Mcs(self.0 - 1) } else { self }
+    }
+    /// The coded bits of one layer that a transmission on `prbs` resource blocks has at most; none
+    /// for a reserved MCS.
+    ///
+    /// Uplink: of the 14 symbols of a subframe two are demodulation reference signals (TS 36.211
+    /// clauses 5.2.1 and 5.5.2.1): 144 resource elements a block. Downlink: 150, with one symbol of
+    /// PDCCH (clause 6.7) and the cell-specific reference signals of one antenna port, 8 of which
+    /// two are in that symbol (clause 6.10.1.2). More ports and a larger control region leave less.
+    pub fn most_coded_bits(self, table: McsTable, prbs: usize) -> Option<u32> {
+        let elements = if table == McsTable::Uplink { 144 } else { 150 };
+        Some(elements * u32::from(self.modulation(table)?.bits()) * prbs as u32)
+    }
     /// Bits per symbol with two decimals as R1-081483 prints them for MCS 0 to 28; larger ones
     /// count as 28.
     pub fn rounded_efficiency(self) -> f64 {

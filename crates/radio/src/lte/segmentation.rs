@@ -26,6 +26,10 @@ impl CodeBlocks {
     pub const fn count(&self) -> u32 {
         self.large + self.small
     }
+    /// The bits that have to be decoded: data and CRCs.
+    pub const fn information_bits(&self) -> u32 {
+        self.bits() - self.filler
+    }
     /// All bits that enter the turbo coder, with CRCs and filler.
     pub const fn bits(&self) -> u32 {
         self.large * self.large_bits + self.small * self.small_bits

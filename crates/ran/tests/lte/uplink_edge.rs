@@ -82,10 +82,6 @@ fn budget(loss: f64, highest: u8) -> f64 {
     let mut best = 0.0f64;
     for blocks in (1..=48u32).filter(|n| [2, 3, 5].iter().fold(*n, |n, prime| without(n, *prime)) == 1) {
         for mcs in (0..=highest).map(Mcs::new) {
-            if (blocks, mcs.index()) == (1, 6) {
-                // 328 bits in 288 coded ones (TS 36.213 table 7.1.7.2.1-1): the eNB never sends it.
-                continue;
-            }
             let Some(model) = ErrorModel::of_grant(mcs, McsTable::Uplink, blocks as usize) else { continue };
             let size = mcs.i_tbs(McsTable::Uplink).and_then(|i| tbs_bits(blocks as usize, i)).unwrap();
             let bytes = (f64::from(size) / 8.0 - HEADERS).max(0.0) * 100.0 / 102.0;

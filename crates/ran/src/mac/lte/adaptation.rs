@@ -287,7 +287,7 @@ impl Adaptation {
 
     /// Bits of a transport block of one layer on `blocks` resource blocks at `cqi`; 0 out of range.
     pub fn block_bits(&self, cqi: Cqi, blocks: usize) -> u32 {
-        let mcs = self.amc.mcs(cqi);
+        let mcs = self.amc.mcs(cqi).map(|m| m.decodable_on(self.mcs_table, blocks));
         mcs.and_then(|m| m.i_tbs(self.mcs_table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0)
     }
 

@@ -103,7 +103,8 @@ impl RadioNetwork {
         groups: Groups,
     ) -> Option<Mcs> {
         let d = &self.cells[cell].downlink;
-        d.adaptation.mcs(self.ues[ue].downlink.quality.of(code_word), &d.band, groups)
+        let mcs = d.adaptation.mcs(self.ues[ue].downlink.quality.of(code_word), &d.band, groups)?;
+        Some(mcs.decodable_on(d.adaptation.mcs_table(), d.band.count(groups) as usize))
     }
 
     /// Sends new data on `groups`, a transport block per layer.
@@ -166,6 +167,7 @@ impl RadioNetwork {
         let size = mcs.i_tbs(table).and_then(|i| tbs_bits_on_layers(rbs.len() as usize, i, layers));
         let Some(bits) = size else { return };
         let Some(block) = ErrorModel::new(mcs, table, bits) else { return };
+        let block = block.on(mcs, table, layers * rbs.len() as usize);
         let bytes = bits / 8;
         let window = self.cells[cell].config.downlink.window;
         let combining = self.cells[cell].config.downlink.harq.combining;

@@ -44,7 +44,9 @@ impl RadioNetwork {
                 continue;
             }
             let bytes = waiting + OVERHEAD + u64::from(l.link.header);
-            let i_tbs = self.lane_mcs(tti, cell, lane).and_then(|m| Mcs::new(m).i_tbs(McsTable::Uplink));
+            let mcs = self.lane_mcs(tti, cell, lane).map(Mcs::new);
+            let i_tbs =
+                mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
             need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
         }
         // From the upper end: the uplink is served from the lower one.
@@ -127,9 +129,11 @@ impl RadioNetwork {
             waiting -= 1;
             let most = share.min(free.longest_run().len());
             let bytes = l.view.waiting() + OVERHEAD + u64::from(l.link.header);
-            let sized = Mcs::new(mcs).i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
+            let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
             let Some((blocks, bytes)) = sized else { continue };
             let Some(rbs) = free.run(blocks) else { continue };
+            let mcs = mcs.index();
             self.grant_lane(tti, target, cell, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
         }
         if let Some(s) = &mut self.sidelink {
@@ -193,7 +197,9 @@ impl RadioNetwork {
             Some(mcs) => Some(mcs),
             None => {
                 self.learn_lane(tti, cell, lane);
-                self.lane_mcs(tti, cell, lane)
+                let on = p.rbs.len() as usize;
+                let mcs = self.lane_mcs(tti, cell, lane);
+                mcs.map(|mcs| Mcs::new(mcs).decodable_on(McsTable::Uplink, on).index())
             }
         };
         let Some(s) = &mut self.sidelink else { return };

@@ -55,8 +55,9 @@ impl RadioNetwork {
         // MCS of that many.
         let mut blocks = 1;
         for _ in 0..8 {
-            let mcs = c.adaptation.mcs(u.level_on(level, blocks))?;
-            let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink)?;
+            let mcs = Mcs::new(c.adaptation.mcs(u.level_on(level, blocks))?);
+            let mcs = mcs.decodable_on(McsTable::Uplink, blocks.min(most) as usize);
+            let (mcs, i_tbs) = (mcs.index(), mcs.i_tbs(McsTable::Uplink)?);
             let (needed, size) = fewest_blocks(i_tbs, bytes, most)?;
             if needed <= blocks || u64::from(tbs_bytes(mcs, blocks)) >= bytes {
                 let (blocks, size) =

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use lasthop_engine::math::db;
-use lasthop_radio::lte::{Modulation, PRB_MAX, PowerControl, mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{Mcs, McsTable, Modulation, PRB_MAX, PowerControl, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
 
@@ -108,7 +108,10 @@ impl CellUplink {
 
     fn fit_at_once(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
         let level = u.quality.level()?;
-        let on = |blocks: u32| self.adaptation.mcs(u.level_on(level, blocks)).map(|mcs| (blocks, mcs));
+        let on = |blocks: u32| {
+            let mcs = self.adaptation.mcs(u.level_on(level, blocks))?;
+            Some((blocks, Mcs::new(mcs).decodable_on(McsTable::Uplink, blocks as usize).index()))
+        };
         if u.headroom.is_none() && self.counts_power() {
             // The sounding signal was spread over the band; if that was too thin, a few blocks may
             // do, and bring the report.
@@ -124,10 +127,7 @@ impl CellUplink {
         let sizes = (1..=most).filter(|n| largest_allocation(*n) == *n);
         let bytes = |(blocks, mcs): (u32, u8)| tbs_bytes(mcs, blocks);
         let better = |best: (u32, u8), other| if bytes(other) > bytes(best) { other } else { best };
-        // TS 36.213 table 7.1.7.2.1-1 has 328 bits for MCS 6 on one block, more than its 288 coded
-        // bits with QPSK.
-        let decodable = |(blocks, mcs)| (blocks, if (blocks, mcs) == (1, 6) { 5 } else { mcs });
-        sizes.map_while(|n| on(n).map(decodable)).reduce(better).or_else(|| self.lowest(u, 1))
+        sizes.map_while(on).reduce(better).or_else(|| self.lowest(u, 1))
     }
 
     /// True if the eNB reckons with headroom reports.
@@ -369,7 +369,7 @@ impl RadioNetwork {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_radio::lte::{ErrorModel, Mcs, McsTable};
+    use lasthop_radio::lte::ErrorModel;
 
     use super::*;
     use crate::mac::lte::uplink::UplinkConfig;

@@ -40,22 +40,23 @@ pub const fn largest_allocation(blocks: u32) -> u32 {
 
 /// The smallest allocation, of `at_most` blocks, whose transport block with `i_tbs` has `bytes`,
 /// and that size [B]; the largest allocation if even that is too small. None if there is no block
-/// at all, or not one byte fits.
+/// at all, not one byte fits, or there is one block only and I_TBS 6 does not fit into it
+/// ([`Mcs::decodable_on`](lasthop_radio::lte::Mcs::decodable_on)).
 pub fn fewest_blocks(i_tbs: u8, bytes: u64, at_most: u32) -> Option<(u32, u32)> {
     let most = largest_allocation(at_most);
     let size = |n: u32| tbs_bits(n as usize, i_tbs).map_or(0, |bits| bits / 8);
-    if most == 0 || size(most) == 0 {
+    // The 328 bits of one block with I_TBS 6 cannot be decoded: two blocks are the fewest.
+    let first = if i_tbs == 6 { 2 } else { 1 };
+    if most < first || size(most) == 0 {
         return None;
     }
     if u64::from(size(most)) <= bytes {
         return Some((most, size(most)));
     }
-    // Sizes grow with the number of blocks, but for one entry: a single block with I_TBS 6 carries
-    // 328 bits, two 176.
-    if u64::from(size(1)) >= bytes {
-        return Some((1, size(1)));
+    if u64::from(size(first)) >= bytes {
+        return Some((first, size(first)));
     }
-    let (mut low, mut high) = (1, most);
+    let (mut low, mut high) = (first, most);
     while high - low > 1 {
         let mid = (low + high) / 2;
         if u64::from(size(mid)) < bytes { low = mid } else { high = mid }
@@ -95,11 +96,14 @@ mod tests {
         assert_eq!(fewest_blocks(13, 200, 25), Some((8, 253)));
         assert_eq!(fewest_blocks(13, 100_000, 26), Some((25, 807)));
         assert_eq!(fewest_blocks(13, 10, 0), None);
+        // 176 bits are on two blocks; the 328 on one are more than its coded bits.
+        assert_eq!((fewest_blocks(6, 20, 25), fewest_blocks(6, 20, 1)), (Some((2, 22)), None));
         for bytes in 1..2000 {
             for i_tbs in 0..=26 {
                 let (n, size) = fewest_blocks(i_tbs, bytes, 50).unwrap();
                 let enough = |m: &u32| u64::from(tbs_bits(*m as usize, i_tbs).unwrap() / 8) >= bytes;
-                let brute = (1..=50).filter(|m| largest_allocation(*m) == *m).find(enough).unwrap_or(50);
+                let fewest = if i_tbs == 6 { 2 } else { 1 };
+                let brute = (fewest..=50).filter(|m| largest_allocation(*m) == *m).find(enough).unwrap_or(50);
                 assert_eq!(
                     (n, size),
                     (brute, tbs_bits(brute as usize, i_tbs).unwrap() / 8),
