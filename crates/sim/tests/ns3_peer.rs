@@ -94,14 +94,10 @@ struct Row {
     text: String,
     window: (f64, f64),
     peer: Outcome,
-    /// Figures that ours misses, with the reason; they are not compared.
-    missed: &'static [(Figure, &'static str)],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Figure {
-    Delay,
-    Jitter,
+    /// Seeds over which the row is the mean, of ns-3's and of ours.
+    seeds: std::ops::RangeInclusive<u64>,
+    /// Why the jitter is not compared, where ours misses it.
+    other_jitter: Option<&'static str>,
 }
 
 const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
@@ -115,87 +111,104 @@ const fn peer(goodput: f64, delay: f64, jitter: f64) -> Outcome {
 /// as the row says. Six other seeds of `lte_dl` give the same within 3 % (docs/concepts/
 /// ns3-peer.md).
 fn table() -> Vec<Row> {
-    const FILL: &str = "12 % less without `timing.uplink_fill`, see the test below";
     const WIFI: &str =
         "below a millisecond, and varies by a factor of three over seeds; the mean of twelve is a third less";
     const SEED: &str = "ns-3's seed 3 has 4.00 ms, its seeds 1, 2 and 4 have 3.05 to 3.37";
-    const QUEUE: &str = "10.1 % more, for a reason that was not found";
-    const HYSTART: &str = "18 % less; slow start ends at fewer segments";
-    use Figure::{Delay, Jitter};
-    let near = |name, mode, size, ues, peer, missed| Row {
+    let near = |name, mode, size, ues, peer, other_jitter| Row {
         name,
         text: lte_dl(mode, size, ues, NEAR),
         window: (0.2, 2.0),
         peer,
-        missed,
+        seeds: 3..=3,
+        other_jitter,
     };
-    let bulk = |name, mode, ues, peer, missed| Row {
+    let bulk = |name, mode, ues, peer, other_jitter| Row {
         name,
         text: lte_bulk(mode, ues, WIDE),
         window: (0.2, 5.0),
         peer,
-        missed,
+        seeds: 3..=3,
+        other_jitter,
     };
-    let far = |name, mode, peer, missed| {
+    let far = |name, mode, peer, other_jitter| {
         let text = lte_bulk(mode, 1, "").replace("['0 m', '0 m', '1.5 m']", "['3000 m', '0 m', '1.5 m']");
-        Row { text, ..bulk(name, mode, 1, peer, missed) }
+        Row { text, ..bulk(name, mode, 1, peer, other_jitter) }
     };
     // The jitter of one UE alone is that of its first packets: microseconds, which no figure
     // compares.
-    let alone: &[(Figure, &str)] = &[(Jitter, "the first packets' alone")];
+    let alone = Some("the first packets' alone");
     let cbr = "{ kind = 'cbr', rate = '1 Mbit/s', size = '1000 B' }";
     vec![
-        near("AM 1000 B, 14 UEs", "am", 1000, 14, peer(13.338, 32.78, 11.86), &[]),
-        near("AM 3000 B, 14 UEs", "am", 3000, 14, peer(13.293, 31.90, 5.785), &[(Delay, FILL)]),
-        near("UM 1000 B, 14 UEs", "um", 1000, 14, peer(13.338, 19.57, 6.730), &[]),
-        near("UM 3000 B, 14 UEs", "um", 3000, 14, peer(13.293, 13.394, 0.0764), &[]),
+        near("AM 1000 B, 14 UEs", "am", 1000, 14, peer(13.338, 32.78, 11.86), None),
+        near("AM 3000 B, 14 UEs", "am", 3000, 14, peer(13.293, 31.90, 5.785), None),
+        near("UM 1000 B, 14 UEs", "um", 1000, 14, peer(13.338, 19.57, 6.730), None),
+        near("UM 3000 B, 14 UEs", "um", 3000, 14, peer(13.293, 13.394, 0.0764), None),
         near("AM 1000 B, 1 UE", "am", 1000, 1, peer(0.978, 13.078, 0.0109), alone),
         near("UM 3000 B, 1 UE", "um", 3000, 1, peer(0.973, 13.078, 0.0108), alone),
-        near("AM 1000 B, 5 UEs", "am", 1000, 5, peer(4.720, 16.06, 4.000), &[(Jitter, SEED)]),
-        near("AM 1400 B, 8 UEs", "am", 1400, 8, peer(7.616, 18.745, 5.150), &[]),
-        near("UM 500 B, 20 UEs", "um", 500, 20, peer(19.104, 22.172, 6.386), &[]),
-        bulk("UM bulk, 1 UE", "um", 1, peer(69.88, 96.62, 0.2706), &[]),
-        bulk("UM bulk, 10 UEs", "um", 10, peer(70.91, 312.3, 2.584), &[]),
-        bulk("AM bulk, 1 UE", "am", 1, peer(62.93, 99.60, 0.3158), &[(Delay, QUEUE)]),
-        bulk("AM bulk, 10 UEs", "am", 10, peer(47.50, 268.7, 4.117), &[]),
+        near("AM 1000 B, 5 UEs", "am", 1000, 5, peer(4.720, 16.06, 4.000), Some(SEED)),
+        near("AM 1400 B, 8 UEs", "am", 1400, 8, peer(7.616, 18.745, 5.150), None),
+        near("UM 500 B, 20 UEs", "um", 500, 20, peer(19.104, 22.172, 6.386), None),
+        bulk("UM bulk, 1 UE", "um", 1, peer(69.88, 96.62, 0.2706), None),
+        bulk("UM bulk, 10 UEs", "um", 10, peer(70.91, 312.3, 2.584), None),
+        bulk("AM bulk, 1 UE", "am", 1, peer(62.93, 99.60, 0.3158), None),
+        // Where each of ten flows leaves slow start spreads the delay of single seeds: ns-3's seeds 1
+        // to 6 have 268, 292, 269, 268, 263 and 268 ms, ours 293, 265, 320, 292, 273 and 278.
+        Row { seeds: 1..=6, ..bulk("AM bulk, 10 UEs", "am", 10, peer(47.50, 271.4, 4.117), None) },
         Row {
             name: "UM bulk, 3 UEs, buffers of 100 kB",
             text: lte_bulk("um", 3, WIDE).replace("1000000 B", "100000 B"),
             window: (0.2, 5.0),
             peer: peer(69.9, 33.4, 0.84),
-            missed: &[],
+            seeds: 3..=3,
+            other_jitter: None,
         },
-        far("UM bulk, 1 UE at 3 km", "um", peer(36.6, 148.0, 0.40), &[]),
-        far("AM bulk, 1 UE at 3 km", "am", peer(32.97, 191.6, 0.5116), &[(Delay, HYSTART)]),
+        far("UM bulk, 1 UE at 3 km", "um", peer(36.6, 148.0, 0.40), None),
+        far("AM bulk, 1 UE at 3 km", "am", peer(32.97, 191.6, 0.5116), None),
         Row {
             name: "handover",
             text: handover(),
             window: (0.2, 20.0),
             peer: peer(64.38, 103.5, 0.3171),
-            missed: &[],
+            seeds: 3..=3,
+            other_jitter: None,
         },
         Row {
             name: "802.11ac 1000 B, 14 stations",
             text: wifi(7, 14, 3.0, cbr, "stop = '2 s'\n"),
             window: (1.0, 2.0),
             peer: peer(12.68, 10.67, 0.2393),
-            missed: &[(Jitter, WIFI)],
+            seeds: 3..=3,
+            other_jitter: Some(WIFI),
         },
         Row {
             name: "802.11ac MCS 3 1000 B, 5 stations",
             text: wifi(3, 5, 4.0, cbr, "stop = '3 s'\n"),
             window: (1.0, 3.0),
             peer: peer(4.756, 10.596, 0.1323),
-            missed: &[(Jitter, WIFI)],
+            seeds: 3..=3,
+            other_jitter: Some(WIFI),
         },
         Row {
             name: "802.11ac bulk, 1 station",
             text: wifi(7, 1, 20.0, "'bulk'", ""),
             window: (1.0, 20.0),
             peer: peer(51.84, 112.0, 0.4213),
-            missed: &[],
+            seeds: 3..=3,
+            other_jitter: None,
         },
     ]
+}
+
+/// The mean of our runs over the row's seeds.
+fn mean(row: &Row) -> Outcome {
+    let runs: Vec<Outcome> = row
+        .seeds
+        .clone()
+        .map(|seed| row.text.replace("seed = 3\n", &format!("seed = {seed}\n")))
+        .map(|text| outcome(&text, row.window.0, row.window.1))
+        .collect();
+    let of = |get: fn(&Outcome) -> f64| runs.iter().map(get).sum::<f64>() / runs.len() as f64;
+    Outcome { goodput: of(|o| o.goodput), delay: of(|o| o.delay), jitter: of(|o| o.jitter) }
 }
 
 /// Goodput within 5 %, delay and jitter within 10 %.
@@ -203,13 +216,12 @@ fn table() -> Vec<Row> {
 fn the_profile_meets_ns_3_in_every_row() {
     let mut wrong = Vec::new();
     for row in table() {
-        let ours = outcome(&row.text, row.window.0, row.window.1);
+        let ours = mean(&row);
         println!("{}: ns-3 {:?}, ours {ours:?}", row.name, row.peer);
-        let missed = |f: Figure| row.missed.iter().any(|(m, _)| *m == f);
         let off = |ours: f64, peer: f64| (ours / peer - 1.0).abs();
         if off(ours.goodput, row.peer.goodput) > 0.05
-            || !missed(Figure::Delay) && off(ours.delay, row.peer.delay) > 0.1
-            || !missed(Figure::Jitter) && off(ours.jitter, row.peer.jitter) > 0.1
+            || off(ours.delay, row.peer.delay) > 0.1
+            || row.other_jitter.is_none() && off(ours.jitter, row.peer.jitter) > 0.1
         {
             wrong.push(format!("{}: ns-3 {:?}, ours {ours:?}", row.name, row.peer));
         }
@@ -219,17 +231,35 @@ fn the_profile_meets_ns_3_in_every_row() {
 
 /// A UE of ns-3 reads its grant behind the three control symbols of a TTI, 214.286 us into it
 /// (DL_CTRL_DELAY_FROM_SUBFRAME_START), and fills its block then: t-PollRetransmit and
-/// t-StatusProhibit begin there. With that the delay of AM in a full cell is ns-3's.
+/// t-StatusProhibit begin there. With that the delay of AM in a full cell is ns-3's within 5 %;
+/// without it 3000 B have 12 % less.
 #[test]
-fn ues_that_fill_their_blocks_when_ns_3_does_have_its_delay_over_am() {
+fn am_in_a_full_cell_has_the_delay_of_ns_3() {
     for (size, theirs) in [(1000, peer(13.338, 32.78, 11.86)), (3000, peer(13.293, 31.90, 5.785))] {
-        let text = lte_dl("am", size, 14, NEAR)
-            .replace("[cell.enb]\n", "[cell.enb]\ntiming.uplink_fill = '214.286 us'\n");
-        let ours = outcome(&text, 0.2, 2.0);
+        let ours = outcome(&lte_dl("am", size, 14, NEAR), 0.2, 2.0);
         println!("{size} B: ns-3 {theirs:?}, ours {ours:?}");
         let off = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
         assert!(off(ours.goodput, theirs.goodput) < 0.02, "{size} B: {ours:?}");
         assert!(off(ours.delay, theirs.delay) < 0.05, "{size} B: {ours:?}");
         assert!(off(ours.jitter, theirs.jitter) < 0.05, "{size} B: {ours:?}");
+    }
+}
+
+/// One endless download over AM, near the eNB and 3 km away. ns-3 leaves slow start with 1171 and
+/// 595 segments (its SlowStartThreshold over 1448 octets), and its first recovery halves to 835 and
+/// 547. Where slow start ends depends on the first ACK (of one segment, at once), on an uplink
+/// grant that holds all ACKs that wait, and on when the UE fills it.
+#[test]
+fn slow_start_over_am_ends_where_ns_3_ends_it() {
+    let near = lte_bulk("am", 1, WIDE);
+    let far = lte_bulk("am", 1, "").replace("['0 m', '0 m', '1.5 m']", "['3000 m', '0 m', '1.5 m']");
+    for (text, segments, after) in [(near, 1171.0, 835.0), (far, 595.0, 547.0)] {
+        let output = run_text(&(text + "[output]\ntcp = 'ack'\n"));
+        let mut seen: Vec<f64> = real(&output, "tcp", "snd_ssthresh");
+        // -1: no threshold yet.
+        seen.retain(|s| *s > 0.0);
+        seen.dedup();
+        assert!((seen[0] / segments - 1.0).abs() < 0.01, "{segments}: {seen:?}");
+        assert!((seen[1] / after - 1.0).abs() < 0.01, "{after}: {seen:?}");
     }
 }

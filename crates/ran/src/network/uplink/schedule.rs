@@ -139,8 +139,12 @@ impl RadioNetwork {
             return Some(Granted { ue, rbs: c.place(free, blocks.max(1))?, mcs, bytes, content });
         }
         let (most, mcs) = if full { c.fit_full(u, most)? } else { c.fit(u, most, OVERHEAD as u32)? };
-        let i_tbs = Mcs::new(mcs).i_tbs(McsTable::Uplink)?;
-        let (blocks, bytes) = fewest_blocks(i_tbs, waiting + OVERHEAD, most)?;
+        let (blocks, bytes) = match c.config.shares {
+            Shares::Fixed => (most, tbs_bytes(mcs, most)),
+            Shares::Flexible => {
+                fewest_blocks(Mcs::new(mcs).i_tbs(McsTable::Uplink)?, waiting + OVERHEAD, most)?
+            }
+        };
         let min = c.config.min_blocks.min(most);
         let (blocks, bytes) = if blocks < min { (min, tbs_bytes(mcs, min)) } else { (blocks, bytes) };
         Some(Granted { ue, rbs: c.place(free, blocks)?, mcs, bytes, content: Content::New })

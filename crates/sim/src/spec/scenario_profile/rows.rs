@@ -101,6 +101,18 @@ const NS3_44: &[Row] = &[
         "'segments'",
         "TcpSocketBase::ReceivedData counts segments, whatever their size",
     ),
+    row(
+        CubicFlow,
+        "tcp.quick_acks",
+        "1",
+        "TcpSocketBase::ProcessSynRcvd: the first data segment is acknowledged at once",
+    ),
+    row(
+        CubicFlow,
+        "tcp.ssthresh_basis",
+        "'cwnd'",
+        "TcpCubic::GetSsThresh: of the congestion window, not of the flight",
+    ),
     row(CubicFlow, "tcp.hystart", "'ns3'", "TcpCubic::HystartUpdate, HyStartDelayMax 1 s"),
     row(Cell, "profile", "'ns3-3.44'", "the cell: `lasthop describe profile ns3-3.44`"),
     row(
@@ -117,6 +129,12 @@ const NS3_44: &[Row] = &[
     ),
     row(Cell, "timing.uplink_decode", "5", "UL_PUSCH_TTIS_DELAY after the grant, one on the air"),
     row(Cell, "timing.uplink_lead", "'71.429 us'", "UL_DATA_DURATION: the last symbol carries the SRS"),
+    row(
+        Cell,
+        "timing.uplink_fill",
+        "'214.286 us'",
+        "DL_CTRL_DELAY_FROM_SUBFRAME_START: the UE reads its grant behind three control symbols",
+    ),
     row(Cell, "downlink.cqi.interference", "'data'", "LteHelper::UsePdschForCqiGeneration true"),
     row(
         Cell,
@@ -171,7 +189,6 @@ const NS3_LIMITS: &[&str] = &[
     "keys that are not listed keep their defaults: path loss, fading, links, applications, mobility among them",
     "`rlc.mode`: write what LteEnbRrc::EpsBearerToRlcMapping is (UM for bearers of the EPC by default)",
     "FqCoDel of the access point is one for each station, and none is above a station's own queue",
-    "`timing.uplink_fill`: 214.286 us gives AM of many UEs ns-3's delay, and costs one bulk flow over AM 12 %",
     "HARQ processes of grants without data, which ns-3's eNB keeps for 11 TTIs",
     "signalling bearers of connected UEs",
 ];

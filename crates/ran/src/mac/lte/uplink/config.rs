@@ -88,7 +88,8 @@ pub enum Shares {
     /// Equal shares; what one does not need goes to those after it.
     #[default]
     Flexible,
-    /// floor(band / UEs), at least `min_blocks`, whatever the others need (ns-3).
+    /// floor(band / UEs), at least `min_blocks`, whatever the others need; all of it is granted,
+    /// whatever the UE has reported (ns-3).
     Fixed,
 }
 
