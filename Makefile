@@ -82,7 +82,7 @@ golden: build ## renew the golden files; the commit says why results moved
 
 bench: ## speed of fixed scenarios and of RLC AM (also as target/bench*.json)
 	cargo bench -p lasthop-sim
-	cargo bench -p lasthop-ran --bench rlc_am
+	cargo bench -p lasthop-lte-l2 --bench rlc_am
 
 bench-check: ## instruction counts of the bench cases against the record (UPDATE=1 renews it)
 	cargo bench -p lasthop-sim --bench scenarios -- $(if $(UPDATE),update,check)

@@ -2,7 +2,7 @@
 
     python docs/draw_cells.py        needs cargo, valgrind, numpy and matplotlib; some minutes
 
-It prints the page's tables. The SINRs come from an example of the crate `ran`. The cost is counted in instructions,
+It prints the page's tables. The SINRs come from an example of the crate `lte`. The cost is counted in instructions,
 which do not depend on what else the machine does: those of a longer run less those of a shorter one.
 """
 
@@ -35,7 +35,7 @@ SECONDS = (0.6, 1.0)
 
 def draw_sinr() -> None:
     """Distribution of the SINR, and its change with fewer fading interferers; differences to all as a table."""
-    command = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-ran", "--example", "faded_interferers"]
+    command = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-lte", "--example", "faded_interferers"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     curves: dict[str, list[tuple[float, float, float]]] = collections.defaultdict(list)
     rms: dict[str, tuple[float, float]] = {}

@@ -3,7 +3,7 @@
     python docs/draw_power_control.py        needs cargo and matplotlib; some minutes
 
 Mean and 5 % point of the uplink of 57 sectors over P0 and alpha, counted by the example `spectral_efficiency` of the
-crate `ran`.
+crate `lte`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Points = dict[tuple[str, float, int], tuple[float, float]]
 
 def measure() -> Points:
     """Mean and 5 % point by antenna, alpha and P0."""
-    example = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-ran", "--example", "spectral_efficiency", "--"]
+    example = ["cargo", "run", "--quiet", "--release", "-p", "lasthop-lte", "--example", "spectral_efficiency", "--"]
     points: Points = {}
     for antenna in ANTENNAS:
         for alpha, p0s in GRID.items():

@@ -3,9 +3,10 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use lasthop_ran::End;
-use lasthop_ran::pdcp::lte::{LteBearer, LteBearerConfig, LteBearerOutput};
-use lasthop_ran::rlc::lte::{Grant, Mode, OrInfinity, Pdu};
+use lasthop_bearer::End;
+use lasthop_lte_l2::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput};
+use lasthop_lte_l2::rlc::{Grant, Mode, Pdu};
+use lasthop_bearer::OrInfinity;
 use lasthop_units::{Duration, Id, Instant, PacketId};
 use libfuzzer_sys::fuzz_target;
 

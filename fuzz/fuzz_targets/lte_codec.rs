@@ -1,9 +1,9 @@
 //! Any bytes through the decoders of RLC and PDCP of LTE.
 #![no_main]
 
-use lasthop_ran::pdcp::lte::PdcpPdu;
-use lasthop_ran::rlc::lte::Format;
-use lasthop_ran::rlc::lte::codec::decode;
+use lasthop_lte_l2::pdcp::PdcpPdu;
+use lasthop_lte_l2::rlc::Format;
+use lasthop_lte_l2::rlc::codec::decode;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

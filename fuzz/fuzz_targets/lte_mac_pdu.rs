@@ -1,7 +1,7 @@
 //! MAC PDUs and random access responses out of any bytes: no panic, and what is read goes round.
 #![no_main]
 
-use lasthop_ran::mac::lte::pdu::{Channel, Control, Part, RarPdu, decode, encode};
+use lasthop_lte::mac::pdu::{Channel, Control, Part, RarPdu, decode, encode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,8 +3,8 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use lasthop_ran::rlc::lte::wire::WireRlc;
-use lasthop_ran::rlc::lte::{End, Mode, RlcConfig};
+use lasthop_lte_l2::rlc::wire::WireRlc;
+use lasthop_lte_l2::rlc::{End, Mode, RlcConfig};
 use lasthop_units::{Duration, Instant};
 use libfuzzer_sys::fuzz_target;
 

@@ -2,8 +2,8 @@
 //! runs on.
 
 use lasthop_capture::ColumnType;
+use lasthop_lte::mac::scheduler::SCHEDULERS;
 use lasthop_net::{Entry, QUEUES, app::APPS, trace::FORMATS};
-use lasthop_ran::mac::lte::scheduler::SCHEDULERS;
 use serde_json::{Value, json};
 
 use crate::config;

@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use lasthop_engine::own;
-use lasthop_ran::mac::lte::scheduler::{self, Schedulers};
+use lasthop_lte::mac::scheduler;
+use lasthop_lte::mac::scheduler::Schedulers;
 use lasthop_tcp::cc::{Controls, Definition};
 use serde_json::{Value, json};
 

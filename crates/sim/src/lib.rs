@@ -6,6 +6,7 @@
 //! [`world`] is the event loop.
 
 mod attention;
+mod bearer;
 pub mod config;
 mod describe;
 mod error;
@@ -29,7 +30,7 @@ pub use error::Error;
 pub use extensions::Extensions;
 pub use files::{discard_partials, write_files};
 /// What a scheduler of one's own is written with.
-pub use lasthop_ran::mac::lte::scheduler;
+pub use lasthop_lte::mac::scheduler;
 /// What a congestion control of one's own is written with.
 pub use lasthop_tcp as tcp;
 /// Time, rates and sizes.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use lasthop_ran::End as BearerEnd;
+use lasthop_bearer::End as BearerEnd;
 use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId, StationId, UeId};
 use lasthop_wifi::network::End as WlanEnd;
 

@@ -4,10 +4,10 @@
 use std::cmp::Ordering;
 
 use lasthop_capture::{FinishedTable, Record, TableData};
+use lasthop_lte::network::NetworkConfig;
+use lasthop_lte::phy::propagation::Propagation;
 use lasthop_radio::bounds::HEIGHT;
 use lasthop_radio::{Mobility, Place, dbm, decibels, milliwatts, thermal_noise};
-use lasthop_ran::network::NetworkConfig;
-use lasthop_ran::phy::lte::propagation::Propagation;
 use lasthop_units::{CellId, Hertz, Id, Tti, UeId};
 
 use arrow::array::RecordBatch;

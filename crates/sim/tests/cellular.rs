@@ -190,7 +190,7 @@ fn a_cell_is_set_up_for_tcp() {
     let scenario = Scenario::parse(&text, "test.toml", Path::new(""), &[]).unwrap();
     assert!(scenario.warnings().iter().next().is_none());
     let rlc = &scenario.spec().ue["phone"].rlc;
-    assert_eq!(rlc.mode, lasthop_ran::rlc::lte::Mode::Am);
+    assert_eq!(rlc.mode, lasthop_lte_l2::rlc::Mode::Am);
     let bytes = rlc.buffer.bytes.value().unwrap().0 as f64;
     assert!((bytes * 8.0 / 75.376e6 - 0.223).abs() < 0.001 && rlc.buffer.aqm.is_none());
     // 20 + 20 B of headers fill 1500 B.

@@ -36,7 +36,7 @@ fn small_segments_over_a_cell() {
     assert!(!warned(&wired, of), "a wired flow may have what it likes");
 }
 
-/// System information 80 ms, then 76 ms of messages (the test of `ran::rrc` derives them).
+/// System information 80 ms, then 76 ms of messages (the test of `lte::rrc` derives them).
 #[test]
 fn a_flow_before_the_ue_is_attached() {
     let attach = CELL.replace("resource_blocks = 6\n", "resource_blocks = 6\nrrc = { start = 'attach' }\n");
@@ -226,7 +226,7 @@ fn values_of_a_handover_that_are_none() {
 }
 
 /// A UE at 145.5 dB (free space at 1930 MHz, isotropic antennas) has -6 dB on one resource block at
-/// 23 dBm, and a rate by default (`ran`'s `uplink_edge`). Without `power_aware` it has none, and
+/// 23 dBm, and a rate by default (`lte`'s `uplink_edge`). Without `power_aware` it has none, and
 /// with P0 -100 dBm and alpha 0.8 neither: it sends with 16 dBm, -12.7 dB.
 #[test]
 fn settings_of_the_uplink_that_silence_a_ue() {

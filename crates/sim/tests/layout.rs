@@ -243,7 +243,7 @@ fn blocks_by_sector_follow_each_other() {
     let hard = "downlink = { blocks = { first = 2, count = 16 } }\n";
     let first = |keys: &str, by_sector: &str| -> Vec<u32> {
         let all = parse(keys, by_sector).unwrap().spec().cellular(&BTreeMap::new());
-        let own = |c: &lasthop_ran::network::CellConfig| {
+        let own = |c: &lasthop_lte::network::CellConfig| {
             let downlink = c.downlink.clone();
             downlink.blocks.unwrap_or_else(|| *downlink.reuse.unwrap().edge()).first
         };

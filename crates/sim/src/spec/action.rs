@@ -1,6 +1,6 @@
 //! What changes during a run.
 
-use lasthop_ran::mac::lte::sidelink::LinkMode;
+use lasthop_lte::mac::sidelink::LinkMode;
 use lasthop_units::{ApId, StationId};
 use lasthop_wifi::network::{ApConfig, StationConfig};
 

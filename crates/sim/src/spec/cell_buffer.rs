@@ -1,8 +1,8 @@
 //! The RLC buffer that a UE has where the scenario does not say: about one bandwidth-delay product
 //! at its cell's peak.
 
-use lasthop_ran::network::CellConfig;
-use lasthop_ran::rlc::lte::BufferConfig;
+use lasthop_lte::network::CellConfig;
+use lasthop_lte_l2::rlc::BufferConfig;
 
 use crate::config::{Document, Node, Value, dotted};
 
@@ -63,7 +63,7 @@ fn peak_blocks(document: &Document, cell: Option<&str>) -> Option<i128> {
 mod tests {
     use std::path::Path;
 
-    use lasthop_ran::rlc::lte::{BufferConfig, Mode};
+    use lasthop_lte_l2::rlc::{BufferConfig, Mode};
     use lasthop_units::Bytes;
 
     use crate::Scenario;

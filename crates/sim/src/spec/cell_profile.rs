@@ -1,6 +1,6 @@
 //! `cell.<name>.profile`: a layer of values beneath those that a scenario writes.
 
-use lasthop_ran::mac::lte::profile::CellProfile;
+use lasthop_lte::network::profile::CellProfile;
 use serde_json::{Value, json};
 
 use crate::config::{Difference, Document, Node, dotted};
@@ -66,7 +66,7 @@ mod tests {
     const CELL: &str =
         "[scenario]\nname = 'c'\nduration = '1 s'\n[link.core]\nbetween = ['server', 'enb']\n[ue.phone]\n";
 
-    fn cell(keys: &str, sets: &[&str]) -> lasthop_ran::network::CellConfig {
+    fn cell(keys: &str, sets: &[&str]) -> lasthop_lte::network::CellConfig {
         let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
         let text = format!("{CELL}[cell.enb]\n{keys}");
         let scenario = Scenario::parse(&text, "c.toml", Path::new(""), &sets).unwrap();
@@ -107,7 +107,7 @@ mod tests {
             &["cell.enb.downlink.cqi.period=5"],
         );
         let mut expected = CellProfile::Ns3Release28.cell();
-        let lasthop_ran::mac::lte::downlink::AmcConfig::BlerTarget(amc) = &mut expected.downlink.amc else {
+        let lasthop_lte::mac::downlink::AmcConfig::BlerTarget(amc) = &mut expected.downlink.amc else {
             panic!("ns-3 aims at a block error rate");
         };
         amc.target = lasthop_units::Ratio(0.01);

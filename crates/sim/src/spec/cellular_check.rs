@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_lte::mac::downlink::BlockRange;
+use lasthop_lte::mac::scheduler::{SCHEDULERS, SchedulerConfig};
+use lasthop_lte::network::CellConfig;
 use lasthop_radio::Antenna;
-use lasthop_ran::mac::lte::downlink::BlockRange;
-use lasthop_ran::mac::lte::scheduler::{SCHEDULERS, SchedulerConfig};
-use lasthop_ran::network::CellConfig;
 
 use super::Spec;
 use super::cellular::{UeSpec, validate_bearers};

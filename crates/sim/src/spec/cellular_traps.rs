@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_bearer::Direction;
+use lasthop_lte::mac::adaptation::CqiInterference;
+use lasthop_lte::network::{CellConfig, Silence, Silenced};
+use lasthop_lte::phy::propagation::UeRadioConfig;
+use lasthop_lte::rrc::{InitialState, RrcTiming};
 use lasthop_net::app::{AppConfig, Distribution, OnOffConfig};
 use lasthop_radio::PathLoss;
 use lasthop_radio::layout::WrapAround;
 use lasthop_radio::lte::largest_tbs_bits;
-use lasthop_ran::Direction;
-use lasthop_ran::mac::lte::adaptation::CqiInterference;
-use lasthop_ran::network::{CellConfig, Silence, Silenced};
-use lasthop_ran::phy::lte::propagation::UeRadioConfig;
-use lasthop_ran::rrc::{InitialState, RrcTiming};
 use lasthop_units::{Bitrate, CellId, Duration, Id, Tti, UeId};
 
 use super::cellular::{Tracks, UeSpec};

@@ -1,9 +1,9 @@
 //! What `[handover]` means together with the rest of a scenario, and its known traps.
 
+use lasthop_lte::rrc::Trigger;
+use lasthop_lte_l2::pdcp::HandoverKind;
+use lasthop_lte_l2::rlc::Mode;
 use lasthop_radio::Mobility;
-use lasthop_ran::pdcp::lte::HandoverKind;
-use lasthop_ran::rlc::lte::Mode;
-use lasthop_ran::rrc::Trigger;
 use lasthop_units::Duration;
 
 use super::Spec;

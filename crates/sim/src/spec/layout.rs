@@ -1,11 +1,11 @@
 //! Layouts: one cell table stands for many cells, and UEs stand somewhere in it.
 
+use lasthop_bearer::ConfigError;
 use lasthop_engine::{Draw, Purpose, Stream, math};
+use lasthop_lte::network::CellConfig;
 use lasthop_radio::bounds::AZIMUTH;
 use lasthop_radio::layout::{Ground, WrapAround, grid, hexagonal, in_sector};
 use lasthop_radio::{Indoor, Wall};
-use lasthop_ran::ConfigError;
-use lasthop_ran::network::CellConfig;
 use lasthop_units::{Metres, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
+use lasthop_bearer::Direction;
+use lasthop_lte::rrc::BackhaulConfig;
+use lasthop_lte_l2::rlc as lte;
 use lasthop_net::app::AppConfig;
 use lasthop_net::{DirectionConfig, Limit, QueueConfig};
-use lasthop_ran::Direction;
-use lasthop_ran::rlc::lte;
-use lasthop_ran::rrc::BackhaulConfig;
 use lasthop_units::{Bitrate, Bytes, Duration};
 
 use super::cellular::UeSpec;
@@ -282,8 +282,8 @@ fn bearers(spec: &Spec, all: &mut Vec<Held>) {
 }
 
 /// UMTS: zero is no limit.
-fn umts_room(rlc: &lasthop_ran::rlc::RlcConfig, path: &str) -> (Room, String) {
-    use lasthop_ran::rlc::RlcMode;
+fn umts_room(rlc: &lasthop_umts::rlc::RlcConfig, path: &str) -> (Room, String) {
+    use lasthop_umts::rlc::RlcMode;
     let limit = |n: u64| (n > 0).then_some(n);
     let (sdus, bytes, table) = match rlc.mode {
         RlcMode::Am => (rlc.am.buffer_sdus, rlc.am.buffer_bytes, "am"),

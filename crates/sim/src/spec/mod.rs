@@ -31,13 +31,17 @@ mod wireless_check;
 
 use std::collections::BTreeMap;
 
+use crate::bearer::RadioConfig;
+use lasthop_bearer::dch::DchConfig;
+use lasthop_bearer::{ConfigError, Warning};
+use lasthop_lte::network::CellConfig;
+use lasthop_lte::phy::propagation::RadioConfig as LteRadioConfig;
+use lasthop_lte::rrc::HandoverConfig;
+use lasthop_lte_l2::{GrantConfig, LtePipeConfig};
 use lasthop_net::app::AppConfig;
-use lasthop_ran::network::CellConfig;
-use lasthop_ran::pdcp::PdcpConfig;
-use lasthop_ran::phy::lte::propagation::RadioConfig as LteRadioConfig;
-use lasthop_ran::rlc::RlcConfig;
-use lasthop_ran::rrc::HandoverConfig;
-use lasthop_ran::{BearerConfig, ConfigError, DchConfig, GrantConfig, LtePipeConfig, RadioConfig, Warning};
+use lasthop_umts::BearerConfig;
+use lasthop_umts::pdcp::PdcpConfig;
+use lasthop_umts::rlc::RlcConfig;
 use lasthop_units::Duration;
 use lasthop_wifi::network::{AirConfig, ApConfig};
 use schemars::JsonSchema;
@@ -216,10 +220,10 @@ pub struct LteRlcBearerSpec {
     pub uplink: GrantConfig,
     /// PDCP at both ends.
     #[serde(default)]
-    pub pdcp: lasthop_ran::pdcp::lte::PdcpConfig,
+    pub pdcp: lasthop_lte_l2::pdcp::PdcpConfig,
     /// RLC at both ends.
     #[serde(default)]
-    pub rlc: lasthop_ran::rlc::lte::RlcConfig,
+    pub rlc: lasthop_lte_l2::rlc::RlcConfig,
 }
 
 impl LteRlcBearerSpec {
@@ -248,7 +252,7 @@ pub struct UmtsBearerSpec {
     pub downlink: DchConfig,
     /// The channel from the UE to the network. What is not given has the defaults of the 64 kbit/s
     /// uplink.
-    #[serde(default = "DchConfig::uplink_64k", deserialize_with = "lasthop_ran::over_uplink_defaults")]
+    #[serde(default = "DchConfig::uplink_64k", deserialize_with = "lasthop_umts::over_uplink_defaults")]
     pub uplink: DchConfig,
     /// PDCP at both ends.
     #[serde(default)]

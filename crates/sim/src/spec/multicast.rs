@@ -1,9 +1,9 @@
 //! One UE that sends to a group of others at once over the sidelink: `[multicast.<name>]`.
 
-use lasthop_ran::mac::lte::sidelink::SidelinkConfig;
-use lasthop_ran::network::GroupConfig;
-use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
-use lasthop_ran::rlc::lte::{Mode, RlcConfig};
+use lasthop_lte::mac::sidelink::SidelinkConfig;
+use lasthop_lte::network::GroupConfig;
+use lasthop_lte_l2::pdcp::{LteBearerConfig, PdcpConfig};
+use lasthop_lte_l2::rlc::{Mode, RlcConfig};
 use lasthop_units::{Id, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use lasthop_engine::math;
-use lasthop_ran::mac::lte::sidelink::{LinkMode, SelectionConfig, SidelinkConfig};
-use lasthop_ran::network::PairConfig;
-use lasthop_ran::pdcp::lte::{LteBearerConfig, PdcpConfig};
-use lasthop_ran::rlc::lte::{Mode, RlcConfig};
+use lasthop_lte::mac::sidelink::{LinkMode, SelectionConfig, SidelinkConfig};
+use lasthop_lte::network::PairConfig;
+use lasthop_lte_l2::pdcp::{LteBearerConfig, PdcpConfig};
+use lasthop_lte_l2::rlc::{Mode, RlcConfig};
 use lasthop_units::{BearerId, Id, Metres, UeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

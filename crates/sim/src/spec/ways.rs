@@ -24,7 +24,7 @@ pub(super) enum Way<'a> {
 impl Way<'_> {
     /// A queue here marks ECN-capable packets.
     pub fn marks(&self) -> bool {
-        let rlc = |c: &lasthop_ran::rlc::lte::RlcConfig| c.buffer.aqm.is_some_and(|aqm| aqm.marks());
+        let rlc = |c: &lasthop_lte_l2::rlc::RlcConfig| c.buffer.aqm.is_some_and(|aqm| aqm.marks());
         match self {
             Way::Link { .. } => self.direction().is_some_and(|d| d.queue.marks()),
             Way::Bearer(BearerSpec::Umts(_)) => false,

@@ -1,7 +1,8 @@
 //! Radio bearers in the world: packets in and out, and the three kinds of moments at which a bearer
 //! wants to be called.
 
-use lasthop_ran::{BearerOutput, Direction, End as BearerEnd, RadioBearer, Sdu};
+use crate::bearer::{BearerEvent, RadioBearer};
+use lasthop_bearer::{BearerOutput, Direction, End as BearerEnd, Sdu};
 use lasthop_units::{BearerId, Instant, NodeId, PacketId};
 
 use super::World;
@@ -75,7 +76,7 @@ impl World {
     }
 
     /// Passes on what a bearer produced and notes when it wants to be called again.
-    fn settle_bearer(&mut self, now: Instant, id: BearerId, mut output: BearerOutput) {
+    fn settle_bearer(&mut self, now: Instant, id: BearerId, mut output: BearerOutput<BearerEvent>) {
         let b = &mut self.bearers[id];
         for direction in Direction::BOTH {
             let i = direction.index();

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::bearer::RadioBearer;
+use lasthop_bearer::{BearerOutput, End as BearerEnd};
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
 use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, PipeOut, QueueConfig};
-use lasthop_ran::{BearerOutput, End as BearerEnd, RadioBearer};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
 use lasthop_units::{BearerId, Duration, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_ran::network::RadioNetwork;
-use lasthop_ran::network::trace::{Step, TraceLink, TraceRecord};
-use lasthop_ran::phy::lte::TTI;
+use lasthop_lte::network::RadioNetwork;
+use lasthop_lte::network::trace::{Step, TraceLink, TraceRecord};
+use lasthop_lte::phy::TTI;
 use lasthop_units::{BearerId, Id, IndexVec, NodeId, UeId};
 
 use super::World;

@@ -1,7 +1,7 @@
 //! What the world's queue holds, and the lazy wake-up that keeps it small.
 
+use lasthop_bearer::Direction;
 use lasthop_engine::{Class, EventQueue};
-use lasthop_ran::Direction;
 use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId};
 
 /// Which end of a flow: A opened it, B was opened to.

@@ -1,10 +1,10 @@
-//! Capacity hints on their way: readings of the radio network to the senders of flows. `ran` and
+//! Capacity hints on their way: readings of the radio network to the senders of flows. `lte` and
 //! `tcp` know nothing of each other.
 
 use std::collections::VecDeque;
 
+use lasthop_bearer::Direction;
 use lasthop_engine::{Draw, Purpose, math};
-use lasthop_ran::Direction;
 use lasthop_tcp::{Guidance, Hint, Notice};
 use lasthop_units::{BearerId, Bitrate, Duration, FlowId, Instant, UeId};
 

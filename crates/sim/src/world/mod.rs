@@ -33,6 +33,7 @@ pub use flow::Transport as FlowTransport;
 pub use packet::{Packet, Payload};
 
 use crate::attention::Attention;
+use crate::bearer::BearerEvent;
 use crate::error::Error;
 use crate::probe::Probes;
 use crate::route::Routes;
@@ -90,7 +91,7 @@ pub struct World {
     /// Reused between calls: no entity allocates for its output.
     pipe_output: PipeOut,
     hop_output: PipeOut,
-    bearer_output: lasthop_ran::BearerOutput,
+    bearer_output: lasthop_bearer::BearerOutput<BearerEvent>,
     app_actions: Vec<lasthop_net::app::Action>,
 }
 

@@ -1,12 +1,12 @@
 //! The radio network in the world: packets in and out, its one TTI event and its timers.
 
-use lasthop_ran::mac::lte::downlink::LinkStats;
-use lasthop_ran::mac::lte::scheduler::{Fault, Place as Seat, SchedulerConfig, Schedulers};
-use lasthop_ran::mac::lte::sidelink::LinkMode;
-use lasthop_ran::network::trace::TraceRecord;
-use lasthop_ran::network::{MobilityEvent, NetworkEvent, NetworkOutput, RadioNetwork};
-use lasthop_ran::rlc::lte::RlcEvent;
-use lasthop_ran::{Direction, End as BearerEnd, Sdu};
+use lasthop_bearer::{Direction, End as BearerEnd, Sdu};
+use lasthop_lte::mac::downlink::LinkStats;
+use lasthop_lte::mac::scheduler::{Fault, Place as Seat, SchedulerConfig, Schedulers};
+use lasthop_lte::mac::sidelink::LinkMode;
+use lasthop_lte::network::trace::TraceRecord;
+use lasthop_lte::network::{MobilityEvent, NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_lte_l2::rlc::RlcEvent;
 use lasthop_tcp::Notice;
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, NodeId, PacketId, UeId};
 
@@ -68,7 +68,7 @@ impl Radio {
         steps: bool,
     ) -> Result<Radio, Fault> {
         let bearer = |i: usize| BearerId::from_index(i);
-        let hop = |(ue, config): (UeId, &lasthop_ran::network::UeConfig)| {
+        let hop = |(ue, config): (UeId, &lasthop_lte::network::UeConfig)| {
             let names = &all.ues[ue.index()];
             let template = names.template.iter().map(|(flow, i)| (flow.as_str().into(), bearer(*i)));
             UeHop {
@@ -368,7 +368,7 @@ impl World {
         match event {
             NetworkEvent::Rlc(bearer, end, event) => {
                 let name = self.radio.bearer_name(bearer).to_owned();
-                self.note_rlc_event(now, &name, end, lasthop_ran::BearerEvent::Lte(event));
+                self.note_rlc_event(now, &name, end, crate::bearer::BearerEvent::Lte(event));
             }
             NetworkEvent::Moved { bearer, queue, forwarded } => {
                 let source = format!("bearer/{}", self.radio.bearer_name(bearer));

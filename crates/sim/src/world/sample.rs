@@ -1,7 +1,8 @@
 //! What goes into the tables, and when.
 
-use lasthop_ran::rlc::RlcStats;
-use lasthop_ran::{BearerEvent, Direction};
+use crate::bearer::BearerEvent;
+use lasthop_bearer::Direction;
+use lasthop_bearer::RlcStats;
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
@@ -302,13 +303,13 @@ impl World {
         &mut self,
         now: Instant,
         bearer: &str,
-        end: lasthop_ran::End,
+        end: lasthop_bearer::End,
         event: BearerEvent,
     ) {
         let value = event.value().map(f64::from);
         let side = match end {
-            lasthop_ran::End::Network => "network",
-            lasthop_ran::End::Ue => "ue",
+            lasthop_bearer::End::Network => "network",
+            lasthop_bearer::End::Ue => "ue",
         };
         self.note_event(now, &format!("bearer/{bearer}"), event.name(), value, side);
     }
@@ -348,7 +349,7 @@ fn rlc_row(
     now: Instant,
     bearer: &str,
     direction: Direction,
-    stats: impl Fn(lasthop_ran::End) -> RlcStats,
+    stats: impl Fn(lasthop_bearer::End) -> RlcStats,
 ) {
     let (sender, receiver) = (stats(direction.sender()), stats(direction.sender().peer()));
     table.push(&tables::Rlc {

@@ -172,8 +172,8 @@ impl World {
 /// The direction in which an end sends.
 fn wlan_direction(end: WlanEnd) -> &'static str {
     direction_name(match end {
-        WlanEnd::Ap => lasthop_ran::Direction::Downlink,
-        WlanEnd::Station => lasthop_ran::Direction::Uplink,
+        WlanEnd::Ap => lasthop_bearer::Direction::Downlink,
+        WlanEnd::Station => lasthop_bearer::Direction::Uplink,
     })
 }
 

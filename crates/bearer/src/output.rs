@@ -1,0 +1,34 @@
+//! What a bearer did.
+
+use crate::{DropCause, End, Sdu};
+
+/// What a bearer appends to when it is called; reused by the caller.
+#[derive(Clone, Debug)]
+pub struct BearerOutput<E> {
+    /// Packets that have reached an end, with that end, as they were pushed.
+    pub delivered: Vec<(End, Sdu)>,
+    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
+    /// all.
+    pub dropped: Vec<(End, Sdu, DropCause)>,
+    /// Packets inside that an active queue management marked (ECN), with the end that had pushed
+    /// them.
+    pub marked: Vec<(End, Sdu)>,
+    /// What happened at which end.
+    pub events: Vec<(End, E)>,
+}
+
+impl<E> BearerOutput<E> {
+    /// Empties the lists and keeps their memory.
+    pub fn clear(&mut self) {
+        self.delivered.clear();
+        self.dropped.clear();
+        self.marked.clear();
+        self.events.clear();
+    }
+}
+
+impl<E> Default for BearerOutput<E> {
+    fn default() -> Self {
+        BearerOutput { delivered: Vec::new(), dropped: Vec::new(), marked: Vec::new(), events: Vec::new() }
+    }
+}

@@ -1,0 +1,166 @@
+//! What passes between the layers: service data units as descriptors, their fates, and the two ends
+//! of a bearer.
+
+use lasthop_units::{Ecn, Id, PacketId};
+
+/// A service data unit: which packet, and how many bytes it has at this layer.
+///
+/// `serial` is unique among the SDUs pushed into one entity and grows; it outlives the reuse of a
+/// [`PacketId`]. [`Bearer`](lasthop_umts::Bearer) assigns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sdu {
+    /// Order of entry into the entity, never reused.
+    pub serial: u64,
+    /// The packet in the world's slab.
+    pub id: PacketId,
+    /// Size at this layer, in bytes.
+    pub size: u32,
+    /// ECN codepoint of the IP packet inside: whether a queue may mark it.
+    pub ecn: Ecn,
+}
+
+impl Sdu {
+    /// An SDU without a serial number yet.
+    pub const fn new(id: PacketId, size: u32) -> Sdu {
+        Sdu { serial: 0, id, size, ecn: Ecn::NotEct }
+    }
+    /// What a decoder of bytes knows about an SDU: nothing but, in the end, its size.
+    pub fn anonymous() -> Sdu {
+        Sdu { serial: u64::MAX, id: PacketId::from_index(0), size: 0, ecn: Ecn::NotEct }
+    }
+    /// False for an SDU that was read from bytes.
+    pub const fn is_known(&self) -> bool {
+        self.serial != u64::MAX
+    }
+}
+
+/// An end of a bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// The network's (UMTS: the RNC's) end.
+    Network,
+    /// The terminal's end.
+    Ue,
+}
+
+impl End {
+    /// 0 for the network, 1 for the terminal.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+    /// The other end.
+    pub const fn peer(self) -> End {
+        match self {
+            End::Network => End::Ue,
+            End::Ue => End::Network,
+        }
+    }
+    /// The direction in which this end sends.
+    pub const fn sends(self) -> Direction {
+        match self {
+            End::Network => Direction::Downlink,
+            End::Ue => Direction::Uplink,
+        }
+    }
+}
+
+/// A direction of a bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the network to the terminal.
+    Downlink,
+    /// From the terminal to the network.
+    Uplink,
+}
+
+impl Direction {
+    /// 0 for the downlink, 1 for the uplink.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+    /// The end that sends.
+    pub const fn sender(self) -> End {
+        match self {
+            Direction::Downlink => End::Network,
+            Direction::Uplink => End::Ue,
+        }
+    }
+    /// Both directions, downlink first.
+    pub const BOTH: [Direction; 2] = [Direction::Downlink, Direction::Uplink];
+    /// The name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Downlink => "downlink",
+            Direction::Uplink => "uplink",
+        }
+    }
+}
+
+/// Why an SDU left without being delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// The transmission buffer was full.
+    BufferFull,
+    /// An active queue management decided so.
+    Aqm,
+    /// It waited longer than the discard timer allows (TS 25.322 clause 9.7.3.1, TS 36.323 clause
+    /// 5.4).
+    DiscardTimer,
+    /// One of its PDUs was sent MaxDAT times (TS 25.322 clause 9.7.3.3).
+    MaxDat,
+    /// The RLC entity was reset while the SDU was in transmission (TS 25.322 clause 11.4).
+    RlcReset,
+    /// The reset procedure failed: the radio link is lost and the bearer was built anew.
+    RadioLinkFailure,
+    /// A PDU was lost and the mode does not retransmit (UM, TM).
+    RadioLoss,
+    /// It does not fit into a transport block and the mode does not segment (TM).
+    TooLarge,
+    /// It has no byte, and no PDU for such a thing exists.
+    Empty,
+    /// The entity was re-established while the SDU was in it (TS 36.322 clause 5.4).
+    Reestablishment,
+    /// Header decompression had lost its context (TS 36.323 clause 5.5).
+    ContextLoss,
+    /// The receiver deciphered with a wrong COUNT (TS 36.323 clause 5.1.1, note).
+    HfnDesync,
+    /// The bearer was released with the SDU inside.
+    Released,
+    /// A mode switch between sidelink and infrastructure dropped it.
+    ModeSwitch,
+    /// PDCP held as much as it may.
+    PdcpBufferFull,
+    /// A seamless handover discards what was handed to RLC (TS 36.323 clause 5.2.1.2), and one
+    /// without forwarding all that the source has.
+    HandoverDiscard,
+    /// It arrived at a cell that the UE had left and that forwards nothing.
+    NotForwarded,
+    /// A backhaul pipe (S1 or X2) was full.
+    BackhaulFull,
+}
+
+impl DropCause {
+    /// The name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropCause::BufferFull => "rlc-buffer-full",
+            DropCause::DiscardTimer => "rlc-discard-timer",
+            DropCause::MaxDat => "rlc-max-dat",
+            DropCause::RlcReset => "rlc-reset",
+            DropCause::RadioLinkFailure => "radio-link-failure",
+            DropCause::RadioLoss => "radio-loss",
+            DropCause::TooLarge => "rlc-too-large",
+            DropCause::Aqm => "rlc-aqm",
+            DropCause::Empty => "rlc-empty",
+            DropCause::Reestablishment => "rlc-reestablishment",
+            DropCause::ContextLoss => "pdcp-context-loss",
+            DropCause::HfnDesync => "pdcp-hfn-desync",
+            DropCause::Released => "bearer-released",
+            DropCause::ModeSwitch => "mode-switch",
+            DropCause::PdcpBufferFull => "pdcp-buffer-full",
+            DropCause::HandoverDiscard => "handover-discard",
+            DropCause::NotForwarded => "handover-not-forwarded",
+            DropCause::BackhaulFull => "backhaul-full",
+        }
+    }
+}

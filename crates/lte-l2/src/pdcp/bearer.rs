@@ -1,0 +1,453 @@
+//! A data radio bearer of LTE: a pair of PDCP entities and RLC entities at each of two ends, set up
+//! explicitly.
+
+use std::collections::BTreeMap;
+
+use lasthop_engine::lanes::near;
+use lasthop_net::Site;
+use lasthop_units::{Bitrate, Id, Instant, PacketId};
+
+use super::config::{Counted, HandoverKind};
+use super::ledger::Ledger;
+use super::pdu::{Kind, Label, StatusReport};
+use super::rx::{PdcpRx, PdcpRxOutput};
+use super::setup::{LteBearerConfig, LteBearerOutput};
+use super::tx::{PdcpTx, PdcpTxOutput};
+use crate::rlc::{BufferStatus, Format, Grant, Mode, Pdu, Rlc, RlcConfig, RlcOutput};
+use lasthop_bearer::RlcStats;
+use lasthop_bearer::earlier;
+use lasthop_bearer::{DropCause, End, Sdu};
+
+/// The entities at one end.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub(super) tx: PdcpTx,
+    pub(super) rx: PdcpRx,
+    pub(super) rlc: Rlc,
+    /// Control PDUs that this end has sent, by serial number.
+    pub(super) controls: BTreeMap<u64, StatusReport>,
+    /// SDUs that this end has pushed.
+    pub(super) ledger: Ledger,
+}
+
+impl Side {
+    /// When a timer expires next. Built into its caller, who asks after every call.
+    #[inline(always)]
+    fn poll_at(&self) -> Option<Instant> {
+        earlier(self.rlc.poll_at(), self.tx.poll_at())
+    }
+}
+
+/// A data radio bearer between the network and a terminal.
+///
+/// `push` a packet at an end, `pull` PDUs from that end when MAC has a grant, `receive` those that
+/// crossed the air at the other end, `lost` those that did not (UM; AM finds out itself). `poll_at`
+/// and `on_time` as everywhere. After any call `buffer_status` says whether an end wants to send.
+#[derive(Debug)]
+pub struct LteBearer {
+    pub(super) acknowledged: bool,
+    pub(super) sides: [Side; 2],
+    /// Packets pushed so far, by end.
+    pub(super) pushed: [u64; 2],
+    pub(super) rlc_out: RlcOutput,
+    pub(super) tx_out: PdcpTxOutput,
+    pub(super) rx_out: PdcpRxOutput,
+    pub(super) sn_bits: u32,
+    pub(super) status_report: bool,
+    pub(super) no_reestablishment: bool,
+    pub(super) handover: HandoverKind,
+    pub(super) counts: Counted,
+    /// Why an SDU is lost that a later one has overtaken.
+    pub(super) overtaken: DropCause,
+}
+
+/// No packet: what a control PDU carries in the place of one.
+pub(super) fn nobody() -> PacketId {
+    PacketId::from_index(u32::MAX as usize - 1)
+}
+
+impl LteBearer {
+    /// A bearer with entities in their initial state. `config` must be valid.
+    pub fn new(config: &LteBearerConfig) -> LteBearer {
+        let acknowledged = config.rlc.mode == Mode::Am;
+        let side = |end| Side {
+            tx: PdcpTx::new(&config.pdcp, acknowledged),
+            rx: PdcpRx::new(&config.pdcp, acknowledged),
+            rlc: Rlc::new(&config.rlc, end),
+            controls: BTreeMap::new(),
+            ledger: Ledger::default(),
+        };
+        LteBearer {
+            acknowledged,
+            sides: [side(End::Network), side(End::Ue)],
+            pushed: [0, 0],
+            rlc_out: RlcOutput::default(),
+            tx_out: PdcpTxOutput::default(),
+            rx_out: PdcpRxOutput::default(),
+            sn_bits: config.pdcp.sn_bits,
+            status_report: config.pdcp.status_report && acknowledged,
+            no_reestablishment: config.rlc.shortcuts().no_reestablishment,
+            handover: config.pdcp.handover,
+            counts: config.pdcp.retransmission.counts,
+            overtaken: DropCause::RadioLoss,
+        }
+    }
+
+    /// Seats the active queue management of `config` at both ends, with draws of `entity` in the
+    /// run `seed`. `rates` is what each end may send at, where it is known.
+    pub fn seat_aqm(&mut self, config: &RlcConfig, seed: u64, entity: u64, rates: [Option<Bitrate>; 2]) {
+        for end in [End::Network, End::Ue] {
+            let i = end.index();
+            let site = Site { seed, entity: entity.wrapping_mul(2).wrapping_add(i as u64), rate: rates[i] };
+            self.sides[i].rlc.set_aqm(config.buffer.aqm.map(|aqm| aqm.build(&site)));
+        }
+    }
+
+    /// What the link would carry for the buffer at `end`, for an AQM that wants to know.
+    pub fn set_rate(&mut self, now: Instant, end: End, rate: Bitrate) {
+        self.sides[end.index()].rlc.set_rate(now, rate);
+    }
+
+    /// A packet of `size` bytes (above 0) that no queue may mark enters at `end`, to be delivered
+    /// at the other. Its serial number.
+    pub fn push(
+        &mut self,
+        now: Instant,
+        end: End,
+        id: PacketId,
+        size: u32,
+        out: &mut LteBearerOutput,
+    ) -> u64 {
+        self.push_ecn(now, end, Sdu::new(id, size), out)
+    }
+
+    /// As [`push`](Self::push), with the packet's ECN codepoint; the serial number of `packet` is
+    /// not looked at.
+    pub fn push_ecn(&mut self, now: Instant, end: End, packet: Sdu, out: &mut LteBearerOutput) -> u64 {
+        let sdu = self.stamp(end, packet);
+        let serial = sdu.serial;
+        self.look_at_rlc(end);
+        self.sides[end.index()].tx.push(now, sdu, &mut self.tx_out);
+        self.pass_down(now, end, out);
+        self.settle(now, end, out);
+        serial
+    }
+
+    /// `packet` with its serial number: what enters at `end` while the caller holds it, to come in
+    /// as a [`Parcel`](super::Parcel).
+    pub const fn stamp(&mut self, end: End, packet: Sdu) -> Sdu {
+        let serial = self.pushed[end.index()];
+        self.pushed[end.index()] += 1;
+        Sdu { serial, ..packet }
+    }
+
+    /// Tells PDCP what RLC has not begun to send, if that matters to it.
+    #[inline]
+    pub(super) fn look_at_rlc(&mut self, end: End) {
+        let side = &mut self.sides[end.index()];
+        if side.tx.watches_rlc() {
+            let untouched = side.rlc.untouched();
+            side.tx.untouched = (untouched.packets as usize, untouched.bytes);
+        }
+    }
+
+    /// A transmission opportunity of `end`: PDUs are appended to `pdus`; returns the bytes used.
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        end: End,
+        grant: Grant,
+        pdus: &mut Vec<Pdu>,
+        out: &mut LteBearerOutput,
+    ) -> u32 {
+        let used = self.sides[end.index()].rlc.pull(now, grant, pdus, &mut self.rlc_out);
+        self.settle(now, end, out);
+        used
+    }
+
+    /// An opportunity of `end` from a MAC that follows RLC's reports
+    /// ([`Shortcuts::event_reports`](crate::rlc::Shortcuts)): PDUs of at most `bytes`.
+    pub fn pull_by_reports(
+        &mut self,
+        now: Instant,
+        end: End,
+        bytes: u32,
+        pdus: &mut Vec<Pdu>,
+        out: &mut LteBearerOutput,
+    ) {
+        let rlc = &mut self.sides[end.index()].rlc;
+        match end {
+            End::Network => rlc.pull_at_enb(now, bytes, pdus, &mut self.rlc_out),
+            End::Ue => rlc.pull_at_ue(now, bytes, pdus, &mut self.rlc_out),
+        };
+        self.settle(now, end, out);
+    }
+
+    /// True if MAC has a reason to give `end` an opportunity.
+    #[inline]
+    pub fn wants(&self, end: End) -> bool {
+        let side = &self.sides[end.index()];
+        side.rlc.wants() || side.tx.waiting_bytes() > 0
+    }
+    /// True if [`buffer_status`](Self::buffer_status) is not empty.
+    #[inline]
+    pub fn has_something(&self, end: End) -> bool {
+        let side = &self.sides[end.index()];
+        side.rlc.has_something() || side.tx.waiting_bytes() > 0
+    }
+
+    /// A PDU that `end.peer()` has sent arrives at `end`.
+    pub fn receive(&mut self, now: Instant, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
+        self.sides[end.index()].rlc.receive(now, pdu, &mut self.rlc_out);
+        self.settle(now, end, out);
+    }
+
+    /// A PDU that `end` has sent will not arrive. UM's packets in it are lost; AM finds out for
+    /// itself.
+    pub fn lost(&mut self, end: End, pdu: &Pdu, out: &mut LteBearerOutput) {
+        let Pdu::Umd(d) = pdu else { return };
+        for e in &d.elements {
+            let label = Label::of(e.payload.sdu.serial);
+            let ledger = &mut self.sides[end.index()].ledger;
+            if let Some(sdu) = ledger.drop(label.epoch, label.count) {
+                out.dropped.push((end, sdu, DropCause::RadioLoss));
+            }
+        }
+    }
+
+    /// Something at `end` is about to happen: what says where its RLC entity is comes near, with
+    /// [`expect`](Self::expect) the entity.
+    #[inline]
+    pub fn approach(&self, end: End) {
+        near(&self.sides[end.index()].rlc);
+    }
+
+    /// Fetches into the cache what the RLC entity of `end` reads first.
+    #[inline]
+    pub fn expect(&self, end: End) {
+        self.sides[end.index()].rlc.expect();
+    }
+
+    /// Gives the memory of a PDU of `end`'s back.
+    pub fn recycle(&mut self, end: End, pdu: Pdu) {
+        self.sides[end.index()].rlc.recycle(pdu);
+    }
+
+    /// Field widths of the RLC PDUs that `end` sends; transparent mode has none, and its PDUs are
+    /// as large as any field widths say.
+    #[inline]
+    pub fn format(&self, end: End) -> Format {
+        self.sides[end.index()].rlc.format().unwrap_or(Format::um(5))
+    }
+
+    /// When a timer of either end expires next.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        let [a, b] = &self.sides;
+        earlier(a.poll_at(), b.poll_at())
+    }
+
+    /// Timers that have expired act.
+    pub fn on_time(&mut self, now: Instant, out: &mut LteBearerOutput) {
+        for end in [End::Network, End::Ue] {
+            let side = &mut self.sides[end.index()];
+            side.rlc.on_time(now, &mut self.rlc_out);
+            if side.tx.poll_at().is_some_and(|t| t <= now) {
+                side.tx.on_time(now, &mut self.tx_out);
+                self.pass_down(now, end, out);
+            }
+            self.settle(now, end, out);
+        }
+    }
+
+    /// What the RLC of `end` gives up on re-establishment.
+    pub(super) fn flush_up(&mut self, end: End, kind: HandoverKind, out: &mut LteBearerOutput) {
+        // What was dropped below is sent again, or its account is closed with its numbers.
+        self.rlc_out.dropped.clear();
+        for i in 0..self.rlc_out.delivered.len() {
+            let pdu = self.rlc_out.delivered[i];
+            // Where numbers start again nothing that is missing will come: nothing waits for it.
+            self.pass_up_one(end, pdu, true, kind == HandoverKind::Lossless);
+        }
+        self.rlc_out.delivered.clear();
+        self.rlc_out.confirmed.clear();
+        out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
+        self.finish_up(end, out);
+    }
+
+    /// Hands what the PDCP transmitter of `end` has said to RLC and to the account.
+    pub(super) fn pass_down(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+        let side = &mut self.sides[end.index()];
+        for (sdu, _) in self.tx_out.numbered.drain(..) {
+            side.ledger.enter(sdu);
+        }
+        for pdu in self.tx_out.pdus.drain(..) {
+            side.rlc.push(now, pdu, &mut self.rlc_out);
+        }
+        let tx = &self.tx_out;
+        if tx.expired.is_empty() && tx.confirmed.is_empty() && tx.dropped.is_empty() {
+            return;
+        }
+        for serial in self.tx_out.expired.drain(..) {
+            // What RLC has begun to send it goes on sending: it may still be delivered.
+            if side.rlc.discard(serial) {
+                let label = Label::of(serial);
+                let dropped = side.ledger.drop(label.epoch, label.count);
+                out.dropped.extend(dropped.map(|sdu| (end, sdu, DropCause::DiscardTimer)));
+            }
+        }
+        for serial in self.tx_out.confirmed.drain(..) {
+            side.rlc.discard(serial);
+        }
+        out.dropped.extend(self.tx_out.dropped.drain(..).map(|(sdu, cause)| (end, sdu, cause)));
+    }
+
+    /// Passes on what the RLC of `end` has said, until nobody has anything to add.
+    #[inline]
+    pub(super) fn settle(&mut self, now: Instant, end: End, out: &mut LteBearerOutput) {
+        let (rlc, rx) = (&self.rlc_out, &self.rx_out);
+        if rlc.is_empty() && self.tx_out.is_settled() && rx.delivered.is_empty() && rx.dropped.is_empty() {
+            return;
+        }
+        if !self.rlc_out.events.is_empty() {
+            out.events.extend(self.rlc_out.events.drain(..).map(|e| (end, e)));
+        }
+        for i in 0..self.rlc_out.delivered.len() {
+            let pdu = self.rlc_out.delivered[i];
+            self.pass_up_one(end, pdu, false, false);
+        }
+        self.rlc_out.delivered.clear();
+        if !(self.rx_out.delivered.is_empty() && self.rx_out.dropped.is_empty()) {
+            self.finish_up(end, out);
+        }
+        if !self.rlc_out.confirmed.is_empty() {
+            self.look_at_rlc(end);
+        }
+        while !(self.rlc_out.confirmed.is_empty()
+            && self.rlc_out.dropped.is_empty()
+            && self.rlc_out.marked.is_empty()
+            && self.tx_out.is_settled())
+        {
+            let side = &mut self.sides[end.index()];
+            for sdu in self.rlc_out.confirmed.drain(..) {
+                side.tx.release(sdu.serial, &mut self.tx_out);
+            }
+            for (sdu, cause) in self.rlc_out.dropped.drain(..) {
+                side.tx.release(sdu.serial, &mut self.tx_out);
+                let label = Label::of(sdu.serial);
+                if !matches!(label.kind, Kind::Control(_)) {
+                    let dropped = side.ledger.drop(label.epoch, label.count);
+                    out.dropped.extend(dropped.map(|sdu| (end, sdu, cause)));
+                }
+            }
+            for sdu in self.rlc_out.marked.drain(..) {
+                let label = Label::of(sdu.serial);
+                let marked = side.ledger.get(label.epoch, label.count);
+                out.marked.extend(marked.map(|sdu| (end, sdu)));
+            }
+            self.pass_down(now, end, out);
+        }
+    }
+
+    /// A PDCP PDU at `end`.
+    #[inline]
+    fn pass_up_one(&mut self, end: End, pdu: Sdu, flushed: bool, waits: bool) {
+        if matches!(Label::of(pdu.serial).kind, Kind::Control(_)) {
+            // A report that a re-establishment flushes is about to be replaced by a newer one.
+            let report = self.sides[end.peer().index()].controls.remove(&pdu.serial);
+            if let Some(report) = report.filter(|_| !flushed) {
+                self.sides[end.index()].tx.on_status_report(&report, &mut self.tx_out);
+            }
+            return;
+        }
+        self.sides[end.index()].rx.receive(pdu, waits, &mut self.rx_out);
+    }
+
+    /// Closes the account of what PDCP at `end` has delivered or given up.
+    #[inline]
+    pub(super) fn finish_up(&mut self, end: End, out: &mut LteBearerOutput) {
+        let peer = end.peer();
+        let ledger = &mut self.sides[peer.index()].ledger;
+        for (pdu, cause) in self.rx_out.dropped.drain(..) {
+            let label = Label::of(pdu.serial);
+            let dropped = ledger.drop(label.epoch, label.count);
+            out.dropped.extend(dropped.map(|sdu| (peer, sdu, cause)));
+        }
+        for pdu in self.rx_out.delivered.drain(..) {
+            let overtaken = |sdu| out.dropped.push((peer, sdu, self.overtaken));
+            let label = Label::of(pdu.serial);
+            let delivered = ledger.deliver(label.epoch, label.count, overtaken);
+            out.delivered.extend(delivered.map(|sdu| (end, sdu)));
+        }
+    }
+
+    /// What `end` has to send, with what PDCP holds back (TS 36.322 clause 4.5, TS 36.323 clause
+    /// 4.5).
+    #[inline]
+    pub fn buffer_status(&self, end: End) -> BufferStatus {
+        let side = &self.sides[end.index()];
+        let mut status = side.rlc.buffer_status();
+        status.new_data += side.tx.waiting_bytes();
+        status
+    }
+
+    /// Packets inside that `end` has pushed.
+    pub fn inside(&self, end: End) -> usize {
+        let side = &self.sides[end.index()];
+        side.ledger.len() + side.tx.waiting()
+    }
+
+    /// Packets and bytes in the retransmission queue of an end.
+    pub fn retransmission_queue(&self, end: End) -> (usize, u64) {
+        let side = &self.sides[end.index()];
+        let untouched = side.rlc.untouched();
+        side.tx.retransmission_queue_beside(untouched.packets as usize, untouched.bytes)
+    }
+
+    /// Counters of the RLC entity of an end, under the names that all radios share.
+    pub fn rlc_stats(&self, end: End) -> RlcStats {
+        let (rlc, s) = (self.rlc(end), self.rlc(end).stats());
+        let backlog = rlc.backlog();
+        RlcStats {
+            queue_sdus: u64::from(backlog.packets),
+            queue_bytes: backlog.bytes,
+            sdus_in: s.sdus_in,
+            sdus_out: s.sdus_out,
+            sdus_discarded: s.sdus_dropped + s.sdus_discarded,
+            pdus_new: s.pdus_new,
+            pdus_retx: s.pdus_retx,
+            status_pdus: s.status_sent,
+            polls: s.polls,
+            window_used: u64::from(rlc.window_used()),
+            resets: s.reestablishments,
+            marked: rlc.marked(),
+        }
+    }
+
+    /// The RLC entity of an end.
+    pub const fn rlc(&self, end: End) -> &Rlc {
+        &self.sides[end.index()].rlc
+    }
+    /// The RLC entity of an end, to seat an active queue management.
+    pub const fn rlc_mut(&mut self, end: End) -> &mut Rlc {
+        &mut self.sides[end.index()].rlc
+    }
+    /// The transmitting PDCP entity of an end.
+    pub const fn pdcp_tx(&self, end: End) -> &PdcpTx {
+        &self.sides[end.index()].tx
+    }
+    /// The receiving PDCP entity of an end.
+    pub const fn pdcp_rx(&self, end: End) -> &PdcpRx {
+        &self.sides[end.index()].rx
+    }
+
+    /// Ends the bearer: every packet inside is dropped.
+    pub fn release(&mut self, out: &mut LteBearerOutput) {
+        for end in [End::Network, End::Ue] {
+            let side = &mut self.sides[end.index()];
+            let released = |sdu| out.dropped.push((end, sdu, DropCause::Released));
+            side.ledger.begin_epoch(u16::MAX, released);
+            out.dropped.extend(side.tx.drain_waiting().map(|sdu| (end, sdu, DropCause::Released)));
+        }
+    }
+}

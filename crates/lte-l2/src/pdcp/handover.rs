@@ -1,0 +1,213 @@
+//! A bearer changes its lower layers: at a handover, at a re-establishment, at a change of link.
+//!
+//! Both ends flush their RLC upwards at the same moment, the one at which the terminal leaves. What
+//! the network has not delivered then either stays (the node stays the same) or leaves as
+//! [`Parcel`]s that the caller carries to the next node and hands to [`LteBearer::accept`] there.
+//! What the terminal has not delivered stays in it.
+//!
+//! The numbers that SN STATUS TRANSFER carries (TS 36.423 clause 9.1.1.4) travel with the object;
+//! SDUs that the network had received out of sequence go with them and take no time of their own.
+
+use lasthop_units::Instant;
+
+use super::bearer::LteBearer;
+use super::config::{Counted, HandoverKind};
+use super::pdu::{Kind, Label};
+use super::setup::LteBearerOutput;
+use lasthop_bearer::{DropCause, End, Sdu};
+
+/// An SDU on its way from one node to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parcel {
+    /// Its COUNT, which it keeps; None: it gets one at the target.
+    pub count: Option<u32>,
+    /// The SDU as it was pushed.
+    pub sdu: Sdu,
+    /// When its discardTimer expires.
+    pub expires: Instant,
+}
+
+impl Parcel {
+    /// A [stamped](LteBearer::stamp) packet that arrives at a node which the terminal has left.
+    pub const fn fresh(sdu: Sdu) -> Parcel {
+        Parcel { count: None, sdu, expires: Instant::MAX }
+    }
+}
+
+impl LteBearer {
+    /// What a handover does to this bearer's packets.
+    // TS 36.323 v15.1.0 5.2.1.2: the procedures of DRBs mapped on RLC UM are those of a seamless
+    // handover.
+    pub const fn handover_kind(&self) -> HandoverKind {
+        match (self.handover, self.acknowledged) {
+            (HandoverKind::Lossless, false) => HandoverKind::Seamless,
+            (kind, _) => kind,
+        }
+    }
+
+    /// RRC re-establishes PDCP and RLC of both ends in the same node (TS 36.331 clause 5.3.5.4).
+    /// MAC is reset at the same time: PDUs still in the air must not be delivered.
+    pub fn re_establish(&mut self, now: Instant, out: &mut LteBearerOutput) {
+        if self.no_reestablishment {
+            return;
+        }
+        self.restart(now, self.handover_kind(), DropCause::Reestablishment, None, out);
+    }
+
+    /// The terminal leaves for another node. What the network has not delivered and does not
+    /// discard is appended to `parcels`, in the order in which the target wants it.
+    pub fn hand_over(&mut self, now: Instant, parcels: &mut Vec<Parcel>, out: &mut LteBearerOutput) {
+        self.restart(now, self.handover_kind(), DropCause::HandoverDiscard, Some(parcels), out);
+    }
+
+    /// The network loses all that it holds, and numbers start again; the terminal keeps what it has
+    /// not handed to RLC.
+    pub fn abandon(&mut self, now: Instant, cause: DropCause, out: &mut LteBearerOutput) {
+        self.restart(now, HandoverKind::None, cause, Some(&mut Vec::new()), out);
+    }
+
+    /// A parcel has come to the node that serves the terminal.
+    pub fn accept(&mut self, now: Instant, parcel: Parcel, out: &mut LteBearerOutput) {
+        self.look_at_rlc(End::Network);
+        let tx = &mut self.sides[End::Network.index()].tx;
+        if parcel == Parcel::fresh(parcel.sdu) {
+            // It comes from the gateway: its discardTimer starts here.
+            tx.push(now, parcel.sdu, &mut self.tx_out);
+        } else {
+            tx.unpack(parcel, &mut self.tx_out);
+        }
+        self.pass_down(now, End::Network, out);
+        self.settle(now, End::Network, out);
+    }
+
+    /// The packet in a parcel; None if the terminal has it already and only its confirmation is
+    /// missing.
+    pub fn undelivered(&self, parcel: &Parcel) -> Option<Sdu> {
+        let side = &self.sides[End::Network.index()];
+        parcel.count.map_or(Some(parcel.sdu), |count| side.ledger.get(side.tx.epoch(), count))
+    }
+
+    /// A parcel will not come.
+    pub fn lose(&mut self, parcel: Parcel, cause: DropCause, out: &mut LteBearerOutput) {
+        let side = &mut self.sides[End::Network.index()];
+        let lost = match parcel.count {
+            Some(count) => side.ledger.drop(side.tx.epoch(), count),
+            None => Some(parcel.sdu),
+        };
+        out.dropped.extend(lost.map(|sdu| (End::Network, sdu, cause)));
+    }
+
+    // TS 36.323 v15.1.0 5.2: RLC flushes upwards first, then the receiving PDCP resets and reports,
+    // then the transmitting one sends what is not confirmed.
+    fn restart(
+        &mut self,
+        now: Instant,
+        kind: HandoverKind,
+        cause: DropCause,
+        parcels: Option<&mut Vec<Parcel>>,
+        out: &mut LteBearerOutput,
+    ) {
+        let mut rescued: [Vec<Parcel>; 2] = Default::default();
+        if self.acknowledged {
+            self.overtaken = cause;
+        }
+        for end in [End::Network, End::Ue] {
+            if kind == HandoverKind::Seamless && parcels.is_some() {
+                self.rescue(end, &mut rescued[end.index()]);
+            }
+            let side = &mut self.sides[end.index()];
+            side.rlc.start_anew(&mut self.rlc_out);
+            side.tx.begin_epoch(kind);
+            self.flush_up(end, kind, out);
+            let side = &mut self.sides[end.index()];
+            side.rx.re_establish(kind, &mut self.rx_out);
+            self.finish_up(end, out);
+        }
+        self.overtaken = DropCause::RadioLoss;
+        for end in [End::Network, End::Ue] {
+            self.close_epoch(end, kind, cause, out);
+            if kind != HandoverKind::Lossless {
+                // What was rescued is older than what had no number yet.
+                let side = &mut self.sides[end.index()];
+                let i = end.index();
+                side.tx.pack(&mut rescued[i]);
+                if kind == HandoverKind::None && parcels.is_some() && end == End::Network {
+                    out.dropped.extend(rescued[i].drain(..).map(|p| (end, p.sdu, cause)));
+                }
+            }
+        }
+        if let Some(parcels) = parcels {
+            let network = &mut rescued[End::Network.index()];
+            self.sides[End::Network.index()].tx.pack(network);
+            parcels.append(network);
+        }
+        for end in [End::Network, End::Ue] {
+            self.resume(now, end, kind, &rescued[end.index()], out);
+        }
+    }
+
+    /// SDUs of `end` that count as untransmitted are taken out of RLC, to be sent under new
+    /// numbers. (TS 36.300 clause 10.1.2.3.1: the source forwards SDUs that have not been
+    /// transmitted; an entity that hands SDUs to RLC only when there is a grant has the others
+    /// still.)
+    // TS 36.323 v15.1.0 5.2.1.2: "for each PDCP SDU already associated with a PDCP SN but for which
+    // a corresponding PDU has not previously been submitted to lower layers: consider the PDCP SDUs
+    // as received from upper layer".
+    fn rescue(&mut self, end: End, rescued: &mut Vec<Parcel>) {
+        if self.acknowledged && self.counts == Counted::HandedOver {
+            return;
+        }
+        let side = &mut self.sides[end.index()];
+        let epoch = side.tx.epoch();
+        let counts: Vec<u32> = side.ledger.counts().collect();
+        for count in counts {
+            let serial = |kind| Label { epoch, count, kind }.serial();
+            // RLC gives back what no PDU has begun to carry.
+            if side.rlc.discard(serial(Kind::Compressed)) || side.rlc.discard(serial(Kind::Whole)) {
+                let expires = side.tx.expiry(count);
+                let sdu = side.ledger.drop(epoch, count);
+                rescued.extend(sdu.map(|sdu| Parcel { count: None, sdu, expires }));
+            }
+        }
+    }
+
+    /// Where numbers start again, what `end` had handed to RLC is lost.
+    fn close_epoch(&mut self, end: End, kind: HandoverKind, cause: DropCause, out: &mut LteBearerOutput) {
+        if kind == HandoverKind::Lossless {
+            return;
+        }
+        let side = &mut self.sides[end.index()];
+        let epoch = side.tx.epoch();
+        side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, cause)));
+    }
+
+    /// `end` sends what it has, under the new lower layers.
+    fn resume(
+        &mut self,
+        now: Instant,
+        end: End,
+        kind: HandoverKind,
+        rescued: &[Parcel],
+        out: &mut LteBearerOutput,
+    ) {
+        let side = &mut self.sides[end.index()];
+        side.controls.clear();
+        if kind == HandoverKind::Lossless {
+            if self.status_report {
+                // 5.3.1: "submitting it to lower layers as the first PDCP PDU for the
+                // transmission".
+                let report = side.rx.status_report();
+                let size = report.size(self.sn_bits);
+                let serial = side.tx.control(super::bearer::nobody(), size, &mut self.tx_out);
+                side.controls.insert(serial, report);
+            }
+            side.tx.retransmit(&mut self.tx_out);
+        }
+        for parcel in rescued {
+            side.tx.unpack(*parcel, &mut self.tx_out);
+        }
+        side.tx.number_waiting(&mut self.tx_out);
+        self.pass_down(now, end, out);
+        self.settle(now, end, out);
+    }
+}

@@ -1,0 +1,100 @@
+//! The account of one direction of a bearer: every SDU that went in leaves in exactly one way.
+//!
+//! PDCP delivers in ascending order of COUNT and never goes back, so an SDU that a later one has
+//! overtaken is lost for good. That, the drops that entities report, and the losses in the air that
+//! MAC reports close the account.
+
+use std::collections::VecDeque;
+
+use lasthop_bearer::Sdu;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    sdu: Sdu,
+    open: bool,
+}
+
+/// SDUs with a COUNT, in the order they got it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    entries: VecDeque<Entry>,
+    /// Number of `entries[0]`.
+    first: u64,
+    /// The epoch in which COUNT last started again, the number of its COUNT 0.
+    epoch: u16,
+    epoch_from: u64,
+    open: usize,
+}
+
+impl Ledger {
+    #[inline]
+    pub fn enter(&mut self, sdu: Sdu) {
+        self.entries.push_back(Entry { sdu, open: true });
+        self.open += 1;
+    }
+
+    /// SDUs inside.
+    pub const fn len(&self) -> usize {
+        self.open
+    }
+
+    #[inline]
+    fn at(&self, epoch: u16, count: u32) -> Option<usize> {
+        // COUNT has started again since.
+        if epoch < self.epoch {
+            return None;
+        }
+        let i = (self.epoch_from + u64::from(count)).checked_sub(self.first)? as usize;
+        (i < self.entries.len()).then_some(i)
+    }
+
+    /// The SDU `count` is delivered: it, unless its fate is known already; what it has overtaken
+    /// goes to `lost`.
+    #[inline]
+    pub fn deliver(&mut self, epoch: u16, count: u32, mut lost: impl FnMut(Sdu)) -> Option<Sdu> {
+        let at = self.at(epoch, count)?;
+        for _ in 0..at {
+            self.pop().into_iter().for_each(&mut lost);
+        }
+        self.pop()
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Sdu> {
+        let e = self.entries.pop_front()?;
+        self.first += 1;
+        self.open -= usize::from(e.open);
+        e.open.then_some(e.sdu)
+    }
+
+    /// The SDU `count` of `epoch`, if it is inside.
+    pub fn get(&self, epoch: u16, count: u32) -> Option<Sdu> {
+        self.at(epoch, count).map(|i| self.entries[i]).filter(|e| e.open).map(|e| e.sdu)
+    }
+
+    /// The SDU `count`, numbered in `epoch` or later sent again in it, leaves: it, unless its fate
+    /// is known.
+    pub fn drop(&mut self, epoch: u16, count: u32) -> Option<Sdu> {
+        let at = self.at(epoch, count)?;
+        let e = &mut self.entries[at];
+        let was_open = std::mem::replace(&mut e.open, false);
+        self.open -= usize::from(was_open);
+        was_open.then_some(e.sdu)
+    }
+
+    /// COUNTs of the SDUs inside, in ascending order.
+    pub fn counts(&self) -> impl Iterator<Item = u32> {
+        let first = (self.first - self.epoch_from) as u32;
+        let open = move |(i, e): (usize, &Entry)| e.open.then_some(first + i as u32);
+        self.entries.iter().enumerate().filter_map(open)
+    }
+
+    /// COUNT starts again with 0 in `epoch`; what is inside is lost.
+    pub fn begin_epoch(&mut self, epoch: u16, mut lost: impl FnMut(Sdu)) {
+        while !self.entries.is_empty() {
+            self.pop().into_iter().for_each(&mut lost);
+        }
+        self.epoch = epoch;
+        self.epoch_from = self.first;
+    }
+}

@@ -1,0 +1,37 @@
+//! PDCP of LTE: TS 36.323 Release 15 (v15.1.0), data bearers over RLC AM and UM.
+//!
+//! An [`LteBearer`] holds both ends; [`PdcpTx`] and [`PdcpRx`] are the entities. A PDCP PDU travels
+//! through RLC as a descriptor whose serial number says COUNT and kind; the receiver uses what the
+//! header would tell it, the SN.
+//!
+//! Clause numbers and sentences are written from knowledge of the standard, as in
+//! [`crate::rlc`].
+//!
+//! # Simplifications
+//! Ciphering costs nothing, but both sides keep COUNT, and a PDU deciphered with a wrong HFN is
+//! dropped by that name. Header compression is its effect on sizes and losses. The reordering
+//! function of split bearers (t-Reordering of PDCP), LWA and signalling bearers are left out. Both
+//! ends leave their lower layers at the same moment (`handover`). Packets are released from PDCP
+//! when RLC confirms them.
+
+mod bearer;
+mod compression;
+pub mod config;
+mod copies;
+mod handover;
+mod ledger;
+mod pdu;
+mod rx;
+mod setup;
+mod sever;
+mod tx;
+
+pub use bearer::LteBearer;
+pub use config::{
+    Compression, CompressionKind, Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue,
+};
+pub use handover::Parcel;
+pub use pdu::{PdcpDecodeError, PdcpPdu, StatusReport, data_header};
+pub use rx::{PdcpRx, PdcpRxOutput};
+pub use setup::{LteBearerConfig, LteBearerOutput};
+pub use tx::{PdcpTx, PdcpTxOutput};

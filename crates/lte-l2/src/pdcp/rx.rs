@@ -1,0 +1,211 @@
+//! The receiving PDCP entity (TS 36.323 clauses 5.1.2, 5.2.2, 5.3.2).
+
+use std::collections::BTreeMap;
+
+use super::compression::Decompressor;
+use super::config::{HandoverKind, PdcpConfig};
+use super::pdu::{Label, StatusReport};
+use lasthop_bearer::{DropCause, Sdu};
+
+/// The receiving side of a PDCP entity.
+#[derive(Clone, Debug)]
+pub struct PdcpRx {
+    sn_bits: u32,
+    acknowledged: bool,
+    decompressor: Decompressor,
+    /// Next_PDCP_RX_SN.
+    next_sn: u32,
+    /// RX_HFN; below zero only after a number from before the start.
+    rx_hfn: i64,
+    /// COUNT of Last_Submitted_PDCP_RX_SN; -1 before the first.
+    last_submitted: i64,
+    /// Received and not delivered yet, by COUNT.
+    stored: BTreeMap<i64, Sdu>,
+    /// PDUs discarded because their SDU was here before.
+    pub duplicates: u64,
+}
+
+/// What the receiver tells its caller.
+#[derive(Clone, Debug, Default)]
+pub struct PdcpRxOutput {
+    /// PDUs whose SDU is delivered, in order.
+    pub delivered: Vec<Sdu>,
+    /// PDUs whose SDU cannot be delivered.
+    pub dropped: Vec<(Sdu, DropCause)>,
+}
+
+impl PdcpRx {
+    /// An entity in its initial state above an acknowledged or an unacknowledged RLC.
+    pub const fn new(config: &PdcpConfig, acknowledged: bool) -> PdcpRx {
+        PdcpRx {
+            sn_bits: config.sn_bits,
+            acknowledged,
+            decompressor: Decompressor::new(config.compression),
+            next_sn: 0,
+            rx_hfn: 0,
+            last_submitted: -1,
+            stored: BTreeMap::new(),
+            duplicates: 0,
+        }
+    }
+
+    /// A data PDU from RLC. `flushed`: it comes because the lower layer is being re-established,
+    /// and what is missing may be sent again.
+    #[inline]
+    pub fn receive(&mut self, pdu: Sdu, flushed: bool, out: &mut PdcpRxOutput) {
+        let label = Label::of(pdu.serial);
+        let sn = label.count & self.max_sn();
+        let count = if self.acknowledged { self.count_am(sn) } else { Some(self.count_um(sn)) };
+        // What was deciphered with another COUNT than it was ciphered with is no packet.
+        let deciphered = count.is_none_or(|c| c == i64::from(label.count));
+        let restored = deciphered && self.decompressor.decompress(label.count, label.kind);
+        let Some(count) = count else {
+            self.duplicates += 1;
+            return;
+        };
+        if !restored {
+            // The number is used up; a peer that still has the SDU is not asked for it again.
+            if self.acknowledged && self.stored.is_empty() && count == self.last_submitted + 1 {
+                self.last_submitted = count;
+            }
+            let cause = if deciphered { DropCause::ContextLoss } else { DropCause::HfnDesync };
+            return out.dropped.push((pdu, cause));
+        }
+        if !self.acknowledged {
+            return out.delivered.push(pdu);
+        }
+        // 5.1.2.1.2: "if a PDCP SDU with the same PDCP SN is stored: discard this PDCP SDU; else:
+        // store".
+        if self.stored.is_empty() && !flushed {
+            self.last_submitted = count;
+            return out.delivered.push(pdu);
+        }
+        if self.stored.insert(count, pdu).is_some() {
+            self.duplicates += 1;
+        }
+        self.deliver(count, flushed, &mut out.delivered);
+    }
+
+    const fn max_sn(&self) -> u32 {
+        (1 << self.sn_bits) - 1
+    }
+
+    /// COUNT of a PDU with `sn`; None if it is to be discarded.
+    // TS 36.323 v15.1.0 5.1.2.1.2, "Procedures for DRBs mapped on RLC AM [...] when the reordering
+    // function is not used".
+    #[inline]
+    fn count_am(&mut self, sn: u32) -> Option<i64> {
+        let window = 1i64 << (self.sn_bits - 1); // Reordering_Window
+        let (max, sn) = (i64::from(self.max_sn()), i64::from(sn));
+        let (next, last) = (i64::from(self.next_sn), self.last_submitted & max);
+        // "if received PDCP SN - Last_Submitted_PDCP_RX_SN > Reordering_Window or 0 <=
+        // Last_Submitted_PDCP_RX_SN - received PDCP SN < Reordering_Window": [...] discard.
+        if sn - last > window || (0 <= last - sn && last - sn < window) {
+            return None;
+        }
+        let hfn = if next - sn > window {
+            self.rx_hfn += 1;
+            self.next_sn = sn as u32 + 1;
+            self.rx_hfn
+        } else if sn - next >= window {
+            self.rx_hfn - 1
+        } else if sn >= next {
+            let hfn = self.rx_hfn;
+            self.next_sn = sn as u32 + 1;
+            self.wrap_next();
+            hfn
+        } else {
+            self.rx_hfn
+        };
+        Some((hfn << self.sn_bits) + sn)
+    }
+
+    /// 5.1.2.1.3, "Procedures for DRBs mapped on RLC UM": "if received PDCP SN < Next_PDCP_RX_SN:
+    /// increment RX_HFN by one; [...] set Next_PDCP_RX_SN to the received PDCP SN + 1; if
+    /// Next_PDCP_RX_SN > Maximum_PDCP_SN: set Next_PDCP_RX_SN to 0; increment RX_HFN by one".
+    #[inline]
+    fn count_um(&mut self, sn: u32) -> i64 {
+        self.rx_hfn += i64::from(sn < self.next_sn);
+        let count = (self.rx_hfn << self.sn_bits) + i64::from(sn);
+        self.next_sn = sn + 1;
+        self.wrap_next();
+        count
+    }
+
+    #[inline]
+    const fn wrap_next(&mut self) {
+        if self.next_sn > self.max_sn() {
+            self.next_sn = 0;
+            self.rx_hfn += 1;
+        }
+    }
+
+    /// Delivers what the arrival of `count` allows.
+    // 5.1.2.1.2: "if the PDCP PDU received by PDCP is not due to the re-establishment of lower
+    // layers: deliver to upper layers in ascending order of the associated COUNT value: all stored
+    // PDCP SDU(s) with an associated COUNT value less than the COUNT value associated with the
+    // received PDCP SDU; all stored PDCP SDU(s) with consecutively associated COUNT value(s)
+    // starting from the COUNT value associated with the received PDCP SDU [...] else if received
+    // PDCP SN = Last_Submitted_PDCP_RX_SN + 1".
+    fn deliver(&mut self, count: i64, flushed: bool, out: &mut Vec<Sdu>) {
+        if flushed && count != self.last_submitted + 1 {
+            return;
+        }
+        let mut consecutive = count;
+        while let Some(entry) = self.stored.first_entry() {
+            let c = *entry.key();
+            if c > consecutive {
+                break;
+            }
+            out.push(entry.remove());
+            self.last_submitted = c;
+            consecutive = consecutive.max(c + 1);
+        }
+    }
+
+    /// Re-establishment, after the PDUs that RLC has flushed.
+    // 5.2.2.1 (AM): "reset the header decompression protocol"; 5.2.2.2 (UM): "set Next_PDCP_RX_SN,
+    // and RX_HFN to 0".
+    pub(super) fn re_establish(&mut self, kind: HandoverKind, out: &mut PdcpRxOutput) {
+        self.decompressor.reset();
+        if kind != HandoverKind::Lossless {
+            self.next_sn = 0;
+            self.rx_hfn = 0;
+            self.last_submitted = -1;
+            // What an earlier re-establishment left out of sequence: nobody will send what is
+            // missing.
+            while let Some((_, pdu)) = self.stored.pop_first() {
+                out.delivered.push(pdu);
+            }
+        }
+    }
+
+    /// The status report to send after a re-establishment (AM).
+    // 5.3.1: "setting the FMS field to the PDCP SN of the first missing PDCP SDU; if there is at
+    // least one out-of-sequence PDCP SDU stored, allocating a Bitmap field of length in bits equal
+    // to the number of PDCP SNs from and not including the first missing PDCP SDU up to and
+    // including the last out-of-sequence PDCP SDUs, rounded up to the next multiple of 8, or up to
+    // and including a PDCP SDU for which the resulting PDCP Control PDU size is equal to 8188
+    // bytes".
+    pub fn status_report(&self) -> StatusReport {
+        let first = self.last_submitted + 1;
+        let bits = self.stored.last_key_value().map_or(0, |(last, _)| last - first) as usize;
+        let mut bitmap = vec![0; bits.div_ceil(8).min(8188 - 3)];
+        for count in self.stored.keys() {
+            let i = (count - first - 1) as usize;
+            if let Some(byte) = bitmap.get_mut(i / 8) {
+                *byte |= 0x80 >> (i % 8);
+            }
+        }
+        StatusReport { fms: (first as u32) & self.max_sn(), bitmap }
+    }
+
+    /// Next_PDCP_RX_SN and RX_HFN.
+    pub const fn next(&self) -> (u32, i64) {
+        (self.next_sn, self.rx_hfn)
+    }
+    /// SDUs received out of order.
+    pub fn stored(&self) -> usize {
+        self.stored.len()
+    }
+}

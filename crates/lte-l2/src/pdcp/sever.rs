@@ -1,0 +1,34 @@
+//! One direction of a bearer ends and begins anew: a mode switch between sidelink and
+//! infrastructure.
+
+use super::bearer::LteBearer;
+use super::config::HandoverKind;
+use super::setup::LteBearerOutput;
+use lasthop_bearer::{DropCause, End};
+
+impl LteBearer {
+    /// What `end` has pushed and the peer's RLC cannot put together leaves the bearer: RLC at `end`
+    /// forgets it, the peer's reassembly is flushed, numbers start again with 0. The other
+    /// direction goes on. PDUs of `end` that are still in the air must not be delivered any
+    /// more. Returns false for an acknowledged bearer, whose directions cannot be told
+    /// apart: status PDUs of one travel in the other.
+    pub fn sever(&mut self, end: End, out: &mut LteBearerOutput) -> bool {
+        if self.acknowledged {
+            return false;
+        }
+        let peer = end.peer();
+        let side = &mut self.sides[end.index()];
+        side.rlc.forget(&mut self.rlc_out);
+        side.tx.begin_epoch(HandoverKind::None);
+        // Their account is closed with their numbers.
+        self.rlc_out.dropped.clear();
+        self.sides[peer.index()].rlc.flush(&mut self.rlc_out);
+        self.flush_up(peer, HandoverKind::None, out);
+        self.sides[peer.index()].rx.re_establish(HandoverKind::None, &mut self.rx_out);
+        self.finish_up(peer, out);
+        let side = &mut self.sides[end.index()];
+        let epoch = side.tx.epoch();
+        side.ledger.begin_epoch(epoch, |sdu| out.dropped.push((end, sdu, DropCause::ModeSwitch)));
+        true
+    }
+}

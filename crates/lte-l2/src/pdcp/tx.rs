@@ -1,0 +1,422 @@
+//! The transmitting PDCP entity (TS 36.323 clauses 5.1.1, 5.2.1, 5.4, 5.3.1).
+
+use std::collections::VecDeque;
+
+use lasthop_units::{Duration, Instant, PacketId};
+
+use super::compression::Compressor;
+use super::config::{Counted, HandoverKind, Limits, PdcpConfig, RetransmissionQueue};
+use super::handover::Parcel;
+use super::pdu::{Kind, Label, StatusReport};
+use lasthop_bearer::earlier;
+use lasthop_bearer::{DropCause, Sdu};
+
+/// What the transmitter tells its caller.
+#[derive(Clone, Debug, Default)]
+pub struct PdcpTxOutput {
+    /// PDUs for RLC, in order.
+    pub pdus: Vec<Sdu>,
+    /// SDUs that were given a COUNT, in order: the original and its COUNT.
+    pub numbered: Vec<(Sdu, u32)>,
+    /// Serial numbers of PDUs that RLC is to discard because their discardTimer has expired.
+    pub expired: Vec<u64>,
+    /// Serial numbers of PDUs that RLC is to discard because the peer has their SDU.
+    pub confirmed: Vec<u64>,
+    /// SDUs that expired before they were given a COUNT, or found no room.
+    pub dropped: Vec<(Sdu, DropCause)>,
+}
+
+impl PdcpTxOutput {
+    /// True if there is nothing for RLC but what has expired.
+    #[inline]
+    pub(super) const fn is_settled(&self) -> bool {
+        self.pdus.is_empty() && self.confirmed.is_empty()
+    }
+}
+
+/// An SDU that has a COUNT.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    sdu: Sdu,
+    expires: Instant,
+    /// What the RLC SDU carries.
+    serial: u64,
+    /// Not confirmed, not discarded.
+    alive: bool,
+}
+
+/// The transmitting side of a PDCP entity. It hands PDUs to RLC as soon as SDUs come and keeps the
+/// SDUs until they are confirmed (AM) or expire.
+#[derive(Clone, Debug)]
+pub struct PdcpTx {
+    sn_bits: u32,
+    acknowledged: bool,
+    header: u32,
+    discard_timer: Option<Duration>,
+    compressor: Compressor,
+    epoch: u16,
+    /// The epoch in which COUNT last started again.
+    numbering: u16,
+    /// TX_HFN and Next_PDCP_TX_SN.
+    next_count: u32,
+    /// `held[0]` has COUNT `first`.
+    first: u32,
+    held: VecDeque<Held>,
+    /// SDUs and bytes in `held` that are alive.
+    kept: (usize, u64),
+    queue: RetransmissionQueue,
+    room_waiting: Limits,
+    /// Bytes and packets that RLC has and has not begun to send; looked at where only what was on
+    /// the air counts.
+    pub(super) untouched: (usize, u64),
+    /// COUNT up to which discardTimers have been looked at.
+    timers_from: u32,
+    /// SDUs that wait for a COUNT.
+    waiting: VecDeque<(Sdu, Instant)>,
+    waiting_bytes: u64,
+    controls: u16,
+}
+
+impl PdcpTx {
+    /// An entity in its initial state above an acknowledged or an unacknowledged RLC.
+    pub fn new(config: &PdcpConfig, acknowledged: bool) -> PdcpTx {
+        PdcpTx {
+            sn_bits: config.sn_bits,
+            acknowledged,
+            header: config.header(),
+            discard_timer: config.discard_timer.value(),
+            compressor: Compressor::new(config.compression),
+            epoch: 0,
+            numbering: 0,
+            next_count: 0,
+            first: 0,
+            held: VecDeque::new(),
+            kept: (0, 0),
+            queue: config.retransmission,
+            room_waiting: config.waiting,
+            untouched: (0, 0),
+            timers_from: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            controls: 0,
+        }
+    }
+
+    /// An SDU from upper layers.
+    // TS 36.323 v15.1.0 5.1.1: "At reception of a PDCP SDU from upper layers, the UE shall: start
+    // the discardTimer associated with this PDCP SDU (if configured)".
+    #[inline]
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut PdcpTxOutput) {
+        let expires = self.discard_timer.map_or(Instant::MAX, |t| now.saturating_add(t));
+        self.admit(sdu, expires, out);
+    }
+
+    /// Numbers an SDU, or lets it wait, or drops it.
+    #[inline]
+    fn admit(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+        if self.waiting.is_empty() && self.has_room(sdu.size) {
+            self.number(sdu, expires, out);
+        } else if self.room_waiting.admit(self.waiting_bytes, self.waiting.len(), sdu.size) {
+            self.wait(sdu, expires);
+        } else {
+            out.dropped.push((sdu, DropCause::PdcpBufferFull));
+        }
+    }
+
+    fn wait(&mut self, sdu: Sdu, expires: Instant) {
+        self.waiting_bytes += u64::from(sdu.size);
+        self.waiting.push_back((sdu, expires));
+    }
+
+    /// SDUs and bytes in the retransmission queue, when RLC has not begun to send so many packets
+    /// and bytes.
+    pub(super) fn retransmission_queue_beside(&self, packets: usize, bytes: u64) -> (usize, u64) {
+        match self.queue.counts {
+            Counted::HandedOver => self.kept,
+            Counted::OnAir => (self.kept.0.saturating_sub(packets), self.kept.1.saturating_sub(bytes)),
+        }
+    }
+
+    /// True if an SDU of `size` bytes may be given a COUNT and be handed to RLC.
+    #[inline]
+    fn has_room(&self, size: u32) -> bool {
+        if !self.acknowledged {
+            return true;
+        }
+        let (packets, bytes) = self.retransmission_queue_beside(self.untouched.0, self.untouched.1);
+        !self.is_full() && self.queue.limits().admit(bytes, packets, size)
+    }
+
+    /// True if its room depends on what RLC has begun to send.
+    #[inline]
+    pub(super) fn watches_rlc(&self) -> bool {
+        let limits = self.queue.limits();
+        self.queue.counts == Counted::OnAir
+            && (limits.bytes.value().is_some() || limits.packets.value().is_some())
+    }
+
+    /// True if half of the sequence numbers are in flight.
+    // 5.1.1, NOTE: "Associating more than half of the PDCP SN space of contiguous PDCP SDUs with
+    // PDCP SNs, when e.g., the PDCP SDUs are discarded or transmitted without acknowledgement, may
+    // cause HFN desynchronization problem. How to prevent HFN desynchronization problem is left up
+    // to UE implementation." Here they wait.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.acknowledged && self.held.len() >= 1 << (self.sn_bits - 1)
+    }
+
+    /// "associate the PDCP SN corresponding to Next_PDCP_TX_SN to this PDCP SDU; [...] increment
+    /// Next_PDCP_TX_SN by one; if Next_PDCP_TX_SN > Maximum_PDCP_SN: set Next_PDCP_TX_SN to 0;
+    /// increment TX_HFN by one".
+    #[inline]
+    fn number(&mut self, sdu: Sdu, expires: Instant, out: &mut PdcpTxOutput) {
+        let count = self.next_count;
+        if self.held.is_empty() {
+            (self.first, self.timers_from) = (count, self.timers_from.max(count));
+        }
+        self.fill_to(count);
+        self.next_count += 1;
+        out.numbered.push((sdu, count));
+        let serial = self.submit(&sdu, count, out);
+        if self.acknowledged || self.discard_timer.is_some() {
+            self.keep(sdu, expires, serial);
+        } else {
+            self.first = self.next_count;
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, sdu: Sdu, expires: Instant, serial: u64) {
+        self.kept.0 += 1;
+        self.kept.1 += u64::from(sdu.size);
+        self.held.push_back(Held { sdu, expires, serial, alive: true });
+    }
+
+    /// `held[i]` need not be sent again.
+    #[inline]
+    fn let_go(&mut self, i: usize) {
+        if let Some(h) = self.held.get_mut(i).filter(|h| h.alive) {
+            h.alive = false;
+            self.kept.0 -= 1;
+            self.kept.1 -= u64::from(h.sdu.size);
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, sdu: &Sdu, count: u32, out: &mut PdcpTxOutput) -> u64 {
+        let (size, kind) = self.compressor.compress(sdu.size);
+        let serial = Label { epoch: self.epoch, count, kind }.serial();
+        out.pdus.push(Sdu { serial, size: size + self.header, ..*sdu });
+        serial
+    }
+
+    /// When the next discardTimer expires.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.discard_timer?;
+        let i = self.timers_from.wrapping_sub(self.first) as usize;
+        let held = self.held.get(i).map(|h| h.expires);
+        let waiting = self.waiting.front().map(|w| w.1);
+        earlier(held, waiting).filter(|&t| t < Instant::MAX)
+    }
+
+    /// discardTimers that have expired act.
+    // 5.4: "When the discardTimer expires for a PDCP SDU, or the successful delivery of a PDCP SDU
+    // is confirmed by PDCP status report, the UE shall discard the PDCP SDU along with the
+    // corresponding PDCP PDU. If the corresponding PDCP PDU has already been submitted to lower
+    // layers the discard is indicated to lower layers."
+    pub fn on_time(&mut self, now: Instant, out: &mut PdcpTxOutput) {
+        while self.timers_from < self.next_count && self.discard_timer.is_some() {
+            let i = (self.timers_from - self.first) as usize;
+            let Some(h) = self.held.get(i) else { break };
+            if h.alive && h.expires > now {
+                break;
+            }
+            if h.alive {
+                out.expired.push(h.serial);
+                self.let_go(i);
+            }
+            self.timers_from += 1;
+        }
+        self.forget_front();
+        while self.waiting.front().is_some_and(|w| w.1 <= now) {
+            out.dropped.extend(self.pop_waiting().map(|w| (w.0, DropCause::DiscardTimer)));
+        }
+        self.number_waiting(out);
+    }
+
+    fn forget_front(&mut self) {
+        while self.held.front().is_some_and(|h| !h.alive) {
+            self.held.pop_front();
+            self.first += 1;
+        }
+        self.timers_from = self.timers_from.max(self.first);
+    }
+
+    /// SDUs that waited are numbered, as many as there is room for now.
+    #[inline]
+    pub(super) fn number_waiting(&mut self, out: &mut PdcpTxOutput) {
+        while let Some(&(sdu, expires)) = self.waiting.front() {
+            if !self.has_room(sdu.size) {
+                break;
+            }
+            self.pop_waiting();
+            self.number(sdu, expires, out);
+        }
+    }
+
+    fn pop_waiting(&mut self) -> Option<(Sdu, Instant)> {
+        let popped = self.waiting.pop_front();
+        self.waiting_bytes -= popped.map_or(0, |(sdu, _)| u64::from(sdu.size));
+        popped
+    }
+
+    /// RLC has confirmed the PDU `serial`, or dropped it for good; SDUs that waited for its number
+    /// follow.
+    #[inline]
+    pub fn release(&mut self, serial: u64, out: &mut PdcpTxOutput) {
+        let label = Label::of(serial);
+        let stale = label.epoch < self.numbering;
+        if stale || matches!(label.kind, Kind::Control(_)) {
+            return;
+        }
+        let i = label.count.wrapping_sub(self.first) as usize;
+        self.let_go(i);
+        self.forget_front();
+        if !self.waiting.is_empty() {
+            self.number_waiting(out);
+        }
+    }
+
+    /// True if the entity would send `count` again after a re-establishment.
+    pub fn holds(&self, count: u32) -> bool {
+        self.acknowledged && self.held.get(count.wrapping_sub(self.first) as usize).is_some_and(|h| h.alive)
+    }
+
+    /// A status report of the peer's.
+    // 5.3.1: "if [...] the bit in the bitmap with the bit position of the PDCP SDU is set to 1, or
+    // with the associated COUNT value less than the COUNT value of the PDCP SDU identified by the
+    // FMS field, the successful delivery of the corresponding PDCP SDU is confirmed".
+    pub fn on_status_report(&mut self, report: &StatusReport, out: &mut PdcpTxOutput) {
+        let mask = (1 << self.sn_bits) - 1;
+        let fms = self.next_count.wrapping_sub(self.next_count.wrapping_sub(report.fms) & mask);
+        for i in 0..self.held.len() {
+            let (count, h) = (self.first + i as u32, &self.held[i]);
+            if h.alive && (count < fms || (count > fms && report.has(count - fms))) {
+                out.confirmed.push(h.serial);
+                self.let_go(i);
+            }
+        }
+        self.forget_front();
+        self.number_waiting(out);
+    }
+
+    /// A control PDU of `size` bytes that goes before all retransmissions; its serial number.
+    pub(super) fn control(&mut self, id: PacketId, size: u32, out: &mut PdcpTxOutput) -> u64 {
+        let kind = Kind::Control(self.controls);
+        self.controls = (self.controls + 1) & 0x7fff;
+        let serial = Label { epoch: self.epoch, count: self.first, kind }.serial();
+        out.pdus.push(Sdu { serial, ..Sdu::new(id, size) });
+        serial
+    }
+
+    /// Re-establishment, first step: the next PDU belongs to a new time, the compressor starts
+    /// anew; COUNT starts again unless nothing may be lost.
+    // 5.2.1.1 (AM) and 5.2.1.2 (UM): "reset the header compression protocol"; UM: "set
+    // Next_PDCP_TX_SN, and TX_HFN to 0".
+    pub(super) fn begin_epoch(&mut self, kind: HandoverKind) {
+        self.epoch += 1;
+        self.controls = 0;
+        self.untouched = (0, 0);
+        self.compressor.reset();
+        if kind != HandoverKind::Lossless {
+            self.numbering = self.epoch;
+            self.held.clear();
+            self.kept = (0, 0);
+            (self.next_count, self.first, self.timers_from) = (0, 0, 0);
+        }
+    }
+
+    /// When the SDU `count` expires.
+    pub(super) fn expiry(&self, count: u32) -> Instant {
+        self.held.get(count.wrapping_sub(self.first) as usize).map_or(Instant::MAX, |h| h.expires)
+    }
+
+    /// The entity moves to another node: its SDUs leave it, those with a COUNT first, in ascending
+    /// order. The COUNT that comes next stays: it is what SN STATUS TRANSFER says (TS 36.423
+    /// clause 8.2.2).
+    pub(super) fn pack(&mut self, parcels: &mut Vec<Parcel>) {
+        let counted = (self.first..).zip(self.held.drain(..)).filter(|(_, h)| h.alive);
+        parcels.extend(counted.map(|(n, h)| Parcel { count: Some(n), sdu: h.sdu, expires: h.expires }));
+        self.kept = (0, 0);
+        (self.first, self.timers_from) = (self.next_count, self.next_count);
+        let waiting = self.waiting.drain(..);
+        parcels.extend(waiting.map(|(sdu, expires)| Parcel { count: None, sdu, expires }));
+        self.waiting_bytes = 0;
+    }
+
+    /// An SDU that was forwarded to this node: with its COUNT, or to get one. Those with a COUNT
+    /// come first, in ascending order.
+    pub(super) fn unpack(&mut self, parcel: Parcel, out: &mut PdcpTxOutput) {
+        let Parcel { sdu, expires, .. } = parcel;
+        let Some(count) = parcel.count else { return self.admit(sdu, expires, out) };
+        debug_assert!(count < self.next_count, "{count} was not given by this bearer");
+        if self.held.is_empty() {
+            (self.first, self.timers_from) = (count, count);
+        }
+        self.fill_to(count);
+        let serial = self.submit(&sdu, count, out);
+        self.keep(sdu, expires, serial);
+    }
+
+    /// COUNTs below `count` that did not come with the others: confirmed before the handover, or
+    /// lost on the way.
+    fn fill_to(&mut self, count: u32) {
+        while self.first + (self.held.len() as u32) < count {
+            let sdu = Sdu::anonymous();
+            self.held.push_back(Held { sdu, expires: Instant::MAX, serial: 0, alive: false });
+        }
+    }
+
+    /// Re-establishment, last step, after the status report.
+    // 5.2.1.1: "from the first PDCP SDU for which the successful delivery of the corresponding PDCP
+    // PDU has not been confirmed by lower layers, perform retransmission or transmission of all the
+    // PDCP SDUs already associated with PDCP SNs in ascending order of the COUNT values".
+    pub(super) fn retransmit(&mut self, out: &mut PdcpTxOutput) {
+        for i in 0..self.held.len() {
+            let Held { sdu, alive, .. } = self.held[i];
+            if alive {
+                self.held[i].serial = self.submit(&sdu, self.first + i as u32, out);
+            }
+        }
+    }
+
+    /// COUNT of the next SDU.
+    pub const fn next_count(&self) -> u32 {
+        self.next_count
+    }
+    pub(super) const fn epoch(&self) -> u16 {
+        self.epoch
+    }
+    /// SDUs that wait for a COUNT.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+    /// SDUs kept: unconfirmed, or waiting for a COUNT.
+    pub fn len(&self) -> usize {
+        self.held.len() + self.waiting.len()
+    }
+    /// True without SDUs.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Bytes that wait for a COUNT: available for transmission beside what RLC has (TS 36.323
+    /// clause 4.5).
+    pub const fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+    pub(super) fn drain_waiting(&mut self) -> impl Iterator<Item = Sdu> {
+        self.waiting_bytes = 0;
+        self.waiting.drain(..).map(|w| w.0)
+    }
+}

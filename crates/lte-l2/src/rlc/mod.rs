@@ -1,0 +1,310 @@
+//! RLC of LTE: TS 36.322 Release 15 (v15.1.0), transparent, unacknowledged and acknowledged mode.
+//!
+//! # Contract
+//! An [`Rlc`] is the pair of entities at one end of a bearer. It owns no clock and no randomness.
+//!
+//! * `push(now, sdu, out)`: an SDU from upper layers; it, or others, may be dropped into `out`.
+//! * `pull(now, grant, pdus, out)`: a transmission opportunity; PDUs of any kind, at most the grant
+//!   in all.
+//! * `receive(now, &pdu, out)`: a PDU from lower layers; SDUs in order, confirmations and events go
+//!   to `out`.
+//! * `poll_at()`, `on_time(now, out)`: timers. Being woken early or late is harmless; `pull` and
+//!   `receive` look at the timers first. After any call [`Rlc::buffer_status`] says whether MAC has
+//!   something to grant for.
+//! * `discard(serial)`, `re_establish(out)`: what PDCP and RRC may ask for.
+//! * `recycle(pdu)`: the caller has no use for a PDU any more; its memory serves the next one.
+//!
+//! Every SDU pushed into an AM entity is confirmed, dropped or still inside; UM and TM forget an
+//! SDU with its last PDU.
+//!
+//! # Sources
+//! Clause numbers and the sentences beside the code are written from knowledge of TS 36.322; they
+//! were not read again against the document. Titles of conformance procedures in the tests: TS
+//! 36.523-1 likewise.
+//!
+//! # Simplifications
+//! Data fields hold whole bytes of descriptors; ciphering and integrity cost nothing. The fields of
+//! Release 15 that only sidelink and MBMS use (UM_Window_Size 0) are left out. A reconfiguration of
+//! timers means a new entity.
+
+mod am;
+mod assembler;
+mod buffer;
+mod build;
+pub mod codec;
+pub mod config;
+mod output;
+mod pdu;
+mod reports;
+mod shortcuts;
+mod stats;
+mod tm;
+mod um;
+pub mod wire;
+
+use lasthop_net::aqm::Aqm;
+use lasthop_units::{Bitrate, Instant};
+
+pub use am::{Am, AmState, AmTimers};
+pub use buffer::Backlog;
+pub use config::{AmConfig, BufferConfig, Discipline, Mode, RlcConfig, UmConfig};
+pub use lasthop_bearer::{DropCause, End, OrInfinity, Sdu};
+pub use output::{RlcEvent, RlcOutput};
+pub use pdu::{
+    BufferStatus, DataPdu, Element, Format, Grant, Nack, Payload, Pdu, SO_END, Segment, Span, StatusPdu,
+};
+pub use reports::Reports;
+pub use shortcuts::{Compat, Shortcuts};
+pub use stats::RlcStats;
+pub use tm::Tm;
+pub use um::{Um, UmState};
+
+/// The RLC entities at one end of a bearer.
+#[derive(Debug)]
+pub enum Rlc<P: Payload = Span> {
+    /// Transparent mode.
+    Tm(Box<Tm<P>>),
+    /// Unacknowledged mode.
+    Um(Box<Um<P>>),
+    /// Acknowledged mode.
+    Am(Box<Am<P>>),
+}
+
+macro_rules! each {
+    ($self:ident, $e:ident => $body:expr) => {
+        match $self {
+            Rlc::Tm($e) => $body,
+            Rlc::Um($e) => $body,
+            Rlc::Am($e) => $body,
+        }
+    };
+}
+
+impl<P: Payload> Rlc<P> {
+    /// The entities at `end`, in their initial state.
+    pub fn new(config: &RlcConfig, end: End) -> Rlc<P> {
+        match config.mode {
+            Mode::Tm => Rlc::Tm(Box::new(Tm::new(config))),
+            Mode::Um => Rlc::Um(Box::new(Um::new(config, end))),
+            Mode::Am => Rlc::Am(Box::new(Am::new(config, end))),
+        }
+    }
+    /// SDUs that the active queue management has marked.
+    pub const fn marked(&self) -> u64 {
+        each!(self, e => e.marked())
+    }
+    /// What the link would carry for this entity's buffer, for an AQM that wants to know.
+    pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
+        each!(self, e => e.set_rate(now, rate));
+    }
+    /// Seats an active queue management in the transmission buffer.
+    pub fn set_aqm(&mut self, aqm: Option<Aqm>) {
+        each!(self, e => e.set_aqm(aqm));
+    }
+    /// An SDU from upper layers.
+    #[inline]
+    pub fn push(&mut self, now: Instant, sdu: Sdu, out: &mut RlcOutput<P::Sdu>) {
+        each!(self, e => e.push(now, sdu, out));
+    }
+    /// A transmission opportunity; returns the bytes used.
+    #[inline]
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        grant: Grant,
+        pdus: &mut Vec<Pdu>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) -> u32 {
+        each!(self, e => e.pull(now, grant, pdus, out))
+    }
+    /// A PDU from lower layers.
+    #[inline]
+    pub fn receive(&mut self, now: Instant, pdu: &Pdu<P>, out: &mut RlcOutput<P::Sdu>) {
+        match self {
+            Rlc::Tm(e) => e.receive(pdu, out),
+            Rlc::Um(e) => e.receive(now, pdu, out),
+            Rlc::Am(e) => e.receive(now, pdu, out),
+        }
+    }
+    /// When a timer expires next; None: nothing to do without input.
+    #[inline]
+    pub fn poll_at(&self) -> Option<Instant> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => e.poll_at(),
+            Rlc::Am(e) => e.poll_at(),
+        }
+    }
+    /// Timers that have expired act.
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, out: &mut RlcOutput<P::Sdu>) {
+        match self {
+            Rlc::Tm(_) => {}
+            Rlc::Um(e) => e.on_time(now, out),
+            Rlc::Am(e) => e.on_time(now, out),
+        }
+    }
+    /// Upper layers want the SDU `serial` discarded; true if it was and will never be delivered
+    /// (TS 36.322 clause 5.3).
+    pub fn discard(&mut self, serial: u64) -> bool {
+        each!(self, e => e.discard(serial))
+    }
+    /// Re-establishment (TS 36.322 clause 5.4): what can be reassembled is delivered, the rest is
+    /// dropped.
+    pub fn re_establish(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        each!(self, e => e.re_establish(out));
+    }
+    /// The transmitting half goes back to its initial state; what waits is reported as dropped. UM
+    /// only: the halves of the other modes cannot be parted.
+    pub fn forget(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if let Rlc::Um(e) = self {
+            e.forget(out);
+        }
+    }
+    /// The receiving half delivers what it can and goes back to its initial state. UM only.
+    pub fn flush(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        if let Rlc::Um(e) = self {
+            e.flush(out);
+        }
+    }
+    /// As [`re_establish`](Self::re_establish), whatever the shortcuts say: another node serves the
+    /// bearer.
+    pub fn start_anew(&mut self, out: &mut RlcOutput<P::Sdu>) {
+        match self {
+            Rlc::Tm(e) => e.re_establish(out),
+            Rlc::Um(e) => e.start_anew(out),
+            Rlc::Am(e) => e.start_anew(out),
+        }
+    }
+    /// Something is about to happen to the entity: it is brought near.
+    #[inline]
+    pub fn expect(&self) {
+        each!(self, e => lasthop_engine::lanes::near(&**e));
+    }
+    /// What MAC would report as available for transmission (TS 36.322 clause 4.5).
+    #[inline]
+    pub fn buffer_status(&self) -> BufferStatus {
+        each!(self, e => e.buffer_status())
+    }
+    /// SDUs in no PDU yet.
+    #[inline]
+    pub const fn backlog(&self) -> Backlog {
+        each!(self, e => e.backlog())
+    }
+    /// SDUs of which no byte is in a PDU.
+    pub fn untouched(&self) -> Backlog {
+        match self {
+            Rlc::Tm(e) => e.backlog(),
+            Rlc::Um(e) => e.untouched(),
+            Rlc::Am(e) => e.untouched(),
+        }
+    }
+    /// When the oldest SDU that is not wholly sent came in.
+    pub fn oldest(&self) -> Option<Instant> {
+        each!(self, e => e.oldest())
+    }
+    /// What could be sent now: like the buffer status, without what a full window holds back [B].
+    #[inline]
+    pub fn sendable(&self) -> u64 {
+        let status = self.buffer_status();
+        match self {
+            Rlc::Am(e) if e.is_stalled() => u64::from(status.status) + u64::from(status.retransmission),
+            _ => status.total(),
+        }
+    }
+    /// What MAC knows of the entity where it is told at events only ([`Shortcuts::event_reports`]).
+    #[inline]
+    pub fn reports(&self) -> Option<&Reports> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => e.reports.as_deref(),
+            Rlc::Am(e) => e.reports.as_deref(),
+        }
+    }
+    /// The same, for MAC to take reports from.
+    pub fn reports_mut(&mut self) -> Option<&mut Reports> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => e.reports.as_deref_mut(),
+            Rlc::Am(e) => e.reports.as_deref_mut(),
+        }
+    }
+    /// True if MAC has a reason to give it an opportunity.
+    #[inline]
+    pub fn wants(&self) -> bool {
+        match self.reports() {
+            Some(reports) => reports.total() > 0,
+            None => self.has_something(),
+        }
+    }
+    /// True if [`buffer_status`](Self::buffer_status) is not empty.
+    #[inline]
+    pub fn has_something(&self) -> bool {
+        match self {
+            Rlc::Tm(e) => e.buffer_status().total() > 0,
+            Rlc::Um(e) => e.buffer_status().total() > 0,
+            Rlc::Am(e) => e.wants(),
+        }
+    }
+    /// An opportunity from a scheduler of the eNB that follows the entity's reports: one PDU of at
+    /// most `bytes`.
+    pub fn pull_at_enb(
+        &mut self,
+        now: Instant,
+        bytes: u32,
+        pdus: &mut Vec<Pdu>,
+        out: &mut RlcOutput<P::Sdu>,
+    ) {
+        if let Some(reports) = self.reports_mut() {
+            reports.grant_at_enb(bytes);
+        }
+        self.pull(now, Grant::of(bytes), pdus, out);
+    }
+    /// A UE's grant of `bytes` for an entity whose reports MAC follows: an opportunity for a status
+    /// report of its own, the rest for one PDU of data.
+    pub fn pull_at_ue(&mut self, now: Instant, bytes: u32, pdus: &mut Vec<Pdu>, out: &mut RlcOutput<P::Sdu>) {
+        // A timer that expires at this moment reports before the opportunity is taken.
+        self.on_time(now, out);
+        let mut left = bytes;
+        if let Some(size) = self.reports_mut().and_then(|r| r.status_opportunity(bytes)) {
+            left -= size;
+            self.pull(now, Grant::of(size), pdus, out);
+        }
+        if self.reports_mut().is_some_and(|r| r.data_opportunity(left)) {
+            self.pull(now, Grant::of(left), pdus, out);
+        }
+    }
+    /// Gives a PDU's memory back.
+    #[inline]
+    pub fn recycle(&mut self, pdu: Pdu) {
+        match self {
+            Rlc::Tm(_) => {}
+            Rlc::Um(e) => e.recycle(pdu),
+            Rlc::Am(e) => e.recycle(pdu),
+        }
+    }
+    /// Counters.
+    pub const fn stats(&self) -> &RlcStats {
+        each!(self, e => e.stats())
+    }
+    /// PDUs sent and not acknowledged in sequence (AM).
+    pub fn window_used(&self) -> u32 {
+        if let Rlc::Am(e) = self { e.window_used() } else { 0 }
+    }
+    /// Field widths of what it sends; None for transparent mode, which has no header.
+    pub const fn format(&self) -> Option<Format> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => Some(e.format()),
+            Rlc::Am(e) => Some(e.format()),
+        }
+    }
+    /// Field widths of what it receives; None for transparent mode.
+    pub const fn peer_format(&self) -> Option<Format> {
+        match self {
+            Rlc::Tm(_) => None,
+            Rlc::Um(e) => Some(e.peer_format()),
+            Rlc::Am(e) => Some(e.peer_format()),
+        }
+    }
+}

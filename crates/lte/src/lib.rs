@@ -1,0 +1,7 @@
+//! LTE below RLC: physical layer, MAC, RRC, and the network of cells and UEs that puts them
+//! together.
+
+pub mod mac;
+pub mod network;
+pub mod phy;
+pub mod rrc;

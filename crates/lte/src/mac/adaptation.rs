@@ -1,0 +1,660 @@
+//! Link adaptation of the downlink: what a UE reports, and which MCS the eNB makes of it.
+//!
+//! The UE looks at the SINR of every resource block and reports one CQI for the band and, if
+//! configured, one per sub-band (TS 36.213 clause 7.2). The eNB keeps each as a **level**: the SINR
+//! [dB] that the CQI's MCS needs. Averages of reports and the outer loop's offset act on levels;
+//! the MCS is the largest whose need is met.
+
+use lasthop_engine::math::{db, exp};
+use lasthop_radio::lte::{
+    Amc, AmcMode, Bandwidth, Cqi, ErrorModel, Mcs, McsTable, MiPlaces, Modulation, Olla, OllaConfig,
+    piro_gamma, tbs_bits,
+};
+use lasthop_units::Tti;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::allocation::{Band, Groups, bits};
+use crate::phy::air::{LOOK_BACK, Scheme, layers_of};
+use lasthop_bearer::{ConfigError, Warning, check};
+
+/// What a UE reports about the downlink, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CqiConfig {
+    /// TTIs between reports, 1 to 160 (TS 36.213 clause 7.2.2: 2, 5, 10, 20, 40, 80, 160, or 1 as
+    /// simulators have it).
+    pub period: u64,
+    /// TTIs from the measurement to the first downlink that may use it: the report refers to a
+    /// subframe at least 4 before it is sent (TS 36.213 clause 7.2.3), and the eNB needs time
+    /// to read it. At most 64.
+    pub delay: u64,
+    /// What has a value of its own beside the band.
+    pub subbands: Subbands,
+    /// The difference of a sub-band to the band is coded in 2 bits: 0, +1, +2 or more, -1 or less
+    /// (TS 36.213 table 7.2.1-2).
+    pub differential: bool,
+    /// Weight of the newest report in the eNB's average of levels, above 0 to 1; 1: no averaging.
+    pub average: f64,
+    /// Whose interference a report contains.
+    pub interference: CqiInterference,
+}
+
+/// The parts of the band that have a CQI of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subbands {
+    /// None: wideband reports only.
+    None,
+    /// The sub-bands of TS 36.213 table 7.2.1-3 (8 resource blocks at 20 MHz).
+    #[default]
+    Standard,
+    /// Every resource block group (ns-3).
+    Group,
+}
+
+/// Whose interference a CQI contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CqiInterference {
+    /// Every other cell at full power: what reference signals and control channels, which never
+    /// fall silent, meet.
+    #[default]
+    Reference,
+    /// The other cells' data on exactly the blocks that they use in the TTI of the measurement.
+    Data,
+}
+
+impl Default for CqiConfig {
+    fn default() -> Self {
+        CqiConfig {
+            period: 5,
+            delay: 6,
+            subbands: Subbands::Standard,
+            differential: true,
+            average: 1.0,
+            interference: CqiInterference::Reference,
+        }
+    }
+}
+
+impl CqiConfig {
+    /// Refuses what cannot work.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        check((1..=160).contains(&self.period), "period", "1 to 160 TTIs")?;
+        check(self.delay <= 64, "delay", "0 to 64 TTIs")?;
+        check(
+            self.interference == CqiInterference::Reference || self.period + self.delay < LOOK_BACK,
+            "interference",
+            "with \"data\", `period` and `delay` together must be below 128 TTIs: older transmissions are forgotten",
+        )?;
+        check(
+            self.average > 0.0 && self.average <= 1.0,
+            "average",
+            "above 0 to 1 (1: only the newest report)",
+        )?;
+        Ok(Vec::new())
+    }
+
+    /// The TTI of the measurement that the eNB uses in `tti`: one every `period`, `phase` apart
+    /// from the next UE's. Before the first one is old enough, the first one.
+    #[inline]
+    pub const fn measured(&self, tti: Tti, phase: u64) -> Tti {
+        let phase = phase % self.period;
+        let known = tti.0.saturating_sub(self.delay);
+        if known < phase {
+            return Tti(phase.saturating_sub(self.period));
+        }
+        Tti(known - (known - phase) % self.period)
+    }
+}
+
+/// How the groups of an allocation give its MCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum McsRule {
+    /// The MCS of the mean rate over the groups.
+    #[default]
+    Mean,
+    /// The lowest MCS of all groups (ns-3).
+    Lowest,
+    /// The MCS of the wideband report, whatever the groups.
+    Wideband,
+}
+
+/// Most sub-bands of a report: one per group of a carrier of 110 blocks.
+pub const SUBBANDS_MAX: usize = 28;
+
+/// The MCS that names a size, at most 29.
+const MCS_COUNT: usize = 29;
+
+/// What a level stands for must come out again in spite of rounding [dB].
+const ROUNDING_DB: f32 = 1e-4;
+
+/// In the place of an MCS: nothing can be sent.
+const OUT_OF_RANGE: u8 = u8::MAX;
+
+/// Levels, MCS and rates of a cell.
+#[derive(Clone, Debug)]
+pub struct Adaptation {
+    amc: Amc,
+    mcs_table: McsTable,
+    /// By MCS: the level [dB] at which it may be used; ascending.
+    needed_db: Vec<f32>,
+    /// By CQI: the level [dB] that it stands for.
+    level: [f32; 1 + Cqi::MAX.index() as usize],
+    /// By MCS: bits that one resource block carries, overheads of the code included.
+    rate: Vec<f32>,
+    rule: McsRule,
+    blocks: usize,
+    subband: usize,
+    group: usize,
+    /// By group: the sub-band of its first block.
+    subband_of: [u8; SUBBANDS_MAX],
+}
+
+impl Adaptation {
+    /// For a carrier of `bandwidth` with the CQIs of `amc`.
+    pub fn new(amc: Amc, bandwidth: Bandwidth, subbands: Subbands, rule: McsRule) -> Adaptation {
+        let mcs_table = amc.table().mcs_table();
+        let mcs = || (0..=mcs_table.largest().index()).map(Mcs::new);
+        let needed_db: Vec<f32> = mcs().map(|m| needed_db(&amc, mcs_table, m) as f32).collect();
+        let level = std::array::from_fn(|cqi| {
+            amc.mcs(Cqi::new(cqi as u8)).map_or(f32::NEG_INFINITY, |m| needed_db[usize::from(m.index())])
+        });
+        // 10 blocks: large enough that the CRC and the steps of the table do not count.
+        let rate = |m: Mcs| m.i_tbs(mcs_table).and_then(|i| tbs_bits(10, i)).map_or(0.0, |b| b as f32 / 10.0);
+        let rate: Vec<f32> = mcs().map(rate).collect();
+        let blocks = bandwidth.prbs();
+        let group = bandwidth.rbg_size();
+        let subband = match subbands {
+            Subbands::None => blocks,
+            Subbands::Standard => bandwidth.subband_size(),
+            Subbands::Group => group,
+        };
+        debug_assert!(rate.len() <= MCS_COUNT);
+        let subband_of = std::array::from_fn(|g| (g * group / subband) as u8);
+        Adaptation { amc, mcs_table, needed_db, level, rate, rule, blocks, subband, group, subband_of }
+    }
+
+    /// Resource blocks of a sub-band.
+    pub const fn subband(&self) -> usize {
+        self.subband
+    }
+
+    /// The table of MCS.
+    pub const fn mcs_table(&self) -> McsTable {
+        self.mcs_table
+    }
+
+    /// The CQI that a UE with the linear SINRs `sinr` finds for all of them together.
+    pub fn cqi(&self, sinr: &[f32]) -> Cqi {
+        self.amc.cqi(sinr)
+    }
+
+    /// A report of a UE whose blocks have the linear SINRs `sinr`, all of the carrier.
+    pub fn measure(&self, sinr: &[f32], config: &CqiConfig) -> Report {
+        debug_assert_eq!(sinr.len(), self.blocks);
+        let parts = self.blocks.div_ceil(self.subband);
+        let mut information = Information::new(sinr, self.subband);
+        let by_mi = matches!(self.amc.mode(), AmcMode::BlerTarget { .. });
+        if by_mi {
+            information.places.locate(sinr);
+        }
+        let mut cqi_of = |part: Option<usize>| match (by_mi, part) {
+            (true, _) => self.amc.cqi_of_mi(|m| information.mean(m, part)),
+            (false, None) => self.amc.cqi(sinr),
+            (false, Some(i)) => self.amc.cqi(sinr.chunks(self.subband).nth(i).unwrap_or_default()),
+        };
+        let wideband = cqi_of(None);
+        let mut subbands = [wideband.index(); SUBBANDS_MAX];
+        if parts > 1 {
+            for (i, of) in subbands[..parts].iter_mut().enumerate() {
+                let own = cqi_of(Some(i)).index();
+                *of = if config.differential { differential(own, wideband.index()) } else { own };
+            }
+        }
+        Report { scheme: Scheme::Diversity, wideband, subbands, second: None }
+    }
+
+    /// The level of `cqi` [dB]; minus infinity out of range.
+    fn level(&self, cqi: Cqi) -> f32 {
+        self.level[usize::from(cqi.index())]
+    }
+
+    /// The largest MCS that level `db` allows; MCS 0 for any level that is in range at all.
+    fn mcs_at(&self, db: f32) -> Option<u8> {
+        let allowed = self.needed_db.partition_point(|needed| *needed <= db + ROUNDING_DB);
+        (db > f32::NEG_INFINITY).then(|| allowed.saturating_sub(1) as u8)
+    }
+
+    /// What each block of each group would carry for a UE of `quality`, on all of its layers [bit];
+    /// 0: nothing. Appended to `to`.
+    #[inline]
+    pub fn rates(&self, quality: &mut Quality, groups: u32, to: &mut Vec<f32>) {
+        if quality.stale {
+            self.work_out(quality);
+        }
+        let first = to.len();
+        to.extend_from_slice(&quality.rates[..groups as usize]);
+        if let Some(second) = quality.second.as_deref_mut().filter(|_| quality.scheme.layers() > 1) {
+            if second.stale {
+                self.work_out(second);
+            }
+            to[first..].iter_mut().zip(second.rates).for_each(|(sum, rate)| *sum += rate);
+        }
+    }
+
+    /// MCS and rates of `quality` from its levels.
+    fn work_out(&self, quality: &mut Quality) {
+        let offset = quality.offset();
+        let subbands = self.blocks.div_ceil(self.subband);
+        // How far the offset may move before an MCS changes.
+        let (mut down, mut up) = (f32::INFINITY, f32::INFINITY);
+        let mut mcs_of = |level: f32| {
+            let db = level + offset;
+            let mcs = usize::from(self.mcs_at(db)?);
+            down = down.min(if mcs == 0 { f32::INFINITY } else { db - self.needed_db[mcs] + ROUNDING_DB });
+            up = up.min(self.needed_db.get(mcs + 1).map_or(f32::INFINITY, |n| n - db - ROUNDING_DB));
+            Some(mcs as u8)
+        };
+        let layers = f32::from(quality.layers);
+        let rate = |mcs: u8| self.rate.get(usize::from(mcs)).map_or(0.0, |r| r * layers);
+        // Many sub-bands have the level of the carrier.
+        quality.wideband_mcs = mcs_of(quality.wideband).unwrap_or(OUT_OF_RANGE);
+        let mut last = (quality.wideband, quality.wideband_mcs, rate(quality.wideband_mcs));
+        quality.wideband_rate = last.2 * self.blocks as f32;
+        let mut rates = [0.0; SUBBANDS_MAX];
+        for ((level, mcs), to) in quality.levels[..subbands].iter().zip(&mut quality.mcs).zip(&mut rates) {
+            if *level != last.0 {
+                let mcs = mcs_of(*level).unwrap_or(OUT_OF_RANGE);
+                last = (*level, mcs, rate(mcs));
+            }
+            (*mcs, *to) = (last.1, last.2);
+        }
+        quality.holds = (offset - down, offset + up);
+        let groups = self.blocks.div_ceil(self.group);
+        for (to, subband) in quality.rates[..groups].iter_mut().zip(self.subband_of) {
+            *to = rates[usize::from(subband)];
+        }
+        quality.stale = false;
+    }
+
+    /// What a block carries at `cqi` [bit]; 0 out of range.
+    pub fn rate_of(&self, cqi: Cqi) -> f32 {
+        self.amc.mcs(cqi).map_or(0.0, |m| self.rate[usize::from(m.index())])
+    }
+
+    /// Bits of a transport block of one layer on `blocks` resource blocks at `cqi`; 0 out of range.
+    pub fn block_bits(&self, cqi: Cqi, blocks: usize) -> u32 {
+        let mcs = self.amc.mcs(cqi).map(|m| m.decodable_on(self.mcs_table, blocks));
+        mcs.and_then(|m| m.i_tbs(self.mcs_table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0)
+    }
+
+    /// The MCS for a transport block on the groups `given`; None if one of them is out of range.
+    pub fn mcs(&self, quality: &mut Quality, band: &Band, given: Groups) -> Option<Mcs> {
+        if quality.stale {
+            self.work_out(quality);
+        }
+        let usable = |mcs: u8| (mcs != OUT_OF_RANGE).then_some(mcs);
+        let each = || bits(given).map(|g| (g, usable(quality.mcs[usize::from(self.subband_of[g as usize])])));
+        match self.rule {
+            McsRule::Wideband => usable(quality.wideband_mcs),
+            McsRule::Lowest => each().map(|(_, mcs)| mcs).min().flatten(),
+            McsRule::Mean => {
+                let (mut sum, mut blocks) = (0.0, 0.0);
+                let (mut lowest, mut highest) = (u8::MAX, 0);
+                for (g, mcs) in each() {
+                    let (len, mcs) = (band.len(g) as f32, mcs?);
+                    (lowest, highest) = (lowest.min(mcs), highest.max(mcs));
+                    sum += len * self.rate[usize::from(mcs)];
+                    blocks += len;
+                }
+                // A flat channel needs no rounding: MCS 9 and 10, 16 and 17 have the same rate.
+                let mean = sum / blocks * 1.000_01;
+                let of_mean = self.rate.partition_point(|r| *r <= mean).saturating_sub(1) as u8;
+                Some(of_mean.min(highest).max(lowest))
+            }
+        }
+        .map(Mcs::new)
+    }
+}
+
+/// The SINR [dB] at which `mcs` may be used: where its block on the CSI reference resource fails
+/// with the target, or where Piro's formula gives its efficiency.
+fn needed_db(amc: &Amc, table: McsTable, mcs: Mcs) -> f64 {
+    match amc.mode() {
+        AmcMode::Piro { ber } => {
+            let ln2_efficiency = std::f64::consts::LN_2 * mcs.rounded_efficiency();
+            db(piro_gamma(ber) * (exp(ln2_efficiency) - 1.0))
+        }
+        AmcMode::BlerTarget { target, prbs, .. } => {
+            let Some(block) = ErrorModel::of_grant(mcs, table, prbs) else { return f64::INFINITY };
+            let (mut low, mut high) = (-36.0, 42.0);
+            for _ in 0..40 {
+                let mid = (low + high) / 2.0;
+                if block.error_at(mid) > target { low = mid } else { high = mid }
+            }
+            high
+        }
+    }
+}
+
+/// TS 36.213 table 7.2.1-2: offset levels 0, 1, at least 2 and at most -1, which the eNB takes for
+/// 2 and -1.
+fn differential(subband: u8, wideband: u8) -> u8 {
+    let offset = (i16::from(subband) - i16::from(wideband)).clamp(-1, 2);
+    (i16::from(wideband) + offset).clamp(0, 15) as u8
+}
+
+/// Mutual information of a row of SINRs, by sub-band; each modulation is worked out once for the
+/// whole row.
+struct Information<'a> {
+    sinr: &'a [f32],
+    size: usize,
+    /// Where the look-ups of `sinr` are.
+    places: MiPlaces,
+    /// By modulation: the sub-bands' means, and the mean of all.
+    known: [Option<([f32; SUBBANDS_MAX], f32)>; 4],
+}
+
+impl<'a> Information<'a> {
+    /// Nothing is located yet.
+    fn new(sinr: &'a [f32], size: usize) -> Information<'a> {
+        Information { sinr, size, places: MiPlaces::NONE, known: [None; 4] }
+    }
+
+    /// The mean over a sub-band, or over all.
+    #[inline(always)]
+    fn mean(&mut self, modulation: Modulation, part: Option<usize>) -> f32 {
+        let (parts, all) = match &self.known[modulation as usize] {
+            Some(known) => known,
+            None => self.work_out(modulation),
+        };
+        part.map_or(*all, |i| parts[i])
+    }
+
+    #[inline(never)]
+    fn work_out(&mut self, modulation: Modulation) -> &([f32; SUBBANDS_MAX], f32) {
+        let (blocks, size) = (self.sinr.len(), self.size);
+        let known = self.known[modulation as usize].insert(([0.0; SUBBANDS_MAX], 0.0));
+        let (parts, all) = known;
+        let parts = &mut parts[..blocks.div_ceil(size)];
+        self.places.mean_mi(modulation, blocks, size, parts);
+        let mut left = blocks;
+        for mean in parts {
+            let len = left.min(size);
+            *all += *mean * len as f32;
+            left -= len;
+        }
+        *all /= blocks as f32;
+        known
+    }
+}
+
+/// A CQI report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Rank indicator and precoder for which the CQIs hold.
+    pub scheme: Scheme,
+    /// CQI of the whole carrier.
+    pub wideband: Cqi,
+    /// CQI by sub-band.
+    pub subbands: [u8; SUBBANDS_MAX],
+    /// CQIs of the second code word, where it has its own: those above are of the first one then.
+    pub second: Option<CodeWordReport>,
+}
+
+/// What a report says of a second code word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeWordReport {
+    /// CQI of the whole carrier.
+    pub wideband: Cqi,
+    /// CQI by sub-band.
+    pub subbands: [u8; SUBBANDS_MAX],
+}
+
+impl Report {
+    /// How the blocks are sent, and the second code word's CQIs.
+    #[must_use]
+    pub fn under(self, scheme: Scheme, second: Option<&Report>) -> Report {
+        let second = second.map(|r| CodeWordReport { wideband: r.wideband, subbands: r.subbands });
+        Report { scheme, second, ..self }
+    }
+}
+
+/// What the eNB knows of the downlink to a UE.
+#[derive(Clone, Debug)]
+pub struct Quality {
+    /// TTI of the measurement that it knows.
+    pub measured: Option<Tti>,
+    /// Newest wideband CQI.
+    pub cqi: Cqi,
+    /// Level of the carrier [dB].
+    wideband: f32,
+    /// Levels by sub-band [dB].
+    levels: [f32; SUBBANDS_MAX],
+    olla: Option<Olla>,
+    /// Rank and precoder that the newest report asks for.
+    scheme: Scheme,
+    /// Layers to which the levels apply: of all code words with the same CQIs.
+    layers: u8,
+    /// What is known of the second code word, where it has had CQIs of its own.
+    second: Option<Box<Quality>>,
+    /// Levels or offset have changed since what follows was worked out.
+    stale: bool,
+    /// Offsets between which what follows stays as it is [dB].
+    holds: (f32, f32),
+    /// MCS by sub-band and of the carrier.
+    mcs: [u8; SUBBANDS_MAX],
+    wideband_mcs: u8,
+    /// What a block of each group, and the whole carrier, would carry on all layers [bit].
+    rates: [f32; SUBBANDS_MAX],
+    wideband_rate: f32,
+}
+
+impl Quality {
+    /// Nothing is known yet. With `olla` the outer loop corrects the levels.
+    pub fn new(olla: Option<OllaConfig>) -> Quality {
+        Quality {
+            measured: None,
+            cqi: Cqi::OUT_OF_RANGE,
+            wideband: f32::NEG_INFINITY,
+            levels: [f32::NEG_INFINITY; SUBBANDS_MAX],
+            olla: olla.map(Olla::new),
+            scheme: Scheme::Diversity,
+            layers: 1,
+            second: None,
+            stale: true,
+            holds: (0.0, 0.0),
+            mcs: [OUT_OF_RANGE; SUBBANDS_MAX],
+            wideband_mcs: OUT_OF_RANGE,
+            rates: [0.0; SUBBANDS_MAX],
+            wideband_rate: 0.0,
+        }
+    }
+
+    /// A report of a measurement at `measured` is known from now on.
+    pub fn learn(&mut self, measured: Tti, report: &Report, adaptation: &Adaptation, config: &CqiConfig) {
+        let weight = config.average as f32;
+        let blend = |old: f32, new: f32| {
+            // Out of range is no number to average with.
+            if weight >= 1.0 || old == f32::NEG_INFINITY || new == f32::NEG_INFINITY {
+                new
+            } else {
+                old + weight * (new - old)
+            }
+        };
+        self.measured = Some(measured);
+        self.stale = true;
+        self.scheme = report.scheme;
+        self.layers = report.scheme.layers();
+        if let Some(second) = &report.second {
+            self.layers = layers_of(report.scheme.layers(), 0).1 as u8;
+            let olla = &self.olla;
+            let of = self.second.get_or_insert_with(|| {
+                let mut of = Quality::new(None);
+                of.olla = olla.as_ref().map(Olla::restarted);
+                Box::new(of)
+            });
+            let alone = Report {
+                scheme: Scheme::Diversity,
+                wideband: second.wideband,
+                subbands: second.subbands,
+                second: None,
+            };
+            of.learn(measured, &alone, adaptation, config);
+            of.layers = layers_of(report.scheme.layers(), 1).1 as u8;
+        }
+        self.cqi = report.wideband;
+        self.wideband = blend(self.wideband, adaptation.level(report.wideband));
+        let count = adaptation.blocks.div_ceil(adaptation.subband);
+        for (level, cqi) in self.levels.iter_mut().zip(report.subbands).take(count) {
+            *level = blend(*level, adaptation.level(Cqi::new(cqi)));
+        }
+    }
+
+    /// True if any transmission is possible.
+    pub const fn in_range(&self) -> bool {
+        self.wideband > f32::NEG_INFINITY
+    }
+
+    /// Rank and precoder that the newest report asks for.
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Code words that the newest report asks for, 1 or 2.
+    pub const fn code_words(&self) -> usize {
+        if self.scheme.layers() > 1 { 2 } else { 1 }
+    }
+
+    /// What is known for `code_word`: that of the first one, where the second has no CQIs of its
+    /// own.
+    pub fn of(&mut self, code_word: usize) -> &mut Quality {
+        if code_word == 1 && self.second.is_some() {
+            return self.second.as_mut().unwrap_or_else(|| unreachable!("it is there"));
+        }
+        self
+    }
+
+    /// What the whole carrier would carry at the wideband rate on all layers [bit], as last worked
+    /// out.
+    pub fn wideband_rate(&self) -> f32 {
+        let second = self.second.as_deref().filter(|_| self.scheme.layers() > 1);
+        self.wideband_rate + second.map_or(0.0, |s| s.wideband_rate)
+    }
+
+    /// A first transmission was acknowledged, or not.
+    pub fn first_transmission(&mut self, acknowledged: bool) {
+        if let Some(olla) = &mut self.olla {
+            olla.first_transmission(acknowledged);
+            let offset = self.offset();
+            self.stale |= offset < self.holds.0 || offset >= self.holds.1;
+        }
+    }
+
+    /// The outer loop's offset [dB].
+    pub fn offset(&self) -> f32 {
+        self.olla.as_ref().map_or(0.0, |o| o.offset().0 as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_engine::math::from_db;
+    use lasthop_radio::lte::{CqiRounding, CqiTable};
+
+    fn adaptation(mode: AmcMode, subbands: Subbands, rule: McsRule) -> Adaptation {
+        Adaptation::new(Amc::new(mode, CqiTable::Qam64), Bandwidth::Mhz5, subbands, rule)
+    }
+
+    const TARGET: AmcMode = AmcMode::BlerTarget { target: 0.1, prbs: 2, rounding: CqiRounding::AtMost };
+    const PIRO: AmcMode = AmcMode::Piro { ber: 5e-5 };
+
+    /// 15.87, 13.93, 9.49 and 3.47 dB (ns-3's scheduler tests): CQI 12, 11, 9, 5 and their MCS,
+    /// alone or over the band.
+    #[test]
+    fn a_flat_channel_gives_the_mcs_of_its_cqi_by_every_rule() {
+        let band = Band::new(25, 2, true);
+        let config = CqiConfig::default();
+        for rule in [McsRule::Mean, McsRule::Lowest, McsRule::Wideband] {
+            let a = adaptation(TARGET, Subbands::Group, rule);
+            for (snr_db, cqi, mcs) in [(15.87, 12, 22), (13.93, 11, 20), (9.49, 9, 16), (3.47, 5, 8)] {
+                let report = a.measure(&[from_db(snr_db) as f32; 25], &config);
+                assert_eq!(report.wideband.index(), cqi, "{snr_db} dB");
+                let mut quality = Quality::new(None);
+                quality.learn(Tti(0), &report, &a, &config);
+                assert_eq!(a.mcs(&mut quality, &band, 1), Some(Mcs::new(mcs)), "{rule:?} {snr_db} dB");
+                assert_eq!(
+                    a.mcs(&mut quality, &band, band.all()),
+                    Some(Mcs::new(mcs)),
+                    "{rule:?} {snr_db} dB"
+                );
+            }
+        }
+    }
+
+    /// Levels of Piro's model are the inverse of its formula: every CQI comes out as its own MCS.
+    #[test]
+    fn levels_of_both_models_return_the_mcs_of_the_cqi() {
+        for mode in [TARGET, PIRO] {
+            let a = adaptation(mode, Subbands::None, McsRule::Wideband);
+            assert!(a.needed_db.is_sorted(), "{mode:?}");
+            for cqi in Cqi::usable() {
+                assert_eq!(a.mcs_at(a.level(cqi)).map(Mcs::new), a.amc.mcs(cqi), "{mode:?} {cqi:?}");
+            }
+            assert_eq!(a.mcs_at(a.level(Cqi::OUT_OF_RANGE)), None);
+        }
+    }
+
+    /// Half of the band at 20 dB, half at 0 dB: the lowest rule takes the worst, the mean lies
+    /// between, a group alone its own. 2-bit differences cannot say more than +2 and -1.
+    #[test]
+    fn sub_bands_differ_and_differences_are_limited() {
+        let a = adaptation(TARGET, Subbands::Group, McsRule::Lowest);
+        let mean = adaptation(TARGET, Subbands::Group, McsRule::Mean);
+        let band = Band::new(25, 2, true);
+        let sinr: Vec<f32> = (0..25).map(|b| if b < 12 { 100.0 } else { 1.0 }).collect();
+        let exact = CqiConfig { differential: false, ..CqiConfig::default() };
+        let mut quality = Quality::new(None);
+        quality.learn(Tti(0), &a.measure(&sinr, &exact), &a, &exact);
+        let (good, bad) =
+            (a.mcs(&mut quality, &band, 1).unwrap(), a.mcs(&mut quality, &band, 1 << 11).unwrap());
+        assert!(good > bad);
+        assert_eq!(a.mcs(&mut quality, &band, band.all()), Some(bad));
+        let between = mean.mcs(&mut quality, &band, band.all()).unwrap();
+        assert!(bad < between && between < good);
+        assert_eq!(
+            [differential(15, 5), differential(6, 5), differential(0, 5), differential(5, 5)],
+            [7, 6, 4, 5]
+        );
+        assert_eq!([differential(0, 0), differential(15, 15)], [0, 15]);
+    }
+
+    /// Period 5, delay 6, phase 2: measurements at 2, 7, 12...; TTI 13 knows the one of 7, TTI 12
+    /// that of 2.
+    #[test]
+    fn the_measurement_in_use_is_the_newest_that_is_old_enough() {
+        let c = CqiConfig { period: 5, delay: 6, ..CqiConfig::default() };
+        let known: Vec<u64> = [8, 12, 13, 17, 18, 1000].map(|t| c.measured(Tti(t), 2).0).to_vec();
+        assert_eq!(known, [2, 2, 7, 7, 12, 992]);
+        let every = CqiConfig { period: 1, delay: 0, ..c };
+        assert_eq!(every.measured(Tti(9), 3), Tti(9));
+    }
+
+    /// An NACK moves the level down by 0.5 dB; 20 of them, 10 dB, cost about ten MCS.
+    #[test]
+    fn the_outer_loop_moves_the_mcs() {
+        let a = adaptation(TARGET, Subbands::None, McsRule::Wideband);
+        let band = Band::new(25, 2, true);
+        let config = CqiConfig::default();
+        let mut quality = Quality::new(Some(OllaConfig::default()));
+        quality.learn(Tti(0), &a.measure(&[from_db(15.87) as f32; 25], &config), &a, &config);
+        assert_eq!(a.mcs(&mut quality, &band, 1), Some(Mcs::new(22)));
+        (0..20).for_each(|_| quality.first_transmission(false));
+        let lowered = a.mcs(&mut quality, &band, 1).unwrap().index();
+        assert!((10..=12).contains(&lowered), "{lowered}");
+    }
+}

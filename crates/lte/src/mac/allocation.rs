@@ -1,0 +1,427 @@
+//! The mechanism under the scheduling policies: who gets which resource block groups of a TTI's
+//! downlink (allocation type 0, TS 36.213 clause 7.1.6.1).
+//!
+//! It knows weights, rates and needs, and neither UEs nor HARQ: the caller has taken out what
+//! retransmissions and persistent grants occupy, and turns groups into transport blocks afterwards.
+
+use lasthop_engine::lanes::{Kernel, wide};
+
+use super::scheduler::Domain;
+use crate::phy::RbSet;
+
+/// A set of resource block groups, one bit each; at most 28 (110 blocks in groups of 4).
+pub type Groups = u32;
+
+/// The downlink band as resource allocation type 0 cuts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Band {
+    blocks: u32,
+    size: u32,
+    groups: u32,
+}
+
+impl Band {
+    /// A carrier of `blocks` resource blocks in groups of `size`; the last one is shorter where the
+    /// division leaves a rest. `whole_groups` leaves that rest unused, as ns-3 does (25 blocks:
+    /// 12 groups of 2).
+    pub const fn new(blocks: u32, size: u32, whole_groups: bool) -> Band {
+        let groups = if whole_groups { blocks / size } else { blocks.div_ceil(size) };
+        Band { blocks, size, groups }
+    }
+    /// Number of groups.
+    pub const fn groups(&self) -> u32 {
+        self.groups
+    }
+    /// All groups.
+    pub const fn all(&self) -> Groups {
+        ((1u64 << self.groups) - 1) as Groups
+    }
+    /// First block of group `g`.
+    pub const fn first(&self, g: u32) -> u32 {
+        g * self.size
+    }
+    /// Blocks of group `g`.
+    pub const fn len(&self, g: u32) -> u32 {
+        let rest = self.blocks - g * self.size;
+        if rest < self.size { rest } else { self.size }
+    }
+    /// Blocks of the groups `set`.
+    pub fn blocks(&self, set: Groups) -> RbSet {
+        bits(set).fold(RbSet::EMPTY, |rbs, g| rbs | RbSet::range(self.first(g), self.len(g)))
+    }
+    /// How many blocks the groups `set` have.
+    pub fn count(&self, set: Groups) -> u32 {
+        // Only the last group may be short.
+        let last = self.groups - 1;
+        set.count_ones() * self.size - (set >> last & 1) * (self.size - self.len(last))
+    }
+}
+
+/// The members of a set, ascending.
+pub fn bits(set: Groups) -> impl Iterator<Item = u32> {
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            bit
+        })
+    })
+}
+
+/// Most groups of a carrier.
+const GROUPS_MAX: usize = 28;
+/// No candidate.
+const NOBODY: u32 = u32::MAX;
+
+/// What the mechanism must know of a candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// The policy's weight; 0 or below: not in this TTI.
+    pub weight: f64,
+    /// What it wants to send [bit].
+    pub bits: f64,
+    /// Average of what it was served [bit per TTI], above 0.
+    pub average: f64,
+}
+
+/// How the policies' wishes are carried out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// How the weights are spent.
+    pub domain: Domain,
+    /// Window of the averages [TTI].
+    pub window: f64,
+    /// [`Domain::Equal`] gives everybody exactly the same and leaves the rest of the division empty
+    /// (ns-3); otherwise the rest is handed out by turns.
+    pub exact_shares: bool,
+}
+
+/// Makes the groups beside `allowed` of a candidate's row of rates none of its own.
+pub fn forbid(row: &mut [f32], allowed: Groups) {
+    for (g, rate) in row.iter_mut().enumerate() {
+        if allowed >> g & 1 == 0 {
+            *rate = FORBIDDEN;
+        }
+    }
+}
+
+/// In the place of a rate: the candidate may not have the group, whatever the policy says. (A rate
+/// of 0 is a channel out of range, on which it may still have its share.)
+const FORBIDDEN: f32 = -1.0;
+
+/// Divides the groups `free`. `rates` has a row of `band.groups()` values per candidate: what each
+/// block of the group would carry [bit]. Writes one set per candidate to `given`; nobody gets more
+/// than its need asks for.
+pub fn allocate(
+    band: &Band,
+    rules: &Rules,
+    free: Groups,
+    needs: &[Need],
+    rates: &[f32],
+    scratch: &mut Scratch,
+    given: &mut Vec<Groups>,
+) {
+    debug_assert_eq!(rates.len(), needs.len() * band.groups() as usize);
+    given.clear();
+    given.resize(needs.len(), 0);
+    let table = Table { band, needs, rates };
+    match rules.domain {
+        Domain::Frequency { channel_aware, counts_given } => {
+            scratch.live.clear();
+            scratch.live.extend((0..needs.len() as u32).filter(|i| needs[*i as usize].weight > 0.0));
+            scratch.carried.clear();
+            scratch.carried.resize(needs.len(), 0.0);
+            if counts_given {
+                table.by_turns(free, channel_aware, rules.window, scratch, given);
+            } else {
+                table.by_group(free, channel_aware, scratch, given);
+            }
+        }
+        Domain::Time => {
+            table.in_order(scratch);
+            table.by_candidate(free, scratch, given);
+        }
+        Domain::Equal => {
+            table.in_order(scratch);
+            table.in_equal_shares(free, rules.exact_shares, scratch, given);
+        }
+    }
+}
+
+/// Memory that [`allocate`] uses again.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// Candidates by descending weight, or those that still want something.
+    live: Vec<u32>,
+    /// What each was given [bit].
+    carried: Vec<f64>,
+}
+
+struct Table<'a> {
+    band: &'a Band,
+    needs: &'a [Need],
+    rates: &'a [f32],
+}
+
+impl Table<'_> {
+    #[inline]
+    fn rate(&self, candidate: u32, group: u32) -> f32 {
+        self.rates[(candidate * self.band.groups + group) as usize]
+    }
+    /// What group `g` would carry for candidate `i` [bit].
+    #[inline]
+    fn carries(&self, i: u32, g: u32) -> f64 {
+        f64::from(self.rate(i, g)) * f64::from(self.band.len(g))
+    }
+
+    /// Candidates with a positive weight, the largest first, the first of equals first.
+    fn in_order(&self, scratch: &mut Scratch) {
+        let weight = |i: &u32| self.needs[*i as usize].weight;
+        scratch.live.clear();
+        scratch.live.extend((0..self.needs.len() as u32).filter(|i| weight(i) > 0.0));
+        scratch.live.sort_unstable_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.cmp(b)));
+    }
+
+    /// Each group to the highest metric among those who still want something and can use the group.
+    /// The winners of all groups are found in one pass; again only when one of them has had
+    /// enough.
+    fn by_group(&self, free: Groups, channel_aware: bool, scratch: &mut Scratch, given: &mut [Groups]) {
+        let Scratch { live, carried, .. } = scratch;
+        let mut winners = wide(Winners { table: self, channel_aware, live });
+        // Somebody has left `live` since.
+        let mut stale = false;
+        for g in bits(free) {
+            if stale && winners[g as usize] != NOBODY && !live.contains(&winners[g as usize]) {
+                winners = wide(Winners { table: self, channel_aware, live });
+                stale = false;
+            }
+            let i = winners[g as usize];
+            if i == NOBODY {
+                continue;
+            }
+            given[i as usize] |= 1 << g;
+            carried[i as usize] += self.carries(i, g);
+            if carried[i as usize] >= self.needs[i as usize].bits {
+                live.retain(|l| *l != i);
+                stale = true;
+                if live.is_empty() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Group by group to the highest metric, which falls with every group that a candidate is
+    /// given.
+    fn by_turns(
+        &self,
+        free: Groups,
+        channel_aware: bool,
+        window: f64,
+        scratch: &mut Scratch,
+        given: &mut [Groups],
+    ) {
+        let Scratch { live, carried, .. } = scratch;
+        for g in bits(free) {
+            let mut best: Option<(f64, u32)> = None;
+            for i in live.iter() {
+                let (need, rate) = (&self.needs[*i as usize], self.rate(*i, g));
+                if rate <= 0.0 {
+                    continue;
+                }
+                let grown = 1.0 - 1.0 / window + carried[*i as usize] / (window * need.average);
+                let metric = need.weight / grown * if channel_aware { f64::from(rate) } else { 1.0 };
+                if best.is_none_or(|(m, _)| metric > m) {
+                    best = Some((metric, *i));
+                }
+            }
+            let Some((_, i)) = best else { continue };
+            given[i as usize] |= 1 << g;
+            carried[i as usize] += self.carries(i, g);
+            if carried[i as usize] >= self.needs[i as usize].bits {
+                live.retain(|l| *l != i);
+            }
+        }
+    }
+
+    /// The first takes its best groups until it has what it needs, then the next.
+    fn by_candidate(&self, mut free: Groups, scratch: &Scratch, given: &mut [Groups]) {
+        for i in &scratch.live {
+            let mut missing = self.needs[*i as usize].bits;
+            while missing > 0.0 {
+                let Some(g) = self.best_group(*i, free) else { break };
+                given[*i as usize] |= 1 << g;
+                free &= !(1 << g);
+                missing -= self.carries(*i, g);
+            }
+            if free == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The group of `free` with the highest rate above 0, the lowest of equals.
+    fn best_group(&self, i: u32, free: Groups) -> Option<u32> {
+        let mut best: Option<(f32, u32)> = None;
+        for g in bits(free) {
+            let rate = self.rate(i, g);
+            if rate > 0.0 && best.is_none_or(|(r, _)| rate > r) {
+                best = Some((rate, g));
+            }
+        }
+        best.map(|(_, g)| g)
+    }
+
+    /// floor(groups / candidates) each, at least one, in the order of the weights; then, unless
+    /// shares are exact, what is left to those who want more, one group at a time.
+    fn in_equal_shares(&self, mut free: Groups, exact: bool, scratch: &mut Scratch, given: &mut [Groups]) {
+        let Scratch { live, carried } = scratch;
+        carried.clear();
+        carried.resize(self.needs.len(), 0.0);
+        live.truncate(free.count_ones() as usize);
+        if live.is_empty() {
+            return;
+        }
+        let share = free.count_ones() / live.len() as u32;
+        let wants = |i: u32, carried: &[f64]| carried[i as usize] < self.needs[i as usize].bits;
+        let mut give = |i: u32, carried: &mut [f64]| {
+            let Some(g) = bits(free).find(|g| self.rate(i, *g) > FORBIDDEN) else { return false };
+            free &= !(1 << g);
+            given[i as usize] |= 1 << g;
+            carried[i as usize] += self.carries(i, g);
+            true
+        };
+        for i in live.iter() {
+            for _ in 0..share {
+                if !wants(*i, carried) || !give(*i, carried) {
+                    break;
+                }
+            }
+        }
+        let mut more = !exact;
+        while more {
+            more = false;
+            for i in live.iter() {
+                more |= wants(*i, carried) && give(*i, carried);
+            }
+        }
+    }
+}
+
+/// Finds by group which of `live` has the highest metric above 0, the first of equals.
+struct Winners<'a> {
+    table: &'a Table<'a>,
+    channel_aware: bool,
+    live: &'a [u32],
+}
+
+impl Kernel for Winners<'_> {
+    type Output = [u32; GROUPS_MAX];
+    #[inline(always)]
+    fn run(self) -> [u32; GROUPS_MAX] {
+        let Table { band, needs, rates } = self.table;
+        let groups = band.groups as usize;
+        let (mut best, mut winners) = ([0.0f32; GROUPS_MAX], [NOBODY; GROUPS_MAX]);
+        for i in self.live {
+            let row = &rates[*i as usize * groups..][..groups];
+            let weight = needs[*i as usize].weight as f32;
+            for ((rate, best), winner) in row.iter().zip(&mut best).zip(&mut winners) {
+                // A group without a rate has a metric of 0, whatever the weight.
+                let metric = if self.channel_aware { weight * rate } else { weight * rate.min(1.0) };
+                let better = metric > *best;
+                *best = if better { metric } else { *best };
+                *winner = if better { *i } else { *winner };
+            }
+        }
+        winners
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: f64 = 1e9;
+
+    fn run(band: &Band, domain: Domain, exact_shares: bool, needs: &[Need], rates: &[f32]) -> Vec<Groups> {
+        let mut given = Vec::new();
+        let rules = Rules { domain, window: 99.0, exact_shares };
+        allocate(band, &rules, band.all(), needs, rates, &mut Scratch::default(), &mut given);
+        let mut seen = 0;
+        for g in &given {
+            assert_eq!(seen & g, 0, "a group twice");
+            seen |= g;
+        }
+        given
+    }
+
+    fn need(weight: f64, bits: f64) -> Need {
+        Need { weight, bits, average: 1.0 / weight }
+    }
+
+    /// 100 blocks: 25 groups of 4. 25 blocks: 12 groups of 2 and one of 1, which ns-3 leaves out.
+    /// 50: 16 of 3 and one of 2.
+    #[test]
+    fn the_last_group_may_be_short() {
+        let band = Band::new(25, 2, false);
+        assert_eq!((band.groups(), band.count(band.all()), band.len(12)), (13, 25, 1));
+        assert_eq!(band.blocks(1 << 12), RbSet::range(24, 1));
+        let ns3 = Band::new(25, 2, true);
+        assert_eq!((ns3.groups(), ns3.count(ns3.all())), (12, 24));
+        assert_eq!(Band::new(100, 4, false).count(u32::MAX >> 7), 100);
+        assert_eq!(Band::new(50, 3, false).count(1 << 16 | 1), 5);
+    }
+
+    /// ns-3's rule for round robin over 12 groups: floor(12/n) each; 15 UEs: 12 of them get one.
+    #[test]
+    fn equal_shares_are_the_floor_of_the_division_or_hand_out_the_rest() {
+        let band = Band::new(25, 2, true);
+        for n in [1, 3, 6, 9, 12, 15usize] {
+            let needs = vec![need(1.0, FULL); n];
+            let rates = vec![10.0; n * 12];
+            let exact: Vec<_> =
+                run(&band, Domain::Equal, true, &needs, &rates).iter().map(|g| g.count_ones()).collect();
+            assert_eq!(exact.iter().filter(|c| **c == (12 / n as u32).max(1)).count(), n.min(12));
+            let ours = run(&band, Domain::Equal, false, &needs, &rates);
+            assert_eq!(ours.iter().map(|g| g.count_ones()).sum::<u32>(), 12);
+        }
+    }
+
+    /// Group 0 is good for the first, group 1 for the second: 10 and 2 bits a block, 3 and 8.
+    #[test]
+    fn in_the_frequency_domain_each_gets_where_it_is_best() {
+        let band = Band::new(4, 2, false);
+        let rates = [10.0, 2.0, 3.0, 8.0];
+        let aware = Domain::Frequency { channel_aware: true, counts_given: false };
+        assert_eq!(run(&band, aware, false, &[need(1.0, FULL); 2], &rates), [1, 2]);
+        // A hundred times the weight beats any channel; what it does not need goes to the other.
+        assert_eq!(run(&band, aware, false, &[need(100.0, FULL), need(1.0, FULL)], &rates), [3, 0]);
+        assert_eq!(run(&band, aware, false, &[need(100.0, 20.0), need(1.0, FULL)], &rates), [1, 2]);
+        assert_eq!(run(&band, Domain::Time, false, &[need(1.0, 16.0), need(2.0, 16.0)], &rates), [1, 2]);
+        // A rate of 0 is no channel.
+        assert_eq!(run(&band, aware, false, &[need(1.0, FULL)], &[0.0, 1.0]), [2]);
+        assert_eq!(run(&band, Domain::Time, false, &[need(1.0, FULL)], &[0.0, 1.0]), [2]);
+    }
+
+    /// Equal averages of 1000 bit, groups of 100: with window 99 a group adds 100/99 to an average,
+    /// so they take turns.
+    #[test]
+    fn what_is_given_in_this_tti_counts_for_equal_throughput() {
+        let band = Band::new(24, 2, false);
+        let domain = Domain::Frequency { channel_aware: false, counts_given: true };
+        let given = run(&band, domain, false, &[need(1e-3, FULL); 3], &[50.0; 36]);
+        assert_eq!(given.iter().map(|g| g.count_ones()).collect::<Vec<_>>(), [4, 4, 4]);
+    }
+
+    #[test]
+    fn a_weight_of_zero_gets_nothing() {
+        let band = Band::new(8, 2, false);
+        for domain in
+            [Domain::Time, Domain::Equal, Domain::Frequency { channel_aware: false, counts_given: false }]
+        {
+            let given = run(&band, domain, false, &[need(0.0, FULL), need(1.0, 1.0)], &[5.0; 8]);
+            assert_eq!((given[0], given[1].count_ones()), (0, 1), "{domain:?}");
+        }
+    }
+}

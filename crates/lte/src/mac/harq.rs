@@ -1,0 +1,105 @@
+//! HARQ processes: stop-and-wait, eight to a UE and direction (TS 36.321 clauses 5.3.2, 5.4.2;
+//! FDD).
+
+use lasthop_radio::lte::{ErrorModel, SoftBuffer};
+use lasthop_units::{BearerId, Tti};
+
+use crate::phy::RbSet;
+use lasthop_lte_l2::rlc::Pdu;
+
+/// Processes of a UE in one direction (FDD, TS 36.213 clauses 7 and 8).
+pub const PROCESSES: usize = 8;
+
+/// What a transport block carries: RLC PDUs with the bearer of each, in the order of its MAC
+/// subheaders.
+pub type Parts = Vec<(BearerId, Pdu)>;
+
+/// A transport block and where it stands.
+#[derive(Debug, Default)]
+pub struct Process {
+    /// Where the process stands.
+    pub state: State,
+    /// What the transport block carries.
+    pub parts: Parts,
+    /// Size of the transport block [B].
+    pub bytes: u32,
+    /// I_MCS of the first transmission.
+    pub mcs: u8,
+    /// Resource blocks of the last transmission.
+    pub rbs: RbSet,
+    /// Transmissions so far.
+    pub transmissions: u8,
+    /// TTI of the last transmission.
+    pub sent: Tti,
+    /// What the error model knows of the transport block.
+    pub block: Option<ErrorModel>,
+    /// What the receiver's soft buffer has gathered over the transmissions.
+    pub soft: SoftBuffer,
+    /// The block's one draw, uniform on [0, 1): a decoding whose error probability is above it
+    /// fails. One draw for all transmissions, so that a block that failed with more information
+    /// has failed with less.
+    pub luck: f64,
+    /// The receiver did not hear of the last transmission (a missed assignment): no feedback comes.
+    pub missed: bool,
+}
+
+/// Where a HARQ process stands, as the sender sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Free.
+    #[default]
+    Idle,
+    /// Sent, feedback is awaited; whether the receiver could decode it.
+    Awaiting {
+        /// The receiver's verdict.
+        decoded: bool,
+    },
+    /// Not decoded: a retransmission may be sent.
+    Failed,
+}
+
+impl Process {
+    /// Frees the process; what it carried goes to `each`.
+    pub fn free(&mut self, each: impl FnMut((BearerId, Pdu))) {
+        self.parts.drain(..).for_each(each);
+        self.state = State::Idle;
+        self.transmissions = 0;
+        self.soft = SoftBuffer::default();
+    }
+}
+
+/// The processes of a UE in one direction.
+#[derive(Debug, Default)]
+pub struct Processes([Process; PROCESSES]);
+
+impl Processes {
+    /// A free process.
+    #[inline]
+    pub fn idle(&self) -> Option<usize> {
+        self.0.iter().position(|p| p.state == State::Idle)
+    }
+    /// The process that has waited longest for its retransmission.
+    #[inline]
+    pub fn failed(&self) -> Option<usize> {
+        let failed = self.0.iter().enumerate().filter(|(_, p)| p.state == State::Failed);
+        failed.min_by_key(|(i, p)| (p.sent, *i)).map(|(i, _)| i)
+    }
+    /// Process `i`.
+    #[inline]
+    pub const fn get(&self, i: usize) -> &Process {
+        &self.0[i]
+    }
+    /// Process `i`.
+    #[inline]
+    pub const fn get_mut(&mut self, i: usize) -> &mut Process {
+        &mut self.0[i]
+    }
+    /// All of them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.0.iter_mut()
+    }
+    /// True while any is in use.
+    pub fn busy(&self) -> bool {
+        self.0.iter().any(|p| p.state != State::Idle)
+    }
+}

@@ -1,0 +1,346 @@
+//! How a UE fills its transport block: logical channel prioritisation (TS 36.321 v15.1.0 clause
+//! 5.4.3.1).
+
+use lasthop_units::{Bytes, Duration, Tti};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bsr::{Buffers, GROUPS};
+use super::pdu::{SHORT_SUBHEADER, subheader};
+use super::scheduler::qci::{Qos, priority_of};
+use lasthop_bearer::OrInfinity;
+use lasthop_bearer::require;
+use lasthop_bearer::{ConfigError, Warning};
+use lasthop_lte_l2::rlc::Grant;
+
+/// A logical channel in the uplink (TS 36.331 clause 6.3.2, LogicalChannelConfig).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogicalChannelConfig {
+    /// priority: 1 (first) to 16.
+    pub priority: u8,
+    /// prioritisedBitRate per second: 0, 8, 16, 32, 64, 128, 256 to 2048 kB or "infinity".
+    pub prioritised_bit_rate: OrInfinity<Bytes>,
+    /// bucketSizeDuration: 50, 100, 150, 300, 500 or 1000 ms.
+    pub bucket_size_duration: Duration,
+    /// logicalChannelGroup, 0 to 3.
+    pub group: u8,
+}
+
+impl Default for LogicalChannelConfig {
+    /// TS 36.508 clause 4.8.2.1.5 and 4.8.2.1.7 for a data bearer: priority 13, 8 kB/s, 100 ms;
+    /// group 0 here.
+    fn default() -> Self {
+        LogicalChannelConfig {
+            priority: 13,
+            prioritised_bit_rate: OrInfinity::Value(Bytes(8000)),
+            bucket_size_duration: Duration::from_millis(100),
+            group: 0,
+        }
+    }
+}
+
+impl LogicalChannelConfig {
+    /// The channel of a bearer with this quality of service: by its class's priority level, classes
+    /// 1 to 9 as priorities 5 to 13 (below those of signalling, TS 36.331 clause 9.2.1.2); a
+    /// guaranteed rate is its prioritised bit rate, in a group of its own.
+    pub fn of_class(qos: &Qos) -> LogicalChannelConfig {
+        let priority = (4.0 + priority_of(qos.qci)).clamp(5.0, 16.0) as u8;
+        let guaranteed = qos.uplink.0.div_ceil(8);
+        let default = LogicalChannelConfig { priority, ..LogicalChannelConfig::default() };
+        if guaranteed == 0 {
+            return default;
+        }
+        let rate = (3..=11).map(|k| (1 << k) * 1000).find(|rate| *rate >= guaranteed).unwrap_or(2_048_000);
+        LogicalChannelConfig { prioritised_bit_rate: OrInfinity::Value(Bytes(rate)), group: 1, ..default }
+    }
+
+    /// Refuses what an RRC message cannot carry.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        require((1..=16).contains(&self.priority), "priority", &self.priority, "1 to 16")?;
+        require(usize::from(self.group) < GROUPS, "group", &self.group, "0 to 3")?;
+        if let Some(rate) = self.prioritised_bit_rate.value() {
+            let ok = rate.0 == 0 || (3..=11).any(|k| rate.0 == (1 << k) * 1000);
+            let allowed = "0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048 kB or \"infinity\"";
+            require(ok, "prioritised_bit_rate", &rate, allowed)?;
+        }
+        require(
+            [50, 100, 150, 300, 500, 1000]
+                .iter()
+                .any(|ms| Duration::from_millis(*ms) == self.bucket_size_duration),
+            "bucket_size_duration",
+            &self.bucket_size_duration,
+            "50, 100, 150, 300, 500 or 1000 ms",
+        )?;
+        Ok(Vec::new())
+    }
+}
+
+/// A logical channel and its bucket.
+#[derive(Clone, Debug)]
+struct LogicalChannel {
+    /// Which of the UE's bearers.
+    index: usize,
+    config: LogicalChannelConfig,
+    /// Bj [B], as it was at `updated`.
+    bucket: i64,
+    updated: Tti,
+}
+
+impl LogicalChannel {
+    /// Bj grows by PBR times a TTI in each TTI, up to PBR times BSD: a closed form of the TTIs that
+    /// have gone by.
+    fn refill(&mut self, tti: Tti) {
+        if let Some(rate) = self.config.prioritised_bit_rate.value() {
+            // kB/s are bytes a millisecond, and a TTI is one.
+            let per_tti = (rate.0 / 1000) as i64;
+            let most = per_tti * self.config.bucket_size_duration.as_millis() as i64;
+            let grown = per_tti.saturating_mul((tti.0 - self.updated.0) as i64);
+            self.bucket = self.bucket.saturating_add(grown).min(most);
+        }
+        self.updated = tti;
+    }
+    /// What it may take before less urgent channels get anything [B].
+    fn quota(&self) -> u64 {
+        if self.config.prioritised_bit_rate.value().is_some() { self.bucket.max(0) as u64 } else { u64::MAX }
+    }
+}
+
+/// What an RLC PDU and its subheader add to the data that a channel has waiting, at the least [B].
+const HEADERS: u64 = 5;
+
+/// The logical channels of a UE.
+#[derive(Clone, Debug, Default)]
+pub struct Multiplexer {
+    /// By priority.
+    channels: Vec<LogicalChannel>,
+}
+
+impl Multiplexer {
+    /// Adds the channel of the UE's bearer number `index`.
+    pub fn add(&mut self, index: usize, config: LogicalChannelConfig) {
+        let place = self.channels.partition_point(|c| c.config.priority <= config.priority);
+        self.channels.insert(place, LogicalChannel { index, config, bucket: 0, updated: Tti(0) });
+    }
+
+    /// Empties the buckets: MAC is reset (TS 36.321 clause 5.9).
+    pub fn reset(&mut self, tti: Tti) {
+        for channel in &mut self.channels {
+            (channel.bucket, channel.updated) = (0, tti);
+        }
+    }
+
+    /// What a report would say, given what each bearer has waiting.
+    pub fn buffers(&self, mut backlog: impl FnMut(usize) -> u64) -> Buffers {
+        let mut buffers = Buffers::default();
+        let mut urgent = None;
+        for channel in &self.channels {
+            let bytes = backlog(channel.index);
+            buffers.bytes[usize::from(channel.config.group)] += bytes;
+            if bytes > 0 {
+                urgent = urgent.or(Some(channel.config.group));
+            }
+        }
+        buffers.most_urgent = urgent.unwrap_or(0);
+        buffers
+    }
+
+    /// True if data that has just come for bearer `index` makes a regular report: no channel that
+    /// had data before is as urgent. `had`: whether a bearer had data before.
+    pub fn makes_report(&self, index: usize, mut had: impl FnMut(usize) -> bool) -> bool {
+        for channel in &self.channels {
+            if channel.index == index {
+                // The first of its own priority that had data already hides it.
+                return !had(index) && !self.peers(channel).any(|c| had(c.index));
+            }
+            if had(channel.index) {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn peers<'a>(&'a self, of: &'a LogicalChannel) -> impl Iterator<Item = &'a LogicalChannel> {
+        self.channels.iter().filter(move |c| c.config.priority == of.config.priority && c.index != of.index)
+    }
+
+    /// What all waiting data takes with its headers [B]; 0 without data.
+    pub fn need(&self, mut backlog: impl FnMut(usize) -> u64) -> u64 {
+        let with_headers = |bytes: u64| if bytes > 0 { bytes + HEADERS } else { 0 };
+        self.channels.iter().map(|c| with_headers(backlog(c.index))).sum()
+    }
+
+    /// Shares `room` bytes of a transport block, subheaders included, among the channels. `pull`
+    /// gets a bearer and its grant and answers what RLC has used of it, as [`Grant`] counts.
+    // 5.4.3.1: "all the logical channels with Bj > 0 are allocated resources in a decreasing
+    // priority order [...]; decrement Bj by the total size of MAC SDUs served to logical channel j
+    // in Step 1; if any resources remain, all the logical channels are served in a strict
+    // decreasing priority order (regardless of the value of Bj)". So a channel may take what is
+    // left over the quotas of those behind it, in one go: RLC makes one PDU and not two.
+    pub fn fill(
+        &mut self,
+        tti: Tti,
+        room: u32,
+        mut backlog: impl FnMut(usize) -> u64,
+        mut pull: impl FnMut(usize, Grant) -> u32,
+    ) {
+        let per_pdu = if room < 128 { subheader(0) } else { subheader(room) };
+        // The last part's subheader has no L field: what it saves is there for data.
+        let mut left = room + (per_pdu - SHORT_SUBHEADER);
+        let mut reserved: u64 = 0;
+        let mut quotas = smallvec::SmallVec::<[u64; 8]>::new();
+        for channel in &mut self.channels {
+            channel.refill(tti);
+            let waiting = backlog(channel.index);
+            let wanted = if waiting > 0 { waiting + HEADERS } else { 0 };
+            let quota = channel.quota().min(wanted).min(u64::from(left).saturating_sub(reserved));
+            reserved += quota;
+            quotas.push(quota);
+        }
+        for (channel, quota) in self.channels.iter_mut().zip(quotas) {
+            reserved -= quota;
+            let bytes = left - (reserved as u32).min(left);
+            if bytes <= per_pdu || backlog(channel.index) == 0 {
+                continue;
+            }
+            let used = pull(channel.index, Grant { bytes, per_pdu });
+            left -= used;
+            channel.bucket -= i64::from(used).min(quota as i64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(priority: u8, kilobytes: Option<u64>, group: u8) -> LogicalChannelConfig {
+        let prioritised_bit_rate =
+            kilobytes.map_or(OrInfinity::INFINITY, |k| OrInfinity::Value(Bytes(k * 1000)));
+        let config =
+            LogicalChannelConfig { priority, prioritised_bit_rate, group, ..LogicalChannelConfig::default() };
+        config.validate().unwrap();
+        config
+    }
+
+    /// Bearers with endless data that take all they are granted; what each took, headers included.
+    fn shares(mux: &mut Multiplexer, tti: u64, room: u32) -> Vec<(usize, u32)> {
+        let mut taken = Vec::new();
+        mux.fill(
+            Tti(tti),
+            room,
+            |_| 1_000_000,
+            |index, grant| {
+                taken.push((index, grant.bytes));
+                grant.bytes
+            },
+        );
+        taken
+    }
+
+    /// One channel takes a block whole: 1000 B less one byte of subheader are an RLC PDU of 999 B.
+    /// RLC counts a subheader of 3 B, so it is told of 1002 B.
+    #[test]
+    fn the_last_subheader_has_no_length() {
+        let mut mux = Multiplexer::default();
+        mux.add(0, channel(13, Some(8), 0));
+        assert_eq!(shares(&mut mux, 0, 1000), [(0, 1002)]);
+        assert_eq!(shares(&mut mux, 1, 100), [(0, 101)]);
+    }
+
+    /// TS 36.321 clause 5.4.3.1 by hand. Priorities 1 (16 kB/s) and 2 (8 kB/s), BSD 100 ms. After
+    /// 10 TTIs Bj is 160 and 80 B. A block of 197 + 3 - 1 -> 199 B to share (subheaders counted
+    /// 3 each): step 1 gives 160 and the rest of it, 39 < 80, to the second; nothing is left
+    /// for step 2.
+    #[test]
+    fn prioritised_rates_come_first() {
+        let mut mux = Multiplexer::default();
+        mux.add(1, channel(2, Some(8), 0));
+        mux.add(0, channel(1, Some(16), 0));
+        assert_eq!(shares(&mut mux, 10, 197), [(0, 160), (1, 39)]);
+        // 10 TTIs later B is 160 and 80 - 39 + 80 = 121; 400 + 2 to share: step 1 takes 160 and
+        // 121, and in step 2 the more urgent one takes the other 121.
+        assert_eq!(shares(&mut mux, 20, 400), [(0, 281), (1, 121)]);
+    }
+
+    #[test]
+    fn an_infinite_rate_leaves_nothing_and_buckets_are_bounded() {
+        let mut mux = Multiplexer::default();
+        mux.add(0, channel(1, None, 0));
+        mux.add(1, channel(2, Some(8), 0));
+        assert_eq!(shares(&mut mux, 10, 500), [(0, 502)]);
+        // PBR * BSD = 8 B/ms * 100 ms = 800 B, however long it waited; a zero rate gets what
+        // remains.
+        let mut mux = Multiplexer::default();
+        mux.add(0, channel(1, Some(0), 0));
+        mux.add(1, channel(2, Some(8), 0));
+        assert_eq!(shares(&mut mux, 1_000_000, 1000), [(0, 202), (1, 800)]);
+    }
+
+    #[test]
+    fn what_the_urgent_channel_does_not_use_goes_to_the_others() {
+        let mut mux = Multiplexer::default();
+        mux.add(0, channel(1, Some(256), 0));
+        mux.add(1, channel(2, Some(0), 0));
+        let mut taken = Vec::new();
+        mux.fill(
+            Tti(100),
+            1000,
+            |i| [50, 1_000_000][i],
+            |index, grant| {
+                taken.push((index, grant.bytes));
+                if index == 0 { 55 } else { grant.bytes }
+            },
+        );
+        assert_eq!(taken, [(0, 1002), (1, 947)]);
+    }
+
+    #[test]
+    fn reports_are_regular_when_nothing_as_urgent_waits() {
+        let mut mux = Multiplexer::default();
+        for (index, priority, group) in [(0, 9, 1), (1, 5, 2), (2, 9, 1)] {
+            mux.add(index, channel(priority, Some(8), group));
+        }
+        let report = |index, had: [bool; 3]| mux.makes_report(index, |i| had[i]);
+        assert!(report(0, [false; 3]) && report(1, [true, false, true]));
+        assert!(!report(0, [true, false, false]) && !report(0, [false, true, false]));
+        assert!(!report(2, [true, false, false]), "the same priority is not a higher one");
+        let buffers = mux.buffers(|i| [10, 0, 5][i]);
+        assert_eq!(buffers, Buffers { bytes: [0, 15, 0, 0], most_urgent: 1 });
+        assert_eq!(mux.buffers(|i| [10, 1, 5][i]).most_urgent, 2);
+    }
+
+    /// QCI 1 (priority 2) with 64 kbit/s = 8 kB/s; QCI 9 (priority 9) without a guarantee; 65
+    /// kbit/s need 16 kB/s.
+    #[test]
+    fn channels_follow_the_class_of_their_bearer() {
+        let of = |qci, rate| {
+            let qos = Qos { qci, uplink: lasthop_units::Bitrate(rate), ..Qos::default() };
+            let c = LogicalChannelConfig::of_class(&qos);
+            c.validate().unwrap();
+            (c.priority, c.prioritised_bit_rate, c.group)
+        };
+        assert_eq!(of(1, 64_000), (6, OrInfinity::Value(Bytes(8000)), 1));
+        assert_eq!(of(1, 65_000), (6, OrInfinity::Value(Bytes(16_000)), 1));
+        assert_eq!(of(9, 0), (13, OrInfinity::Value(Bytes(8000)), 0));
+        assert_eq!(of(1, 1_000_000_000).1, OrInfinity::Value(Bytes(2_048_000)));
+    }
+
+    #[test]
+    fn values_that_no_message_carries_are_refused() {
+        for wrong in [
+            LogicalChannelConfig { priority: 17, ..LogicalChannelConfig::default() },
+            LogicalChannelConfig { group: 4, ..LogicalChannelConfig::default() },
+            LogicalChannelConfig {
+                prioritised_bit_rate: OrInfinity::Value(Bytes(9000)),
+                ..LogicalChannelConfig::default()
+            },
+            LogicalChannelConfig {
+                bucket_size_duration: Duration::from_millis(70),
+                ..LogicalChannelConfig::default()
+            },
+        ] {
+            assert!(wrong.validate().is_err());
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! MAC PDUs of DL-SCH and UL-SCH and random access responses: sizes, exact bytes on demand, and
+//! decoders that survive any input (TS 36.321 v15.1.0 clause 6.1).
+//!
+//! Out of scope: the control elements of carrier aggregation, dual connectivity, MBMS, sidelink and
+//! NB-IoT, and the 16-bit L field of very long SDUs.
+
+use thiserror::Error;
+
+use super::bsr::Report;
+use lasthop_bearer::bits::{BitReader, BitWriter};
+
+/// Which transport channel: the same LCID names different control elements (TS 36.321 tables
+/// 6.2.1-1 and 6.2.1-2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// DL-SCH.
+    Downlink,
+    /// UL-SCH.
+    Uplink,
+}
+
+/// A control element of fixed size (TS 36.321 clause 6.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// C-RNTI, of Msg3 (uplink).
+    CRnti(u16),
+    /// Buffer status report (uplink).
+    Bsr(Report),
+    /// Power headroom level, 0 to 63 (uplink).
+    PowerHeadroom(u8),
+    /// UE contention resolution identity: the first 48 bits of the CCCH SDU of Msg3 (downlink).
+    ContentionResolution([u8; 6]),
+    /// Timing advance group and command (downlink).
+    TimingAdvance(u8),
+    /// DRX command (downlink).
+    Drx,
+}
+
+/// A part of a MAC PDU, in the order of the subheaders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<S> {
+    /// A control element.
+    Control(Control),
+    /// A MAC SDU of a logical channel: 0 is CCCH, 1 to 10 the others.
+    Sdu {
+        /// Logical channel identity.
+        lcid: u8,
+        /// Its bytes, or how many there are [B].
+        sdu: S,
+    },
+}
+
+/// R/R/E/LCID, or R/R/E/LCID/F/L with a 7-bit or 15-bit L (TS 36.321 clause 6.1.2): what precedes
+/// an SDU of `size` bytes that is not the last part of its PDU [B].
+#[inline]
+pub const fn subheader(size: u32) -> u32 {
+    if size < 128 { 2 } else { 3 }
+}
+
+/// The largest SDU that L can name [B].
+pub const SDU_MAX: u32 = (1 << 15) - 1;
+
+/// The subheader of a control element, of padding, or of an SDU that is the last part [B].
+pub const SHORT_SUBHEADER: u32 = 1;
+
+impl Control {
+    /// Without its subheader [B].
+    pub const fn size(self) -> u32 {
+        match self {
+            Control::CRnti(_) => 2,
+            Control::Bsr(report) => report.size(),
+            Control::PowerHeadroom(_) | Control::TimingAdvance(_) => 1,
+            Control::ContentionResolution(_) => 6,
+            Control::Drx => 0,
+        }
+    }
+
+    const fn lcid(self) -> u8 {
+        match self {
+            Control::ContentionResolution(_) => 0b11100,
+            Control::TimingAdvance(_) => 0b11101,
+            Control::Drx => 0b11110,
+            Control::PowerHeadroom(_) => 0b11010,
+            Control::CRnti(_) => 0b11011,
+            Control::Bsr(Report::Truncated { .. }) => 0b11100,
+            Control::Bsr(Report::Short { .. }) => 0b11101,
+            Control::Bsr(Report::Long(_)) => 0b11110,
+        }
+    }
+
+    fn put(self, w: &mut BitWriter) {
+        match self {
+            Control::CRnti(rnti) => w.put(u32::from(rnti), 16),
+            Control::Bsr(Report::Short { group, level } | Report::Truncated { group, level }) => {
+                w.put(u32::from(group), 2);
+                w.put(u32::from(level), 6);
+            }
+            Control::Bsr(Report::Long(levels)) => levels.iter().for_each(|l| w.put(u32::from(*l), 6)),
+            Control::PowerHeadroom(level) => w.put(u32::from(level & 63), 8),
+            Control::ContentionResolution(id) => id.iter().for_each(|b| w.put(u32::from(*b), 8)),
+            Control::TimingAdvance(byte) => w.put(u32::from(byte), 8),
+            Control::Drx => {}
+        }
+    }
+
+    fn read(lcid: u8, channel: Channel, r: &mut BitReader<'_>) -> Result<Control, MacDecodeError> {
+        let mut take = |width| r.take(width).ok_or(MacDecodeError::Truncated);
+        Ok(match (channel, lcid) {
+            (Channel::Uplink, 0b11010) => Control::PowerHeadroom(take(8)? as u8 & 63),
+            (Channel::Uplink, 0b11011) => Control::CRnti(take(16)? as u16),
+            (Channel::Uplink, 0b11100) => {
+                Control::Bsr(Report::Truncated { group: take(2)? as u8, level: take(6)? as u8 })
+            }
+            (Channel::Uplink, 0b11101) => {
+                Control::Bsr(Report::Short { group: take(2)? as u8, level: take(6)? as u8 })
+            }
+            (Channel::Uplink, 0b11110) => {
+                let mut levels = [0; 4];
+                for level in &mut levels {
+                    *level = take(6)? as u8;
+                }
+                Control::Bsr(Report::Long(levels))
+            }
+            (Channel::Downlink, 0b11100) => {
+                let mut id = [0; 6];
+                for byte in &mut id {
+                    *byte = take(8)? as u8;
+                }
+                Control::ContentionResolution(id)
+            }
+            (Channel::Downlink, 0b11101) => Control::TimingAdvance(take(8)? as u8),
+            (Channel::Downlink, 0b11110) => Control::Drx,
+            _ => return Err(MacDecodeError::Reserved),
+        })
+    }
+}
+
+const PADDING: u8 = 0b11111;
+/// The largest LCID of a logical channel.
+const LCID_MAX: u8 = 10;
+
+/// Why bytes are not a MAC PDU (TS 36.321 clause 5.11: such a PDU is discarded).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum MacDecodeError {
+    /// It ends where a subheader, control element or SDU goes on.
+    #[error("the PDU ends within a subheader, a control element or an SDU")]
+    Truncated,
+    /// An LCID is reserved, or not one of this channel.
+    #[error("an LCID is reserved")]
+    Reserved,
+}
+
+/// How much of a transport block is padding, its subheaders included, when it carries `controls`
+/// bytes of control elements with their subheaders and SDUs of the given sizes. None if they do not
+/// fit.
+pub fn padding(block: u32, controls: u32, sdus: &[u32]) -> Option<u32> {
+    let mut used = controls;
+    for (i, size) in sdus.iter().enumerate() {
+        used += size + if i + 1 == sdus.len() { SHORT_SUBHEADER } else { subheader(*size) };
+    }
+    block.checked_sub(used)
+}
+
+/// The bytes of a MAC PDU of exactly `block` bytes; None if the parts do not fit into it.
+// 6.1.2: "Padding occurs at the end of the MAC PDU, except when single-byte or two-byte padding is
+// required. [...] When single-byte or two-byte padding is required, one or two MAC PDU subheaders
+// corresponding to padding are placed at the beginning of the MAC PDU before any other MAC PDU
+// subheader."
+pub fn encode(block: u32, parts: &[Part<&[u8]>], channel: Channel) -> Option<Vec<u8>> {
+    // 6.1.2: "MAC control elements are always placed before any MAC SDU."
+    debug_assert!(parts.windows(2).all(|w| !matches!(w, [Part::Sdu { .. }, Part::Control(_)])));
+    debug_assert!(parts.iter().all(|p| match p {
+        Part::Control(c) => is_of(*c, channel),
+        Part::Sdu { lcid, sdu } => *lcid <= LCID_MAX && sdu.len() <= SDU_MAX as usize,
+    }));
+    let last = parts.len().saturating_sub(1);
+    let mut header = 0;
+    let mut body = 0;
+    for (i, part) in parts.iter().enumerate() {
+        (header, body) = match part {
+            Part::Control(c) => (header + SHORT_SUBHEADER, body + c.size()),
+            Part::Sdu { sdu, .. } if i == last => (header + SHORT_SUBHEADER, body + sdu.len() as u32),
+            Part::Sdu { sdu, .. } => (header + subheader(sdu.len() as u32), body + sdu.len() as u32),
+        };
+    }
+    let left = block.checked_sub(header + body)?;
+    let trailing = left > 2 || parts.is_empty();
+    let mut w = BitWriter::default();
+    for i in 0..if trailing { 0 } else { left } {
+        let more = i + 1 < left || !parts.is_empty();
+        w.put(u32::from(more) << 5 | u32::from(PADDING), 8);
+    }
+    for (i, part) in parts.iter().enumerate() {
+        let more = u32::from(i < last || trailing) << 5;
+        match part {
+            Part::Control(c) => w.put(more | u32::from(c.lcid()), 8),
+            Part::Sdu { lcid, sdu } => {
+                w.put(more | u32::from(*lcid), 8);
+                if more != 0 {
+                    let long = sdu.len() >= 128;
+                    w.flag(long);
+                    w.put(sdu.len() as u32, if long { 15 } else { 7 });
+                }
+            }
+        }
+    }
+    if trailing && block > 0 {
+        w.put(u32::from(PADDING), 8);
+    }
+    let mut bytes = w;
+    for part in parts {
+        match part {
+            Part::Control(c) => c.put(&mut bytes),
+            Part::Sdu { sdu, .. } => sdu.iter().for_each(|b| bytes.put(u32::from(*b), 8)),
+        }
+    }
+    let mut bytes = bytes.finish();
+    debug_assert!(bytes.len() <= block as usize);
+    bytes.resize(block as usize, 0);
+    Some(bytes)
+}
+
+const fn is_of(control: Control, channel: Channel) -> bool {
+    let uplink = matches!(control, Control::CRnti(_) | Control::Bsr(_) | Control::PowerHeadroom(_));
+    uplink == matches!(channel, Channel::Uplink)
+}
+
+/// Reads a MAC PDU.
+pub fn decode(bytes: &[u8], channel: Channel) -> Result<Vec<Part<&[u8]>>, MacDecodeError> {
+    let mut r = BitReader::new(bytes);
+    // Subheaders first: LCID, and L where there is one.
+    let mut subheaders = Vec::new();
+    loop {
+        let mut take = |width| r.take(width).ok_or(MacDecodeError::Truncated);
+        take(2)?;
+        let more = take(1)? == 1;
+        let lcid = take(5)? as u8;
+        let length = if more && lcid <= LCID_MAX {
+            let long = take(1)? == 1;
+            Some(take(if long { 15 } else { 7 })?)
+        } else {
+            None
+        };
+        subheaders.push((lcid, length));
+        if !more {
+            break;
+        }
+    }
+    let mut parts = Vec::with_capacity(subheaders.len());
+    for (i, (lcid, length)) in subheaders.iter().enumerate() {
+        let at = r.byte_position();
+        match *lcid {
+            PADDING if i + 1 == subheaders.len() => break,
+            // Single-byte and two-byte padding is its subheader alone.
+            PADDING => {}
+            lcid if lcid <= LCID_MAX => {
+                let end = length.map_or(bytes.len(), |l| at + l as usize);
+                let sdu = bytes.get(at..end).ok_or(MacDecodeError::Truncated)?;
+                r.skip(sdu.len());
+                parts.push(Part::Sdu { lcid, sdu });
+            }
+            lcid => parts.push(Part::Control(Control::read(lcid, channel, &mut r)?)),
+        }
+    }
+    Ok(parts)
+}
+
+/// A MAC random access response (TS 36.321 clauses 6.1.5, 6.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RarEntry {
+    /// RAPID, 0 to 63.
+    pub preamble: u8,
+    /// Timing advance command, 11 bits.
+    pub timing_advance: u16,
+    /// UL grant, 20 bits (TS 36.213 clause 6.2).
+    pub grant: u32,
+    /// Temporary C-RNTI.
+    pub temporary_c_rnti: u16,
+}
+
+/// A PDU of random access responses: the backoff indicator (an index of table 7.2-1, 0 to 15), if
+/// any, and the answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RarPdu {
+    /// BI.
+    pub backoff: Option<u8>,
+    /// One per preamble.
+    pub responses: Vec<RarEntry>,
+}
+
+/// Backoff parameter values [ms] of the indices 0 to 12, TS 36.321 v15.1.0 table 7.2-1.
+pub const BACKOFF_MS: [u64; 13] = [0, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 960];
+
+impl RarPdu {
+    /// Its size [B]: E/T/R/R/BI, and E/T/RAPID with six bytes for each answer.
+    pub fn size(&self) -> u32 {
+        u32::from(self.backoff.is_some()) + 7 * self.responses.len() as u32
+    }
+
+    /// The bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = BitWriter::default();
+        let subheaders = usize::from(self.backoff.is_some()) + self.responses.len();
+        if let Some(bi) = self.backoff {
+            w.flag(subheaders > 1);
+            w.put(u32::from(bi & 15), 7);
+        }
+        for (i, r) in self.responses.iter().enumerate() {
+            w.flag(i + 1 < self.responses.len());
+            w.flag(true);
+            w.put(u32::from(r.preamble & 63), 6);
+        }
+        for r in &self.responses {
+            w.put(u32::from(r.timing_advance) & 0x7ff, 12);
+            w.put(r.grant & 0xf_ffff, 20);
+            w.put(u32::from(r.temporary_c_rnti), 16);
+        }
+        w.finish()
+    }
+
+    /// Reads one; what follows the last answer is padding.
+    pub fn decode(bytes: &[u8]) -> Result<RarPdu, MacDecodeError> {
+        let mut r = BitReader::new(bytes);
+        let mut take = |width| r.take(width).ok_or(MacDecodeError::Truncated);
+        let mut pdu = RarPdu::default();
+        let mut preambles = Vec::new();
+        loop {
+            let more = take(1)? == 1;
+            if take(1)? == 1 {
+                preambles.push(take(6)? as u8);
+            } else if pdu.backoff.is_none() && preambles.is_empty() {
+                // 6.1.5: "a Backoff Indicator [...] is only included as the first subheader".
+                pdu.backoff = Some(take(6)? as u8 & 15);
+            } else {
+                return Err(MacDecodeError::Reserved);
+            }
+            if !more {
+                break;
+            }
+        }
+        for preamble in preambles {
+            take(1)?;
+            pdu.responses.push(RarEntry {
+                preamble,
+                timing_advance: take(11)? as u16,
+                grant: take(20)?,
+                temporary_c_rnti: take(16)? as u16,
+            });
+        }
+        Ok(pdu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A short BSR of group 0, level 17; an SDU of 3 bytes on channel 3 as the last part; 8 bytes
+    /// in all. Subheaders: E=1 LCID 11101 = 0x3d; E=0 LCID 00011 = 0x03. BSR: 00 010001 = 0x11.
+    /// 1 + 1 + 1 + 3 = 6: two bytes of padding, so two padding subheaders with E=1 LCID 11111 =
+    /// 0x3f come first.
+    #[test]
+    fn two_bytes_of_padding_come_first() {
+        let report = Control::Bsr(Report::Short { group: 0, level: 17 });
+        let parts = [Part::Control(report), Part::Sdu { lcid: 3, sdu: &[0xaa, 0xbb, 0xcc][..] }];
+        let bytes = encode(8, &parts, Channel::Uplink).unwrap();
+        assert_eq!(bytes, [0x3f, 0x3f, 0x3d, 0x03, 0x11, 0xaa, 0xbb, 0xcc]);
+        assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), parts);
+        assert_eq!(encode(5, &parts, Channel::Uplink), None);
+    }
+
+    /// The same in 9 bytes: three are left. The SDU's subheader gets an L (0x23 0x03), a padding
+    /// subheader 0x1f follows, and nothing remains to pad.
+    #[test]
+    fn three_bytes_of_padding_are_a_length_and_a_subheader() {
+        let report = Control::Bsr(Report::Short { group: 0, level: 17 });
+        let parts = [Part::Control(report), Part::Sdu { lcid: 3, sdu: &[0xaa, 0xbb, 0xcc][..] }];
+        let bytes = encode(9, &parts, Channel::Uplink).unwrap();
+        assert_eq!(bytes, [0x3d, 0x23, 0x03, 0x1f, 0x11, 0xaa, 0xbb, 0xcc, 0x00]);
+        assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), parts);
+    }
+
+    #[test]
+    fn a_length_above_127_bytes_takes_fifteen_bits() {
+        let (long, short) = (vec![1; 128], vec![2; 4]);
+        let parts = [Part::Sdu { lcid: 4, sdu: &long[..] }, Part::Sdu { lcid: 3, sdu: &short[..] }];
+        let bytes = encode(136, &parts, Channel::Downlink).unwrap();
+        assert_eq!(bytes[..4], [0x24, 0x80, 0x80, 0x03]);
+        assert_eq!((subheader(127), subheader(128)), (2, 3));
+        assert_eq!(decode(&bytes, Channel::Downlink).unwrap(), parts);
+    }
+
+    /// E=0 T=1 RAPID 5 -> 0x45; R, TA 1 (11 bits) and the first four bits of the grant 0x12345:
+    /// 0000 0000 0001 0001 0010 0011 0100 0101; then C-RNTI 0x003d.
+    #[test]
+    fn a_random_access_response_has_seven_bytes() {
+        let response = RarEntry { preamble: 5, timing_advance: 1, grant: 0x12345, temporary_c_rnti: 0x3d };
+        let mut pdu = RarPdu { backoff: None, responses: vec![response] };
+        assert_eq!(pdu.encode(), [0x45, 0x00, 0x11, 0x23, 0x45, 0x00, 0x3d]);
+        assert_eq!(pdu.size(), 7);
+        pdu.backoff = Some(2);
+        assert_eq!(pdu.encode()[..2], [0x82, 0x45]);
+        assert_eq!(RarPdu::decode(&pdu.encode()), Ok(pdu));
+    }
+
+    fn control() -> impl Strategy<Value = Control> {
+        let level = 0..64u8;
+        prop_oneof![
+            any::<u16>().prop_map(Control::CRnti),
+            (0..64u8).prop_map(Control::PowerHeadroom),
+            (0..4u8, level.clone()).prop_map(|(group, level)| Control::Bsr(Report::Short { group, level })),
+            (0..4u8, level.clone())
+                .prop_map(|(group, level)| Control::Bsr(Report::Truncated { group, level })),
+            [level.clone(), level.clone(), level.clone(), level].prop_map(|l| Control::Bsr(Report::Long(l))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_pdu_goes_round(
+            controls in prop::collection::vec(control(), 0..3),
+            sdus in prop::collection::vec((0..=10u8, prop::collection::vec(any::<u8>(), 1..300)), 0..4),
+            spare in 0..40u32,
+        ) {
+            let parts: Vec<_> = controls.iter().map(|c| Part::Control(*c))
+                .chain(sdus.iter().map(|(lcid, sdu)| Part::Sdu { lcid: *lcid, sdu: &sdu[..] }))
+                .collect();
+            prop_assume!(!parts.is_empty() || spare > 0);
+            let sizes: Vec<u32> = sdus.iter().map(|(_, s)| s.len() as u32).collect();
+            let controls: u32 = controls.iter().map(|c| c.size() + 1).sum();
+            let least = (0..).find(|b| padding(*b, controls, &sizes).is_some()).unwrap();
+            prop_assert_eq!(padding(least + spare, controls, &sizes), Some(spare));
+            let bytes = encode(least + spare, &parts, Channel::Uplink).unwrap();
+            prop_assert_eq!(bytes.len() as u32, least + spare);
+            prop_assert_eq!(decode(&bytes, Channel::Uplink).unwrap(), parts);
+            prop_assert!(least == 0 || encode(least - 1, &sdus_only(&sdus), Channel::Uplink).is_none() || controls > 0);
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            for channel in [Channel::Downlink, Channel::Uplink] {
+                if let Ok(parts) = decode(&bytes, channel) {
+                    let total: usize = parts.iter().map(|p| match p {
+                        Part::Control(c) => c.size() as usize,
+                        Part::Sdu { sdu, .. } => sdu.len(),
+                    }).sum();
+                    prop_assert!(total <= bytes.len());
+                }
+            }
+            if let Ok(pdu) = RarPdu::decode(&bytes) {
+                let again = RarPdu::decode(&pdu.encode());
+                prop_assert_eq!(again, Ok(pdu));
+            }
+        }
+    }
+
+    fn sdus_only(sdus: &[(u8, Vec<u8>)]) -> Vec<Part<&[u8]>> {
+        sdus.iter().map(|(lcid, sdu)| Part::Sdu { lcid: *lcid, sdu: &sdu[..] }).collect()
+    }
+}

@@ -1,0 +1,129 @@
+//! A scheduling policy of the caller's own, without a change in this crate.
+//!
+//! A [`Definition`] says what the registry says of a built-in one and how to make one;
+//! [`Schedulers`] is the set of them that a run knows. Nothing is global: whoever builds the
+//! network hands the policies in
+//! ([`RadioNetwork::set_scheduler`](crate::network::RadioNetwork::set_scheduler)).
+//!
+//! ```
+//! use lasthop_lte::mac::scheduler::*;
+//! use lasthop_bearer::Direction;
+//! use lasthop_units::Tti;
+//!
+//! /// Who has waited longest for the head of its queue comes first.
+//! #[derive(Debug)]
+//! struct OldestFirst;
+//! impl Policy for OldestFirst {
+//!     fn domain(&self) -> Domain { Domain::Time }
+//!     fn weigh(&mut self, _: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+//!         for (c, w) in candidates.iter().zip(weights) {
+//!             *w = 1.0 + c.head_delay.as_secs_f64();
+//!         }
+//!     }
+//! }
+//!
+//! let mut schedulers = Schedulers::default();
+//! schedulers.add(Definition::new("oldest-first", |_| Ok(Box::new(OldestFirst)))).unwrap();
+//! let config = SchedulerConfig::named("oldest-first").unwrap();
+//! let place = Place { cell: "enb", direction: Direction::Downlink, blocks: 50, seed: 1 };
+//! let policy = schedulers.build(&config, place).unwrap();
+//! assert_eq!(policy.domain(), Domain::Time);
+//! ```
+
+use std::collections::BTreeMap;
+
+use lasthop_engine::own::{self, DefinitionError, Fault, Kind, Parameters};
+
+use super::{Policy, Scheduler, SchedulerConfig};
+use lasthop_bearer::Direction;
+
+/// A policy of the caller's own as a scenario names it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnScheduler {
+    /// The name under which it was defined.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: BTreeMap<String, f64>,
+}
+
+/// Where a policy is put to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The cell's name.
+    pub cell: &'a str,
+    /// The direction that it schedules.
+    pub direction: Direction,
+    /// Resource blocks of the carrier.
+    pub blocks: u32,
+    /// The run's seed, for policies that draw.
+    pub seed: u64,
+}
+
+/// What a constructor may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// Where.
+    pub place: Place<'a>,
+    parameters: Parameters<'a>,
+}
+
+impl Setup<'_> {
+    /// The value of a parameter: the scenario's, else the default; 0 for one that the definition
+    /// does not list.
+    pub fn parameter(&self, name: &str) -> f64 {
+        self.parameters.get(name)
+    }
+    /// The parameters that the scenario sets.
+    pub fn given(&self) -> &BTreeMap<String, f64> {
+        self.parameters.given()
+    }
+}
+
+/// Schedulers as a kind of policy.
+#[derive(Clone, Copy, Debug)]
+pub struct SchedulerKind;
+
+impl Kind for SchedulerKind {
+    const WHAT: &'static str = "scheduler";
+    type Setup<'a> = Setup<'a>;
+    type Made = Box<dyn Policy>;
+    fn is_built_in(name: &str) -> bool {
+        name.parse::<SchedulerConfig>().is_ok()
+    }
+}
+
+/// A policy of the caller's own: what the registry says of it, and how to make one, once for each
+/// cell and direction.
+pub type Definition = own::Definition<SchedulerKind>;
+
+/// The policies of the caller's own, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Schedulers(own::Definitions<SchedulerKind>);
+
+impl Schedulers {
+    /// One more.
+    ///
+    /// # Errors
+    /// A name that cannot be one, or is taken.
+    pub fn add(&mut self, definition: Definition) -> Result<(), DefinitionError> {
+        self.0.add(definition)
+    }
+    /// The definition of this name.
+    pub fn get(&self, name: &str) -> Option<&Definition> {
+        self.0.get(name)
+    }
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Definition> {
+        self.0.iter()
+    }
+    /// The policy that `config` names, built in or one of these.
+    ///
+    /// # Errors
+    /// What the constructor says; a name that is not here.
+    pub fn build(&self, config: &SchedulerConfig, place: Place<'_>) -> Result<Scheduler, Fault> {
+        let SchedulerConfig::Own(own) = config else { return Ok(config.build()) };
+        let definition = self.get(&own.name).ok_or_else(|| format!("no scheduler `{}`", own.name))?;
+        let setup = Setup { place, parameters: definition.values(&own.parameters) };
+        definition.build(&setup).map(Scheduler::Custom)
+    }
+}

@@ -1,0 +1,47 @@
+//! Round robin: who has waited longest comes first, everybody gets the same number of blocks.
+
+use lasthop_units::Tti;
+
+use super::{Candidate, Domain, Policy};
+
+/// Equal shares of the band by turns, whatever the channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundRobin;
+
+impl Policy for RoundRobin {
+    fn domain(&self) -> Domain {
+        Domain::Equal
+    }
+    fn weigh(&mut self, tti: Tti, candidates: &[Candidate], weights: &mut [f64]) {
+        let n = candidates.len() as u64;
+        for (i, (c, w)) in (0..n).zip(candidates.iter().zip(weights)) {
+            // Among those who have waited equally long another one is first each time: the rest of
+            // the division, which goes to the first, goes round as well.
+            let turn = ((i + n - tti.0 % n) % n) as f64 / n as f64;
+            *w = c.served.map_or(f64::MAX / 2.0, |t| (tti.0 - t.0) as f64) + 1.0 - turn;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::scheduler::testing::{candidate, weights};
+
+    #[test]
+    fn who_has_waited_longest_comes_first() {
+        let at = |t| Candidate { served: Some(Tti(t)), ..candidate(0, 1.0, 1.0) };
+        let w = weights(&mut RoundRobin, 10, &[at(9), at(3), candidate(2, 1.0, 1.0)]);
+        assert!(w[2] > w[1] && w[1] > w[0] && w[0] > 0.0, "{w:?}");
+    }
+
+    #[test]
+    fn those_who_have_waited_equally_long_take_turns() {
+        let first = |tti| {
+            let c = Candidate { served: Some(Tti(tti - 1)), ..candidate(0, 1.0, 1.0) };
+            let w = weights(&mut RoundRobin, tti, &[c; 3]);
+            (0..3).max_by(|a, b| w[*a].total_cmp(&w[*b])).unwrap()
+        };
+        assert_eq!([first(3), first(4), first(5), first(6)], [0, 1, 2, 0]);
+    }
+}

@@ -1,0 +1,182 @@
+//! What the eNB believes of a UE's buffers: the last report, less what was granted since it was
+//! written.
+
+use lasthop_units::Tti;
+
+use crate::mac::bsr;
+use crate::mac::bsr::{GROUPS, Report};
+
+/// Grants that a report on its way cannot know of: it is heard some TTIs after it was written.
+const MEMORY: usize = 16;
+
+/// The eNB's belief about the uplink buffers of a UE.
+#[derive(Clone, Debug, Default)]
+pub struct BufferView {
+    /// Bytes by group as last reported [B].
+    reported: [u32; GROUPS],
+    /// Granted for TTIs after the one of the report [B].
+    granted: u64,
+    /// The last grants: TTI of the transmission, and bytes for data.
+    grants: [(Tti, u32); MEMORY],
+    next: usize,
+    /// A scheduling request was heard, and nothing was granted since.
+    requested: bool,
+    /// The last TTI for which something was granted.
+    granted_until: Option<Tti>,
+}
+
+impl BufferView {
+    /// A report is heard that was written for the transport block of TTI `written`.
+    pub fn on_report(&mut self, written: Tti, report: Report) {
+        match report {
+            Report::Long(levels) => self.reported = levels.map(bsr::bytes),
+            Report::Short { group, level } => {
+                // TS 36.321 clause 5.4.5: a short report is sent when no other group has data.
+                self.reported = [0; GROUPS];
+                self.reported[usize::from(group) % GROUPS] = bsr::bytes(level);
+            }
+            // The others have data, nobody knows how much: what is known of them stays.
+            Report::Truncated { group, level } => {
+                self.reported[usize::from(group) % GROUPS] = bsr::bytes(level);
+            }
+        }
+        let since = self.grants.iter().filter(|(tti, _)| *tti > written);
+        self.granted = since.map(|(_, bytes)| u64::from(*bytes)).sum();
+    }
+
+    /// `bytes` wait, whatever was granted before.
+    pub fn replace(&mut self, bytes: u32) {
+        self.reported = [0; GROUPS];
+        self.reported[0] = bytes;
+        self.granted = 0;
+    }
+
+    /// A scheduling request that was sent in `sent` is heard. One that was sent before a grant took
+    /// effect says nothing new.
+    pub fn on_request(&mut self, sent: Tti) {
+        if self.granted_until.is_none_or(|t| t < sent) {
+            self.requested = true;
+        }
+    }
+
+    /// Something has to be granted, whatever the reports say: a scheduling request, or the end of a
+    /// random access.
+    pub const fn request(&mut self) {
+        self.requested = true;
+    }
+
+    /// `bytes` for data are granted for `tti`.
+    pub fn on_grant(&mut self, tti: Tti, bytes: u32) {
+        self.granted += u64::from(bytes);
+        self.grants[self.next] = (tti, bytes);
+        self.next = (self.next + 1) % MEMORY;
+        self.requested = false;
+        self.granted_until = Some(tti);
+    }
+
+    /// Nothing came on the grant for `tti`: what was to go with it still waits, and the UE still
+    /// wants a grant.
+    pub fn on_nothing(&mut self, tti: Tti) {
+        if let Some((_, bytes)) = self.grants.iter_mut().find(|(t, bytes)| *t == tti && *bytes > 0) {
+            self.granted = self.granted.saturating_sub(u64::from(std::mem::take(bytes)));
+        }
+        self.requested |= self.waiting() == 0;
+    }
+
+    /// Bytes believed to wait without a grant [B].
+    pub fn waiting(&self) -> u64 {
+        let reported: u64 = self.reported.iter().map(|b| u64::from(*b)).sum();
+        reported.saturating_sub(self.granted)
+    }
+
+    /// True if the UE has asked for a grant.
+    pub const fn is_requested(&self) -> bool {
+        self.requested
+    }
+
+    /// The last TTI for which something was granted.
+    pub const fn granted_until(&self) -> Option<Tti> {
+        self.granted_until
+    }
+
+    /// True if something is granted for a TTI after `tti`.
+    pub fn is_granted_after(&self, tti: Tti) -> bool {
+        self.granted_until.is_some_and(|t| t > tti)
+    }
+
+    /// Everything is forgotten: MAC was reset.
+    pub fn reset(&mut self) {
+        *self = BufferView::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short(bytes: u64) -> Report {
+        Report::Short { group: 0, level: bsr::level(bytes) }
+    }
+
+    /// 5000 B are level 42, at most 5476 B. The report is written in TTI 10 and heard in 14; 1000 B
+    /// were granted for each of 9 to 13: those of 11, 12 and 13 come off.
+    #[test]
+    fn grants_that_the_report_could_not_know_come_off() {
+        let mut view = BufferView::default();
+        for tti in 9..=13 {
+            view.on_grant(Tti(tti), 1000);
+        }
+        view.on_report(Tti(10), short(5000));
+        assert_eq!(view.waiting(), 5476 - 3000);
+        view.on_grant(Tti(18), 2476);
+        assert_eq!(view.waiting(), 0);
+        view.on_grant(Tti(19), 10);
+        assert_eq!(view.waiting(), 0, "padding");
+        view.on_report(Tti(19), short(0));
+        assert_eq!(view.waiting(), 0);
+    }
+
+    /// 5000 B are level 42, at most 5476 B; the grant of 1000 B that nobody heard is no grant, also
+    /// for a later report.
+    #[test]
+    fn a_grant_without_a_block_is_taken_back() {
+        let mut view = BufferView::default();
+        view.on_report(Tti(10), short(5000));
+        view.on_grant(Tti(14), 1000);
+        view.on_grant(Tti(15), 1000);
+        view.on_nothing(Tti(14));
+        assert_eq!((view.waiting(), view.is_requested()), (4476, false));
+        view.on_report(Tti(13), short(5000));
+        assert_eq!(view.waiting(), 4476);
+        // The answer to a request: nothing is known to wait, and it is asked for again.
+        let mut view = BufferView::default();
+        view.on_request(Tti(3));
+        view.on_grant(Tti(11), 28);
+        view.on_nothing(Tti(11));
+        assert!(view.is_requested());
+    }
+
+    #[test]
+    fn groups_add_up_and_a_truncated_report_leaves_the_others() {
+        let mut view = BufferView::default();
+        view.on_report(Tti(0), Report::Long([1, 0, 3, 0]));
+        assert_eq!(view.waiting(), 10 + 14);
+        view.on_report(Tti(5), Report::Truncated { group: 1, level: 2 });
+        assert_eq!(view.waiting(), 10 + 12 + 14);
+        view.on_report(Tti(6), Report::Short { group: 2, level: 1 });
+        assert_eq!(view.waiting(), 10);
+    }
+
+    #[test]
+    fn a_request_sent_before_the_granted_block_is_answered_already() {
+        let mut view = BufferView::default();
+        view.on_request(Tti(3));
+        assert!(view.is_requested());
+        view.on_grant(Tti(11), 28);
+        view.on_request(Tti(4));
+        view.on_request(Tti(11));
+        assert!(!view.is_requested());
+        view.on_request(Tti(12));
+        assert!(view.is_requested());
+    }
+}

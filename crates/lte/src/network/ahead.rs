@@ -1,0 +1,127 @@
+//! What is about to be read. With hundreds of UEs no near cache holds what the network knows of all
+//! of them, and one that comes up every TTI is far away each time. Its turn is known before it
+//! comes: what it will need is brought near meanwhile, and what lies behind a pointer one step
+//! later. Nothing but time depends on it.
+
+use lasthop_engine::lanes::near;
+use lasthop_units::{CellId, Tti, UeId};
+
+use super::{Due, RadioNetwork};
+use lasthop_bearer::{Direction, End};
+
+/// Turns between a first look at somebody and their own.
+const EARLY: usize = 4;
+/// What fewer UEs need is near anyway.
+const MANY: usize = 64;
+
+impl RadioNetwork {
+    /// Looking ahead is worth its while.
+    #[inline]
+    fn looks_ahead(&self) -> bool {
+        self.ues.len() >= MANY
+    }
+
+    /// `cell` schedules its downlink next.
+    #[inline]
+    pub(super) fn expect_scheduling(&self, cell: CellId) {
+        if self.looks_ahead() {
+            self.look_ahead_at(cell);
+        }
+    }
+
+    fn look_ahead_at(&self, cell: CellId) {
+        let Some(cell) = self.cells.get(cell) else { return };
+        let active = &cell.active[Direction::Downlink.index()];
+        let ues = || active.iter().map(|ue| &self.ues[*ue]);
+        for ue in ues() {
+            near(&ue.drbs);
+            near(&ue.active);
+            near(&ue.downlink.quality);
+            near(&ue.downlink.harq);
+        }
+        let drbs = || ues().flat_map(|ue| &ue.drbs).map(|drb| &self.bearers[*drb]);
+        for drb in drbs() {
+            near(&drb.qos);
+            near(&drb.ip);
+            drb.layers.approach(End::Network);
+        }
+        for drb in drbs() {
+            drb.layers.expect(End::Network);
+        }
+    }
+
+    /// The eNB reads what the UE of `backlogs[i]` has measured now.
+    #[inline]
+    pub(super) fn expect_reports(&self, backlogs: &[(UeId, u64)], i: usize) {
+        if !self.looks_ahead() {
+            return;
+        }
+        if let Some((ue, _)) = backlogs.get(i + 2) {
+            self.air.approach(*ue);
+        }
+        if let Some((ue, _)) = backlogs.get(i + 1) {
+            self.air.approach_links(*ue);
+        }
+    }
+
+    /// Transmission `i` of this TTI's downlink meets its fate now.
+    #[inline]
+    pub(super) fn expect_fates(&self, tti: Tti, i: usize) {
+        if !self.looks_ahead() {
+            return;
+        }
+        if let Some(t) = self.on_air.get(i + EARLY) {
+            self.air.approach(t.ue);
+            near(&self.ues[t.ue].downlink.harq);
+        }
+        if let Some(t) = self.on_air.get(i + 2) {
+            self.air.approach_links(t.ue);
+            self.expect_process(t.ue, t.process);
+        }
+        if let Some(t) = self.on_air.get(i + 1) {
+            // Control channels are looked at before data.
+            self.air.expect(tti, t.ue, self.cells[t.cell].control.first());
+            near(&self.ues[t.ue].downlink.stats);
+        }
+    }
+
+    /// What is due in this TTI, from `due[i]` on, happens now.
+    #[inline]
+    pub(super) fn expect_due(&self, due: &[Due], i: usize) {
+        if !self.looks_ahead() {
+            return;
+        }
+        let process = |i: usize| match due.get(i) {
+            Some(Due::DownlinkDecoded { ue, process }) => Some((*ue, *process, true)),
+            Some(Due::DownlinkFeedback { ue, process }) => Some((*ue, *process, false)),
+            _ => None,
+        };
+        if let Some((ue, _, _)) = process(i + EARLY) {
+            let ue = &self.ues[ue];
+            near(&ue.serving);
+            near(&ue.drbs);
+            near(&ue.downlink.harq);
+        }
+        if let Some((ue, id, decoded)) = process(i + 2) {
+            self.expect_process(ue, id);
+            if decoded {
+                let drbs = self.ues[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
+                drbs.for_each(|drb| drb.layers.approach(End::Ue));
+            }
+        }
+        if let Some((ue, id, true)) = process(i + 1) {
+            if let Some(p) = self.ues[ue].downlink.process_ref(id) {
+                near(p.parts.as_slice());
+            }
+            let drbs = self.ues[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
+            drbs.for_each(|drb| drb.layers.expect(End::Ue));
+        }
+    }
+
+    #[inline]
+    fn expect_process(&self, ue: UeId, process: u8) {
+        if let Some(p) = self.ues[ue].downlink.process_ref(process) {
+            near(p);
+        }
+    }
+}

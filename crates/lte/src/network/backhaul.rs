@@ -1,0 +1,354 @@
+//! The core network behind the eNBs: S1 between the gateway and each eNB, X2 between two eNBs, and
+//! where a UE's packets go while it moves (TS 36.300 clause 10.1.2.2).
+//!
+//! A UE has one *home*, the eNB in which its PDCP entities are, and one *anchor*, the eNB to which
+//! the gateway sends. They differ from the moment it leaves the source until the end marker has
+//! come: the anchor forwards, and what the gateway sends to the home directly waits there behind
+//! what is forwarded. Only one such change goes on at a time, so that a packet is forwarded once at
+//! most and order is that of three FIFO pipes.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use lasthop_units::{BearerId, Bitrate, Bytes, Duration, IndexVec, Instant, Tti, UeId};
+
+use super::NetworkOutput;
+use crate::rrc::{BackhaulConfig, HandoverConfig};
+use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_lte_l2::pdcp::{LteBearerOutput, Parcel};
+
+/// An eNB: its number.
+pub type Enb = u16;
+
+/// What travels through a pipe.
+#[derive(Clone, Copy, Debug)]
+pub enum Cargo {
+    /// From the gateway to an eNB.
+    Down(BearerId, Sdu),
+    /// From an eNB to the gateway.
+    Up(BearerId, Sdu),
+    /// From the source to the target of a handover.
+    Forward(BearerId, Parcel),
+    /// The last packet of the old way of this UE's data (TS 36.300 clause 10.1.2.2, GTP-U end
+    /// marker).
+    Marker(UeId),
+}
+
+/// Bytes of an end marker on its way: GTP-U, UDP and IPv4 (TS 29.281 clause 7.3.2).
+const MARKER: u32 = 8 + 8 + 20;
+/// Bytes that GTP-U, UDP and IPv4 put around a packet, with the PDCP PDU number that forwarded ones
+/// carry.
+const TUNNEL: u32 = 12 + 8 + 20;
+
+/// A pipe: packets queue, are sent at the rate and arrive after the delay.
+#[derive(Debug)]
+struct Pipe {
+    rate: Bitrate,
+    delay: Duration,
+    limit: Option<u64>,
+    /// When the last packet is on its way.
+    free: Instant,
+    inside: VecDeque<(Instant, Cargo)>,
+}
+
+impl Pipe {
+    fn new(config: &BackhaulConfig) -> Pipe {
+        Pipe {
+            rate: config.rate,
+            delay: config.delay,
+            limit: config.buffer.value().map(|b| b.0),
+            free: Instant::ZERO,
+            inside: VecDeque::new(),
+        }
+    }
+
+    /// Takes `cargo` of `size` bytes; false if there is no room.
+    fn send(&mut self, now: Instant, size: u32, cargo: Cargo) -> bool {
+        let start = self.free.max(now);
+        if let Some(limit) = self.limit {
+            let waiting = u128::from(start.since(now).0) * u128::from(self.rate.0) / 8_000_000_000;
+            if waiting + u128::from(size) > u128::from(limit) && start > now {
+                return false;
+            }
+        }
+        self.free = start + self.rate.time_for(Bytes(u64::from(size)));
+        self.inside.push_back((self.free + self.delay, cargo));
+        true
+    }
+}
+
+/// Which pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// From the gateway to this eNB.
+    S1Down(Enb),
+    /// From this eNB to the gateway.
+    S1Up(Enb),
+    /// From the first eNB to the second.
+    X2(Enb, Enb),
+}
+
+/// Where a UE's packets go.
+#[derive(Debug, Default)]
+pub struct Route {
+    /// The eNB with its PDCP.
+    pub home: Enb,
+    /// The eNB to which the gateway sends.
+    pub anchor: Enb,
+    /// The end marker has not come to the home.
+    pub forwarding: bool,
+    /// When the gateway hears of the home.
+    pub switch: Option<Tti>,
+    /// What came from the gateway to the home meanwhile.
+    pub behind: VecDeque<(BearerId, Sdu)>,
+}
+
+/// All pipes, and all routes.
+#[derive(Debug)]
+pub struct Backhaul {
+    config: HandoverConfig,
+    pipes: BTreeMap<Way, Pipe>,
+    /// The head of each pipe that is not empty.
+    heads: BinaryHeap<Reverse<(Instant, Way)>>,
+    pub routes: IndexVec<UeId, Route>,
+    /// Packets inside by bearer, those that have a COUNT left out: downlink, uplink.
+    inside: IndexVec<BearerId, [usize; 2]>,
+    /// Packets forwarded over X2, and their bytes.
+    pub forwarded: (u64, u64),
+}
+
+impl Backhaul {
+    /// For UEs at home in these eNBs, with so many bearers.
+    pub fn new(config: &HandoverConfig, homes: impl Iterator<Item = Enb>, bearers: usize) -> Backhaul {
+        Backhaul {
+            config: *config,
+            pipes: BTreeMap::new(),
+            heads: BinaryHeap::new(),
+            routes: homes.map(|enb| Route { home: enb, anchor: enb, ..Route::default() }).collect(),
+            inside: (0..bearers).map(|_| [0; 2]).collect(),
+            forwarded: (0, 0),
+        }
+    }
+
+    /// Packets of `bearer` inside: downlink 0, uplink 1.
+    pub fn inside(&self, bearer: BearerId, direction: usize) -> usize {
+        self.inside[bearer][direction]
+    }
+
+    /// When something arrives next.
+    pub fn next(&self) -> Option<Instant> {
+        self.heads.peek().map(|Reverse((t, _))| *t)
+    }
+
+    /// What has arrived by `now`, and where; one at a time, in order.
+    pub fn arrived(&mut self, now: Instant) -> Option<(Way, Cargo)> {
+        while let Some(Reverse((at, way))) = self.heads.peek().copied().filter(|Reverse((t, _))| *t <= now) {
+            self.heads.pop();
+            let Some(pipe) = self.pipes.get_mut(&way) else { continue };
+            // A pipe that was emptied by a recall has a head that is void.
+            if pipe.inside.front().is_none_or(|(t, _)| *t != at) {
+                continue;
+            }
+            let Some((_, cargo)) = pipe.inside.pop_front() else { continue };
+            if let Some((next, _)) = pipe.inside.front() {
+                self.heads.push(Reverse((*next, way)));
+            }
+            self.count(&cargo, false);
+            return Some((way, cargo));
+        }
+        None
+    }
+
+    /// `cargo` goes this way; false: the pipe is full, and the caller has it still.
+    pub fn send(&mut self, now: Instant, way: Way, cargo: Cargo) -> bool {
+        let config = match way {
+            Way::S1Down(_) | Way::S1Up(_) => &self.config.s1,
+            Way::X2(..) => &self.config.x2,
+        };
+        let size = match &cargo {
+            Cargo::Down(_, sdu) | Cargo::Up(_, sdu) => sdu.size + TUNNEL,
+            Cargo::Forward(_, parcel) => parcel.sdu.size + TUNNEL,
+            Cargo::Marker(_) => MARKER,
+        };
+        let pipe = self.pipes.entry(way).or_insert_with(|| Pipe::new(config));
+        let empty = pipe.inside.is_empty();
+        if !pipe.send(now, size, cargo) {
+            return false;
+        }
+        if empty && let Some((at, _)) = pipe.inside.front() {
+            self.heads.push(Reverse((*at, way)));
+        }
+        if let Cargo::Forward(_, parcel) = &cargo {
+            self.forwarded.0 += 1;
+            self.forwarded.1 += u64::from(parcel.sdu.size);
+        }
+        self.count(&cargo, true);
+        true
+    }
+
+    /// A change of home ends before its end marker has come: what is forwarded for the bearers that
+    /// `mine` comes out of the pipes, then what waits behind it, and no marker of `ue` is left.
+    pub fn release(&mut self, ue: UeId, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
+        let ways: Vec<Way> = self.pipes.keys().copied().collect();
+        let mut out: Vec<_> = ways.into_iter().flat_map(|way| self.take_out(way, Some(ue), &mine)).collect();
+        out.extend(std::iter::from_fn(|| self.next_behind(ue)).map(|(b, sdu)| (b, Parcel::fresh(sdu))));
+        let route = &mut self.routes[ue];
+        (route.forwarding, route.switch) = (false, None);
+        out
+    }
+
+    /// Takes what is forwarded for the bearers that `mine` out of a pipe: the source has it still.
+    pub fn recall(&mut self, way: Way, mine: impl Fn(BearerId) -> bool) -> Vec<(BearerId, Parcel)> {
+        self.take_out(way, None, &mine)
+    }
+
+    /// What is forwarded for the bearers that `mine`, and the markers of `marked`, come out of a
+    /// pipe.
+    fn take_out(
+        &mut self,
+        way: Way,
+        marked: Option<UeId>,
+        mine: &impl Fn(BearerId) -> bool,
+    ) -> Vec<(BearerId, Parcel)> {
+        let mut back = Vec::new();
+        let Some(pipe) = self.pipes.get_mut(&way) else { return back };
+        let head = pipe.inside.front().map(|(t, _)| *t);
+        pipe.inside.retain(|(_, cargo)| match cargo {
+            Cargo::Forward(bearer, parcel) if mine(*bearer) => {
+                back.push((*bearer, *parcel));
+                false
+            }
+            Cargo::Marker(ue) => Some(*ue) != marked,
+            _ => true,
+        });
+        // What is taken out is not sent any more.
+        let last = pipe.inside.back().map_or(Instant::ZERO, |(at, _)| Instant(at.0 - pipe.delay.0));
+        pipe.free = pipe.free.min(last);
+        if let Some((at, _)) = pipe.inside.front().filter(|(t, _)| Some(*t) != head) {
+            self.heads.push(Reverse((*at, way)));
+        }
+        for (bearer, parcel) in &back {
+            self.count(&Cargo::Forward(*bearer, *parcel), false);
+        }
+        back
+    }
+
+    /// What a bearer of `ue` has delivered: at the UE at once, at its home on the way to the
+    /// gateway.
+    #[inline]
+    pub fn take_up(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        bearer: BearerId,
+        said: &mut LteBearerOutput,
+        out: &mut NetworkOutput,
+    ) {
+        let home = self.routes[ue].home;
+        for (end, sdu) in said.delivered.drain(..) {
+            if end == End::Ue {
+                out.delivered.push((bearer, end, sdu));
+            } else if !self.send(now, Way::S1Up(home), Cargo::Up(bearer, sdu)) {
+                out.dropped.push((bearer, End::Ue, sdu, DropCause::BackhaulFull));
+            }
+        }
+    }
+
+    /// A packet waits at its UE's home behind those that are forwarded.
+    pub fn wait_behind(&mut self, ue: UeId, bearer: BearerId, sdu: Sdu) {
+        self.inside[bearer][0] += 1;
+        self.routes[ue].behind.push_back((bearer, sdu));
+    }
+
+    /// The next packet that waited behind those that were forwarded.
+    pub fn next_behind(&mut self, ue: UeId) -> Option<(BearerId, Sdu)> {
+        let (bearer, sdu) = self.routes[ue].behind.pop_front()?;
+        self.inside[bearer][0] -= 1;
+        Some((bearer, sdu))
+    }
+
+    fn count(&mut self, cargo: &Cargo, enters: bool) {
+        let (bearer, direction) = match cargo {
+            Cargo::Down(bearer, _) => (*bearer, 0),
+            Cargo::Up(bearer, _) => (*bearer, 1),
+            Cargo::Forward(bearer, parcel) if parcel.count.is_none() => (*bearer, 0),
+            Cargo::Forward(..) | Cargo::Marker(_) => return,
+        };
+        let n = &mut self.inside[bearer][direction];
+        *n = if enters { *n + 1 } else { *n - 1 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_units::{Id, PacketId};
+
+    fn backhaul(rate: u64, buffer: Option<u64>) -> Backhaul {
+        let x2 = BackhaulConfig {
+            delay: Duration::from_millis(6),
+            rate: Bitrate(rate),
+            buffer: buffer.map_or(lasthop_bearer::OrInfinity::INFINITY, |b| {
+                lasthop_bearer::OrInfinity::Value(Bytes(b))
+            }),
+        };
+        let config = HandoverConfig { x2, ..HandoverConfig::default() };
+        Backhaul::new(&config, [0, 1].into_iter(), 2)
+    }
+
+    fn parcel(serial: u64, size: u32) -> Parcel {
+        Parcel::fresh(Sdu { serial, ..Sdu::new(PacketId::from_index(serial as usize), size) })
+    }
+
+    const BEARER: fn(usize) -> BearerId = BearerId::from_index;
+
+    /// 960 B and 40 B of tunnel at 8 Mbit/s are 1 ms each, the delay is 6 ms: 7 ms, 8 ms; the end
+    /// marker's 36 B 36 us later.
+    #[test]
+    fn a_pipe_serialises_delays_and_keeps_order() {
+        let mut b = backhaul(8_000_000, None);
+        let way = Way::X2(0, 1);
+        for i in 0..2 {
+            assert!(b.send(Instant::ZERO, way, Cargo::Forward(BEARER(0), parcel(i, 960))));
+        }
+        assert!(b.send(Instant::ZERO, way, Cargo::Marker(UeId::from_index(0))));
+        assert_eq!((b.next(), b.inside(BEARER(0), 0)), (Some(Instant::from_millis(7)), 2));
+        assert!(b.arrived(Instant::from_millis(6)).is_none());
+        let serial = |c: Option<(Way, Cargo)>| match c {
+            Some((_, Cargo::Forward(_, p))) => Some(p.sdu.serial),
+            _ => None,
+        };
+        assert_eq!(serial(b.arrived(Instant::from_millis(8))), Some(0));
+        assert_eq!(serial(b.arrived(Instant::from_millis(8))), Some(1));
+        assert!(b.arrived(Instant::from_millis(8)).is_none());
+        assert_eq!(b.next(), Some(Instant(8_036_000)));
+        assert!(matches!(b.arrived(Instant(8_036_000)), Some((_, Cargo::Marker(_)))));
+        assert_eq!((b.next(), b.inside(BEARER(0), 0)), (None, 0));
+    }
+
+    /// One packet is on the wire for 1 ms, 1000 B may wait behind it: the second fits, the third
+    /// does not.
+    #[test]
+    fn a_full_pipe_refuses() {
+        let mut b = backhaul(8_000_000, Some(2000));
+        let sent = [0, 1, 2]
+            .map(|i| b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(0), parcel(i, 960))));
+        assert_eq!(sent, [true, true, false]);
+    }
+
+    #[test]
+    fn a_recall_takes_a_bearers_parcels_and_leaves_the_others() {
+        let mut b = backhaul(8_000_000, None);
+        for i in 0..4 {
+            b.send(Instant::ZERO, Way::X2(0, 1), Cargo::Forward(BEARER(i as usize % 2), parcel(i, 960)));
+        }
+        let back = b.recall(Way::X2(0, 1), |bearer| bearer == BEARER(0));
+        assert_eq!(back.iter().map(|(_, p)| p.sdu.serial).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!((b.inside(BEARER(0), 0), b.inside(BEARER(1), 0)), (0, 2));
+        let mut left = 0;
+        while b.arrived(Instant::from_millis(20)).is_some() {
+            left += 1;
+        }
+        assert_eq!((left, b.next()), (2, None));
+    }
+}

@@ -1,0 +1,108 @@
+//! What is due at the start of a later TTI. Almost everything is due within a few TTIs (HARQ,
+//! grants), so it lies in a ring; what is farther off (back-off, scheduling request opportunities)
+//! lies in a heap.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lasthop_units::Tti;
+
+use lasthop_bearer::earlier;
+
+const RING: u64 = 64;
+
+/// Items by the TTI at which they are due. Those of one TTI come in the order in which they were
+/// noted.
+#[derive(Debug)]
+pub struct Calendar<T> {
+    /// First TTI that the ring stands for.
+    base: Tti,
+    ring: Vec<Vec<T>>,
+    /// Bit `t % 64`: the ring has something for TTI `t`.
+    occupied: u64,
+    far: BinaryHeap<Reverse<(Tti, u64, T)>>,
+    noted: u64,
+}
+
+impl<T: Ord> Default for Calendar<T> {
+    fn default() -> Self {
+        Calendar {
+            base: Tti(0),
+            ring: (0..RING).map(|_| Vec::new()).collect(),
+            occupied: 0,
+            far: BinaryHeap::new(),
+            noted: 0,
+        }
+    }
+}
+
+impl<T: Ord> Calendar<T> {
+    /// `item` is due at `tti`, which is not before the first TTI that has not been taken yet.
+    #[inline]
+    pub fn note(&mut self, tti: Tti, item: T) {
+        debug_assert!(tti >= self.base, "{tti:?} is over, it is {:?}", self.base);
+        if tti.0 - self.base.0 < RING {
+            self.ring[(tti.0 % RING) as usize].push(item);
+            self.occupied |= 1 << (tti.0 % RING);
+        } else {
+            self.far.push(Reverse((tti, self.noted, item)));
+            self.noted += 1;
+        }
+    }
+
+    /// Moves what is due at `tti` into `due`; what was due before must have been taken.
+    #[inline]
+    pub fn take(&mut self, tti: Tti, due: &mut Vec<T>) {
+        debug_assert!(self.next().is_none_or(|next| next >= tti), "something was due before {tti:?}");
+        self.base = tti.plus(1);
+        // What was noted from farther off comes first: it was noted earlier.
+        while self.far.peek().is_some_and(|Reverse((t, ..))| *t <= tti) {
+            if let Some(Reverse((_, _, item))) = self.far.pop() {
+                due.push(item);
+            }
+        }
+        due.append(&mut self.ring[(tti.0 % RING) as usize]);
+        self.occupied &= !(1 << (tti.0 % RING));
+    }
+
+    /// The first TTI for which something can be noted.
+    #[inline]
+    pub fn base(&self) -> Tti {
+        self.base
+    }
+
+    /// The next TTI at which something is due.
+    #[inline]
+    pub fn next(&self) -> Option<Tti> {
+        let near = (self.occupied != 0).then(|| {
+            let ahead = self.occupied.rotate_right((self.base.0 % RING) as u32).trailing_zeros();
+            self.base.plus(u64::from(ahead))
+        });
+        earlier(near, self.far.peek().map(|Reverse((t, ..))| *t))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_come_at_their_tti_in_the_order_in_which_they_were_noted() {
+        let mut c = Calendar::default();
+        for (tti, item) in [(4, 'b'), (200, 'c'), (4, 'a'), (63, 'z'), (64, 'y')] {
+            c.note(Tti(tti), item);
+        }
+        let mut seen = Vec::new();
+        while let Some(tti) = c.next() {
+            let mut due = Vec::new();
+            c.take(tti, &mut due);
+            if tti == Tti(63) {
+                c.note(Tti(64), 'x');
+                c.note(Tti(200), 'd');
+            }
+            seen.push((tti.0, due));
+        }
+        let expected = [(4, vec!['b', 'a']), (63, vec!['z']), (64, vec!['y', 'x']), (200, vec!['c', 'd'])];
+        assert_eq!(seen, expected);
+    }
+}

@@ -1,0 +1,245 @@
+//! The downlink of a cell: who is served in a TTI; its modules send, decide what arrives, and hear
+//! what comes back.
+
+mod fate;
+mod feedback;
+mod oracle;
+mod send;
+mod zone;
+
+use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
+
+use super::{NetworkOutput, RadioNetwork};
+use crate::mac::allocation;
+use crate::mac::allocation::{Groups, Need, allocate};
+use crate::mac::scheduler::qci::priority_of;
+use crate::mac::scheduler::{Candidate, Domain, Policy};
+use crate::phy::air::Scheme;
+use lasthop_bearer::{Direction, End};
+
+/// A downlink transmission of this TTI.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnAir {
+    pub cell: CellId,
+    pub ue: UeId,
+    pub process: u8,
+    /// How the blocks are sent.
+    scheme: Scheme,
+    /// The UE knows of it without an assignment.
+    pub persistent: bool,
+}
+
+/// Memory of the scheduling of one cell and TTI.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    candidates: Vec<Candidate>,
+    weights: Vec<f64>,
+    needs: Vec<Need>,
+    /// A row of rates per candidate.
+    rates: Vec<f32>,
+    given: Vec<Groups>,
+    /// Retransmissions that are due: since when, whose, which.
+    failed: Vec<(Tti, UeId, u8)>,
+    /// UEs that have data, with how much [B].
+    pub backlogs: Vec<(UeId, u64)>,
+    scratch: allocation::Scratch,
+}
+
+/// What a UE with a full buffer has waiting [B]: more than any transport block.
+const ENDLESS: u64 = 1 << 40;
+
+/// Bytes that headers may add to what RLC reports: PDCP and RLC fields and MAC subheaders of a
+/// transport block that the report does not know yet, and of each further packet.
+const HEADERS: u64 = 8;
+const HEADERS_PER_PACKET: u64 = 2;
+
+impl RadioNetwork {
+    /// Gives this TTI's downlink resource blocks to the active UEs of `cell`.
+    pub(super) fn schedule_downlink(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        out: &mut NetworkOutput,
+    ) {
+        let c = &mut self.cells[cell];
+        if c.active[Direction::Downlink.index()].is_empty() && c.persistent.is_empty() {
+            return;
+        }
+        let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
+        let mut work = std::mem::take(&mut self.work);
+        work.backlogs.clear();
+        work.failed.clear();
+        active.retain(|&ue| self.downlink_wants(tti, cell, ue, &mut work));
+        self.find_zones(tti, cell, &active);
+        let mut free = self.cells[cell].downlink.usable;
+        let on_air = self.on_air.len();
+        self.retransmit(now, tti, cell, &mut work, &mut free, out);
+        self.use_persistent_grants(now, tti, cell, &mut work, &mut free, out);
+        self.gather_candidates(now, tti, cell, &mut work);
+        if !work.candidates.is_empty() && free != 0 {
+            self.give_groups(tti, cell, free, &mut work);
+            for i in 0..work.candidates.len() {
+                let (ue, groups) = (work.candidates[i].ue, work.given[i]);
+                if groups != 0
+                    && let Some(mcs) = self.mcs(cell, ue, 0, groups)
+                {
+                    self.send_new(now, tti, cell, ue, groups, mcs, out);
+                }
+            }
+        }
+        self.work = work;
+        let list = &mut self.cells[cell].active[Direction::Downlink.index()];
+        debug_assert!(list.is_empty(), "nobody wakes during scheduling");
+        *list = active;
+        if cfg!(debug_assertions) {
+            self.check_downlink(tti, cell, on_air);
+        }
+    }
+
+    /// True while the UE has downlink data or a retransmission, which are noted; otherwise it
+    /// leaves the active list.
+    #[inline]
+    fn downlink_wants(&mut self, tti: Tti, cell: CellId, ue: UeId, work: &mut Work) -> bool {
+        let u = &mut self.ues[ue];
+        let mut backlog = if u.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
+        for b in &u.drbs {
+            let rlc = self.bearers[*b].layers.rlc(End::Network);
+            if let Some(reports) = rlc.reports() {
+                backlog += reports.total();
+                continue;
+            }
+            let waits = rlc.sendable();
+            if waits > 0 {
+                let packets = u64::from(rlc.backlog().packets);
+                backlog += waits + HEADERS + HEADERS_PER_PACKET * packets;
+            }
+            // While RLC's window is full nothing from above could be sent either.
+            if let Some(ip) = self.bearers[*b].ip.as_deref().filter(|_| waits == rlc.buffer_status().total())
+            {
+                // PDCP and RLC fields of each packet that is not numbered yet.
+                backlog += ip.bytes() + HEADERS * ip.packets() as u64;
+            }
+        }
+        if backlog > 0 {
+            work.backlogs.push((ue, backlog));
+        }
+        let due_after = 2 * self.cells[cell].config.timing.feedback;
+        let mut failed = false;
+        for code_word in 0..2 {
+            if let Some(process) = u.downlink.failed(code_word) {
+                failed = true;
+                let sent = u.downlink.process(process).map_or(tti, |p| p.sent);
+                if sent.plus(due_after) <= tti {
+                    work.failed.push((sent, ue, process));
+                }
+            }
+        }
+        u.active[Direction::Downlink.index()] = backlog > 0 || failed;
+        backlog > 0 || failed
+    }
+
+    /// UEs that could get new data in this TTI.
+    fn gather_candidates(&mut self, now: Instant, tti: Tti, cell: CellId, work: &mut Work) {
+        work.candidates.clear();
+        work.rates.clear();
+        for i in 0..work.backlogs.len() {
+            self.expect_reports(&work.backlogs, i);
+            let (ue, backlog) = work.backlogs[i];
+            let d = &self.ues[ue].downlink;
+            // What a persistent grant is about to carry waits for it.
+            let granted = d.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
+            if granted || d.idle(0).is_none() || !self.listens(tti, cell, ue) {
+                continue;
+            }
+            self.learn_quality(tti, cell, ue);
+            let c = &self.cells[cell];
+            let u = &mut self.ues[ue];
+            if !u.downlink.quality.in_range() {
+                continue;
+            }
+            let row = work.rates.len();
+            c.downlink.adaptation.rates(&mut u.downlink.quality, c.downlink.band.groups(), &mut work.rates);
+            if let Some(reuse) = &c.downlink.reuse {
+                allocation::forbid(&mut work.rates[row..], reuse.groups(u.downlink.zone));
+            }
+            let mut candidate = Candidate {
+                ue,
+                backlog,
+                head_delay: Duration::ZERO,
+                wideband_rate: f64::from(u.downlink.quality.wideband_rate()),
+                average: u.downlink.average.at(tti, c.config.downlink.window),
+                qci: 9,
+                guaranteed: 0.0,
+                served: u.downlink.served,
+            };
+            self.qos_of(now, &mut candidate);
+            work.candidates.push(candidate);
+        }
+    }
+
+    /// Class, guaranteed rate and delay of the most urgent bearer with data.
+    #[inline]
+    fn qos_of(&self, now: Instant, candidate: &mut Candidate) {
+        let mut best = f64::INFINITY;
+        for b in &self.ues[candidate.ue].drbs {
+            let drb = &self.bearers[*b];
+            candidate.guaranteed += drb.qos.downlink.0 as f64 * 1e-3;
+            let rlc = drb.layers.rlc(End::Network);
+            let waits =
+                rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0 || self.ip_buffered(*b).0 > 0;
+            if waits && priority_of(drb.qos.qci) < best {
+                best = priority_of(drb.qos.qci);
+                candidate.qci = drb.qos.qci;
+                let since = drb.layers.rlc(End::Network).oldest();
+                candidate.head_delay = since.map_or(Duration::ZERO, |t| now.since(t));
+            }
+        }
+    }
+
+    /// Discontinuous reception (TS 36.321 clause 5.7): the UE listens to the PDCCH in `tti`.
+    #[inline]
+    fn listens(&self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        let Some(drx) = &self.cells[cell].config.downlink.drx else { return true };
+        let d = &self.ues[ue].downlink;
+        tti < d.awake_until || (tti.0 + drx.cycle - d.phase % drx.cycle) % drx.cycle < drx.on_duration
+    }
+
+    /// Asks the policy and divides the groups `free`.
+    fn give_groups(&mut self, tti: Tti, cell: CellId, free: Groups, work: &mut Work) {
+        let c = &mut self.cells[cell];
+        let Work { candidates, weights, needs, rates, given, scratch, .. } = work;
+        weights.clear();
+        weights.resize(candidates.len(), 0.0);
+        c.downlink.scheduler.weigh(tti, candidates, weights);
+        let limit = c.config.downlink.max_assignments as usize;
+        if limit > 0 {
+            // What retransmissions have used is gone.
+            let used = self.on_air.iter().filter(|t| t.cell == cell).count();
+            keep_best(limit.saturating_sub(used), c.downlink.rules.domain, candidates, weights);
+        }
+        let beyond = c.config.downlink.beyond_need;
+        needs.clear();
+        needs.extend(candidates.iter().zip(weights.iter()).map(|(candidate, weight)| Need {
+            weight: *weight,
+            bits: if beyond { f64::INFINITY } else { candidate.backlog as f64 * 8.0 },
+            average: candidate.average,
+        }));
+        allocate(&c.downlink.band, &c.downlink.rules, free, needs, rates, scratch, given);
+    }
+}
+
+/// Takes their weight from all but the `limit` candidates with the highest metric.
+fn keep_best(limit: usize, domain: Domain, candidates: &[Candidate], weights: &mut [f64]) {
+    let aware = matches!(domain, Domain::Frequency { channel_aware: true, .. });
+    let metric =
+        |i: usize, weights: &[f64]| weights[i] * if aware { candidates[i].wideband_rate } else { 1.0 };
+    let mut positive = weights.iter().filter(|w| **w > 0.0).count();
+    while positive > limit {
+        let live = (0..weights.len()).filter(|i| weights[*i] > 0.0);
+        let worst = live.min_by(|a, b| metric(*a, weights).total_cmp(&metric(*b, weights)).then(b.cmp(a)));
+        let Some(worst) = worst else { return };
+        weights[worst] = 0.0;
+        positive -= 1;
+    }
+}

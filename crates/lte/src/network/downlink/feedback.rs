@@ -1,0 +1,113 @@
+//! What comes back from the air: decoded blocks go up at the UE, feedback reaches the eNB.
+
+use lasthop_units::{Instant, UeId};
+
+use crate::mac::harq::{PROCESSES, State};
+use crate::network::trace::{Step, TraceLink};
+use crate::network::{NetworkOutput, RadioNetwork};
+use crate::phy::TTI;
+use lasthop_bearer::{Direction, End};
+
+impl RadioNetwork {
+    /// The UE has decoded a transport block, or failed to: what was decoded goes up to RLC.
+    pub(in crate::network) fn downlink_decoded(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        process: u8,
+        out: &mut NetworkOutput,
+    ) {
+        let decode = self.cells[self.ues[ue].serving].config.timing.decode;
+        if self.trace.is_some() {
+            self.trace_downlink_decoded(now, ue, process, decode);
+        }
+        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        // A MAC reset may have given the process to another block since.
+        if p.state != (State::Awaiting { decoded: true }) || p.sent.plus(decode).start(TTI) != now {
+            return;
+        }
+        let mut parts = std::mem::take(&mut p.parts);
+        for (bearer, pdu) in parts.drain(..) {
+            let layers = &mut self.bearers[bearer].layers;
+            layers.receive(now, End::Ue, &pdu, &mut self.scratch);
+            layers.recycle(End::Network, pdu);
+            self.settle(now, bearer, out);
+        }
+        // The memory goes back to the process.
+        if let Some(p) = self.ues[ue].downlink.process(process) {
+            p.parts = parts;
+        }
+    }
+
+    #[cold]
+    fn trace_downlink_decoded(&mut self, now: Instant, ue: UeId, process: u8, decode: u64) {
+        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        let State::Awaiting { decoded } = p.state else { return };
+        if p.sent.plus(decode).start(TTI) == now {
+            let (tti, step) = (p.sent.plus(decode), if decoded { Step::Decoded } else { Step::Failed });
+            self.trace_block(tti, step, TraceLink::Downlink, ue, process.into());
+        }
+    }
+
+    /// HARQ feedback reaches the eNB, or its absence is noticed.
+    pub(in crate::network) fn downlink_feedback(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        process: u8,
+        out: &mut NetworkOutput,
+    ) {
+        let config = &self.cells[self.ues[ue].serving].config;
+        let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
+        let d = &mut self.ues[ue].downlink;
+        let Some(p) = d.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now) else { return };
+        let State::Awaiting { decoded } = p.state else { return };
+        // Nothing is learnt about the channel from an assignment that was not heard.
+        let first = p.transmissions == 1 && !p.missed;
+        let bytes = u64::from(p.bytes);
+        let code_word = usize::from(process) / PROCESSES;
+        if !decoded && p.transmissions < most {
+            p.state = State::Failed;
+            if first {
+                d.quality.of(code_word).first_transmission(false);
+            }
+            self.wake(ue, Direction::Downlink);
+            return;
+        }
+        if first {
+            d.quality.of(code_word).first_transmission(decoded);
+        }
+        if decoded {
+            d.stats.decoded_bytes += bytes;
+            if let Some(p) = d.process(process) {
+                p.free(|_| ());
+            }
+        } else {
+            d.stats.lost += 1;
+            self.give_up(now, ue, process, out);
+        }
+    }
+
+    /// HARQ has sent a block as often as it may: its PDUs will not arrive.
+    #[cold]
+    fn give_up(&mut self, now: Instant, ue: UeId, process: u8, out: &mut NetworkOutput) {
+        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        let mut parts = std::mem::take(&mut p.parts);
+        p.free(|_| ());
+        for (bearer, pdu) in parts.drain(..) {
+            let layers = &mut self.bearers[bearer].layers;
+            layers.lost(End::Network, &pdu, &mut self.scratch);
+            layers.recycle(End::Network, pdu);
+            self.settle(now, bearer, out);
+        }
+    }
+
+    /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
+    pub(in crate::network) fn reset_downlink(&mut self, ue: UeId) {
+        for processes in self.ues[ue].downlink.harq.iter_mut().flatten() {
+            for process in processes.iter_mut() {
+                process.free(|_| ());
+            }
+        }
+    }
+}

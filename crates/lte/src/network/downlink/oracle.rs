@@ -1,0 +1,56 @@
+//! What must hold in every TTI, checked in debug builds.
+
+use lasthop_radio::lte::{Mcs, tbs_bits_on_layers};
+use lasthop_units::{CellId, Tti};
+
+use crate::mac::harq::State;
+use crate::mac::reuse::Zone;
+use crate::network::RadioNetwork;
+use crate::phy::RbSet;
+use lasthop_bearer::End;
+
+impl RadioNetwork {
+    /// The oracle: what the cell sends from place `from` of the list on keeps the rules of the air.
+    pub(in crate::network) fn check_downlink(&mut self, tti: Tti, cell: CellId, from: usize) {
+        let carrier = RbSet::range(0, self.cells[cell].config.resource_blocks);
+        let mut used = RbSet::EMPTY;
+        for i in from..self.on_air.len() {
+            let t = self.on_air[i];
+            assert_eq!((t.cell, self.ues[t.ue].serving), (cell, cell), "a UE of another cell");
+            let second = i > from && self.on_air[i - 1].ue == t.ue;
+            assert!(
+                second || self.on_air[from..i].iter().all(|other| other.ue != t.ue),
+                "{tti:?}: two assignments for {:?}",
+                t.ue
+            );
+            let c = &self.cells[cell].downlink;
+            let zones = [Zone::Centre, Zone::Edge].map(|zone| c.reuse.map(|r| c.band.blocks(r.groups(zone))));
+            let table = c.adaptation.mcs_table();
+            let most = self.cells[cell].config.downlink.harq.transmissions;
+            let bearers = &self.bearers;
+            let Some(p) = self.ues[t.ue].downlink.process(t.process) else {
+                panic!("a process that is not there")
+            };
+            assert!(p.rbs.without(carrier).is_empty() && !p.rbs.is_empty(), "{tti:?}: outside the carrier");
+            let in_a_zone = zones.iter().any(|z| z.is_none_or(|blocks| p.rbs.without(blocks).is_empty()));
+            assert!(in_a_zone, "{tti:?}: blocks of the centre and of the edge");
+            assert!(second || used.and(p.rbs).is_empty(), "{tti:?}: a resource block twice");
+            used |= p.rbs;
+            assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, tti));
+            assert!((1..=most).contains(&p.transmissions));
+            if p.transmissions == 1 {
+                let (blocks, i_tbs) = (p.rbs.len() as usize, Mcs::new(p.mcs).i_tbs(table));
+                let size = |layers: usize| i_tbs.and_then(|i| tbs_bits_on_layers(blocks, i, layers));
+                let bits = Some(p.bytes * 8);
+                assert!(size(1) == bits || size(2) == bits, "the size is the table's");
+            }
+            // Subheaders of 3 B, of 1 B for the last PDU: what is left over is padding.
+            let sizes = p.parts.iter().map(|(bearer, pdu)| {
+                let rlc = bearers[*bearer].layers.rlc(End::Network);
+                // LENA's MAC adds no subheaders.
+                rlc.format().map_or(0, |f| pdu.size(f)) + if rlc.reports().is_some() { 0 } else { 3 }
+            });
+            assert!(sizes.sum::<u32>() <= p.bytes + 2, "{tti:?}: more than fits");
+        }
+    }
+}

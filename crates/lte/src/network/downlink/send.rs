@@ -1,0 +1,281 @@
+//! Transport blocks, new and again, onto the air.
+
+use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits_on_layers};
+use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
+
+use super::{OnAir, Work};
+use crate::mac::allocation;
+use crate::mac::allocation::{Band, Groups};
+use crate::mac::harq::{PROCESSES, State};
+use crate::network::trace::{Step, TraceLink};
+use crate::network::{NetworkOutput, RadioNetwork};
+use crate::phy::RbSet;
+use crate::phy::air::{Scheme, layers_of};
+use lasthop_bearer::End;
+use lasthop_lte_l2::rlc::Grant;
+
+impl RadioNetwork {
+    /// Retransmissions come first, those that have waited longest before the others. Asynchronous
+    /// and adaptive: any free groups will do, if they have as many blocks as the first
+    /// transmission had.
+    pub(in crate::network) fn retransmit(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        work: &mut Work,
+        free: &mut Groups,
+        out: &mut NetworkOutput,
+    ) {
+        if work.failed.is_empty() {
+            return;
+        }
+        work.failed.sort_unstable();
+        for i in 0..work.failed.len() {
+            let (_, ue, process) = work.failed[i];
+            if self.on_air.iter().any(|t| t.ue == ue) {
+                // Its other code word has taken this one along.
+                continue;
+            }
+            let band = self.cells[cell].downlink.band;
+            let Some(p) = self.ues[ue].downlink.process(process) else { continue };
+            let sent = p.rbs;
+            let allowed = *free & self.groups_again(cell, ue, sent);
+            let Some(groups) = enough(&band, allowed, sent.len()) else { continue };
+            *free &= !groups;
+            let rbs = band.blocks(groups);
+            self.put_on_air(tti, cell, ue, rbs);
+            self.send_again(tti, cell, ue, process, rbs, Scheme::Diversity);
+            self.ride_along(now, tti, cell, ue, process, groups, work, out);
+            work.backlogs.retain(|(other, _)| *other != ue);
+        }
+    }
+
+    /// The other code word of a retransmission: a retransmission of its own, or new data, on the
+    /// same blocks.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::network) fn ride_along(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        process: u8,
+        groups: Groups,
+        work: &Work,
+        out: &mut NetworkOutput,
+    ) {
+        let other = 1 - usize::from(process) / PROCESSES;
+        let rbs = self.cells[cell].downlink.band.blocks(groups);
+        let physical = self.cells[cell].config.downlink.mimo.is_physical();
+        let d = &self.ues[ue].downlink;
+        if d.quality.code_words() < 2 && (other == 1 || physical) || d.harq[other].is_none() {
+            return;
+        }
+        let scheme = match d.quality.scheme() {
+            Scheme::Diversity => Scheme::OpenLoop(2),
+            scheme => scheme,
+        };
+        let mate = work.failed.iter().find(|(_, u, p)| *u == ue && usize::from(*p) / PROCESSES == other);
+        if let Some((_, _, id)) = mate {
+            let wants = self.ues[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
+            if wants <= rbs.len() {
+                self.send_again(tti, cell, ue, *id, rbs, scheme);
+            }
+        } else if let Some(id) = d.idle(other)
+            && work.backlogs.iter().any(|(u, _)| *u == ue)
+            && let Some(mcs) = self.mcs(cell, ue, other, groups)
+        {
+            self.fill(now, tti, ue, cell, id, rbs, mcs, scheme, out);
+        }
+        if let [.., first, second] = &mut self.on_air[..]
+            && first.ue == second.ue
+        {
+            first.scheme = scheme;
+        }
+    }
+
+    /// The MCS for a transport block of `code_word` on `groups`.
+    pub(in crate::network) fn mcs(
+        &mut self,
+        cell: CellId,
+        ue: UeId,
+        code_word: usize,
+        groups: Groups,
+    ) -> Option<Mcs> {
+        let d = &self.cells[cell].downlink;
+        let mcs = d.adaptation.mcs(self.ues[ue].downlink.quality.of(code_word), &d.band, groups)?;
+        Some(mcs.decodable_on(d.adaptation.mcs_table(), d.band.count(groups) as usize))
+    }
+
+    /// Sends new data on `groups`, a transport block per layer.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::network) fn send_new(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        groups: Groups,
+        mcs: Mcs,
+        out: &mut NetworkOutput,
+    ) {
+        let rbs = self.cells[cell].downlink.band.blocks(groups);
+        self.put_on_air(tti, cell, ue, rbs);
+        let d = &mut self.ues[ue].downlink;
+        d.served = Some(tti);
+        let both = d.quality.code_words() == 2;
+        let (first, second) = (d.idle(0), if both { d.idle(1) } else { None });
+        let wanted = d.quality.scheme();
+        let second = second.and_then(|id| Some((id, self.mcs(cell, ue, 1, groups)?)));
+        // One code word of two is sent alone, from all antennas.
+        let scheme = if both && second.is_none() { Scheme::Diversity } else { wanted };
+        for (id, mcs) in first.map(|id| (id, mcs)).into_iter().chain(second) {
+            self.fill(now, tti, ue, cell, id, rbs, mcs, scheme, out);
+        }
+        self.note_downlink(tti, ue);
+        let config = &self.cells[cell].config.downlink;
+        if let Some(drx) = &config.drx {
+            self.ues[ue].downlink.awake_until = tti.plus(1 + drx.inactivity);
+        }
+    }
+
+    /// The cell uses `rbs` for `ue`.
+    pub(in crate::network) fn put_on_air(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+        let d = &mut self.ues[ue].downlink;
+        self.air.cell_transmits(tti, cell, rbs, d.boost);
+        let stats = &mut d.stats;
+        stats.ttis += 1;
+        stats.resource_blocks += u64::from(rbs.len());
+    }
+
+    /// Fills a new transport block for `ue` from its bearers.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::network) fn fill(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        ue: UeId,
+        cell: CellId,
+        process: u8,
+        rbs: RbSet,
+        mcs: Mcs,
+        scheme: Scheme,
+        out: &mut NetworkOutput,
+    ) {
+        let table = self.cells[cell].downlink.adaptation.mcs_table();
+        let layers = layers_of(scheme.layers(), usize::from(process) / PROCESSES).1.max(1);
+        let size = mcs.i_tbs(table).and_then(|i| tbs_bits_on_layers(rbs.len() as usize, i, layers));
+        let Some(bits) = size else { return };
+        let Some(block) = ErrorModel::new(mcs, table, bits) else { return };
+        let block = block.on(mcs, table, layers * rbs.len() as usize);
+        let bytes = bits / 8;
+        let window = self.cells[cell].config.downlink.window;
+        let combining = self.cells[cell].config.downlink.harq.combining;
+        // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321
+        // clause 6.1.2).
+        let mut left = bytes + 2;
+        let share = self.share_of_reporting(ue, bytes);
+        for i in 0..self.ues[ue].drbs.len() {
+            let bearer = self.ues[ue].drbs[i];
+            if let Some(share) = share {
+                self.fill_reporting(now, bearer, process, share, out);
+                continue;
+            }
+            let grant = Grant { bytes: left, per_pdu: 3 };
+            if self.bearers[bearer].ip.is_some() {
+                self.request_from_ip(now, bearer, left.into(), out);
+            }
+            if self.bearers[bearer].tells_rate {
+                let rate = self.fair_rate(now, ue);
+                self.bearers[bearer].layers.set_rate(now, End::Network, rate);
+            }
+            let drb = &mut self.bearers[bearer];
+            left -= drb.layers.pull(now, End::Network, grant, &mut self.pdus, &mut self.scratch);
+            if let Some(p) = self.ues[ue].downlink.process(process) {
+                p.parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+            }
+            self.settle(now, bearer, out);
+        }
+        let d = &mut self.ues[ue].downlink;
+        d.average.serve(tti, f64::from(bits), window);
+        d.stats.blocks += 1;
+        d.stats.bytes += u64::from(bytes);
+        d.stats.mcs_sum += u64::from(mcs.index());
+        let luck = d.block_errors[usize::from(process) / PROCESSES].uniform(tti.0);
+        let Some(p) = d.process(process) else { return };
+        debug_assert_eq!(p.state, State::Idle);
+        p.state = State::Awaiting { decoded: false };
+        (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
+        (p.sent, p.transmissions, p.missed) = (tti, 1, false);
+        (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
+        self.trace_block(tti, Step::Data, TraceLink::Downlink, ue, process.into());
+        self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
+    }
+
+    /// Where MAC follows the reports of RLC
+    /// ([`Shortcuts::event_reports`](lasthop_lte_l2::rlc::Shortcuts)), a block of `bytes` is shared
+    /// equally among the bearers that want something by their last report; None elsewhere.
+    #[inline]
+    fn share_of_reporting(&self, ue: UeId, bytes: u32) -> Option<u32> {
+        let rlc = |b: &BearerId| self.bearers[*b].layers.rlc(End::Network);
+        let drbs = &self.ues[ue].drbs;
+        drbs.first().and_then(|b| rlc(b).reports())?;
+        let active = drbs.iter().filter(|b| rlc(b).wants()).count() as u32;
+        Some(bytes / active.max(1))
+    }
+
+    /// The opportunity of one such bearer.
+    #[cold]
+    fn fill_reporting(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        process: u8,
+        share: u32,
+        out: &mut NetworkOutput,
+    ) {
+        let drb = &mut self.bearers[bearer];
+        if !drb.layers.rlc(End::Network).wants() {
+            return;
+        }
+        let ue = drb.ue;
+        drb.layers.pull_by_reports(now, End::Network, share, &mut self.pdus, &mut self.scratch);
+        if let Some(p) = self.ues[ue].downlink.process(process) {
+            p.parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+        }
+        self.settle(now, bearer, out);
+    }
+
+    pub(in crate::network) fn send_again(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        process: u8,
+        rbs: RbSet,
+        scheme: Scheme,
+    ) {
+        let d = &mut self.ues[ue].downlink;
+        d.stats.retransmissions += 1;
+        let Some(p) = d.process(process) else { return };
+        debug_assert_eq!(p.state, State::Failed);
+        p.state = State::Awaiting { decoded: false };
+        (p.rbs, p.sent, p.missed) = (rbs, tti, false);
+        p.transmissions += 1;
+        self.trace_block(tti, Step::Again, TraceLink::Downlink, ue, process.into());
+        self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
+    }
+}
+
+/// The lowest groups of `free` with at least `blocks` blocks.
+fn enough(band: &Band, free: Groups, blocks: u32) -> Option<Groups> {
+    let mut groups = 0;
+    for g in allocation::bits(free) {
+        if band.count(groups) >= blocks {
+            break;
+        }
+        groups |= 1 << g;
+    }
+    (band.count(groups) >= blocks).then_some(groups)
+}

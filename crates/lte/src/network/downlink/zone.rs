@@ -1,0 +1,50 @@
+//! Frequency reuse: who is in the centre of a cell and who is at its edge.
+
+use lasthop_units::{CellId, Db, Tti, UeId};
+
+use crate::mac::allocation::Groups;
+use crate::mac::reuse::Zone;
+use crate::network::RadioNetwork;
+use crate::phy::RbSet;
+
+/// How long it holds [TTI]: measurements are filtered over 200 ms (TS 36.133 clause 8.1.2.2.1).
+const HOLDS: u64 = 200;
+
+impl RadioNetwork {
+    /// Finds out where the active UEs of `cell` are, if the cell makes a difference.
+    #[inline]
+    pub(in crate::network) fn find_zones(&mut self, tti: Tti, cell: CellId, ues: &[UeId]) {
+        if let Some(threshold) = self.cells[cell].downlink.reuse.map(|r| r.threshold) {
+            for ue in ues {
+                self.find_zone(tti, cell, *ue, threshold);
+            }
+        }
+    }
+
+    fn find_zone(&mut self, tti: Tti, cell: CellId, ue: UeId, threshold: Db) {
+        let d = &self.ues[ue].downlink;
+        if tti < d.zone_until {
+            return;
+        }
+        let geometry = f64::from(self.air.geometry(tti, cell, ue));
+        let zone = if geometry < lasthop_radio::linear(threshold) { Zone::Edge } else { Zone::Centre };
+        let p_a = self.cells[cell].downlink.reuse.map_or(Db(0.0), |r| r.p_a(zone));
+        let d = &mut self.ues[ue].downlink;
+        (d.zone, d.zone_until) = (zone, tti.plus(HOLDS));
+        d.boost = lasthop_radio::linear(Db(d.p_a.0 + p_a.0)) as f32;
+    }
+
+    /// Groups that `ue` may have.
+    #[inline]
+    pub(in crate::network) fn groups_of(&self, cell: CellId, ue: UeId) -> Groups {
+        let reuse = &self.cells[cell].downlink.reuse;
+        reuse.as_ref().map_or(Groups::MAX, |r| r.groups(self.ues[ue].downlink.zone))
+    }
+
+    /// Groups that a retransmission to `ue` of a block that was on `sent` may have.
+    #[inline]
+    pub(in crate::network) fn groups_again(&self, cell: CellId, ue: UeId, sent: RbSet) -> Groups {
+        let c = &self.cells[cell].downlink;
+        c.reuse.as_ref().map_or(Groups::MAX, |r| r.groups_again(self.ues[ue].downlink.zone, &c.band, sent))
+    }
+}

@@ -1,0 +1,108 @@
+//! An IP buffer in the eNB in front of a bearer, from which MAC asks for what it can send: close
+//! coupling of transport and radio (TR 36.933: caching in the RAN, or a proxy there).
+//!
+//! Packets wait as IP packets, by flow if the queue is one of flow queues, and are numbered by PDCP
+//! only when a transport block has room for them. So the layer-2 queue holds no more than the rest
+//! of one packet, the scheduler decides from what waits above, and what is urgent need not stand
+//! behind what is not. A handover takes the buffer along: data forwarding to the new cell is ideal.
+
+use lasthop_net::{Dropped, Ecn, Item, Queue, QueueConfig, Site};
+use lasthop_units::{BearerId, FlowId, Instant};
+
+use super::{NetworkOutput, RadioNetwork};
+use lasthop_bearer::{Direction, DropCause, End, Sdu};
+
+/// What waits above a bearer.
+#[derive(Debug)]
+pub(super) struct IpBuffer {
+    queue: Queue,
+    drops: Vec<Dropped>,
+}
+
+impl IpBuffer {
+    pub fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+    pub fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+}
+
+impl RadioNetwork {
+    /// From now on the network's packets for `bearer` wait in a queue of `config` until MAC asks
+    /// for them.
+    pub fn set_ip_buffer(&mut self, bearer: BearerId, config: &QueueConfig, seed: u64, entity: u64) {
+        let queue = config.build(&Site { seed, entity, rate: None });
+        self.bearers[bearer].ip = Some(Box::new(IpBuffer { queue, drops: Vec::new() }));
+    }
+
+    /// Packets and bytes in the IP buffer above a bearer.
+    pub fn ip_buffered(&self, bearer: BearerId) -> (usize, u64) {
+        self.bearers[bearer].ip.as_ref().map_or((0, 0), |ip| (ip.packets(), ip.bytes()))
+    }
+
+    /// As [`push`](Self::push), of the flow `flow`: what an IP buffer tells apart.
+    pub fn push_of(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        end: End,
+        packet: Sdu,
+        flow: FlowId,
+        out: &mut NetworkOutput,
+    ) {
+        self.reach(now);
+        let Some(ip) = self.bearers[bearer].ip.as_deref_mut().filter(|_| end == End::Network) else {
+            return self.push(now, bearer, end, packet, out);
+        };
+        let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
+        ip.queue.enqueue(now, item, &mut ip.drops);
+        self.settle_ip(bearer, out);
+        let ue = self.bearers[bearer].ue;
+        self.ues[ue].activity = self.next;
+        match self.ues[ue].rrc.is_connected() {
+            true => self.wake(ue, Direction::Downlink),
+            false => self.want_connection(ue, Direction::Downlink),
+        }
+    }
+
+    /// MAC has room for `bytes` of `bearer`: as many packets go down as fill it.
+    pub(super) fn request_from_ip(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        bytes: u64,
+        out: &mut NetworkOutput,
+    ) {
+        while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
+            let Some(ip) = self.bearers[bearer].ip.as_deref_mut() else { return };
+            let item = ip.queue.dequeue(now, &mut ip.drops);
+            self.settle_ip(bearer, out);
+            let Some(item) = item else { return };
+            let before = out.dropped.len();
+            let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+            if item.ecn == Ecn::Ce {
+                out.marked.push((bearer, End::Network, sdu));
+            }
+            // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
+            self.bearers[bearer].layers.push_ecn(now, End::Network, sdu, &mut self.scratch);
+            self.settle(now, bearer, out);
+            // A buffer below that refuses would be asked for ever.
+            if out.dropped.len() > before {
+                return;
+            }
+        }
+    }
+
+    /// Passes on what the queue has dropped.
+    fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
+        let Some(ip) = self.bearers[bearer].ip.as_deref_mut() else { return };
+        for Dropped { item, cause, .. } in ip.drops.drain(..) {
+            let cause = match cause {
+                lasthop_net::DropCause::Aqm => DropCause::Aqm,
+                _ => DropCause::BufferFull,
+            };
+            out.dropped.push((bearer, End::Network, Sdu::new(item.id, item.size), cause));
+        }
+    }
+}

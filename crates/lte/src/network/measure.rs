@@ -1,0 +1,303 @@
+//! What UEs measure and report, and what the eNB knows of it when it schedules.
+//!
+//! A report is a function of its TTI: it is worked out when the eNB first uses it, so an idle UE
+//! costs nothing.
+
+use std::sync::LazyLock;
+
+use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
+use lasthop_units::{CellId, Tti, UeId};
+
+use super::{CellConfig, NetworkConfig, RadioNetwork, UeConfig};
+use crate::mac::adaptation::{CqiInterference, Report};
+use crate::phy::RbSet;
+use crate::phy::air::{Air, CellAir, CellAntennas, Scheme, UeAir, UeAntennas};
+use crate::phy::fading::{DirectFading, FastFading};
+use crate::phy::propagation::UeRadioConfig;
+
+/// The air of `config`.
+pub(super) fn air(config: &NetworkConfig, seed: u64) -> Air {
+    let cells: Vec<CellAir> = config
+        .cells
+        .iter()
+        .map(|c| CellAir {
+            power: c.radio.power,
+            noise_figure: c.radio.noise_figure,
+            blocks: c.resource_blocks,
+        })
+        .collect();
+    let ues: Vec<UeAir> = config
+        .ues
+        .iter()
+        .map(|u| UeAir { noise_figure: u.radio.noise_figure, pinned_sinr: u.radio.pinned_sinr })
+        .collect();
+    let frequencies = [config.radio.downlink, config.radio.uplink];
+    let propagation = config.propagation(seed);
+    let looks_back = config.cells.iter().any(|c| c.downlink.cqi.interference == CqiInterference::Data);
+    let (blocks, speeds) = (cells.iter().map(|c| c.blocks), config.ues.iter().map(UeConfig::fading_speed));
+    let fading = FastFading::new(config.radio.fading, blocks, speeds, frequencies, seed);
+    let mut air =
+        Air::new(&cells, &ues, propagation, fading, config.radio.faded_interferers.count(), looks_back);
+    let [cell_correlation, ue_correlation] = [config.radio.cell_correlation, config.radio.ue_correlation];
+    let receive = if config.cells.iter().any(|c| c.transmit_antennas() > 1) { 2 } else { 1 };
+    air.set_antennas(
+        config.cells.iter().map(cell_antennas).collect(),
+        config.ues.iter().map(|u| ue_antennas(&u.radio, receive)).collect(),
+        [cell_correlation, ue_correlation],
+    );
+    if !(config.pairs.is_empty() && config.groups.is_empty()) {
+        let (most, speeds) = (
+            cells.iter().map(|c| c.blocks).max().unwrap_or(0),
+            config.ues.iter().map(UeConfig::fading_speed),
+        );
+        let profile = config.radio.sidelink_fading;
+        air.set_direct_fading(DirectFading::new(profile, most, speeds, config.radio.uplink, seed));
+    }
+    air
+}
+
+fn cell_antennas(cell: &CellConfig) -> CellAntennas {
+    let (radio, transmit) = (&cell.radio, cell.transmit_antennas());
+    CellAntennas { transmit, receive: radio.receive_antennas as usize, combining: radio.combining }
+}
+
+fn ue_antennas(radio: &UeRadioConfig, usual: u32) -> UeAntennas {
+    let receive = radio.receive_antennas.unwrap_or(usual) as usize;
+    UeAntennas { receive, combining: radio.combining }
+}
+
+/// Every fourth block stands for the band: the PDCCH is spread over all of it.
+const CONTROL_STEP: usize = 4;
+/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
+/// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
+const GRANT_SAFE: f64 = 316.0;
+/// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the
+/// SINR need not be worked out.
+const CONTROL_SAFE: f32 = 0.5;
+/// Steps of a draw in which [`safe`] knows its bound.
+const LUCKS: usize = 64;
+
+/// Mutual information with which a draw `luck` never means a miss.
+fn safe(luck: f64) -> f32 {
+    static SAFE: LazyLock<[f32; LUCKS]> = LazyLock::new(|| {
+        std::array::from_fn(|i| {
+            let harmless =
+                |mi: f32| control_error(sinr_db_of_mi(Modulation::Qpsk, mi)) <= i as f64 / LUCKS as f64;
+            // The error falls with the information: the first of the steps from below that is
+            // harmless.
+            (0..100)
+                .map(|step| CONTROL_SAFE * step as f32 / 100.0)
+                .find(|mi| harmless(*mi))
+                .unwrap_or(CONTROL_SAFE)
+        })
+    });
+    SAFE[((luck * LUCKS as f64) as usize).min(LUCKS - 1)]
+}
+
+/// Draws after one that needed the blocks of all links that look at them straight away. Nothing but
+/// time depends on it.
+const DOUBTS: u8 = 8;
+
+/// A block's information is at least 0, but for a rounding of 0.001 in its look-up.
+const ROUNDING: f32 = 0.01;
+
+/// Information of the blocks at `places` of `row`, together.
+fn information(row: &[f32], places: &[u8]) -> f32 {
+    mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i))) * places.len() as f32
+}
+
+impl RadioNetwork {
+    /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
+    #[inline]
+    pub(super) fn learn_quality(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+        let config = &self.cells[cell].config.downlink;
+        let d = &self.ues[ue].downlink;
+        let measured = config.cqi.measured(tti, d.phase);
+        if d.quality.measured != Some(measured) {
+            self.measure(measured, cell, ue);
+        }
+    }
+
+    fn measure(&mut self, measured: Tti, cell: CellId, ue: UeId) {
+        let report = self.report_of(measured, cell, ue);
+        let c = &self.cells[cell];
+        let d = &mut self.ues[ue].downlink;
+        d.quality.learn(measured, &report, &c.downlink.adaptation, &c.config.downlink.cqi);
+        d.stats.reports += 1;
+        d.stats.cqi_sum += u64::from(report.wideband.index());
+    }
+
+    /// What `ue` finds in `tti`.
+    pub(super) fn report_of(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Report {
+        let physical = self.cells[cell].config.downlink.mimo.is_physical();
+        if physical && let Some(report) = self.report_of_matrix(measured, cell, ue) {
+            return report;
+        }
+        let c = &self.cells[cell];
+        let config = &c.config.downlink;
+        let (carrier, data) = (self.air.carrier(cell), config.cqi.interference == CqiInterference::Data);
+        let row = self.air.reference(measured, cell, ue, carrier, data);
+        let adaptation = &c.downlink.adaptation;
+        // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
+        let boost = self.ues[ue].downlink.boost;
+        // A link of a given SINR has no channel matrix: one layer, whatever the mode.
+        let (one, two) = match physical {
+            true => (boost, None),
+            false => (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost)),
+        };
+        let mut scaled = std::mem::take(&mut self.row);
+        let mut under = |gain: f32| {
+            if gain == 1.0 {
+                return adaptation.measure(row, &config.cqi);
+            }
+            scaled.clear();
+            scaled.extend(row.iter().map(|s| s * gain));
+            adaptation.measure(&scaled, &config.cqi)
+        };
+        let single = under(one);
+        let mut report = single;
+        if let Some(gain) = two {
+            // The rank indicator: two layers where they carry more than one with transmit
+            // diversity.
+            let double = under(gain);
+            let worth = 2.0 * adaptation.rate_of(double.wideband) > adaptation.rate_of(single.wideband);
+            if worth || config.mimo.always_two_layers {
+                report = double.under(Scheme::OpenLoop(2), None);
+            }
+        }
+        self.row = scaled;
+        report
+    }
+
+    /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are
+    /// never silent: every other cell interferes.
+    pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        // What the draw is compared with falls with the information: with the draw known, some
+        // blocks are enough to tell that it does not matter what the others have.
+        let luck = self.ues[ue].downlink.control_errors.uniform(tti.0);
+        let enough = (safe(luck) + ROUNDING) * self.cells[cell].control.blocks;
+        if self.surely_hears(tti, cell, ue, enough) {
+            debug_assert!(!self.misses_by(tti, cell, ue, luck, enough), "the bound is one");
+            return false;
+        }
+        self.misses_by(tti, cell, ue, luck, enough)
+    }
+
+    /// True if what is known of the strongest interferers without a look at them brings `enough`
+    /// information.
+    fn surely_hears(&mut self, tti: Tti, cell: CellId, ue: UeId, enough: f32) -> bool {
+        let d = &mut self.ues[ue].downlink;
+        if d.in_doubt > 0 {
+            d.in_doubt -= 1;
+            return false;
+        }
+        let Some((rbs, places)) = self.cells[cell].control.parts.first() else { return false };
+        let Some(row) = self.air.reference_at_least(tti, cell, ue, *rbs) else { return false };
+        let sure = information(row, places) > enough;
+        d.in_doubt = if sure { 0 } else { DOUBTS };
+        sure
+    }
+
+    /// The same with the blocks of all links.
+    fn misses_by(&mut self, tti: Tti, cell: CellId, ue: UeId, luck: f64, enough: f32) -> bool {
+        let (mut sum, mut n) = (0.0, 0);
+        let parts = &self.cells[cell].control.parts;
+        for (rbs, places) in parts.iter().take(if self.air.fades() { usize::MAX } else { 1 }) {
+            sum += information(self.air.reference(tti, cell, ue, *rbs, false), places);
+            n += places.len();
+            if sum > enough {
+                return false;
+            }
+        }
+        let mi = sum / n as f32;
+        if mi > CONTROL_SAFE {
+            return false;
+        }
+        luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
+    }
+
+    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard:
+    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
+    #[inline]
+    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
+            let received =
+                self.cells[cell].reference_power * f64::from(self.air.gains(tti, cell, ue).downlink);
+            if received > GRANT_SAFE * self.ues[ue].uplink.noise {
+                return false;
+            }
+        }
+        self.misses_control(tti, cell, ue)
+    }
+}
+
+/// Every fourth block of a carrier in parts that fade together: those whose distance from the
+/// middle is 0 to 7, 8 to 15 and so on.
+#[derive(Debug)]
+pub(super) struct ControlBlocks {
+    /// The blocks of a part, and which of them are those of the control channels.
+    parts: Vec<(RbSet, Vec<u8>)>,
+    /// How many those are.
+    blocks: f32,
+}
+
+impl ControlBlocks {
+    /// Of a carrier of `blocks` resource blocks.
+    pub fn new(blocks: u32) -> ControlBlocks {
+        let near = |count: u32| {
+            let low = (blocks / 2).saturating_sub(count);
+            RbSet::range(low, blocks - 2 * low)
+        };
+        let part = |i: u32| {
+            let ring = near(8 * i + 8).without(if i == 0 { RbSet::EMPTY } else { near(8 * i) });
+            let fourth = ring.iter().enumerate().filter(|(_, b)| (*b as usize).is_multiple_of(CONTROL_STEP));
+            (ring, fourth.map(|(i, _)| i as u8).collect::<Vec<u8>>())
+        };
+        let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
+        ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
+    }
+
+    /// The blocks that are looked at first.
+    pub fn first(&self) -> RbSet {
+        self.parts.first().map_or(RbSet::EMPTY, |(rbs, _)| *rbs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_control_channels_are_safe_their_error_is_none() {
+        assert_eq!(control_error(sinr_db_of_mi(Modulation::Qpsk, CONTROL_SAFE)), 0.0);
+    }
+
+    /// On a fine grid of draws and information: above the bound no draw means a miss.
+    #[test]
+    fn a_safe_information_never_means_a_miss() {
+        for l in 0..1000 {
+            let luck = f64::from(l) / 1000.0;
+            for m in 0..=500 {
+                let mi = m as f32 / 1000.0;
+                let missed = luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi));
+                assert!(!missed || mi < safe(luck), "{luck} {mi}");
+            }
+        }
+        assert!(safe(0.0) <= CONTROL_SAFE && safe(0.0) > 0.4);
+        assert!(safe(0.5) < 0.15 && safe(0.5) > 0.05);
+    }
+
+    #[test]
+    fn the_parts_of_the_control_channels_are_every_fourth_block_once() {
+        for blocks in [6, 15, 25, 50, 75, 100, 110] {
+            let mut seen = Vec::new();
+            for (rbs, places) in &ControlBlocks::new(blocks).parts {
+                let all: Vec<u32> = rbs.iter().collect();
+                seen.extend(places.iter().map(|i| all[usize::from(*i)]));
+            }
+            seen.sort_unstable();
+            let expected: Vec<u32> = (0..blocks).step_by(CONTROL_STEP).collect();
+            assert_eq!(seen, expected, "{blocks}");
+        }
+    }
+}

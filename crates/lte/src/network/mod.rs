@@ -1,0 +1,532 @@
+//! The radio network of LTE: cells, UEs and their bearers under one clock of TTIs.
+//!
+//! # Contract
+//! A [`RadioNetwork`] is what the world drives. Packets go in with [`push`](RadioNetwork::push) and
+//! leave in exactly one way, delivered or dropped, through [`NetworkOutput`]. The world calls
+//! [`on_tti`](RadioNetwork::on_tti) (class Tti) and [`on_timer`](RadioNetwork::on_timer) (class
+//! Timer) at the moments that `next_tti` and `next_timer` name, and asks again after every call.
+//! There is one TTI event for all cells, none while nobody has anything to send and nothing is on
+//! its way: what an idle UE or cell missed (fading, averages, reports) is a closed form of time.
+//!
+//! # A TTI, in this order
+//! 1. **Receive**: what the calendar holds for this TTI: transport blocks whose decoding is
+//!    complete go up to RLC, PDCP and out; HARQ feedback, scheduling requests, preambles, grants
+//!    and RRC messages reach whom they are for.
+//! 2. **Measure**: UEs with a report due look at the air; old reports become known to the eNB.
+//! 3. **Schedule**: each active cell decides about its downlink for this TTI and grants its uplink
+//!    for 4 TTIs later.
+//! 4. **Send**: eNBs and the UEs whose grant is for this TTI pull from RLC and put transport blocks
+//!    on the air.
+//! 5. **Air**: with all transmissions of all cells known, each is decided by one keyed draw against
+//!    its error probability, and the outcome is noted in the calendar.
+//!
+//! What arrives from above at the instant a TTI starts goes with the next one.
+
+mod access;
+mod ahead;
+mod backhaul;
+mod calendar;
+pub mod config;
+mod connect;
+mod downlink;
+mod handover;
+mod ip_buffer;
+mod measure;
+mod mobility;
+mod output;
+mod paths;
+mod persistent;
+pub mod profile;
+mod rank;
+mod reading;
+mod reestablish;
+mod sidelink;
+mod state;
+#[cfg(test)]
+mod tests;
+pub mod trace;
+mod uplink;
+
+pub use config::{CellConfig, DrbConfig, GroupConfig, NetworkConfig, PairConfig, TimingConfig, UeConfig};
+pub use mobility::MobilityCounters;
+pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
+pub use uplink::{Silence, Silenced, UplinkCounters};
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
+
+use crate::mac::downlink::LinkStats;
+use crate::mac::scheduler::qci::priority_of;
+use crate::mac::scheduler::{Fault, Policy, Scheduler};
+use crate::phy::air::{Air, CodeWordSinr};
+use crate::phy::{RbSet, TTI};
+use calendar::Calendar;
+use lasthop_bearer::RlcStats;
+use lasthop_bearer::earlier;
+use lasthop_bearer::{Direction, End, Sdu};
+use lasthop_lte_l2::pdcp::{LteBearer, LteBearerOutput};
+use lasthop_lte_l2::rlc::{Pdu, RlcEvent};
+use state::{Cell, Drb, Ue};
+
+/// What is due at the start of a TTI. Within a TTI things come in the order in which they were
+/// noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// The UE has decoded a downlink transport block, or failed to.
+    DownlinkDecoded { ue: UeId, process: u8 },
+    /// HARQ feedback of a downlink transport block reaches the eNB.
+    DownlinkFeedback { ue: UeId, process: u8 },
+    /// The eNB has decoded the uplink transport block sent in this TTI, or failed to.
+    UplinkDecoded { ue: UeId, process: u8, sent: Tti },
+    /// A UE with downlink data may get a grant that it has not asked for.
+    Proactive { ue: UeId },
+    /// A UE without a grant has a timer or an opportunity.
+    UplinkTimers { ue: UeId },
+    /// A scheduling request that was sent in this TTI reaches the eNB.
+    RequestHeard { ue: UeId, sent: Tti },
+    /// A report of `bytes` from a UE whose MAC follows RLC's reports reaches `cell`.
+    BufferReport { cell: CellId, ue: UeId, bytes: u32 },
+    /// A cell answers preambles.
+    Responses { cell: CellId },
+    /// Nothing came on an uplink grant: the UE has not heard it.
+    GrantMissed { ue: UeId, target: Tti },
+    /// Nothing came where a retransmission was moved to: the UE has not heard of it.
+    MoveMissed { ue: UeId, process: u8, target: Tti },
+    /// The UE's semi-persistent grant for `target` must be prepared.
+    UplinkOccasion { ue: UeId, target: Tti },
+    /// A power control command takes effect.
+    PowerCommand { ue: UeId, command: u8, blocks: u8 },
+    /// Somebody has a grant for this TTI: it must happen.
+    Transmit,
+    /// A step of the UE's RRC connection.
+    Rrc { ue: UeId },
+    /// The UE has heard that the contention of its random access is resolved.
+    ContentionResolved { ue: UeId },
+    /// The UE may have been inactive for long enough to be released.
+    Inactivity { ue: UeId },
+    /// The UE measures the cells around it.
+    Look { ue: UeId },
+    /// A step of a handover or a re-establishment, or a report.
+    Mobility { ue: UeId },
+    /// The gateway hears that the UE is at home elsewhere.
+    PathSwitch { ue: UeId },
+    /// The receiver of a sidelink has decoded the block of this TTI, or failed to.
+    SidelinkDecoded { lane: u32, process: u8, sent: Tti },
+    /// A persistent grant of a sidelink.
+    SidelinkOccasion { lane: u32 },
+    /// Sidelink or infrastructure?
+    ModeSelection { pair: u32 },
+    /// A receiver of a pair stops waiting for what is missing.
+    Reordering { lane: u32 },
+}
+
+/// Cells, UEs and bearers.
+#[derive(Debug)]
+pub struct RadioNetwork {
+    cells: IndexVec<CellId, Cell>,
+    ues: IndexVec<UeId, Ue>,
+    bearers: IndexVec<BearerId, Drb>,
+    calendar: Calendar<Due>,
+    /// What is due within a TTI, in order of time (`timing.uplink_lead`).
+    early: VecDeque<(Instant, Due)>,
+    /// First TTI that has not happened yet.
+    next: Tti,
+    /// Timers of PDCP and RLC: wake-ups, possibly early or void.
+    timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
+    air: Air,
+    /// Downlink transmissions of this TTI.
+    on_air: Vec<downlink::OnAir>,
+    work: downlink::Work,
+    /// Memory for a row of SINRs, and for those of code words. Measurements need them while
+    /// `work` is in the scheduler's hands.
+    row: Vec<f32>,
+    code_words: [CodeWordSinr; 2],
+    /// Cells that preambles were sent to in this TTI.
+    preambles: Vec<CellId>,
+    due: Vec<Due>,
+    /// Semi-persistent grants of the uplink to be prepared in this TTI, and for which.
+    occasions: Vec<(UeId, Tti)>,
+    /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be
+    /// granted again.
+    waiting: Vec<(UeId, u8, Tti)>,
+    pdus: Vec<Pdu>,
+    /// Sizes of the MAC SDUs of the block that is being filled [B].
+    block_sdus: Vec<u32>,
+    scratch: LteBearerOutput,
+    /// Handover between cells, and the network behind them.
+    mobility: Option<Box<mobility::Mobility>>,
+    /// None without pairs and groups.
+    sidelink: Option<Box<sidelink::state::Sidelink>>,
+    /// Steps that nobody has taken yet; None: no trace is kept.
+    trace: Option<Vec<trace::TraceRecord>>,
+    /// First TTI that starts at or after the present moment.
+    open: Tti,
+}
+
+impl RadioNetwork {
+    /// The network of `config`, which must be valid, with the draws of the run `seed`.
+    pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
+        let mut network = RadioNetwork {
+            cells: config.cells.enumerate().map(|(id, cell)| Cell::new(id, cell)).collect(),
+            ues: config
+                .ues
+                .enumerate()
+                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving], seed))
+                .collect(),
+            bearers: IndexVec::new(),
+            calendar: Calendar::default(),
+            early: VecDeque::new(),
+            next: Tti(0),
+            timers: BinaryHeap::new(),
+            air: measure::air(config, seed),
+            on_air: Vec::new(),
+            work: downlink::Work::default(),
+            row: Vec::new(),
+            code_words: Default::default(),
+            preambles: Vec::new(),
+            due: Vec::new(),
+            occasions: Vec::new(),
+            waiting: Vec::new(),
+            pdus: Vec::new(),
+            block_sdus: Vec::new(),
+            scratch: LteBearerOutput::default(),
+            mobility: config.handover.as_ref().map(|h| Box::new(mobility::Mobility::new(config, h))),
+            sidelink: None,
+            trace: None,
+            open: Tti(0),
+        };
+        for drb in &config.bearers {
+            let mut layers = LteBearer::new(&drb.layers);
+            layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
+            let (ue, qos) = (drb.ue, drb.qos);
+            let tells_rate = drb.layers.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
+            let id = network.bearers.push(Drb {
+                ue,
+                layers,
+                qos,
+                ip: None,
+                wake: None,
+                tells_rate,
+                direct: false,
+            });
+            network.ues[ue].drbs.push(id);
+        }
+        let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
+        let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
+        for (ue, config) in pairs.chain(groups) {
+            let mut layers = LteBearer::new(config);
+            layers.seat_aqm(&config.rlc, seed, network.bearers.len() as u64, [None, None]);
+            let qos = Default::default();
+            let drb = Drb { ue, layers, qos, ip: None, wake: None, tells_rate: false, direct: true };
+            network.bearers.push(drb);
+        }
+        network.set_up_sidelinks(config, seed);
+        for ue in network.ues.ids() {
+            // MAC serves the bearers in the order of their classes' priorities.
+            let bearers = &network.bearers;
+            let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
+            if network.ues[ue].downlink.persistent.is_some() {
+                let serving = network.ues[ue].serving;
+                network.cells[serving].persistent.push(ue);
+            }
+            if network.ues[ue].uplink.persistent.is_some() {
+                let serving = network.ues[ue].serving;
+                network.cells[serving].uplink.persistent.push(ue);
+            }
+            network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
+            for i in 0..network.ues[ue].drbs.len() {
+                let qos = network.bearers[network.ues[ue].drbs[i]].qos;
+                network.ues[ue].uplink.add(&qos);
+            }
+            for direction in Direction::BOTH {
+                if network.ues[ue].full_buffer[direction.index()] {
+                    network.wake(ue, direction);
+                }
+            }
+        }
+        network.begin_connections();
+        for cell in network.cells.ids() {
+            if network.cells[cell].config.down {
+                network.set_cell_down(Instant::ZERO, cell, true);
+            }
+        }
+        network
+    }
+
+    /// `packet` (above 0 bytes; its serial number is not looked at) enters at `end` of a bearer, to
+    /// be delivered at the other.
+    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu, out: &mut NetworkOutput) {
+        self.reach(now);
+        if end == End::Network && self.mobility.is_some() && !self.bearers[bearer].direct {
+            return self.enter_gateway(now, bearer, packet, out);
+        }
+        self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
+        self.settle(now, bearer, out);
+    }
+
+    /// Something happens between two TTIs: a network that slept goes on with the first TTI that
+    /// starts after now, and what comes at the very start of a TTI may still ask in it.
+    pub(super) fn reach(&mut self, now: Instant) {
+        let started = Tti::containing(now, TTI);
+        self.next = self.next.max(started.plus(1));
+        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
+    }
+
+    /// When the next TTI in which something happens starts; None while idle.
+    pub fn next_tti(&self) -> Option<Instant> {
+        let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
+        let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.next);
+        earlier(scheduling, self.calendar.next()).map(|tti| tti.start(TTI))
+    }
+
+    /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has
+    /// named.
+    pub fn on_tti(&mut self, now: Instant, out: &mut NetworkOutput) {
+        if self.next_tti() != Some(now) {
+            return;
+        }
+        let tti = Tti::containing(now, TTI);
+        (self.next, self.open) = (tti, tti);
+        let mut due = std::mem::take(&mut self.due);
+        self.calendar.take(tti, &mut due);
+        for i in 0..due.len() {
+            self.expect_due(&due, i);
+            self.happen(now, tti, due[i], out);
+        }
+        due.clear();
+        self.due = due;
+        self.prepare_occasions(tti);
+        if !self.waiting.is_empty() {
+            self.grant_waiting(now, tti, out);
+        }
+        self.close_preambles(tti);
+        for cell in self.cells.ids() {
+            if self.cells[cell].is_active() {
+                self.expect_scheduling(CellId::from_index(cell.index() + 1));
+                self.schedule_downlink(now, tti, cell, out);
+                let held =
+                    if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };
+                self.schedule_uplink(now, tti, cell);
+                if !held.is_empty() {
+                    self.release_to_lanes(tti, cell, held);
+                }
+            }
+        }
+        if self.sidelink.is_some() {
+            self.sidelink_tti(tti);
+        }
+        for cell in self.cells.ids() {
+            self.send_uplink(now, tti, cell, out);
+        }
+        if self.sidelink.is_some() {
+            self.send_sidelinks(now, tti, out);
+        }
+        self.air_downlink(tti);
+        for cell in self.cells.ids() {
+            self.air_uplink(tti, cell);
+        }
+        if self.sidelink.is_some() {
+            self.air_sidelinks(tti);
+        }
+        self.next = tti.plus(1);
+    }
+
+    #[inline]
+    fn happen(&mut self, now: Instant, tti: Tti, item: Due, out: &mut NetworkOutput) {
+        match item {
+            Due::DownlinkDecoded { ue, process } => self.downlink_decoded(now, ue, process, out),
+            Due::DownlinkFeedback { ue, process } => self.downlink_feedback(now, ue, process, out),
+            Due::UplinkDecoded { ue, process, sent } => {
+                self.uplink_decoded(now, ue, process.into(), sent, out);
+            }
+            Due::UplinkTimers { ue } => self.uplink_timers(tti, ue, out),
+            Due::Proactive { ue } => self.grant_proactively(tti, ue),
+            Due::RequestHeard { ue, sent } => self.request_heard(ue, sent),
+            Due::Responses { cell } => self.respond(tti, cell),
+            Due::GrantMissed { ue, target } => self.grant_unused(ue, target),
+            Due::MoveMissed { ue, process, target } => self.waiting.push((ue, process, target)),
+            Due::UplinkOccasion { ue, target } => self.occasions.push((ue, target)),
+            Due::PowerCommand { ue, command, blocks } => self.command_power(tti, ue, command, blocks.into()),
+            Due::BufferReport { cell, ue, bytes } => self.buffer_reported(cell, ue, bytes),
+            Due::Transmit => {}
+            Due::Rrc { ue } => self.connection_step(now, tti, ue, out),
+            Due::ContentionResolved { ue } => self.ues[ue].uplink.access.stop(),
+            Due::Inactivity { ue } => self.check_activity(tti, ue, out),
+            Due::Look { ue } => self.look(now, tti, ue, out),
+            Due::Mobility { ue } => self.mobility_step(now, tti, ue, out),
+            Due::PathSwitch { ue } => self.switch_path(now, tti, ue),
+            Due::SidelinkDecoded { lane, process, sent } => {
+                self.sidelink_decoded(now, lane, process.into(), sent, out);
+            }
+            Due::SidelinkOccasion { lane } => self.sidelink_occasion(tti, lane),
+            Due::ModeSelection { pair } => self.select_mode(now, tti, pair, out),
+            Due::Reordering { lane } => self.reordering_due(tti, lane, out),
+        }
+    }
+
+    /// When a timer of PDCP or RLC may expire next.
+    pub fn next_timer(&self) -> Option<Instant> {
+        let timers = self.timers.peek().map(|Reverse((t, _))| *t);
+        let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
+        let early = self.early.front().map(|(t, _)| *t);
+        earlier(earlier(timers, backhaul), early)
+    }
+
+    /// Timers of PDCP and RLC that have expired act.
+    pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
+        self.reach(now);
+        self.backhaul_arrivals(now, out);
+        while self.early.front().is_some_and(|(t, _)| *t <= now) {
+            if let Some((_, due)) = self.early.pop_front() {
+                self.happen(now, Tti::containing(now, TTI), due, out);
+            }
+        }
+        while let Some(Reverse((at, bearer))) =
+            self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
+        {
+            self.timers.pop();
+            if self.bearers[bearer].wake == Some(at) {
+                self.bearers[bearer].wake = None;
+                self.bearers[bearer].layers.on_time(now, &mut self.scratch);
+                self.settle(now, bearer, out);
+            }
+        }
+    }
+
+    /// Packets inside that `end` of a bearer has pushed.
+    pub fn inside(&self, bearer: BearerId, end: End) -> usize {
+        let backhaul = self.mobility.as_ref().map_or(0, |m| m.backhaul.inside(bearer, end.index()));
+        let waiting = if end == End::Network { self.ip_buffered(bearer).0 } else { 0 };
+        waiting + self.bearers[bearer].layers.inside(end) + backhaul
+    }
+
+    /// Counters of the RLC entity at an end of a bearer.
+    pub fn rlc_stats(&self, bearer: BearerId, end: End) -> RlcStats {
+        self.bearers[bearer].layers.rlc_stats(end)
+    }
+
+    /// What a UE has counted in `direction`.
+    pub fn link_stats(&self, ue: UeId, direction: Direction) -> &LinkStats {
+        match direction {
+            Direction::Downlink => self.downlink_stats(ue),
+            Direction::Uplink => self.uplink_stats(ue),
+        }
+    }
+
+    /// The cell that serves a UE.
+    pub fn serving(&self, ue: UeId) -> CellId {
+        self.ues[ue].serving
+    }
+
+    /// What a UE has counted in the downlink.
+    pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
+        &self.ues[ue].downlink.stats
+    }
+
+    /// Another scheduler in `cell` from now on, such as one of the caller's own.
+    pub fn set_scheduler(&mut self, cell: CellId, direction: Direction, scheduler: Scheduler) {
+        match direction {
+            Direction::Downlink => self.cells[cell].downlink.set_scheduler(scheduler),
+            Direction::Uplink => self.cells[cell].uplink.scheduler = scheduler,
+        }
+    }
+
+    /// What went wrong in a scheduler of the caller's own since this was asked last.
+    pub fn policy_fault(&mut self) -> Option<Fault> {
+        self.cells.ids().find_map(|cell| {
+            let c = &mut self.cells[cell];
+            c.downlink.scheduler.fault().or_else(|| c.uplink.scheduler.fault())
+        })
+    }
+
+    /// Passes on what the layers of `bearer` said, notes its timer and wakes MAC for what it wants
+    /// to send.
+    #[inline]
+    fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
+        let drb = &mut self.bearers[bearer];
+        let ue = drb.ue;
+        let said = &mut self.scratch;
+        let (before, dropped) = (out.delivered.len(), out.dropped.len());
+        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
+        if !said.delivered.is_empty() {
+            match &mut self.mobility {
+                Some(m) if !drb.direct => m.backhaul.take_up(now, ue, bearer, said, out),
+                _ => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+            }
+        }
+        if !said.dropped.is_empty() {
+            out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+        }
+        if !said.marked.is_empty() {
+            out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        }
+        let mut failed = false;
+        if !said.events.is_empty() {
+            for (end, event) in said.events.drain(..) {
+                failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
+                out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+            }
+        }
+        if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
+            drb.wake = Some(at);
+            self.timers.push(Reverse((at.max(now), bearer)));
+        }
+        if self.sidelink.is_some() {
+            self.settle_pairs(now, bearer, [before, dropped], out);
+            if self.bearers[bearer].direct {
+                return self.sidelink_data(bearer);
+            }
+        }
+        if failed {
+            self.radio_link_failure(now, ue, out);
+        }
+        self.ues[ue].activity = self.next;
+        if self.is_away(ue) {
+            return;
+        }
+        let connected = self.ues[ue].rrc.is_connected();
+        let above = self.bearers[bearer].ip.is_some() && self.ip_buffered(bearer).0 > 0;
+        if above || self.bearers[bearer].layers.wants(End::Network) {
+            match connected {
+                true => self.wake(ue, Direction::Downlink),
+                false => self.want_connection(ue, Direction::Downlink),
+            }
+        }
+        if connected {
+            self.uplink_data(now, ue, bearer);
+        } else if self.bearers[bearer].layers.wants(End::Ue) {
+            self.want_connection(ue, Direction::Uplink);
+        }
+    }
+
+    /// The UE has something to send in `direction`: its cell looks at it from the next TTI on.
+    #[inline]
+    fn wake(&mut self, ue: UeId, direction: Direction) {
+        if self.is_away(ue) {
+            return;
+        }
+        let i = direction.index();
+        if !std::mem::replace(&mut self.ues[ue].active[i], true) {
+            let active = &mut self.cells[self.ues[ue].serving].active[i];
+            let place = active.partition_point(|other| *other < ue);
+            active.insert(place, ue);
+        }
+    }
+
+    /// maxRetxThreshold was reached (TS 36.331 v15.1.0 clause 5.3.11.3): MAC is reset and the UE's
+    /// bearers are re-established; what was on the air is gone.
+    fn radio_link_failure(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
+        if self.mobility.is_some() {
+            return self.link_lost(ue, out);
+        }
+        self.reset_downlink(ue);
+        self.reset_uplink(ue);
+        for i in 0..self.ues[ue].drbs.len() {
+            let bearer = self.ues[ue].drbs[i];
+            self.bearers[bearer].layers.re_establish(now, &mut self.scratch);
+            self.settle(now, bearer, out);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What the radio network tells the world.
+
+use lasthop_units::{BearerId, CellId, Duration, UeId};
+
+use crate::mac::sidelink::LinkMode;
+use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_lte_l2::rlc::RlcEvent;
+
+/// What the network appends to when it is called; reused by the caller.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkOutput {
+    /// Packets that have reached an end of their bearer, with that end, as they were pushed.
+    pub delivered: Vec<(BearerId, End, Sdu)>,
+    /// Packets that left otherwise, with the end that had pushed them. Each packet is named once in
+    /// all.
+    pub dropped: Vec<(BearerId, End, Sdu, DropCause)>,
+    /// Packets that an active queue management marked (congestion experienced), with the end that
+    /// had pushed them.
+    pub marked: Vec<(BearerId, End, Sdu)>,
+    /// Packets that a node forwards to the next one over X2, and that are not delivered yet.
+    pub forwarded: Vec<(BearerId, Sdu)>,
+    /// What happened, for the events table.
+    pub events: Vec<(UeId, NetworkEvent)>,
+}
+
+impl NetworkOutput {
+    /// True if nothing was appended.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        let NetworkOutput { delivered, dropped, marked, forwarded, events } = self;
+        delivered.is_empty()
+            && dropped.is_empty()
+            && marked.is_empty()
+            && forwarded.is_empty()
+            && events.is_empty()
+    }
+}
+
+/// Something worth a row in the events table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// RLC at an end of a bearer.
+    Rlc(BearerId, End, RlcEvent),
+    /// Random access of the UE to this cell has failed preambleTransMax times.
+    RandomAccessProblem(CellId),
+    /// The UE's connection is set up in this cell.
+    Connected(CellId),
+    /// T300 has expired before the connection was set up; the UE will try again.
+    ConnectionFailed(CellId),
+    /// The UE was inactive and is idle now.
+    Released(CellId),
+    /// N310 out-of-sync indications in a row: T310 runs.
+    RadioProblem(CellId),
+    /// The serving cell is in sync again in time.
+    RadioRecovered(CellId),
+    /// A bearer's data leaves a node: what its retransmission queue held, and what is forwarded.
+    Moved {
+        /// The bearer.
+        bearer: BearerId,
+        /// Bytes in the retransmission queue.
+        queue: u64,
+        /// Packets that are forwarded at once.
+        forwarded: u32,
+    },
+    /// A step of a handover or a re-establishment.
+    Mobility {
+        /// Which.
+        event: MobilityEvent,
+        /// The target, or the cell that is concerned.
+        cell: CellId,
+        /// For how long nobody served the UE, where that has ended.
+        seconds: Option<Duration>,
+    },
+    /// What the UE sends to another goes another way from now on.
+    ModeSwitch {
+        /// The UE that receives.
+        to: UeId,
+        /// The way.
+        mode: LinkMode,
+        /// Packets that the switch dropped, and their bytes.
+        packets: u64,
+        /// See `packets` [B].
+        bytes: u64,
+    },
+}
+
+/// A step of a handover or a re-establishment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MobilityEvent {
+    /// The source has a report and asks the target.
+    PreparationStarted,
+    /// The target has refused.
+    PreparationRefused,
+    /// The target is prepared, in case that the UE will come (conditional handover).
+    Prepared,
+    /// The UE leaves for the target.
+    Started,
+    /// The target serves the UE.
+    Complete,
+    /// It has come back to the cell that it had left shortly before.
+    PingPong,
+    /// T304 has expired, or random access at the target failed.
+    Failed,
+    /// The radio link has failed.
+    RadioLinkFailure,
+    /// The connection is re-established in the cell.
+    Reestablished,
+    /// The re-establishment was in a cell that the UE should have been handed over to.
+    TooLate,
+    /// The cell refuses a re-establishment, or none was found: the connection is gone.
+    Rejected,
+}
+
+impl MobilityEvent {
+    /// The name in result tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MobilityEvent::PreparationStarted => "handover-preparation",
+            MobilityEvent::PreparationRefused => "handover-refused",
+            MobilityEvent::Prepared => "handover-prepared",
+            MobilityEvent::Started => "handover-start",
+            MobilityEvent::Complete => "handover-complete",
+            MobilityEvent::PingPong => "handover-ping-pong",
+            MobilityEvent::Failed => "handover-failure",
+            MobilityEvent::RadioLinkFailure => "radio-link-failure",
+            MobilityEvent::Reestablished => "rrc-reestablished",
+            MobilityEvent::TooLate => "handover-too-late",
+            MobilityEvent::Rejected => "rrc-reestablishment-rejected",
+        }
+    }
+}
+
+impl NetworkEvent {
+    /// The name in result tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            NetworkEvent::Rlc(_, _, event) => event.name(),
+            NetworkEvent::Connected(_) => "rrc-connected",
+            NetworkEvent::ConnectionFailed(_) => "rrc-connection-failed",
+            NetworkEvent::Released(_) => "rrc-released",
+            NetworkEvent::ModeSwitch { .. } => "mode-switch",
+            NetworkEvent::RandomAccessProblem(_) => "random-access-problem",
+            NetworkEvent::RadioProblem(_) => "radio-problem",
+            NetworkEvent::RadioRecovered(_) => "radio-recovered",
+            NetworkEvent::Mobility { event, .. } => event.name(),
+            NetworkEvent::Moved { .. } => "handover-data",
+        }
+    }
+}

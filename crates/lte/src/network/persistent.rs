@@ -1,0 +1,79 @@
+//! Semi-persistent scheduling of the downlink: the grants of an occasion come before everybody
+//! else's.
+
+use lasthop_radio::lte::{Mcs, tbs_bits};
+use lasthop_units::{CellId, Instant, Tti, UeId};
+
+use super::downlink::Work;
+use super::{NetworkOutput, RadioNetwork};
+use crate::mac::allocation::{Groups, bits};
+
+impl RadioNetwork {
+    /// UEs whose occasion `tti` is and who have data send on their persistent grants; what others
+    /// leave stays free.
+    pub(super) fn use_persistent_grants(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        work: &mut Work,
+        free: &mut Groups,
+        out: &mut NetworkOutput,
+    ) {
+        for i in 0..self.cells[cell].persistent.len() {
+            let ue = self.cells[cell].persistent[i];
+            let d = &self.ues[ue].downlink;
+            let Some(p) = d.persistent.filter(|p| p.is_occasion(tti, d.phase)) else { continue };
+            if d.idle(0).is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
+                continue;
+            }
+            let own = self.groups_of(cell, ue);
+            let active = p.active(tti).filter(|(groups, _)| groups & !own == 0);
+            let Some((groups, mcs)) = active.or_else(|| self.activate(tti, cell, ue, *free & own)) else {
+                continue;
+            };
+            if groups & !*free != 0 {
+                // A retransmission lies there: dynamic scheduling may serve the UE elsewhere.
+                continue;
+            }
+            *free &= !groups;
+            let first = self.on_air.len();
+            self.send_new(now, tti, cell, ue, groups, mcs, out);
+            for t in &mut self.on_air[first..] {
+                // Only the activation is an assignment on the PDCCH.
+                t.persistent = active.is_some();
+            }
+            if let Some(p) = &mut self.ues[ue].downlink.persistent {
+                (p.grant, p.used) = (Some((groups, mcs)), tti);
+            }
+            work.backlogs.retain(|(u, _)| *u != ue);
+        }
+    }
+
+    /// The smallest set of groups that carries what the grant promises, none of which another grant
+    /// ever has at the same time.
+    fn activate(&mut self, tti: Tti, cell: CellId, ue: UeId, free: Groups) -> Option<(Groups, Mcs)> {
+        self.learn_quality(tti, cell, ue);
+        let d = &self.ues[ue].downlink;
+        let own = d.persistent?;
+        let phase = d.phase;
+        let taken = self.cells[cell].persistent.iter().filter(|other| **other != ue).fold(0, |set, other| {
+            let d = &self.ues[*other].downlink;
+            let meets = d.persistent.filter(|p| own.meets(phase, p, d.phase)).and_then(|p| p.active(tti));
+            set | meets.map_or(0, |(groups, _)| groups)
+        });
+        let table = self.cells[cell].downlink.adaptation.mcs_table();
+        let mut groups = 0;
+        for g in bits(free & !taken) {
+            groups |= 1 << g;
+            let mcs = self.mcs(cell, ue, 0, groups)?;
+            let blocks = self.cells[cell].downlink.band.count(groups) as usize;
+            let carries =
+                mcs.i_tbs(table).and_then(|i| tbs_bits(blocks, i)).is_some_and(|b| b / 8 >= own.config.bytes);
+            if carries {
+                return Some((groups, mcs));
+            }
+        }
+        None
+    }
+}

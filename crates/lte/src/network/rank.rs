@@ -1,0 +1,127 @@
+//! Rank and precoder: what a UE reports of a channel between several antennas (TS 36.213 clauses
+//! 7.2.1, 7.2.3 and 7.2.4).
+//!
+//! For each rank the UE finds the precoder under which each sub-band carries most (PMIs by sub-band
+//! as in reporting mode 1-2, with CQIs by sub-band: mode 3-2), and the CQIs of its code words under
+//! them; it reports the rank whose CQIs stand for the highest rate. Where CQIs have no sub-bands
+//! there is one PMI.
+
+use lasthop_engine::math::log2;
+use lasthop_radio::mimo;
+use lasthop_units::{CellId, Tti, UeId};
+
+use super::RadioNetwork;
+use crate::mac::adaptation::{CqiInterference, Report, SUBBANDS_MAX};
+use crate::phy::air::{CodeWordSinr, Look, Pmi, Scheme, layers_of};
+
+/// Every second block stands for its sub-band when precoders are compared.
+const PRECODER_STEP: usize = 2;
+
+impl RadioNetwork {
+    /// What `ue` reports of the channel matrices in `tti`; None where it has none.
+    pub(super) fn report_of_matrix(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Option<Report> {
+        let c = &self.cells[cell];
+        let data = c.config.downlink.cqi.interference == CqiInterference::Data;
+        let carrier = self.air.carrier(cell);
+        // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
+        let boost = self.ues[ue].downlink.boost;
+        if !self.air.look_at(measured, cell, ue, carrier, Look::Reference(boost, data)) {
+            return None;
+        }
+        let transmit = c.config.transmit_antennas();
+        let most = c.config.most_layers().min(self.air.receive_antennas(ue));
+        let mimo = &c.config.downlink.mimo;
+        let (mode, least) = (mimo.mode, if mimo.always_two_layers { 2 } else { 1 });
+        let ranks = least.min(most)..=most;
+        let mut best: Option<(f32, Report)> = None;
+        for layers in ranks {
+            let scheme = match (mode, layers) {
+                (4, _) => self.best_precoder(cell, ue, transmit, layers as u8),
+                (_, 1) => Scheme::Diversity,
+                _ => Scheme::OpenLoop(layers as u8),
+            };
+            let (rate, report) = self.report_under(cell, ue, scheme);
+            if best.is_none_or(|(most, _)| rate > most) {
+                best = Some((rate, report));
+            }
+        }
+        best.map(|(_, report)| report)
+    }
+
+    /// The codebook's entries of `layers` layers under which each sub-band carries most.
+    fn best_precoder(&mut self, cell: CellId, ue: UeId, transmit: usize, layers: u8) -> Scheme {
+        let size = self.cells[cell].downlink.adaptation.subband();
+        let mut rows = std::mem::take(&mut self.code_words);
+        let mut pmi = Pmi::all(size as u8, 0);
+        let mut best = [f64::NEG_INFINITY; SUBBANDS_MAX];
+        for index in 0..mimo::precoders(transmit, layers.into()) as u8 {
+            let scheme = Scheme::ClosedLoop { layers, pmi: Pmi::all(size as u8, index) };
+            self.air.under(cell, ue, scheme, PRECODER_STEP, &mut rows);
+            let mut carries = [0.0; SUBBANDS_MAX];
+            for (code_word, row) in rows.iter().enumerate() {
+                let samples = layers_of(layers, code_word).1.max(1);
+                for (i, block) in row.sinr.chunks(samples).enumerate() {
+                    let of: f64 = block.iter().map(|s| 1.0 + f64::from(*s)).product();
+                    carries[i * PRECODER_STEP / size] += log2(of);
+                }
+            }
+            for ((best, to), of) in best.iter_mut().zip(&mut pmi.index).zip(carries) {
+                if of > *best {
+                    (*best, *to) = (of, index);
+                }
+            }
+        }
+        self.code_words = rows;
+        Scheme::ClosedLoop { layers, pmi }
+    }
+
+    /// The report of `scheme`, and the rate of a block that it stands for [bit].
+    fn report_under(&mut self, cell: CellId, ue: UeId, scheme: Scheme) -> (f32, Report) {
+        let mut rows = std::mem::take(&mut self.code_words);
+        let mut row = std::mem::take(&mut self.row);
+        self.air.under(cell, ue, scheme, 1, &mut rows);
+        let c = &self.cells[cell];
+        let (adaptation, config) = (&c.downlink.adaptation, &c.config.downlink.cqi);
+        let blocks = c.config.resource_blocks as usize;
+        let mut of = |code_word: usize| {
+            by_block(&rows[code_word], blocks, &mut row);
+            adaptation.measure(&row, config)
+        };
+        let first = of(0);
+        let layers = scheme.layers();
+        let rate = |report: &Report, layers: usize| adaptation.rate_of(report.wideband) * layers as f32;
+        let found = match scheme {
+            // Its code words have the same CQI (TS 36.213 clause 7.2: mode 3 reports one, whatever
+            // the rank).
+            Scheme::Diversity | Scheme::OpenLoop(_) => {
+                (rate(&first, layers.into()), first.under(scheme, None))
+            }
+            Scheme::ClosedLoop { .. } if layers == 1 => (rate(&first, 1), first.under(scheme, None)),
+            Scheme::ClosedLoop { .. } => {
+                let second = of(1);
+                let both = rate(&first, layers_of(layers, 0).1) + rate(&second, layers_of(layers, 1).1);
+                (both, first.under(scheme, Some(&second)))
+            }
+        };
+        (self.code_words, self.row) = (rows, row);
+        found
+    }
+}
+
+/// One SINR for each block: that under which it carries the mean of what its samples do.
+fn by_block(of: &CodeWordSinr, blocks: usize, to: &mut Vec<f32>) {
+    to.clear();
+    match of.sinr.len() / blocks {
+        1 => to.extend(&of.sinr),
+        samples => to.extend(of.sinr.chunks(samples.max(1)).map(|some| {
+            let product: f64 = some.iter().map(|s| 1.0 + f64::from(*s)).product();
+            let mut mean = product.sqrt();
+            if samples == 4 {
+                mean = mean.sqrt();
+            } else if samples == 3 {
+                mean = lasthop_engine::math::pow(product, 1.0 / 3.0);
+            }
+            (mean - 1.0) as f32
+        })),
+    }
+}

@@ -1,0 +1,259 @@
+//! Multicast: one transmission of a UE that several others receive (one-to-many, TS 36.300 clause
+//! 23.10).
+//!
+//! A group has one lane, so its requests, reports, grants and blocks are those of one link, however
+//! many receive. Each receiver has a bearer of its own
+//! ([`LteBearer::push_copy`](lasthop_lte_l2::pdcp::LteBearer::push_copy)) with its RLC and PDCP, its
+//! draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
+//! feedback on SL-SCH): each block is sent as often as `transmissions` says, and a receiver takes
+//! it when it can decode what it has heard so far.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{BearerId, Id, Instant, Tti, UeId};
+
+use super::super::trace::{Step, TraceLink, TraceRecord};
+use super::super::{NetworkOutput, RadioNetwork};
+use super::state::{Lane, LaneGrant};
+use super::transmit::process_of;
+use crate::mac::harq::{PROCESSES, State};
+use crate::network::config::GroupConfig;
+use crate::phy::TTI;
+use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_radio::lte::SoftBuffer;
+
+/// Who receives, and by which CQI the eNB chooses the MCS.
+#[derive(Debug)]
+pub struct Group {
+    pub members: Vec<Member>,
+    /// None: that of the worst link.
+    pub cqi: Option<u8>,
+}
+
+/// A receiver of a group.
+#[derive(Debug)]
+pub struct Member {
+    pub ue: UeId,
+    /// Its bearer, whose end [`End::Ue`] it is.
+    pub bearer: BearerId,
+    /// One draw per transport block.
+    errors: Draw,
+    /// By process of the sender: what it has heard of the block.
+    heard: [Heard; PROCESSES],
+    /// Blocks that it could not decode in any transmission.
+    pub lost: u64,
+}
+
+/// What a receiver has of a transport block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    soft: SoftBuffer,
+    luck: f64,
+    decoded: bool,
+    /// RLC has it.
+    taken: bool,
+}
+
+impl Group {
+    /// `first`: the bearer of the first receiver; the others' follow. `entity`: of the draws, its
+    /// low 24 bits free.
+    pub fn new(config: &GroupConfig, first: usize, entity: u64, seed: u64) -> Group {
+        let member = |(k, ue): (usize, &UeId)| Member {
+            ue: *ue,
+            bearer: BearerId::from_index(first + k),
+            errors: Draw::new(seed, Purpose::BlockError, GROUP | entity | k as u64),
+            heard: [Heard::default(); PROCESSES],
+            lost: 0,
+        };
+        Group { members: config.to.iter().enumerate().map(member).collect(), cqi: config.cqi }
+    }
+
+    /// A new block is sent in `tti`.
+    pub fn begin_block(&mut self, tti: Tti, soft: SoftBuffer) {
+        for m in &mut self.members {
+            let luck = m.errors.uniform(tti.0);
+            m.heard[process_of(tti)] = Heard { soft, luck, decoded: false, taken: false };
+        }
+    }
+}
+
+impl RadioNetwork {
+    /// The group to which `from` sends and whose receivers are `to`, if there is one.
+    pub fn group_lane(&self, from: UeId, to: &[UeId]) -> Option<u32> {
+        let s = self.sidelink.as_ref()?;
+        let is = |lane: &&u32| {
+            let l = &s.lanes[**lane as usize];
+            l.group.is_some() && l.receivers().eq(to.iter().copied())
+        };
+        s.of_ue[from].iter().find(is).copied()
+    }
+
+    /// Blocks of a group that its receiver number `member` could not decode.
+    pub fn group_lost(&self, lane: u32, member: usize) -> Option<u64> {
+        let l = self.sidelink.as_ref()?.lanes.get(lane as usize)?;
+        Some(l.group.as_ref()?.members.get(member)?.lost)
+    }
+
+    /// `packet` enters at the sender of a group for its receiver number `member`. The copies of a
+    /// packet enter together, those of the later receivers first: with that of receiver 0 the
+    /// packet is sent.
+    pub fn push_group(&mut self, now: Instant, lane: u32, member: u32, packet: Sdu, out: &mut NetworkOutput) {
+        let Some(g) = self.sidelink.as_ref().and_then(|s| s.lanes[lane as usize].group.as_ref()) else {
+            return;
+        };
+        let bearer = g.members[member as usize].bearer;
+        match member {
+            0 => self.push(now, bearer, End::Network, packet, out),
+            _ => self.bearers[bearer].layers.push_copy(End::Network, packet),
+        }
+    }
+
+    /// What the sender of a group has dropped, among `out.dropped` from `from` on, nobody will
+    /// receive.
+    pub(super) fn drop_copies(&mut self, bearer: BearerId, from: usize, out: &mut NetworkOutput) {
+        let Some(s) = &self.sidelink else { return };
+        let Some((lane, 0)) = s.group_of(bearer) else { return };
+        let Some(g) = &s.lanes[lane as usize].group else { return };
+        for i in from..out.dropped.len() {
+            let (_, _, sdu, cause) = out.dropped[i];
+            // What the first receiver lost by itself is not the sender's.
+            if !matches!(cause, DropCause::BufferFull | DropCause::Aqm | DropCause::DiscardTimer) {
+                continue;
+            }
+            for m in &g.members[1..] {
+                let layers = &mut self.bearers[m.bearer].layers;
+                layers.drop_copy(End::Network, sdu.serial, cause, &mut self.scratch);
+                let dropped = self.scratch.dropped.drain(..);
+                out.dropped.extend(dropped.map(|(end, sdu, cause)| (m.bearer, end, sdu, cause)));
+            }
+        }
+    }
+
+    /// What arrives at the receivers of a group in `tti`.
+    pub(super) fn air_group(&mut self, tti: Tti, g: &LaneGrant) {
+        let process = process_of(tti);
+        let Some(s) = &self.sidelink else { return };
+        let Some(group) = &s.lanes[g.lane as usize].group else { return };
+        let all = group.members.len();
+        let mut missing = false;
+        for k in 0..all {
+            let Some(m) = self.member(g.lane, k).filter(|m| !m.heard[process].decoded) else { continue };
+            let rx = m.ue;
+            let heard = if self.is_deaf(tti, rx) { None } else { self.information(tti, g, rx) };
+            let Some(s) = &mut self.sidelink else { return };
+            let l = &mut s.lanes[g.lane as usize];
+            let errors = self.cells[self.ues[l.tx].serving].uplink.config.data_errors;
+            let (p, Some(group)) = (l.harq.get(process), &mut l.group) else { return };
+            let h = &mut group.members[k].heard[process];
+            if let (Some(mi), Some(block)) = (heard, &p.block) {
+                h.soft.add(block, mi);
+                h.decoded = !errors || h.luck >= block.combined_error(&h.soft);
+            }
+            missing |= !h.decoded;
+        }
+        if let Some(s) = &mut self.sidelink {
+            let l = &mut s.lanes[g.lane as usize];
+            l.harq.get_mut(process).state = State::Awaiting { decoded: !missing };
+        }
+    }
+
+    /// Those receivers of a group that have decoded a block take it; after the last transmission
+    /// the others have lost it.
+    pub(super) fn group_decoded(&mut self, now: Instant, lane: u32, process: usize, out: &mut NetworkOutput) {
+        let tti = Tti::containing(now, TTI);
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let (first, end) = (l.bearer, l.end);
+        let last = l.harq.get(process).transmissions >= l.link.transmissions;
+        let all = l.group.as_ref().map_or(0, |g| g.members.len());
+        if !last {
+            self.repeat_later(lane, process);
+        }
+        let Some(s) = &mut self.sidelink else { return };
+        let mut parts = std::mem::take(&mut s.lanes[lane as usize].harq.get_mut(process).parts);
+        for k in 0..all {
+            let Some(s) = &mut self.sidelink else { return };
+            let Some(g) = &mut s.lanes[lane as usize].group else { return };
+            let m = &mut g.members[k];
+            let h = &mut m.heard[process];
+            let takes = h.decoded && !std::mem::replace(&mut h.taken, h.decoded);
+            let loses = last && !h.decoded;
+            m.lost += u64::from(loses);
+            let (bearer, ue) = (m.bearer, m.ue);
+            if takes || loses {
+                self.trace_member(
+                    tti,
+                    lane,
+                    if takes { Step::Decoded } else { Step::Failed },
+                    [ue],
+                    bearer,
+                    &parts,
+                );
+            }
+            for (_, pdu) in parts.iter().filter(|_| takes || loses) {
+                let layers = &mut self.bearers[bearer].layers;
+                match takes {
+                    true => layers.receive(now, end.peer(), pdu, &mut self.scratch),
+                    false => layers.lost(end, pdu, &mut self.scratch),
+                }
+                self.settle(now, bearer, out);
+            }
+        }
+        if last {
+            parts.drain(..).for_each(|(_, pdu)| self.bearers[first].layers.recycle(end, pdu));
+        }
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        p.parts = parts;
+        if last {
+            let all_have_it = matches!(p.state, State::Awaiting { decoded: true });
+            l.stats.decoded_bytes += if all_have_it { u64::from(p.bytes) } else { 0 };
+            l.stats.lost += u64::from(!all_have_it);
+            p.free(|_| ());
+        }
+    }
+
+    fn member(&self, lane: u32, k: usize) -> Option<&Member> {
+        let l = &self.sidelink.as_ref()?.lanes[lane as usize];
+        l.group.as_ref()?.members.get(k)
+    }
+
+    /// What a receiver of a group has of a block now, with the packets that are its own.
+    fn trace_member(
+        &mut self,
+        tti: Tti,
+        lane: u32,
+        step: Step,
+        [ue]: [UeId; 1],
+        bearer: BearerId,
+        parts: &crate::mac::harq::Parts,
+    ) {
+        let (Some(trace), Some(s)) = (&mut self.trace, &self.sidelink) else { return };
+        let l = &s.lanes[lane as usize];
+        let layers = &self.bearers[bearer].layers;
+        let mut packets: Vec<_> = parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)).collect();
+        packets.dedup();
+        let sent = process_of(Tti(tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode));
+        let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(l.harq.get(sent));
+        trace.push(TraceRecord { peer: Some(ue), packets, ..record });
+    }
+
+    /// The oracle of groups: the copies of all packets are in, and a block that is on the air is
+    /// kept until it was sent for the last time.
+    pub(super) fn check_group(&self, tti: Tti, l: &Lane) {
+        let Some(g) = &l.group else { return };
+        let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);
+        assert!(g.members.iter().all(|m| pushed(m) == pushed(&g.members[0])), "{tti:?}: copies are missing");
+        assert!(
+            !l.harq.get(process_of(tti)).parts.is_empty(),
+            "{tti:?}: a block of a group without its contents"
+        );
+        for m in &g.members {
+            let h = &m.heard[process_of(tti)];
+            assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
+        }
+    }
+}
+
+/// Tells the draws of a group's receivers from those of lanes.
+const GROUP: u64 = 1 << 60;

@@ -1,0 +1,204 @@
+//! The sidelink: UEs that send to each other in the uplink band, on blocks that the eNB grants.
+//!
+//! A lane is one direction of a pair, or from one UE to a [`group`]; its bearer, RLC, PDCP,
+//! multiplexer and HARQ processes are those of any other link. A UE with data for a lane asks as
+//! for the uplink and reports in an uplink block ([`report`]); the eNB grants blocks that it takes
+//! from the uplink's ([`schedule`]); the UE fills them, the peer decodes them and tells both
+//! ([`transmit`]). [`switch`] moves a lane between the sidelink and the way over the eNB.
+//!
+//! # Simplifications
+//! A UE may send on the sidelink and the uplink in one TTI. Grants and feedback are always heard.
+
+mod group;
+mod oracle;
+pub(super) mod reorder;
+mod report;
+mod schedule;
+pub(super) mod state;
+mod switch;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+pub(super) use report::SidelinkReport;
+
+use lasthop_units::{BearerId, Instant, Tti, UeId};
+
+use super::config::NetworkConfig;
+use super::{Due, NetworkOutput, RadioNetwork};
+use crate::mac::downlink::LinkStats;
+use crate::mac::sidelink::LinkMode;
+use crate::phy::{RbSet, TTI};
+use lasthop_bearer::{End, Sdu};
+use state::{Persistent, Sidelink};
+
+impl RadioNetwork {
+    /// Sets up the pairs and groups of `config`, whose bearers are there already.
+    pub(super) fn set_up_sidelinks(&mut self, config: &NetworkConfig, seed: u64) {
+        if config.pairs.is_empty() && config.groups.is_empty() {
+            return;
+        }
+        let (cells, ues) = (&self.cells, &self.ues);
+        let first = config.bearers.len();
+        let outer_loop = |ue: UeId| cells[ues[ue].serving].uplink.config.outer_loop.olla();
+        let mut all = Sidelink::new(&config.pairs, &config.groups, ues.len(), first, outer_loop, seed);
+        // Persistent blocks lie one after the other from the upper end of the band, phases
+        // likewise.
+        let mut top = None;
+        for i in 0..all.lanes.len() {
+            let Some(persistent) = all.lanes[i].link.persistent else { continue };
+            let cell = &self.cells[self.ues[all.lanes[i].tx].serving];
+            let band = cell.uplink.band;
+            let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
+            let first = band.first().unwrap_or(0);
+            let blocks = persistent.blocks.min(band.len());
+            let end = if end < first + blocks { first + band.len() } else { end };
+            top = Some(end - blocks);
+            let rbs = RbSet::range(end - blocks, blocks);
+            let phase = i as u64 % persistent.period.as_millis();
+            all.lanes[i].persistent = Some(Persistent { config: persistent, rbs, phase, mcs: None });
+        }
+        for (i, pair) in config.pairs.iter().enumerate() {
+            if let Some(selection) = &pair.selection {
+                self.calendar.note(Tti(selection.first.as_millis()), Due::ModeSelection { pair: i as u32 });
+            }
+        }
+        self.sidelink = Some(Box::new(all));
+    }
+
+    /// The lane from `from` to `to`, if they are a pair.
+    pub fn lane(&self, from: UeId, to: UeId) -> Option<u32> {
+        let s = self.sidelink.as_ref()?;
+        s.of_ue[from].iter().copied().find(|l| s.lanes[*l as usize].rx == to)
+    }
+
+    /// Which way the packets of a lane go.
+    pub fn lane_mode(&self, lane: u32) -> Option<LinkMode> {
+        self.sidelink.as_ref()?.lanes.get(lane as usize).map(|l| l.mode)
+    }
+
+    /// What was counted on a lane's sidelink.
+    pub fn lane_stats(&self, lane: u32) -> Option<&LinkStats> {
+        self.sidelink.as_ref()?.lanes.get(lane as usize).map(|l| &l.stats)
+    }
+
+    /// Lanes of the network, with the UEs that send and receive; of a group, the first that does.
+    pub fn lanes(&self) -> impl Iterator<Item = (u32, UeId, UeId)> + '_ {
+        let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
+        lanes.enumerate().map(|(i, l)| (i as u32, l.tx, l.rx))
+    }
+
+    /// `packet` enters at the sender of `lane`, to be delivered at the receiver, or at the eNB on
+    /// its way there.
+    pub fn push_lane(&mut self, now: Instant, lane: u32, packet: Sdu, out: &mut NetworkOutput) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        if let Some(order) = &mut l.order {
+            order.sent(packet.id);
+        }
+        let (bearer, end) = match l.mode {
+            LinkMode::Direct => (l.bearer, l.end),
+            LinkMode::Infrastructure => (s.infrastructure(lane), End::Ue),
+        };
+        self.push(now, bearer, end, packet, out);
+    }
+
+    /// What happens to sidelinks in `tti`, the uplink's grants being given.
+    pub(super) fn sidelink_tti(&mut self, tti: Tti) {
+        for cell in self.cells.ids() {
+            self.schedule_sidelinks(tti, cell);
+        }
+    }
+
+    /// What the senders of a bearer have waiting may have changed.
+    pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
+        let from = self.first_open();
+        let Some(lanes) = self.sidelink.as_ref().map(|s| s.lanes_of(bearer)) else { return };
+        for lane in lanes {
+            let Some(s) = &mut self.sidelink else { return };
+            let l = &mut s.lanes[lane as usize];
+            let backlog = self.bearers[bearer].layers.buffer_status(l.end).total();
+            if let Some(p) = &l.persistent {
+                let next = p.next(from);
+                if backlog > 0 && l.mode == LinkMode::Direct && l.occasion.is_none() {
+                    l.occasion = Some(next);
+                    self.calendar.note(next, Due::SidelinkOccasion { lane });
+                }
+            } else if backlog > l.covered && !l.wants {
+                l.wants = true;
+                let tx = l.tx;
+                self.ues[tx].uplink.direct_wants = true;
+                self.arm_uplink(tx);
+            }
+        }
+    }
+
+    /// Packets of pairs with lossless switches are delivered in the order in which they were sent;
+    /// those from `from` on in `out` have just come.
+    pub(super) fn settle_pairs(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        [from, dropped]: [usize; 2],
+        out: &mut NetworkOutput,
+    ) {
+        let tti = Tti::containing(now, TTI);
+        let Some(s) = &mut self.sidelink else { return };
+        if !s.of_group.is_empty() {
+            self.drop_copies(bearer, dropped, out);
+        }
+        let Some(s) = &mut self.sidelink else { return };
+        if s.pairs.iter().all(|p| !p.config.lossless) {
+            return;
+        }
+        for (_, _, sdu, _) in &out.dropped[dropped..] {
+            s.lanes.iter_mut().filter_map(|l| l.order.as_mut()).for_each(|o| o.lost(sdu.id));
+        }
+        let arrived: Vec<_> = out.delivered.drain(from..).collect();
+        for item in arrived {
+            let ue = self.bearers[bearer].ue;
+            let lane = match s.lane_of(bearer) {
+                Some(first) => Some(if item.1 == End::Ue { first } else { first + 1 }),
+                None if item.1 == End::Ue => {
+                    let waits =
+                        |l: &&state::Lane| l.rx == ue && l.order.as_ref().is_some_and(|o| o.knows(item.2.id));
+                    s.lanes.iter().position(|l| waits(&l)).map(|l| l as u32)
+                }
+                None => None,
+            };
+            let order = lane.and_then(|lane| Some((lane, s.lanes[lane as usize].order.as_mut()?)));
+            let Some((lane, order)) = order else {
+                out.delivered.push(item);
+                continue;
+            };
+            let before = order.until;
+            order.arrived(tti, item, &mut out.delivered);
+            if let Some(until) = order.until.filter(|_| before.is_none()) {
+                self.calendar.note(until.max(self.next).max(self.calendar.base()), Due::Reordering { lane });
+            }
+        }
+    }
+
+    /// A receiver stops waiting for what is missing.
+    pub(super) fn reordering_due(&mut self, tti: Tti, lane: u32, out: &mut NetworkOutput) {
+        let Some(s) = &mut self.sidelink else { return };
+        let Some(order) = &mut s.lanes[lane as usize].order else { return };
+        order.on_tti(tti, &mut out.delivered);
+        if let Some(until) = order.until {
+            self.calendar.note(until, Due::Reordering { lane });
+        }
+    }
+
+    /// Packets that wait for their turn at a receiver.
+    pub fn reordering(&self) -> usize {
+        let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
+        lanes.filter_map(|l| l.order.as_ref()).map(|o| o.inside()).sum()
+    }
+}
+
+impl Sidelink {
+    /// The bearer that carries a lane's packets to the eNB.
+    pub fn infrastructure(&self, lane: u32) -> BearerId {
+        self.pair(lane).infrastructure[lane as usize % 2]
+    }
+}

@@ -1,0 +1,92 @@
+//! What must hold on the sidelinks in every TTI, checked in debug builds.
+
+use lasthop_units::{CellId, Tti};
+use smallvec::SmallVec;
+
+use super::super::RadioNetwork;
+use super::super::uplink::tbs_bytes;
+use super::state::LaneGrant;
+use super::transmit::process_of;
+use crate::mac::harq::State;
+use crate::mac::pdu;
+use crate::mac::sidelink::Reuse;
+use crate::mac::uplink::largest_allocation;
+use crate::phy::RbSet;
+
+impl RadioNetwork {
+    /// The oracle: what is on the air of the sidelinks in `tti` keeps the rules, beside what the
+    /// uplinks send.
+    #[cold]
+    pub(super) fn check_sidelinks(&self, tti: Tti) {
+        let Some(s) = &self.sidelink else { return };
+        let granted = s.plan.granted(tti);
+        for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.lane_sends(tti, g)) {
+            let l = &s.lanes[g.lane as usize];
+            let cell = self.ues[l.tx].serving;
+            let band = self.cells[cell].uplink.band;
+            assert!(!g.rbs.is_empty() && g.rbs.longest_run() == g.rbs, "{tti:?}: not one run");
+            assert!(
+                l.persistent.is_some() || largest_allocation(g.rbs.len()) == g.rbs.len(),
+                "{tti:?}: no transform size"
+            );
+            assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");
+            let uplink = self.sent_up(tti, cell);
+            assert!(uplink.and(g.rbs).is_empty(), "{tti:?}: a resource block for uplink and sidelink");
+            for other in granted[..i].iter().filter(|o| self.lane_sends(tti, o)) {
+                assert_ne!(other.lane, g.lane, "{tti:?}: a lane sends twice");
+                if self.ues[s.lanes[other.lane as usize].tx].serving == cell {
+                    assert!(
+                        other.rbs.and(g.rbs).is_empty() || self.may_share(cell, other, g),
+                        "{tti:?}: lanes {} and {} on a resource block",
+                        other.lane,
+                        g.lane
+                    );
+                }
+            }
+            self.check_group(tti, l);
+            let p = l.harq.get(process_of(tti));
+            assert!(matches!(p.state, State::Awaiting { .. } | State::Failed), "{tti:?}: {:?}", p.state);
+            assert!((1..=l.link.transmissions).contains(&p.transmissions), "{tti:?}: {}", p.transmissions);
+            assert_eq!(g.again, p.transmissions > 1, "{tti:?}: a block sent again is not new");
+            assert_eq!(
+                (p.mcs, p.bytes, p.rbs),
+                (g.mcs, g.bytes, g.rbs),
+                "{tti:?}: not the block that was granted"
+            );
+            assert_eq!(tbs_bytes(p.mcs, g.rbs.len()), p.bytes, "{tti:?}: the size is the table's");
+            let sizes: SmallVec<[u32; 16]> = p
+                .parts
+                .iter()
+                .map(|(bearer, pdu)| pdu.size(self.bearers[*bearer].layers.format(l.end)))
+                .collect();
+            let room = p.bytes.saturating_sub(l.link.header);
+            assert!(pdu::padding(room, 0, &sizes).is_some(), "{tti:?}: more than fits");
+        }
+    }
+
+    fn lane_sends(&self, tti: Tti, g: &LaneGrant) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        let p = s.lanes[g.lane as usize].harq.get(process_of(tti));
+        p.sent == tti && p.transmissions > 0 && g.again == (p.transmissions > 1)
+    }
+
+    /// Blocks on which UEs of `cell` send to it.
+    fn sent_up(&self, tti: Tti, cell: CellId) -> RbSet {
+        let mut all = RbSet::EMPTY;
+        for g in self.cells[cell].uplink.plan.granted(tti).iter().filter(|g| self.sends(tti, g)) {
+            all |= g.rbs;
+        }
+        all
+    }
+
+    /// The rule of reuse: lanes that share no UE, where blocks may be shared at all. Persistent
+    /// grants beyond the width of the band share by configuration.
+    fn may_share(&self, cell: CellId, a: &LaneGrant, b: &LaneGrant) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        let [a, b] = [a, b].map(|g| &s.lanes[g.lane as usize]);
+        if a.persistent.is_some() && b.persistent.is_some() {
+            return true;
+        }
+        self.cells[cell].config.sidelink.reuse != Reuse::None && !a.shares_a_ue_with(b)
+    }
+}

@@ -1,0 +1,306 @@
+//! Who sends on which sidelink and on which blocks in a coming TTI.
+
+use lasthop_units::{CellId, Tti};
+
+use super::super::uplink::tbs_bytes;
+use super::super::{Due, RadioNetwork};
+use super::state::{Lane, LaneGrant};
+use crate::mac::harq::{PROCESSES, State};
+use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
+use crate::mac::uplink::fewest_blocks;
+use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::phy::RbSet;
+use crate::phy::air::Air;
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{Mcs, McsTable};
+
+/// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
+const OVERHEAD: u64 = 8;
+
+/// How long the table of conflicts holds [TTI]: UEs move little in that time.
+const CONFLICTS_HOLD: u64 = 100;
+
+impl RadioNetwork {
+    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
+    /// what they need, up to half of what is free. Without it a full uplink buffer would starve
+    /// every sidelink of the cell.
+    #[cold]
+    pub(in crate::network) fn hold_for_lanes(&mut self, tti: Tti, cell: CellId) -> RbSet {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let process = (target.0 % PROCESSES as u64) as usize;
+        let Some(s) = self.sidelink.as_ref().filter(|s| !s.active.is_empty()) else { return RbSet::EMPTY };
+        let c = &self.cells[cell].uplink;
+        let free = c.band.without(c.plan.used(target) | s.reserved(target));
+        let most = free.len() / 2;
+        let mut need = 0;
+        let lanes = s.active.len();
+        for i in 0..lanes {
+            let Some(s) = &self.sidelink else { break };
+            let lane = s.active[i];
+            let l = &s.lanes[lane as usize];
+            let idle = self.ues[l.tx].serving == cell && l.harq.get(process).state == State::Idle;
+            let waiting = l.view.waiting();
+            if need >= most || !idle || waiting == 0 {
+                continue;
+            }
+            let bytes = waiting + OVERHEAD + u64::from(l.link.header);
+            let mcs = self.lane_mcs(tti, cell, lane).map(Mcs::new);
+            let i_tbs =
+                mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
+            need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
+        }
+        // From the upper end: the uplink is served from the lower one.
+        let mut held = RbSet::EMPTY;
+        for block in free.iter().skip((free.len() - need.min(most)) as usize) {
+            held |= RbSet::range(block, 1);
+        }
+        self.cells[cell].uplink.plan.slot(target).used |= held;
+        held
+    }
+
+    /// The uplink is scheduled: lanes may have what was kept for them.
+    #[cold]
+    pub(in crate::network) fn release_to_lanes(&mut self, tti: Tti, cell: CellId, held: RbSet) {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let slot = self.cells[cell].uplink.plan.slot(target);
+        slot.used = slot.used.without(held);
+    }
+
+    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the
+    /// one that was served longest ago first, each an equal share.
+    pub(super) fn schedule_sidelinks(&mut self, tti: Tti, cell: CellId) {
+        let target = tti.plus(self.cells[cell].config.timing.grant);
+        let process = (target.0 % PROCESSES as u64) as usize;
+        let Some(s) = &mut self.sidelink else { return };
+        if s.active.is_empty() {
+            return;
+        }
+        let mut active = std::mem::take(&mut s.active);
+        let mut order = std::mem::take(&mut s.order);
+        order.clear();
+        active.retain(|lane| {
+            let l = &mut s.lanes[*lane as usize];
+            l.active = l.view.waiting() > 0;
+            if l.active && self.ues[l.tx].serving == cell {
+                order.push((l.served, *lane));
+            }
+            l.active
+        });
+        s.active = active;
+        order.sort_unstable();
+        self.find_conflicts(tti, cell);
+        let Some(s) = &self.sidelink else { return };
+        let reserved = s.reserved(target);
+        let c = &mut self.cells[cell].uplink;
+        // What the uplink has, without what other lanes have: those may be shared.
+        let mut lanes = RbSet::EMPTY;
+        s.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
+        let used = c.plan.slot(target).used;
+        let uplink = used.without(lanes);
+        let exclusive = c.band.without(used | reserved);
+        let alone = self.cells[cell].config.sidelink.reuse == Reuse::None;
+        let mut waiting = order.len() as u32;
+        for (_, lane) in &order {
+            self.learn_lane(tti, cell, *lane);
+            let mcs = self.lane_mcs(tti, cell, *lane);
+            let Some(s) = &self.sidelink else { return };
+            let l = &s.lanes[*lane as usize];
+            let sends = |g: &LaneGrant| s.lanes[g.lane as usize].tx == l.tx;
+            let granted = s.plan.granted(target);
+            let busy = l.harq.get(process).state != State::Idle
+                || l.granted_until == Some(target)
+                || granted.iter().any(sends)
+                || self.is_half_duplex(cell) && self.deaf(target, cell, *lane);
+            let Some(mcs) = mcs.filter(|_| !busy) else {
+                waiting -= 1;
+                continue;
+            };
+            let free = match alone {
+                true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
+                false => {
+                    let band = self.cells[cell].uplink.band.without(uplink | reserved);
+                    let n = s.lanes.len();
+                    let clash = |g: &&LaneGrant| s.conflicts[*lane as usize * n + g.lane as usize];
+                    granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
+                }
+            };
+            // With shared blocks everybody may have everything that its neighbours leave.
+            let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
+            waiting -= 1;
+            let most = share.min(free.longest_run().len());
+            let bytes = l.view.waiting() + OVERHEAD + u64::from(l.link.header);
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
+            let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
+            let Some((blocks, bytes)) = sized else { continue };
+            let Some(rbs) = free.run(blocks) else { continue };
+            let mcs = mcs.index();
+            self.grant_lane(tti, target, cell, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
+        }
+        if let Some(s) = &mut self.sidelink {
+            s.order = order;
+        }
+    }
+
+    fn is_half_duplex(&self, cell: CellId) -> bool {
+        self.cells[cell].config.sidelink.half_duplex
+    }
+
+    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one
+    /// radio does not do both. What the receivers of a group do is not asked: among many
+    /// somebody always sends.
+    fn deaf(&self, target: Tti, cell: CellId, lane: u32) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        let l = &s.lanes[lane as usize];
+        let rx = l.group.is_none().then_some(l.rx);
+        let mut others = s.plan.granted(target).iter().map(|g| &s.lanes[g.lane as usize]);
+        others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
+            || self.cells[cell].uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
+    }
+
+    fn grant_lane(&mut self, tti: Tti, target: Tti, cell: CellId, grant: LaneGrant) {
+        let Some(s) = &mut self.sidelink else { return };
+        s.plan.slot(target).push(grant);
+        let l = &mut s.lanes[grant.lane as usize];
+        l.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
+        (l.served, l.granted_until) = (tti, Some(target));
+        let (tx, peer) = (l.tx, l.peer());
+        let group = l.group.is_some().then_some(grant.lane);
+        self.cells[cell].uplink.plan.slot(target).used |= grant.rbs;
+        self.calendar.note(target, Due::Transmit);
+        self.pause_rac(target, tx);
+        if let Some(trace) = &mut self.trace {
+            let record = TraceRecord::new(tti, Step::Grant, TraceLink::Sidelink, tx);
+            let (blocks, bytes) = (grant.rbs.len(), u64::from(grant.bytes));
+            trace.push(TraceRecord {
+                peer,
+                group,
+                about: target,
+                blocks,
+                bytes,
+                mcs: Some(grant.mcs),
+                ..record
+            });
+        }
+    }
+
+    /// A persistent occasion of `lane`: its blocks, with the MCS of the activation.
+    pub(in crate::network) fn sidelink_occasion(&mut self, tti: Tti, lane: u32) {
+        let process = (tti.0 % PROCESSES as u64) as usize;
+        let Some(s) = &mut self.sidelink else { return };
+        s.lanes[lane as usize].occasion = None;
+        let l = &s.lanes[lane as usize];
+        let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
+        let Some(p) = l.persistent.filter(|_| l.mode == LinkMode::Direct && backlog > 0) else { return };
+        let (busy, cell) = (l.harq.get(process).state != State::Idle, self.ues[l.tx].serving);
+        let (tx, bearer) = (l.tx, l.bearer);
+        let mcs = match p.mcs {
+            Some(mcs) => Some(mcs),
+            None => {
+                self.learn_lane(tti, cell, lane);
+                let on = p.rbs.len() as usize;
+                let mcs = self.lane_mcs(tti, cell, lane);
+                mcs.map(|mcs| Mcs::new(mcs).decodable_on(McsTable::Uplink, on).index())
+            }
+        };
+        let Some(s) = &mut self.sidelink else { return };
+        // What is sent again has its blocks already: the occasion is left to it.
+        let taken = s.plan.granted(tti).iter().any(|g| g.again && !g.rbs.and(p.rbs).is_empty());
+        if let (Some(mcs), false) = (mcs, busy || taken) {
+            if let Some(p) = &mut s.lanes[lane as usize].persistent {
+                p.mcs = Some(mcs);
+            }
+            let bytes = tbs_bytes(mcs, p.rbs.len());
+            s.plan.slot(tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
+            self.cells[cell].uplink.plan.slot(tti).used |= p.rbs;
+            self.pause_rac(tti, tx);
+        }
+        // The next one, if something is left.
+        self.sidelink_data(bearer);
+    }
+
+    /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst
+    /// link.
+    pub(super) fn learn_lane(&mut self, tti: Tti, cell: CellId, lane: u32) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        if !l.quality.is_stale(tti, l.link.report_period.as_millis()) {
+            return;
+        }
+        let level = match &l.link.quality {
+            LinkQuality::Pinned { steps } => {
+                let cqi = worst_cqi(&mut self.air, tti, l, steps);
+                l.stats.reports += 1;
+                l.stats.cqi_sum += u64::from(cqi);
+                self.cells[cell].uplink.adaptation.needed(mcs_of_cqi(cqi))
+            }
+            LinkQuality::Physical => {
+                // Over the whole band, without interference: what that costs the outer loop finds
+                // out.
+                let band = self.cells[cell].uplink.band;
+                let level = |rx| self.air.sidelink_level(tti, [l.tx, rx], l.link.power, band);
+                l.receivers().map(level).fold(f32::INFINITY, f32::min)
+            }
+        };
+        l.quality.learn(tti, level);
+    }
+
+    /// The MCS of a new block of `lane`.
+    pub(super) fn lane_mcs(&mut self, tti: Tti, cell: CellId, lane: u32) -> Option<u8> {
+        let s = self.sidelink.as_ref()?;
+        let l = &s.lanes[lane as usize];
+        if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
+            return Some(mcs_of_cqi(cqi));
+        }
+        match &l.link.quality {
+            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(&mut self.air, tti, l, steps))),
+            LinkQuality::Physical => self.cells[cell].uplink.adaptation.mcs(l.quality.level()?),
+        }
+    }
+
+    /// Which lanes of `cell` must not share a block.
+    fn find_conflicts(&mut self, tti: Tti, cell: CellId) {
+        let reuse = self.cells[cell].config.sidelink.reuse;
+        let Some(s) = &mut self.sidelink else { return };
+        if reuse == Reuse::None || (tti < s.conflicts_until && !s.conflicts.is_empty()) {
+            return;
+        }
+        let n = s.lanes.len();
+        let mut conflicts = std::mem::take(&mut s.conflicts);
+        conflicts.clear();
+        conflicts.resize(n * n, false);
+        s.conflicts_until = tti.plus(CONFLICTS_HOLD);
+        for a in 0..n {
+            for b in 0..a {
+                let (la, lb) = (&s.lanes[a], &s.lanes[b]);
+                // Nobody hears anything while it sends on the same blocks.
+                let own = la.shares_a_ue_with(lb);
+                let clash = match reuse {
+                    Reuse::All => own,
+                    Reuse::None => true,
+                    Reuse::Above { min_sir } => {
+                        let mut too_near = |l: &Lane, other: &Lane| {
+                            l.receivers().any(|r| {
+                                let wanted = self.air.between(tti, l.tx, r).max(1e-30);
+                                let unwanted = self.air.between(tti, other.tx, r).max(1e-30);
+                                let sir = db(f64::from(wanted) / f64::from(unwanted));
+                                l.link.power.0 - other.link.power.0 + sir < min_sir.0
+                            })
+                        };
+                        own || too_near(la, lb) || too_near(lb, la)
+                    }
+                };
+                (conflicts[a * n + b], conflicts[b * n + a]) = (clash, clash);
+            }
+            conflicts[a * n + a] = true;
+        }
+        if let Some(s) = &mut self.sidelink {
+            s.conflicts = conflicts;
+        }
+    }
+}
+
+/// The CQI of the longest way from the sender of a lane to a receiver.
+pub(super) fn worst_cqi(air: &mut Air, tti: Tti, lane: &Lane, steps: &[CqiStep]) -> u8 {
+    let cqi = |rx| cqi_at(steps, air.distance_between(tti, lane.tx, rx));
+    lane.receivers().map(cqi).min().unwrap_or(1)
+}

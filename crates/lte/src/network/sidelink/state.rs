@@ -1,0 +1,302 @@
+//! What the network keeps for sidelinks. A network without pairs has none of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_units::{BearerId, Id, IndexVec, Tti, UeId};
+
+use super::super::config::{GroupConfig, PairConfig};
+use super::group::Group;
+use super::reorder::Reorder;
+use crate::mac::downlink::LinkStats;
+use crate::mac::harq::Processes;
+use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
+use crate::mac::sidelink::{LinkMode, SidelinkConfig, SidelinkPersistent};
+use crate::mac::uplink::{BufferView, UplinkQuality};
+use crate::phy::RbSet;
+use lasthop_bearer::End;
+use lasthop_radio::lte::OllaConfig;
+
+/// One direction of a pair, or the one of a group. Lanes 2i and 2i + 1 belong to pair i: from its
+/// first UE to its second, and back; those of the groups follow.
+#[derive(Debug)]
+pub struct Lane {
+    /// The UE that sends, and the one that receives; of a group, the first of them.
+    pub tx: UeId,
+    pub rx: UeId,
+    /// The bearer, of a group the first receiver's, and the end of it that sends.
+    pub bearer: BearerId,
+    pub end: End,
+    /// Which way packets go.
+    pub mode: LinkMode,
+    pub link: Arc<SidelinkConfig>,
+    /// All receivers of a group.
+    pub group: Option<Box<Group>>,
+    // The sender's side.
+    pub harq: Processes,
+    pub mux: Multiplexer,
+    /// Bytes that the last report covers and that were not sent yet [B].
+    pub covered: u64,
+    /// There is more than that.
+    pub wants: bool,
+    /// The last TTI for which it has a grant.
+    pub granted_until: Option<Tti>,
+    pub persistent: Option<Persistent>,
+    /// An occasion is in the calendar.
+    pub occasion: Option<Tti>,
+    /// One draw per transport block.
+    pub errors: Draw,
+    pub stats: LinkStats,
+    // The eNB's side.
+    pub view: BufferView,
+    pub quality: UplinkQuality,
+    pub active: bool,
+    pub served: Tti,
+    // Lossless switches.
+    pub order: Option<Box<Reorder>>,
+}
+
+/// Blocks set aside for a lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Persistent {
+    pub config: SidelinkPersistent,
+    pub rbs: RbSet,
+    /// TTI of its occasions modulo the period.
+    pub phase: u64,
+    /// Chosen at the activation.
+    pub mcs: Option<u8>,
+}
+
+impl Lane {
+    fn new(
+        id: u32,
+        ues: [UeId; 2],
+        bearer: BearerId,
+        end: End,
+        link: &Arc<SidelinkConfig>,
+        seed: u64,
+    ) -> Lane {
+        let mut mux = Multiplexer::default();
+        mux.add(0, LogicalChannelConfig::default());
+        Lane {
+            tx: ues[0],
+            rx: ues[1],
+            bearer,
+            end,
+            mode: LinkMode::Direct,
+            link: link.clone(),
+            group: None,
+            harq: Processes::default(),
+            mux,
+            covered: 0,
+            wants: false,
+            granted_until: None,
+            persistent: None,
+            occasion: None,
+            errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
+            stats: LinkStats::default(),
+            view: BufferView::default(),
+            quality: UplinkQuality::new(None),
+            active: false,
+            served: Tti(0),
+            order: None,
+        }
+    }
+
+    /// The one receiver, if it is one.
+    pub fn peer(&self) -> Option<UeId> {
+        self.group.is_none().then_some(self.rx)
+    }
+
+    /// A UE sends on both, or receives on both, or sends on one and receives on the other.
+    pub fn shares_a_ue_with(&self, other: &Lane) -> bool {
+        let has = |ue| other.tx == ue || other.receivers().any(|r| r == ue);
+        has(self.tx) || self.receivers().any(has)
+    }
+
+    /// Who receives.
+    pub fn receivers(&self) -> impl Iterator<Item = UeId> + '_ {
+        let one = self.group.is_none().then_some(self.rx);
+        one.into_iter().chain(self.group.iter().flat_map(|g| g.members.iter().map(|m| m.ue)))
+    }
+}
+
+impl Persistent {
+    pub fn is_occasion(&self, tti: Tti) -> bool {
+        tti.0 % self.config.period.as_millis() == self.phase
+    }
+    /// The first occasion at `tti` or later.
+    pub fn next(&self, tti: Tti) -> Tti {
+        let period = self.config.period.as_millis();
+        tti.plus((self.phase + period - tti.0 % period) % period)
+    }
+}
+
+/// A pair's own.
+#[derive(Debug)]
+pub struct Pair {
+    pub config: PairConfig,
+    /// When it switched last.
+    pub switched: Option<Tti>,
+}
+
+/// A transmission on a sidelink.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneGrant {
+    pub lane: u32,
+    pub rbs: RbSet,
+    pub mcs: u8,
+    pub bytes: u32,
+    /// A block that was sent before.
+    pub again: bool,
+}
+
+/// TTIs that are planned at once; the uplink's plan is as long.
+const SLOTS: u64 = 32;
+
+/// Sidelink transmissions by TTI.
+#[derive(Debug)]
+pub struct SidelinkPlan {
+    slots: Vec<(Tti, Vec<LaneGrant>)>,
+}
+
+impl SidelinkPlan {
+    fn new() -> SidelinkPlan {
+        SidelinkPlan { slots: (0..SLOTS).map(|_| (Tti(0), Vec::new())).collect() }
+    }
+    pub fn slot(&mut self, tti: Tti) -> &mut Vec<LaneGrant> {
+        let slot = &mut self.slots[(tti.0 % SLOTS) as usize];
+        if slot.0 != tti {
+            slot.0 = tti;
+            slot.1.clear();
+        }
+        &mut slot.1
+    }
+    pub fn granted(&self, tti: Tti) -> &[LaneGrant] {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        if slot.0 == tti { &slot.1 } else { &[] }
+    }
+    /// Grants of `lane` lapse.
+    pub fn forget(&mut self, lane: u32) {
+        for slot in &mut self.slots {
+            slot.1.retain(|g| g.lane != lane);
+        }
+    }
+}
+
+/// All sidelinks.
+#[derive(Debug)]
+pub struct Sidelink {
+    pub pairs: Vec<Pair>,
+    pub lanes: Vec<Lane>,
+    pub plan: SidelinkPlan,
+    /// Lanes for which the eNB believes that data wait, ascending.
+    pub active: Vec<u32>,
+    /// Lanes that a UE sends on.
+    pub of_ue: IndexVec<UeId, Vec<u32>>,
+    /// By lane times lanes plus lane: the two must not share a block; worked out again at
+    /// `conflicts_until`.
+    pub conflicts: Vec<bool>,
+    pub conflicts_until: Tti,
+    /// Memory of the scheduler.
+    pub order: Vec<(Tti, u32)>,
+    /// The bearer of pair 0, or of the first group's first receiver.
+    pub first_bearer: usize,
+    /// By bearer of a group, in order: its lane and which receiver's it is.
+    pub of_group: Vec<(u32, u32)>,
+}
+
+impl Sidelink {
+    /// `ues`: all UEs of the network. `first_bearer`: the bearer of the first pair. `outer_loop`:
+    /// of the pair's cell.
+    pub fn new(
+        pairs: &[PairConfig],
+        groups: &[GroupConfig],
+        ues: usize,
+        first_bearer: usize,
+        outer_loop: impl Fn(UeId) -> Option<OllaConfig>,
+        seed: u64,
+    ) -> Sidelink {
+        let mut lanes: Vec<Lane> = Vec::new();
+        for (i, pair) in pairs.iter().enumerate() {
+            let (bearer, link) = (BearerId::from_index(first_bearer + i), Arc::new(pair.link.clone()));
+            for (k, end) in [End::Network, End::Ue].into_iter().enumerate() {
+                let (tx, rx) = (pair.ues[k], pair.ues[1 - k]);
+                lanes.push(Lane {
+                    mode: pair.mode[k],
+                    quality: UplinkQuality::new(outer_loop(tx)),
+                    order: pair.lossless.then(Box::default),
+                    ..Lane::new(lanes.len() as u32, [tx, rx], bearer, end, &link, seed)
+                });
+            }
+        }
+        let mut of_group = Vec::new();
+        for config in groups {
+            let (id, first) = (lanes.len() as u32, first_bearer + pairs.len() + of_group.len());
+            let ends = [config.from, config.to[0]];
+            let link = Arc::new(config.link.clone());
+            of_group.extend((0..config.to.len()).map(|k| (id, k as u32)));
+            lanes.push(Lane {
+                group: Some(Box::new(Group::new(config, first, SIDELINK | u64::from(id) << 24, seed))),
+                ..Lane::new(id, ends, BearerId::from_index(first), End::Network, &link, seed)
+            });
+        }
+        let mut of_ue: IndexVec<UeId, Vec<u32>> = (0..ues).map(|_| Vec::new()).collect();
+        (0..).zip(&lanes).for_each(|(id, lane)| of_ue[lane.tx].push(id));
+        Sidelink {
+            pairs: pairs.iter().map(|p| Pair { config: p.clone(), switched: None }).collect(),
+            conflicts: Vec::new(),
+            conflicts_until: Tti(0),
+            plan: SidelinkPlan::new(),
+            active: Vec::new(),
+            order: Vec::new(),
+            of_ue,
+            first_bearer,
+            of_group,
+            lanes,
+        }
+    }
+
+    /// The pair of a lane; a group's lane has none.
+    pub fn pair(&self, lane: u32) -> &PairConfig {
+        &self.pairs[lane as usize / 2].config
+    }
+    /// The first lane of the pair whose bearer it is.
+    pub fn lane_of(&self, bearer: BearerId) -> Option<u32> {
+        let pair = bearer.index().checked_sub(self.first_bearer)?;
+        (pair < self.pairs.len()).then_some(2 * pair as u32)
+    }
+    /// The group's lane whose bearer it is, and which receiver's.
+    pub fn group_of(&self, bearer: BearerId) -> Option<(u32, u32)> {
+        self.of_group.get(bearer.index().checked_sub(self.first_bearer + self.pairs.len())?).copied()
+    }
+    /// The lanes whose senders' data are in `bearer`.
+    pub fn lanes_of(&self, bearer: BearerId) -> Range<u32> {
+        match (self.lane_of(bearer), self.group_of(bearer)) {
+            (Some(first), _) => first..first + 2,
+            (None, Some((lane, 0))) => lane..lane + 1,
+            _ => 0..0,
+        }
+    }
+    /// The eNB looks at `lane` from the next scheduling on.
+    pub fn wake(&mut self, lane: u32) {
+        if !std::mem::replace(&mut self.lanes[lane as usize].active, true) {
+            let place = self.active.partition_point(|other| *other < lane);
+            self.active.insert(place, lane);
+        }
+    }
+    /// Blocks that persistent grants have in `tti`.
+    pub fn reserved(&self, tti: Tti) -> RbSet {
+        let mut set = RbSet::EMPTY;
+        for lane in self.lanes.iter().filter(|l| l.mode == LinkMode::Direct) {
+            if let Some(p) = lane.persistent.filter(|p| p.is_occasion(tti)) {
+                set |= p.rbs;
+            }
+        }
+        set
+    }
+}
+
+/// Tells the draws of sidelink blocks from those of other links.
+const SIDELINK: u64 = 1 << 61;

@@ -1,0 +1,157 @@
+//! Mode selection, and the switch of a lane between the sidelink and the way over the eNB.
+
+use lasthop_units::{BearerId, Instant, Tti, UeId};
+
+use super::super::uplink::tbs_bytes;
+use super::super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
+use crate::mac::sidelink::LinkMode;
+use crate::phy::TTI;
+use lasthop_bearer::{End, Sdu};
+
+/// Blocks of the transport block by which modes are compared: bits per block.
+const COMPARED: u32 = 10;
+
+impl RadioNetwork {
+    /// A decision about `pair` is due: the mode with more bits per block, direct mode when they are
+    /// equal; both directions switch together.
+    pub(in crate::network) fn select_mode(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        pair: u32,
+        out: &mut NetworkOutput,
+    ) {
+        let lane = 2 * pair;
+        let Some(s) = &self.sidelink else { return };
+        let Some(selection) = s.pair(lane).selection else { return };
+        self.calendar.note(tti.plus(selection.period.as_millis()), Due::ModeSelection { pair });
+        let l = &s.lanes[lane as usize];
+        let (tx, mode) = (l.tx, l.mode);
+        let switched = s.pairs[pair as usize].switched;
+        if switched.is_some_and(|t| t.plus(selection.dwell.as_millis()) > tti) {
+            return;
+        }
+        let cell = self.ues[tx].serving;
+        self.learn_lane(tti, cell, lane);
+        self.sound(tti, cell, tx);
+        let direct = self.lane_mcs(tti, cell, lane);
+        let c = &self.cells[cell].uplink;
+        let up = self.ues[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
+        let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, COMPARED)));
+        let (direct, up) = (bits(direct), bits(up));
+        let better = match mode {
+            LinkMode::Direct => up > direct * selection.hysteresis,
+            LinkMode::Infrastructure if selection.hysteresis == 1.0 => direct >= up,
+            LinkMode::Infrastructure => direct > up * selection.hysteresis,
+        };
+        if better {
+            let other = match mode {
+                LinkMode::Direct => LinkMode::Infrastructure,
+                LinkMode::Infrastructure => LinkMode::Direct,
+            };
+            self.set_modes(now, pair, [other; 2], out);
+        }
+    }
+
+    /// The directions of `pair` go the ways of `modes` from now on: from its first UE to its
+    /// second, and back.
+    pub fn set_modes(&mut self, now: Instant, pair: u32, modes: [LinkMode; 2], out: &mut NetworkOutput) {
+        for (lane, mode) in [2 * pair, 2 * pair + 1].into_iter().zip(modes) {
+            if self.lane_mode(lane).is_some_and(|old| old != mode) {
+                self.switch_lane(now, lane, mode, out);
+            }
+        }
+    }
+
+    /// The sender drops what RLC, MAC and HARQ of the old connection hold; what the eNB has decoded
+    /// goes on to the peer. With a lossless switch PDCP keeps it and sends it over the new
+    /// connection.
+    fn switch_lane(&mut self, now: Instant, lane: u32, mode: LinkMode, out: &mut NetworkOutput) {
+        let tti = Tti::containing(now, TTI);
+        self.next = self.next.max(tti);
+        let Some(s) = &mut self.sidelink else { return };
+        let old = s.infrastructure(lane);
+        let l = &mut s.lanes[lane as usize];
+        let (tx, rx) = (l.tx, l.rx);
+        let (bearer, end) = match l.mode {
+            LinkMode::Direct => (l.bearer, l.end),
+            LinkMode::Infrastructure => (old, End::Ue),
+        };
+        l.mode = mode;
+        let lossless = l.order.is_some();
+        s.pairs[lane as usize / 2].switched = Some(tti);
+        self.flush_harq(lane, tx, bearer);
+        self.reset_requests(lane, tx);
+        // Everything that the bearer says before is passed on, so that what is dropped below is the
+        // switch's.
+        self.settle(now, bearer, out);
+        self.bearers[bearer].layers.sever(end, &mut self.scratch);
+        let mut kept: Vec<Sdu> = Vec::new();
+        let (mut packets, mut bytes) = (0, 0);
+        for (_, sdu, _) in &self.scratch.dropped {
+            packets += 1;
+            bytes += u64::from(sdu.size);
+            kept.push(*sdu);
+        }
+        if lossless {
+            self.scratch.dropped.clear();
+        } else {
+            kept.clear();
+        }
+        self.settle(now, bearer, out);
+        let (kept_packets, kept_bytes) = if lossless { (0, 0) } else { (packets, bytes) };
+        let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: kept_packets, bytes: kept_bytes };
+        out.events.push((tx, switched));
+        for sdu in kept {
+            self.push_lane(now, lane, sdu, out);
+        }
+        for i in 0..self.ues[tx].drbs.len() {
+            let drb = self.ues[tx].drbs[i];
+            self.uplink_data(now, tx, drb);
+        }
+    }
+
+    /// Transport blocks of the old connection that are on the air or wait for a retransmission are
+    /// gone.
+    fn flush_harq(&mut self, lane: u32, tx: UeId, bearer: BearerId) {
+        let Some(s) = &mut self.sidelink else { return };
+        let layers = &mut self.bearers[bearer].layers;
+        let l = &mut s.lanes[lane as usize];
+        if bearer == l.bearer {
+            let end = l.end;
+            l.harq.iter_mut().for_each(|p| p.free(|(_, pdu)| layers.recycle(end, pdu)));
+            s.plan.forget(lane);
+            return;
+        }
+        for p in self.ues[tx].uplink.harq.iter_mut() {
+            let mut i = 0;
+            while i < p.parts.len() {
+                if p.parts[i].0 == bearer {
+                    let (_, pdu) = p.parts.remove(i);
+                    layers.recycle(End::Ue, pdu);
+                } else {
+                    i += 1;
+                }
+            }
+        }
+    }
+
+    /// Requests and reports of the sender begin anew, at both of their ends.
+    fn reset_requests(&mut self, lane: u32, tx: UeId) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        (l.covered, l.wants, l.granted_until) = (0, false, None);
+        l.view.reset();
+        if let Some(p) = &mut l.persistent {
+            p.mcs = None;
+        }
+        let wants = s.of_ue[tx].iter().any(|l| s.lanes[*l as usize].wants);
+        let u = &mut self.ues[tx].uplink;
+        u.direct_wants = wants;
+        u.rac_blocked_until = Tti(0);
+        u.sr.cancel();
+        u.bsr.reset();
+        u.view.reset();
+        u.had.fill(false);
+    }
+}

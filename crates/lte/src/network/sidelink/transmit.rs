@@ -1,0 +1,264 @@
+//! Transport blocks of the sidelink: filled, sent, decoded by the peer, sent again 8 TTIs later.
+
+use lasthop_units::{Instant, Tti, UeId};
+
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::state::LaneGrant;
+use crate::mac::harq::State;
+use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::network::uplink::HARQ_PERIOD;
+use crate::phy::TTI;
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
+use lasthop_radio::{linear, milliwatts};
+use lasthop_units::Db;
+
+impl RadioNetwork {
+    /// UEs whose sidelink grant is for `tti` put their blocks on the air.
+    pub(in crate::network) fn send_sidelinks(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
+        let mut i = 0;
+        while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
+            i += 1;
+            let sends = if g.again { self.repeat_lane(tti, &g) } else { self.fill_lane(now, tti, &g, out) };
+            let Some(s) = self.sidelink.as_ref().filter(|_| sends) else { continue };
+            let l = &s.lanes[g.lane as usize];
+            let each = (milliwatts(l.link.power) / f64::from(g.rbs.len().max(1))) as f32;
+            let tx = l.tx;
+            self.air.ue_transmits_each(tti, tx, g.rbs, each);
+            self.trace_lane(tti, if g.again { Step::Again } else { Step::Data }, g.lane);
+        }
+    }
+
+    fn repeat_lane(&mut self, tti: Tti, g: &LaneGrant) -> bool {
+        let Some(s) = &mut self.sidelink else { return false };
+        let l = &mut s.lanes[g.lane as usize];
+        let p = l.harq.get_mut(process_of(tti));
+        // A mode switch has flushed it.
+        if p.state != State::Failed {
+            return false;
+        }
+        p.transmissions += 1;
+        p.sent = tti;
+        l.stats.retransmissions += 1;
+        true
+    }
+
+    fn fill_lane(&mut self, now: Instant, tti: Tti, g: &LaneGrant, out: &mut NetworkOutput) -> bool {
+        let RadioNetwork { sidelink, bearers, pdus, scratch, block_sdus, cells, ues, .. } = self;
+        let Some(s) = sidelink else { return false };
+        let l = &mut s.lanes[g.lane as usize];
+        let (bearer, end, header) = (l.bearer, l.end, l.link.header);
+        let layers = std::cell::RefCell::new(&mut bearers[bearer].layers);
+        let before = layers.borrow().buffer_status(end).total();
+        let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
+        debug_assert!(parts.is_empty());
+        block_sdus.clear();
+        let backlog = |_| layers.borrow().buffer_status(end).total();
+        l.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
+            let mut layers = layers.borrow_mut();
+            let used = layers.pull(now, end, grant, pdus, scratch);
+            parts.extend(pdus.drain(..).map(|pdu| (bearer, pdu)));
+            used
+        });
+        let after = backlog(0);
+        l.covered = l.covered.saturating_sub(before.saturating_sub(after));
+        if l.granted_until.is_none_or(|t| t <= tti) {
+            // No further grant: whatever is left must be asked for. Nobody but the peer hears this
+            // block, so no report can go with it.
+            l.covered = 0;
+        }
+        let sends = !parts.is_empty();
+        let p = l.harq.get_mut(process_of(tti));
+        p.parts = parts;
+        if sends {
+            (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+            p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+            p.luck = l.errors.uniform(tti.0);
+            p.soft = SoftBuffer::new(cells[ues[l.tx].serving].uplink.config.harq.combining.into());
+            p.state = State::Awaiting { decoded: false };
+            if let Some(group) = &mut l.group {
+                group.begin_block(tti, p.soft);
+            }
+            l.stats.blocks += 1;
+            l.stats.bytes += u64::from(g.bytes);
+            l.stats.mcs_sum += u64::from(g.mcs);
+        }
+        self.settle(now, bearer, out);
+        sends
+    }
+
+    /// With all transmissions of this TTI known: what arrives at the peers.
+    pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
+        if cfg!(debug_assertions) {
+            self.check_sidelinks(tti);
+        }
+        let process = process_of(tti);
+        let mut i = 0;
+        while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
+            i += 1;
+            let Some(s) = &self.sidelink else { return };
+            let l = &s.lanes[g.lane as usize];
+            let p = l.harq.get(process);
+            if p.sent != tti || p.transmissions == 0 {
+                continue;
+            }
+            let (rx, is_group) = (l.rx, l.group.is_some());
+            if is_group {
+                self.air_group(tti, &g);
+            } else {
+                // What a UE does not hear is lost, also where blocks never fail.
+                let heard = if self.is_deaf(tti, rx) { None } else { self.information(tti, &g, rx) };
+                self.air_pair(tti, &g, heard);
+            }
+            let Some(s) = &mut self.sidelink else { return };
+            let l = &mut s.lanes[g.lane as usize];
+            let decoded = matches!(l.harq.get(process).state, State::Awaiting { decoded: true });
+            l.stats.ttis += 1;
+            l.stats.resource_blocks += u64::from(g.rbs.len());
+            l.stats.errors += u64::from(!decoded);
+            let due = tti.plus(self.cells[self.ues[l.tx].serving].config.timing.decode);
+            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
+            self.calendar.note(due, due_item);
+        }
+    }
+
+    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the
+    /// transmission.
+    fn air_pair(&mut self, tti: Tti, g: &LaneGrant, heard: Option<f32>) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[g.lane as usize];
+        let errors = self.cells[self.ues[l.tx].serving].uplink.config.data_errors;
+        let p = l.harq.get_mut(process_of(tti));
+        let decoded = match (heard, p.block) {
+            (Some(mi), Some(block)) => {
+                p.soft.add(&block, mi);
+                !errors || p.luck >= block.combined_error(&p.soft)
+            }
+            _ => false,
+        };
+        p.state = State::Awaiting { decoded };
+    }
+
+    /// Mutual information of the transmission `g` at `rx`.
+    pub(super) fn information(&mut self, tti: Tti, g: &LaneGrant, rx: UeId) -> Option<f32> {
+        let l = &self.sidelink.as_ref()?.lanes[g.lane as usize];
+        let block = l.harq.get(process_of(tti)).block?;
+        let sinr = match &l.link.quality {
+            LinkQuality::Physical => self.air.sidelink(tti, l.tx, rx, g.rbs),
+            LinkQuality::Pinned { steps } => {
+                let cqi = cqi_at(steps, self.air.distance_between(tti, l.tx, rx));
+                let adaptation = &self.cells[self.ues[l.tx].serving].uplink.adaptation;
+                let level = adaptation.needed(mcs_of_cqi(cqi));
+                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
+            }
+        };
+        Some(mean_mi(block.modulation(), sinr))
+    }
+
+    /// `rx` sends itself in `tti` and has one radio for both.
+    pub(super) fn is_deaf(&self, tti: Tti, rx: UeId) -> bool {
+        let Some(s) = &self.sidelink else { return false };
+        if !self.cells[self.ues[rx].serving].config.sidelink.half_duplex {
+            return false;
+        }
+        let process = process_of(tti);
+        let now = |p: &crate::mac::harq::Process| p.sent == tti && p.transmissions > 0;
+        now(self.ues[rx].uplink.harq.get(process))
+            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
+    }
+
+    /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
+    pub(super) fn repeat_later(&mut self, lane: u32, process: usize) {
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        p.state = State::Failed;
+        let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
+        let again = p.sent.plus(HARQ_PERIOD);
+        let cell = self.ues[l.tx].serving;
+        s.plan.slot(again).push(g);
+        self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
+        self.calendar.note(again, Due::Transmit);
+    }
+
+    /// The peer has decoded a block, or failed to, and tells the sender and the eNB.
+    pub(in crate::network) fn sidelink_decoded(
+        &mut self,
+        now: Instant,
+        lane: u32,
+        process: usize,
+        sent: Tti,
+        out: &mut NetworkOutput,
+    ) {
+        let tti = Tti::containing(now, TTI);
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let (bearer, end, most) = (l.bearer, l.end, l.link.transmissions);
+        let p = l.harq.get_mut(process);
+        let State::Awaiting { decoded } = p.state else { return };
+        if p.sent != sent {
+            return;
+        }
+        if l.group.is_some() {
+            return self.group_decoded(now, lane, process, out);
+        }
+        if p.transmissions == 1 {
+            l.quality.first_transmission(decoded);
+        }
+        self.trace_lane(tti, if decoded { Step::Decoded } else { Step::Failed }, lane);
+        let Some(s) = &mut self.sidelink else { return };
+        let l = &mut s.lanes[lane as usize];
+        let p = l.harq.get_mut(process);
+        if !decoded && p.transmissions < most {
+            return self.repeat_later(lane, process);
+        }
+        if decoded {
+            l.stats.decoded_bytes += u64::from(p.bytes);
+        } else {
+            l.stats.lost += 1;
+        }
+        let mut parts = std::mem::take(&mut p.parts);
+        p.free(|_| ());
+        for (_, pdu) in parts.drain(..) {
+            let layers = &mut self.bearers[bearer].layers;
+            match decoded {
+                true => layers.receive(now, end.peer(), &pdu, &mut self.scratch),
+                false => layers.lost(end, &pdu, &mut self.scratch),
+            }
+            layers.recycle(end, pdu);
+            self.settle(now, bearer, out);
+        }
+        // The memory goes back to the process.
+        if let Some(s) = &mut self.sidelink {
+            s.lanes[lane as usize].harq.get_mut(process).parts = parts;
+        }
+    }
+
+    fn trace_lane(&mut self, tti: Tti, step: Step, lane: u32) {
+        let (Some(trace), Some(s)) = (&mut self.trace, &self.sidelink) else { return };
+        let l = &s.lanes[lane as usize];
+        // What is decoded now was sent `decode` TTIs ago: the process is that of the transmission.
+        let sent = match step {
+            Step::Decoded | Step::Failed => tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode,
+            _ => tti.0,
+        };
+        let p = l.harq.get(process_of(Tti(sent)));
+        let mut record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(p);
+        (record.peer, record.group) = (l.peer(), l.group.is_some().then_some(lane));
+        if let Some(group) = &l.group {
+            // Each receiver has its own copy of a packet.
+            record.packets.clear();
+            for m in &group.members {
+                let layers = &self.bearers[m.bearer].layers;
+                record.packets.extend(p.parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)));
+            }
+            record.packets.dedup();
+        }
+        trace.push(record);
+    }
+}
+
+/// The process of a TTI.
+pub(super) const fn process_of(tti: Tti) -> usize {
+    (tti.0 % HARQ_PERIOD) as usize
+}

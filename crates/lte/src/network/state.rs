@@ -1,0 +1,204 @@
+//! What the network knows of a cell, a UE and a bearer.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_radio::lte::Bandwidth;
+use lasthop_units::{BearerId, CellId, Db, Id, Instant, Tti, UeId};
+
+use super::config::{CellConfig, UeConfig};
+use super::ip_buffer::IpBuffer;
+use super::measure::ControlBlocks;
+use super::uplink::state::{CellUplink, UeUplink};
+use crate::mac::adaptation::Quality;
+use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
+use crate::mac::harq::{PROCESSES, Process, Processes};
+use crate::mac::reuse::Zone;
+use crate::mac::scheduler::qci::Qos;
+use crate::rrc::{Connection, InitialState};
+use lasthop_bearer::Direction;
+use lasthop_lte_l2::pdcp::LteBearer;
+
+/// A cell.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub config: CellConfig,
+    /// UEs with something to send or a HARQ process in use, in the order of their ids, by
+    /// direction.
+    pub active: [Vec<UeId>; 2],
+    pub uplink: CellUplink,
+    pub downlink: DownlinkCell,
+    /// UEs with semi-persistent scheduling in the downlink.
+    pub persistent: Vec<UeId>,
+    /// Switched off.
+    pub down: bool,
+    /// Where its control channels are.
+    pub control: ControlBlocks,
+    /// Power of a resource block at the antenna, all blocks in use [mW].
+    pub reference_power: f64,
+}
+
+impl Cell {
+    pub fn new(cell: CellId, config: &CellConfig) -> Cell {
+        let bandwidth = Bandwidth::from_prbs(config.resource_blocks as usize).unwrap_or_default();
+        Cell {
+            config: config.clone(),
+            active: [Vec::new(), Vec::new()],
+            downlink: DownlinkCell::new(&config.downlink, bandwidth),
+            persistent: Vec::new(),
+            down: false,
+            control: ControlBlocks::new(config.resource_blocks),
+            reference_power: config.reference_power(),
+            uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
+        }
+    }
+    /// Its UEs with semi-persistent scheduling in `direction`.
+    pub const fn persistent(&mut self, direction: Direction) -> &mut Vec<UeId> {
+        match direction {
+            Direction::Downlink => &mut self.persistent,
+            Direction::Uplink => &mut self.uplink.persistent,
+        }
+    }
+    /// True while the cell has something to schedule.
+    pub fn is_active(&self) -> bool {
+        !self.down && self.active.iter().any(|ues| !ues.is_empty())
+    }
+}
+
+/// A UE, and what its cell knows of it.
+#[derive(Debug)]
+pub(super) struct Ue {
+    pub serving: CellId,
+    /// Its bearers in the order of their logical channels.
+    pub drbs: Vec<BearerId>,
+    /// It is in its cell's active list, by direction.
+    pub active: [bool; 2],
+    /// Below RLC there is always something to send, by direction.
+    pub full_buffer: [bool; 2],
+    pub downlink: DownlinkUe,
+    pub uplink: UeUplink,
+    pub rrc: Connection,
+    /// The last TTI in which something happened to its bearers.
+    pub activity: Tti,
+}
+
+impl Ue {
+    /// The UE `id`, in a cell of `cell`, with the draws of the run `seed`.
+    pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Ue {
+        Ue {
+            serving: config.serving,
+            drbs: Vec::new(),
+            active: [false; 2],
+            full_buffer: config.full_buffer,
+            downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
+            uplink: UeUplink::new(&cell.uplink, config, id, seed),
+            rrc: Connection::new(
+                cell.rrc.start == InitialState::Connected,
+                cell.rrc.start != InitialState::Attach,
+            ),
+            activity: Tti(0),
+        }
+    }
+}
+
+/// The downlink of a UE.
+#[derive(Debug)]
+pub(super) struct DownlinkUe {
+    /// HARQ processes by code word; the second one exists where the transmission mode has two
+    /// layers.
+    pub harq: [Option<Box<Processes>>; 2],
+    pub quality: Quality,
+    pub average: Average,
+    /// Its own P_A, and linear with that of its zone.
+    pub p_a: Db,
+    pub boost: f32,
+    /// Where it is in a cell with frequency reuse, and before which TTI nobody looks again.
+    pub zone: Zone,
+    pub zone_until: Tti,
+    /// Last TTI with a new transport block.
+    pub served: Option<Tti>,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<Persistent>,
+    /// Discontinuous reception: awake before this TTI because of earlier assignments.
+    pub awake_until: Tti,
+    pub stats: LinkStats,
+    /// Draws of transport blocks by code word, and of assignments.
+    pub block_errors: [Draw; 2],
+    pub control_errors: Draw,
+    /// So many checks of control channels more look at all links straight away.
+    pub in_doubt: u8,
+    /// Distance of its reports to those of other UEs [TTI].
+    pub phase: u64,
+}
+
+/// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of
+/// code words 0 and 1, of the uplink 2, assignments 3.
+pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
+    Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
+}
+
+impl DownlinkUe {
+    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
+        let draw = |of: u64| draws(seed, id, of);
+        let two = cell.mimo.two_code_words();
+        DownlinkUe {
+            harq: [Some(Box::default()), two.then(Box::default)],
+            quality: Quality::new(cell.olla()),
+            average: Average::default(),
+            p_a: config.radio.p_a,
+            boost: lasthop_radio::linear(config.radio.p_a) as f32,
+            zone: Zone::Centre,
+            zone_until: Tti(0),
+            served: None,
+            persistent: config.persistent.map(Persistent::new),
+            awake_until: Tti(0),
+            stats: LinkStats::default(),
+            block_errors: [draw(0), draw(1)],
+            control_errors: draw(3),
+            in_doubt: 0,
+            phase: id.index() as u64,
+        }
+    }
+
+    /// Process `id`: those of the second code word follow those of the first.
+    #[inline]
+    pub fn process(&mut self, id: u8) -> Option<&mut Process> {
+        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+        self.harq[code_word].as_mut().map(|p| p.get_mut(i))
+    }
+    /// The same, to look at.
+    #[inline]
+    pub fn process_ref(&self, id: u8) -> Option<&Process> {
+        let (code_word, i) = (usize::from(id) / PROCESSES, usize::from(id) % PROCESSES);
+        self.harq[code_word].as_ref().map(|p| p.get(i))
+    }
+    /// A free process of `code_word`.
+    #[inline]
+    pub fn idle(&self, code_word: usize) -> Option<u8> {
+        let found = self.harq[code_word].as_ref().and_then(|p| p.idle());
+        found.map(|i| (code_word * PROCESSES + i) as u8)
+    }
+    /// The process of `code_word` that has waited longest for its retransmission.
+    #[inline]
+    pub fn failed(&self, code_word: usize) -> Option<u8> {
+        let found = self.harq[code_word].as_ref().and_then(|p| p.failed());
+        found.map(|i| (code_word * PROCESSES + i) as u8)
+    }
+}
+
+/// Tells the network's draws of block errors from those of dedicated channels.
+const RADIO: u64 = 1 << 60;
+
+/// A data radio bearer in the network.
+#[derive(Debug)]
+pub(super) struct Drb {
+    pub ue: UeId,
+    pub layers: LteBearer,
+    pub qos: Qos,
+    /// What waits in the eNB until MAC asks for it.
+    pub ip: Option<Box<IpBuffer>>,
+    /// The earliest wake-up that is noted for its timers.
+    pub wake: Option<Instant>,
+    /// The AQM of its buffers wants to know the rate.
+    pub tells_rate: bool,
+    /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
+    pub direct: bool,
+}

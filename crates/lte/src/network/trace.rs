@@ -1,0 +1,185 @@
+//! What happened on the radio, step by step: requests, grants, reports, blocks and their fates. Off
+//! unless asked for; a network without a trace pays one comparison where something would be noted.
+
+use lasthop_units::{PacketId, Tti, UeId};
+
+use super::RadioNetwork;
+use crate::mac::harq::{Parts, Process};
+use lasthop_lte_l2::rlc::Pdu;
+
+/// Over which link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceLink {
+    /// From the eNB to the UE.
+    Downlink,
+    /// From the UE to the eNB.
+    Uplink,
+    /// From the UE to its peer.
+    Sidelink,
+}
+
+impl TraceLink {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceLink::Downlink => "downlink",
+            TraceLink::Uplink => "uplink",
+            TraceLink::Sidelink => "sidelink",
+        }
+    }
+}
+
+/// What.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The UE asks for a grant: a scheduling request or a RAC.
+    Request,
+    /// The eNB grants the UE blocks of the TTI `about`.
+    Grant,
+    /// The UE sends a buffer status report.
+    Report,
+    /// The eNB knows a buffer status report that was sent in the TTI `about`.
+    ReportHeard,
+    /// A new transport block goes on the air.
+    Data,
+    /// A transport block goes on the air once more.
+    Again,
+    /// The receiver has decoded the block that was sent in the TTI `about`, and says so.
+    Decoded,
+    /// The receiver could not decode it, and says so.
+    Failed,
+}
+
+impl Step {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Step::Request => "request",
+            Step::Grant => "grant",
+            Step::Report => "report",
+            Step::ReportHeard => "report-heard",
+            Step::Data => "data",
+            Step::Again => "retransmission",
+            Step::Decoded => "ack",
+            Step::Failed => "nack",
+        }
+    }
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// When.
+    pub tti: Tti,
+    /// What.
+    pub step: Step,
+    /// Over which link.
+    pub link: TraceLink,
+    /// The UE: the sender, or the receiver in the downlink.
+    pub ue: UeId,
+    /// The receiver of a sidelink; None for a block that goes to a group.
+    pub peer: Option<UeId>,
+    /// The lane, if it leads to a group.
+    pub group: Option<u32>,
+    /// The TTI that is meant.
+    pub about: Tti,
+    /// Resource blocks.
+    pub blocks: u32,
+    /// Size of the transport block, or what a report says [B].
+    pub bytes: u64,
+    /// I_MCS.
+    pub mcs: Option<u8>,
+    /// Packets that the block carries, wholly or in part.
+    pub packets: Vec<PacketId>,
+}
+
+impl TraceRecord {
+    /// A step of `ue` in `tti` without a transport block.
+    pub const fn new(tti: Tti, step: Step, link: TraceLink, ue: UeId) -> TraceRecord {
+        TraceRecord {
+            tti,
+            step,
+            link,
+            ue,
+            peer: None,
+            group: None,
+            about: tti,
+            blocks: 0,
+            bytes: 0,
+            mcs: None,
+            packets: Vec::new(),
+        }
+    }
+    /// With the block of `process`.
+    pub fn with(self, process: &Process) -> TraceRecord {
+        TraceRecord {
+            about: process.sent,
+            blocks: process.rbs.len(),
+            bytes: u64::from(process.bytes),
+            mcs: Some(process.mcs),
+            packets: packets(&process.parts),
+            ..self
+        }
+    }
+}
+
+impl RadioNetwork {
+    /// Keeps a trace from now on, or not.
+    pub fn set_tracing(&mut self, on: bool) {
+        self.trace = on.then(Vec::new);
+    }
+
+    /// The steps since the last call, in order.
+    pub fn drain_trace(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
+        self.trace.iter_mut().flat_map(|t| t.drain(..))
+    }
+    /// True if a trace is kept.
+    pub const fn is_tracing(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Notes a step of a UE's uplink that has no block.
+    #[inline]
+    pub(super) fn trace_step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, blocks: u32) {
+        if let Some(trace) = &mut self.trace {
+            let record = TraceRecord::new(tti, step, TraceLink::Uplink, ue);
+            trace.push(TraceRecord { about, bytes, blocks, ..record });
+        }
+    }
+
+    /// Notes what happened to a block of the uplink or downlink of `ue`.
+    #[inline]
+    pub(super) fn trace_block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: usize) {
+        if self.trace.is_some() {
+            self.trace_block_now(tti, step, link, ue, process);
+        }
+    }
+
+    #[cold]
+    fn trace_block_now(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: usize) {
+        let record = TraceRecord::new(tti, step, link, ue);
+        let u = &mut self.ues[ue];
+        let record = match link {
+            TraceLink::Downlink => match u.downlink.process(process as u8) {
+                Some(p) => record.with(p),
+                None => return,
+            },
+            TraceLink::Uplink | TraceLink::Sidelink => record.with(u.uplink.harq.get(process)),
+        };
+        if let Some(trace) = &mut self.trace {
+            trace.push(record);
+        }
+    }
+}
+
+/// The packets in `parts`, each once.
+fn packets(parts: &Parts) -> Vec<PacketId> {
+    let mut found = Vec::new();
+    for (_, pdu) in parts {
+        if let Pdu::Umd(d) | Pdu::Amd(d) = pdu {
+            found.extend(d.elements.iter().map(|e| e.payload.sdu.id));
+        }
+    }
+    found.dedup();
+    found
+}

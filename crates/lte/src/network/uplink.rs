@@ -1,0 +1,244 @@
+//! The uplink: from data in a UE to the eNB's RLC.
+//!
+//! Data that comes into an empty buffer triggers a buffer status report; without a grant the report
+//! becomes a scheduling request or a random access. The eNB grants blocks of a TTI `timing.grant`
+//! TTIs ahead ([`schedule`]), the UE fills them ([`send`]), the eNB decodes them `timing.decode`
+//! TTIs later ([`receive`]); a block that failed is sent again 8 TTIs after the last time, on the
+//! same resource blocks. A UE without data has no entry in any list; its timers and opportunities
+//! are closed forms, and one wake-up stands in the calendar while it waits for one.
+
+mod oracle;
+mod persistent;
+mod power;
+mod receive;
+mod report;
+mod retransmit;
+mod schedule;
+mod send;
+pub(super) mod state;
+#[cfg(test)]
+mod tests;
+
+use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
+
+pub use self::power::{Silence, Silenced};
+pub(super) use self::schedule::tbs_bytes;
+pub use self::state::UplinkCounters;
+use super::trace::Step;
+use super::{Due, NetworkOutput, RadioNetwork};
+use crate::mac::downlink::LinkStats;
+use crate::mac::random_access::Action;
+use crate::mac::sr::SrAction;
+use crate::mac::uplink::{RacTimer, RequestConfig};
+use lasthop_bearer::{Direction, End};
+
+/// From a transmission to the next one of the same process: the uplink's HARQ is synchronous (TS
+/// 36.213 clause 8).
+pub(super) const HARQ_PERIOD: u64 = crate::mac::harq::PROCESSES as u64;
+
+/// How long after downlink data proactive grants go on [TTI].
+const PROACTIVE: u64 = 100;
+
+impl RadioNetwork {
+    /// What has happened in the uplink of `cell`.
+    pub fn uplink_counters(&self, cell: CellId) -> UplinkCounters {
+        self.cells[cell].uplink.counters
+    }
+
+    /// What a UE has counted in the uplink.
+    pub fn uplink_stats(&self, ue: UeId) -> &LinkStats {
+        &self.ues[ue].uplink.stats
+    }
+
+    /// The first TTI for which something can still be noted.
+    pub(super) fn first_open(&self) -> Tti {
+        self.next.max(self.calendar.base())
+    }
+
+    /// What the UE's end of `bearer` has waiting may have changed.
+    #[inline]
+    pub(super) fn uplink_data(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
+        if self.bearers[bearer].layers.rlc(End::Ue).reports().is_some() {
+            return self.pass_report_on(now, ue, bearer);
+        }
+        let has = self.bearers[bearer].layers.has_something(End::Ue);
+        let u = &mut self.ues[ue];
+        let index = u.drbs.iter().position(|b| *b == bearer).unwrap_or(0);
+        let had = u.uplink.had[index];
+        if has == had {
+            return;
+        }
+        if has && u.uplink.mux.makes_report(index, |i| u.uplink.had[i]) {
+            u.uplink.bsr.on_data();
+        }
+        u.uplink.had[index] = has;
+        if has {
+            self.arm_uplink(ue);
+        }
+    }
+
+    /// Notes when the UE must act next, if it must.
+    pub(super) fn arm_uplink(&mut self, ue: UeId) {
+        let from = self.first_open();
+        let request = self.cells[self.ues[ue].serving].uplink.config.request;
+        let u = &mut self.ues[ue].uplink;
+        let mut at = u.access.poll_at();
+        if u.wants_request() && !u.access.is_running() && !u.is_granted(from) {
+            let asks = match request {
+                RequestConfig::Rac { .. } => {
+                    // A RAC is no transport block: what comes at the start of a TTI can still ask
+                    // in it.
+                    let free = u.granted_until.map_or(Tti(0), |t| t.plus(1));
+                    let first = self.open.max(u.rac_blocked_until).max(free);
+                    if first < from {
+                        self.ask(first, ue);
+                    }
+                    let u = &self.ues[ue].uplink;
+                    Some(first.max(from).max(u.rac_blocked_until))
+                }
+                RequestConfig::Sr | RequestConfig::RandomAccess => {
+                    u.sr.trigger();
+                    u.sr.poll(from)
+                }
+            };
+            at = at.into_iter().chain(asks).min();
+        }
+        let u = &mut self.ues[ue].uplink;
+        if u.had.contains(&true) {
+            at = at.into_iter().chain(u.bsr.poll_at()).min();
+        }
+        let Some(at) = at.map(|at| at.max(from)) else { return };
+        if u.wake.is_none_or(|wake| at < wake || wake < from) {
+            u.wake = Some(at);
+            self.calendar.note(at, Due::UplinkTimers { ue });
+        }
+    }
+
+    /// The UE's wake-up: timers of reports, opportunities of requests and preambles.
+    pub(super) fn uplink_timers(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        let u = &mut self.ues[ue].uplink;
+        if u.wake != Some(tti) {
+            return;
+        }
+        u.wake = None;
+        u.bsr.on_tti(tti, u.had.contains(&true));
+        if u.wants_request() && !u.is_granted(tti) && !u.access.is_running() {
+            self.ask(tti, ue);
+        }
+        self.random_access(tti, ue, out);
+        self.arm_uplink(ue);
+    }
+
+    /// A report is due and there is no grant for it.
+    fn ask(&mut self, tti: Tti, ue: UeId) {
+        let cell = &mut self.cells[self.ues[ue].serving];
+        let u = &mut self.ues[ue].uplink;
+        let heard = match cell.uplink.config.request {
+            RequestConfig::Rac { answer, timer, counts } => {
+                if tti < u.rac_blocked_until {
+                    return;
+                }
+                u.rac_blocked_until = tti.plus(counts.first(timer));
+                tti.plus(answer)
+            }
+            RequestConfig::Sr | RequestConfig::RandomAccess => {
+                u.sr.trigger();
+                match u.sr.on_tti(tti) {
+                    None => return,
+                    Some(SrAction::RandomAccess) => {
+                        u.access.start(&cell.uplink.config.random_access, tti, None);
+                        return;
+                    }
+                    Some(SrAction::Send) => tti.plus(cell.config.timing.decode_of_uplink()),
+                }
+            }
+        };
+        cell.uplink.counters.requests += 1;
+        u.stats.requests += 1;
+        self.trace_step(tti, Step::Request, ue, tti, 0, 0);
+        self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
+    }
+
+    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
+    #[inline]
+    pub(super) fn pause_rac(&mut self, tti: Tti, ue: UeId) {
+        let request = &self.cells[self.ues[ue].serving].uplink.config.request;
+        let u = &mut self.ues[ue].uplink;
+        if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
+            && tti <= u.rac_blocked_until
+        {
+            u.rac_blocked_until = u.rac_blocked_until.plus(1);
+        }
+    }
+
+    /// A step of the UE's random access.
+    fn random_access(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        let cell = self.ues[ue].serving;
+        let c = &mut self.cells[cell].uplink;
+        match self.ues[ue].uplink.access.on_tti(&c.config.random_access, tti) {
+            None => {}
+            Some(Action::Preamble(preamble)) => {
+                c.counters.preambles += 1;
+                self.ues[ue].uplink.stats.preambles += 1;
+                if self.hears_preamble(tti, cell, ue) {
+                    self.cells[cell].uplink.responder.preamble(ue, preamble);
+                    self.preambles.push(cell);
+                }
+            }
+            Some(Action::Failed) => self.random_access_problem(tti, ue, out),
+        }
+    }
+
+    /// Downlink data went to the UE in `tti`: what answers it need not ask first.
+    #[inline]
+    pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId) {
+        let period = self.cells[self.ues[ue].serving].uplink.config.proactive_period.as_millis();
+        if period > 0 && !std::mem::replace(&mut self.ues[ue].uplink.proactive, true) {
+            self.calendar.note(tti.plus(period), Due::Proactive { ue });
+        }
+    }
+
+    /// A grant without a request, and again until there was no downlink data for a while.
+    pub(super) fn grant_proactively(&mut self, tti: Tti, ue: UeId) {
+        let u = &mut self.ues[ue];
+        u.uplink.proactive = false;
+        let recent = u.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
+        if recent && self.is_served(ue) {
+            let u = &mut self.ues[ue];
+            u.uplink.view.request();
+            self.wake(ue, Direction::Uplink);
+            self.note_downlink(tti, ue);
+        }
+    }
+
+    /// A scheduling request that was sent in `sent` reaches the eNB.
+    pub(super) fn request_heard(&mut self, ue: UeId, sent: Tti) {
+        if self.is_away(ue) {
+            return;
+        }
+        self.ues[ue].uplink.view.on_request(sent);
+        self.wake(ue, Direction::Uplink);
+    }
+
+    /// MAC reset of the uplink (TS 36.321 clause 5.9).
+    pub(super) fn reset_uplink(&mut self, ue: UeId) {
+        let tti = self.first_open();
+        let serving = self.ues[ue].serving;
+        let u = &mut self.ues[ue].uplink;
+        for (process, block) in u.harq.iter_mut().zip(&mut u.blocks) {
+            process.free(|_| ());
+            *block = state::Block::new();
+        }
+        u.sr.cancel();
+        u.bsr.reset();
+        u.mux.reset(tti);
+        u.access.stop();
+        u.view.reset();
+        u.had.fill(false);
+        u.granted_until = None;
+        if let Some(p) = &mut u.persistent {
+            p.release();
+        }
+        self.cells[serving].uplink.plan.forget(ue);
+    }
+}

@@ -1,0 +1,167 @@
+//! Semi-persistent grants: activated by the first grant that answers data, prepared before each
+//! occasion.
+
+use lasthop_units::{CellId, Instant, Tti, UeId};
+
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::send::process_of;
+use super::state::{Content, Granted};
+use super::tbs_bytes;
+use crate::mac::harq::State;
+use crate::mac::uplink::{ConfiguredGrant, fewest_blocks};
+use crate::phy::RbSet;
+use lasthop_radio::lte::{Mcs, McsTable};
+
+impl RadioNetwork {
+    /// Blocks of `cell` that semi-persistent grants have in `tti`, or where a block of `tti` may
+    /// have to be sent once more: a retransmission stays on its blocks.
+    #[inline]
+    pub(in crate::network) fn persistent_blocks(&self, tti: Tti, cell: CellId) -> RbSet {
+        let c = &self.cells[cell].uplink;
+        let again = u64::from(c.config.harq.transmissions) - 1;
+        c.persistent.iter().filter_map(|ue| self.ues[*ue].uplink.persistent.as_ref()).fold(
+            RbSet::EMPTY,
+            |mut set, p| {
+                set |= p.blocks_near(tti, again);
+                set
+            },
+        )
+    }
+
+    /// The smallest run of blocks of `free` that carries what the semi-persistent grant of `ue`
+    /// promises, none of which another grant ever has at the same time. None: it has none or it
+    /// is active.
+    pub(super) fn size_of_activation(
+        &self,
+        target: Tti,
+        cell: CellId,
+        ue: UeId,
+        free: RbSet,
+    ) -> Option<Granted> {
+        let c = &self.cells[cell].uplink;
+        let u = &self.ues[ue].uplink;
+        let own = u.persistent.filter(|p| p.grant().is_none())?;
+        let again = u64::from(c.config.harq.transmissions) - 1;
+        let mut free = free;
+        for other in c.persistent.iter().filter(|other| **other != ue) {
+            let p = self.ues[*other].uplink.persistent.as_ref();
+            free = free
+                .without(p.map_or(RbSet::EMPTY, |p| p.blocks_that_meet(target, own.config.interval, again)));
+        }
+        let most = free.longest_run().len();
+        let level = u.quality.level()?;
+        let bytes = u64::from(own.config.bytes);
+        // The MCS falls where power is spread over more blocks: as many as the bytes need with the
+        // MCS of that many.
+        let mut blocks = 1;
+        for _ in 0..8 {
+            let mcs = Mcs::new(c.adaptation.mcs(u.level_on(level, blocks))?);
+            let mcs = mcs.decodable_on(McsTable::Uplink, blocks.min(most) as usize);
+            let (mcs, i_tbs) = (mcs.index(), mcs.i_tbs(McsTable::Uplink)?);
+            let (needed, size) = fewest_blocks(i_tbs, bytes, most)?;
+            if needed <= blocks || u64::from(tbs_bytes(mcs, blocks)) >= bytes {
+                let (blocks, size) =
+                    if needed <= blocks { (needed, size) } else { (blocks, tbs_bytes(mcs, blocks)) };
+                let enough = u64::from(size) >= bytes;
+                let rbs = c.place(free, blocks).filter(|_| enough)?;
+                return Some(Granted { ue, rbs, mcs, bytes: size, content: Content::New });
+            }
+            blocks = needed;
+        }
+        None
+    }
+
+    /// The grant for `target` was the activation of the semi-persistent grant of its UE, if the UE
+    /// has heard it.
+    pub(super) fn activate_persistent(&mut self, target: Tti, cell: CellId, granted: &Granted) {
+        if self.cells[cell].uplink.plan.slot(target).missed.contains(&granted.ue) {
+            return;
+        }
+        let Granted { rbs, mcs, bytes, ue, .. } = *granted;
+        let Some(p) = &mut self.ues[ue].uplink.persistent else { return };
+        p.activate(ConfiguredGrant { start: target, rbs, mcs, bytes });
+        self.await_occasion(ue);
+    }
+
+    /// Notes when the next occasion is prepared: when dynamic grants for the same TTI go out, and
+    /// before them.
+    fn await_occasion(&mut self, ue: UeId) {
+        let grant = self.cells[self.ues[ue].serving].config.timing.grant;
+        if let Some(p) = &self.ues[ue].uplink.persistent {
+            let target = p.next();
+            self.calendar.note(Tti(target.0 - grant), Due::UplinkOccasion { ue, target });
+        }
+    }
+
+    /// Prepares the occasions that are due, when the eNB knows which blocks have failed.
+    #[inline]
+    pub(in crate::network) fn prepare_occasions(&mut self, tti: Tti) {
+        if self.occasions.is_empty() {
+            return;
+        }
+        let mut occasions = std::mem::take(&mut self.occasions);
+        for (ue, target) in occasions.drain(..) {
+            self.prepare_occasion(tti, ue, target);
+        }
+        self.occasions = occasions;
+    }
+
+    /// The UE sends on its semi-persistent grant in `target`, whether it has data or not.
+    // TS 36.321 v15.1.0 clause 5.4.1: "if an uplink grant for this TTI has been configured for the
+    // Serving Cell: consider the NDI bit for the corresponding HARQ process to have been toggled":
+    // a block that waits there is flushed.
+    fn prepare_occasion(&mut self, tti: Tti, ue: UeId, target: Tti) {
+        let cell = self.ues[ue].serving;
+        let Some(p) = self.ues[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else { return };
+        let Some(grant) = p.grant() else { return };
+        p.occasion = target;
+        let slot = self.cells[cell].uplink.plan.slot(target);
+        let again = |g: &Granted| g.ue == ue && g.content == Content::Again;
+        // Not beside a Msg3 of its own.
+        if slot.granted.iter().all(|g| g.ue != ue || again(g)) {
+            let flushed = slot.granted.iter().find(|g| again(g)).map_or(RbSet::EMPTY, |g| g.rbs);
+            slot.used = slot.used.without(flushed);
+            slot.granted.retain(|g| !again(g));
+            let ConfiguredGrant { rbs, mcs, bytes, .. } = grant;
+            self.clear_for_occasion(tti, target, cell, rbs);
+            let slot = self.cells[cell].uplink.plan.slot(target);
+            debug_assert!(slot.used.and(rbs).is_empty(), "{target:?}: the blocks of an occasion given away");
+            slot.used |= rbs;
+            slot.granted.push(Granted { ue, rbs, mcs, bytes, content: Content::New });
+            let u = &mut self.ues[ue].uplink;
+            u.view.on_grant(target, bytes);
+            u.granted_until = u.granted_until.max(Some(target));
+            self.calendar.note(target, Due::Transmit);
+        }
+        self.await_occasion(ue);
+    }
+
+    /// If `tti` is an occasion: what waits in its process is lost, and the report's timer starts
+    /// anew.
+    #[inline]
+    pub(super) fn begin_occasion(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
+        if !self.is_occasion(tti, ue) {
+            return;
+        }
+        self.ues[ue].uplink.bsr.on_grant(tti);
+        if self.ues[ue].uplink.harq.get(process_of(tti)).state != State::Idle {
+            self.give_up_block(now, ue, process_of(tti), out);
+        }
+    }
+
+    /// The block of `tti` is filled: with nothing but padding too often, and the grant ends.
+    #[inline]
+    pub(super) fn end_occasion(&mut self, tti: Tti, ue: UeId) {
+        let has_data = !self.block_sdus.is_empty();
+        if self.is_occasion(tti, ue)
+            && let Some(p) = &mut self.ues[ue].uplink.persistent
+            && !p.on_block(has_data)
+        {
+            self.arm_uplink(ue);
+        }
+    }
+
+    fn is_occasion(&self, tti: Tti, ue: UeId) -> bool {
+        self.ues[ue].uplink.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
+    }
+}

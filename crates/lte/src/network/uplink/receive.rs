@@ -1,0 +1,151 @@
+//! The eNB's side of a transport block: decoded and passed up, or asked for again.
+
+use lasthop_units::{Instant, Tti, UeId};
+
+use super::super::trace::{Step, TraceLink};
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::HARQ_PERIOD;
+use super::state::{Content, Granted};
+use crate::mac::bsr::Trailing;
+use crate::mac::harq::State;
+use crate::phy::TTI;
+use lasthop_bearer::{Direction, End};
+
+impl RadioNetwork {
+    /// The eNB has decoded the transport block that `ue` sent in `sent`, or failed to.
+    pub(in crate::network) fn uplink_decoded(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        process: usize,
+        sent: Tti,
+        out: &mut NetworkOutput,
+    ) {
+        let p = self.ues[ue].uplink.harq.get_mut(process);
+        let State::Awaiting { decoded } = p.state else { return };
+        if p.sent != sent {
+            return;
+        }
+        let (first, mcs) = (p.transmissions == 1, p.mcs);
+        let lowest = self.cells[self.ues[ue].serving].uplink.adaptation.lowest();
+        if first && (decoded || mcs > lowest) {
+            self.ues[ue].uplink.quality.first_transmission(decoded);
+        }
+        let step = if decoded { Step::Decoded } else { Step::Failed };
+        self.trace_block(Tti::containing(now, TTI), step, TraceLink::Uplink, ue, process);
+        if decoded {
+            self.uplink_received(now, ue, process, out);
+        } else {
+            self.uplink_failed(now, ue, process, sent, out);
+        }
+    }
+
+    fn uplink_received(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
+        let trailing = self.cells[self.ues[ue].serving].uplink.config.bsr.trailing;
+        let u = &mut self.ues[ue].uplink;
+        let p = u.harq.get_mut(process);
+        u.stats.decoded_bytes += u64::from(p.bytes);
+        let blocks = p.rbs.len();
+        let mut parts = std::mem::take(&mut p.parts);
+        p.free(|_| ());
+        let block = &u.blocks[process];
+        let (first, report, content) = (block.first, block.report, block.content);
+        let headroom = block.headroom;
+        let (full, known) = (block.full, block.c_rnti);
+        if let Some(report) = report {
+            u.view.on_report(first, report);
+        } else if full
+            && content == Content::New
+            && u.view.waiting() == 0
+            && !u.view.is_granted_after(first)
+            && trailing != Trailing::AfterRequest
+        {
+            // A full block that says nothing about what remains: there may be more.
+            u.view.request();
+        }
+        let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
+        if !direct.is_empty() {
+            self.sidelink_reported(first, &direct);
+        }
+        if self.trace.is_some() && (report.is_some() || !direct.is_empty()) {
+            let now = Tti::containing(now, TTI);
+            self.trace_step(now, Step::ReportHeard, ue, first, 0, 0);
+        }
+        if let Some(level) = headroom {
+            self.learn_headroom(ue, level, blocks);
+        }
+        if content == Content::Msg3 {
+            self.msg3_received(now, ue, known, out);
+        }
+        for (bearer, pdu) in parts.drain(..) {
+            let layers = &mut self.bearers[bearer].layers;
+            layers.receive(now, End::Network, &pdu, &mut self.scratch);
+            layers.recycle(End::Ue, pdu);
+            self.settle(now, bearer, out);
+        }
+        // The memory goes back to the process.
+        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
+        let view = &self.ues[ue].uplink.view;
+        if view.waiting() > 0 || view.is_requested() {
+            self.wake(ue, Direction::Uplink);
+        }
+    }
+
+    /// NACK on PHICH: the UE sends again 8 TTIs after the last time, on the same blocks; or the
+    /// block is given up.
+    // TS 36.321 v15.1.0 5.4.2.2: "if CURRENT_TX_NB = maximum number of transmissions - 1: flush the
+    // HARQ buffer".
+    fn uplink_failed(&mut self, now: Instant, ue: UeId, process: usize, sent: Tti, out: &mut NetworkOutput) {
+        let cell = self.ues[ue].serving;
+        let most = self.cells[cell].uplink.config.harq.transmissions;
+        let p = self.ues[ue].uplink.harq.get(process);
+        if p.transmissions >= most || self.ues[ue].uplink.blocks[process].collided {
+            self.give_up_block(now, ue, process, out);
+            return;
+        }
+        let p = self.ues[ue].uplink.harq.get_mut(process);
+        p.state = State::Failed;
+        let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
+        let again = sent.plus(HARQ_PERIOD);
+        if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
+            // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
+            // trip (TS 36.321 clause 5.4.2.1).
+            return self.wait_for_next_move(again, cell, ue);
+        }
+        self.grant_again(again, granted);
+    }
+
+    /// `granted` is sent once more in `again`.
+    pub(super) fn grant_again(&mut self, again: Tti, granted: Granted) {
+        let cell = self.ues[granted.ue].serving;
+        let slot = self.cells[cell].uplink.plan.slot(again);
+        debug_assert!(
+            slot.used.and(granted.rbs).is_empty(),
+            "{again:?}: blocks of a retransmission given away"
+        );
+        slot.used |= granted.rbs;
+        slot.granted.push(granted);
+        self.calendar.note(again, Due::Transmit);
+    }
+
+    /// The UE flushes its buffer: the PDUs in it will not arrive.
+    #[cold]
+    pub(super) fn give_up_block(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
+        let u = &mut self.ues[ue].uplink;
+        u.stats.lost += 1;
+        let p = u.harq.get_mut(process);
+        let mut parts = std::mem::take(&mut p.parts);
+        p.free(|_| ());
+        for (bearer, pdu) in parts.drain(..) {
+            let layers = &mut self.bearers[bearer].layers;
+            layers.lost(End::Ue, &pdu, &mut self.scratch);
+            layers.recycle(End::Ue, pdu);
+            self.settle(now, bearer, out);
+        }
+        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
+        let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
+        if !direct.is_empty() {
+            self.sidelink_report_lost(&direct);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Adaptive retransmissions (TS 36.321 v15.1.0 clause 5.4.2): a grant moves a block that is to be
+//! sent again, so that what other UEs may have is one run of resource blocks. SC-FDMA gives a UE
+//! one run, and a retransmission in the middle of the band leaves two short ones.
+//!
+//! A grant that moves a block goes with ACK on PHICH: a UE that has not heard the grant then keeps
+//! its block and is silent (clause 5.4.2.2), instead of sending it where others have been put. The
+//! eNB finds nothing and grants the next transmission, 8 TTIs later.
+
+use lasthop_units::{CellId, Instant, Tti, UeId};
+
+use super::super::trace::Step;
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::HARQ_PERIOD;
+use super::send::process_of;
+use super::state::{Content, Granted};
+use crate::mac::harq::State;
+use crate::phy::RbSet;
+
+impl RadioNetwork {
+    /// Moves the retransmissions of `target` to the lower edge of the band, if they lie scattered.
+    pub(super) fn gather_retransmissions(&mut self, tti: Tti, target: Tti, cell: CellId) {
+        let c = &mut self.cells[cell].uplink;
+        let (band, used) = (c.band, c.plan.slot(target).used);
+        let free = band.without(used);
+        if c.plan.granted(target).is_empty() || free.longest_run() == free {
+            return;
+        }
+        let entries = c.plan.granted(target).len();
+        let mut fixed = used;
+        for i in (0..entries).filter(|i| self.may_move(target, cell, *i)) {
+            fixed = fixed.without(self.cells[cell].uplink.plan.granted(target)[i].rbs);
+        }
+        // From below, each to the first place where it fits: that is never above the one where it
+        // is.
+        let mut from = 0;
+        while let Some((i, at)) = self.lowest_movable(target, cell, from) {
+            let g = self.cells[cell].uplink.plan.granted(target)[i];
+            let Some(rbs) = band.without(fixed).run(g.rbs.len()) else { break };
+            fixed |= rbs;
+            from = at + 1;
+            if rbs != g.rbs {
+                self.move_retransmission(tti, target, cell, i, rbs);
+            }
+        }
+        self.cells[cell].uplink.plan.slot(target).used = fixed;
+    }
+
+    /// Entry `i` of `target` is a retransmission that has had no grant of its own yet. Msg3 stays
+    /// where it is.
+    fn may_move(&self, target: Tti, cell: CellId, i: usize) -> bool {
+        let g = self.cells[cell].uplink.plan.granted(target)[i];
+        let u = &self.ues[g.ue].uplink;
+        let p = u.harq.get(process_of(target));
+        let msg3 = u.blocks[process_of(target)].content == Content::Msg3 || u.access.is_running();
+        g.content == Content::Again && p.state == State::Failed && !p.missed && !msg3
+    }
+
+    /// The movable entry whose first block is the lowest from `from` on.
+    fn lowest_movable(&self, target: Tti, cell: CellId, from: u32) -> Option<(usize, u32)> {
+        let granted = self.cells[cell].uplink.plan.granted(target);
+        let first = |i: usize| Some((i, granted[i].rbs.first()?));
+        let movable = (0..granted.len()).filter(|i| self.may_move(target, cell, *i)).filter_map(first);
+        movable.filter(|(_, at)| *at >= from).min_by_key(|(_, at)| *at)
+    }
+
+    fn move_retransmission(&mut self, tti: Tti, target: Tti, cell: CellId, i: usize, rbs: RbSet) {
+        let slot = self.cells[cell].uplink.plan.slot(target);
+        slot.granted[i].rbs = rbs;
+        let ue = slot.granted[i].ue;
+        let u = &mut self.ues[ue].uplink;
+        u.harq.get_mut(process_of(target)).rbs = rbs;
+        u.stats.moved += 1;
+        self.trace_step(tti, Step::Grant, ue, target, 0, rbs.len());
+        self.hears_of_move(tti, target, cell, ue);
+    }
+
+    /// The UE hears the grant of its retransmission in `target`, or nothing comes.
+    fn hears_of_move(&mut self, tti: Tti, target: Tti, cell: CellId, ue: UeId) {
+        if !self.cells[cell].uplink.config.control_errors || !self.misses_grant(tti, cell, ue) {
+            return;
+        }
+        self.cells[cell].uplink.plan.slot(target).missed.push(ue);
+        self.ues[ue].uplink.stats.missed += 1;
+        self.wait_for_next_move(target, cell, ue);
+    }
+
+    /// What persistent sidelinks have in `tti`.
+    pub(super) fn reserved_for_lanes(&self, tti: Tti) -> RbSet {
+        self.sidelink.as_ref().map_or(RbSet::EMPTY, |s| s.reserved(tti))
+    }
+
+    pub(super) fn wait_for_next_move(&mut self, target: Tti, cell: CellId, ue: UeId) {
+        let process = process_of(target);
+        self.ues[ue].uplink.harq.get_mut(process).missed = true;
+        let heard = target.plus(self.cells[cell].config.timing.decode_of_uplink());
+        self.calendar.note(heard, Due::MoveMissed { ue, process: process as u8, target });
+    }
+
+    /// Retransmissions of `target` leave `rbs` to a semi-persistent grant that was activated after
+    /// their first transmission; one for which there is no room waits for a round trip, as if
+    /// it had not been heard.
+    pub(super) fn clear_for_occasion(&mut self, tti: Tti, target: Tti, cell: CellId, rbs: RbSet) {
+        let others = self.persistent_blocks(target, cell);
+        let mut i = 0;
+        while i < self.cells[cell].uplink.plan.granted(target).len() {
+            let c = &mut self.cells[cell].uplink;
+            let slot = c.plan.slot(target);
+            let g = slot.granted[i];
+            if g.content != Content::Again || g.rbs.and(rbs).is_empty() {
+                i += 1;
+                continue;
+            }
+            slot.used = slot.used.without(g.rbs);
+            let heard = !slot.missed.contains(&g.ue);
+            let room = c.band.without(slot.used).without(rbs | others).run(g.rbs.len());
+            if let Some(place) = room {
+                slot.used |= place;
+                i += 1;
+                if heard {
+                    self.move_retransmission(tti, target, cell, i - 1, place);
+                } else {
+                    slot.granted[i - 1].rbs = place;
+                }
+            } else {
+                slot.granted.remove(i);
+                if heard {
+                    self.wait_for_next_move(target, cell, g.ue);
+                }
+            }
+        }
+    }
+
+    /// Grants anew what has waited for a round trip, when the eNB knows which blocks have failed.
+    pub(in crate::network) fn grant_waiting(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for (ue, process, target) in waiting.drain(..) {
+            self.move_unused(now, tti, ue, process.into(), target, out);
+        }
+        self.waiting = waiting;
+    }
+
+    /// Nothing came where a retransmission was moved to: the next one is granted again, on the
+    /// blocks that it was to have or wherever there is room.
+    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall:
+    // increment CURRENT_TX_NB by 1", sent or not; "if HARQ_FEEDBACK = NACK: generate a
+    // transmission".
+    fn move_unused(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        ue: UeId,
+        process: usize,
+        target: Tti,
+        out: &mut NetworkOutput,
+    ) {
+        let cell = self.ues[ue].serving;
+        let most = self.cells[cell].uplink.config.harq.transmissions;
+        let p = self.ues[ue].uplink.harq.get_mut(process);
+        if p.state != State::Failed || !p.missed || p.sent >= target {
+            return;
+        }
+        p.transmissions += 1;
+        if p.transmissions >= most {
+            return self.give_up_block(now, ue, process, out);
+        }
+        let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
+        let again = target.plus(HARQ_PERIOD);
+        let others = self.persistent_blocks(again, cell) | self.reserved_for_lanes(again);
+        let c = &mut self.cells[cell].uplink;
+        let free = c.band.without(c.plan.slot(again).used).without(others);
+        let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };
+        let Some(rbs) = room else {
+            return self.wait_for_next_move(again, cell, ue);
+        };
+        self.ues[ue].uplink.harq.get_mut(process).rbs = rbs;
+        self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
+        self.hears_of_move(tti, again, cell, ue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_engine::{Draw, Purpose};
+    use lasthop_units::{Db, Id};
+
+    use super::*;
+    use crate::mac::uplink::UplinkConfig;
+    use crate::network::CellConfig;
+    use crate::network::trace::TraceRecord;
+    use crate::network::uplink::tests::World;
+    use lasthop_bearer::End;
+    use lasthop_lte_l2::rlc::Mode;
+
+    fn cell() -> CellConfig {
+        let uplink =
+            UplinkConfig { pucch_blocks: 0, adaptive_retransmissions: true, ..UplinkConfig::default() };
+        CellConfig { resource_blocks: 25, uplink, ..CellConfig::default() }
+    }
+
+    /// Msg3 has blocks 0 to 2; retransmissions of two and of five blocks lie at 4 and 10. They move
+    /// to 3 and 5, and blocks 10 to 24 are free in one run, where 3, 6 to 9 and 15 to 24 were.
+    #[test]
+    fn scattered_retransmissions_move_together() {
+        let mut world = World::new(cell(), 3, Mode::Um);
+        let (ues, cell) = ([0, 1, 2].map(UeId::from_index), CellId::from_index(0));
+        let (now, target) = (Tti(100), Tti(104));
+        let network = &mut world.network;
+        let entries = [
+            (ues[0], RbSet::range(0, 3), Content::Msg3),
+            (ues[2], RbSet::range(10, 5), Content::Again),
+            (ues[1], RbSet::range(4, 2), Content::Again),
+        ];
+        for (ue, rbs, content) in entries {
+            if content == Content::Again {
+                let p = network.ues[ue].uplink.harq.get_mut(process_of(target));
+                (p.state, p.sent, p.transmissions, p.rbs) = (State::Failed, Tti(96), 1, rbs);
+            }
+            let slot = network.cells[cell].uplink.plan.slot(target);
+            slot.used |= rbs;
+            slot.granted.push(Granted { ue, rbs, mcs: 5, bytes: 27, content });
+        }
+        // The control channels of a link of 30 dB fail never.
+        network.gather_retransmissions(now, target, cell);
+        let slot = network.cells[cell].uplink.plan.slot(target);
+        let places: Vec<_> = slot.granted.iter().map(|g| g.rbs).collect();
+        assert_eq!(places, [RbSet::range(0, 3), RbSet::range(5, 5), RbSet::range(3, 2)]);
+        assert_eq!(slot.used, RbSet::range(0, 10));
+        assert_eq!(ues.map(|ue| network.ues[ue].uplink.stats.moved), [0, 1, 1]);
+        // Once more, and nothing changes.
+        network.gather_retransmissions(now, target, cell);
+        assert_eq!(ues.map(|ue| network.ues[ue].uplink.stats.moved), [0, 1, 1]);
+    }
+
+    /// Four UEs at -5 dB, where 10.9 % of what the PDCCH says is missed (TS 36.133's out of sync).
+    /// Whatever is moved is heard and sent in its TTI, or not heard and nothing is sent; every
+    /// retransmission comes a multiple of 8 TTIs after its first transmission; and no block has
+    /// more chances than maxHARQ-Tx.
+    #[test]
+    fn a_ue_that_has_not_heard_of_the_move_is_silent_for_a_round_trip() {
+        let mut config = cell();
+        config.uplink.outer_loop.enabled = false;
+        config.uplink.min_blocks = 3;
+        let mut world = World::pinned(config, 4, Mode::Um, Db(-5.0));
+        world.network.set_tracing(true);
+        let mut trace: Vec<TraceRecord> = Vec::new();
+        for i in 0..4000u64 {
+            let ue = (Draw::new(1, Purpose::Mobility, 0).uniform(i) * 4.0) as usize;
+            world.push(Instant::from_millis(i * 2), ue, End::Ue, 30 + 150 * (i as u32 % 3));
+            trace.extend(world.network.drain_trace());
+        }
+        let moved: Vec<&TraceRecord> =
+            trace.iter().filter(|r| r.step == Step::Grant && r.bytes == 0).collect();
+        let sent =
+            |r: &TraceRecord| trace.iter().any(|s| s.step == Step::Again && s.ue == r.ue && s.tti == r.about);
+        let heard = moved.iter().filter(|r| sent(r)).count() as f64;
+        let n = moved.len() as f64;
+        assert!(n > 100.0, "{n}");
+        assert!((heard / n - 0.891).abs() < 4.0 * (0.891 * 0.109 / n).sqrt(), "{heard} of {n}");
+        let mut first: [[Option<Tti>; 8]; 4] = [[None; 8]; 4];
+        for r in trace.iter().filter(|r| matches!(r.step, Step::Data | Step::Again)) {
+            let process = &mut first[r.ue.index()][process_of(r.tti)];
+            match (r.step, *process) {
+                (Step::Data, _) => *process = Some(r.tti),
+                (_, Some(begin)) => assert!(r.tti.0 - begin.0 <= 3 * HARQ_PERIOD, "{r:?} of {begin:?}"),
+                _ => panic!("{r:?} was never sent"),
+            }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The UE's side of a TTI of PUSCH: filling transport blocks.
+
+use lasthop_units::{CellId, Instant, Tti, UeId};
+use smallvec::SmallVec;
+
+use super::super::trace::{Step, TraceLink};
+use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::HARQ_PERIOD;
+use super::state::{Block, Content, Granted};
+use crate::mac::bsr::GROUPS;
+use crate::mac::harq::State;
+use crate::mac::pdu;
+use crate::mac::pdu::SHORT_SUBHEADER;
+use crate::phy::TTI;
+use lasthop_bearer::End;
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
+
+/// C-RNTI control element with its subheader [B].
+const C_RNTI: u32 = 3;
+/// Power headroom report with its subheader [B].
+const HEADROOM: u32 = 2;
+
+impl RadioNetwork {
+    /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the
+    /// air.
+    pub(in crate::network) fn send_uplink(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        out: &mut NetworkOutput,
+    ) {
+        if !self.cells[cell].uplink.plan.is_busy(tti) {
+            return;
+        }
+        let slot = self.cells[cell].uplink.plan.slot(tti);
+        let granted = std::mem::take(&mut slot.granted);
+        let missed = std::mem::take(&mut slot.missed);
+        for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
+            self.pause_rac(tti, g.ue);
+            let sends = match g.content {
+                Content::Again => self.repeat_block(tti, g),
+                Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
+                Content::New | Content::ReportOnly => {
+                    self.begin_occasion(now, tti, g.ue, out);
+                    self.send_block(now, tti, cell, g, out);
+                    self.end_occasion(tti, g.ue);
+                    true
+                }
+            };
+            if sends {
+                self.ue_transmits(tti, g);
+            }
+        }
+        let slot = self.cells[cell].uplink.plan.slot(tti);
+        (slot.granted, slot.missed) = (granted, missed);
+    }
+
+    fn repeat_block(&mut self, tti: Tti, g: &Granted) -> bool {
+        let u = &mut self.ues[g.ue].uplink;
+        let p = u.harq.get_mut(process_of(tti));
+        // Its MAC was reset meanwhile, or the process is taken by Msg3.
+        if p.state != State::Failed || u.access.sends_msg3(tti) {
+            return false;
+        }
+        p.transmissions += 1;
+        (p.sent, p.missed) = (tti, false);
+        u.stats.retransmissions += 1;
+        self.trace_block(tti, Step::Again, TraceLink::Uplink, g.ue, process_of(tti));
+        true
+    }
+
+    /// Msg3, unless the UE has given up. A block that waited in its process is lost: a grant for
+    /// new data flushes it (TS 36.321 clause 5.4.2.2).
+    fn send_msg3(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        cell: CellId,
+        g: &Granted,
+        out: &mut NetworkOutput,
+    ) -> bool {
+        if !self.ues[g.ue].uplink.access.sends_msg3(tti) {
+            return false;
+        }
+        if self.ues[g.ue].uplink.harq.get(process_of(tti)).state != State::Idle {
+            self.give_up_block(now, g.ue, process_of(tti), out);
+        }
+        self.send_block(now, tti, cell, g, out);
+        let config = &self.cells[cell].uplink.config.random_access;
+        self.ues[g.ue].uplink.access.on_msg3(config, tti);
+        self.arm_uplink(g.ue);
+        true
+    }
+
+    /// A new transport block: control elements first, then data, then padding (TS 36.321 clauses
+    /// 5.4.3.1, 6.1.2).
+    fn send_block(&mut self, now: Instant, tti: Tti, cell: CellId, g: &Granted, out: &mut NetworkOutput) {
+        let mut block = Block::new();
+        block.content = g.content;
+        block.first = tti;
+        self.fill_block(now, tti, g, &mut block, out);
+        let process = process_of(tti);
+        let u = &mut self.ues[g.ue].uplink;
+        let p = u.harq.get_mut(process);
+        debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
+        (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
+        p.missed = false;
+        p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
+        p.luck = u.errors.uniform(tti.0);
+        p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
+        u.blocks[process] = block;
+        u.stats.blocks += 1;
+        u.stats.bytes += u64::from(g.bytes);
+        u.stats.mcs_sum += u64::from(g.mcs);
+        self.trace_block(tti, Step::Data, TraceLink::Uplink, g.ue, process);
+        self.arm_uplink(g.ue);
+    }
+
+    fn fill_block(
+        &mut self,
+        now: Instant,
+        tti: Tti,
+        g: &Granted,
+        block: &mut Block,
+        out: &mut NetworkOutput,
+    ) {
+        let ue = g.ue;
+        let first = self.ues[ue].drbs.first();
+        if g.content == Content::New
+            && first.is_some_and(|b| self.bearers[*b].layers.rlc(End::Ue).reports().is_some())
+        {
+            return self.fill_by_reports(now, tti, ue, g.bytes, out);
+        }
+        let path_loss = self.path_loss(tti, ue);
+        let has = self.ues[ue].uplink.had.contains(&true);
+        let mut controls = 0;
+        if g.content == Content::Msg3 {
+            if !self.ues[ue].rrc.is_connected() || self.asks_for_its_connection(ue) {
+                // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a
+                // subheader are all there is room for.
+                return;
+            }
+            block.c_rnti = true;
+            controls += C_RNTI;
+        }
+        let u = &mut self.ues[ue].uplink;
+        u.bsr.on_tti(tti, has);
+        if block.c_rnti {
+            // The report of an Msg3 that was lost is as good as never sent.
+            u.bsr.on_data();
+        }
+        let (drbs, bearers) = (&self.ues[ue].drbs, &self.bearers);
+        let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
+        let before = self.ues[ue].uplink.mux.buffers(waiting);
+        let need = self.ues[ue].uplink.mux.need(waiting);
+        let u = &mut self.ues[ue].uplink;
+        let reserved = u.bsr.reserve(g.bytes.saturating_sub(controls), need, &before);
+        controls += reserved;
+        // TS 36.321 clauses 5.4.3.1 and 5.4.6: before data, wherever it fits with its subheader.
+        if controls + HEADROOM <= g.bytes && u.phr.is_due(tti, path_loss) {
+            controls += HEADROOM;
+            u.phr.sent(tti, path_loss);
+            block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
+        }
+        let mut direct = false;
+        if self.ues[ue].uplink.direct_wants {
+            let (report, size) = self.sidelink_report(tti, ue, g.bytes.saturating_sub(controls));
+            direct = !report.is_empty();
+            block.sidelink = report;
+            controls += size;
+        }
+        self.block_sdus.clear();
+        // Msg3 may be lost to another UE's: data does not risk that.
+        if g.content == Content::New {
+            self.fill_data(now, tti, ue, g.bytes.saturating_sub(controls), out);
+        }
+        let mut padding = pdu::padding(g.bytes, controls, &self.block_sdus);
+        debug_assert!(padding.is_some(), "{tti:?}: {ue:?} filled more than its {} B", g.bytes);
+        let (drbs, bearers) = (&self.ues[ue].drbs, &self.bearers);
+        let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
+        let after = self.ues[ue].uplink.mux.buffers(waiting);
+        let u = &mut self.ues[ue].uplink;
+        block.report = match reserved {
+            0 => padding.and_then(|p| u.bsr.pad(tti, p, &after)),
+            _ => u.bsr.compose(tti, reserved, &before, &after),
+        };
+        if let (0, Some(report)) = (reserved, block.report) {
+            padding = padding.map(|p| p - report.size() - SHORT_SUBHEADER);
+        }
+        if block.report.is_some() {
+            u.sr.cancel();
+        } else if after.bytes == [0; GROUPS] {
+            u.bsr.accommodated();
+        }
+        if let (Some(report), true) = (block.report, self.trace.is_some()) {
+            self.trace_step(tti, Step::Report, ue, tti, report.bytes(), 0);
+        }
+        block.full = block.report.is_none() && !direct;
+        let cell = self.ues[ue].serving;
+        let padding = u64::from(padding.unwrap_or(0));
+        self.cells[cell].uplink.counters.padding_bytes += padding;
+        self.ues[ue].uplink.stats.padding_bytes += padding;
+    }
+
+    /// RLC PDUs of the UE's bearers into `room` bytes.
+    fn fill_data(&mut self, now: Instant, tti: Tti, ue: UeId, room: u32, out: &mut NetworkOutput) {
+        let process = process_of(tti);
+        let mut mux = std::mem::take(&mut self.ues[ue].uplink.mux);
+        let mut parts = std::mem::take(&mut self.ues[ue].uplink.harq.get_mut(process).parts);
+        debug_assert!(parts.is_empty());
+        let RadioNetwork { ues, bearers, pdus, scratch, block_sdus, .. } = self;
+        let drbs = &ues[ue].drbs;
+        // Both closures look at the bearers, one after the other.
+        let bearers = std::cell::RefCell::new(bearers);
+        mux.fill(
+            tti,
+            room,
+            |i| bearers.borrow()[drbs[i]].layers.buffer_status(End::Ue).total(),
+            |i, grant| {
+                let layers = &mut bearers.borrow_mut()[drbs[i]].layers;
+                let used = layers.pull(now, End::Ue, grant, pdus, scratch);
+                let format = layers.format(End::Ue);
+                for pdu in pdus.drain(..) {
+                    block_sdus.push(pdu.size(format));
+                    parts.push((drbs[i], pdu));
+                }
+                used
+            },
+        );
+        self.ues[ue].uplink.mux = mux;
+        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
+        for i in 0..self.ues[ue].drbs.len() {
+            let bearer = self.ues[ue].drbs[i];
+            self.settle(now, bearer, out);
+        }
+    }
+
+    /// With all transmissions of this TTI known: what arrives at `cell`.
+    pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
+        if !self.cells[cell].uplink.plan.is_busy(tti) {
+            return;
+        }
+        let timing = self.cells[cell].config.timing;
+        let (decode, lead) = (timing.decode_of_uplink(), timing.uplink_lead);
+        for i in 0..self.cells[cell].uplink.plan.slot(tti).granted.len() {
+            let g = self.cells[cell].uplink.plan.slot(tti).granted[i];
+            let process = process_of(tti);
+            if !self.sends(tti, &g) {
+                // Its MAC was reset, or it has given up, or Msg3 has taken the process.
+                continue;
+            }
+            let collided = g.content == Content::Msg3 && self.is_drowned(tti, cell, i);
+            let decoded = !collided && self.judge_uplink(tti, cell, &g);
+            self.ues[g.ue].uplink.blocks[process].collided |= collided;
+            let p = self.ues[g.ue].uplink.harq.get_mut(process);
+            p.state = State::Awaiting { decoded };
+            let process = process as u8;
+            let due = Due::UplinkDecoded { ue: g.ue, process, sent: tti };
+            if lead.is_zero() {
+                self.calendar.note(tti.plus(decode), due);
+            } else {
+                let at = tti.plus(decode).start(TTI) - lead;
+                let place = self.early.partition_point(|(t, _)| *t <= at);
+                self.early.insert(place, (at, due));
+            }
+        }
+        if cfg!(debug_assertions) {
+            self.check_uplink(tti, cell);
+        }
+    }
+
+    /// True if what was granted for `tti` was sent.
+    pub(in crate::network) fn sends(&self, tti: Tti, g: &Granted) -> bool {
+        let u = &self.ues[g.ue].uplink;
+        let p = u.harq.get(process_of(tti));
+        let again = u.blocks[process_of(tti)].first != tti;
+        p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
+    }
+
+    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
+    /// demodulation reference signals are the same too, so none is decoded, unless one is
+    /// louder than the others together by the capture ratio.
+    fn is_drowned(&mut self, tti: Tti, cell: CellId, i: usize) -> bool {
+        let all = self.cells[cell].uplink.plan.granted(tti);
+        let mine = all[i];
+        let others: SmallVec<[UeId; 4]> = (0..all.len())
+            .filter(|j| *j != i && !all[*j].rbs.and(mine.rbs).is_empty() && self.sends(tti, &all[*j]))
+            .map(|j| all[j].ue)
+            .collect();
+        if others.is_empty() {
+            return false;
+        }
+        let Some(ratio) = self.cells[cell].uplink.config.random_access.capture else { return true };
+        let rest: f64 = others.iter().map(|ue| self.received_power(tti, cell, *ue)).sum();
+        self.received_power(tti, cell, mine.ue) < rest * lasthop_radio::linear(ratio)
+    }
+
+    /// What arrives at `cell` of each block that `ue` sends [mW].
+    fn received_power(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f64 {
+        f64::from(self.air.gains(tti, cell, ue).uplink) * f64::from(self.ues[ue].uplink.each)
+    }
+
+    /// One draw for a block, compared with its error probability after each of its transmissions.
+    fn judge_uplink(&mut self, tti: Tti, cell: CellId, g: &Granted) -> bool {
+        let errors = self.cells[cell].uplink.config.data_errors;
+        let u = &mut self.ues[g.ue].uplink;
+        let p = u.harq.get_mut(process_of(tti));
+        let Some(block) = p.block else { return false };
+        let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
+        self.air.measure_interference(cell, g.ue, g.rbs);
+        p.soft.add(&block, mi);
+        u.stats.sinr_count += 1;
+        let snr_db = sinr_db_of_mi(block.modulation(), mi);
+        u.stats.sinr_db_sum += snr_db;
+        u.stats.ttis += 1;
+        u.stats.resource_blocks += u64::from(g.rbs.len());
+        // What is alone in the soft buffer has the SINR that is known already.
+        let alone = p.soft.transmissions() == 1;
+        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
+        let decoded = !errors || p.luck >= error();
+        u.stats.errors += u64::from(!decoded);
+        decoded
+    }
+}
+
+/// The process of a TTI.
+pub(super) const fn process_of(tti: Tti) -> usize {
+    (tti.0 % HARQ_PERIOD) as usize
+}
+
+const _: () = assert!(TTI.as_millis() == 1);

@@ -1,0 +1,349 @@
+//! What a cell and a UE keep for the uplink.
+
+use lasthop_engine::{Draw, Purpose};
+use lasthop_radio::lte::PowerControl;
+use lasthop_radio::{milliwatts, thermal_noise};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
+
+use super::super::config::UeConfig;
+use super::super::sidelink::SidelinkReport;
+use super::super::state::draws;
+use crate::mac::bsr::{Report, Reporting};
+use crate::mac::downlink::{Average, LinkStats};
+use crate::mac::harq::{PROCESSES, Processes};
+use crate::mac::multiplex::{LogicalChannelConfig, Multiplexer};
+use crate::mac::phr::HeadroomReporting;
+use crate::mac::random_access::{RandomAccess, Responder};
+use crate::mac::scheduler::qci::Qos;
+use crate::mac::scheduler::{Candidate, Scheduler};
+use crate::mac::sr::{Opportunities, SchedulingRequest};
+use crate::mac::uplink::{
+    BufferView, RequestConfig, UplinkAdaptation, UplinkConfig, UplinkPersistent, UplinkQuality,
+};
+use crate::phy::RbSet;
+
+/// What a UE sends in a TTI of PUSCH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A new transport block.
+    New,
+    /// A new transport block with a report and no data.
+    ReportOnly,
+    /// The same once more.
+    Again,
+    /// Msg3 of random access.
+    Msg3,
+}
+
+/// A transmission on PUSCH that was granted.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted {
+    pub ue: UeId,
+    pub rbs: RbSet,
+    pub mcs: u8,
+    /// Size of the transport block [B].
+    pub bytes: u32,
+    pub content: Content,
+}
+
+/// The uplink resource blocks of one TTI.
+#[derive(Clone, Debug, Default)]
+pub struct Slot {
+    tti: Tti,
+    /// Blocks that are given away.
+    pub used: RbSet,
+    pub granted: Vec<Granted>,
+    /// UEs that have not heard their grant.
+    pub missed: Vec<UeId>,
+}
+
+/// TTIs that are planned at once, and remembered.
+const SLOTS: u64 = 32;
+
+/// Which UE sends what in the coming TTIs.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    slots: Vec<Slot>,
+}
+
+impl Plan {
+    fn new() -> Plan {
+        Plan { slots: vec![Slot::default(); SLOTS as usize] }
+    }
+    /// The slot of `tti`, empty when nothing was granted for it yet.
+    #[inline]
+    pub fn slot(&mut self, tti: Tti) -> &mut Slot {
+        let slot = &mut self.slots[(tti.0 % SLOTS) as usize];
+        if slot.tti != tti {
+            slot.tti = tti;
+            slot.used = RbSet::EMPTY;
+            slot.granted.clear();
+            slot.missed.clear();
+        }
+        slot
+    }
+    /// Blocks given away in `tti`, without starting its slot.
+    pub fn used(&self, tti: Tti) -> RbSet {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        if slot.tti == tti { slot.used } else { RbSet::EMPTY }
+    }
+    /// Who sends in `tti`.
+    pub fn granted(&self, tti: Tti) -> &[Granted] {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        if slot.tti == tti { &slot.granted } else { &[] }
+    }
+    /// Grants of `ue` lapse; their blocks stay unused.
+    pub fn forget(&mut self, ue: UeId) {
+        for slot in &mut self.slots {
+            slot.granted.retain(|g| g.ue != ue);
+        }
+    }
+    /// True if somebody sends in `tti`.
+    pub fn is_busy(&self, tti: Tti) -> bool {
+        let slot = &self.slots[(tti.0 % SLOTS) as usize];
+        slot.tti == tti && !slot.granted.is_empty()
+    }
+}
+
+/// The uplink of a cell.
+#[derive(Debug)]
+pub struct CellUplink {
+    pub config: UplinkConfig,
+    pub scheduler: Scheduler,
+    pub adaptation: UplinkAdaptation,
+    pub responder: Responder,
+    pub plan: Plan,
+    /// Blocks that PUCCH leaves.
+    pub band: RbSet,
+    /// Of these, from where on the cell fills the band.
+    upper: RbSet,
+    /// UEs with semi-persistent scheduling.
+    pub persistent: Vec<UeId>,
+    /// [TTI].
+    pub srs_period: u64,
+    /// Memory of the scheduler.
+    pub candidates: Vec<Candidate>,
+    pub weights: Vec<f64>,
+    pub order: Vec<usize>,
+    pub counters: UplinkCounters,
+}
+
+/// What happened in the uplink of a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UplinkCounters {
+    /// Bytes of padding in new transport blocks.
+    pub padding_bytes: u64,
+    /// Scheduling requests sent.
+    pub requests: u64,
+    /// Preambles sent.
+    pub preambles: u64,
+}
+
+impl CellUplink {
+    /// The uplink of `cell`, which has `blocks` resource blocks.
+    pub fn new(config: &UplinkConfig, blocks: u32, cell: CellId) -> CellUplink {
+        let low = config.pucch_blocks.div_ceil(2);
+        let band = RbSet::range(low, blocks - config.pucch_blocks);
+        CellUplink {
+            scheduler: config.scheduler.build(),
+            adaptation: UplinkAdaptation::new(config.amc.mode(blocks as usize), config.max_mcs),
+            responder: Responder::default(),
+            plan: Plan::new(),
+            upper: band.without(RbSet::range(0, low + band.len() * (cell.index() as u32 % 3) / 3)),
+            band,
+            persistent: Vec::new(),
+            srs_period: config.srs_period.as_millis(),
+            candidates: Vec::new(),
+            weights: Vec::new(),
+            order: Vec::new(),
+            counters: UplinkCounters::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// A run of `blocks` out of `free`. Cells begin at different thirds of the band, so that
+    /// neighbours with little to receive stay out of each other's way, as a site's three
+    /// sectors do.
+    pub fn place(&self, free: RbSet, blocks: u32) -> Option<RbSet> {
+        free.and(self.upper).run(blocks).or_else(|| free.run(blocks))
+    }
+}
+
+/// What a transport block carries beside RLC PDUs.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub content: Content,
+    /// TTI of the first transmission.
+    pub first: Tti,
+    pub report: Option<Report>,
+    pub headroom: Option<u8>,
+    /// What waits for sidelinks.
+    pub sidelink: SidelinkReport,
+    /// C-RNTI: Msg3 of a UE that the cell knows.
+    pub c_rnti: bool,
+    /// Msg3 that another UE's has destroyed.
+    pub collided: bool,
+    /// The block is full and says nothing about what remains.
+    pub full: bool,
+}
+
+impl Block {
+    pub fn new() -> Block {
+        Block {
+            content: Content::New,
+            first: Tti(0),
+            report: None,
+            headroom: None,
+            sidelink: Vec::new(),
+            c_rnti: false,
+            collided: false,
+            full: false,
+        }
+    }
+}
+
+/// The power of a transmission, and what it was worked out for.
+#[derive(Clone, Copy, Debug)]
+pub struct SentWith {
+    /// Blocks, path loss and closed loop.
+    pub key: (u32, Db, PowerControl),
+    /// On each block [mW].
+    pub each: f32,
+    /// On all.
+    pub power: Dbm,
+}
+
+impl Default for SentWith {
+    fn default() -> Self {
+        SentWith { key: (0, Db(0.0), PowerControl::default()), each: 0.0, power: Dbm(0.0) }
+    }
+}
+
+/// The uplink of a UE.
+#[derive(Debug)]
+pub struct UeUplink {
+    /// What it sent with last on each block [mW].
+    pub each: f32,
+    // The UE's side.
+    pub harq: Processes,
+    pub sr: SchedulingRequest,
+    pub bsr: Reporting,
+    pub phr: HeadroomReporting,
+    pub mux: Multiplexer,
+    pub access: RandomAccess,
+    /// By bearer: it had data when it was last looked at.
+    pub had: Vec<bool>,
+    /// The last TTI for which it has a grant for new data.
+    pub granted_until: Option<Tti>,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<UplinkPersistent>,
+    /// Data for a sidelink wait for a grant.
+    pub direct_wants: bool,
+    /// No second RAC before this TTI.
+    pub rac_blocked_until: Tti,
+    /// When it is woken next.
+    pub wake: Option<Tti>,
+    pub power: PowerControl,
+    /// A power control command is on its way or not measured yet before this TTI.
+    pub commanded_until: Tti,
+    /// A link of a given SINR has no path loss and no power that matters.
+    pub pinned: bool,
+    /// Noise of its receiver in a resource block [mW].
+    pub noise: f64,
+    /// P_CMAX.
+    pub largest_power: Dbm,
+    /// Downlink gain of the serving cell, and the path loss that it is.
+    pub gain: f32,
+    pub loss: Db,
+    /// What it sent with lately, by number of blocks modulo the length.
+    pub sent_with: [SentWith; 8],
+    // The eNB's side.
+    pub blocks: [Block; PROCESSES],
+    pub view: BufferView,
+    pub quality: UplinkQuality,
+    /// Headroom on one resource block.
+    pub headroom: Option<Db>,
+    /// One draw per transport block.
+    pub errors: Draw,
+    pub average: Average,
+    /// Class of its most urgent bearer, and what its bearers are guaranteed together [bit per TTI].
+    pub qci: u8,
+    pub guaranteed: f64,
+    /// A proactive grant is in the calendar.
+    pub proactive: bool,
+    pub served: Option<Tti>,
+    pub stats: LinkStats,
+}
+
+impl UeUplink {
+    /// The uplink of UE `ue` under `config`.
+    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UeUplink {
+        let (i, radio) = (ue.index(), &ue_config.radio);
+        let index = Opportunities::index_of(config.sr.period.as_millis(), i);
+        let opportunities = match config.request {
+            RequestConfig::Sr => index.and_then(Opportunities::of_index),
+            RequestConfig::RandomAccess | RequestConfig::Rac { .. } => None,
+        };
+        UeUplink {
+            harq: Processes::default(),
+            sr: SchedulingRequest::new(&config.sr, opportunities),
+            bsr: Reporting::new(&config.bsr),
+            phr: HeadroomReporting::new(&config.phr),
+            mux: Multiplexer::default(),
+            access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
+            had: Vec::new(),
+            granted_until: None,
+            persistent: ue_config.persistent_uplink.map(UplinkPersistent::new),
+            direct_wants: false,
+            rac_blocked_until: Tti(0),
+            wake: None,
+            power: PowerControl::default(),
+            commanded_until: Tti(0),
+            pinned: radio.pinned_sinr.is_some(),
+            noise: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
+            largest_power: radio.power,
+            gain: 0.0,
+            loss: Db(0.0),
+            sent_with: Default::default(),
+            each: 0.0,
+            blocks: std::array::from_fn(|_| Block::new()),
+            view: BufferView::default(),
+            quality: UplinkQuality::new(config.outer_loop.olla()),
+            headroom: None,
+            errors: draws(seed, ue, 2),
+            average: Average::default(),
+            qci: 9,
+            guaranteed: 0.0,
+            proactive: false,
+            served: None,
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// A bearer is added; the most urgent one comes first.
+    pub fn add(&mut self, qos: &Qos) {
+        if self.had.is_empty() {
+            self.qci = qos.qci;
+        }
+        self.guaranteed += qos.uplink.0 as f64 * 1e-3;
+        self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
+        self.had.push(false);
+    }
+
+    /// True if something waits for which it has to ask.
+    #[inline]
+    pub const fn wants_request(&self) -> bool {
+        self.bsr.wants_request() || self.direct_wants
+    }
+
+    /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that
+    /// it waits for.
+    // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was
+    // not triggered due to data becoming available for transmission for a logical channel for which
+    // logical channel SR masking is setup by upper layers: a Scheduling Request shall be
+    // triggered."
+    pub fn is_granted(&self, tti: Tti) -> bool {
+        self.granted_until.is_some_and(|t| t >= tti)
+            || self.persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
+    }
+}

@@ -1,0 +1,668 @@
+//! The air between cells and UEs: who transmits on which resource blocks in this TTI, and what SINR
+//! that leaves.
+//!
+//! A cell or UE that transmits says so first ([`Air::cell_transmits`], [`Air::ue_transmits`]); when
+//! all have spoken, the SINR of each transmission is asked for ([`Air::downlink`],
+//! [`Air::uplink`]). Only links that are asked about are ever worked out: the large-scale gain of a
+//! link is kept until its UE has moved, fading is a function of time. Nothing here
+//! knows a transport block.
+//!
+//! Interference is that of exactly the blocks that others use. The link on which somebody is served
+//! fades, and so do a UE's links to the strongest other cells; those to the rest have their
+//! large-scale gain, whose sum hardly moves.
+
+mod around;
+mod array;
+mod emissions;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use lasthop_engine::lanes::{Kernel, wide};
+use lasthop_engine::math::db;
+use lasthop_radio::lte::{Modulation, mean_mi, sinr_db_of_mi};
+use lasthop_radio::{Place, milliwatts, thermal_noise};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Id, IndexVec, Tti, UeId};
+
+use super::RbSet;
+use super::fading::{DirectFading, FastFading, Seat};
+use super::propagation::Propagation;
+use around::{Around, Ray};
+use array::Arrays;
+pub use array::{CellAntennas, CodeWordSinr, Look, Pmi, Scheme, UeAntennas, layers_of};
+use emissions::Emissions;
+use lasthop_bearer::Direction;
+
+/// Width of a resource block.
+const BLOCK: Hertz = Hertz(180e3);
+/// Subcarriers of a resource block.
+const SUBCARRIERS: f32 = 12.0;
+
+/// TTIs for which the transmissions of a cell are remembered: a report may look back this far.
+pub const LOOK_BACK: u64 = 128;
+
+/// What the air must know of a cell.
+#[derive(Clone, Debug)]
+pub struct CellAir {
+    /// Power over all resource blocks.
+    pub power: Dbm,
+    /// Noise figure of the receiver.
+    pub noise_figure: Db,
+    /// Resource blocks of the carrier.
+    pub blocks: u32,
+}
+
+/// What the air must know of a UE.
+#[derive(Clone, Debug)]
+pub struct UeAir {
+    /// Noise figure of the receiver.
+    pub noise_figure: Db,
+    /// The SINR of every block in both directions, whatever the radio says.
+    pub pinned_sinr: Option<Db>,
+}
+
+/// Linear power gains of the link between a cell and a UE.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gains {
+    /// On the downlink carrier.
+    pub downlink: f32,
+    /// On the uplink carrier.
+    pub uplink: f32,
+}
+
+/// A link's large-scale gain and until when it holds.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    gains: Gains,
+    /// First TTI in which the gains must be worked out again; `u64::MAX`: never.
+    until: u64,
+}
+
+/// Power by resource block [mW] that a UE puts on the air in one TTI.
+#[derive(Clone, Debug)]
+struct Sent {
+    tti: Tti,
+    used: RbSet,
+    power: Box<[f32]>,
+}
+
+impl Sent {
+    #[inline]
+    fn add(&mut self, tti: Tti, rbs: RbSet, power: f32) {
+        if self.tti != tti {
+            (self.tti, self.used) = (tti, RbSet::EMPTY);
+        }
+        debug_assert!(self.used.and(rbs).is_empty(), "{tti:?}: a block twice");
+        self.used |= rbs;
+        rbs.runs(|first, len| self.power[first..first + len].fill(power));
+    }
+}
+
+#[derive(Debug)]
+struct Cell {
+    blocks: u32,
+    /// Power of each block at full power [mW].
+    full: Box<[f32]>,
+    /// Noise in a block [mW].
+    noise: f32,
+    /// By block: mean of noise and interference where something was received lately [mW].
+    heard: Box<[f32]>,
+}
+
+#[derive(Debug)]
+struct Ue {
+    noise: f32,
+    pinned: Option<f32>,
+    sent: Sent,
+    around: Around,
+}
+
+/// A UE's transmission in the newest uplink TTI.
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    ue: UeId,
+    rbs: RbSet,
+    /// Power of each block [mW].
+    each: f32,
+}
+
+/// The air.
+#[derive(Debug)]
+pub struct Air {
+    cells: IndexVec<CellId, Cell>,
+    ues: IndexVec<UeId, Ue>,
+    /// By UE, then cell.
+    links: Vec<Link>,
+    /// By UE, then cell: downlink gains of cells that interfere without fading, 0 for the others.
+    rest: Vec<f32>,
+    propagation: Propagation,
+    fading: Option<FastFading>,
+    /// Interfering links of a UE that fade.
+    faded: usize,
+    /// What cells sent in the last TTIs, by TTI modulo the length; one, where nobody looks back.
+    sent: Box<[Emissions]>,
+    uplink: (Tti, Vec<Sender>),
+    interference: Box<[f32]>,
+    row: Box<[f32]>,
+    /// Gains between UEs that were asked about, and until when they hold.
+    direct: BTreeMap<(UeId, UeId), (f32, u64)>,
+    direct_fading: Option<DirectFading>,
+    /// Where an end has several antennas.
+    arrays: Option<Box<Arrays>>,
+    /// Memory of a look at them.
+    code_words: [CodeWordSinr; 2],
+}
+
+impl Air {
+    /// The air between `cells` and `ues`; `faded` interfering links of each UE fade. `looks_back`:
+    /// reports contain the data of earlier TTIs.
+    pub fn new(
+        cells: &[CellAir],
+        ues: &[UeAir],
+        propagation: Propagation,
+        fading: Option<FastFading>,
+        faded: usize,
+        looks_back: bool,
+    ) -> Air {
+        let most = cells.iter().map(|c| c.blocks as usize).max().unwrap_or(0);
+        let noise = |figure: Db| milliwatts(thermal_noise(BLOCK, figure)) as f32;
+        let cell = |c: &CellAir| {
+            let each = (milliwatts(c.power) / f64::from(c.blocks)) as f32;
+            Cell {
+                blocks: c.blocks,
+                full: vec![each; c.blocks as usize].into(),
+                noise: noise(c.noise_figure),
+                heard: vec![noise(c.noise_figure); c.blocks as usize].into(),
+            }
+        };
+        let ue = |u: &UeAir| Ue {
+            noise: noise(u.noise_figure),
+            pinned: u.pinned_sinr.map(|db| lasthop_radio::linear(db) as f32),
+            sent: Sent { tti: Tti(u64::MAX), used: RbSet::EMPTY, power: vec![0.0; most].into() },
+            around: Around::default(),
+        };
+        let unknown = Link { gains: Gains::default(), until: 0 };
+        let remembered = if looks_back { LOOK_BACK } else { 1 };
+        Air {
+            links: vec![unknown; cells.len() * ues.len()],
+            rest: vec![0.0; cells.len() * ues.len()],
+            ues: ues.iter().map(ue).collect(),
+            cells: cells.iter().map(cell).collect(),
+            propagation,
+            faded: if fading.is_some() { faded } else { 0 },
+            fading,
+            sent: (0..remembered).map(|_| Emissions::new(cells.len(), most)).collect(),
+            uplink: (Tti(u64::MAX), Vec::new()),
+            interference: vec![0.0; most].into(),
+            row: vec![0.0; most].into(),
+            direct: BTreeMap::new(),
+            direct_fading: None,
+            arrays: None,
+            code_words: Default::default(),
+        }
+    }
+
+    /// Links between UEs fade.
+    pub fn set_direct_fading(&mut self, fading: Option<DirectFading>) {
+        self.direct_fading = fading;
+    }
+
+    /// Large-scale gains between `cell` and `ue`.
+    #[inline]
+    pub fn gains(&mut self, tti: Tti, cell: CellId, ue: UeId) -> Gains {
+        let i = ue.index() * self.cells.len() + cell.index();
+        if self.links[i].until <= tti.0 {
+            self.renew(tti, cell, ue);
+        }
+        self.links[i].gains
+    }
+
+    #[cold]
+    fn renew(&mut self, tti: Tti, cell: CellId, ue: UeId) {
+        let (gains, until) = self.propagation.gains(cell, ue, tti);
+        let until = until.map_or(u64::MAX, |t| t.0);
+        self.links[ue.index() * self.cells.len() + cell.index()] = Link { gains, until };
+        self.ues[ue].around.renew(cell, gains.downlink, until);
+    }
+
+    /// `cell` sends with this power in all from now on [mW]; 0: it is silent, its reference signals
+    /// too.
+    pub fn set_power(&mut self, cell: CellId, power: f64) {
+        let c = &mut self.cells[cell];
+        c.full.fill((power / f64::from(c.blocks)) as f32);
+        // What surrounds a UE counts powers: everybody looks again.
+        self.ues.iter_mut().for_each(|ue| ue.around.forget());
+    }
+
+    /// Thermal noise of `ue` on a resource element [mW].
+    pub fn noise_on_element(&self, ue: UeId) -> f64 {
+        f64::from(self.ues[ue].noise) / 12.0
+    }
+
+    /// The linear SINR that `ue` is given instead of a physical one.
+    pub fn pinned(&self, ue: UeId) -> Option<f32> {
+        self.ues[ue].pinned
+    }
+
+    /// Where `ue` is [m].
+    pub fn place(&mut self, tti: Tti, ue: UeId) -> Place {
+        self.propagation.place(ue, tti)
+    }
+
+    /// Power of the reference signals of `cell` at `ue` without fading (RSRP): that of a resource
+    /// element [mW].
+    #[inline]
+    pub fn rsrp(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        self.cells[cell].full[0] / SUBCARRIERS * self.gains(tti, cell, ue).downlink
+    }
+
+    /// Linear SINR of `cell` at `ue` without fading when every cell sends at full power: the
+    /// geometry of the place, noise included.
+    pub fn geometry(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f32 {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return pinned;
+        }
+        self.look_around(tti, cell, ue);
+        let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
+        for i in 1..self.ues[ue].around.rays.len() {
+            let ray = self.ray(tti, ue, i);
+            sum += self.cells[ray.cell].full[0] * ray.gain;
+        }
+        self.cells[cell].full[0] * self.gains(tti, cell, ue).downlink / sum
+    }
+
+    /// `cell` sends on `rbs` in `tti`, each block with `boost` times its share of the cell's power
+    /// (P_A).
+    #[inline]
+    pub fn cell_transmits(&mut self, tti: Tti, cell: CellId, rbs: RbSet, boost: f32) {
+        let slot = tti.0 as usize % self.sent.len();
+        self.sent[slot].add(tti, cell, rbs, self.cells[cell].full[0] * boost);
+    }
+
+    /// `ue` sends on `rbs` in `tti`, `power` over all of them.
+    #[inline]
+    pub fn ue_transmits(&mut self, tti: Tti, ue: UeId, rbs: RbSet, power: Dbm) {
+        self.ue_transmits_each(tti, ue, rbs, (milliwatts(power) / f64::from(rbs.len().max(1))) as f32);
+    }
+
+    /// `ue` sends on `rbs` in `tti`, `each` [mW] on every block.
+    #[inline]
+    pub fn ue_transmits_each(&mut self, tti: Tti, ue: UeId, rbs: RbSet, each: f32) {
+        if self.uplink.0 != tti {
+            self.uplink.0 = tti;
+            self.uplink.1.clear();
+        }
+        self.uplink.1.push(Sender { ue, rbs, each });
+        self.ues[ue].sent.add(tti, rbs, each);
+    }
+
+    /// Linear SINR of what `cell` sends to `ue` on `rbs` in `tti`, by block in ascending order.
+    /// Every cell must have said what it transmits.
+    pub fn downlink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return self.flat(rbs.len(), pinned);
+        }
+        if self.arrays.is_some() && self.look_at(tti, cell, ue, rbs, Look::Data) {
+            return self.diversity_row(cell, ue, rbs.len());
+        }
+        self.gather_data(tti, cell, ue, rbs);
+        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Air { fading, sent, interference, row, .. } = self;
+        let sent = &sent[tti.0 as usize % sent.len()];
+        debug_assert!(rbs.without(sent.used(tti, cell)).is_empty(), "the cell has said that it transmits");
+        let fading = fading_at(fading, seat, tti, rbs);
+        wide(FillRow { rbs, power: sent.power(cell), gain, fading, interference, row })
+    }
+
+    /// Linear SINR of the reference signals of `cell` at `ue` on the blocks `rbs`: noise and, with
+    /// `data`, what the other cells sent in `tti`, otherwise all of them at full power, as
+    /// control channels meet them, which never fall silent.
+    pub fn reference(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) -> &[f32] {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return self.flat(rbs.len(), pinned);
+        }
+        if self.arrays.is_some() && self.look_at(tti, cell, ue, rbs, Look::Reference(1.0, data)) {
+            return self.diversity_row(cell, ue, rbs.len());
+        }
+        if data {
+            self.gather_data(tti, cell, ue, rbs);
+        } else {
+            self.gather_full(tti, cell, ue, rbs);
+        }
+        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Air { fading, cells, interference, row, .. } = self;
+        let fading = fading_at(fading, seat, tti, rbs);
+        wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row })
+    }
+
+    /// What the SINR of [`reference`](Self::reference) with all cells at full power is at least,
+    /// where a look at the link to `cell` alone tells it: the others' fading is as strong as it
+    /// becomes between two knots. None where links are not that slow.
+    pub fn reference_at_least(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> Option<&[f32]> {
+        if self.ues[ue].pinned.is_some() || self.fading.is_none() || self.is_array(ue) {
+            return None;
+        }
+        self.look_around(tti, cell, ue);
+        let mut sum = self.ues[ue].noise + self.ues[ue].around.rest;
+        for i in 1..self.ues[ue].around.rays.len() {
+            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
+            sum += self.cells[other].full[0] * gain * self.fading.as_mut()?.most_at(seat, tti)?;
+        }
+        rbs.runs(|first, len| self.interference[first..first + len].fill(sum));
+        let Ray { gain, seat, .. } = self.ray(tti, ue, 0);
+        let Air { fading, cells, interference, row, .. } = self;
+        let fading = fading_at(fading, seat, tti, rbs);
+        Some(wide(FillRow { rbs, power: &cells[cell].full, gain, fading, interference, row }))
+    }
+
+    /// True if links fade: blocks differ.
+    pub const fn fades(&self) -> bool {
+        self.fading.is_some()
+    }
+
+    /// All resource blocks of `cell`.
+    pub fn carrier(&self, cell: CellId) -> RbSet {
+        RbSet::range(0, self.cells[cell].blocks)
+    }
+
+    /// Noise and what the other cells without fading send on `rbs`, or would at full power, into
+    /// `interference`.
+    #[inline(always)]
+    fn gather_white(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, data: bool) {
+        self.look_around(tti, cell, ue);
+        if data {
+            let n = self.cells.len();
+            let slot = tti.0 as usize % self.sent.len();
+            let rest = &self.rest[ue.index() * n..][..n];
+            self.sent[slot].gather(tti, rest, rbs, self.ues[ue].noise, &mut self.interference);
+        } else {
+            let flat = self.ues[ue].noise + self.ues[ue].around.rest;
+            rbs.runs(|first, len| self.interference[first..first + len].fill(flat));
+        }
+    }
+
+    /// Noise and what the other cells send on `rbs`, into `interference`.
+    #[inline]
+    fn gather_data(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+        self.gather_white(tti, cell, ue, rbs, true);
+        let slot = tti.0 as usize % self.sent.len();
+        for i in 1..self.ues[ue].around.rays.len() {
+            let other = self.ues[ue].around.rays[i].cell;
+            let shared = self.sent[slot].used(tti, other).and(rbs);
+            // Who is silent is not asked about: a gain that moves is worked out for who asks.
+            if !shared.is_empty() {
+                let Ray { gain, seat, .. } = self.ray(tti, ue, i);
+                let fading = fading_at(&mut self.fading, seat, tti, shared);
+                let power = self.sent[slot].power(other);
+                wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
+            }
+        }
+    }
+
+    /// The same with all cells at full power.
+    #[inline]
+    fn gather_full(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+        self.gather_white(tti, cell, ue, rbs, false);
+        for i in 1..self.ues[ue].around.rays.len() {
+            let Ray { cell: other, gain, seat, .. } = self.ray(tti, ue, i);
+            let shared = self.carrier(other).and(rbs);
+            let fading = fading_at(&mut self.fading, seat, tti, shared);
+            let power = &self.cells[other].full;
+            wide(AddFaded { rbs: shared, power, gain, fading, to: &mut self.interference });
+        }
+    }
+
+    /// Linear SINR of what `ue` sends to `cell` on `rbs` in `tti`, by block in ascending order.
+    /// Every UE must have said what it transmits.
+    pub fn uplink(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return self.flat(rbs.len(), pinned);
+        }
+        if self.receives_with_many(cell) {
+            return self.uplink_array(tti, cell, ue, rbs);
+        }
+        let noise = self.cells[cell].noise;
+        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        for i in 0..self.uplink.1.len() {
+            let other = self.uplink.1[i];
+            let shared = other.rbs.and(rbs);
+            if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
+                continue;
+            }
+            let power = other.each * self.gains(tti, cell, other.ue).uplink;
+            let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
+            let fading = match fades {
+                true => fading_on(&mut self.fading, Direction::Uplink, cell, other.ue, tti, shared),
+                false => &[],
+            };
+            add_even(shared, power, fading, &mut self.interference);
+        }
+        let gain = self.gains(tti, cell, ue).uplink;
+        let Air { ues, fading, interference, row, .. } = self;
+        let sent = &ues[ue].sent;
+        debug_assert!(
+            sent.tti == tti && rbs.without(sent.used).is_empty(),
+            "the UE has said that it transmits"
+        );
+        let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
+        wide(FillRow { rbs, power: &sent.power, gain, fading, interference, row })
+    }
+
+    /// `cell` measures noise and interference on the blocks `rbs`, on which it received `ue` just
+    /// now ([`Air::uplink`]): TS 36.214 clause 5.2.2, received interference power. A mean over
+    /// the last 32 receptions or so.
+    pub fn measure_interference(&mut self, cell: CellId, ue: UeId, rbs: RbSet) {
+        if self.ues[ue].pinned.is_some() {
+            return;
+        }
+        let Air { cells, interference, .. } = self;
+        let heard = &mut cells[cell].heard;
+        rbs.runs(|first, len| {
+            let now = &interference[first..first + len];
+            heard[first..first + len].iter_mut().zip(now).for_each(|(h, i)| *h += (i - *h) * (1.0 / 32.0));
+        });
+    }
+
+    /// Linear SINR at `cell` of a sounding signal that `ue` sends on `rbs` in `tti` with `power`
+    /// over all of them, against the interference that the cell has measured lately. Nothing
+    /// else sees that signal.
+    pub fn sounding(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, power: Dbm) -> &[f32] {
+        if let Some(pinned) = self.ues[ue].pinned {
+            return self.flat(rbs.len(), pinned);
+        }
+        let gain = self.gains(tti, cell, ue).uplink;
+        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32 * gain;
+        if self.receives_with_many(cell) {
+            return self.sounding_array(tti, cell, ue, rbs, each);
+        }
+        let each = each / self.cells[cell].noise;
+        let Air { cells, fading, row, .. } = self;
+        let Cell { noise, heard, .. } = &cells[cell];
+        let fading = fading_on(fading, Direction::Uplink, cell, ue, tti, rbs);
+        wide(Sound { rbs, each, noise: *noise, heard, fading, row })
+    }
+
+    /// Large-scale gain between two UEs on the uplink carrier.
+    #[inline]
+    pub fn between(&mut self, tti: Tti, a: UeId, b: UeId) -> f32 {
+        let key = (a.min(b), a.max(b));
+        match self.direct.get(&key) {
+            Some((gain, until)) if *until > tti.0 => *gain,
+            _ => {
+                let (gain, until) = self.propagation.between(key.0, key.1, tti);
+                self.direct.insert(key, (gain, until.map_or(u64::MAX, |t| t.0)));
+                gain
+            }
+        }
+    }
+
+    /// Distance between two UEs [m].
+    pub fn distance_between(&mut self, tti: Tti, a: UeId, b: UeId) -> f64 {
+        let (a, b) = (self.propagation.place(a, tti), self.propagation.place(b, tti));
+        let [x, y, z] = [0, 1, 2].map(|i| a[i] - b[i]);
+        (x * x + y * y + z * z).sqrt()
+    }
+
+    /// Signal-to-noise ratio at the UE `rx` of what the UE `tx` sends with `power` over all of
+    /// `rbs` [dB]; where links fade, that of an unfaded channel that carries as much.
+    pub fn sidelink_level(&mut self, tti: Tti, [tx, rx]: [UeId; 2], power: Dbm, rbs: RbSet) -> f32 {
+        let each = (milliwatts(power) / f64::from(rbs.len().max(1))) as f32;
+        let snr = each * self.between(tti, tx, rx) / self.ues[rx].noise;
+        let Air { direct_fading: Some(fading), row, .. } = self else {
+            return db(f64::from(snr).max(1e-9)) as f32;
+        };
+        let fading = fading.row(tx, rx, tti, rbs);
+        let row = &mut row[..rbs.len() as usize];
+        rbs.iter().zip(row.iter_mut()).for_each(|(block, to)| *to = snr * fading[block as usize]);
+        sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, row)) as f32
+    }
+
+    /// Linear SINR at the UE `rx` of what the UE `tx` sends on `rbs` in `tti`, by block in
+    /// ascending order. Every UE must have said what it transmits.
+    pub fn sidelink(&mut self, tti: Tti, tx: UeId, rx: UeId, rbs: RbSet) -> &[f32] {
+        let noise = self.ues[rx].noise;
+        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        for i in 0..self.uplink.1.len() {
+            let other = self.uplink.1[i];
+            let shared = other.rbs.and(rbs);
+            if shared.is_empty() || other.ue == tx || other.ue == rx || self.uplink.0 != tti {
+                continue;
+            }
+            let power = other.each * self.between(tti, other.ue, rx);
+            // What is below the noise need not fade.
+            let fading = match &mut self.direct_fading {
+                Some(fading) if power > noise => fading.row(other.ue, rx, tti, shared),
+                _ => &[],
+            };
+            add_even(shared, power, fading, &mut self.interference);
+        }
+        let gain = self.between(tti, tx, rx);
+        let Air { ues, interference, row, direct_fading, .. } = self;
+        let fading: &[f32] = direct_fading.as_mut().map_or(&[], |f| f.row(tx, rx, tti, rbs));
+        wide(FillRow { rbs, power: &ues[tx].sent.power, gain, fading, interference, row })
+    }
+
+    /// `blocks` blocks of the same SINR.
+    pub fn flat(&mut self, blocks: u32, sinr: f32) -> &[f32] {
+        let row = &mut self.row[..blocks as usize];
+        row.fill(sinr);
+        row
+    }
+}
+
+/// Fading of a link on at least the blocks `rbs`; empty without fading.
+#[inline]
+fn fading_on(
+    fading: &mut Option<FastFading>,
+    direction: Direction,
+    cell: CellId,
+    ue: UeId,
+    tti: Tti,
+    rbs: RbSet,
+) -> &[f32] {
+    fading.as_mut().map_or(&[], |f| f.row(direction, cell, ue, tti, rbs))
+}
+
+/// The same of the link at `seat`.
+#[inline]
+fn fading_at(fading: &mut Option<FastFading>, seat: Option<Seat>, tti: Tti, rbs: RbSet) -> &[f32] {
+    fading.as_mut().map_or(&[], |f| f.row_at(seat, tti, rbs))
+}
+
+/// power * gain * fading / interference of the blocks `rbs`, one after the other in `row`; without
+/// fading, 1.
+struct FillRow<'a> {
+    rbs: RbSet,
+    power: &'a [f32],
+    gain: f32,
+    fading: &'a [f32],
+    interference: &'a [f32],
+    row: &'a mut [f32],
+}
+
+impl<'a> Kernel for FillRow<'a> {
+    type Output = &'a [f32];
+    #[inline(always)]
+    fn run(self) -> &'a [f32] {
+        let FillRow { mut rbs, power, gain, fading, interference, row } = self;
+        let mut at = 0;
+        while let Some((first, len)) = rbs.take_run() {
+            let end = first + len;
+            let each = power[first..end].iter().zip(&interference[first..end]).zip(&mut row[at..at + len]);
+            match fading.get(first..end) {
+                Some(fading) => each.zip(fading).for_each(|(((p, i), to), f)| *to = p * gain * f / i),
+                None => each.for_each(|((p, i), to)| *to = p * gain / i),
+            }
+            at += len;
+        }
+        &row[..at]
+    }
+}
+
+/// Adds power * gain * fading of the blocks `rbs` to `to`; without fading, 1.
+struct AddFaded<'a> {
+    rbs: RbSet,
+    power: &'a [f32],
+    gain: f32,
+    fading: &'a [f32],
+    to: &'a mut [f32],
+}
+
+impl Kernel for AddFaded<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let AddFaded { mut rbs, power, gain, fading, to } = self;
+        while let Some((first, len)) = rbs.take_run() {
+            let end = first + len;
+            let each = to[first..end].iter_mut().zip(&power[first..end]);
+            match fading.get(first..end) {
+                Some(fading) => each.zip(fading).for_each(|((to, p), f)| *to += p * gain * f),
+                None => each.for_each(|(to, p)| *to += p * gain),
+            }
+        }
+    }
+}
+
+/// What a sounding signal with `each` times the noise on each block of `rbs` has above what was
+/// heard there, in `row`.
+struct Sound<'a> {
+    rbs: RbSet,
+    each: f32,
+    noise: f32,
+    heard: &'a [f32],
+    fading: &'a [f32],
+    row: &'a mut [f32],
+}
+
+impl<'a> Kernel for Sound<'a> {
+    type Output = &'a [f32];
+    #[inline(always)]
+    fn run(self) -> &'a [f32] {
+        let Sound { mut rbs, each, noise, heard, fading, row } = self;
+        let mut at = 0;
+        while let Some((first, len)) = rbs.take_run() {
+            // Where nothing but noise was heard the last factor is exactly 1.
+            let both = heard[first..first + len].iter().zip(&mut row[at..at + len]);
+            match fading.get(first..first + len) {
+                Some(fading) => both.zip(fading).for_each(|((h, to), f)| *to = each * f * (noise / h)),
+                None => both.for_each(|(h, to)| *to = each * (noise / h)),
+            }
+            at += len;
+        }
+        &row[..at]
+    }
+}
+
+/// The same where every block has one power.
+#[inline]
+fn add_even(rbs: RbSet, power: f32, fading: &[f32], to: &mut [f32]) {
+    rbs.runs(|first, len| {
+        let each = to[first..first + len].iter_mut();
+        match fading.get(first..first + len) {
+            Some(fading) => each.zip(fading).for_each(|(to, f)| *to += power * f),
+            None => each.for_each(|to| *to += power),
+        }
+    });
+}

@@ -1,0 +1,481 @@
+//! Links whose ends have several antennas: channel matrices and covariances by resource block, and
+//! what a receiver makes of them.
+//!
+//! What interferes and fades counts with its own channel to each antenna: a cell sends independent
+//! symbols of equal power from all of its antennas. The rest of the interference and the noise are
+//! the same at each antenna and independent between them. How much of that a receiver knows is its
+//! [`Combining`].
+
+use lasthop_radio::mimo::{ANTENNAS_MAX, C, Combining, Matrix, Precoder, Vector};
+use lasthop_radio::{Antennas, mimo};
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
+
+use super::super::RbSet;
+use super::around::Ray;
+use super::{Air, Cell};
+use lasthop_bearer::Direction;
+
+/// The antennas of a cell: 1, 2 or 4 of each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellAntennas {
+    /// Of the downlink (antenna ports of cell-specific reference signals).
+    pub transmit: usize,
+    /// Of the uplink.
+    pub receive: usize,
+    /// How the uplink's are combined.
+    pub combining: Combining,
+}
+
+/// The antennas of a UE, which sends from one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UeAntennas {
+    /// 1, 2 or 4.
+    pub receive: usize,
+    /// How they are combined.
+    pub combining: Combining,
+}
+
+/// How a cell sends to a UE from its antennas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheme {
+    /// From its only antenna, or by transmit diversity.
+    #[default]
+    Diversity,
+    /// So many layers, precoded with large-delay CDD.
+    OpenLoop(u8),
+    /// So many layers, precoded with an entry of the codebook in each sub-band.
+    ClosedLoop {
+        /// 1 to 4.
+        layers: u8,
+        /// The entries.
+        pmi: Pmi,
+    },
+}
+
+/// Most sub-bands of a carrier.
+const SUBBANDS_MAX: usize = 28;
+
+/// Precoding matrix indicators by sub-band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pmi {
+    /// Resource blocks of a sub-band, at least 1.
+    pub size: u8,
+    /// By sub-band: see [`mimo::precoder`].
+    pub index: [u8; SUBBANDS_MAX],
+}
+
+impl Pmi {
+    /// The same entry in all sub-bands of `size` blocks.
+    pub const fn all(size: u8, index: u8) -> Pmi {
+        Pmi { size, index: [index; SUBBANDS_MAX] }
+    }
+
+    fn of(&self, block: u8) -> u8 {
+        self.index[usize::from(block / self.size.max(1)) % SUBBANDS_MAX]
+    }
+}
+
+impl Scheme {
+    /// Layers that share the blocks.
+    pub const fn layers(self) -> u8 {
+        match self {
+            Scheme::Diversity => 1,
+            Scheme::OpenLoop(layers) | Scheme::ClosedLoop { layers, .. } => layers,
+        }
+    }
+}
+
+/// Layers of code word `code_word` when `layers` share the blocks (TS 36.211 table 6.3.3.2-1): the
+/// first, and how many; none: 0.
+pub const fn layers_of(layers: u8, code_word: usize) -> (usize, usize) {
+    match (layers, code_word) {
+        (4, 0) => (0, 2),
+        (_, 0) => (0, 1),
+        (2, _) => (1, 1),
+        (3, _) => (1, 2),
+        (4, _) => (2, 2),
+        _ => (0, 0),
+    }
+}
+
+/// The antennas of all ends, where one has several; and memory.
+#[derive(Debug)]
+pub(super) struct Arrays {
+    cells: IndexVec<CellId, CellAntennas>,
+    ues: IndexVec<UeId, UeAntennas>,
+    /// Correlation of the outermost antennas of a cell and of a UE.
+    correlation: [f64; 2],
+    /// Cells have several transmit antennas.
+    transmits: bool,
+    /// The resource blocks of the last look.
+    blocks: Vec<u8>,
+    /// By resource block of the last look: noise and interference over the receive antennas, lower
+    /// triangle.
+    noise: Vec<Matrix>,
+    /// By resource block: what each transmit antenna sends, as it arrives with all of the power.
+    channel: Vec<Matrix>,
+}
+
+/// SINRs of a code word by resource block, each of them with several samples: of the layers or
+/// precoders that its symbols have by turns.
+#[derive(Clone, Debug, Default)]
+pub struct CodeWordSinr {
+    /// Samples of a block, block after block.
+    pub sinr: Vec<f32>,
+}
+
+/// What of a cell is looked at.
+#[derive(Clone, Copy, Debug)]
+pub enum Look {
+    /// Its data, against what others send.
+    Data,
+    /// Its reference signals, times the number, against what others send (true) or all others at
+    /// full power.
+    Reference(f32, bool),
+}
+
+impl Air {
+    /// The antennas of all cells and UEs; `correlation`: of the outermost ones of a cell and of a
+    /// UE. To be called before anybody is looked at.
+    pub fn set_antennas(
+        &mut self,
+        cells: IndexVec<CellId, CellAntennas>,
+        ues: IndexVec<UeId, UeAntennas>,
+        correlation: [f64; 2],
+    ) {
+        let transmits = cells.iter().any(|c| c.transmit > 1);
+        let several = transmits || cells.iter().any(|c| c.receive > 1) || ues.iter().any(|u| u.receive > 1);
+        let (blocks, noise, channel) = (Vec::new(), Vec::new(), Vec::new());
+        self.arrays =
+            several.then(|| Box::new(Arrays { cells, ues, correlation, transmits, blocks, noise, channel }));
+    }
+
+    /// The downlink to `ue` has several antennas at an end.
+    #[inline]
+    pub(super) fn is_array(&self, ue: UeId) -> bool {
+        self.arrays.as_ref().is_some_and(|a| a.transmits || a.ues[ue].receive > 1)
+    }
+
+    /// Antennas with which `ue` receives the downlink.
+    pub fn receive_antennas(&self, ue: UeId) -> usize {
+        self.arrays.as_ref().map_or(1, |a| a.ues[ue].receive)
+    }
+
+    /// The uplink to `cell` has several antennas.
+    #[inline]
+    pub(super) fn receives_with_many(&self, cell: CellId) -> bool {
+        self.arrays.as_ref().is_some_and(|a| a.cells[cell].receive > 1)
+    }
+
+    /// Works out channel and interference of the downlink from `cell` to `ue` on the blocks `rbs`
+    /// in `tti`; [`Self::under`] says what a scheme makes of them. False for a link without a
+    /// channel matrix: of single antennas or of a given SINR.
+    pub fn look_at(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet, look: Look) -> bool {
+        if self.ues[ue].pinned.is_some() || !self.is_array(ue) {
+            return false;
+        }
+        let Some(mut arrays) = self.arrays.take() else { return false };
+        let data = !matches!(look, Look::Reference(_, false));
+        self.gather_white(tti, cell, ue, rbs, data);
+        arrays.start(rbs, &self.interference);
+        for i in 1..self.ues[ue].around.rays.len() {
+            let other = self.ues[ue].around.rays[i].cell;
+            let slot = tti.0 as usize % self.sent.len();
+            let shared = if data { self.sent[slot].used(tti, other) } else { self.carrier(other) }.and(rbs);
+            if shared.is_empty() {
+                continue;
+            }
+            let Ray { gain, .. } = self.ray(tti, ue, i);
+            let Air { fading, sent, cells, .. } = self;
+            let power = if data { sent[slot].power(other) } else { &cells[other].full };
+            let antennas = arrays.downlink(other, ue);
+            let link =
+                fading.as_mut().and_then(|f| f.array(Direction::Downlink, other, ue, &antennas, tti, shared));
+            let weight = gain / antennas.cell as f32;
+            for t in 0..antennas.cell {
+                let rows: [_; ANTENNAS_MAX] = std::array::from_fn(|r| match link {
+                    Some(link) if r < antennas.ue => link.row(t * antennas.ue + r),
+                    _ => (&[][..], &[][..]),
+                });
+                for b in shared.iter() {
+                    let (m, b) = (&mut arrays.noise[rank(rbs, b)], b as usize);
+                    let g = vector(&rows, b, antennas.ue);
+                    outer(antennas.ue, m, &g, f64::from(power[b] * weight));
+                }
+            }
+        }
+        let Ray { gain, .. } = self.ray(tti, ue, 0);
+        let Air { fading, sent, cells, .. } = self;
+        let (power, boost) = match look {
+            Look::Data => (sent[tti.0 as usize % sent.len()].power(cell), 1.0),
+            Look::Reference(boost, _) => (&cells[cell].full[..], boost),
+        };
+        let antennas = arrays.downlink(cell, ue);
+        let link = fading.as_mut().and_then(|f| f.array(Direction::Downlink, cell, ue, &antennas, tti, rbs));
+        for t in 0..antennas.cell {
+            let rows: [_; ANTENNAS_MAX] = std::array::from_fn(|r| match link {
+                Some(link) if r < antennas.ue => link.row(t * antennas.ue + r),
+                _ => (&[][..], &[][..]),
+            });
+            for (k, b) in rbs.iter().enumerate() {
+                let amplitude = f64::from(power[b as usize] * gain * boost).sqrt();
+                arrays.channel[k][t] = vector(&rows, b as usize, antennas.ue).map(|c| c.scaled(amplitude));
+            }
+        }
+        self.arrays = Some(arrays);
+        true
+    }
+
+    /// SINRs of every `step`th block of the code words that `scheme` has, of the downlink from
+    /// `cell` to `ue` that was looked at last.
+    pub fn under(&self, cell: CellId, ue: UeId, scheme: Scheme, step: usize, to: &mut [CodeWordSinr; 2]) {
+        to.iter_mut().for_each(|row| row.sinr.clear());
+        let Some(arrays) = &self.arrays else { return };
+        match arrays.ues[ue].receive {
+            1 => arrays.under::<1>(cell, ue, scheme, step, to),
+            2 => arrays.under::<2>(cell, ue, scheme, step, to),
+            _ => arrays.under::<ANTENNAS_MAX>(cell, ue, scheme, step, to),
+        }
+    }
+
+    /// SINR by block of what `cell` sends to `ue` with transmit diversity, as it was looked at
+    /// last, in `row`.
+    pub(super) fn diversity_row(&mut self, cell: CellId, ue: UeId, blocks: u32) -> &[f32] {
+        let mut rows = std::mem::take(&mut self.code_words);
+        self.under(cell, ue, Scheme::Diversity, 1, &mut rows);
+        let samples = rows[0].sinr.len() / blocks.max(1) as usize;
+        for (to, of) in self.row.iter_mut().zip(rows[0].sinr.chunks(samples.max(1))) {
+            // A block of two pairs of antennas carries the mean of what either would.
+            *to = match of {
+                [one] => *one,
+                [a, b] => ((1.0 + a) * (1.0 + b)).sqrt() - 1.0,
+                _ => 0.0,
+            };
+        }
+        self.code_words = rows;
+        &self.row[..blocks as usize]
+    }
+
+    /// Linear SINR of what `ue` sends to `cell`, which has several antennas, as [`Self::uplink`]
+    /// has it. What stands for interference afterwards is the level of white noise at each
+    /// antenna under which the SINR would be the same.
+    pub(super) fn uplink_array(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) -> &[f32] {
+        let Some(mut arrays) = self.arrays.take() else { return &[] };
+        let noise = self.cells[cell].noise;
+        rbs.runs(|first, len| self.interference[first..first + len].fill(noise));
+        arrays.start(rbs, &self.interference);
+        let antennas = arrays.uplink(cell);
+        for i in 0..self.uplink.1.len() {
+            let other = self.uplink.1[i];
+            let shared = other.rbs.and(rbs);
+            if shared.is_empty() || other.ue == ue || self.uplink.0 != tti {
+                continue;
+            }
+            let power = f64::from(other.each * self.gains(tti, cell, other.ue).uplink);
+            let fades = self.faded > 0 && self.is_strong(tti, cell, other.ue);
+            let link = match &mut self.fading {
+                Some(fading) if fades => {
+                    fading.array(Direction::Uplink, cell, other.ue, &antennas, tti, shared)
+                }
+                _ => None,
+            };
+            let rows = link.map(|link| std::array::from_fn(|r| link.row(r.min(antennas.cell - 1))));
+            for b in shared.iter() {
+                let m = &mut arrays.noise[rank(rbs, b)];
+                match &rows {
+                    Some(rows) => outer(antennas.cell, m, &vector(rows, b as usize, antennas.cell), power),
+                    None => (0..antennas.cell).for_each(|r| m[r][r].re += power),
+                }
+            }
+        }
+        let gain = self.gains(tti, cell, ue).uplink;
+        let Air { ues, fading, interference, row, .. } = self;
+        let sent = &ues[ue].sent;
+        debug_assert!(
+            sent.tti == tti && rbs.without(sent.used).is_empty(),
+            "the UE has said that it transmits"
+        );
+        let link = fading.as_mut().and_then(|f| f.array(Direction::Uplink, cell, ue, &antennas, tti, rbs));
+        let rows: [_; ANTENNAS_MAX] = std::array::from_fn(|r| match link {
+            Some(link) => link.row(r.min(antennas.cell - 1)),
+            None => (&[][..], &[][..]),
+        });
+        let combining = arrays.cells[cell].combining;
+        for (k, b) in rbs.iter().enumerate() {
+            let amplitude = f64::from(sent.power[b as usize] * gain).sqrt();
+            let h = vector(&rows, b as usize, antennas.cell).map(|c| c.scaled(amplitude));
+            let noise = &arrays.noise[k];
+            let sinr = match antennas.cell {
+                2 => mimo::one_layer::<2>(combining, &h, noise),
+                _ => mimo::one_layer::<ANTENNAS_MAX>(combining, &h, noise),
+            };
+            row[k] = sinr as f32;
+            let power: f64 = h[..antennas.cell].iter().map(|c| c.square()).sum();
+            interference[b as usize] = (power / sinr.max(1e-30)) as f32;
+        }
+        self.arrays = Some(arrays);
+        &self.row[..rbs.len() as usize]
+    }
+
+    /// [`Self::sounding`] of a cell with several antennas: the sum over them, against the level
+    /// that was measured at each.
+    pub(super) fn sounding_array(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+        ue: UeId,
+        rbs: RbSet,
+        each: f32,
+    ) -> &[f32] {
+        let Some(arrays) = &self.arrays else { return &[] };
+        let antennas = arrays.uplink(cell);
+        let Air { cells, fading, row, .. } = self;
+        let Cell { heard, .. } = &cells[cell];
+        let link = fading.as_mut().and_then(|f| f.array(Direction::Uplink, cell, ue, &antennas, tti, rbs));
+        for (to, b) in row.iter_mut().zip(rbs.iter()) {
+            let b = b as usize;
+            let gain = match link {
+                Some(link) => (0..antennas.cell)
+                    .map(|r| link.row(r))
+                    .map(|(re, im)| re[b] * re[b] + im[b] * im[b])
+                    .sum::<f32>(),
+                None => antennas.cell as f32,
+            };
+            *to = each * gain / heard[b];
+        }
+        &self.row[..rbs.len() as usize]
+    }
+}
+
+impl Arrays {
+    /// Both ends of a downlink.
+    fn downlink(&self, cell: CellId, ue: UeId) -> Antennas {
+        let [cell_correlation, ue_correlation] = self.correlation;
+        Antennas {
+            cell: self.cells[cell].transmit,
+            ue: self.ues[ue].receive,
+            cell_correlation,
+            ue_correlation,
+        }
+    }
+
+    /// Both ends of an uplink to `cell`.
+    fn uplink(&self, cell: CellId) -> Antennas {
+        let [cell_correlation, ue_correlation] = self.correlation;
+        Antennas { cell: self.cells[cell].receive, ue: 1, cell_correlation, ue_correlation }
+    }
+
+    /// A look at the blocks `rbs`: the same white noise at each antenna.
+    fn start(&mut self, rbs: RbSet, white: &[f32]) {
+        let n = rbs.len() as usize;
+        self.channel.resize(n, [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX]);
+        self.blocks.clear();
+        self.blocks.extend(rbs.iter().map(|b| b as u8));
+        self.noise.clear();
+        self.noise.extend(rbs.iter().map(|b| {
+            let mut m = [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX];
+            m.iter_mut().enumerate().for_each(|(i, row)| row[i].re = f64::from(white[b as usize]));
+            m
+        }));
+    }
+
+    fn under<const N: usize>(
+        &self,
+        cell: CellId,
+        ue: UeId,
+        scheme: Scheme,
+        step: usize,
+        to: &mut [CodeWordSinr; 2],
+    ) {
+        let transmit = self.cells[cell].transmit;
+        let combining = self.ues[ue].combining;
+        let both = self.channel.iter().zip(&self.noise).step_by(step);
+        match scheme {
+            Scheme::Diversity => {
+                for (h, r) in both {
+                    let pair = |a: usize, b: usize| {
+                        let half = |v: &Vector| v.map(|c| c.scaled(std::f64::consts::FRAC_1_SQRT_2));
+                        mimo::alamouti::<N>(combining, [&half(&h[a]), &half(&h[b])], r) as f32
+                    };
+                    match transmit {
+                        1 => to[0].sinr.push(mimo::one_layer::<N>(combining, &h[0], r) as f32),
+                        2 => to[0].sinr.push(pair(0, 1)),
+                        // SFBC with frequency-switched pairs (TS 36.211 clause 6.3.4.3).
+                        _ => to[0].sinr.extend([pair(0, 2), pair(1, 3)]),
+                    }
+                }
+            }
+            Scheme::OpenLoop(layers) => {
+                let layers = usize::from(layers);
+                let precoders: [Precoder; 4] = std::array::from_fn(|i| mimo::cycled(transmit, layers, i));
+                for (i, (h, r)) in both.enumerate() {
+                    // Every code word has every layer by turns.
+                    let sinr = sinrs::<N>(combining, h, r, &precoders[i % 4], transmit);
+                    for row in to.iter_mut() {
+                        row.sinr.extend(sinr[..layers].iter().map(|s| *s as f32));
+                    }
+                }
+            }
+            Scheme::ClosedLoop { layers, pmi } => {
+                for ((h, r), block) in both.zip(self.blocks.iter().step_by(step)) {
+                    let precoder = mimo::precoder(transmit, layers.into(), pmi.of(*block).into());
+                    let sinr = sinrs::<N>(combining, h, r, &precoder, transmit);
+                    for (code_word, row) in to.iter_mut().enumerate() {
+                        let (first, count) = layers_of(layers, code_word);
+                        row.sinr.extend(sinr[first..first + count].iter().map(|s| *s as f32));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// SINR of each layer of `precoder` over the channel `h` under the noise `r`.
+#[inline(always)]
+fn sinrs<const N: usize>(
+    combining: Combining,
+    h: &Matrix,
+    r: &Matrix,
+    precoder: &Precoder,
+    transmit: usize,
+) -> [f64; ANTENNAS_MAX] {
+    let mut arrive = [[C::ZERO; ANTENNAS_MAX]; ANTENNAS_MAX];
+    for (to, w) in arrive.iter_mut().zip(&precoder.columns).take(precoder.layers) {
+        for t in 0..transmit {
+            for r in 0..N {
+                to[r] += h[t][r] * w[t];
+            }
+        }
+    }
+    let mut sinr = [0.0; ANTENNAS_MAX];
+    mimo::layers::<N>(combining, &arrive[..precoder.layers], r, &mut sinr);
+    sinr
+}
+
+/// The place of block `b` among `rbs`.
+#[inline]
+fn rank(rbs: RbSet, b: u32) -> usize {
+    rbs.and(RbSet::range(0, b)).len() as usize
+}
+
+/// The amplitudes of block `b` at the antennas; without fading, 1.
+#[inline(always)]
+fn vector(rows: &[(&[f32], &[f32]); ANTENNAS_MAX], b: usize, antennas: usize) -> Vector {
+    let mut v = [C::ZERO; ANTENNAS_MAX];
+    for (to, (re, im)) in v.iter_mut().zip(rows).take(antennas) {
+        *to = match (re.get(b), im.get(b)) {
+            (Some(re), Some(im)) => C::new(f64::from(*re), f64::from(*im)),
+            _ => C::ONE,
+        };
+    }
+    v
+}
+
+#[inline(always)]
+fn outer(antennas: usize, m: &mut Matrix, v: &Vector, weight: f64) {
+    match antennas {
+        1 => mimo::add_outer::<1>(m, v, weight),
+        2 => mimo::add_outer::<2>(m, v, weight),
+        _ => mimo::add_outer::<ANTENNAS_MAX>(m, v, weight),
+    }
+}

@@ -1,0 +1,61 @@
+//! Fast fading of the links between ends of which one has several antennas: complex gains by pair
+//! of antennas.
+
+use lasthop_radio::mimo::ANTENNAS_MAX;
+use lasthop_radio::{Antennas, ArrayFading};
+use lasthop_units::{CellId, Id, Tti, UeId};
+
+use super::{FastFading, SLOW, entity, parts_with};
+use crate::phy::RbSet;
+use lasthop_bearer::Direction;
+
+/// Where the number of the pair of antennas stands in a link's key; the first pair has the key of a
+/// link of single antennas.
+const PAIR: u32 = 48;
+
+/// The links of several antennas that somebody has asked for.
+#[derive(Debug, Default)]
+pub(super) struct Arrays {
+    /// By UE, then cell, then direction: the link's place and one more; 0: not asked for.
+    seats: Vec<[u32; 2]>,
+    links: Vec<(f64, ArrayFading)>,
+}
+
+impl FastFading {
+    /// The complex gains by resource block of the link between `cell` and `ue` with `antennas` in
+    /// `tti`: at least those of `rbs` hold. A link has the same antennas whenever it is asked
+    /// about.
+    pub fn array(
+        &mut self,
+        direction: Direction,
+        cell: CellId,
+        ue: UeId,
+        antennas: &Antennas,
+        tti: Tti,
+        rbs: RbSet,
+    ) -> Option<&ArrayFading> {
+        let i = ue.index() * self.shape_of.len() + cell.index();
+        let d = direction.index();
+        if self.arrays.seats.is_empty() {
+            self.arrays.seats = vec![[0; 2]; self.seats.len()];
+        }
+        let shape = self.shape_of[cell] as usize;
+        if self.arrays.seats[i][d] == 0 {
+            let cycles = self.cycles[ue][d];
+            let key = entity(direction, cell, ue);
+            // Antennas that are added shift no other pair's fading.
+            let of_pair = |pair: usize| {
+                let (c, u) = (pair / antennas.ue, pair % antennas.ue);
+                key | ((c * ANTENNAS_MAX + u) as u64) << PAIR
+            };
+            let slow = cycles <= SLOW;
+            let link = ArrayFading::new(&self.shapes[shape].0, self.seed, of_pair, antennas, slow)?;
+            self.arrays.links.push((cycles, link));
+            self.arrays.seats[i][d] = self.arrays.links.len() as u32;
+        }
+        let (cycles, link) = &mut self.arrays.links[self.arrays.seats[i][d] as usize - 1];
+        let wanted = parts_with(&self.shapes[shape].1, rbs);
+        link.bring(*cycles * tti.0 as f64, wanted, &mut self.work.scratch);
+        Some(link)
+    }
+}

@@ -1,0 +1,172 @@
+//! Radio link monitoring (TS 36.133 clause 7.6, TS 36.331 clauses 5.3.11.1 to 5.3.11.3).
+//!
+//! Once a frame the UE compares the mean SINR of the serving cell's reference signals over 200 ms
+//! with Qout and over 100 ms with Qin. N310 out-of-sync indications in a row start T310, N311
+//! in-sync ones stop it; when it expires the radio link has failed.
+
+use std::collections::VecDeque;
+
+use lasthop_radio::bounds::SINR;
+use lasthop_units::{Db, Duration, Tti};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use lasthop_bearer::require;
+use lasthop_bearer::{ConfigError, Warning, check};
+
+/// Parameters of radio link monitoring.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RadioLinkConfig {
+    /// Qout: a hypothetical PDCCH is lost with 10 %, -100 dB to 100 dB. ns-3: -5 dB.
+    pub q_out: Db,
+    /// Qin: it is lost with 2 %, -100 dB to 100 dB. ns-3: -3.9 dB.
+    pub q_in: Db,
+    /// N310: 1, 2, 3, 4, 6, 8, 10 or 20.
+    pub n310: u32,
+    /// N311: 1, 2, 3, 4, 5, 6, 8 or 10.
+    pub n311: u32,
+    /// T310: 0, 50, 100, 200, 500, 1000 or 2000 ms.
+    pub t310: Duration,
+}
+
+impl Default for RadioLinkConfig {
+    fn default() -> Self {
+        RadioLinkConfig {
+            q_out: Db(-5.0),
+            q_in: Db(-3.9),
+            n310: 6,
+            n311: 2,
+            t310: Duration::from_millis(1000),
+        }
+    }
+}
+
+impl RadioLinkConfig {
+    /// Refuses what ue-TimersAndConstants cannot carry.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        for (key, level) in [("q_out", self.q_out), ("q_in", self.q_in)] {
+            check(SINR.hold(level.0), key, SINR.text)?;
+        }
+        check(self.q_out.0 < self.q_in.0, "q_out", "below `q_in`")?;
+        require(
+            [1, 2, 3, 4, 6, 8, 10, 20].contains(&self.n310),
+            "n310",
+            &self.n310,
+            "1, 2, 3, 4, 6, 8, 10 or 20",
+        )?;
+        require(
+            [1, 2, 3, 4, 5, 6, 8, 10].contains(&self.n311),
+            "n311",
+            &self.n311,
+            "1, 2, 3, 4, 5, 6, 8 or 10",
+        )?;
+        let times = [0, 50, 100, 200, 500, 1000, 2000].map(Duration::from_millis);
+        require(times.contains(&self.t310), "t310", &self.t310, "0, 50, 100, 200, 500, 1000 or 2000 ms")
+            .map(|()| Vec::new())
+    }
+}
+
+/// What monitoring has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// N310 out-of-sync indications in a row: T310 runs.
+    Problem,
+    /// N311 in-sync indications in a row: T310 is stopped.
+    Recovered,
+    /// T310 has expired.
+    Failed,
+}
+
+/// TTIs between two looks: a frame.
+pub const FRAME: u64 = 10;
+const OUT_FRAMES: usize = 20;
+const IN_FRAMES: usize = 10;
+
+/// The monitor of a UE.
+#[derive(Clone, Debug, Default)]
+pub struct RadioLink {
+    /// Linear SINR of the last frames.
+    frames: VecDeque<f64>,
+    out: u32,
+    ins: u32,
+    t310: Option<Tti>,
+}
+
+impl RadioLink {
+    /// Another cell serves the UE, or its connection is new.
+    pub fn restart(&mut self) {
+        self.frames.clear();
+        (self.out, self.ins, self.t310) = (0, 0, None);
+    }
+
+    /// True while T310 runs.
+    pub const fn in_trouble(&self) -> bool {
+        self.t310.is_some()
+    }
+
+    /// A frame with this linear `sinr` ends in `tti`.
+    pub fn frame(&mut self, config: &RadioLinkConfig, tti: Tti, sinr: f64) -> Option<LinkEvent> {
+        if self.frames.len() == OUT_FRAMES {
+            self.frames.pop_front();
+        }
+        self.frames.push_back(sinr);
+        if self.t310.is_some_and(|at| at <= tti) {
+            self.restart();
+            return Some(LinkEvent::Failed);
+        }
+        let mean = |n: usize| self.frames.iter().rev().take(n).sum::<f64>() / n as f64;
+        let n = self.frames.len();
+        let out = n >= OUT_FRAMES && mean(OUT_FRAMES) < lasthop_radio::linear(config.q_out);
+        let into = n >= IN_FRAMES && mean(IN_FRAMES) > lasthop_radio::linear(config.q_in);
+        self.out = if out && !into { self.out + 1 } else { 0 };
+        self.ins = if into { self.ins + 1 } else { 0 };
+        if self.t310.is_none() && self.out >= config.n310 {
+            (self.t310, self.ins) = (Some(tti.plus(config.t310.as_millis())), 0);
+            return Some(LinkEvent::Problem);
+        }
+        if self.t310.is_some() && self.ins >= config.n311 {
+            (self.t310, self.out) = (None, 0);
+            return Some(LinkEvent::Recovered);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(sinr_db: impl Fn(u64) -> f64, frames: u64) -> Vec<(u64, LinkEvent)> {
+        let (mut link, config) = (RadioLink::default(), RadioLinkConfig::default());
+        let step = |i: u64| {
+            let sinr = lasthop_radio::linear(Db(sinr_db(i)));
+            link.frame(&config, Tti(i * FRAME), sinr).map(|e| (i, e))
+        };
+        (0..frames).filter_map(step).collect()
+    }
+
+    /// -10 dB from the start: 20 frames fill the window, N310 = 6 indications: frame 24; T310 =
+    /// 1000 ms later it fails.
+    #[test]
+    fn a_dead_link_fails_after_n310_indications_and_t310() {
+        assert_eq!(
+            run(|_| -10.0, 200),
+            [(24, LinkEvent::Problem), (124, LinkEvent::Failed), (149, LinkEvent::Problem)]
+        );
+    }
+
+    /// It comes back at frame 60: the mean of ten frames of which one has 0 dB is 0.1 * 1 + 0.9 *
+    /// 0.1 = 0.19 (-7.2 dB), two 0.28, three 0.37, four 0.46 (-3.4 dB) is above Qin -3.9 dB:
+    /// frames 63 and 64 are N311 = 2.
+    #[test]
+    fn a_link_that_comes_back_in_time_recovers() {
+        let events = run(|i| if i < 60 { -10.0 } else { 0.0 }, 300);
+        assert_eq!(events, [(24, LinkEvent::Problem), (64, LinkEvent::Recovered)]);
+    }
+
+    #[test]
+    fn between_qout_and_qin_nothing_changes() {
+        assert_eq!(run(|_| -4.5, 300), []);
+    }
+}

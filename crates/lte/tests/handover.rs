@@ -1,0 +1,689 @@
+//! Handover in the radio network: reference delays, where a UE that drives by is served, failures
+//! as events, and an account of every packet whatever happens.
+
+use lasthop_bearer::OrInfinity;
+use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_engine::{Draw, Purpose, Stream};
+use lasthop_lte::network::profile::CellProfile;
+use lasthop_lte::network::{
+    CellConfig, DrbConfig, MobilityEvent, NetworkConfig, NetworkEvent, NetworkOutput, RadioNetwork, UeConfig,
+};
+use lasthop_lte::rrc::{HandoverConfig, RrcTiming, Trigger};
+use lasthop_lte_l2::pdcp::{HandoverKind, LteBearerConfig};
+use lasthop_lte_l2::rlc::Mode;
+use lasthop_units::{
+    BearerId, Bitrate, CellId, Db, Dbm, Duration, Id, Instant, Metres, PacketId, Speed, UeId,
+};
+use proptest::prelude::*;
+
+const UE: fn(usize) -> UeId = UeId::from_index;
+const CELL: fn(usize) -> CellId = CellId::from_index;
+
+fn ms(n: u64) -> Instant {
+    Instant::from_millis(n)
+}
+
+/// ns-3's cells of 25 resource blocks on the ground at these places, with a backhaul that takes no
+/// time.
+fn cells(places: &[[f64; 2]]) -> NetworkConfig {
+    let mut config = NetworkConfig::default();
+    for [x, y] in places {
+        let profile = CellProfile::Ns3Release44;
+        let mut cell = CellConfig { resource_blocks: 25, ..CellConfig::default() };
+        cell.downlink = profile.downlink();
+        cell.radio.position = [Metres(*x), Metres(*y), Metres(0.0)];
+        (cell.radio.power, cell.radio.noise_figure) = (Dbm(30.0), Db(5.0));
+        config.cells.push(cell);
+    }
+    let mut handover = HandoverConfig {
+        trigger: Trigger::None,
+        processing: Duration::ZERO,
+        interruption: Duration::ZERO,
+        ..HandoverConfig::default()
+    };
+    handover.s1.delay = Duration::ZERO;
+    handover.x2.delay = Duration::ZERO;
+    config.handover = Some(handover);
+    config
+}
+
+fn add_ue(config: &mut NetworkConfig, serving: usize, [x, y]: [f64; 2], bearers: &[LteBearerConfig]) {
+    let mut ue = UeConfig::served_by(CELL(serving));
+    ue.radio.position = [Metres(x), Metres(y), Metres(0.0)];
+    let ue = config.ues.push(ue);
+    for layers in bearers {
+        config.bearers.push(DrbConfig { ue, layers: layers.clone(), qos: Default::default() });
+    }
+}
+
+fn bearer(kind: HandoverKind, mode: Mode) -> LteBearerConfig {
+    let mut c = LteBearerConfig::default();
+    (c.pdcp.handover, c.rlc.mode) = (kind, mode);
+    c
+}
+
+type Fate = Option<Result<Instant, DropCause>>;
+
+struct World {
+    network: RadioNetwork,
+    out: NetworkOutput,
+    events: Vec<(Instant, UeId, NetworkEvent)>,
+    /// By bearer and end that pushed.
+    fates: Vec<[Vec<Fate>; 2]>,
+    /// When each was pushed.
+    pushed: Vec<[Vec<Instant>; 2]>,
+    /// Whose bearers they are.
+    owners: Vec<UeId>,
+    now: Instant,
+}
+
+impl World {
+    fn new(config: &NetworkConfig, seed: u64) -> World {
+        config.cells.iter().for_each(|c| assert!(c.validate().is_ok()));
+        config.handover.unwrap().validate().unwrap();
+        World {
+            network: RadioNetwork::new(config, seed),
+            out: NetworkOutput::default(),
+            events: Vec::new(),
+            fates: config.bearers.iter().map(|_| Default::default()).collect(),
+            pushed: config.bearers.iter().map(|_| Default::default()).collect(),
+            owners: config.bearers.iter().map(|b| b.ue).collect(),
+            now: Instant::ZERO,
+        }
+    }
+
+    fn push(&mut self, bearer: usize, end: End, size: u32) {
+        let fates = &mut self.fates[bearer][end.index()];
+        let sdu = Sdu::new(PacketId::from_index(fates.len()), size);
+        fates.push(None);
+        self.pushed[bearer][end.index()].push(self.now);
+        self.network.push(self.now, BearerId::from_index(bearer), end, sdu, &mut self.out);
+        self.note();
+    }
+
+    fn until(&mut self, end: Instant) {
+        loop {
+            let (tti, timer) = (self.network.next_tti(), self.network.next_timer());
+            let Some(now) = tti.into_iter().chain(timer).min().filter(|t| *t < end) else { break };
+            assert!(now >= self.now, "time goes back");
+            self.now = now;
+            // Class Tti comes before class Timer.
+            if tti == Some(now) {
+                self.network.on_tti(now, &mut self.out);
+            } else {
+                self.network.on_timer(now, &mut self.out);
+            }
+            self.note();
+        }
+        self.now = end;
+    }
+
+    fn note(&mut self) {
+        for (b, at, sdu) in self.out.delivered.drain(..) {
+            let fates = &mut self.fates[b.index()][at.peer().index()];
+            let n = sdu.id.index();
+            assert_eq!(fates[n], None, "packet {n} of {b:?} is delivered and had a fate");
+            assert!(!fates[n + 1..].iter().any(|f| matches!(f, Some(Ok(_)))), "packet {n} of {b:?} is late");
+            fates[n] = Some(Ok(self.now));
+        }
+        for (b, by, sdu, cause) in self.out.dropped.drain(..) {
+            let fate = &mut self.fates[b.index()][by.index()][sdu.id.index()];
+            assert_eq!(
+                *fate,
+                None,
+                "packet {} of {b:?} is dropped ({cause:?}) and had a fate",
+                sdu.id.index()
+            );
+            *fate = Some(Err(cause));
+        }
+        for (b, both) in self.fates.iter().enumerate() {
+            for end in [End::Network, End::Ue] {
+                let open = both[end.index()].iter().filter(|f| f.is_none()).count();
+                assert_eq!(self.network.inside(BearerId::from_index(b), end), open, "inside {b} {end:?}");
+            }
+        }
+        self.out.forwarded.clear();
+        self.events.extend(self.out.events.drain(..).map(|(ue, e)| (self.now, ue, e)));
+    }
+
+    fn first(&self, what: MobilityEvent) -> Option<(Instant, CellId)> {
+        self.events.iter().find_map(|(t, _, e)| match e {
+            NetworkEvent::Mobility { event, cell, .. } if *event == what => Some((*t, *cell)),
+            _ => None,
+        })
+    }
+
+    /// When `ue`, whose connection had been refused, had one again for the last time (never: the
+    /// end of time); none if none was refused.
+    fn reconnected(&self, ue: UeId) -> Option<Instant> {
+        let mut last = None;
+        for (t, _, event) in self.events.iter().filter(|(_, u, _)| *u == ue) {
+            match event {
+                NetworkEvent::Mobility { event: MobilityEvent::Rejected, .. } => last = Some(Instant::MAX),
+                NetworkEvent::Connected(_) if last == Some(Instant::MAX) => last = Some(*t),
+                _ => {}
+            }
+        }
+        last
+    }
+
+    fn delivered(&self, bearer: usize, end: End) -> usize {
+        self.fates[bearer][end.index()].iter().filter(|f| matches!(f, Some(Ok(_)))).count()
+    }
+}
+
+/// ns-3's test of the handover delay: from the start to the end at the UE 5 ms at most with ideal
+/// messages and 20 ms with real ones, in every phase of a frame. Ours to the millisecond, since
+/// each subframe has a PRACH (prach-ConfigIndex 14): 1 to the preamble, 3 to the response window
+/// (TS 36.321 clause 5.1.4), and 1 in which the response is sent. With real messages 2 to the
+/// preamble (the UE synchronises in the subframe after the one in which it leaves), 3 to the
+/// response, 6 from that to Msg3 (TS 36.213 clause 6.1.1), and 4 until it is decoded.
+#[test]
+fn a_handover_takes_no_longer_than_the_reference() {
+    for (timing, most, exact) in [(RrcTiming::Ideal, 5, 1 + 3 + 1), (RrcTiming::Real, 20, 2 + 3 + 6 + 4)] {
+        for start in 100..110 {
+            let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+            config.cells.iter_mut().for_each(|c| c.rrc.timing = timing);
+            add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+            let mut w = World::new(&config, 1);
+            w.until(ms(start));
+            w.network.order_handover(ms(start), UE(0), CELL(1));
+            w.until(ms(400));
+            let began = w.first(MobilityEvent::Started).unwrap().0;
+            let (done, cell) = w.first(MobilityEvent::Complete).unwrap();
+            assert!(began >= ms(start) && began < ms(start + 8), "{began}");
+            let took = done.since(began);
+            assert!(took <= Duration::from_millis(most), "{timing:?} {start}: {took}");
+            assert_eq!(took, Duration::from_millis(exact), "{timing:?} {start}");
+            assert_eq!((cell, w.network.serving(UE(0))), (CELL(1), CELL(1)));
+        }
+    }
+}
+
+/// ns-3's X2 handover test: connected to the target after 0.1 s, and within 0.6 s of it every
+/// bearer's sinks have half of what was sent or more; cells 100 m apart, a packet every 10 ms each
+/// way.
+#[test]
+fn traffic_goes_on_at_the_target() {
+    for kind in [HandoverKind::Lossless, HandoverKind::Seamless] {
+        let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+        add_ue(&mut config, 0, [0.0, 0.0], &[bearer(kind, Mode::Am), bearer(kind, Mode::Um)]);
+        let mut w = World::new(&config, 1);
+        w.until(ms(300));
+        w.network.order_handover(ms(300), UE(0), CELL(1));
+        w.until(ms(400));
+        assert_eq!(w.network.serving(UE(0)), CELL(1));
+        for i in 0..60 {
+            for b in 0..2 {
+                w.push(b, End::Network, 1000);
+                w.push(b, End::Ue, 1000);
+            }
+            w.until(ms(410 + 10 * i));
+        }
+        for b in 0..2 {
+            for end in [End::Network, End::Ue] {
+                assert!(w.delivered(b, end) >= 30, "{kind:?} {b} {end:?}: {}", w.delivered(b, end));
+            }
+        }
+    }
+}
+
+/// The two algorithms of ns-3's automatic handover. Its A2-A4 acts upon reports that come every 480
+/// ms: as long the event must hold here, where it would act at once.
+fn algorithms() -> [Trigger; 2] {
+    let ms = Duration::from_millis;
+    [
+        Trigger::A2A4 { serving: Db(-4.5), neighbour: Db(0.5), time_to_trigger: ms(480) },
+        Trigger::A3 { offset: Db(0.0), hysteresis: Db(1.5), time_to_trigger: ms(128) },
+    ]
+}
+
+/// ns-3's automatic handover: a UE passes four cells of 20 dBm, 1000 m apart on a line of free
+/// space, at 150 m/s, with a packet every 10 ms. It must be in cell 0 from 1 to 10 s, in cell 1
+/// from 11 to 17 s, in cell 2 from 18 to 24 s, in cell 3 from 25 to 37 s, and have half of the
+/// packets or more in the tenth of a second after each look, each way. X2 takes 0 ms.
+#[test]
+fn a_ue_that_drives_by_is_served_where_the_reference_has_it() {
+    for (trigger, timing) in
+        algorithms().into_iter().flat_map(|t| [(t, RrcTiming::Ideal), (t, RrcTiming::Real)])
+    {
+        let places: Vec<[f64; 2]> = (0..4).map(|i| [1000.0 * f64::from(i + 1), 0.0]).collect();
+        let mut config = cells(&places);
+        for c in config.cells.iter_mut() {
+            (c.radio.power, c.rrc.timing) = (Dbm(20.0), timing);
+        }
+        config.handover.as_mut().unwrap().trigger = trigger;
+        add_ue(&mut config, 0, [0.0, 0.0], &[LteBearerConfig::default()]);
+        config.ues[UE(0)].radio.mobility =
+            lasthop_radio::Mobility::Linear { speed: Speed(150.0), heading: 0.0 };
+        let mut w = World::new(&config, 1);
+        let mut had = [0; 2];
+        for t in 1..=371u64 {
+            for _ in 0..10 {
+                w.until(w.now + Duration::from_millis(10));
+                w.push(0, End::Network, 1000);
+                w.push(0, End::Ue, 1000);
+            }
+            for end in [End::Network, End::Ue] {
+                let now = w.delivered(0, end);
+                let new = now - std::mem::replace(&mut had[end.index()], now);
+                assert!(
+                    new >= 5 || t % 10 != 1 || t == 1,
+                    "{trigger:?} {timing:?} {end:?}: {new} at {t}00 ms"
+                );
+            }
+            if t % 10 == 0 {
+                let cell = match t / 10 {
+                    1..=10 => 0,
+                    11..=17 => 1,
+                    18..=24 => 2,
+                    _ => 3,
+                };
+                assert_eq!(w.network.serving(UE(0)), CELL(cell), "{trigger:?} {timing:?} at {t}00 ms");
+            }
+        }
+    }
+}
+
+/// ns-3's test of the target: cells of 38 dBm 130 m apart on a grid in free space; at 0.5 s the
+/// cell that serves goes down to 1 dBm, and within the second the UE is handed over to the best of
+/// the others. Four cells, UE at (20, 40): from the first to the third; six cells, UE at (150, 90):
+/// from the fifth to the second. (It is 30 m nearer than the next.)
+#[test]
+fn the_target_is_that_of_the_reference() {
+    for (columns, place, [source, target]) in [(2, [20.0, 40.0], [0, 2]), (3, [150.0, 90.0], [4, 1])] {
+        for trigger in algorithms() {
+            let grid: Vec<[f64; 2]> = (0..2 * columns)
+                .map(|i| [f64::from(i % columns) * 130.0, f64::from(i / columns) * 130.0])
+                .collect();
+            let mut config = cells(&grid);
+            for c in config.cells.iter_mut() {
+                (c.radio.power, c.rrc.timing) = (Dbm(38.0), RrcTiming::Ideal);
+                c.downlink.control_errors = false;
+            }
+            config.handover.as_mut().unwrap().trigger = match trigger {
+                // One report, and no second one to wait for.
+                Trigger::A2A4 { serving, neighbour, .. } => {
+                    Trigger::A2A4 { serving, neighbour, time_to_trigger: Duration::ZERO }
+                }
+                a3 => a3,
+            };
+            add_ue(&mut config, source, place, &[LteBearerConfig::default()]);
+            let mut w = World::new(&config, 1);
+            w.until(ms(500));
+            assert_eq!(w.network.serving(UE(0)), CELL(source), "{trigger:?}: too early");
+            w.network.set_cell_power(CELL(source), Dbm(1.0));
+            w.until(ms(1000));
+            assert_eq!(
+                w.first(MobilityEvent::Started).map(|(_, cell)| cell),
+                Some(CELL(target)),
+                "{trigger:?}"
+            );
+        }
+    }
+}
+
+/// The target is out of reach: T304 expires, the UE re-establishes its connection where it came
+/// from, which has kept everything that it forwarded.
+#[test]
+fn a_failed_handover_falls_back_without_loss() {
+    let mut config = cells(&[[0.0, 0.0], [5_000_000.0, 0.0]]);
+    config.handover.as_mut().unwrap().t304 = Duration::from_millis(100);
+    config.handover.as_mut().unwrap().x2.delay = Duration::from_millis(30);
+    add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    for i in 0..200 {
+        if i == 40 {
+            w.network.order_handover(w.now, UE(0), CELL(1));
+        }
+        w.push(0, End::Network, 1200);
+        w.push(0, End::Ue, 200);
+        w.until(ms(10 * (i + 1)));
+    }
+    w.until(ms(4000));
+    assert!(w.first(MobilityEvent::Failed).is_some());
+    assert_eq!(w.first(MobilityEvent::Reestablished).map(|(_, cell)| cell), Some(CELL(0)));
+    assert_eq!([End::Network, End::Ue].map(|end| w.delivered(0, end)), [200, 200]);
+}
+
+/// A full target refuses: an event, and the UE stays and is served.
+#[test]
+fn admission_may_refuse() {
+    let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+    config.handover.as_mut().unwrap().users = OrInfinity::Value(1);
+    add_ue(&mut config, 0, [50.0, 0.0], &[LteBearerConfig::default()]);
+    add_ue(&mut config, 1, [90.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    w.network.order_handover(ms(0), UE(0), CELL(1));
+    w.until(ms(100));
+    w.push(0, End::Network, 1000);
+    w.until(ms(200));
+    assert!(w.first(MobilityEvent::PreparationRefused).is_some());
+    assert_eq!((w.network.serving(UE(0)), w.delivered(0, End::Network)), (CELL(0), 1));
+}
+
+/// Without a trigger a UE drives out of its cell: the link fails and is re-established in the next
+/// cell, too late; with the context that it fetches nothing is lost.
+#[test]
+fn a_handover_that_comes_too_late_is_a_radio_link_failure() {
+    let mut config = cells(&[[0.0, 0.0], [1000.0, 0.0]]);
+    add_ue(&mut config, 0, [400.0, 10.0], &[LteBearerConfig::default()]);
+    config.ues[UE(0)].radio.mobility = lasthop_radio::Mobility::Linear { speed: Speed(60.0), heading: 0.0 };
+    let mut w = World::new(&config, 1);
+    for i in 0..1000 {
+        w.push(0, End::Network, 500);
+        w.until(ms(10 * (i + 1)));
+    }
+    w.until(ms(12_000));
+    assert!(w.first(MobilityEvent::RadioLinkFailure).is_some());
+    assert_eq!(w.first(MobilityEvent::TooLate).map(|(_, cell)| cell), Some(CELL(1)));
+    assert_eq!(w.delivered(0, End::Network), 1000);
+}
+
+/// The target fails while what the source forwards is on its way for seconds (X2 at 200 kbit/s):
+/// the cell of the re-establishment cannot answer before the last change is over, T301 (100 ms)
+/// expires, and the UE leaves RRC_CONNECTED and connects anew (TS 36.331 clause 5.3.7.7). What was
+/// on its way is reported lost, and no end marker of the old change opens a later one.
+#[test]
+fn a_reestablishment_waits_for_its_answer_no_longer_than_t301() {
+    let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
+    config.cells.iter_mut().for_each(|c| c.rrc.retry = Duration::from_millis(500));
+    let h = config.handover.as_mut().unwrap();
+    (h.x2.rate, h.t301) = (Bitrate(200_000), Duration::from_millis(100));
+    add_ue(&mut config, 0, [150.0, 0.0], &[LteBearerConfig::default()]);
+    let mut w = World::new(&config, 1);
+    w.until(ms(99));
+    for _ in 0..300 {
+        w.push(0, End::Network, 1200);
+    }
+    w.network.order_handover(w.now, UE(0), CELL(1));
+    w.until(ms(300));
+    assert_eq!(w.network.serving(UE(0)), CELL(1));
+    w.network.set_cell_power(CELL(1), Dbm(-60.0));
+    w.until(ms(6000));
+    let failed = w.first(MobilityEvent::RadioLinkFailure).unwrap().0;
+    let (gone, cell) = w.first(MobilityEvent::Rejected).unwrap();
+    assert_eq!(cell, CELL(0));
+    // The search (100 ms), system information (at most 90 ms), T301, and a subframe each.
+    assert!(gone.since(failed) <= Duration::from_millis(100 + 90 + 100 + 3), "{}", gone.since(failed));
+    let lost = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure)));
+    assert!(w.fates[0][0].iter().filter(lost).count() > 100);
+    assert!(w.fates[0][0].iter().all(Option::is_some), "nothing is left on X2");
+    // Served again, and handed over again, over the same X2.
+    for round in 0..2 {
+        w.network.set_cell_power(CELL(1), Dbm(30.0));
+        let at = w.fates[0][0].len();
+        for _ in 0..5 {
+            w.push(0, End::Network, 1200);
+        }
+        w.until(w.now + Duration::from_secs(2));
+        assert!(
+            w.fates[0][0][at..].iter().all(|f| matches!(f, Some(Ok(_)))),
+            "{round} {:?} {:?}",
+            &w.fates[0][0][at..],
+            w.events
+        );
+        let target = CELL(1 - w.network.serving(UE(0)).index());
+        w.network.order_handover(w.now, UE(0), target);
+        w.until(w.now + Duration::from_secs(1));
+        assert_eq!(w.network.serving(UE(0)), target);
+    }
+}
+
+/// A cell that fails takes the contexts of its UEs along: they connect anew in the other one, and
+/// what the dead eNB held is reported lost.
+#[test]
+fn users_of_a_dead_cell_connect_where_they_can() {
+    let mut config = cells(&[[0.0, 0.0], [300.0, 0.0]]);
+    config.cells.iter_mut().for_each(|c| c.rrc.retry = Duration::from_secs(1));
+    for i in 0..8 {
+        add_ue(&mut config, 0, [100.0 + 5.0 * f64::from(i), 0.0], &[LteBearerConfig::default()]);
+    }
+    let mut w = World::new(&config, 1);
+    for i in 0..1500 {
+        if i == 200 {
+            w.network.set_cell_down(w.now, CELL(0), true);
+        }
+        for b in 0..8 {
+            w.push(b, End::Network, 500);
+        }
+        w.until(ms(10 * (i + 1)));
+    }
+    w.until(ms(20_000));
+    for b in 0..8 {
+        assert_eq!(w.network.serving(UE(b)), CELL(1));
+        let gone = |f: &&Fate| matches!(f, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
+        let lost = w.fates[b][0].iter().filter(gone).count();
+        assert!(lost > 0, "the dead cell held packets");
+        assert_eq!(w.delivered(b, End::Network) + lost, 1500);
+    }
+}
+
+/// Nothing of a bearer without forwarding goes over X2, so what comes for it by the new way does
+/// not wait until X2 has carried what the UE's lossless bearer left behind: 400 packets of 1000 B
+/// at 1 Mbit/s take 3.2 s.
+#[test]
+fn a_bearer_without_forwarding_does_not_wait_for_x2() {
+    let waits = |kind: HandoverKind| {
+        let mut config = cells(&[[0.0, 0.0], [100.0, 0.0]]);
+        let h = config.handover.as_mut().unwrap();
+        (h.x2.rate, h.x2.buffer) = (Bitrate(1_000_000), OrInfinity::INFINITY);
+        add_ue(
+            &mut config,
+            0,
+            [50.0, 0.0],
+            &[bearer(HandoverKind::Lossless, Mode::Am), bearer(kind, Mode::Am)],
+        );
+        let mut w = World::new(&config, 1);
+        w.until(ms(100));
+        (0..400).for_each(|_| w.push(0, End::Network, 1000));
+        w.network.order_handover(w.now, UE(0), CELL(1));
+        w.until(ms(200));
+        assert_eq!(w.network.serving(UE(0)), CELL(1));
+        w.push(1, End::Network, 100);
+        let pushed = w.now;
+        w.until(ms(10_000));
+        assert_eq!(w.delivered(0, End::Network), 400, "lossless");
+        let Some(Ok(arrived)) = w.fates[1][0][0] else { panic!("{:?}", w.fates[1]) };
+        arrived.since(pushed)
+    };
+    assert!(waits(HandoverKind::Lossless) > Duration::from_millis(1500));
+    assert!(waits(HandoverKind::None) < Duration::from_millis(20));
+}
+
+/// The seeds' handovers, failures and dead cells, three UEs with these bearers each.
+fn any_drive(seed: u64, bearers: &[LteBearerConfig], ideal: bool) -> World {
+    let mut rng: Stream = Draw::new(seed, Purpose::Test, 4).stream(0);
+    let mut config = cells(&[[0.0, 0.0], [400.0, 0.0], [200.0, 300.0]]);
+    let h = config.handover.as_mut().unwrap();
+    h.x2.delay = Duration::from_micros(rng.below(20_000));
+    h.s1.delay = Duration::from_micros(rng.below(10_000));
+    h.t304 = Duration::from_millis([50, 100, 1000][rng.below(3) as usize]);
+    h.fetch_context = rng.below(2) == 0;
+    h.search = Duration::from_millis(10 + rng.below(40));
+    h.interruption = Duration::from_millis(rng.below(30));
+    if rng.below(2) == 0 {
+        h.trigger = Trigger::default();
+    }
+    // Commands ahead of time, and forwarding that takes longer than the UE stays in a cell. X2's
+    // buffer holds all of it: what it drops would be another cause.
+    let mut more: Stream = Draw::new(seed, Purpose::Test, 5).stream(0);
+    if more.below(2) == 0 {
+        let no = Db(0.0);
+        h.trigger = Trigger::A3 { offset: no, hysteresis: no, time_to_trigger: Duration::ZERO };
+        h.conditional = Some(Db(-0.5 - more.below(4) as f64));
+    }
+    if more.below(2) == 0 {
+        h.x2.rate = Bitrate([1_000_000, 3_000_000, 10_000_000][more.below(3) as usize]);
+        h.x2.buffer = OrInfinity::INFINITY;
+    }
+    if rng.below(3) == 0 {
+        config.cells[CELL(1)].enb = Some("a".into());
+        config.cells[CELL(2)].enb = Some("a".into());
+    }
+    let timing = if ideal { RrcTiming::Ideal } else { RrcTiming::Real };
+    for c in config.cells.iter_mut() {
+        (c.rrc.timing, c.rrc.retry) = (timing, Duration::from_millis(200));
+    }
+    for i in 0..3 {
+        let place = [rng.below(500) as f64 - 50.0, rng.below(300) as f64];
+        add_ue(&mut config, i, place, bearers);
+        config.ues[UE(i)].radio.mobility =
+            lasthop_radio::Mobility::Linear { speed: Speed(30.0), heading: rng.below(360) as f64 };
+    }
+    let mut w = World::new(&config, seed);
+    for t in 0..3000u64 {
+        w.until(Instant(1_000_000 * t + rng.below(1_000_000)));
+        for b in 0..3 * bearers.len() {
+            if rng.below(4) == 0 {
+                w.push(b, End::Network, 40 + rng.below(1400) as u32);
+            }
+            if rng.below(8) == 0 {
+                w.push(b, End::Ue, 40 + rng.below(1400) as u32);
+            }
+        }
+        if rng.below(60) == 0 {
+            w.network.order_handover(w.now, UE(rng.below(3) as usize), CELL(rng.below(3) as usize));
+        }
+        if rng.below(700) == 0 {
+            w.network.set_cell_down(w.now, CELL(rng.below(3) as usize), rng.below(2) == 0);
+        }
+    }
+    for c in 0..3 {
+        w.network.set_cell_down(w.now, CELL(c), false);
+    }
+    w.until(ms(60_000));
+    w
+}
+
+/// What the properties below are tried with is there: among forty drives there is every step that a
+/// UE can take between cells, those that fail included, and handovers begin in every millisecond of
+/// a frame.
+#[test]
+fn any_drive_goes_through_every_step() {
+    let (mut seen, mut phases) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
+    let (mut sums, mut spared) = ([0; 7], 0);
+    let failure = |e: &NetworkEvent| ["handover-failure", "radio-link-failure"].contains(&e.name());
+    for seed in 0..40 {
+        let w = any_drive(seed, &[bearer(HandoverKind::Lossless, Mode::Am)], seed % 2 == 0);
+        for ue in (0..3).map(UE) {
+            let tried = w.events.iter().filter(|(_, u, _)| *u == ue).any(|(_, _, e)| failure(e));
+            spared += usize::from(tried && w.reconnected(ue).is_none());
+        }
+        for (t, _, event) in &w.events {
+            *seen.entry(event.name()).or_insert(0u64) += 1;
+            if matches!(event, NetworkEvent::Mobility { event: MobilityEvent::Started, .. }) {
+                phases.insert(t.0 / 1_000_000 % 10);
+            }
+        }
+        let c = w.network.mobility_counters();
+        let counted = [
+            c.completed,
+            c.failed,
+            c.radio_link_failures,
+            c.too_late,
+            c.reestablished,
+            c.rejected,
+            c.ping_pong,
+        ];
+        sums.iter_mut().zip(counted).for_each(|(sum, n)| *sum += n);
+    }
+    assert!(sums.iter().all(|n| *n > 10), "{sums:?}");
+    for name in
+        ["handover-complete", "handover-failure", "radio-link-failure", "rrc-reestablished", "rrc-connected"]
+    {
+        assert!(seen.get(name).is_some_and(|n| *n > 10), "{name}: {seen:?}");
+    }
+    assert_eq!(phases.len(), 10, "{phases:?}");
+    assert!(
+        spared > 10,
+        "{spared} UEs had a failure and kept their connection: nothing of theirs may be lost"
+    );
+}
+
+/// A lossless bearer: every packet arrived; but of what was there while its UE had no connection,
+/// the network says that it went with the connection.
+fn loses_nothing(w: &World, bearer: usize) -> Result<(), TestCaseError> {
+    let reconnected = w.reconnected(w.owners[bearer]);
+    for (fates, pushed) in w.fates[bearer].iter().zip(&w.pushed[bearer]) {
+        for (fate, pushed) in fates.iter().zip(pushed) {
+            let gone = matches!(fate, Some(Err(DropCause::RadioLinkFailure | DropCause::NotForwarded)));
+            let fine = matches!(fate, Some(Ok(_))) || gone && reconnected.is_some_and(|t| *pushed < t);
+            prop_assert!(
+                fine,
+                "bearer {bearer}: {fate:?}, pushed at {pushed}, connected anew at {reconnected:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A bearer that may lose: every packet before the last that arrived has a fate. Over RLC AM
+/// nothing is lost on the air: whatever did not arrive was discarded, and by one of these names.
+fn says_what_it_loses(w: &World, bearer: usize, mode: Mode) -> Result<(), TestCaseError> {
+    let discarded = |f: &Fate| {
+        matches!(
+            f,
+            Some(Err(DropCause::HandoverDiscard
+                | DropCause::NotForwarded
+                | DropCause::Reestablishment
+                | DropCause::RadioLinkFailure,))
+        )
+    };
+    for fates in &w.fates[bearer] {
+        let last = fates.iter().rposition(|f| matches!(f, Some(Ok(_)))).unwrap_or(0);
+        prop_assert!(fates[..last].iter().all(Option::is_some), "bearer {bearer}");
+        if mode == Mode::Am {
+            let fine = fates.iter().all(|f| matches!(f, Some(Ok(_))) || discarded(f));
+            prop_assert!(fine, "bearer {bearer}: {fates:?}");
+        }
+    }
+    Ok(())
+}
+
+fn cases() -> ProptestConfig {
+    let n = std::env::var("LASTHOP_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(16);
+    ProptestConfig { cases: n, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Lossless: each packet once and in order across any sequence of handovers, failures and
+    /// re-establishments; what a connection that could not be re-established took along is named.
+    #[test]
+    fn lossless_bearers_lose_nothing_but_with_their_connection(seed: u64, ideal: bool) {
+        let w = any_drive(seed, &[bearer(HandoverKind::Lossless, Mode::Am)], ideal);
+        for b in 0..3 {
+            loses_nothing(&w, b)?;
+        }
+    }
+
+    /// Seamless and without forwarding: every packet has one fate with a name, and over RLC AM what
+    /// is lost is exactly what a handover, a re-establishment or the end of a connection discarded.
+    #[test]
+    fn other_bearers_say_what_they_lose(seed: u64, none: bool, um: bool, ideal: bool) {
+        let kind = if none { HandoverKind::None } else { HandoverKind::Seamless };
+        let mode = if um { Mode::Um } else { Mode::Am };
+        let w = any_drive(seed, &[bearer(kind, mode)], ideal);
+        for b in 0..3 {
+            says_what_it_loses(&w, b, mode)?;
+        }
+    }
+
+    /// A choice for each bearer: in one UE every kind keeps its own word.
+    #[test]
+    fn bearers_of_one_ue_are_handed_over_each_by_its_kind(seed: u64, ideal: bool) {
+        let kinds = [
+            (HandoverKind::Lossless, Mode::Am),
+            (HandoverKind::Seamless, Mode::Um),
+            (HandoverKind::None, Mode::Am),
+        ];
+        let w = any_drive(seed, &kinds.map(|(kind, mode)| bearer(kind, mode)), ideal);
+        for ue in 0..3 {
+            loses_nothing(&w, 3 * ue)?;
+            says_what_it_loses(&w, 3 * ue + 1, Mode::Um)?;
+            says_what_it_loses(&w, 3 * ue + 2, Mode::Am)?;
+        }
+    }
+}

@@ -1,4 +1,0 @@
-//! PHY: the channels on which MAC puts its blocks.
-
-pub mod dch;
-pub mod lte;

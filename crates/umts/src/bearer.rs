@@ -1,0 +1,268 @@
+//! A UMTS radio bearer: PDCP and RLC at both ends, a dedicated channel per direction, and the
+//! account of SDUs.
+
+mod ledger;
+
+use lasthop_units::{Instant, PacketId, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pdcp::PdcpConfig;
+use crate::rlc::pdu::Pdu;
+use crate::rlc::{Output, RlcEvent};
+use crate::rlc::{Rlc, RlcConfig};
+use lasthop_bearer::dch::{Dch, DchConfig, DchPatch};
+use lasthop_bearer::{BearerOutput, Direction, DropCause, End, Sdu};
+use lasthop_bearer::{ConfigError, Warning, within};
+use ledger::Ledger;
+
+/// A UMTS dedicated radio bearer. Defaults: interactive, 384 kbit/s down and 64 kbit/s up (TS
+/// 34.108 clause 6.10), acknowledged mode.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BearerConfig {
+    /// From the network to the terminal.
+    pub downlink: DchConfig,
+    /// From the terminal to the network. What is not given has the defaults of the 64 kbit/s
+    /// uplink: 4 blocks every 20 ms.
+    #[serde(deserialize_with = "over_uplink_defaults")]
+    pub uplink: DchConfig,
+    /// PDCP at both ends.
+    pub pdcp: PdcpConfig,
+    /// RLC at both ends.
+    pub rlc: RlcConfig,
+}
+
+impl Default for BearerConfig {
+    fn default() -> Self {
+        BearerConfig {
+            downlink: DchConfig::default(),
+            uplink: DchConfig::uplink_64k(),
+            pdcp: PdcpConfig::default(),
+            rlc: RlcConfig::default(),
+        }
+    }
+}
+
+impl BearerConfig {
+    /// Refuses what cannot work, naming the key; warns of known traps.
+    pub fn validate(&self) -> Result<Vec<Warning>, ConfigError> {
+        let mut warnings = Vec::new();
+        within("downlink", self.downlink.validate(), &mut warnings)?;
+        within("uplink", self.uplink.validate(), &mut warnings)?;
+        within("pdcp", self.pdcp.validate(), &mut warnings)?;
+        within("rlc", self.rlc.validate(), &mut warnings)?;
+        Ok(warnings)
+    }
+}
+
+/// A radio bearer between two ends.
+///
+/// The world pushes packets and calls back when the moments named by [`next_tti`](Bearer::next_tti)
+/// (class Tti), [`next_arrival`](Bearer::next_arrival) (class Arrival) and
+/// [`next_timer`](Bearer::next_timer) (class Timer) have come; after every call it asks for them
+/// again. Being called early is harmless. While nothing is to be sent there is nothing to wait for.
+#[derive(Clone, Debug)]
+pub struct Bearer {
+    header: u32,
+    /// By end: what it runs.
+    rlc: [Rlc; 2],
+    /// By direction.
+    dch: [Dch<Pdu>; 2],
+    /// By sending end.
+    ledger: [Ledger; 2],
+    /// Unacknowledged or transparent: what the air loses is lost.
+    lossy: bool,
+    /// By end: when its next timer expires; [`Instant::MAX`] for none.
+    timers: [Instant; 2],
+    pdus: Vec<Pdu>,
+    scratch: Output,
+}
+
+impl Bearer {
+    /// The bearer number `entity` of the run `seed`. `cfg` must be valid.
+    pub fn new(cfg: &BearerConfig, seed: u64, entity: u64) -> Self {
+        let rlc = |am, down: &DchConfig| Rlc::new(cfg.rlc.mode, am, cfg.rlc.um, down.block_payload);
+        Bearer {
+            header: cfg.pdcp.header.size().0 as u32,
+            rlc: [rlc(cfg.rlc.am, &cfg.downlink), rlc(cfg.rlc.am_ue.unwrap_or(cfg.rlc.am), &cfg.uplink)],
+            dch: [
+                Dch::new(cfg.downlink, seed, entity.wrapping_mul(2)),
+                Dch::new(cfg.uplink, seed, entity.wrapping_mul(2) | 1),
+            ],
+            ledger: [Ledger::default(), Ledger::default()],
+            lossy: cfg.rlc.mode != crate::rlc::RlcMode::Am,
+            timers: [Instant::MAX; 2],
+            pdus: Vec::new(),
+            scratch: Output::default(),
+        }
+    }
+
+    /// The RLC entity of an end.
+    pub const fn rlc(&self, end: End) -> &Rlc {
+        &self.rlc[end.index()]
+    }
+    /// The channel of a direction.
+    pub const fn dch(&self, direction: Direction) -> &Dch<Pdu> {
+        &self.dch[direction.index()]
+    }
+    /// Packets inside that `end` has pushed.
+    pub fn inside(&self, end: End) -> usize {
+        self.ledger[end.index()].len()
+    }
+
+    /// When a direction's next TTI with something to send starts; `None` while idle.
+    #[inline]
+    pub const fn next_tti(&self, direction: Direction) -> Option<Instant> {
+        self.dch[direction.index()].next_tti()
+    }
+    /// When blocks of a direction arrive next.
+    #[inline]
+    pub fn next_arrival(&self, direction: Direction) -> Option<Instant> {
+        self.dch[direction.index()].next_arrival()
+    }
+    /// When a timer of either end expires next.
+    #[inline]
+    pub fn next_timer(&self) -> Option<Instant> {
+        Some(self.timers[0].min(self.timers[1])).filter(|at| *at < Instant::MAX)
+    }
+
+    /// A packet of `size` bytes (above 0) enters at `end`, to be delivered at the other.
+    pub fn push<E: From<RlcEvent>>(
+        &mut self,
+        now: Instant,
+        end: End,
+        id: PacketId,
+        size: u32,
+        out: &mut BearerOutput<E>,
+    ) {
+        let serial = self.ledger[end.index()].enter(id, size);
+        let sdu = Sdu { serial, ..Sdu::new(id, size + self.header) };
+        self.rlc[end.index()].push_sdu(now, sdu, &mut self.scratch);
+        self.settle(now, end, out);
+    }
+
+    /// A TTI of `direction` starts: RLC fills its blocks.
+    pub fn on_tti<E: From<RlcEvent>>(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        out: &mut BearerOutput<E>,
+    ) {
+        let dch = &mut self.dch[direction.index()];
+        if dch.next_tti() != Some(now) {
+            return;
+        }
+        let (end, blocks) = (direction.sender(), dch.config().blocks as usize);
+        self.rlc[end.index()].pull(now, blocks, &mut self.pdus, &mut self.scratch);
+        let (ledger, lossy) = (&mut self.ledger[end.index()], self.lossy);
+        dch.send(now, self.pdus.drain(..), |pdu| {
+            if lossy {
+                report_lost(&pdu, end, ledger, out);
+            }
+        });
+        self.settle(now, end, out);
+    }
+
+    /// Blocks of `direction` have arrived.
+    pub fn on_arrival<E: From<RlcEvent>>(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        out: &mut BearerOutput<E>,
+    ) {
+        let end = direction.sender().peer();
+        while let Some(pdu) = self.dch[direction.index()].arrived(now) {
+            self.rlc[end.index()].receive(now, &pdu, &mut self.scratch);
+        }
+        self.settle(now, end, out);
+    }
+
+    /// Timers of both ends that have expired act.
+    pub fn on_timer<E: From<RlcEvent>>(&mut self, now: Instant, out: &mut BearerOutput<E>) {
+        for end in [End::Network, End::Ue] {
+            if self.timers[end.index()] <= now {
+                self.rlc[end.index()].on_time(now, &mut self.scratch);
+                self.settle(now, end, out);
+            }
+        }
+    }
+
+    /// A new block error rate, in force from the next TTI.
+    pub fn set_bler(&mut self, direction: Direction, bler: Ratio) {
+        self.dch[direction.index()].set_bler(bler);
+    }
+    /// A new number of blocks per TTI (at most 64), in force from the next TTI.
+    pub fn set_blocks(&mut self, now: Instant, direction: Direction, blocks: u32) {
+        self.dch[direction.index()].set_blocks(blocks);
+        self.wake(now, direction.sender());
+    }
+
+    /// Passes on what `end` has produced: SDUs that it delivers were pushed by its peer, those that
+    /// it drops by itself (in UM the receiver drops its peer's).
+    fn settle<E: From<RlcEvent>>(&mut self, now: Instant, end: End, out: &mut BearerOutput<E>) {
+        let peer = end.peer();
+        for sdu in self.scratch.delivered.drain(..) {
+            let gone = self.ledger[peer.index()].leave(sdu.serial);
+            debug_assert!(gone.is_some(), "an SDU is delivered twice, or after it was dropped: {sdu:?}");
+            out.delivered.extend(gone.map(|sdu| (end, sdu)));
+        }
+        for (sdu, cause) in self.scratch.dropped.drain(..) {
+            let sender = if cause == DropCause::RadioLoss { peer } else { end };
+            out.dropped.extend(self.ledger[sender.index()].leave(sdu.serial).map(|sdu| (sender, sdu, cause)));
+        }
+        let mut failed = false;
+        for event in self.scratch.events.drain(..) {
+            failed |= event == RlcEvent::Unrecoverable;
+            out.events.push((end, event.into()));
+        }
+        if failed {
+            self.reestablish(now, out);
+        }
+        self.wake(now, end);
+    }
+
+    fn wake(&mut self, now: Instant, end: End) {
+        let has_data = self.rlc[end.index()].has_data(now);
+        self.dch[end.sends().index()].wake(now, has_data);
+        self.timers[end.index()] = self.rlc[end.index()].poll_at(now).unwrap_or(Instant::MAX);
+    }
+
+    /// RRC builds the bearer anew after an unrecoverable error: both RLC entities start afresh,
+    /// what is on the air is gone, SDUs in transmission are dropped.
+    fn reestablish<E: From<RlcEvent>>(&mut self, now: Instant, out: &mut BearerOutput<E>) {
+        for direction in Direction::BOTH {
+            self.dch[direction.index()].cut(|_| ());
+        }
+        for end in [End::Network, End::Ue] {
+            if let Rlc::Am(entity) = &mut self.rlc[end.index()] {
+                entity.reestablish(&mut self.scratch);
+            }
+            for (sdu, cause) in self.scratch.dropped.drain(..) {
+                let gone = self.ledger[end.index()].leave(sdu.serial);
+                out.dropped.extend(gone.map(|sdu| (end, sdu, cause)));
+            }
+            self.wake(now, end);
+        }
+    }
+}
+
+/// A block that carried SDUs without retransmission is lost, and they with it.
+fn report_lost<E: From<RlcEvent>>(pdu: &Pdu, end: End, ledger: &mut Ledger, out: &mut BearerOutput<E>) {
+    let mut lost = |serial| {
+        out.dropped.extend(ledger.leave(serial).map(|sdu| (end, sdu, DropCause::RadioLoss)));
+    };
+    match pdu {
+        Pdu::Um(pdu) => pdu.segments.iter().for_each(|s| lost(s.sdu.serial)),
+        Pdu::Tm(sdu) => lost(sdu.serial),
+        _ => {}
+    }
+}
+
+/// An uplink for serde: what is not given is that of the 64 kbit/s uplink, not of the downlink.
+///
+/// # Errors
+/// What is given is not a channel.
+pub fn over_uplink_defaults<'de, D: serde::Deserializer<'de>>(d: D) -> Result<DchConfig, D::Error> {
+    Ok(DchPatch::deserialize(d)?.over(DchConfig::uplink_64k()))
+}

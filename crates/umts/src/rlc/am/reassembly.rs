@@ -1,0 +1,114 @@
+//! SDUs out of the data fields of PDUs.
+
+use std::collections::VecDeque;
+
+use crate::rlc::Output;
+use crate::rlc::segment::{EndMark, Segment};
+use lasthop_bearer::Sdu;
+
+/// SDUs of which a part has arrived.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reassembly {
+    partials: VecDeque<Partial>,
+    /// A PDU is missing before the next one: octets up to the next end belong to an SDU that is not
+    /// complete.
+    out_of_sync: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    sdu: Sdu,
+    got: u32,
+    /// The PDU that tells the end has arrived.
+    ended: bool,
+    /// Count of the highest PDU seen with octets or the end of it.
+    highest: u64,
+}
+
+impl Reassembly {
+    /// The data field of the next PDU in sequence; the first `skipped` ends belong to discarded
+    /// SDUs. Works on descriptors and on what was read from octets: only lengths and ends
+    /// count.
+    #[inline]
+    pub fn in_sequence(&mut self, segments: &[Segment], skipped: usize, out: &mut Output) {
+        let mut skip = skipped;
+        for segment in segments {
+            if skip > 0 {
+                skip -= usize::from(segment.end != EndMark::None);
+                continue;
+            }
+            if self.out_of_sync {
+                self.out_of_sync = segment.end == EndMark::None;
+                continue;
+            }
+            let mut partial = self.partials.pop_front().unwrap_or(Partial {
+                sdu: segment.sdu,
+                got: 0,
+                ended: false,
+                highest: 0,
+            });
+            debug_assert_eq!(partial.sdu.serial, segment.sdu.serial, "octets of two SDUs are mixed");
+            partial.got += u32::from(segment.len);
+            match segment.end {
+                EndMark::None => {
+                    self.partials.push_front(partial);
+                    continue;
+                }
+                // Read from octets, the previous PDU seemed to be full: its last octet was padding.
+                EndMark::PreviousShort if !segment.sdu.is_known() => {
+                    partial.got = partial.got.saturating_sub(1)
+                }
+                _ => {}
+            }
+            debug_assert!(!partial.sdu.is_known() || partial.got == partial.sdu.size, "an SDU lost octets");
+            out.delivered.push(Sdu { size: partial.got, ..partial.sdu });
+        }
+    }
+
+    /// The data field of any PDU, each PDU once: an SDU is delivered when all of it is here. Needs
+    /// descriptors.
+    pub fn any_order(&mut self, count: u64, segments: &[Segment], skipped: usize, out: &mut Output) {
+        let mut skip = skipped;
+        for segment in segments {
+            if skip > 0 {
+                skip -= usize::from(segment.end != EndMark::None);
+                continue;
+            }
+            let at =
+                self.partials.iter().rposition(|p| p.sdu.serial == segment.sdu.serial).unwrap_or_else(|| {
+                    self.partials.push_back(Partial {
+                        sdu: segment.sdu,
+                        got: 0,
+                        ended: false,
+                        highest: count,
+                    });
+                    self.partials.len() - 1
+                });
+            let partial = &mut self.partials[at];
+            partial.got += u32::from(segment.len);
+            partial.ended |= segment.end != EndMark::None;
+            partial.highest = partial.highest.max(count);
+            if partial.ended && partial.got == partial.sdu.size {
+                out.delivered.push(partial.sdu);
+                self.partials.remove(at);
+            }
+        }
+    }
+
+    /// The sender has given up what ends in PDU `end` or before.
+    pub fn forget(&mut self, end: u64) {
+        self.partials.retain(|p| p.highest > end || (p.highest == end && !p.ended && p.highest != 0));
+    }
+
+    /// The next PDU in sequence was discarded by the sender and has not arrived.
+    pub fn gap(&mut self) {
+        self.partials.clear();
+        self.out_of_sync = true;
+    }
+
+    /// The next octet begins an SDU.
+    pub fn clear(&mut self) {
+        self.partials.clear();
+        self.out_of_sync = false;
+    }
+}

@@ -1,0 +1,187 @@
+//! The receiving side of acknowledged mode (TS 25.322 clauses 11.3.3, 11.3.4 and 11.6.3).
+
+use std::collections::VecDeque;
+
+use lasthop_units::Instant;
+
+use super::reassembly::Reassembly;
+use super::status::Reporter;
+use super::{AmConfig, AmStats};
+use crate::rlc::Output;
+use crate::rlc::bitmap::SnSet;
+use crate::rlc::pdu::{AmSn, DataPdu, Sufi};
+use crate::rlc::segment::Segments;
+
+/// Receiver state. Sequence numbers are kept unwrapped, as counts: HFN and SN.
+#[derive(Clone, Debug)]
+pub(super) struct Rx {
+    cfg: AmConfig,
+    /// VR(R): the first SN not received; VR(H): one above the highest received.
+    vr_r: u64,
+    vr_h: u64,
+    received: SnSet,
+    /// Data fields of PDUs VR(R) to VR(H) - 1, where received. Unused without in-sequence delivery.
+    window: VecDeque<Option<Segments>>,
+    reassembly: Reassembly,
+    /// In PDU `.0` the first `.1` ends belong to discarded SDUs.
+    skip: Option<(u64, u8)>,
+    pub report: Reporter,
+}
+
+impl Rx {
+    pub fn new(cfg: AmConfig) -> Self {
+        Rx {
+            cfg,
+            vr_r: 0,
+            vr_h: 0,
+            received: SnSet::default(),
+            window: VecDeque::new(),
+            reassembly: Reassembly::default(),
+            skip: None,
+            report: Reporter::default(),
+        }
+    }
+
+    pub const fn vr_r(&self) -> u64 {
+        self.vr_r
+    }
+    pub const fn vr_h(&self) -> u64 {
+        self.vr_h
+    }
+    /// The SNs of VR(R)..VR(H) that were received.
+    pub fn received(&self) -> &SnSet {
+        &self.received
+    }
+
+    /// A data PDU from the air.
+    pub fn receive(&mut self, now: Instant, pdu: &DataPdu, out: &mut Output, stats: &mut AmStats) {
+        let d = u64::from(pdu.sn.distance_from(AmSn::new(self.vr_r as u32)));
+        let count = self.vr_r + d;
+        // Outside VR(R) <= SN < VR(MR), or of another HFN: a repeated PDU of before the window,
+        // which a receiver that deciphers it as this count would read as garbage (possible only
+        // with windows above 2048).
+        let foreign = pdu.hfn != DataPdu::NO_HFN && u64::from(pdu.hfn) != count >> 12;
+        if d >= u64::from(self.cfg.rx_window) || foreign || self.received.contains(count) {
+            stats.duplicates += 1;
+        } else {
+            stats.pdus_received += 1;
+            self.accept(count, &pdu.segments, out);
+        }
+        // Clause 11.3.3: the P bit counts whether or not the PDU was new.
+        if pdu.poll {
+            self.report.trigger();
+        }
+        self.report.on_pdu(now, &self.cfg);
+    }
+
+    fn accept(&mut self, count: u64, segments: &Segments, out: &mut Output) {
+        if count == self.vr_r && self.vr_h == self.vr_r {
+            // In order, and nothing waits: the common case.
+            self.deliver(count, segments, out);
+            self.vr_r += 1;
+            self.vr_h += 1;
+            return;
+        }
+        if count >= self.vr_h {
+            if count > self.vr_h && self.cfg.missing_pdu_indicator {
+                self.report.trigger();
+            }
+            if self.cfg.in_sequence {
+                self.window.resize((count - self.vr_r) as usize, None);
+                self.window.push_back(Some(Segments::from_slice(segments)));
+            }
+            self.vr_h = count + 1;
+        } else if self.cfg.in_sequence {
+            self.window[(count - self.vr_r) as usize] = Some(Segments::from_slice(segments));
+        }
+        self.received.insert(count);
+        if !self.cfg.in_sequence {
+            self.deliver(count, segments, out);
+        }
+        self.advance(out);
+    }
+
+    /// VR(R) to the first PDU that is missing; what it passes is reassembled.
+    fn advance(&mut self, out: &mut Output) {
+        while self.vr_r < self.vr_h && self.received.remove(self.vr_r) {
+            if self.cfg.in_sequence {
+                let segments = self.window.pop_front().flatten().expect("received PDUs are kept");
+                self.deliver(self.vr_r, &segments, out);
+            }
+            self.vr_r += 1;
+        }
+    }
+
+    fn deliver(&mut self, count: u64, segments: &Segments, out: &mut Output) {
+        let skipped = match self.skip {
+            Some((c, n)) if c == count => usize::from(n),
+            _ => 0,
+        };
+        if self.cfg.in_sequence {
+            self.reassembly.in_sequence(segments, skipped, out);
+        } else {
+            self.reassembly.any_order(count, segments, skipped, out);
+        }
+    }
+
+    /// MRW: the sender has given up all SDUs up to the one that ends in PDU `sn` with LI number `n`
+    /// (or before that PDU, `n` = 0). Clause 11.6.3: SDUs of which everything was received are
+    /// delivered, the rest is discarded, and the window moves.
+    pub fn move_window(&mut self, sn: AmSn, n: u8, beyond_window: bool, out: &mut Output) -> Sufi {
+        let d = u64::from(sn.distance_from(AmSn::new(self.vr_r as u32)));
+        // "consider SN_MRW1 to be less than VR(MR)": any other SN lies below VR(R), and the order
+        // is obsolete (clause 11.6.6.1). With LENGTH 0 it is "above or equal to VR(R)": at most
+        // half of the modulus above, since windows are no larger where SDUs are discarded
+        // (`AmConfig::validate`).
+        let above = if beyond_window { 2049 } else { self.cfg.rx_window };
+        if d < u64::from(above) {
+            let end = self.vr_r + d;
+            self.flush_to(end, n, out);
+            self.vr_h = self.vr_h.max(end);
+            self.advance(out);
+        }
+        // Clause 11.6.3.1: N of the MRW when VR(R) is SN_MRW, else 0.
+        let n = if AmSn::new(self.vr_r as u32) == sn { n } else { 0 };
+        Sufi::MrwAck { n, sn: AmSn::new(self.vr_r as u32) }
+    }
+
+    /// Takes PDUs VR(R) to `end` - 1 out of the window, and what LI number `n` of PDU `end` ends.
+    fn flush_to(&mut self, end: u64, n: u8, out: &mut Output) {
+        for count in self.vr_r..end {
+            self.received.remove(count);
+            if self.cfg.in_sequence {
+                match self.window.pop_front().flatten() {
+                    Some(segments) => self.deliver(count, &segments, out),
+                    None => self.reassembly.gap(),
+                }
+            }
+        }
+        self.vr_r = end;
+        if !self.cfg.in_sequence {
+            self.skip = Some((end, n));
+            self.reassembly.forget(end);
+        } else if n == 0 {
+            self.reassembly.clear();
+        } else if !(end < self.vr_h && self.received.contains(end)) {
+            // The octets that complete the last of the discarded SDUs are still to come.
+            let skipped = self.skip.filter(|(count, _)| *count == end).map_or(0, |(_, n)| n);
+            self.skip = Some((end, n.max(skipped)));
+            self.reassembly.clear();
+        }
+    }
+
+    /// Clause 11.4: everything received and not delivered is discarded; the peer starts at SN 0 of
+    /// `hfn`.
+    pub fn reset(&mut self, hfn: u64) {
+        let cfg = self.cfg;
+        let reassembly = std::mem::take(&mut self.reassembly);
+        let window = std::mem::take(&mut self.window);
+        *self = Rx::new(cfg);
+        self.reassembly = reassembly;
+        self.reassembly.clear();
+        self.window = window;
+        self.window.clear();
+        self.vr_r = hfn << 12;
+        self.vr_h = self.vr_r;
+    }
+}
