@@ -96,6 +96,7 @@ def cases() -> Iterator[Case]:
     yield CELL, ("hint.h.flows=['ftp']",)
     far = ["enb.radio.position=['0 m', '0 m', '0 m']", "enb.radio.power='66 dBm'", "enb.uplink.power_aware=false"]
     yield CELL, (*(f"cell.{key}" for key in far), "ue.phone.radio.position=['200 km', '0 m', '0 m']")
+    yield CELL, ("cell.enb.timing.uplink_fill='214 us'",)
     layout = ("cell.enb.radio.antenna=sector", f"layout.enb.sites={HEX}", f"cell.enb.downlink.reuse={EDGE}")
     yield CELL, layout
     yield CELL, (*layout, "layout.enb.blocks_by_sector=true")
@@ -144,8 +145,8 @@ def places(key: str | None, said: str, remedy: str) -> Iterator[str]:
         parts = table.split(".")
         for length in range(len(parts), 0, -1):
             yield ".".join([*parts[:length], remedy])
-    # "There", "at the bottleneck".
-    yield from (f"{table}.{remedy}" for table in ("ap.ap", "link.l"))
+    # "There", "at the bottleneck", "of a UE in this cell".
+    yield from (f"{table}.{remedy}" for table in ("ap.ap", "link.l", "ue.phone"))
 
 
 def works(text: str, sets: tuple[str, ...], mistake: tuple[str | None, str], key: str, value: str) -> bool:

@@ -151,9 +151,9 @@ fn against_the_coupling(rate: u32, rtt: u32, scalable: &str, queue: &str) -> f64
 
 /// RFC 9332 section 2.1 promises about the same rate on any path, without a figure. The bar of a
 /// factor of two is not derived: it only tells the coupling from none, without which a scalable
-/// flow has W = 2 / p where CUBIC has 1.22 / sqrt(p), 16 times as much at p = 1 %. At 12 Mbit/s a packet takes as long as the L4S threshold of 1
-/// ms, at 4 Mbit/s three times that. The classic window stays below some 250 segments, where CUBIC
-/// is Reno-friendly.
+/// flow has W = 2 / p where CUBIC has 1.22 / sqrt(p), 16 times as much at p = 1 %. At 12 Mbit/s a
+/// packet takes as long as the L4S threshold of 1 ms, at 4 Mbit/s three times that. The classic
+/// window stays below some 250 segments, where CUBIC is Reno-friendly.
 #[test]
 fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     for (rate, rtt) in [(4, 20), (4, 50), (12, 10), (12, 50), (12, 100), (40, 20), (40, 50)] {

@@ -151,8 +151,8 @@ fn table() -> Vec<Row> {
         bulk("UM bulk, 1 UE", "um", 1, peer(69.88, 96.62, 0.2706), None),
         bulk("UM bulk, 10 UEs", "um", 10, peer(70.91, 312.3, 2.584), None),
         bulk("AM bulk, 1 UE", "am", 1, peer(62.93, 99.60, 0.3158), None),
-        // Where each of ten flows leaves slow start spreads the delay of single seeds: ns-3's seeds 1
-        // to 6 have 268, 292, 269, 268, 263 and 268 ms, ours 293, 265, 320, 292, 273 and 278.
+        // Where each of ten flows leaves slow start spreads the delay of single seeds: ns-3's seeds
+        // 1 to 6 have 268, 292, 269, 268, 263 and 268 ms, ours 293, 265, 320, 292, 273 and 278.
         Row { seeds: 1..=6, ..bulk("AM bulk, 10 UEs", "am", 10, peer(47.50, 271.4, 4.117), None) },
         Row {
             name: "UM bulk, 3 UEs, buffers of 100 kB",

@@ -1,8 +1,8 @@
 //! The swarm in CI: every seed that failed once, and some that are drawn in every run of the tests.
 //!
 //! The drawing of scenarios changes as options are added: a seed that is listed here keeps its
-//! scenario only as long as the drawing does. Where that is possible, a fault that a seed found also
-//! has a test beside the code that was wrong.
+//! scenario only as long as the drawing does. Where that is possible, a fault that a seed found
+//! also has a test beside the code that was wrong.
 
 mod swarm;
 

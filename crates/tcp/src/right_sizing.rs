@@ -5,8 +5,8 @@
 //! tcp_init_buffer_space and __tcp_select_window (net/ipv4/tcp_input.c, tcp_output.c). Simplified:
 //! sizes are octets of window, that is half of the kernel's octets of memory
 //! (net.ipv4.tcp_adv_win_scale 1), and what waits takes its octets of them, whatever memory its
-//! segments take; what waits out of order takes no room; memory is never short. Linux 6.6 replaced the fixed half by the measured share of data
-//! in the memory of segments (commit dfa2f0483360).
+//! segments take; what waits out of order takes no room; memory is never short. Linux 6.6 replaced
+//! the fixed half by the measured share of data in the memory of segments (commit dfa2f0483360).
 
 use lasthop_units::{Duration, Instant};
 

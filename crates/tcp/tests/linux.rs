@@ -391,8 +391,8 @@ fn pacing_spreads_a_window_over_half_a_round_trip_and_then_over_five_sixths() {
     assert_eq!(gap(20.0), 120.0);
 }
 
-/// Linux' window over Ethernet: 65160 in the SYN-ACK, then what right-sizing makes of it, always ahead
-/// of a slow start, up to half of tcp_rmem's 6 MiB; a buffer that is set stays what it is.
+/// Linux' window over Ethernet: 65160 in the SYN-ACK, then what right-sizing makes of it, always
+/// ahead of a slow start, up to half of tcp_rmem's 6 MiB; a buffer that is set stays what it is.
 #[test]
 fn the_receive_window_grows_ahead_of_the_sender_unless_it_is_set() {
     let windows = |o: Options| {

@@ -270,9 +270,9 @@ proptest! {
     }
 }
 
-/// RFC 6817 section 2.4.2 with no queue: GAIN of one segment per window of data acknowledged, so one
-/// segment more in each round trip, whatever the packets' size. From 20 segments on, 100 ms, 100
-/// round trips.
+/// RFC 6817 section 2.4.2 with no queue: GAIN of one segment per window of data acknowledged, so
+/// one segment more in each round trip, whatever the packets' size. From 20 segments on, 100 ms,
+/// 100 round trips.
 #[test]
 fn ledbat_grows_by_a_segment_per_round_trip_with_packets_of_two() {
     for gso in [true, false] {

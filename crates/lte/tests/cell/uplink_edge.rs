@@ -73,11 +73,11 @@ fn a_ue_at_minus_six_decibels_has_a_rate() {
 /// 6.1.2, TS 36.322 clause 6.2.1.4). A packet of 100 B has 2 B of PDCP.
 const HEADERS: f64 = 3.0;
 
-/// The most that any choice of blocks and MCS up to `highest` carries at `loss` dB in a process that sends in each
-/// TTI [kbit/s]: the link budget. One block at 23 dBm has a SINR of 23 + 116.4 - loss, n blocks
-/// have 10 log10(n) less. k transmissions have k times the energy, so that a block is not decoded
-/// after k with the probability P(k) of its error model at that SINR; it takes 1 + P(1) + P(2) +
-/// P(3) transmissions and is lost with P(4), which is 10 % at most.
+/// The most that any choice of blocks and MCS up to `highest` carries at `loss` dB in a process
+/// that sends in each TTI [kbit/s]: the link budget. One block at 23 dBm has a SINR of 23 + 116.4 -
+/// loss, n blocks have 10 log10(n) less. k transmissions have k times the energy, so that a block
+/// is not decoded after k with the probability P(k) of its error model at that SINR; it takes 1 +
+/// P(1) + P(2) + P(3) transmissions and is lost with P(4), which is 10 % at most.
 fn budget(loss: f64, highest: u8) -> f64 {
     let mut best = 0.0f64;
     for blocks in (1..=48u32).filter(|n| [2, 3, 5].iter().fold(*n, |n, prime| without(n, *prime)) == 1) {

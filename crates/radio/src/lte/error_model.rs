@@ -69,9 +69,9 @@ impl ErrorModel {
         ErrorModel { most_coded: mcs.most_coded_bits(table, prbs), ..self }
     }
 
-    /// Its bits with their CRCs (TS 36.212 clause 5.1) are more than the coded bits of a transmission:
-    /// a code rate above 1, which no receiver decodes from one transmission. Of all blocks only that
-    /// of I_TBS 6 on one resource block is such a one.
+    /// Its bits with their CRCs (TS 36.212 clause 5.1) are more than the coded bits of a
+    /// transmission: a code rate above 1, which no receiver decodes from one transmission. Of
+    /// all blocks only that of I_TBS 6 on one resource block is such a one.
     pub fn overfull(&self) -> bool {
         self.most_coded.is_some_and(|most| self.blocks.information_bits() > most)
     }
@@ -222,10 +222,10 @@ mod tests {
         }
     }
 
-    /// TS 36.213 table 7.1.7.2.1-1 has 328 bits for I_TBS 6 on one resource block, 352 with the CRC.
-    /// QPSK has 2 bits on 144 resource elements in the uplink, 288: a code rate of 1.22. In the
-    /// downlink there are at most 300. Of all 110 rows times 29 MCS nothing else is above 1: the
-    /// next is at 0.93 or below.
+    /// TS 36.213 table 7.1.7.2.1-1 has 328 bits for I_TBS 6 on one resource block, 352 with the
+    /// CRC. QPSK has 2 bits on 144 resource elements in the uplink, 288: a code rate of 1.22.
+    /// In the downlink there are at most 300. Of all 110 rows times 29 MCS nothing else is
+    /// above 1: the next is at 0.93 or below.
     #[test]
     fn a_code_rate_above_one_is_decoded_from_two_transmissions_at_the_soonest() {
         for (table, mcs, coded) in
@@ -250,8 +250,8 @@ mod tests {
                     assert!(rate <= 0.93, "{table:?} {index} on {prbs}: {rate}");
                 }
             }
-            // Twice the coded bits have rate 352 / 576 = 0.61 or 352 / 600: information of that much
-            // per bit is the least. Chase combining repeats the same bits, and does not help.
+            // Twice the coded bits have rate 352 / 576 = 0.61 or 352 / 600: information of that
+            // much per bit is the least. Chase combining repeats the same bits, and does not help.
             for (combining, fails) in
                 [(HarqCombining::IncrementalRedundancy, [1.0, 0.0]), (HarqCombining::Chase, [1.0, 1.0])]
             {

@@ -89,9 +89,9 @@ impl Mcs {
             (McsTable::Uplink, _) => return None,
         })
     }
-    /// This MCS, or the next lower one where `prbs` resource blocks cannot carry its transport block:
-    /// a single one with I_TBS 6 has 328 bits, 352 with the CRC, and at most 300 coded bits. No
-    /// other entry of the table of sizes has a code rate above 1.
+    /// This MCS, or the next lower one where `prbs` resource blocks cannot carry its transport
+    /// block: a single one with I_TBS 6 has 328 bits, 352 with the CRC, and at most 300 coded
+    /// bits. No other entry of the table of sizes has a code rate above 1.
     #[must_use]
     pub fn decodable_on(self, table: McsTable, prbs: usize) -> Mcs {
         if prbs == 1 && self.i_tbs(table) == Some(6) { Mcs(self.0 - 1) } else { self }

@@ -105,9 +105,9 @@ impl CongestionControl for Ledbat {
         let off_target = (TARGET - queueing) / TARGET;
         let cwnd = self.w.cwnd + GAIN * off_target * ack.segments() / self.w.cwnd;
         let flight = ack.flight_before as f64 / f64::from(ack.mss.max(1));
-        // The cap holds what the sender did not use. One that the window held back used it all: where
-        // packets are of two segments its flight may end a segment below the window, and the cap
-        // would stop growth there. Section 2.5 lets ALLOWED_INCREASE allow for the framing.
+        // The cap holds what the sender did not use. One that the window held back used it all:
+        // where packets are of two segments its flight may end a segment below the window, and the
+        // cap would stop growth there. Section 2.5 lets ALLOWED_INCREASE allow for the framing.
         let used = if ack.cwnd_limited { flight.max(self.w.cwnd) } else { flight };
         let cwnd = if off_target > 0.0 { cwnd.min(self.w.cwnd.max(used + ALLOWED_INCREASE)) } else { cwnd };
         self.w.set(cwnd.max(MIN_CWND));
@@ -146,8 +146,8 @@ mod tests {
     }
 
     /// Ten segments acknowledged at cwnd 11 and no queue: + 10 / 11. With packets of two segments a
-    /// full window of 11 is a flight of 10; a flight of 10 in a window of 11 that is not full allows
-    /// no more than the 10 + 1 that the window has.
+    /// full window of 11 is a flight of 10; a flight of 10 in a window of 11 that is not full
+    /// allows no more than the 10 + 1 that the window has.
     #[test]
     fn only_a_window_that_is_not_full_caps_the_growth() {
         for (cwnd_limited, to) in [(true, 11.0 + 10.0 / 11.0), (false, 11.0)] {

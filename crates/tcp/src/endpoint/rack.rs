@@ -504,8 +504,8 @@ impl Endpoint {
     // does not.
 
     /// RFC 8985 section 7.2: a probe two round trips after the last transmission or ACK, no later
-    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone, not
-    /// for SACKed segments: in CWR there may be some). True if one is pending.
+    /// than after `timeout` (tcp_schedule_loss_probe, Linux 6.1, which asks for the state alone,
+    /// not for SACKed segments: in CWR there may be some). True if one is pending.
     fn schedule_probe(&mut self, now: Instant, timeout: Duration) -> bool {
         if !self.recovery.is_rack()
             || !self.config.host.loss_probes

@@ -54,9 +54,9 @@ pub fn as_recorded(cc: CcName) -> Options {
     }
 }
 
-/// The samples of the recording `file`; panics when it cannot be read. Columns: time, cwnd, ssthresh
-/// (-1: infinite), smoothed round trip, segments in flight, retransmissions, state of congestion
-/// avoidance, octets acknowledged.
+/// The samples of the recording `file`; panics when it cannot be read. Columns: time, cwnd,
+/// ssthresh (-1: infinite), smoothed round trip, segments in flight, retransmissions, state of
+/// congestion avoidance, octets acknowledged.
 pub fn recording(file: &Path) -> Vec<Sample> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let row = |line: &str| {

@@ -3,8 +3,8 @@
 //!
 //! A group has one lane, so its requests, reports, grants and blocks are those of one link, however
 //! many receive. Each receiver has a bearer of its own
-//! ([`LteBearer::push_copy`](lasthop_lte_l2::pdcp::LteBearer::push_copy)) with its RLC and PDCP, its
-//! draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
+//! ([`LteBearer::push_copy`](lasthop_lte_l2::pdcp::LteBearer::push_copy)) with its RLC and PDCP,
+//! its draw for each block and its soft buffer. Nobody answers (TS 36.321 clause 5.14.2.2 has no
 //! feedback on SL-SCH): each block is sent as often as `transmissions` says, and a receiver takes
 //! it when it can decode what it has heard so far.
 
