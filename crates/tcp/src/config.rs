@@ -5,10 +5,9 @@ use lasthop_units::{Bitrate, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cc::CcName;
 use crate::host::Host;
 use crate::jiffies::{KernelClock, Timers};
-use crate::profile::Profile;
+use crate::name::{CcName, Profile};
 
 /// How lost segments are found and sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -20,6 +20,7 @@ mod flight;
 pub mod hint;
 mod host;
 mod jiffies;
+mod name;
 mod options;
 pub mod profile;
 mod reassembly;
@@ -29,12 +30,13 @@ mod relay;
 mod right_sizing;
 mod rto;
 mod rtt;
+mod sample;
 mod segment;
 mod snoop;
 mod state;
 mod unused;
+mod word;
 
-pub use cc::CcName;
 pub use config::{
     AccEcnOption, BackoffFloor, CcReading, Config, CubicConfig, CubicReading, EcnMode, Growth, HintConfig,
     HintRtt, HyStartKind, LossDetection, RecoveryExit, RecoveryFlavour, RttEstimator, RttSampling,
@@ -45,11 +47,11 @@ pub use endpoint::{CloseReason, Counters, Endpoint, Event, Info, WriteHint};
 pub use hint::{Guidance, Hint, Notice};
 pub use host::{AckRule, Host, Offload, TimeWaitRule, WindowRule};
 pub use jiffies::{KernelClock, Wheel};
+pub use name::{CcName, Profile};
 pub use options::{OptionError, Options};
-pub use profile::Profile;
-pub use recovery::CaState;
 pub use registry::{AlgorithmInfo, ParameterInfo, ProfileInfo, Registry, SettingInfo, registry, resolved};
 pub use relay::Relay;
+pub use sample::CaState;
 pub use segment::{
     AccEcn, DecodeError, Decoded, Flags, SackBlocks, Segment, SynOptions, Timestamps, checksum_is_right,
 };

@@ -33,6 +33,13 @@ pub struct Algorithm {
     pub(super) new: fn(&Config) -> Cc,
 }
 
+impl CcName {
+    /// The row of the registry; `None` for one of the caller's own.
+    pub fn algorithm(self) -> Option<&'static Algorithm> {
+        ALGORITHMS.iter().find(|a| a.id == self)
+    }
+}
+
 /// Every algorithm, in the order of the documentation.
 pub const ALGORITHMS: &[Algorithm] = &[
     Algorithm {

@@ -39,8 +39,7 @@ use std::fmt;
 use lasthop_engine::own::{self, Kind, Parameters};
 pub use lasthop_engine::own::{DefinitionError, Fault, OwnParameter};
 
-use super::name::CcName;
-use super::{Cc, CongestionControl};
+use super::{Cc, CcName, CongestionControl};
 use crate::config::Config;
 
 /// What [`Cc`] holds of an algorithm from outside: any [`CongestionControl`] that can be copied and

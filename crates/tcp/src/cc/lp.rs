@@ -200,7 +200,7 @@ impl Lp {
 
     fn on_ack_by_kernel(&mut self, ack: &AckSample) {
         let (Some(kernel), Some(t)) = (&mut self.kernel, ack.stamps) else { return };
-        let now = crate::endpoint::timestamp(ack.now);
+        let now = crate::sample::timestamp(ack.now);
         if kernel.on_ack(now, t, ack.rtt.is_some_and(|r| !r.is_zero())) {
             let to = if kernel.inferring { 1.0 } else { (self.w.cwnd / 2.0).floor().max(1.0) };
             self.w.cwnd = to;

@@ -26,14 +26,12 @@ mod illinois;
 mod ledbat;
 mod lp;
 mod marks;
-mod name;
 mod nv;
 mod prague;
 mod radio_aware;
 mod random;
 mod readings;
 mod reno;
-mod sample;
 mod scalable;
 #[cfg(test)]
 mod testing;
@@ -65,12 +63,10 @@ pub use hystart::{HyStart, HyStartPlusPlus, Phase, SlowStartExit};
 pub use illinois::Illinois;
 pub use ledbat::Ledbat;
 pub use lp::Lp;
-pub use name::{CcName, CustomName};
 pub use nv::Nv;
 pub use prague::Prague;
 pub use radio_aware::RadioAware;
 pub use reno::Reno;
-pub use sample::{AckSample, Congestion, DupAck, DupAckAction, Established, LossSample, RateSample, Signal};
 pub use scalable::Scalable;
 pub use unlimited::Unlimited;
 pub use vegas::{Vegas, vegas_extra_segments};
@@ -81,7 +77,11 @@ pub use window::{Round, Window};
 pub use yeah::Yeah;
 
 pub use crate::hint::{Hint, Notice};
-use crate::recovery::CaState;
+pub use crate::name::{CcName, CustomName};
+use crate::sample::CaState;
+pub use crate::sample::{
+    AckSample, Congestion, DupAck, DupAckAction, Established, LossSample, RateSample, Signal,
+};
 
 #[cfg(test)]
 mod tests {
@@ -96,7 +96,7 @@ mod tests {
     fn names_of_the_registry_and_of_the_scenario_are_the_same() {
         for a in ALGORITHMS {
             assert_eq!(a.name.parse::<CcName>(), Ok(a.id));
-            assert_eq!(crate::registry::bare_word(&a.id), a.name);
+            assert_eq!(crate::word::bare_word(&a.id), a.name);
         }
         assert!("newvegas".parse::<CcName>().unwrap_err().contains("reno, vegas"));
     }

@@ -6,6 +6,7 @@ use super::{Endpoint, Event};
 use crate::cc::{AckSample, CongestionControl};
 use crate::config::{RttSampling, VegasRto};
 use crate::recovery::{CaState, Outcome};
+pub(super) use crate::sample::timestamp;
 use crate::segment::{Flags, Segment};
 use crate::state::{Input, State};
 
@@ -352,10 +353,4 @@ impl Endpoint {
         }
         self.rto.current()
     }
-}
-
-/// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no
-/// value is 0.
-pub(crate) fn timestamp(now: Instant) -> u32 {
-    (now.0 / 1_000_000 + 1) as u32
 }

@@ -24,7 +24,7 @@ mod timers;
 pub use info::{Counters, Info};
 pub use offload::WriteHint;
 
-pub(crate) use ack::timestamp;
+use ack::timestamp;
 
 use std::collections::VecDeque;
 

@@ -3,10 +3,10 @@
 use lasthop_units::Duration;
 
 use super::{Profile, rfc};
-use crate::cc::CcName;
 use crate::config::*;
 use crate::host::{Host, Offload};
 use crate::jiffies::KernelClock;
+use crate::name::CcName;
 
 pub(super) const CONFIG: Config = Config {
     profile: Profile::Linux6,

@@ -14,35 +14,8 @@ mod settings;
 
 pub use settings::{SETTINGS, Setting};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::config::Config;
-
-/// A stack profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// The standards: RFC 9293, 5681, 6298, 6582, 6675, 6928, 7323.
-    #[default]
-    Rfc,
-    /// The one-way agents of ns-2 2.26 and 2.27 (2003-04), counting packets.
-    Ns2,
-    /// Linux 6.1 as it comes, over a device without segmentation offload.
-    #[serde(rename = "linux-6")]
-    Linux6,
-    /// Linux 2.6.26 (2008): CUBIC without HyStart, FACK, rate halving, F-RTO.
-    #[serde(rename = "linux-2.6.26")]
-    Linux2626,
-    /// ns-3 3.28 (2018): NewReno, 536 octets, initial window of one segment.
-    #[serde(rename = "ns3-3.28")]
-    Ns3328,
-    /// ns-3 3.44 (2025): CUBIC, initial window of ten segments.
-    #[serde(rename = "ns3-3.44")]
-    Ns3344,
-    /// INET 2.x and 3.x (about 2015): Reno, 536 octets, no options.
-    Inet,
-}
+pub use crate::name::Profile;
 
 /// One stack.
 struct Stack {
@@ -166,7 +139,7 @@ mod tests {
         assert_eq!(STACKS.len(), Profile::ALL.len());
         for (&p, stack) in Profile::ALL.iter().zip(STACKS) {
             assert_eq!((stack.profile, p.config().profile), (p, p));
-            assert_eq!(crate::registry::bare_word(&p), p.name());
+            assert_eq!(crate::word::bare_word(&p), p.name());
         }
     }
 

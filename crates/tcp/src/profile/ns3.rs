@@ -3,8 +3,8 @@
 use lasthop_units::Duration;
 
 use super::{Profile, rfc};
-use crate::cc::CcName;
 use crate::config::*;
+use crate::name::CcName;
 
 pub(super) const CONFIG_3_28: Config = Config {
     profile: Profile::Ns3328,

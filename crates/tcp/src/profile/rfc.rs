@@ -3,10 +3,10 @@
 use lasthop_units::Duration;
 
 use super::Profile;
-use crate::cc::CcName;
 use crate::config::*;
 use crate::host::Host;
 use crate::jiffies::KernelClock;
+use crate::name::CcName;
 
 /// Every value; the sources stand in [`SETTINGS`](super::SETTINGS).
 pub(super) const CONFIG: Config = Config {

@@ -35,7 +35,7 @@ const fn row(key: &'static str, value: fn(&Config) -> String, rfc_source: &'stat
 
 /// A bare enum prints as it is written in a scenario.
 fn word<T: Serialize>(value: T) -> String {
-    crate::registry::bare_word(&value)
+    crate::word::bare_word(&value)
 }
 fn or<T: ToString>(value: Option<T>, none: &str) -> String {
     value.map_or(none.to_owned(), |v| v.to_string())

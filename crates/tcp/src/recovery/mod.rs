@@ -23,35 +23,7 @@ use lasthop_units::Instant;
 use crate::cc::{Cc, Congestion, CongestionControl, DupAck, DupAckAction, Signal};
 use crate::config::{Config, RecoveryExit, RecoveryFlavour, SackOnTimeout, SsthreshBasis};
 use crate::flight::Flight;
-
-/// The sender's state as Linux names it (`tcpi_ca_state`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CaState {
-    /// Nothing unusual.
-    #[default]
-    Open,
-    /// Duplicate ACKs or SACKs, not yet enough to mean loss.
-    Disorder,
-    /// The window was reduced without loss (ECN marks, or an algorithm's own will).
-    Cwr,
-    /// Fast recovery.
-    Recovery,
-    /// After a retransmission timeout.
-    Loss,
-}
-
-impl CaState {
-    /// The name as Linux tools print it, in lower case.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CaState::Open => "open",
-            CaState::Disorder => "disorder",
-            CaState::Cwr => "cwr",
-            CaState::Recovery => "recovery",
-            CaState::Loss => "loss",
-        }
-    }
-}
+pub use crate::sample::CaState;
 
 /// What recovery may look at and change.
 pub struct Sender<'a> {

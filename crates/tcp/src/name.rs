@@ -1,5 +1,5 @@
-//! The algorithms' names as a scenario writes them: the built-in ones, and any other word for one
-//! of the caller's own.
+//! The names of congestion controls and stacks as a scenario writes them: the built-in ones, and any
+//! other word for a control of the caller's own.
 
 use std::fmt;
 
@@ -7,8 +7,6 @@ use lasthop_engine::own;
 use schemars::JsonSchema;
 use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::{ALGORITHMS, Algorithm};
 
 /// The algorithms' names as a scenario writes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
@@ -72,16 +70,41 @@ pub enum CcName {
     Custom(CustomName),
 }
 
+/// The built-in algorithms, in the order of the documentation.
+pub(crate) const BUILT_IN: &[(CcName, &str)] = &[
+    (CcName::Reno, "reno"),
+    (CcName::Vegas, "vegas"),
+    (CcName::Bbr, "bbr"),
+    (CcName::Bbr3, "bbr3"),
+    (CcName::Abc, "abc"),
+    (CcName::Bic, "bic"),
+    (CcName::Cdg, "cdg"),
+    (CcName::Cubic, "cubic"),
+    (CcName::Dctcp, "dctcp"),
+    (CcName::Guided, "guided"),
+    (CcName::HighSpeed, "highspeed"),
+    (CcName::Htcp, "htcp"),
+    (CcName::Hybla, "hybla"),
+    (CcName::Illinois, "illinois"),
+    (CcName::Ledbat, "ledbat"),
+    (CcName::Lp, "lp"),
+    (CcName::Nv, "nv"),
+    (CcName::None, "none"),
+    (CcName::Prague, "prague"),
+    (CcName::RadioAware, "radio-aware"),
+    (CcName::Scalable, "scalable"),
+    (CcName::Veno, "veno"),
+    (CcName::Westwood, "westwood"),
+    (CcName::WestwoodPlus, "westwood-plus"),
+    (CcName::Yeah, "yeah"),
+];
+
 impl CcName {
-    /// The row of the registry; `None` for one of the caller's own.
-    pub fn algorithm(self) -> Option<&'static Algorithm> {
-        ALGORITHMS.iter().find(|a| a.id == self)
-    }
     /// The name in scenarios.
     pub fn name(&self) -> &str {
         match self {
             CcName::Custom(name) => name.as_str(),
-            built_in => built_in.algorithm().map_or("reno", |a| a.name),
+            built_in => BUILT_IN.iter().find(|(id, _)| id == built_in).map_or("reno", |(_, name)| name),
         }
     }
 }
@@ -90,11 +113,11 @@ impl std::str::FromStr for CcName {
     type Err = String;
     /// A built-in algorithm; for one of the caller's own see [`CustomName::new`].
     fn from_str(s: &str) -> Result<CcName, String> {
-        let known = || ALGORITHMS.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
-        ALGORITHMS
+        let known = || BUILT_IN.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+        BUILT_IN
             .iter()
-            .find(|a| a.name == s)
-            .map(|a| a.id)
+            .find(|(_, name)| *name == s)
+            .map(|(id, _)| *id)
             .ok_or_else(|| format!("`{s}` is no congestion control; there are: {}", known()))
     }
 }
@@ -140,10 +163,10 @@ impl Serialize for CcName {
 
 /// The built-in names, for the messages of a deserializer.
 const NAMES: &[&str] = &{
-    let mut names = [""; ALGORITHMS.len()];
+    let mut names = [""; BUILT_IN.len()];
     let mut i = 0;
     while i < names.len() {
-        names[i] = ALGORITHMS[i].name;
+        names[i] = BUILT_IN[i].1;
         i += 1;
     }
     names
@@ -183,4 +206,29 @@ impl<'de> DeserializeSeed<'de> for Word {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<CcName, D::Error> {
         deserializer.deserialize_str(self)
     }
+}
+
+/// A stack profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The standards: RFC 9293, 5681, 6298, 6582, 6675, 6928, 7323.
+    #[default]
+    Rfc,
+    /// The one-way agents of ns-2 2.26 and 2.27 (2003-04), counting packets.
+    Ns2,
+    /// Linux 6.1 as it comes, over a device without segmentation offload.
+    #[serde(rename = "linux-6")]
+    Linux6,
+    /// Linux 2.6.26 (2008): CUBIC without HyStart, FACK, rate halving, F-RTO.
+    #[serde(rename = "linux-2.6.26")]
+    Linux2626,
+    /// ns-3 3.28 (2018): NewReno, 536 octets, initial window of one segment.
+    #[serde(rename = "ns3-3.28")]
+    Ns3328,
+    /// ns-3 3.44 (2025): CUBIC, initial window of ten segments.
+    #[serde(rename = "ns3-3.44")]
+    Ns3344,
+    /// INET 2.x and 3.x (about 2015): Reno, 536 octets, no options.
+    Inet,
 }

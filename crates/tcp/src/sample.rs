@@ -1,9 +1,38 @@
-//! What an algorithm is told: ACKs, losses, marks, the handshake.
+//! What a sender measures and tells its congestion control: ACKs, losses, marks, the handshake, the
+//! delivery rate, its own state.
 
 use lasthop_units::{Duration, Instant};
 
-use crate::recovery::CaState;
 use crate::segment::Timestamps;
+
+/// The sender's state as Linux names it (`tcpi_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs, not yet enough to mean loss.
+    Disorder,
+    /// The window was reduced without loss (ECN marks, or an algorithm's own will).
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+impl CaState {
+    /// The name as Linux tools print it, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CaState::Open => "open",
+            CaState::Disorder => "disorder",
+            CaState::Cwr => "cwr",
+            CaState::Recovery => "recovery",
+            CaState::Loss => "loss",
+        }
+    }
+}
 
 /// How fast data was delivered between two moments of a connection (the delivery-rate estimate that
 /// BBR rests on).
@@ -181,4 +210,11 @@ pub struct Established {
     pub mss: u32,
     /// Keys the numbers of algorithms that draw.
     pub seed: u64,
+}
+
+/// The timestamp clock: milliseconds (RFC 7323 section 5.4 wants 1 ms to 1 s), from 1 so that no
+/// value is 0.
+#[inline]
+pub(crate) fn timestamp(now: Instant) -> u32 {
+    (now.0 / 1_000_000 + 1) as u32
 }
