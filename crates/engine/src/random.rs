@@ -1,7 +1,7 @@
 //! Keyed randomness: a draw is a function of what it is for, not of how many were made before it.
 //!
 //! `Draw(seed, purpose, entity).at(index)` gives the same value whichever entities exist and
-//! whichever TTIs were skipped, so adding a UE shifts nobody else's draws and two scenarios that
+//! whichever TTIs were skipped, so adding a UE leaves all other draws unchanged. Two scenarios that
 //! differ in one thing share the rest (common random numbers). The function is Philox2x64-10 (J.
 //! Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011), a
 //! counter-based generator that passes BigCrush.

@@ -162,6 +162,31 @@ fn dualpi2s_coupling_holds_on_slow_and_on_short_paths() {
     }
 }
 
+/// The table of docs/concepts/ecn.md, for who renews it.
+#[test]
+#[ignore = "measures for a page"]
+fn print_the_table_of_the_page() {
+    let unpaced = SCALABLE.replace("l4s = true", "l4s = true, pacing = false");
+    let (usual, above, none) = (
+        "'dualpi2'",
+        "{ kind = 'dualpi2', l4s_threshold = '3 ms' }",
+        "{ kind = 'dualpi2', l4s_threshold = '1 s' }",
+    );
+    let rows = [(4, 20), (4, 50), (12, 10), (12, 50), (12, 100), (20, 20), (20, 50)];
+    for (rate, rtt) in rows.into_iter().chain([(25, 20), (25, 50), (30, 50), (35, 50), (40, 20), (40, 50)]) {
+        let columns = [
+            (SCALABLE, usual),
+            (EVEN, usual),
+            (SCALABLE, above),
+            (SCALABLE, none),
+            (unpaced.as_str(), usual),
+            (unpaced.as_str(), none),
+        ];
+        let cells = columns.map(|(tcp, queue)| format!("{:.2}", against_the_coupling(rate, rtt, tcp, queue)));
+        println!("| {rate} Mbit/s, {rtt} ms | {} |", cells.join(" | "));
+    }
+}
+
 /// Why an L4S sender limits its bursts (RFC 9331 section 4.3): without pacing DCTCP's ACK-clocked
 /// bursts of some segments wait longer than the threshold of 1 ms behind themselves, where a
 /// segment takes 1 ms. The threshold marks them beyond what the coupling asks for. Without the

@@ -59,7 +59,7 @@ impl MiPlaces {
     /// Of no SINRs.
     pub const NONE: MiPlaces = MiPlaces { sinr: [0.0; PRB_MAX], piece: [0; PRB_MAX] };
 
-    /// Takes in the linear SINRs `sinr`, at most [`PRB_MAX`]. It is filled where it lies: it is
+    /// Takes in the linear SINRs `sinr`, at most [`PRB_MAX`]. It is filled in place: it is
     /// large.
     #[inline]
     pub fn locate(&mut self, sinr: &[f32]) {
@@ -180,7 +180,7 @@ impl Lookup {
         Lookup { lines, knots, above }
     }
 
-    /// The value at `g`; the first piece also serves what lies below, the last value what lies
+    /// The value at `g`; the first piece also serves values below it, the last value what lies
     /// above.
     #[inline]
     fn at(&self, g: f32) -> f32 {

@@ -276,14 +276,14 @@ table! {
 
 table! {
     "hints",
-    "Reports of `[hint]` tables with `record = true`: what is told, and what is.";
-    /// Capacity hints, as they are told.
+    "Reports of `[hint]` tables with `record = true`: reported values beside actual ones.";
+    /// Capacity hints as reported to the senders.
     pub struct Hints<'a> {
         time_s: f64, "s", "virtual time since the start of the run";
         hint: &'a str, "", "name of the `[hint]` table";
         flow: &'a str, "", "name of the flow";
-        rate_bps: u64, "bit/s", "achievable rate R(t) that is told";
-        queue_bytes: Option<u64>, "B", "layer-2 queue Q(t) that is told; empty: it is not";
+        rate_bps: u64, "bit/s", "achievable rate R(t) as reported";
+        queue_bytes: Option<u64>, "B", "layer-2 queue Q(t) as reported; empty: not reported";
         real_queue_bytes: u64, "B", "layer-2 queue, bytes in no PDU yet";
         carrier_bps: f64, "bit/s", "rate of the whole carrier that the source knows";
         users: u64, "", "UEs with downlink data in the cell, this one counted";
@@ -303,7 +303,7 @@ table! {
         ppdus: u64, "", "PPDUs with data";
         mpdus: u64, "", "MPDUs in them, repetitions included";
         failed: u64, "", "of those: not acknowledged";
-        unanswered: u64, "", "PPDUs with data and RTS that nobody answered (collisions, mostly)";
+        unanswered: u64, "", "PPDUs with data and RTS without a response (collisions, mostly)";
         bytes: u64, "B", "IP bytes delivered to the other end";
         airtime_s: f64, "s", "time on the air of data, RTS, CTS and acknowledgements";
         rate_bps: Option<f64>, "bit/s", "mean rate of the PPDUs";

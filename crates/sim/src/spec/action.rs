@@ -17,9 +17,9 @@ pub enum Action {
     Cell(String, bool),
     /// The pairs of this sidelink go these ways.
     Sidelink(String, [LinkMode; 2]),
-    /// An access point goes on like this.
+    /// An access point takes this configuration.
     Ap(ApId, Box<ApConfig>),
-    /// A station goes on like this.
+    /// A station takes this configuration.
     Station(StationId, Box<StationConfig>),
     /// The flows of this name start.
     StartFlow(String),

@@ -12,7 +12,7 @@
 //!   probability p^MaxDAT. Read strictly, clause 9.6 a) allows MaxDAT - 1.
 //! * After MaxRST resets without answer RRC is not modelled: the bearer is built anew at once.
 //! * A discard is always of the oldest SDUs, in one order (one SN_MRW); while the end of a
-//!   discarded SDU was never told, no new PDU is sent until the receiver has confirmed.
+//!   discarded SDU has not been signalled, no new PDU is sent until the receiver has confirmed.
 //! * Timer_Status_Periodic and Timer_Poll_Periodic run only while there is something to report or
 //!   to ask for.
 //! * Windows above half of the modulus are ambiguous on the wire. Entities that exchange
