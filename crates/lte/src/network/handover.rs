@@ -365,7 +365,7 @@ impl RadioNetwork {
     pub(super) fn abandon(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
-            self.bearers[bearer].layers.abandon(now, DropCause::RadioLinkFailure, &mut self.scratch);
+            self.bearers.abandon(now, bearer, DropCause::RadioLinkFailure);
             self.settle(now, bearer, out);
         }
     }

@@ -20,6 +20,10 @@ pub(super) struct IpBuffer {
 }
 
 impl IpBuffer {
+    /// An empty one of `config`, with the draws of `entity` in the run `seed`.
+    pub fn new(config: &QueueConfig, seed: u64, entity: u64) -> IpBuffer {
+        IpBuffer { queue: config.build(&Site { seed, entity, rate: None }), drops: Vec::new() }
+    }
     pub fn packets(&self) -> usize {
         self.queue.packets()
     }
@@ -32,8 +36,7 @@ impl RadioNetwork {
     /// From now on the network's packets for `bearer` wait in a queue of `config` until MAC asks
     /// for them.
     pub fn set_ip_buffer(&mut self, bearer: BearerId, config: &QueueConfig, seed: u64, entity: u64) {
-        let queue = config.build(&Site { seed, entity, rate: None });
-        self.bearers[bearer].ip = Some(Box::new(IpBuffer { queue, drops: Vec::new() }));
+        self.bearers.set_ip_buffer(bearer, IpBuffer::new(config, seed, entity));
     }
 
     /// Packets and bytes in the IP buffer above a bearer.
@@ -52,7 +55,7 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         self.reach(now);
-        let Some(ip) = self.bearers[bearer].ip.as_deref_mut().filter(|_| end == End::Network) else {
+        let Some(ip) = self.bearers.ip_mut(bearer).filter(|_| end == End::Network) else {
             return self.push(now, bearer, end, packet, out);
         };
         let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
@@ -75,7 +78,7 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
-            let Some(ip) = self.bearers[bearer].ip.as_deref_mut() else { return };
+            let Some(ip) = self.bearers.ip_mut(bearer) else { return };
             let item = ip.queue.dequeue(now, &mut ip.drops);
             self.settle_ip(bearer, out);
             let Some(item) = item else { return };
@@ -85,7 +88,7 @@ impl RadioNetwork {
                 out.marked.push((bearer, End::Network, sdu));
             }
             // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
-            self.bearers[bearer].layers.push_ecn(now, End::Network, sdu, &mut self.scratch);
+            self.bearers.push(now, bearer, End::Network, sdu);
             self.settle(now, bearer, out);
             // A buffer below that refuses would be asked for ever.
             if out.dropped.len() > before {
@@ -96,7 +99,7 @@ impl RadioNetwork {
 
     /// Passes on what the queue has dropped.
     fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
-        let Some(ip) = self.bearers[bearer].ip.as_deref_mut() else { return };
+        let Some(ip) = self.bearers.ip_mut(bearer) else { return };
         for Dropped { item, cause, .. } in ip.drops.drain(..) {
             let cause = match cause {
                 lasthop_net::DropCause::Aqm => DropCause::Aqm,

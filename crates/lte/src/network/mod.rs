@@ -25,6 +25,7 @@
 mod access;
 mod ahead;
 mod backhaul;
+mod bearers;
 mod calendar;
 pub mod config;
 mod connect;
@@ -52,23 +53,22 @@ pub use mobility::MobilityCounters;
 pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
 pub use uplink::{Silence, Silenced, UplinkCounters};
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::downlink::LinkStats;
-use crate::mac::scheduler::qci::priority_of;
+use crate::mac::harq::Parts;
+use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
 use crate::phy::air::{Air, CodeWordSinr};
 use crate::phy::{RbSet, TTI};
+use bearers::Bearers;
 use calendar::Calendar;
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
-use lasthop_lte_l2::pdcp::{LteBearer, LteBearerOutput};
-use lasthop_lte_l2::rlc::{Pdu, RlcEvent};
-use state::{Cell, Drb, Ue};
+use state::{Cell, Ue};
 
 /// What is due at the start of a TTI. Within a TTI things come in the order in which they were
 /// noted.
@@ -127,14 +127,12 @@ enum Due {
 pub struct RadioNetwork {
     cells: IndexVec<CellId, Cell>,
     ues: IndexVec<UeId, Ue>,
-    bearers: IndexVec<BearerId, Drb>,
+    bearers: Bearers,
     calendar: Calendar<Due>,
     /// What is due within a TTI, in order of time (`timing.uplink_lead`).
     early: VecDeque<(Instant, Due)>,
     /// First TTI that has not happened yet.
     next: Tti,
-    /// Timers of PDCP and RLC: wake-ups, possibly early or void.
-    timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
     air: Air,
     /// Downlink transmissions of this TTI.
     on_air: Vec<downlink::OnAir>,
@@ -151,10 +149,8 @@ pub struct RadioNetwork {
     /// Retransmissions of the uplink that came to nothing in the TTI that is named, and may be
     /// granted again.
     waiting: Vec<(UeId, u8, Tti)>,
-    pdus: Vec<Pdu>,
     /// Sizes of the MAC SDUs of the block that is being filled [B].
     block_sdus: Vec<u32>,
-    scratch: LteBearerOutput,
     /// Handover between cells, and the network behind them.
     mobility: Option<Box<mobility::Mobility>>,
     /// None without pairs and groups.
@@ -175,11 +171,10 @@ impl RadioNetwork {
                 .enumerate()
                 .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving], seed))
                 .collect(),
-            bearers: IndexVec::new(),
+            bearers: Bearers::default(),
             calendar: Calendar::default(),
             early: VecDeque::new(),
             next: Tti(0),
-            timers: BinaryHeap::new(),
             air: measure::air(config, seed),
             on_air: Vec::new(),
             work: downlink::Work::default(),
@@ -189,38 +184,20 @@ impl RadioNetwork {
             due: Vec::new(),
             occasions: Vec::new(),
             waiting: Vec::new(),
-            pdus: Vec::new(),
             block_sdus: Vec::new(),
-            scratch: LteBearerOutput::default(),
             mobility: config.handover.as_ref().map(|h| Box::new(mobility::Mobility::new(config, h))),
             sidelink: None,
             trace: None,
             open: Tti(0),
         };
         for drb in &config.bearers {
-            let mut layers = LteBearer::new(&drb.layers);
-            layers.seat_aqm(&drb.layers.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let (ue, qos) = (drb.ue, drb.qos);
-            let tells_rate = drb.layers.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
-            let id = network.bearers.push(Drb {
-                ue,
-                layers,
-                qos,
-                ip: None,
-                wake: None,
-                tells_rate,
-                direct: false,
-            });
-            network.ues[ue].drbs.push(id);
+            let id = network.bearers.add(drb.ue, &drb.layers, drb.qos, false, seed);
+            network.ues[drb.ue].drbs.push(id);
         }
         let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
         let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
         for (ue, config) in pairs.chain(groups) {
-            let mut layers = LteBearer::new(config);
-            layers.seat_aqm(&config.rlc, seed, network.bearers.len() as u64, [None, None]);
-            let qos = Default::default();
-            let drb = Drb { ue, layers, qos, ip: None, wake: None, tells_rate: false, direct: true };
-            network.bearers.push(drb);
+            network.bearers.add(ue, config, Qos::default(), true, seed);
         }
         network.set_up_sidelinks(config, seed);
         for ue in network.ues.ids() {
@@ -262,7 +239,7 @@ impl RadioNetwork {
         if end == End::Network && self.mobility.is_some() && !self.bearers[bearer].direct {
             return self.enter_gateway(now, bearer, packet, out);
         }
-        self.bearers[bearer].layers.push_ecn(now, end, packet, &mut self.scratch);
+        self.bearers.push(now, bearer, end, packet);
         self.settle(now, bearer, out);
     }
 
@@ -368,10 +345,9 @@ impl RadioNetwork {
 
     /// When a timer of PDCP or RLC may expire next.
     pub fn next_timer(&self) -> Option<Instant> {
-        let timers = self.timers.peek().map(|Reverse((t, _))| *t);
         let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
         let early = self.early.front().map(|(t, _)| *t);
-        earlier(earlier(timers, backhaul), early)
+        earlier(earlier(self.bearers.next_timer(), backhaul), early)
     }
 
     /// Timers of PDCP and RLC that have expired act.
@@ -383,15 +359,8 @@ impl RadioNetwork {
                 self.happen(now, Tti::containing(now, TTI), due, out);
             }
         }
-        while let Some(Reverse((at, bearer))) =
-            self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
-        {
-            self.timers.pop();
-            if self.bearers[bearer].wake == Some(at) {
-                self.bearers[bearer].wake = None;
-                self.bearers[bearer].layers.on_time(now, &mut self.scratch);
-                self.settle(now, bearer, out);
-            }
+        while let Some(bearer) = self.bearers.expire(now) {
+            self.settle(now, bearer, out);
         }
     }
 
@@ -445,34 +414,10 @@ impl RadioNetwork {
     /// to send.
     #[inline]
     fn settle(&mut self, now: Instant, bearer: BearerId, out: &mut NetworkOutput) {
-        let drb = &mut self.bearers[bearer];
-        let ue = drb.ue;
-        let said = &mut self.scratch;
+        let ue = self.bearers[bearer].ue;
         let (before, dropped) = (out.delivered.len(), out.dropped.len());
-        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
-        if !said.delivered.is_empty() {
-            match &mut self.mobility {
-                Some(m) if !drb.direct => m.backhaul.take_up(now, ue, bearer, said, out),
-                _ => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
-            }
-        }
-        if !said.dropped.is_empty() {
-            out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
-        }
-        if !said.marked.is_empty() {
-            out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
-        }
-        let mut failed = false;
-        if !said.events.is_empty() {
-            for (end, event) in said.events.drain(..) {
-                failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
-                out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
-            }
-        }
-        if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
-            drb.wake = Some(at);
-            self.timers.push(Reverse((at.max(now), bearer)));
-        }
+        let backhaul = self.mobility.as_mut().map(|m| &mut m.backhaul);
+        let failed = self.bearers.settle(now, bearer, backhaul, out);
         if self.sidelink.is_some() {
             self.settle_pairs(now, bearer, [before, dropped], out);
             if self.bearers[bearer].direct {
@@ -487,7 +432,7 @@ impl RadioNetwork {
             return;
         }
         let connected = self.ues[ue].rrc.is_connected();
-        let above = self.bearers[bearer].ip.is_some() && self.ip_buffered(bearer).0 > 0;
+        let above = self.bearers.waits_above(bearer);
         if above || self.bearers[bearer].layers.wants(End::Network) {
             match connected {
                 true => self.wake(ue, Direction::Downlink),
@@ -498,6 +443,27 @@ impl RadioNetwork {
             self.uplink_data(now, ue, bearer);
         } else if self.bearers[bearer].layers.wants(End::Ue) {
             self.want_connection(ue, Direction::Uplink);
+        }
+    }
+
+    /// MAC is done with the PDUs of a block that `from` has sent: the other end takes them, or
+    /// `from` hears that HARQ has given up.
+    #[inline]
+    fn hand_up(
+        &mut self,
+        now: Instant,
+        from: End,
+        parts: &mut Parts,
+        decoded: bool,
+        out: &mut NetworkOutput,
+    ) {
+        for (bearer, pdu) in parts.drain(..) {
+            match decoded {
+                true => self.bearers.receive(now, bearer, from.peer(), &pdu),
+                false => self.bearers.lost(bearer, from, &pdu),
+            }
+            self.bearers.recycle(bearer, from, pdu);
+            self.settle(now, bearer, out);
         }
     }
 
@@ -525,7 +491,7 @@ impl RadioNetwork {
         self.reset_uplink(ue);
         for i in 0..self.ues[ue].drbs.len() {
             let bearer = self.ues[ue].drbs[i];
-            self.bearers[bearer].layers.re_establish(now, &mut self.scratch);
+            self.bearers.re_establish(now, bearer);
             self.settle(now, bearer, out);
         }
     }

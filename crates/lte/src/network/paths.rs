@@ -16,10 +16,9 @@ impl RadioNetwork {
         packet: Sdu,
         out: &mut NetworkOutput,
     ) {
-        let drb = &mut self.bearers[bearer];
-        let sdu = drb.layers.stamp(End::Network, packet);
+        let sdu = self.bearers.stamp(bearer, End::Network, packet);
         let Some(m) = &mut self.mobility else { return };
-        let anchor = m.backhaul.routes[drb.ue].anchor;
+        let anchor = m.backhaul.routes[self.bearers[bearer].ue].anchor;
         if !m.backhaul.send(now, Way::S1Down(anchor), Cargo::Down(bearer, sdu)) {
             out.dropped.push((bearer, End::Network, sdu, DropCause::BackhaulFull));
         }
@@ -32,7 +31,7 @@ impl RadioNetwork {
                 (_, Cargo::Up(bearer, sdu)) => out.delivered.push((bearer, End::Network, sdu)),
                 (Way::S1Down(enb), Cargo::Down(bearer, sdu)) => self.at_enb(now, enb, bearer, sdu, out),
                 (_, Cargo::Forward(bearer, parcel)) => {
-                    self.bearers[bearer].layers.accept(now, parcel, &mut self.scratch);
+                    self.bearers.accept(now, bearer, parcel);
                     self.settle(now, bearer, out);
                 }
                 (Way::S1Down(enb), Cargo::Marker(ue)) => self.pass_marker(now, enb, ue),
@@ -52,7 +51,7 @@ impl RadioNetwork {
         }
         if route.home != enb {
             // The UE's context is gone, as after a re-establishment that was refused.
-            self.bearers[bearer].layers.lose(Parcel::fresh(sdu), DropCause::NotForwarded, &mut self.scratch);
+            self.bearers.lose(bearer, Parcel::fresh(sdu), DropCause::NotForwarded);
             return self.settle(now, bearer, out);
         }
         // Nothing of a bearer without forwarding comes over X2: its packets have nothing to wait
@@ -60,13 +59,13 @@ impl RadioNetwork {
         if route.forwarding && self.bearers[bearer].layers.handover_kind() != HandoverKind::None {
             return m.backhaul.wait_behind(ue, bearer, sdu);
         }
-        self.bearers[bearer].layers.accept(now, Parcel::fresh(sdu), &mut self.scratch);
+        self.bearers.accept(now, bearer, Parcel::fresh(sdu));
         self.settle(now, bearer, out);
     }
 
     /// `enb` forwards a packet to the home of its UE.
     fn forward(&mut self, now: Instant, enb: Enb, bearer: BearerId, parcel: Parcel, out: &mut NetworkOutput) {
-        let drb = &mut self.bearers[bearer];
+        let drb = &self.bearers[bearer];
         let Some(m) = &mut self.mobility else { return };
         let way = Way::X2(enb, m.backhaul.routes[drb.ue].home);
         let cause = match drb.layers.handover_kind() {
@@ -78,7 +77,7 @@ impl RadioNetwork {
             _ => Some(DropCause::BackhaulFull),
         };
         if let Some(cause) = cause {
-            drb.layers.lose(parcel, cause, &mut self.scratch);
+            self.bearers.lose(bearer, parcel, cause);
             self.settle(now, bearer, out);
         }
     }
@@ -94,7 +93,7 @@ impl RadioNetwork {
             let bearer = self.ues[ue].drbs[i];
             let mut parcels = Vec::new();
             let queue = self.bearers[bearer].layers.retransmission_queue(End::Network).1;
-            self.bearers[bearer].layers.hand_over(now, &mut parcels, &mut self.scratch);
+            self.bearers.hand_over(now, bearer, &mut parcels);
             // What the source has received goes to the gateway from there.
             self.settle(now, bearer, out);
             let forwarded = parcels.len() as u32;
@@ -108,7 +107,7 @@ impl RadioNetwork {
         for (bearer, parcels) in all {
             for parcel in parcels {
                 if from == to {
-                    self.bearers[bearer].layers.accept(now, parcel, &mut self.scratch);
+                    self.bearers.accept(now, bearer, parcel);
                 } else {
                     self.forward(now, from, bearer, parcel, out);
                 }
@@ -127,7 +126,7 @@ impl RadioNetwork {
         route.home = route.anchor;
         route.forwarding = false;
         for (bearer, parcel) in m.backhaul.recall(way, |b| bearers[b].ue == ue) {
-            self.bearers[bearer].layers.accept(now, parcel, &mut self.scratch);
+            self.bearers.accept(now, bearer, parcel);
             self.settle(now, bearer, out);
         }
     }
@@ -143,7 +142,7 @@ impl RadioNetwork {
         }
         let lost = m.backhaul.release(ue, |b| bearers[b].ue == ue);
         for (bearer, parcel) in lost {
-            self.bearers[bearer].layers.lose(parcel, DropCause::RadioLinkFailure, &mut self.scratch);
+            self.bearers.lose(bearer, parcel, DropCause::RadioLinkFailure);
             self.settle(now, bearer, out);
         }
     }
@@ -175,7 +174,7 @@ impl RadioNetwork {
         let Some(m) = &mut self.mobility else { return };
         m.backhaul.routes[ue].forwarding = false;
         while let Some((bearer, sdu)) = self.mobility.as_mut().and_then(|m| m.backhaul.next_behind(ue)) {
-            self.bearers[bearer].layers.accept(now, Parcel::fresh(sdu), &mut self.scratch);
+            self.bearers.accept(now, bearer, Parcel::fresh(sdu));
             self.settle(now, bearer, out);
         }
     }

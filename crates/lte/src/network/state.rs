@@ -2,20 +2,17 @@
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
-use lasthop_units::{BearerId, CellId, Db, Id, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Db, Id, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
-use super::ip_buffer::IpBuffer;
 use super::measure::ControlBlocks;
 use super::uplink::state::{CellUplink, UeUplink};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::harq::{PROCESSES, Process, Processes};
 use crate::mac::reuse::Zone;
-use crate::mac::scheduler::qci::Qos;
 use crate::rrc::{Connection, InitialState};
 use lasthop_bearer::Direction;
-use lasthop_lte_l2::pdcp::LteBearer;
 
 /// A cell.
 #[derive(Debug)]
@@ -186,19 +183,3 @@ impl DownlinkUe {
 
 /// Tells the network's draws of block errors from those of dedicated channels.
 const RADIO: u64 = 1 << 60;
-
-/// A data radio bearer in the network.
-#[derive(Debug)]
-pub(super) struct Drb {
-    pub ue: UeId,
-    pub layers: LteBearer,
-    pub qos: Qos,
-    /// What waits in the eNB until MAC asks for it.
-    pub ip: Option<Box<IpBuffer>>,
-    /// The earliest wake-up that is noted for its timers.
-    pub wake: Option<Instant>,
-    /// The AQM of its buffers wants to know the rate.
-    pub tells_rate: bool,
-    /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
-    pub direct: bool,
-}

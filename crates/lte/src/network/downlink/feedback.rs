@@ -27,12 +27,7 @@ impl RadioNetwork {
             return;
         }
         let mut parts = std::mem::take(&mut p.parts);
-        for (bearer, pdu) in parts.drain(..) {
-            let layers = &mut self.bearers[bearer].layers;
-            layers.receive(now, End::Ue, &pdu, &mut self.scratch);
-            layers.recycle(End::Network, pdu);
-            self.settle(now, bearer, out);
-        }
+        self.hand_up(now, End::Network, &mut parts, true, out);
         // The memory goes back to the process.
         if let Some(p) = self.ues[ue].downlink.process(process) {
             p.parts = parts;
@@ -94,12 +89,7 @@ impl RadioNetwork {
         let Some(p) = self.ues[ue].downlink.process(process) else { return };
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        for (bearer, pdu) in parts.drain(..) {
-            let layers = &mut self.bearers[bearer].layers;
-            layers.lost(End::Network, &pdu, &mut self.scratch);
-            layers.recycle(End::Network, pdu);
-            self.settle(now, bearer, out);
-        }
+        self.hand_up(now, End::Network, &mut parts, false, out);
     }
 
     /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.

@@ -188,12 +188,10 @@ impl RadioNetwork {
             }
             if self.bearers[bearer].tells_rate {
                 let rate = self.fair_rate(now, ue);
-                self.bearers[bearer].layers.set_rate(now, End::Network, rate);
+                self.bearers.set_rate(now, bearer, rate);
             }
-            let drb = &mut self.bearers[bearer];
-            left -= drb.layers.pull(now, End::Network, grant, &mut self.pdus, &mut self.scratch);
             if let Some(p) = self.ues[ue].downlink.process(process) {
-                p.parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+                left -= self.bearers.pull(now, bearer, End::Network, grant, &mut p.parts);
             }
             self.settle(now, bearer, out);
         }
@@ -235,14 +233,13 @@ impl RadioNetwork {
         share: u32,
         out: &mut NetworkOutput,
     ) {
-        let drb = &mut self.bearers[bearer];
+        let drb = &self.bearers[bearer];
         if !drb.layers.rlc(End::Network).wants() {
             return;
         }
         let ue = drb.ue;
-        drb.layers.pull_by_reports(now, End::Network, share, &mut self.pdus, &mut self.scratch);
         if let Some(p) = self.ues[ue].downlink.process(process) {
-            p.parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+            self.bearers.pull_by_reports(now, bearer, End::Network, share, &mut p.parts);
         }
         self.settle(now, bearer, out);
     }

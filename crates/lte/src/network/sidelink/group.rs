@@ -103,7 +103,7 @@ impl RadioNetwork {
         let bearer = g.members[member as usize].bearer;
         match member {
             0 => self.push(now, bearer, End::Network, packet, out),
-            _ => self.bearers[bearer].layers.push_copy(End::Network, packet),
+            _ => self.bearers.push_copy(bearer, End::Network, packet),
         }
     }
 
@@ -120,10 +120,7 @@ impl RadioNetwork {
                 continue;
             }
             for m in &g.members[1..] {
-                let layers = &mut self.bearers[m.bearer].layers;
-                layers.drop_copy(End::Network, sdu.serial, cause, &mut self.scratch);
-                let dropped = self.scratch.dropped.drain(..);
-                out.dropped.extend(dropped.map(|(end, sdu, cause)| (m.bearer, end, sdu, cause)));
+                self.bearers.drop_copy(m.bearer, End::Network, sdu.serial, cause, out);
             }
         }
     }
@@ -190,16 +187,15 @@ impl RadioNetwork {
                 );
             }
             for (_, pdu) in parts.iter().filter(|_| takes || loses) {
-                let layers = &mut self.bearers[bearer].layers;
                 match takes {
-                    true => layers.receive(now, end.peer(), pdu, &mut self.scratch),
-                    false => layers.lost(end, pdu, &mut self.scratch),
+                    true => self.bearers.receive(now, bearer, end.peer(), pdu),
+                    false => self.bearers.lost(bearer, end, pdu),
                 }
                 self.settle(now, bearer, out);
             }
         }
         if last {
-            parts.drain(..).for_each(|(_, pdu)| self.bearers[first].layers.recycle(end, pdu));
+            parts.drain(..).for_each(|(_, pdu)| self.bearers.recycle(first, end, pdu));
         }
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[lane as usize];

@@ -6,7 +6,7 @@ use super::super::uplink::tbs_bytes;
 use super::super::{Due, NetworkEvent, NetworkOutput, RadioNetwork};
 use crate::mac::sidelink::LinkMode;
 use crate::phy::TTI;
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::End;
 
 /// Blocks of the transport block by which modes are compared: bits per block.
 const COMPARED: u32 = 10;
@@ -85,22 +85,11 @@ impl RadioNetwork {
         // Everything that the bearer says before is passed on, so that what is dropped below is the
         // switch's.
         self.settle(now, bearer, out);
-        self.bearers[bearer].layers.sever(end, &mut self.scratch);
-        let mut kept: Vec<Sdu> = Vec::new();
-        let (mut packets, mut bytes) = (0, 0);
-        for (_, sdu, _) in &self.scratch.dropped {
-            packets += 1;
-            bytes += u64::from(sdu.size);
-            kept.push(*sdu);
-        }
-        if lossless {
-            self.scratch.dropped.clear();
-        } else {
-            kept.clear();
-        }
+        let gone = self.bearers.sever(bearer, end, lossless);
         self.settle(now, bearer, out);
-        let (kept_packets, kept_bytes) = if lossless { (0, 0) } else { (packets, bytes) };
-        let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: kept_packets, bytes: kept_bytes };
+        let (kept, lost) = if lossless { (gone, Vec::new()) } else { (Vec::new(), gone) };
+        let bytes = lost.iter().map(|sdu| u64::from(sdu.size)).sum();
+        let switched = NetworkEvent::ModeSwitch { to: rx, mode, packets: lost.len() as u64, bytes };
         out.events.push((tx, switched));
         for sdu in kept {
             self.push_lane(now, lane, sdu, out);
@@ -115,11 +104,11 @@ impl RadioNetwork {
     /// gone.
     fn flush_harq(&mut self, lane: u32, tx: UeId, bearer: BearerId) {
         let Some(s) = &mut self.sidelink else { return };
-        let layers = &mut self.bearers[bearer].layers;
+        let bearers = &mut self.bearers;
         let l = &mut s.lanes[lane as usize];
         if bearer == l.bearer {
             let end = l.end;
-            l.harq.iter_mut().for_each(|p| p.free(|(_, pdu)| layers.recycle(end, pdu)));
+            l.harq.iter_mut().for_each(|p| p.free(|(_, pdu)| bearers.recycle(bearer, end, pdu)));
             s.plan.forget(lane);
             return;
         }
@@ -128,7 +117,7 @@ impl RadioNetwork {
             while i < p.parts.len() {
                 if p.parts[i].0 == bearer {
                     let (_, pdu) = p.parts.remove(i);
-                    layers.recycle(End::Ue, pdu);
+                    bearers.recycle(bearer, End::Ue, pdu);
                 } else {
                     i += 1;
                 }

@@ -44,21 +44,17 @@ impl RadioNetwork {
     }
 
     fn fill_lane(&mut self, now: Instant, tti: Tti, g: &LaneGrant, out: &mut NetworkOutput) -> bool {
-        let RadioNetwork { sidelink, bearers, pdus, scratch, block_sdus, cells, ues, .. } = self;
+        let RadioNetwork { sidelink, bearers, cells, ues, .. } = self;
         let Some(s) = sidelink else { return false };
         let l = &mut s.lanes[g.lane as usize];
         let (bearer, end, header) = (l.bearer, l.end, l.link.header);
-        let layers = std::cell::RefCell::new(&mut bearers[bearer].layers);
-        let before = layers.borrow().buffer_status(end).total();
+        let before = bearers[bearer].layers.buffer_status(end).total();
+        let bearers = std::cell::RefCell::new(bearers);
         let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
         debug_assert!(parts.is_empty());
-        block_sdus.clear();
-        let backlog = |_| layers.borrow().buffer_status(end).total();
+        let backlog = |_| bearers.borrow()[bearer].layers.buffer_status(end).total();
         l.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
-            let mut layers = layers.borrow_mut();
-            let used = layers.pull(now, end, grant, pdus, scratch);
-            parts.extend(pdus.drain(..).map(|pdu| (bearer, pdu)));
-            used
+            bearers.borrow_mut().pull(now, bearer, end, grant, &mut parts)
         });
         let after = backlog(0);
         l.covered = l.covered.saturating_sub(before.saturating_sub(after));
@@ -193,7 +189,7 @@ impl RadioNetwork {
         let tti = Tti::containing(now, TTI);
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[lane as usize];
-        let (bearer, end, most) = (l.bearer, l.end, l.link.transmissions);
+        let (end, most) = (l.end, l.link.transmissions);
         let p = l.harq.get_mut(process);
         let State::Awaiting { decoded } = p.state else { return };
         if p.sent != sent {
@@ -219,15 +215,7 @@ impl RadioNetwork {
         }
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        for (_, pdu) in parts.drain(..) {
-            let layers = &mut self.bearers[bearer].layers;
-            match decoded {
-                true => layers.receive(now, end.peer(), &pdu, &mut self.scratch),
-                false => layers.lost(end, &pdu, &mut self.scratch),
-            }
-            layers.recycle(end, pdu);
-            self.settle(now, bearer, out);
-        }
+        self.hand_up(now, end, &mut parts, decoded, out);
         // The memory goes back to the process.
         if let Some(s) = &mut self.sidelink {
             s.lanes[lane as usize].harq.get_mut(process).parts = parts;

@@ -77,12 +77,7 @@ impl RadioNetwork {
         if content == Content::Msg3 {
             self.msg3_received(now, ue, known, out);
         }
-        for (bearer, pdu) in parts.drain(..) {
-            let layers = &mut self.bearers[bearer].layers;
-            layers.receive(now, End::Network, &pdu, &mut self.scratch);
-            layers.recycle(End::Ue, pdu);
-            self.settle(now, bearer, out);
-        }
+        self.hand_up(now, End::Ue, &mut parts, true, out);
         // The memory goes back to the process.
         self.ues[ue].uplink.harq.get_mut(process).parts = parts;
         let view = &self.ues[ue].uplink.view;
@@ -136,12 +131,7 @@ impl RadioNetwork {
         let p = u.harq.get_mut(process);
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        for (bearer, pdu) in parts.drain(..) {
-            let layers = &mut self.bearers[bearer].layers;
-            layers.lost(End::Ue, &pdu, &mut self.scratch);
-            layers.recycle(End::Ue, pdu);
-            self.settle(now, bearer, out);
-        }
+        self.hand_up(now, End::Ue, &mut parts, false, out);
         self.ues[ue].uplink.harq.get_mut(process).parts = parts;
         let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
         if !direct.is_empty() {

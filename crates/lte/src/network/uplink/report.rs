@@ -15,8 +15,7 @@ impl RadioNetwork {
     /// next TTI.
     #[cold]
     pub(in crate::network) fn pass_report_on(&mut self, now: Instant, ue: UeId, bearer: BearerId) {
-        let rlc = self.bearers[bearer].layers.rlc_mut(End::Ue);
-        if !rlc.reports_mut().is_some_and(|r| r.take_fresh()) {
+        if !self.bearers.take_fresh_report(bearer) {
             return;
         }
         let bytes = self.ues[ue].drbs.iter().filter_map(|b| self.bearers[*b].layers.rlc(End::Ue).reports());
@@ -49,7 +48,7 @@ impl RadioNetwork {
         bytes: u32,
         out: &mut NetworkOutput,
     ) {
-        let RadioNetwork { ues, cells, bearers, pdus, scratch, .. } = self;
+        let RadioNetwork { ues, cells, bearers, .. } = self;
         let active = ues[ue].drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
         let process = process_of(tti);
         let read = now + cells[ues[ue].serving].config.timing.uplink_fill;
@@ -57,9 +56,8 @@ impl RadioNetwork {
             let bearer = ues[ue].drbs[i];
             if bearers[bearer].layers.wants(End::Ue) {
                 let share = bytes / active.max(1);
-                bearers[bearer].layers.pull_by_reports(read, End::Ue, share, pdus, scratch);
                 let parts = &mut ues[ue].uplink.harq.get_mut(process).parts;
-                parts.extend(pdus.drain(..).map(|pdu| (bearer, pdu)));
+                bearers.pull_by_reports(read, bearer, End::Ue, share, parts);
             }
         }
         for i in 0..self.ues[ue].drbs.len() {

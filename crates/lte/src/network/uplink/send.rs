@@ -209,7 +209,7 @@ impl RadioNetwork {
         let mut mux = std::mem::take(&mut self.ues[ue].uplink.mux);
         let mut parts = std::mem::take(&mut self.ues[ue].uplink.harq.get_mut(process).parts);
         debug_assert!(parts.is_empty());
-        let RadioNetwork { ues, bearers, pdus, scratch, block_sdus, .. } = self;
+        let RadioNetwork { ues, bearers, block_sdus, .. } = self;
         let drbs = &ues[ue].drbs;
         // Both closures look at the bearers, one after the other.
         let bearers = std::cell::RefCell::new(bearers);
@@ -217,17 +217,10 @@ impl RadioNetwork {
             tti,
             room,
             |i| bearers.borrow()[drbs[i]].layers.buffer_status(End::Ue).total(),
-            |i, grant| {
-                let layers = &mut bearers.borrow_mut()[drbs[i]].layers;
-                let used = layers.pull(now, End::Ue, grant, pdus, scratch);
-                let format = layers.format(End::Ue);
-                for pdu in pdus.drain(..) {
-                    block_sdus.push(pdu.size(format));
-                    parts.push((drbs[i], pdu));
-                }
-                used
-            },
+            |i, grant| bearers.borrow_mut().pull(now, drbs[i], End::Ue, grant, &mut parts),
         );
+        let bearers = bearers.into_inner();
+        block_sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
         self.ues[ue].uplink.mux = mux;
         self.ues[ue].uplink.harq.get_mut(process).parts = parts;
         for i in 0..self.ues[ue].drbs.len() {

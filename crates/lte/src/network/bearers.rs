@@ -1,0 +1,247 @@
+//! Data radio bearers: PDCP and RLC at both ends of each, and the timers of all of them.
+//!
+//! Whatever moves a bearer's layers goes through here and is followed by
+//! [`settle`](Bearers::settle), which passes on what they said.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Index;
+
+use lasthop_units::{BearerId, IndexVec, Instant, UeId};
+
+use super::backhaul::Backhaul;
+use super::ip_buffer::IpBuffer;
+use super::{NetworkEvent, NetworkOutput};
+use crate::mac::harq::Parts;
+use crate::mac::scheduler::qci::Qos;
+use lasthop_bearer::{DropCause, End, Sdu};
+use lasthop_lte_l2::pdcp::{LteBearer, LteBearerConfig, LteBearerOutput, Parcel};
+use lasthop_lte_l2::rlc::{Grant, Pdu, RlcEvent};
+use lasthop_units::Bitrate;
+
+/// A data radio bearer in the network.
+#[derive(Debug)]
+pub(super) struct Drb {
+    pub ue: UeId,
+    pub layers: LteBearer,
+    pub qos: Qos,
+    /// What waits in the eNB until MAC asks for it.
+    pub ip: Option<Box<IpBuffer>>,
+    /// The earliest wake-up that is noted for its timers.
+    wake: Option<Instant>,
+    /// The AQM of its buffers wants to know the rate.
+    pub tells_rate: bool,
+    /// Between two UEs: `ue` is at the terminal's end, its peer at the network's.
+    pub direct: bool,
+}
+
+/// All data radio bearers.
+#[derive(Debug, Default)]
+pub(super) struct Bearers {
+    drbs: IndexVec<BearerId, Drb>,
+    /// Timers of PDCP and RLC: wake-ups, possibly early or void.
+    timers: BinaryHeap<Reverse<(Instant, BearerId)>>,
+    /// What layers have said since the last [`settle`](Self::settle).
+    said: LteBearerOutput,
+    /// Memory for the PDUs of a transport block.
+    pdus: Vec<Pdu>,
+}
+
+impl Index<BearerId> for Bearers {
+    type Output = Drb;
+    #[inline]
+    fn index(&self, bearer: BearerId) -> &Drb {
+        &self.drbs[bearer]
+    }
+}
+
+impl Bearers {
+    /// One more bearer; `direct`: between two UEs.
+    pub fn add(&mut self, ue: UeId, config: &LteBearerConfig, qos: Qos, direct: bool, seed: u64) -> BearerId {
+        let mut layers = LteBearer::new(config);
+        layers.seat_aqm(&config.rlc, seed, self.drbs.len() as u64, [None, None]);
+        let tells_rate = !direct && config.rlc.buffer.aqm.is_some_and(|aqm| aqm.wants_rate());
+        self.drbs.push(Drb { ue, layers, qos, ip: None, wake: None, tells_rate, direct })
+    }
+
+    /// Their ids, in order.
+    pub fn ids(&self) -> impl Iterator<Item = BearerId> + use<> {
+        self.drbs.ids()
+    }
+
+    /// From now on the network's packets for `bearer` wait in `buffer` until MAC asks for them.
+    pub fn set_ip_buffer(&mut self, bearer: BearerId, buffer: IpBuffer) {
+        self.drbs[bearer].ip = Some(Box::new(buffer));
+    }
+    /// The IP buffer above `bearer`.
+    pub fn ip_mut(&mut self, bearer: BearerId) -> Option<&mut IpBuffer> {
+        self.drbs[bearer].ip.as_deref_mut()
+    }
+    /// True if something waits in the IP buffer above `bearer`.
+    #[inline]
+    pub fn waits_above(&self, bearer: BearerId) -> bool {
+        self.drbs[bearer].ip.as_deref().is_some_and(|ip| ip.packets() > 0)
+    }
+
+    /// When a timer of PDCP or RLC may expire next.
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse((t, _))| *t)
+    }
+
+    /// The next bearer whose timers have expired at `now`; they have acted.
+    pub fn expire(&mut self, now: Instant) -> Option<BearerId> {
+        while let Some(Reverse((at, bearer))) =
+            self.timers.peek().copied().filter(|Reverse((t, _))| *t <= now)
+        {
+            self.timers.pop();
+            let drb = &mut self.drbs[bearer];
+            if drb.wake == Some(at) {
+                drb.wake = None;
+                drb.layers.on_time(now, &mut self.said);
+                return Some(bearer);
+            }
+        }
+        None
+    }
+
+    /// Passes on what the layers of `bearer` said, and notes its timer. True if an RLC entity has
+    /// reached maxRetxThreshold.
+    #[inline]
+    pub fn settle(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        backhaul: Option<&mut Backhaul>,
+        out: &mut NetworkOutput,
+    ) -> bool {
+        let drb = &mut self.drbs[bearer];
+        let ue = drb.ue;
+        let said = &mut self.said;
+        // Mostly nothing was said, and emptying what is empty costs as much as the rest.
+        if !said.delivered.is_empty() {
+            match backhaul {
+                Some(backhaul) if !drb.direct => backhaul.take_up(now, ue, bearer, said, out),
+                _ => out.delivered.extend(said.delivered.drain(..).map(|(end, sdu)| (bearer, end, sdu))),
+            }
+        }
+        if !said.dropped.is_empty() {
+            out.dropped.extend(said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+        }
+        if !said.marked.is_empty() {
+            out.marked.extend(said.marked.drain(..).map(|(end, sdu)| (bearer, end, sdu)));
+        }
+        let mut failed = false;
+        if !said.events.is_empty() {
+            for (end, event) in said.events.drain(..) {
+                failed |= matches!(event, RlcEvent::MaxRetransmissions { .. });
+                out.events.push((ue, NetworkEvent::Rlc(bearer, end, event)));
+            }
+        }
+        if let Some(at) = drb.layers.poll_at().filter(|at| drb.wake.is_none_or(|wake| *at < wake)) {
+            drb.wake = Some(at);
+            self.timers.push(Reverse((at.max(now), bearer)));
+        }
+        failed
+    }
+
+    // What moves the layers.
+
+    /// `packet` enters at `end`, to be delivered at the other.
+    #[inline]
+    pub fn push(&mut self, now: Instant, bearer: BearerId, end: End, packet: Sdu) {
+        self.drbs[bearer].layers.push_ecn(now, end, packet, &mut self.said);
+    }
+    /// A later copy of a packet for a group enters at `end`.
+    pub fn push_copy(&mut self, bearer: BearerId, end: End, packet: Sdu) {
+        self.drbs[bearer].layers.push_copy(end, packet);
+    }
+    /// That copy is dropped because the packet was.
+    pub fn drop_copy(
+        &mut self,
+        bearer: BearerId,
+        end: End,
+        serial: u64,
+        cause: DropCause,
+        out: &mut NetworkOutput,
+    ) {
+        self.drbs[bearer].layers.drop_copy(end, serial, cause, &mut self.said);
+        out.dropped.extend(self.said.dropped.drain(..).map(|(end, sdu, cause)| (bearer, end, sdu, cause)));
+    }
+    /// Numbers `packet` at `end` without pushing it: it comes as a parcel later.
+    pub fn stamp(&mut self, bearer: BearerId, end: End, packet: Sdu) -> Sdu {
+        self.drbs[bearer].layers.stamp(end, packet)
+    }
+
+    /// MAC gives `end` an opportunity of `grant`; PDUs go to `parts`. The bytes of it that are used.
+    #[inline]
+    pub fn pull(&mut self, now: Instant, bearer: BearerId, end: End, grant: Grant, parts: &mut Parts) -> u32 {
+        let used = self.drbs[bearer].layers.pull(now, end, grant, &mut self.pdus, &mut self.said);
+        parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+        used
+    }
+    /// The same of `bytes` where MAC follows RLC's reports.
+    pub fn pull_by_reports(
+        &mut self,
+        now: Instant,
+        bearer: BearerId,
+        end: End,
+        bytes: u32,
+        parts: &mut Parts,
+    ) {
+        self.drbs[bearer].layers.pull_by_reports(now, end, bytes, &mut self.pdus, &mut self.said);
+        parts.extend(self.pdus.drain(..).map(|pdu| (bearer, pdu)));
+    }
+    /// `pdu` has arrived at `end`.
+    #[inline]
+    pub fn receive(&mut self, now: Instant, bearer: BearerId, end: End, pdu: &Pdu) {
+        self.drbs[bearer].layers.receive(now, end, pdu, &mut self.said);
+    }
+    /// `pdu` of `end` will not arrive: HARQ has given up.
+    pub fn lost(&mut self, bearer: BearerId, end: End, pdu: &Pdu) {
+        self.drbs[bearer].layers.lost(end, pdu, &mut self.said);
+    }
+    /// The memory of `pdu` goes back to `end`, which has sent it.
+    #[inline]
+    pub fn recycle(&mut self, bearer: BearerId, end: End, pdu: Pdu) {
+        self.drbs[bearer].layers.recycle(end, pdu);
+    }
+    /// The AQM of the network's end learns of the rate.
+    pub fn set_rate(&mut self, now: Instant, bearer: BearerId, rate: Bitrate) {
+        self.drbs[bearer].layers.set_rate(now, End::Network, rate);
+    }
+    /// True if the reports of RLC at the UE's end have news, which are taken.
+    pub fn take_fresh_report(&mut self, bearer: BearerId) -> bool {
+        let rlc = self.drbs[bearer].layers.rlc_mut(End::Ue);
+        rlc.reports_mut().is_some_and(|r| r.take_fresh())
+    }
+
+    /// RLC and PDCP begin anew on both ends.
+    pub fn re_establish(&mut self, now: Instant, bearer: BearerId) {
+        self.drbs[bearer].layers.re_establish(now, &mut self.said);
+    }
+    /// The network's end leaves its eNB; what the next one is to send goes to `parcels`.
+    pub fn hand_over(&mut self, now: Instant, bearer: BearerId, parcels: &mut Vec<Parcel>) {
+        self.drbs[bearer].layers.hand_over(now, parcels, &mut self.said);
+    }
+    /// The network's end takes a packet that comes from the gateway or another eNB.
+    pub fn accept(&mut self, now: Instant, bearer: BearerId, parcel: Parcel) {
+        self.drbs[bearer].layers.accept(now, parcel, &mut self.said);
+    }
+    /// A packet for the network's end is gone.
+    pub fn lose(&mut self, bearer: BearerId, parcel: Parcel, cause: DropCause) {
+        self.drbs[bearer].layers.lose(parcel, cause, &mut self.said);
+    }
+    /// What both ends hold is gone.
+    pub fn abandon(&mut self, now: Instant, bearer: BearerId, cause: DropCause) {
+        self.drbs[bearer].layers.abandon(now, cause, &mut self.said);
+    }
+    /// What `end` holds is gone; it is returned. With `keeps` nobody else hears of that.
+    pub fn sever(&mut self, bearer: BearerId, end: End, keeps: bool) -> Vec<Sdu> {
+        self.drbs[bearer].layers.sever(end, &mut self.said);
+        let gone = self.said.dropped.iter().map(|(_, sdu, _)| *sdu).collect();
+        if keeps {
+            self.said.dropped.clear();
+        }
+        gone
+    }
+}
