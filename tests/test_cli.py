@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
+from lasthop._results import ON_REQUEST
 from lasthop.cli import _output, main
 from tests.scenarios import UMTS, WIRED
 
@@ -229,9 +230,12 @@ def test_describe_knows_keys_plugins_and_tables() -> None:
             assert lasthop_json("describe", kind, name)["plugin"]["name"] == name
             assert name in lasthop("describe", kind, name).stdout
     for table in overview["tables"]:
-        columns = lasthop_json("describe", "tables", table)["table"]["columns"]
+        described = lasthop_json("describe", "tables", table)["table"]
+        assert (f"`output.{table} = true`" in described["description"]) == (table in ON_REQUEST), table
+        columns = described["columns"]
         assert all(c["name"] and c["description"] for c in columns)
         assert columns[0]["name"] in lasthop("describe", "tables", table).stdout
+    assert "range    0 s to 1 s" in lasthop("describe", "scenario.jitter").stdout
     keys = {k["path"] for k in lasthop_json("describe", "keys")["keys"]}
     assert {"scenario.duration", "link.<name>.delay", "flow.<name>.from", "output.packets"} <= keys
     assert {k["path"] for k in lasthop_json("describe", "link.wired.delay")["keys"]} == {"link.<name>.delay"}

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from lasthop.plot import Plots
 
+#: Tables that a run has only where the scenario asks for them, by the key of the same name in `[output]`.
+ON_REQUEST = frozenset({"packets", "steps", "measurements", "positions"})
+
 
 class Source(Protocol):
     """Where results come from: memory (`_core.RunOutput`) or a folder."""
@@ -76,7 +79,9 @@ class Results:
         if name not in self.table_names:
             raise mistake(
                 f"this run has no table '{name}'; it recorded: {', '.join(self.table_names)}",
-                "[output] in the scenario says what is recorded",
+                f"`--set output.{name}=true` makes a run record it"
+                if name in ON_REQUEST
+                else f"`lasthop describe tables {name}` says which runs have it",
             )
         return self._source.table(name)
 

@@ -97,6 +97,8 @@ impl<'a> Walk<'a> {
         let default = default.or(target.get("default"));
         doc.default = default.and_then(default_of).or(in_words.filter(|_| !required));
         self.describe_type(target, &mut doc);
+        // A key may allow less than its type.
+        doc.range = text_of(schema, "x-range").or(doc.range);
         let path = doc.path.clone();
         self.out.push(doc);
         if self.inside.iter().any(|s| std::ptr::eq(*s, target)) {

@@ -101,6 +101,20 @@ impl Table {
 }
 
 impl Node {
+    /// Says that all of the value is written at `origin`.
+    pub fn set_origin(&mut self, origin: &Origin) {
+        self.origin = origin.clone();
+        match &mut self.value {
+            Value::Array(all) => all.iter_mut().for_each(|n| n.set_origin(origin)),
+            Value::Table(table) => {
+                for entry in table.0.values_mut() {
+                    entry.key = origin.clone();
+                    entry.node.set_origin(origin);
+                }
+            }
+            _ => {}
+        }
+    }
     /// The table, if it is one.
     pub fn as_table(&self) -> Option<&Table> {
         match &self.value {

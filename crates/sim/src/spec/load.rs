@@ -112,14 +112,17 @@ impl Scenario {
         let traces = check::load_traces(&spec, &filled, &base, &mut found);
         let tracks = check::load_tracks(&spec, &document, &base, &mut found);
         if found.has_errors() {
+            scenario_profile::name_keys(&document, &mut found);
             return Err(Error::Input(found));
         }
         let ways = Ways::of(&spec);
         if let Some(refused) = Memory::of(&spec, &ways).refusal(&filled) {
             found.push(refused);
+            scenario_profile::name_keys(&document, &mut found);
             return Err(Error::Input(found));
         }
         way_traps::check(&spec, &ways, &filled, &document, &extensions, &mut found);
+        scenario_profile::name_keys(&document, &mut found);
         let changes = Vec::new();
         let mut scenario =
             Scenario { document, spec, base, traces, tracks, changes, extensions, warnings: found };

@@ -150,6 +150,7 @@ pub struct General {
     /// never beyond the packet before it. Breaks phase effects (Floyd and Jacobson 1992). Flows
     /// to multicast groups have none.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-range" = "0 s to 1 s"))]
     pub jitter: Duration,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::rows::{PARTS, PEERS, Peer, Place, Row};
 use super::cell_profile;
-use crate::config::{Diagnostic, Document, Node, Table, dotted};
+use crate::config::{Diagnostic, Diagnostics, Document, Node, Origin, Table, dotted};
 
 /// Whose behaviour the scenario takes over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,13 +41,14 @@ pub struct ProfileSetting {
 /// profile is left to the reader, which refuses it at its place.
 pub(super) fn fill(document: &mut Document) {
     let Some(peer) = peer_of(document) else { return };
+    let origin = document.get("scenario.profile").map_or(Origin::Program, |n| n.origin.clone());
     let standard = Document::empty("default");
     for (table, place) in tables(document) {
         let rows = peer.rows.iter().filter(|r| r.place == place);
         let mut layer = Document::empty(peer.name);
         // The rows are constants that a test reads, and a table that cannot be made is refused by
         // the reader.
-        let set = rows.filter_map(|row| layer.insert(row.key, parsed(row)?).ok()).count();
+        let set = rows.filter_map(|row| layer.insert(row.key, parsed(row, &origin)?).ok()).count();
         if set > 0 && (document.get(&table).is_some() || document.insert(&table, Table::default()).is_ok()) {
             document.fill_from(&table, &layer, &standard);
         }
@@ -63,6 +64,21 @@ pub(super) fn refusal(document: &Document) -> Option<Diagnostic> {
         format!("`{name}` is a profile of TCP and of cells only: it sets no keys of RLC, handover or Wi-Fi");
     let help = format!("`tcp.profile = \"{stack}\"` in flows, `profile = \"{cell}\"` in cells");
     Some(document.error_at("scenario.profile", message).help(help))
+}
+
+/// Names in `found` the keys that nobody wrote: a message about a value of the profile is shown at
+/// the line that names the profile.
+pub(super) fn name_keys(document: &Document, found: &mut Diagnostics) {
+    let settings = settings(document);
+    for diagnostic in found.iter_mut() {
+        let Some(key) = &diagnostic.key else { continue };
+        let set = settings
+            .iter()
+            .find(|s| s.key.strip_prefix(key.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('.')));
+        if let Some(set) = set.filter(|_| document.get(key).is_none()) {
+            diagnostic.message += &format!(" (`scenario.profile` sets `{} = {}`)", set.key, set.value);
+        }
+    }
 }
 
 /// What the profile of the scenario in `document` sets: the rows whose key is not written there.
@@ -117,9 +133,12 @@ fn peer_of(document: &Document) -> Option<&'static Peer> {
     PEERS.iter().find(|p| p.name == name)
 }
 
-fn parsed(row: &Row) -> Option<Node> {
+/// The value of a row. Messages about it are shown at `origin`.
+fn parsed(row: &Row, origin: &Origin) -> Option<Node> {
     let document = Document::parse(&format!("value = {}", row.value), "profile").ok()?;
-    document.get("value").cloned()
+    let mut node = document.get("value").cloned()?;
+    node.set_origin(origin);
+    Some(node)
 }
 
 /// The tables of `document` to which rows belong, with their places.

@@ -90,3 +90,21 @@ fn half_a_profile_is_refused_with_the_keys_that_do_it() {
         Scenario::parse(&text, "p.toml", Path::new(""), &sets).unwrap();
     }
 }
+
+/// A warning about a value of the profile stands at the line of the profile and names the key.
+#[test]
+fn warnings_of_the_profiles_values_name_its_line_and_the_key() {
+    let all = ALL.replace("[bearer.pipe]\nkind = 'lte-rlc'\nbetween = ['server', 'modem']\n", "");
+    let scenario = parsed(&all, &[]);
+    let about = "a buffer below the bandwidth-delay product";
+    let found = scenario.warnings().iter().find(|d| d.message.contains(about)).unwrap();
+    assert_eq!((found.line, found.column), (Some(4), Some(11)), "{found:?}");
+    assert!(found.message.contains("`scenario.profile` sets `ue.phone.rlc.buffer"), "{}", found.message);
+    // A value that is written has its own line, and no remark.
+    let written = all.replace("[ue.phone]\n", "[ue.phone]\nrlc = { buffer = { bytes = '10 kB' } }\n");
+    let scenario = parsed(&written, &[]);
+    let found = scenario.warnings().iter().find(|d| d.message.contains(about)).unwrap();
+    assert!(!found.message.contains("`scenario.profile` sets"), "{}", found.message);
+    let line = written.lines().nth(found.line.unwrap() - 1).unwrap();
+    assert!(line.starts_with("rlc = "), "{found:?}");
+}
