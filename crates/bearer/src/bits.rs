@@ -30,6 +30,11 @@ impl BitWriter {
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
+    /// The bytes, padded with zeros to at least `size` of them.
+    pub fn padded(mut self, size: usize) -> Vec<u8> {
+        self.bytes.resize(self.bytes.len().max(size), 0);
+        self.bytes
+    }
 }
 
 /// Reads fields of any width.

@@ -1,8 +1,9 @@
 //! Exact octets of UMTS RLC PDUs, on demand (TS 25.322 clause 9.2). Decoders accept any input
 //! without panic.
 
-use super::bits::{BitReader, BitWriter};
-use super::pdu::{AmSn, CodecError, DataPdu, Pdu, ResetPdu, UmPdu, UmSn};
+use lasthop_bearer::bits::{BitReader, BitWriter};
+
+use super::pdu::{AmSn, CodecError, DataPdu, Pdu, ResetPdu, UmPdu, UmSn, take};
 use super::segment::{DataLayout, EndMark, Segment, Segments};
 use super::sufi;
 use lasthop_bearer::Sdu;
@@ -229,13 +230,13 @@ fn encode_reset(pdu: &ResetPdu, pdu_type: u32, size: usize) -> Vec<u8> {
     w.put(pdu.rsn.into(), 1);
     w.put(0, 3);
     w.put(pdu.hfni & 0xf_ffff, 20);
-    w.finish(size)
+    w.padded(size)
 }
 
 fn decode_reset(octets: &[u8]) -> Result<ResetPdu, CodecError> {
     let mut r = BitReader::new(octets);
-    r.take(4)?;
-    let rsn = r.take(1)? == 1;
-    r.take(3)?;
-    Ok(ResetPdu { rsn, hfni: r.take(20)? })
+    take(&mut r, 4)?;
+    let rsn = take(&mut r, 1)? == 1;
+    take(&mut r, 3)?;
+    Ok(ResetPdu { rsn, hfni: take(&mut r, 20)? })
 }

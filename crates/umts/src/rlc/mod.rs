@@ -22,7 +22,6 @@
 
 pub mod am;
 mod bitmap;
-mod bits;
 pub mod codec;
 mod output;
 pub mod pdu;

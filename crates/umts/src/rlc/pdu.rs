@@ -1,6 +1,7 @@
 //! Descriptors of UMTS RLC PDUs (TS 25.322 clause 9.2): what the octets would say, without the
 //! octets.
 
+use lasthop_bearer::bits::BitReader;
 use lasthop_units::Sn;
 use smallvec::SmallVec;
 
@@ -198,6 +199,11 @@ fn rlist(fsn: AmSn, codewords: &[u8], mut missing: impl FnMut(AmSn)) {
         }
         (number, shift) = (0, 0);
     }
+}
+
+/// The next `width` bits.
+pub(super) fn take(r: &mut BitReader<'_>, width: u32) -> Result<u32, CodecError> {
+    r.take(width).ok_or(CodecError::Truncated)
 }
 
 #[cfg(test)]

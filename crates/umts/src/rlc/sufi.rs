@@ -2,8 +2,9 @@
 
 use smallvec::SmallVec;
 
-use super::bits::{BitReader, BitWriter};
-use super::pdu::{AmSn, CodecError, StatusPdu, Sufi};
+use lasthop_bearer::bits::{BitReader, BitWriter};
+
+use super::pdu::{AmSn, CodecError, StatusPdu, Sufi, take};
 
 const NO_MORE: u32 = 0;
 const WINDOW: u32 = 1;
@@ -74,40 +75,40 @@ impl Sufi {
 
     /// The next super-field; `None` at NO_MORE.
     fn decode(r: &mut BitReader<'_>) -> Result<Option<Sufi>, CodecError> {
-        let sn = |r: &mut BitReader<'_>| r.take(12).map(AmSn::new);
-        Ok(Some(match r.take(4)? {
+        let sn = |r: &mut BitReader<'_>| take(r, 12).map(AmSn::new);
+        Ok(Some(match take(r, 4)? {
             NO_MORE => return Ok(None),
-            WINDOW => Sufi::Window(r.take(12)? as u16),
+            WINDOW => Sufi::Window(take(r, 12)? as u16),
             ACK => Sufi::Ack(sn(r)?),
             LIST => {
                 // "The value '0000' for LENGTH is reserved and the list is considered invalid".
-                let pairs = r.take(4)?;
+                let pairs = take(r, 4)?;
                 if pairs == 0 {
                     return Err(CodecError::BadSuperField);
                 }
-                let list: Result<_, _> = (0..pairs).map(|_| Ok((sn(r)?, r.take(4)? as u8))).collect();
+                let list: Result<_, _> = (0..pairs).map(|_| Ok((sn(r)?, take(r, 4)? as u8))).collect();
                 Sufi::List(list?)
             }
             BITMAP => {
-                let octets = r.take(4)? + 1;
+                let octets = take(r, 4)? + 1;
                 let fsn = sn(r)?;
-                let octets: Result<_, _> = (0..octets).map(|_| r.take(8).map(|o| o as u8)).collect();
+                let octets: Result<_, _> = (0..octets).map(|_| take(r, 8).map(|o| o as u8)).collect();
                 Sufi::Bitmap { fsn, octets: octets? }
             }
             RLIST => {
-                let n = r.take(4)?;
+                let n = take(r, 4)?;
                 let fsn = sn(r)?;
-                let codewords: Result<_, _> = (0..n).map(|_| r.take(4).map(|c| c as u8)).collect();
+                let codewords: Result<_, _> = (0..n).map(|_| take(r, 4).map(|c| c as u8)).collect();
                 Sufi::Rlist { fsn, codewords: codewords? }
             }
             MRW => {
                 // LENGTH 0: one SN_MRW whose SDU extends beyond the configured window (clause
                 // 9.2.2.11.8).
-                let length = r.take(4)?;
+                let length = take(r, 4)?;
                 let sns: Result<SmallVec<_>, _> = (0..length.max(1)).map(|_| sn(r)).collect();
-                Sufi::Mrw { beyond_window: length == 0, sns: sns?, n_length: r.take(4)? as u8 }
+                Sufi::Mrw { beyond_window: length == 0, sns: sns?, n_length: take(r, 4)? as u8 }
             }
-            MRW_ACK => Sufi::MrwAck { n: r.take(4)? as u8, sn: sn(r)? },
+            MRW_ACK => Sufi::MrwAck { n: take(r, 4)? as u8, sn: sn(r)? },
             reserved => return Err(CodecError::ReservedType(reserved as u8)),
         }))
     }
@@ -131,12 +132,12 @@ pub(super) fn encode_status(status: &StatusPdu, size: usize) -> Vec<u8> {
     if !matches!(status.sufis.last(), Some(Sufi::Ack(_))) {
         w.put(NO_MORE, 4);
     }
-    w.finish(size)
+    w.padded(size)
 }
 
 pub(super) fn decode_status(octets: &[u8]) -> Result<StatusPdu, CodecError> {
     let mut r = BitReader::new(octets);
-    r.take(4)?;
+    take(&mut r, 4)?;
     let mut status = StatusPdu::default();
     while let Some(sufi) = Sufi::decode(&mut r)? {
         let last = matches!(sufi, Sufi::Ack(_));
