@@ -30,7 +30,7 @@ impl RadioNetwork {
     pub(super) fn respond(&mut self, tti: Tti, cell: CellId) {
         let msg3 = tti.plus(MSG3_DELAY);
         let most = self.cells[cell].uplink.config.random_access.responses_per_tti;
-        if self.cells[cell].down {
+        if self.cells[cell].is_down() {
             return;
         }
         let persistent = self.persistent_blocks(msg3, cell);

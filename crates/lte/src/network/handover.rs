@@ -170,7 +170,7 @@ impl RadioNetwork {
     /// Admission control: the cell takes one more UE.
     pub(super) fn admits(&self, cell: CellId) -> bool {
         let Some(m) = &self.mobility else { return true };
-        if m.down[cell] {
+        if self.cells[cell].is_down() {
             return false;
         }
         let Some(most) = m.config.users.value() else { return true };

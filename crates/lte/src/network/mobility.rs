@@ -31,8 +31,6 @@ pub(super) struct Mobility {
     pub ues: IndexVec<UeId, Mobile>,
     /// The eNB of each cell.
     pub enbs: IndexVec<CellId, Enb>,
-    /// Cells that are switched off.
-    pub down: IndexVec<CellId, bool>,
     /// Dedicated preambles that each cell has given out.
     pub preambles: IndexVec<CellId, u32>,
     pub counters: MobilityCounters,
@@ -146,7 +144,6 @@ impl Mobility {
             config: *handover,
             backhaul: Backhaul::new(handover, homes, config.bearers.len()),
             ues: config.ues.iter().map(|_| mobile()).collect(),
-            down: (0..n).map(|_| false).collect(),
             preambles: (0..n).map(|_| 0).collect(),
             counters: MobilityCounters::default(),
             powers: (0..n).map(|_| 0.0).collect(),
@@ -194,7 +191,7 @@ impl RadioNetwork {
         let c = &mut self.cells[cell];
         c.config.radio.power = power;
         c.reference_power = c.config.reference_power();
-        if !self.cells[cell].down {
+        if !self.cells[cell].is_down() {
             self.air.set_power(cell, milliwatts(power));
         }
     }
@@ -291,10 +288,11 @@ impl RadioNetwork {
         let Some(m) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
-            let config = &self.cells[cell].config;
+            let c = &self.cells[cell];
+            let config = &c.config;
             let element = milliwatts(config.radio.power) / f64::from(12 * config.resource_blocks);
             let gain = f64::from(self.air.gains(tti, cell, ue).downlink);
-            let power = if m.down[cell] { 0.0 } else { (gain * element).max(NOTHING) };
+            let power = if c.is_down() { 0.0 } else { (gain * element).max(NOTHING) };
             m.powers[cell] = power;
             total += power;
         }
@@ -314,10 +312,7 @@ impl RadioNetwork {
     /// A cell is switched off, or on again: nobody hears it, and it hears nobody.
     pub fn set_cell_down(&mut self, now: Instant, cell: CellId, down: bool) {
         self.reach(now);
-        if let Some(m) = &mut self.mobility {
-            m.down[cell] = down;
-        }
-        self.cells[cell].down = down;
+        self.cells[cell].config.down = down;
         let power = milliwatts(self.cells[cell].config.radio.power);
         self.air.set_power(cell, if down { 0.0 } else { power });
         if down {

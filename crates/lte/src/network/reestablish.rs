@@ -118,7 +118,7 @@ impl RadioNetwork {
         let source = m.ues[ue].left.1;
         let home = m.backhaul.routes[ue].home;
         let known = home == m.enbs[cell] || m.ues[ue].prepared == Some(cell);
-        let dead = m.down[source] && home == m.enbs[source];
+        let dead = self.cells[source].is_down() && home == m.enbs[source];
         let lost = (dead && m.enbs[cell] != home) || !(known || m.config.fetch_context);
         let refused = lost || !self.admits_again(ue);
         let asks = if known || refused { 0 } else { 2 * self.x2_delay(ue, cell) };
@@ -137,11 +137,11 @@ impl RadioNetwork {
     fn admits_again(&self, ue: UeId) -> bool {
         let Some(m) = &self.mobility else { return true };
         let cell = self.ues[ue].serving;
-        let Some(most) = m.config.users.value() else { return !m.down[cell] };
+        let Some(most) = m.config.users.value() else { return !self.cells[cell].is_down() };
         let served = |other: &UeId| {
             *other != ue && self.ues[*other].serving == cell && self.ues[*other].rrc.is_connected()
         };
-        !m.down[cell] && self.ues.ids().filter(served).count() < most as usize
+        !self.cells[cell].is_down() && self.ues.ids().filter(served).count() < most as usize
     }
 
     /// TTIs of the messages after the request: RRCConnectionReestablishment and a reconfiguration,

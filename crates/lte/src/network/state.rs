@@ -17,6 +17,7 @@ use lasthop_bearer::Direction;
 /// A cell.
 #[derive(Debug)]
 pub(super) struct Cell {
+    /// Its settings, of which `down` and `radio.power` change during a run.
     pub config: CellConfig,
     /// UEs with something to send or a HARQ process in use, in the order of their ids, by
     /// direction.
@@ -25,8 +26,6 @@ pub(super) struct Cell {
     pub downlink: DownlinkCell,
     /// UEs with semi-persistent scheduling in the downlink.
     pub persistent: Vec<UeId>,
-    /// Switched off.
-    pub down: bool,
     /// Where its control channels are.
     pub control: ControlBlocks,
     /// Power of a resource block at the antenna, all blocks in use [mW].
@@ -41,7 +40,6 @@ impl Cell {
             active: [Vec::new(), Vec::new()],
             downlink: DownlinkCell::new(&config.downlink, bandwidth),
             persistent: Vec::new(),
-            down: false,
             control: ControlBlocks::new(config.resource_blocks),
             reference_power: config.reference_power(),
             uplink: CellUplink::new(&config.uplink, config.resource_blocks, cell),
@@ -54,9 +52,14 @@ impl Cell {
             Direction::Uplink => &mut self.uplink.persistent,
         }
     }
+    /// Switched off.
+    #[inline]
+    pub const fn is_down(&self) -> bool {
+        self.config.down
+    }
     /// True while the cell has something to schedule.
     pub fn is_active(&self) -> bool {
-        !self.down && self.active.iter().any(|ues| !ues.is_empty())
+        !self.is_down() && self.active.iter().any(|ues| !ues.is_empty())
     }
 }
 
