@@ -76,12 +76,12 @@ impl RadioNetwork {
     /// The sender of a preamble may be in another cell meanwhile; one on its way must hear this one
     /// well enough.
     fn hears_response(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        self.ues[ue].serving == cell && !(self.is_away(ue) && self.misses_control(tti, cell, ue))
+        self.links[ue].serving == cell && !(self.is_away(ue) && self.misses_control(tti, cell, ue))
     }
 
     /// Where messages take no time, a handover is complete with the random access response.
     fn lands(&mut self, tti: Tti, ue: UeId, answer: &Response) -> bool {
-        let ideal = self.cells[self.ues[ue].serving].config.rrc.timing == RrcTiming::Ideal;
+        let ideal = self.cells[self.links[ue].serving].config.rrc.timing == RrcTiming::Ideal;
         let accessing = |m: &Mobility| matches!(m.ues[ue].phase, Phase::Accessing { .. });
         if !ideal || !self.mobility.as_deref().is_some_and(accessing) {
             return false;
@@ -102,7 +102,7 @@ impl RadioNetwork {
         if self.is_away(ue) {
             self.arrived(now, tti, ue, out);
         } else if known {
-            self.ues[ue].uplink.view.request();
+            self.contexts[ue].uplink.view.request();
         } else {
             self.connection_requested(tti, ue);
         }
@@ -111,7 +111,7 @@ impl RadioNetwork {
     /// preambleTransMax was reached (TS 36.331 clause 5.3.11.3: a radio link failure). A UE that
     /// sets up its connection waits for T300 instead.
     pub(super) fn random_access_problem(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        out.events.push((ue, NetworkEvent::RandomAccessProblem(self.ues[ue].serving)));
+        out.events.push((ue, NetworkEvent::RandomAccessProblem(self.links[ue].serving)));
         if self.is_away(ue) {
             self.access_in_vain(tti, ue, out);
         } else if self.ues[ue].rrc.is_connected() {

@@ -32,14 +32,15 @@ impl RadioNetwork {
     fn look_ahead_at(&self, cell: CellId) {
         let Some(cell) = self.cells.get(cell) else { return };
         let active = &cell.active[Direction::Downlink.index()];
-        let ues = || active.iter().map(|ue| &self.ues[*ue]);
-        for ue in ues() {
-            near(&ue.drbs);
-            near(&ue.active);
-            near(&ue.downlink.quality);
-            near(&ue.downlink.harq);
+        let links = || active.iter().map(|ue| &self.links[*ue]);
+        for (ue, link) in active.iter().zip(links()) {
+            let context = &self.contexts[*ue];
+            near(&link.drbs);
+            near(&context.active);
+            near(&context.downlink.quality);
+            near(&link.downlink.harq);
         }
-        let drbs = || ues().flat_map(|ue| &ue.drbs).map(|drb| &self.bearers[*drb]);
+        let drbs = || links().flat_map(|link| &link.drbs).map(|drb| &self.bearers[*drb]);
         for drb in drbs() {
             near(&drb.qos);
             near(&drb.ip);
@@ -72,7 +73,7 @@ impl RadioNetwork {
         }
         if let Some(t) = self.on_air.get(i + EARLY) {
             self.air.approach(t.ue);
-            near(&self.ues[t.ue].downlink.harq);
+            near(&self.links[t.ue].downlink.harq);
         }
         if let Some(t) = self.on_air.get(i + 2) {
             self.air.approach_links(t.ue);
@@ -81,7 +82,7 @@ impl RadioNetwork {
         if let Some(t) = self.on_air.get(i + 1) {
             // Control channels are looked at before data.
             self.air.expect(tti, t.ue, self.cells[t.cell].control.first());
-            near(&self.ues[t.ue].downlink.stats);
+            near(&self.links[t.ue].downlink.stats);
         }
     }
 
@@ -97,30 +98,30 @@ impl RadioNetwork {
             _ => None,
         };
         if let Some((ue, _, _)) = process(i + EARLY) {
-            let ue = &self.ues[ue];
-            near(&ue.serving);
-            near(&ue.drbs);
-            near(&ue.downlink.harq);
+            let link = &self.links[ue];
+            near(&link.serving);
+            near(&link.drbs);
+            near(&link.downlink.harq);
         }
         if let Some((ue, id, decoded)) = process(i + 2) {
             self.expect_process(ue, id);
             if decoded {
-                let drbs = self.ues[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
+                let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
                 drbs.for_each(|drb| drb.layers.approach(End::Ue));
             }
         }
         if let Some((ue, id, true)) = process(i + 1) {
-            if let Some(p) = self.ues[ue].downlink.process_ref(id) {
+            if let Some(p) = self.links[ue].downlink.process_ref(id) {
                 near(p.parts.as_slice());
             }
-            let drbs = self.ues[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
+            let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
             drbs.for_each(|drb| drb.layers.expect(End::Ue));
         }
     }
 
     #[inline]
     fn expect_process(&self, ue: UeId, process: u8) {
-        if let Some(p) = self.ues[ue].downlink.process_ref(process) {
+        if let Some(p) = self.links[ue].downlink.process_ref(process) {
             near(p);
         }
     }

@@ -10,7 +10,7 @@ impl RadioNetwork {
     /// What each UE begins with.
     pub(super) fn begin_connections(&mut self) {
         for ue in self.ues.ids() {
-            let config = self.cells[self.ues[ue].serving].config.rrc;
+            let config = self.cells[self.links[ue].serving].config.rrc;
             match config.start {
                 InitialState::Attach => {
                     self.ues[ue].rrc.establish(&config, Tti(0));
@@ -31,7 +31,7 @@ impl RadioNetwork {
             return;
         }
         let from = self.first_open();
-        let config = self.cells[self.ues[ue].serving].config.rrc;
+        let config = self.cells[self.links[ue].serving].config.rrc;
         let at = match direction {
             Direction::Uplink => from,
             // Its paging occasion: UEs are spread over the cycle (TS 36.304 clause 7.1).
@@ -53,7 +53,7 @@ impl RadioNetwork {
 
     /// A step of the UE's connection is due, or was until something else came first.
     pub(super) fn connection_step(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let config = self.cells[cell].config.rrc;
         let Some(command) = self.ues[ue].rrc.on_tti(&config, tti) else { return };
         match command {
@@ -70,8 +70,8 @@ impl RadioNetwork {
             Command::Connected => {
                 out.events.push((ue, NetworkEvent::Connected(cell)));
                 self.reset_uplink(ue);
-                for i in 0..self.ues[ue].drbs.len() {
-                    let bearer = self.ues[ue].drbs[i];
+                for i in 0..self.links[ue].drbs.len() {
+                    let bearer = self.links[ue].drbs[i];
                     self.settle(now, bearer, out);
                 }
                 self.watch_activity(ue, tti);
@@ -83,7 +83,7 @@ impl RadioNetwork {
 
     /// A UE that is about to connect does so in the strongest cell, where cells can be changed.
     fn reselect(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) -> CellId {
-        let here = self.ues[ue].serving;
+        let here = self.links[ue].serving;
         let Some(cell) = self.strongest_cell(tti, ue).filter(|cell| *cell != here) else { return here };
         self.camp(now, ue, cell);
         if let Some(m) = &mut self.mobility {
@@ -95,10 +95,10 @@ impl RadioNetwork {
 
     /// RRCConnectionRequest is at the eNB. One without room does not answer: T300 will expire.
     pub(super) fn connection_requested(&mut self, tti: Tti, ue: UeId) {
-        if !self.admits(self.ues[ue].serving) {
+        if !self.admits(self.links[ue].serving) {
             return;
         }
-        let cell = &self.cells[self.ues[ue].serving].config;
+        let cell = &self.cells[self.links[ue].serving].config;
         let exchange = cell.rrc.exchange(cell.timing.decode, cell.timing.grant);
         self.ues[ue].rrc.on_request_heard(tti, exchange);
         // RRCConnectionSetup carries the contention resolution identity.
@@ -108,7 +108,7 @@ impl RadioNetwork {
 
     /// The eNB looks again when the UE could have been inactive for long enough.
     fn watch_activity(&mut self, ue: UeId, since: Tti) {
-        let config = &self.cells[self.ues[ue].serving].config.rrc;
+        let config = &self.cells[self.links[ue].serving].config.rrc;
         if let Some(timer) = config.inactivity.value() {
             let at = since.plus(timer.as_millis()).max(self.first_open());
             self.calendar.note(at, Due::Inactivity { ue });
@@ -117,12 +117,13 @@ impl RadioNetwork {
 
     /// A UE that had no data for the inactivity timer is released.
     pub(super) fn check_activity(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let Some(timer) = self.cells[cell].config.rrc.inactivity.value() else { return };
         if !self.ues[ue].rrc.is_connected() {
             return;
         }
-        let u = &self.ues[ue];
+        let link = &self.links[ue];
+        let cx = &self.contexts[ue];
         if self.is_away(ue) {
             return self.watch_activity(ue, tti);
         }
@@ -130,7 +131,7 @@ impl RadioNetwork {
             let layers = &self.bearers[*b].layers;
             [End::Network, End::Ue].iter().any(|end| layers.buffer_status(*end).total() > 0)
         };
-        let since = if u.drbs.iter().any(waits) { tti } else { u.activity };
+        let since = if link.drbs.iter().any(waits) { tti } else { cx.activity };
         if since.plus(timer.as_millis()) > tti {
             self.watch_activity(ue, since);
             return;

@@ -101,9 +101,10 @@ impl RadioNetwork {
     /// leaves the active list.
     #[inline]
     fn downlink_wants(&mut self, tti: Tti, cell: CellId, ue: UeId, work: &mut Work) -> bool {
-        let u = &mut self.ues[ue];
-        let mut backlog = if u.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
-        for b in &u.drbs {
+        let link = &mut self.links[ue];
+        let cx = &mut self.contexts[ue];
+        let mut backlog = if link.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
+        for b in &link.drbs {
             let rlc = self.bearers[*b].layers.rlc(End::Network);
             if let Some(reports) = rlc.reports() {
                 backlog += reports.total();
@@ -127,15 +128,15 @@ impl RadioNetwork {
         let due_after = 2 * self.cells[cell].config.timing.feedback;
         let mut failed = false;
         for code_word in 0..2 {
-            if let Some(process) = u.downlink.failed(code_word) {
+            if let Some(process) = link.downlink.failed(code_word) {
                 failed = true;
-                let sent = u.downlink.process(process).map_or(tti, |p| p.sent);
+                let sent = link.downlink.process(process).map_or(tti, |p| p.sent);
                 if sent.plus(due_after) <= tti {
                     work.failed.push((sent, ue, process));
                 }
             }
         }
-        u.active[Direction::Downlink.index()] = backlog > 0 || failed;
+        cx.active[Direction::Downlink.index()] = backlog > 0 || failed;
         backlog > 0 || failed
     }
 
@@ -146,32 +147,32 @@ impl RadioNetwork {
         for i in 0..work.backlogs.len() {
             self.expect_reports(&work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
-            let d = &self.ues[ue].downlink;
+            let link = &self.links[ue].downlink;
             // What a persistent grant is about to carry waits for it.
-            let granted = d.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
-            if granted || d.idle(0).is_none() || !self.listens(tti, cell, ue) {
+            let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
+            if granted || link.idle(0).is_none() || !self.listens(tti, cell, ue) {
                 continue;
             }
             self.learn_quality(tti, cell, ue);
             let c = &self.cells[cell];
-            let u = &mut self.ues[ue];
-            if !u.downlink.quality.in_range() {
+            let cx = &mut self.contexts[ue];
+            if !cx.downlink.quality.in_range() {
                 continue;
             }
             let row = work.rates.len();
-            c.downlink.adaptation.rates(&mut u.downlink.quality, c.downlink.band.groups(), &mut work.rates);
+            c.downlink.adaptation.rates(&mut cx.downlink.quality, c.downlink.band.groups(), &mut work.rates);
             if let Some(reuse) = &c.downlink.reuse {
-                allocation::forbid(&mut work.rates[row..], reuse.groups(u.downlink.zone));
+                allocation::forbid(&mut work.rates[row..], reuse.groups(cx.downlink.zone));
             }
             let mut candidate = Candidate {
                 ue,
                 backlog,
                 head_delay: Duration::ZERO,
-                wideband_rate: f64::from(u.downlink.quality.wideband_rate()),
-                average: u.downlink.average.at(tti, c.config.downlink.window),
+                wideband_rate: f64::from(cx.downlink.quality.wideband_rate()),
+                average: cx.downlink.average.at(tti, c.config.downlink.window),
                 qci: 9,
                 guaranteed: 0.0,
-                served: u.downlink.served,
+                served: cx.downlink.served,
             };
             self.qos_of(now, &mut candidate);
             work.candidates.push(candidate);
@@ -182,7 +183,7 @@ impl RadioNetwork {
     #[inline]
     fn qos_of(&self, now: Instant, candidate: &mut Candidate) {
         let mut best = f64::INFINITY;
-        for b in &self.ues[candidate.ue].drbs {
+        for b in &self.links[candidate.ue].drbs {
             let drb = &self.bearers[*b];
             candidate.guaranteed += drb.qos.downlink.0 as f64 * 1e-3;
             let rlc = drb.layers.rlc(End::Network);
@@ -201,8 +202,9 @@ impl RadioNetwork {
     #[inline]
     fn listens(&self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         let Some(drx) = &self.cells[cell].config.downlink.drx else { return true };
-        let d = &self.ues[ue].downlink;
-        tti < d.awake_until || (tti.0 + drx.cycle - d.phase % drx.cycle) % drx.cycle < drx.on_duration
+        let link = &self.links[ue].downlink;
+        let cx = &self.contexts[ue].downlink;
+        tti < cx.awake_until || (tti.0 + drx.cycle - link.phase % drx.cycle) % drx.cycle < drx.on_duration
     }
 
     /// Asks the policy and divides the groups `free`.

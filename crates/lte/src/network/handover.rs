@@ -35,7 +35,7 @@ impl RadioNetwork {
         self.reach(now);
         let at = self.first_open();
         if self.is_served(ue)
-            && self.ues[ue].serving != target
+            && self.links[ue].serving != target
             && let Some(m) = &mut self.mobility
             && m.ues[ue].phase == Phase::Steady
         {
@@ -82,7 +82,7 @@ impl RadioNetwork {
     }
 
     fn timing(&self, ue: UeId) -> (RrcTiming, u64, u64) {
-        let config = &self.cells[self.ues[ue].serving].config;
+        let config = &self.cells[self.links[ue].serving].config;
         (config.rrc.timing, config.timing.decode, config.timing.grant)
     }
 
@@ -107,7 +107,7 @@ impl RadioNetwork {
             let at = tti.plus(takes);
             self.set_phase(ue, Phase::Reporting { target, at }, at);
         } else if let Some(margin) = m.config.conditional {
-            let serving = self.ues[ue].serving;
+            let serving = self.links[ue].serving;
             let own = mobile.measurements.of(serving).map_or(f64::NEG_INFINITY, |m| m.rsrp);
             let near = mobile.measurements.strongest(|cell, rsrp| cell != serving && rsrp - own > margin.0);
             if let Some(target) = near.filter(|t| mobile.prepared != Some(*t) && !changing) {
@@ -174,7 +174,11 @@ impl RadioNetwork {
             return false;
         }
         let Some(most) = m.config.users.value() else { return true };
-        let there = self.ues.iter().filter(|u| u.serving == cell && u.rrc.is_connected()).count();
+        let there = self
+            .ues
+            .ids()
+            .filter(|u| self.links[*u].serving == cell && self.ues[*u].rrc.is_connected())
+            .count();
         there < most as usize
     }
 
@@ -182,7 +186,7 @@ impl RadioNetwork {
     /// gets it again until its link is lost.
     fn command(&mut self, tti: Tti, ue: UeId, target: CellId) {
         let (timing, decode, _) = self.timing(ue);
-        let source = self.ues[ue].serving;
+        let source = self.links[ue].serving;
         if timing == RrcTiming::Real && self.misses_control(tti, source, ue) {
             let at = tti.plus(REPEAT);
             return self.set_phase(ue, Phase::Commanding { target, at }, at);
@@ -198,7 +202,7 @@ impl RadioNetwork {
     /// The UE detaches: MAC and the bearers' lower layers end here, and the source begins to
     /// forward.
     fn leave(&mut self, now: Instant, ue: UeId, target: CellId, out: &mut NetworkOutput) {
-        let source = self.ues[ue].serving;
+        let source = self.links[ue].serving;
         self.say(ue, MobilityEvent::Started, target, out);
         self.camp(now, ue, target);
         if let Some(m) = &mut self.mobility {
@@ -213,7 +217,7 @@ impl RadioNetwork {
         self.reset_downlink(ue);
         self.reset_uplink(ue);
         self.forget_in_cell(ue);
-        let source = self.ues[ue].serving;
+        let source = self.links[ue].serving;
         if let Some(m) = &mut self.mobility {
             let mobile = &mut m.ues[ue];
             if !std::mem::replace(&mut mobile.away, true) {
@@ -223,8 +227,8 @@ impl RadioNetwork {
             mobile.measurements.restart();
         }
         let persistent = [
-            self.ues[ue].downlink.persistent.is_some().then_some(Direction::Downlink),
-            self.ues[ue].uplink.persistent.is_some().then_some(Direction::Uplink),
+            self.links[ue].downlink.persistent.is_some().then_some(Direction::Downlink),
+            self.links[ue].uplink.persistent.is_some().then_some(Direction::Uplink),
         ];
         for direction in persistent.into_iter().flatten() {
             self.cells[source].persistent(direction).retain(|other| *other != ue);
@@ -234,28 +238,31 @@ impl RadioNetwork {
         }
         let config = &self.cells[cell].config;
         let two = config.downlink.mimo.two_code_words();
+        let link = &mut self.links[ue];
+        let cx = &mut self.contexts[ue];
         let u = &mut self.ues[ue];
-        u.serving = cell;
-        u.downlink.quality = Quality::new(config.downlink.olla());
-        u.downlink.average = Average::default();
-        if two && u.downlink.harq[1].is_none() {
-            u.downlink.harq[1] = Some(Box::default());
+        link.serving = cell;
+        cx.downlink.quality = Quality::new(config.downlink.olla());
+        cx.downlink.average = Average::default();
+        if two && link.downlink.harq[1].is_none() {
+            link.downlink.harq[1] = Some(Box::default());
         }
-        u.downlink.served = None;
-        (u.downlink.zone_until, u.downlink.boost) = (Tti(0), lasthop_radio::linear(u.downlink.p_a) as f32);
-        u.uplink.quality.reset(config.uplink.outer_loop.olla());
-        u.uplink.average = Average::default();
+        cx.downlink.served = None;
+        (cx.downlink.zone_until, link.downlink.boost) =
+            (Tti(0), lasthop_radio::linear(link.downlink.p_a) as f32);
+        cx.uplink.quality.reset(config.uplink.outer_loop.olla());
+        cx.uplink.average = Average::default();
         u.uplink.power = lasthop_radio::lte::PowerControl::default();
-        u.uplink.headroom = None;
-        u.uplink.served = None;
+        cx.uplink.headroom = None;
+        cx.uplink.served = None;
     }
 
     /// The UE is in no list of its cell any more.
     pub(super) fn forget_in_cell(&mut self, ue: UeId) {
-        let serving = self.ues[ue].serving;
+        let serving = self.links[ue].serving;
         for direction in Direction::BOTH {
             let i = direction.index();
-            if std::mem::take(&mut self.ues[ue].active[i]) {
+            if std::mem::take(&mut self.contexts[ue].active[i]) {
                 self.cells[serving].active[i].retain(|other| *other != ue);
             }
         }
@@ -263,7 +270,7 @@ impl RadioNetwork {
 
     /// Random access at the target, with a preamble that no other UE has.
     fn access_target(&mut self, tti: Tti, ue: UeId, t304: Tti) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let config: RandomAccessConfig = self.cells[cell].uplink.config.random_access;
         let Some(m) = &mut self.mobility else { return };
         let reserved = u32::from(PREAMBLES.saturating_sub(config.preambles));
@@ -280,7 +287,7 @@ impl RadioNetwork {
 
     /// RRCConnectionReconfigurationComplete is at the target, which serves the UE from now on.
     pub(super) fn handover_complete(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let Some(m) = &mut self.mobility else { return };
         let (left, source) = m.ues[ue].left;
         m.counters.completed += 1;
@@ -306,17 +313,17 @@ impl RadioNetwork {
         let detour = m.backhaul.routes[ue].home != m.backhaul.routes[ue].anchor;
         let switched = tti.plus(ttis(m.config.s1.delay));
         self.ues[ue].uplink.access.stop();
-        self.ues[ue].activity = tti;
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        self.contexts[ue].activity = tti;
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             self.settle(now, bearer, out);
         }
         for direction in Direction::BOTH {
-            if self.ues[ue].full_buffer[direction.index()] {
+            if self.links[ue].full_buffer[direction.index()] {
                 self.wake(ue, direction);
             }
         }
-        self.ues[ue].uplink.view.request();
+        self.contexts[ue].uplink.view.request();
         self.wake(ue, Direction::Uplink);
         if detour {
             // PATH SWITCH REQUEST (TS 36.413 clause 8.4.4).
@@ -331,7 +338,7 @@ impl RadioNetwork {
     /// T304 has expired, or no preamble was answered (TS 36.331 clause 5.3.5.6): the UE goes back
     /// to what it had and re-establishes its connection. The source has its data still.
     pub(super) fn handover_failed(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let target = self.ues[ue].serving;
+        let target = self.links[ue].serving;
         if let Some(m) = &mut self.mobility {
             m.counters.failed += 1;
             // The target was prepared and knows the UE.
@@ -363,8 +370,8 @@ impl RadioNetwork {
 
     /// Drops all that the bearers of `ue` hold at the network's end: its context is gone.
     pub(super) fn abandon(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             self.bearers.abandon(now, bearer, DropCause::RadioLinkFailure);
             self.settle(now, bearer, out);
         }

@@ -111,9 +111,10 @@ impl RadioNetwork {
     #[inline]
     pub(super) fn learn_quality(&mut self, tti: Tti, cell: CellId, ue: UeId) {
         let config = &self.cells[cell].config.downlink;
-        let d = &self.ues[ue].downlink;
-        let measured = config.cqi.measured(tti, d.phase);
-        if d.quality.measured != Some(measured) {
+        let link = &self.links[ue].downlink;
+        let cx = &self.contexts[ue].downlink;
+        let measured = config.cqi.measured(tti, link.phase);
+        if cx.quality.measured != Some(measured) {
             self.measure(measured, cell, ue);
         }
     }
@@ -121,10 +122,11 @@ impl RadioNetwork {
     fn measure(&mut self, measured: Tti, cell: CellId, ue: UeId) {
         let report = self.report_of(measured, cell, ue);
         let c = &self.cells[cell];
-        let d = &mut self.ues[ue].downlink;
-        d.quality.learn(measured, &report, &c.downlink.adaptation, &c.config.downlink.cqi);
-        d.stats.reports += 1;
-        d.stats.cqi_sum += u64::from(report.wideband.index());
+        let link = &mut self.links[ue].downlink;
+        let cx = &mut self.contexts[ue].downlink;
+        cx.quality.learn(measured, &report, &c.downlink.adaptation, &c.config.downlink.cqi);
+        link.stats.reports += 1;
+        link.stats.cqi_sum += u64::from(report.wideband.index());
     }
 
     /// What `ue` finds in `tti`.
@@ -139,7 +141,7 @@ impl RadioNetwork {
         let row = self.air.reference(measured, cell, ue, carrier, data);
         let adaptation = &c.downlink.adaptation;
         // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
-        let boost = self.ues[ue].downlink.boost;
+        let boost = self.links[ue].downlink.boost;
         // A link of a given SINR has no channel matrix: one layer, whatever the mode.
         let (one, two) = match physical {
             true => (boost, None),
@@ -186,15 +188,15 @@ impl RadioNetwork {
     /// True if what is known of the strongest interferers without a look at them brings `enough`
     /// information.
     fn surely_hears(&mut self, tti: Tti, cell: CellId, ue: UeId, enough: f32) -> bool {
-        let d = &mut self.ues[ue].downlink;
-        if d.in_doubt > 0 {
-            d.in_doubt -= 1;
+        let u = &mut self.ues[ue].downlink;
+        if u.in_doubt > 0 {
+            u.in_doubt -= 1;
             return false;
         }
         let Some((rbs, places)) = self.cells[cell].control.parts.first() else { return false };
         let Some(row) = self.air.reference_at_least(tti, cell, ue, *rbs) else { return false };
         let sure = information(row, places) > enough;
-        d.in_doubt = if sure { 0 } else { DOUBTS };
+        u.in_doubt = if sure { 0 } else { DOUBTS };
         sure
     }
 
@@ -220,7 +222,7 @@ impl RadioNetwork {
     /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
     #[inline]
     pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        if self.cells.len() == 1 && !self.ues[ue].uplink.pinned {
+        if self.cells.len() == 1 && !self.links[ue].uplink.pinned {
             let received =
                 self.cells[cell].reference_power * f64::from(self.air.gains(tti, cell, ue).downlink);
             if received > GRANT_SAFE * self.ues[ue].uplink.noise {

@@ -230,7 +230,7 @@ impl RadioNetwork {
             }
             return;
         }
-        let serving = self.ues[ue].serving;
+        let serving = self.links[ue].serving;
         let sinr = self.survey(tti, ue);
         let pinned = self.pinned_sinr(ue);
         let Some(m) = &mut self.mobility else { return };
@@ -284,7 +284,7 @@ impl RadioNetwork {
     /// Powers of all cells at `ue` into `powers`; the linear SINR of the serving cell's reference
     /// signals, when every cell sends.
     fn survey(&mut self, tti: Tti, ue: UeId) -> f64 {
-        let serving = self.ues[ue].serving;
+        let serving = self.links[ue].serving;
         let Some(m) = &mut self.mobility else { return 0.0 };
         let mut total = 0.0;
         for cell in self.cells.ids() {
@@ -317,7 +317,7 @@ impl RadioNetwork {
         self.air.set_power(cell, if down { 0.0 } else { power });
         if down {
             for ue in self.ues.ids() {
-                if self.ues[ue].serving == cell {
+                if self.links[ue].serving == cell {
                     self.reset_downlink(ue);
                     self.reset_uplink(ue);
                     self.forget_in_cell(ue);

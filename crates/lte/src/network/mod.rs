@@ -68,7 +68,7 @@ use calendar::Calendar;
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
-use state::{Cell, Ue};
+use state::{Cell, Link, Ue, UeContext};
 
 /// What is due at the start of a TTI. Within a TTI things come in the order in which they were
 /// noted.
@@ -126,7 +126,10 @@ enum Due {
 #[derive(Debug)]
 pub struct RadioNetwork {
     cells: IndexVec<CellId, Cell>,
+    /// The terminals, what their eNBs know of them, and what is between the two.
     ues: IndexVec<UeId, Ue>,
+    contexts: IndexVec<UeId, UeContext>,
+    links: IndexVec<UeId, Link>,
     bearers: Bearers,
     calendar: Calendar<Due>,
     /// What is due within a TTI, in order of time (`timing.uplink_lead`).
@@ -164,13 +167,12 @@ pub struct RadioNetwork {
 impl RadioNetwork {
     /// The network of `config`, which must be valid, with the draws of the run `seed`.
     pub fn new(config: &NetworkConfig, seed: u64) -> RadioNetwork {
+        let ues = || config.ues.enumerate().map(|(id, ue)| (id, ue, &config.cells[ue.serving]));
         let mut network = RadioNetwork {
             cells: config.cells.enumerate().map(|(id, cell)| Cell::new(id, cell)).collect(),
-            ues: config
-                .ues
-                .enumerate()
-                .map(|(id, ue)| Ue::new(id, ue, &config.cells[ue.serving], seed))
-                .collect(),
+            ues: ues().map(|(id, ue, cell)| Ue::new(id, ue, cell, seed)).collect(),
+            contexts: ues().map(|(_, _, cell)| UeContext::new(cell)).collect(),
+            links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),
             bearers: Bearers::default(),
             calendar: Calendar::default(),
             early: VecDeque::new(),
@@ -192,7 +194,7 @@ impl RadioNetwork {
         };
         for drb in &config.bearers {
             let id = network.bearers.add(drb.ue, &drb.layers, drb.qos, false, seed);
-            network.ues[drb.ue].drbs.push(id);
+            network.links[drb.ue].drbs.push(id);
         }
         let pairs = config.pairs.iter().map(|pair| (pair.ues[1], &pair.layers));
         let groups = config.groups.iter().flat_map(|g| g.to.iter().map(|ue| (*ue, &g.layers)));
@@ -204,21 +206,22 @@ impl RadioNetwork {
             // MAC serves the bearers in the order of their classes' priorities.
             let bearers = &network.bearers;
             let priority = |b: &BearerId| priority_of(bearers[*b].qos.qci);
-            if network.ues[ue].downlink.persistent.is_some() {
-                let serving = network.ues[ue].serving;
+            if network.links[ue].downlink.persistent.is_some() {
+                let serving = network.links[ue].serving;
                 network.cells[serving].persistent.push(ue);
             }
-            if network.ues[ue].uplink.persistent.is_some() {
-                let serving = network.ues[ue].serving;
+            if network.links[ue].uplink.persistent.is_some() {
+                let serving = network.links[ue].serving;
                 network.cells[serving].uplink.persistent.push(ue);
             }
-            network.ues[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
-            for i in 0..network.ues[ue].drbs.len() {
-                let qos = network.bearers[network.ues[ue].drbs[i]].qos;
+            network.links[ue].drbs.sort_by(|a, b| priority(a).total_cmp(&priority(b)));
+            for i in 0..network.links[ue].drbs.len() {
+                let qos = network.bearers[network.links[ue].drbs[i]].qos;
                 network.ues[ue].uplink.add(&qos);
+                network.contexts[ue].uplink.add(i, &qos);
             }
             for direction in Direction::BOTH {
-                if network.ues[ue].full_buffer[direction.index()] {
+                if network.links[ue].full_buffer[direction.index()] {
                     network.wake(ue, direction);
                 }
             }
@@ -386,12 +389,12 @@ impl RadioNetwork {
 
     /// The cell that serves a UE.
     pub fn serving(&self, ue: UeId) -> CellId {
-        self.ues[ue].serving
+        self.links[ue].serving
     }
 
     /// What a UE has counted in the downlink.
     pub fn downlink_stats(&self, ue: UeId) -> &LinkStats {
-        &self.ues[ue].downlink.stats
+        &self.links[ue].downlink.stats
     }
 
     /// Another scheduler in `cell` from now on, such as one of the caller's own.
@@ -427,7 +430,7 @@ impl RadioNetwork {
         if failed {
             self.radio_link_failure(now, ue, out);
         }
-        self.ues[ue].activity = self.next;
+        self.contexts[ue].activity = self.next;
         if self.is_away(ue) {
             return;
         }
@@ -474,8 +477,8 @@ impl RadioNetwork {
             return;
         }
         let i = direction.index();
-        if !std::mem::replace(&mut self.ues[ue].active[i], true) {
-            let active = &mut self.cells[self.ues[ue].serving].active[i];
+        if !std::mem::replace(&mut self.contexts[ue].active[i], true) {
+            let active = &mut self.cells[self.links[ue].serving].active[i];
             let place = active.partition_point(|other| *other < ue);
             active.insert(place, ue);
         }
@@ -489,8 +492,8 @@ impl RadioNetwork {
         }
         self.reset_downlink(ue);
         self.reset_uplink(ue);
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             self.bearers.re_establish(now, bearer);
             self.settle(now, bearer, out);
         }

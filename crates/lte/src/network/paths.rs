@@ -89,8 +89,8 @@ impl RadioNetwork {
         let (from, to) = (m.backhaul.routes[ue].home, m.enbs[cell]);
         debug_assert!(!m.backhaul.routes[ue].forwarding, "one change at a time");
         let mut all = Vec::new();
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             let mut parcels = Vec::new();
             let queue = self.bearers[bearer].layers.retransmission_queue(End::Network).1;
             self.bearers.hand_over(now, bearer, &mut parcels);
@@ -186,8 +186,8 @@ impl RadioNetwork {
             let route = &mut m.backhaul.routes[ue];
             (route.home, route.anchor) = (enb, enb);
         }
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             self.settle(now, bearer, out);
         }
     }

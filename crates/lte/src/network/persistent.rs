@@ -22,9 +22,9 @@ impl RadioNetwork {
     ) {
         for i in 0..self.cells[cell].persistent.len() {
             let ue = self.cells[cell].persistent[i];
-            let d = &self.ues[ue].downlink;
-            let Some(p) = d.persistent.filter(|p| p.is_occasion(tti, d.phase)) else { continue };
-            if d.idle(0).is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
+            let link = &self.links[ue].downlink;
+            let Some(p) = link.persistent.filter(|p| p.is_occasion(tti, link.phase)) else { continue };
+            if link.idle(0).is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
                 continue;
             }
             let own = self.groups_of(cell, ue);
@@ -43,7 +43,7 @@ impl RadioNetwork {
                 // Only the activation is an assignment on the PDCCH.
                 t.persistent = active.is_some();
             }
-            if let Some(p) = &mut self.ues[ue].downlink.persistent {
+            if let Some(p) = &mut self.links[ue].downlink.persistent {
                 (p.grant, p.used) = (Some((groups, mcs)), tti);
             }
             work.backlogs.retain(|(u, _)| *u != ue);
@@ -54,12 +54,13 @@ impl RadioNetwork {
     /// ever has at the same time.
     fn activate(&mut self, tti: Tti, cell: CellId, ue: UeId, free: Groups) -> Option<(Groups, Mcs)> {
         self.learn_quality(tti, cell, ue);
-        let d = &self.ues[ue].downlink;
-        let own = d.persistent?;
-        let phase = d.phase;
+        let link = &self.links[ue].downlink;
+        let own = link.persistent?;
+        let phase = link.phase;
         let taken = self.cells[cell].persistent.iter().filter(|other| **other != ue).fold(0, |set, other| {
-            let d = &self.ues[*other].downlink;
-            let meets = d.persistent.filter(|p| own.meets(phase, p, d.phase)).and_then(|p| p.active(tti));
+            let other = &self.links[*other].downlink;
+            let meets = other.persistent.filter(|p| own.meets(phase, p, other.phase));
+            let meets = meets.and_then(|p| p.active(tti));
             set | meets.map_or(0, |(groups, _)| groups)
         });
         let table = self.cells[cell].downlink.adaptation.mcs_table();

@@ -24,7 +24,7 @@ impl RadioNetwork {
         let data = c.config.downlink.cqi.interference == CqiInterference::Data;
         let carrier = self.air.carrier(cell);
         // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
-        let boost = self.ues[ue].downlink.boost;
+        let boost = self.links[ue].downlink.boost;
         if !self.air.look_at(measured, cell, ue, carrier, Look::Reference(boost, data)) {
             return None;
         }

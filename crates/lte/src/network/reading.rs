@@ -12,7 +12,7 @@ impl RadioNetwork {
     /// What the whole carrier would carry for `ue` at the wideband CQI that it measures now:
     /// TBS(CQI, N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
     pub fn measured_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let report = self.report_of(Tti::containing(now, TTI), cell, ue);
         let first = match report.second {
             None => report.scheme.layers().into(),
@@ -26,11 +26,11 @@ impl RadioNetwork {
 
     /// The same at the newest report that the eNB has, corrected by its outer loop.
     pub fn known_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         self.learn_quality(Tti::containing(now, TTI), cell, ue);
         let c = &self.cells[cell];
         let all = c.downlink.band.all();
-        let quality = &mut self.ues[ue].downlink.quality;
+        let quality = &mut self.contexts[ue].downlink.quality;
         let table = c.downlink.adaptation.mcs_table();
         let blocks = c.config.resource_blocks as usize;
         let layers = quality.scheme().layers();
@@ -56,7 +56,7 @@ impl RadioNetwork {
     /// UEs that `cell` has downlink data for, `ue` counted in any case: the load that the cell may
     /// broadcast.
     pub fn downlink_users(&self, ue: UeId) -> u32 {
-        let active = &self.cells[self.ues[ue].serving].active[Direction::Downlink.index()];
+        let active = &self.cells[self.links[ue].serving].active[Direction::Downlink.index()];
         (active.len() + usize::from(!active.contains(&ue))) as u32
     }
 
@@ -69,13 +69,13 @@ impl RadioNetwork {
     /// window.
     pub fn uplink_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let tti = Tti::containing(now, TTI);
-        let window = self.cells[self.ues[ue].serving].config.uplink.window;
-        Bitrate((self.ues[ue].uplink.average.at(tti, window) * 1000.0) as u64)
+        let window = self.cells[self.links[ue].serving].config.uplink.window;
+        Bitrate((self.contexts[ue].uplink.average.at(tti, window) * 1000.0) as u64)
     }
 
     /// Resource blocks of a UE's cell.
     pub fn carrier_blocks(&self, ue: UeId) -> u32 {
-        self.cells[self.ues[ue].serving].config.resource_blocks
+        self.cells[self.links[ue].serving].config.resource_blocks
     }
 }
 

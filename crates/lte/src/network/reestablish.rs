@@ -18,7 +18,7 @@ impl RadioNetwork {
     /// The radio link of a UE with mobility has failed: at the next TTI it acts upon it.
     pub(super) fn link_lost(&mut self, ue: UeId, out: &mut NetworkOutput) {
         let at = self.first_open();
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let Some(m) = &mut self.mobility else { return };
         let on_its_way = !matches!(
             m.ues[ue].phase,
@@ -47,7 +47,7 @@ impl RadioNetwork {
             Phase::Failing { at } if at <= tti => self.begin_reestablishment(now, tti, ue),
             Phase::Selecting { at, t311 } if at <= tti => self.select(now, tti, ue, t311, out),
             Phase::Informing { at } if at <= tti => {
-                let cell = self.ues[ue].serving;
+                let cell = self.links[ue].serving;
                 let t301 = tti.plus(ttis(m.config.t301));
                 let config = self.cells[cell].uplink.config.random_access;
                 self.ues[ue].uplink.access.stop();
@@ -67,7 +67,7 @@ impl RadioNetwork {
                     let at = tti.plus(BUSY).min(t301);
                     return self.set_phase(ue, Phase::Fetching { at, refused, t301 }, at);
                 }
-                let cell = self.ues[ue].serving;
+                let cell = self.links[ue].serving;
                 self.move_data(now, ue, cell, out);
                 let at = tti.plus(self.messages(ue));
                 self.set_phase(ue, Phase::Restoring { at }, at);
@@ -79,7 +79,7 @@ impl RadioNetwork {
 
     /// MAC is reset, the UE is nowhere, T311 runs.
     pub(super) fn begin_reestablishment(&mut self, now: Instant, tti: Tti, ue: UeId) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         self.camp(now, ue, cell);
         let Some(m) = &self.mobility else { return };
         let at = tti.plus(ttis(m.config.search));
@@ -105,7 +105,7 @@ impl RadioNetwork {
 
     /// TTIs until the UE has heard RRCConnectionReestablishment.
     fn answer(&self, ue: UeId) -> u64 {
-        let config = &self.cells[self.ues[ue].serving].config;
+        let config = &self.cells[self.links[ue].serving].config;
         if config.rrc.timing == RrcTiming::Ideal { 0 } else { config.timing.decode }
     }
 
@@ -113,7 +113,7 @@ impl RadioNetwork {
     // TS 36.331 v15.1.0 5.3.7.1: "The connection re-establishment succeeds only if the concerned
     // cell is prepared i.e. has a valid UE context."
     pub(super) fn reestablishment_asked(&mut self, tti: Tti, ue: UeId, t301: Tti) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let Some(m) = &self.mobility else { return };
         let source = m.ues[ue].left.1;
         let home = m.backhaul.routes[ue].home;
@@ -136,10 +136,10 @@ impl RadioNetwork {
     /// Admission of a UE that camps on its cell already.
     fn admits_again(&self, ue: UeId) -> bool {
         let Some(m) = &self.mobility else { return true };
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let Some(most) = m.config.users.value() else { return !self.cells[cell].is_down() };
         let served = |other: &UeId| {
-            *other != ue && self.ues[*other].serving == cell && self.ues[*other].rrc.is_connected()
+            *other != ue && self.links[*other].serving == cell && self.ues[*other].rrc.is_connected()
         };
         !self.cells[cell].is_down() && self.ues.ids().filter(served).count() < most as usize
     }
@@ -147,13 +147,13 @@ impl RadioNetwork {
     /// TTIs of the messages after the request: RRCConnectionReestablishment and a reconfiguration,
     /// each with its answer.
     fn messages(&self, ue: UeId) -> u64 {
-        let config = &self.cells[self.ues[ue].serving].config;
+        let config = &self.cells[self.links[ue].serving].config;
         let (decode, grant) = (config.timing.decode, config.timing.grant);
         if config.rrc.timing == RrcTiming::Ideal { 0 } else { 2 * (decode + PROCESSING + grant + decode) }
     }
 
     fn restored(&mut self, now: Instant, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let Some(m) = &mut self.mobility else { return };
         m.counters.reestablished += 1;
         let (left, source) = m.ues[ue].left;
@@ -171,7 +171,7 @@ impl RadioNetwork {
     /// RRCConnectionReestablishmentReject, or T301 or T311 has expired: the connection is gone with
     /// what the network held for it. The UE connects anew when there is data.
     pub(super) fn go_idle(&mut self, now: Instant, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         self.stop_forwarding(now, ue, out);
         self.say(ue, MobilityEvent::Rejected, cell, out);
         let Some(m) = &mut self.mobility else { return };

@@ -1,4 +1,8 @@
-//! What the network knows of a cell, a UE and a bearer.
+//! What is kept of a cell and of a UE.
+//!
+//! Of a UE there are three types. [`Ue`] is the terminal, [`UeContext`] is what its eNB knows of it,
+//! and neither holds what only the other may know. [`Link`] is what is between them: what RRC has
+//! configured at both ends, and the transport blocks on their way.
 
 use lasthop_engine::{Draw, Purpose};
 use lasthop_radio::lte::Bandwidth;
@@ -6,7 +10,7 @@ use lasthop_units::{BearerId, CellId, Db, Id, Tti, UeId};
 
 use super::config::{CellConfig, UeConfig};
 use super::measure::ControlBlocks;
-use super::uplink::state::{CellUplink, UeUplink};
+use super::uplink::state::{CellUplink, UplinkContext, UplinkLink, UplinkUe};
 use crate::mac::adaptation::Quality;
 use crate::mac::downlink::{Average, DownlinkCell, DownlinkConfig, LinkStats, Persistent};
 use crate::mac::harq::{PROCESSES, Process, Processes};
@@ -63,70 +67,116 @@ impl Cell {
     }
 }
 
-/// A UE, and what its cell knows of it.
+/// The radio link of a UE: what RRC has configured at both of its ends, the transport blocks that
+/// are on their way, and what is counted.
 #[derive(Debug)]
-pub(super) struct Ue {
+pub(super) struct Link {
     pub serving: CellId,
     /// Its bearers in the order of their logical channels.
     pub drbs: Vec<BearerId>,
-    /// It is in its cell's active list, by direction.
-    pub active: [bool; 2],
     /// Below RLC there is always something to send, by direction.
     pub full_buffer: [bool; 2],
-    pub downlink: DownlinkUe,
-    pub uplink: UeUplink,
-    pub rrc: Connection,
+    pub downlink: DownlinkLink,
+    pub uplink: UplinkLink,
+}
+
+/// What the eNB knows of a UE.
+#[derive(Debug)]
+pub(super) struct UeContext {
+    /// It is in its cell's active list, by direction.
+    pub active: [bool; 2],
     /// The last TTI in which something happened to its bearers.
     pub activity: Tti,
+    pub downlink: DownlinkContext,
+    pub uplink: UplinkContext,
+}
+
+/// What the terminal knows.
+#[derive(Debug)]
+pub(super) struct Ue {
+    pub rrc: Connection,
+    pub downlink: DownlinkUe,
+    pub uplink: UplinkUe,
+}
+
+impl Link {
+    /// Of the UE `id` in a cell of `cell`, with the draws of the run `seed`.
+    pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Link {
+        Link {
+            serving: config.serving,
+            drbs: Vec::new(),
+            full_buffer: config.full_buffer,
+            downlink: DownlinkLink::new(id, config, &cell.downlink, seed),
+            uplink: UplinkLink::new(id, config, seed),
+        }
+    }
+}
+
+impl UeContext {
+    /// Of a UE in a cell of `cell`.
+    pub fn new(cell: &CellConfig) -> UeContext {
+        UeContext {
+            active: [false; 2],
+            activity: Tti(0),
+            downlink: DownlinkContext::new(&cell.downlink),
+            uplink: UplinkContext::new(&cell.uplink),
+        }
+    }
 }
 
 impl Ue {
     /// The UE `id`, in a cell of `cell`, with the draws of the run `seed`.
     pub fn new(id: UeId, config: &UeConfig, cell: &CellConfig, seed: u64) -> Ue {
         Ue {
-            serving: config.serving,
-            drbs: Vec::new(),
-            active: [false; 2],
-            full_buffer: config.full_buffer,
-            downlink: DownlinkUe::new(id, config, &cell.downlink, seed),
-            uplink: UeUplink::new(&cell.uplink, config, id, seed),
             rrc: Connection::new(
                 cell.rrc.start == InitialState::Connected,
                 cell.rrc.start != InitialState::Attach,
             ),
-            activity: Tti(0),
+            downlink: DownlinkUe { control_errors: draws(seed, id, 3), in_doubt: 0 },
+            uplink: UplinkUe::new(&cell.uplink, config, id, seed),
         }
     }
 }
 
-/// The downlink of a UE.
+/// The downlink of a UE between its ends.
 #[derive(Debug)]
-pub(super) struct DownlinkUe {
+pub(super) struct DownlinkLink {
     /// HARQ processes by code word; the second one exists where the transmission mode has two
     /// layers.
     pub harq: [Option<Box<Processes>>; 2],
-    pub quality: Quality,
-    pub average: Average,
+    /// Semi-persistent scheduling.
+    pub persistent: Option<Persistent>,
     /// Its own P_A, and linear with that of its zone.
     pub p_a: Db,
     pub boost: f32,
+    /// Distance of its reports to those of other UEs [TTI].
+    pub phase: u64,
+    /// Draws of transport blocks by code word.
+    pub block_errors: [Draw; 2],
+    pub stats: LinkStats,
+}
+
+/// What the eNB knows of a UE's downlink.
+#[derive(Debug)]
+pub(super) struct DownlinkContext {
+    pub quality: Quality,
+    pub average: Average,
     /// Where it is in a cell with frequency reuse, and before which TTI nobody looks again.
     pub zone: Zone,
     pub zone_until: Tti,
     /// Last TTI with a new transport block.
     pub served: Option<Tti>,
-    /// Semi-persistent scheduling.
-    pub persistent: Option<Persistent>,
     /// Discontinuous reception: awake before this TTI because of earlier assignments.
     pub awake_until: Tti,
-    pub stats: LinkStats,
-    /// Draws of transport blocks by code word, and of assignments.
-    pub block_errors: [Draw; 2],
+}
+
+/// What the terminal keeps for its downlink.
+#[derive(Debug)]
+pub(super) struct DownlinkUe {
+    /// Draws of assignments.
     pub control_errors: Draw,
     /// So many checks of control channels more look at all links straight away.
     pub in_doubt: u8,
-    /// Distance of its reports to those of other UEs [TTI].
-    pub phase: u64,
 }
 
 /// The draws of UE `id` in the run `seed`, told apart by what they are for: transport blocks of
@@ -135,26 +185,30 @@ pub(super) fn draws(seed: u64, id: UeId, of: u64) -> Draw {
     Draw::new(seed, Purpose::BlockError, RADIO | (id.index() as u64 * 8) | of)
 }
 
-impl DownlinkUe {
-    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkUe {
-        let draw = |of: u64| draws(seed, id, of);
-        let two = cell.mimo.two_code_words();
-        DownlinkUe {
-            harq: [Some(Box::default()), two.then(Box::default)],
+impl DownlinkContext {
+    fn new(cell: &DownlinkConfig) -> DownlinkContext {
+        DownlinkContext {
             quality: Quality::new(cell.olla()),
             average: Average::default(),
-            p_a: config.radio.p_a,
-            boost: lasthop_radio::linear(config.radio.p_a) as f32,
             zone: Zone::Centre,
             zone_until: Tti(0),
             served: None,
-            persistent: config.persistent.map(Persistent::new),
             awake_until: Tti(0),
-            stats: LinkStats::default(),
-            block_errors: [draw(0), draw(1)],
-            control_errors: draw(3),
-            in_doubt: 0,
+        }
+    }
+}
+
+impl DownlinkLink {
+    fn new(id: UeId, config: &UeConfig, cell: &DownlinkConfig, seed: u64) -> DownlinkLink {
+        let two = cell.mimo.two_code_words();
+        DownlinkLink {
+            harq: [Some(Box::default()), two.then(Box::default)],
+            persistent: config.persistent.map(Persistent::new),
+            p_a: config.radio.p_a,
+            boost: lasthop_radio::linear(config.radio.p_a) as f32,
             phase: id.index() as u64,
+            block_errors: [draws(seed, id, 0), draws(seed, id, 1)],
+            stats: LinkStats::default(),
         }
     }
 

@@ -158,13 +158,13 @@ impl RadioNetwork {
     #[cold]
     fn trace_block_now(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: usize) {
         let record = TraceRecord::new(tti, step, link, ue);
-        let u = &mut self.ues[ue];
+        let ends = &mut self.links[ue];
         let record = match link {
-            TraceLink::Downlink => match u.downlink.process(process as u8) {
+            TraceLink::Downlink => match ends.downlink.process(process as u8) {
                 Some(p) => record.with(p),
                 None => return,
             },
-            TraceLink::Uplink | TraceLink::Sidelink => record.with(u.uplink.harq.get(process)),
+            TraceLink::Uplink | TraceLink::Sidelink => record.with(ends.uplink.harq.get(process)),
         };
         if let Some(trace) = &mut self.trace {
             trace.push(record);

@@ -47,7 +47,7 @@ impl RadioNetwork {
 
     /// What a UE has counted in the uplink.
     pub fn uplink_stats(&self, ue: UeId) -> &LinkStats {
-        &self.ues[ue].uplink.stats
+        &self.links[ue].uplink.stats
     }
 
     /// The first TTI for which something can still be noted.
@@ -62,8 +62,9 @@ impl RadioNetwork {
             return self.pass_report_on(now, ue, bearer);
         }
         let has = self.bearers[bearer].layers.has_something(End::Ue);
+        let link = &mut self.links[ue];
         let u = &mut self.ues[ue];
-        let index = u.drbs.iter().position(|b| *b == bearer).unwrap_or(0);
+        let index = link.drbs.iter().position(|b| *b == bearer).unwrap_or(0);
         let had = u.uplink.had[index];
         if has == had {
             return;
@@ -80,10 +81,13 @@ impl RadioNetwork {
     /// Notes when the UE must act next, if it must.
     pub(super) fn arm_uplink(&mut self, ue: UeId) {
         let from = self.first_open();
-        let request = self.cells[self.ues[ue].serving].uplink.config.request;
+        let request = self.cells[self.links[ue].serving].uplink.config.request;
         let u = &mut self.ues[ue].uplink;
         let mut at = u.access.poll_at();
-        if u.wants_request() && !u.access.is_running() && !u.is_granted(from) {
+        if u.wants_request()
+            && !u.access.is_running()
+            && !u.is_granted(from, self.links[ue].uplink.persistent.as_ref())
+        {
             let asks = match request {
                 RequestConfig::Rac { .. } => {
                     // A RAC is no transport block: what comes at the start of a TTI can still ask
@@ -122,7 +126,10 @@ impl RadioNetwork {
         }
         u.wake = None;
         u.bsr.on_tti(tti, u.had.contains(&true));
-        if u.wants_request() && !u.is_granted(tti) && !u.access.is_running() {
+        if u.wants_request()
+            && !u.is_granted(tti, self.links[ue].uplink.persistent.as_ref())
+            && !u.access.is_running()
+        {
             self.ask(tti, ue);
         }
         self.random_access(tti, ue, out);
@@ -131,7 +138,8 @@ impl RadioNetwork {
 
     /// A report is due and there is no grant for it.
     fn ask(&mut self, tti: Tti, ue: UeId) {
-        let cell = &mut self.cells[self.ues[ue].serving];
+        let cell = &mut self.cells[self.links[ue].serving];
+        let link = &mut self.links[ue].uplink;
         let u = &mut self.ues[ue].uplink;
         let heard = match cell.uplink.config.request {
             RequestConfig::Rac { answer, timer, counts } => {
@@ -154,7 +162,7 @@ impl RadioNetwork {
             }
         };
         cell.uplink.counters.requests += 1;
-        u.stats.requests += 1;
+        link.stats.requests += 1;
         self.trace_step(tti, Step::Request, ue, tti, 0, 0);
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
     }
@@ -162,7 +170,7 @@ impl RadioNetwork {
     /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
     #[inline]
     pub(super) fn pause_rac(&mut self, tti: Tti, ue: UeId) {
-        let request = &self.cells[self.ues[ue].serving].uplink.config.request;
+        let request = &self.cells[self.links[ue].serving].uplink.config.request;
         let u = &mut self.ues[ue].uplink;
         if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
             && tti <= u.rac_blocked_until
@@ -173,13 +181,13 @@ impl RadioNetwork {
 
     /// A step of the UE's random access.
     fn random_access(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let c = &mut self.cells[cell].uplink;
         match self.ues[ue].uplink.access.on_tti(&c.config.random_access, tti) {
             None => {}
             Some(Action::Preamble(preamble)) => {
                 c.counters.preambles += 1;
-                self.ues[ue].uplink.stats.preambles += 1;
+                self.links[ue].uplink.stats.preambles += 1;
                 if self.hears_preamble(tti, cell, ue) {
                     self.cells[cell].uplink.responder.preamble(ue, preamble);
                     self.preambles.push(cell);
@@ -192,20 +200,19 @@ impl RadioNetwork {
     /// Downlink data went to the UE in `tti`: what answers it need not ask first.
     #[inline]
     pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId) {
-        let period = self.cells[self.ues[ue].serving].uplink.config.proactive_period.as_millis();
-        if period > 0 && !std::mem::replace(&mut self.ues[ue].uplink.proactive, true) {
+        let period = self.cells[self.links[ue].serving].uplink.config.proactive_period.as_millis();
+        if period > 0 && !std::mem::replace(&mut self.contexts[ue].uplink.proactive, true) {
             self.calendar.note(tti.plus(period), Due::Proactive { ue });
         }
     }
 
     /// A grant without a request, and again until there was no downlink data for a while.
     pub(super) fn grant_proactively(&mut self, tti: Tti, ue: UeId) {
-        let u = &mut self.ues[ue];
-        u.uplink.proactive = false;
-        let recent = u.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
+        let cx = &mut self.contexts[ue];
+        cx.uplink.proactive = false;
+        let recent = cx.downlink.served.is_some_and(|t| t.plus(PROACTIVE) > tti);
         if recent && self.is_served(ue) {
-            let u = &mut self.ues[ue];
-            u.uplink.view.request();
+            self.contexts[ue].uplink.view.request();
             self.wake(ue, Direction::Uplink);
             self.note_downlink(tti, ue);
         }
@@ -216,16 +223,18 @@ impl RadioNetwork {
         if self.is_away(ue) {
             return;
         }
-        self.ues[ue].uplink.view.on_request(sent);
+        self.contexts[ue].uplink.view.on_request(sent);
         self.wake(ue, Direction::Uplink);
     }
 
     /// MAC reset of the uplink (TS 36.321 clause 5.9).
     pub(super) fn reset_uplink(&mut self, ue: UeId) {
         let tti = self.first_open();
-        let serving = self.ues[ue].serving;
+        let serving = self.links[ue].serving;
+        let link = &mut self.links[ue].uplink;
+        let cx = &mut self.contexts[ue].uplink;
         let u = &mut self.ues[ue].uplink;
-        for (process, block) in u.harq.iter_mut().zip(&mut u.blocks) {
+        for (process, block) in link.harq.iter_mut().zip(&mut link.blocks) {
             process.free(|_| ());
             *block = state::Block::new();
         }
@@ -233,10 +242,10 @@ impl RadioNetwork {
         u.bsr.reset();
         u.mux.reset(tti);
         u.access.stop();
-        u.view.reset();
+        cx.view.reset();
         u.had.fill(false);
         u.granted_until = None;
-        if let Some(p) = &mut u.persistent {
+        if let Some(p) = &mut link.persistent {
             p.release();
         }
         self.cells[serving].uplink.plan.forget(ue);

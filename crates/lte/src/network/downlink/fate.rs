@@ -19,7 +19,7 @@ impl RadioNetwork {
             let missed = match same {
                 true => {
                     let before = self.on_air[i - 1].process;
-                    self.ues[t.ue].downlink.process(before).is_some_and(|p| p.missed)
+                    self.links[t.ue].downlink.process(before).is_some_and(|p| p.missed)
                 }
                 false => {
                     self.cells[t.cell].config.downlink.control_errors
@@ -28,9 +28,9 @@ impl RadioNetwork {
                 }
             };
             let decoded = if missed { self.miss(t) } else { self.receive(tti, t) };
-            let d = &mut self.ues[t.ue].downlink;
-            d.stats.errors += u64::from(!decoded);
-            if let Some(p) = d.process(t.process) {
+            let link = &mut self.links[t.ue].downlink;
+            link.stats.errors += u64::from(!decoded);
+            if let Some(p) = link.process(t.process) {
                 p.state = State::Awaiting { decoded };
             }
             let timing = self.cells[t.cell].config.timing;
@@ -47,9 +47,9 @@ impl RadioNetwork {
     /// The UE has not heard that there is something for it: it decodes nothing.
     #[cold]
     fn miss(&mut self, t: OnAir) -> bool {
-        let d = &mut self.ues[t.ue].downlink;
-        d.stats.missed += 1;
-        if let Some(p) = d.process(t.process) {
+        let link = &mut self.links[t.ue].downlink;
+        link.stats.missed += 1;
+        if let Some(p) = link.process(t.process) {
             p.missed = true;
         }
         false
@@ -65,8 +65,8 @@ impl RadioNetwork {
             _ => config.mimo.one_layer(),
         };
         let errors = config.data_errors;
-        let d = &mut self.ues[t.ue].downlink;
-        let Some(p) = d.process(t.process) else { return false };
+        let link = &mut self.links[t.ue].downlink;
+        let Some(p) = link.process(t.process) else { return false };
         let Some(block) = p.block else { return false };
         let rbs = p.rbs;
         let modulation = block.modulation();
@@ -87,12 +87,12 @@ impl RadioNetwork {
             mean_mi(modulation, &self.row)
         };
         let snr_db = sinr_db_of_mi(modulation, mi);
-        d.stats.sinr_count += 1;
-        d.stats.sinr_db_sum += snr_db;
+        link.stats.sinr_count += 1;
+        link.stats.sinr_db_sum += snr_db;
         if !errors {
             return true;
         }
-        let Some(p) = d.process(t.process) else { return false };
+        let Some(p) = link.process(t.process) else { return false };
         // A block that is decoded at once needs no soft buffer.
         let first = p.soft.transmissions() == 0;
         if first && p.luck >= block.error_at(snr_db) {

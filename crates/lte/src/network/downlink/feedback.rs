@@ -17,11 +17,11 @@ impl RadioNetwork {
         process: u8,
         out: &mut NetworkOutput,
     ) {
-        let decode = self.cells[self.ues[ue].serving].config.timing.decode;
+        let decode = self.cells[self.links[ue].serving].config.timing.decode;
         if self.trace.is_some() {
             self.trace_downlink_decoded(now, ue, process, decode);
         }
-        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        let Some(p) = self.links[ue].downlink.process(process) else { return };
         // A MAC reset may have given the process to another block since.
         if p.state != (State::Awaiting { decoded: true }) || p.sent.plus(decode).start(TTI) != now {
             return;
@@ -29,14 +29,14 @@ impl RadioNetwork {
         let mut parts = std::mem::take(&mut p.parts);
         self.hand_up(now, End::Network, &mut parts, true, out);
         // The memory goes back to the process.
-        if let Some(p) = self.ues[ue].downlink.process(process) {
+        if let Some(p) = self.links[ue].downlink.process(process) {
             p.parts = parts;
         }
     }
 
     #[cold]
     fn trace_downlink_decoded(&mut self, now: Instant, ue: UeId, process: u8, decode: u64) {
-        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        let Some(p) = self.links[ue].downlink.process(process) else { return };
         let State::Awaiting { decoded } = p.state else { return };
         if p.sent.plus(decode).start(TTI) == now {
             let (tti, step) = (p.sent.plus(decode), if decoded { Step::Decoded } else { Step::Failed });
@@ -52,10 +52,13 @@ impl RadioNetwork {
         process: u8,
         out: &mut NetworkOutput,
     ) {
-        let config = &self.cells[self.ues[ue].serving].config;
+        let config = &self.cells[self.links[ue].serving].config;
         let (feedback, most) = (config.timing.feedback, config.downlink.harq.transmissions);
-        let d = &mut self.ues[ue].downlink;
-        let Some(p) = d.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now) else { return };
+        let link = &mut self.links[ue].downlink;
+        let cx = &mut self.contexts[ue].downlink;
+        let Some(p) = link.process(process).filter(|p| p.sent.plus(feedback).start(TTI) == now) else {
+            return;
+        };
         let State::Awaiting { decoded } = p.state else { return };
         // Nothing is learnt about the channel from an assignment that was not heard.
         let first = p.transmissions == 1 && !p.missed;
@@ -64,21 +67,21 @@ impl RadioNetwork {
         if !decoded && p.transmissions < most {
             p.state = State::Failed;
             if first {
-                d.quality.of(code_word).first_transmission(false);
+                cx.quality.of(code_word).first_transmission(false);
             }
             self.wake(ue, Direction::Downlink);
             return;
         }
         if first {
-            d.quality.of(code_word).first_transmission(decoded);
+            cx.quality.of(code_word).first_transmission(decoded);
         }
         if decoded {
-            d.stats.decoded_bytes += bytes;
-            if let Some(p) = d.process(process) {
+            link.stats.decoded_bytes += bytes;
+            if let Some(p) = link.process(process) {
                 p.free(|_| ());
             }
         } else {
-            d.stats.lost += 1;
+            link.stats.lost += 1;
             self.give_up(now, ue, process, out);
         }
     }
@@ -86,7 +89,7 @@ impl RadioNetwork {
     /// HARQ has sent a block as often as it may: its PDUs will not arrive.
     #[cold]
     fn give_up(&mut self, now: Instant, ue: UeId, process: u8, out: &mut NetworkOutput) {
-        let Some(p) = self.ues[ue].downlink.process(process) else { return };
+        let Some(p) = self.links[ue].downlink.process(process) else { return };
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         self.hand_up(now, End::Network, &mut parts, false, out);
@@ -94,7 +97,7 @@ impl RadioNetwork {
 
     /// MAC reset (TS 36.321 clause 5.9): soft buffers are flushed, what was on the air is lost.
     pub(in crate::network) fn reset_downlink(&mut self, ue: UeId) {
-        for processes in self.ues[ue].downlink.harq.iter_mut().flatten() {
+        for processes in self.links[ue].downlink.harq.iter_mut().flatten() {
             for process in processes.iter_mut() {
                 process.free(|_| ());
             }

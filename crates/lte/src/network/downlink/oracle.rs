@@ -16,7 +16,7 @@ impl RadioNetwork {
         let mut used = RbSet::EMPTY;
         for i in from..self.on_air.len() {
             let t = self.on_air[i];
-            assert_eq!((t.cell, self.ues[t.ue].serving), (cell, cell), "a UE of another cell");
+            assert_eq!((t.cell, self.links[t.ue].serving), (cell, cell), "a UE of another cell");
             let second = i > from && self.on_air[i - 1].ue == t.ue;
             assert!(
                 second || self.on_air[from..i].iter().all(|other| other.ue != t.ue),
@@ -28,7 +28,7 @@ impl RadioNetwork {
             let table = c.adaptation.mcs_table();
             let most = self.cells[cell].config.downlink.harq.transmissions;
             let bearers = &self.bearers;
-            let Some(p) = self.ues[t.ue].downlink.process(t.process) else {
+            let Some(p) = self.links[t.ue].downlink.process(t.process) else {
                 panic!("a process that is not there")
             };
             assert!(p.rbs.without(carrier).is_empty() && !p.rbs.is_empty(), "{tti:?}: outside the carrier");

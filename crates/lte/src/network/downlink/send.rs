@@ -38,7 +38,7 @@ impl RadioNetwork {
                 continue;
             }
             let band = self.cells[cell].downlink.band;
-            let Some(p) = self.ues[ue].downlink.process(process) else { continue };
+            let Some(p) = self.links[ue].downlink.process(process) else { continue };
             let sent = p.rbs;
             let allowed = *free & self.groups_again(cell, ue, sent);
             let Some(groups) = enough(&band, allowed, sent.len()) else { continue };
@@ -68,21 +68,22 @@ impl RadioNetwork {
         let other = 1 - usize::from(process) / PROCESSES;
         let rbs = self.cells[cell].downlink.band.blocks(groups);
         let physical = self.cells[cell].config.downlink.mimo.is_physical();
-        let d = &self.ues[ue].downlink;
-        if d.quality.code_words() < 2 && (other == 1 || physical) || d.harq[other].is_none() {
+        let link = &self.links[ue].downlink;
+        let cx = &self.contexts[ue].downlink;
+        if cx.quality.code_words() < 2 && (other == 1 || physical) || link.harq[other].is_none() {
             return;
         }
-        let scheme = match d.quality.scheme() {
+        let scheme = match cx.quality.scheme() {
             Scheme::Diversity => Scheme::OpenLoop(2),
             scheme => scheme,
         };
         let mate = work.failed.iter().find(|(_, u, p)| *u == ue && usize::from(*p) / PROCESSES == other);
         if let Some((_, _, id)) = mate {
-            let wants = self.ues[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
+            let wants = self.links[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
             if wants <= rbs.len() {
                 self.send_again(tti, cell, ue, *id, rbs, scheme);
             }
-        } else if let Some(id) = d.idle(other)
+        } else if let Some(id) = link.idle(other)
             && work.backlogs.iter().any(|(u, _)| *u == ue)
             && let Some(mcs) = self.mcs(cell, ue, other, groups)
         {
@@ -104,7 +105,7 @@ impl RadioNetwork {
         groups: Groups,
     ) -> Option<Mcs> {
         let d = &self.cells[cell].downlink;
-        let mcs = d.adaptation.mcs(self.ues[ue].downlink.quality.of(code_word), &d.band, groups)?;
+        let mcs = d.adaptation.mcs(self.contexts[ue].downlink.quality.of(code_word), &d.band, groups)?;
         Some(mcs.decodable_on(d.adaptation.mcs_table(), d.band.count(groups) as usize))
     }
 
@@ -122,11 +123,12 @@ impl RadioNetwork {
     ) {
         let rbs = self.cells[cell].downlink.band.blocks(groups);
         self.put_on_air(tti, cell, ue, rbs);
-        let d = &mut self.ues[ue].downlink;
-        d.served = Some(tti);
-        let both = d.quality.code_words() == 2;
-        let (first, second) = (d.idle(0), if both { d.idle(1) } else { None });
-        let wanted = d.quality.scheme();
+        let link = &mut self.links[ue].downlink;
+        let cx = &mut self.contexts[ue].downlink;
+        cx.served = Some(tti);
+        let both = cx.quality.code_words() == 2;
+        let (first, second) = (link.idle(0), if both { link.idle(1) } else { None });
+        let wanted = cx.quality.scheme();
         let second = second.and_then(|id| Some((id, self.mcs(cell, ue, 1, groups)?)));
         // One code word of two is sent alone, from all antennas.
         let scheme = if both && second.is_none() { Scheme::Diversity } else { wanted };
@@ -136,15 +138,15 @@ impl RadioNetwork {
         self.note_downlink(tti, ue);
         let config = &self.cells[cell].config.downlink;
         if let Some(drx) = &config.drx {
-            self.ues[ue].downlink.awake_until = tti.plus(1 + drx.inactivity);
+            self.contexts[ue].downlink.awake_until = tti.plus(1 + drx.inactivity);
         }
     }
 
     /// The cell uses `rbs` for `ue`.
     pub(in crate::network) fn put_on_air(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
-        let d = &mut self.ues[ue].downlink;
-        self.air.cell_transmits(tti, cell, rbs, d.boost);
-        let stats = &mut d.stats;
+        let link = &mut self.links[ue].downlink;
+        self.air.cell_transmits(tti, cell, rbs, link.boost);
+        let stats = &mut link.stats;
         stats.ttis += 1;
         stats.resource_blocks += u64::from(rbs.len());
     }
@@ -176,8 +178,8 @@ impl RadioNetwork {
         // clause 6.1.2).
         let mut left = bytes + 2;
         let share = self.share_of_reporting(ue, bytes);
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             if let Some(share) = share {
                 self.fill_reporting(now, bearer, process, share, out);
                 continue;
@@ -190,18 +192,19 @@ impl RadioNetwork {
                 let rate = self.fair_rate(now, ue);
                 self.bearers.set_rate(now, bearer, rate);
             }
-            if let Some(p) = self.ues[ue].downlink.process(process) {
+            if let Some(p) = self.links[ue].downlink.process(process) {
                 left -= self.bearers.pull(now, bearer, End::Network, grant, &mut p.parts);
             }
             self.settle(now, bearer, out);
         }
-        let d = &mut self.ues[ue].downlink;
-        d.average.serve(tti, f64::from(bits), window);
-        d.stats.blocks += 1;
-        d.stats.bytes += u64::from(bytes);
-        d.stats.mcs_sum += u64::from(mcs.index());
-        let luck = d.block_errors[usize::from(process) / PROCESSES].uniform(tti.0);
-        let Some(p) = d.process(process) else { return };
+        let link = &mut self.links[ue].downlink;
+        let cx = &mut self.contexts[ue].downlink;
+        cx.average.serve(tti, f64::from(bits), window);
+        link.stats.blocks += 1;
+        link.stats.bytes += u64::from(bytes);
+        link.stats.mcs_sum += u64::from(mcs.index());
+        let luck = link.block_errors[usize::from(process) / PROCESSES].uniform(tti.0);
+        let Some(p) = link.process(process) else { return };
         debug_assert_eq!(p.state, State::Idle);
         p.state = State::Awaiting { decoded: false };
         (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
@@ -217,7 +220,7 @@ impl RadioNetwork {
     #[inline]
     fn share_of_reporting(&self, ue: UeId, bytes: u32) -> Option<u32> {
         let rlc = |b: &BearerId| self.bearers[*b].layers.rlc(End::Network);
-        let drbs = &self.ues[ue].drbs;
+        let drbs = &self.links[ue].drbs;
         drbs.first().and_then(|b| rlc(b).reports())?;
         let active = drbs.iter().filter(|b| rlc(b).wants()).count() as u32;
         Some(bytes / active.max(1))
@@ -238,7 +241,7 @@ impl RadioNetwork {
             return;
         }
         let ue = drb.ue;
-        if let Some(p) = self.ues[ue].downlink.process(process) {
+        if let Some(p) = self.links[ue].downlink.process(process) {
             self.bearers.pull_by_reports(now, bearer, End::Network, share, &mut p.parts);
         }
         self.settle(now, bearer, out);
@@ -253,9 +256,9 @@ impl RadioNetwork {
         rbs: RbSet,
         scheme: Scheme,
     ) {
-        let d = &mut self.ues[ue].downlink;
-        d.stats.retransmissions += 1;
-        let Some(p) = d.process(process) else { return };
+        let link = &mut self.links[ue].downlink;
+        link.stats.retransmissions += 1;
+        let Some(p) = link.process(process) else { return };
         debug_assert_eq!(p.state, State::Failed);
         p.state = State::Awaiting { decoded: false };
         (p.rbs, p.sent, p.missed) = (rbs, tti, false);

@@ -22,29 +22,32 @@ impl RadioNetwork {
     }
 
     fn find_zone(&mut self, tti: Tti, cell: CellId, ue: UeId, threshold: Db) {
-        let d = &self.ues[ue].downlink;
-        if tti < d.zone_until {
+        let cx = &self.contexts[ue].downlink;
+        if tti < cx.zone_until {
             return;
         }
         let geometry = f64::from(self.air.geometry(tti, cell, ue));
         let zone = if geometry < lasthop_radio::linear(threshold) { Zone::Edge } else { Zone::Centre };
         let p_a = self.cells[cell].downlink.reuse.map_or(Db(0.0), |r| r.p_a(zone));
-        let d = &mut self.ues[ue].downlink;
-        (d.zone, d.zone_until) = (zone, tti.plus(HOLDS));
-        d.boost = lasthop_radio::linear(Db(d.p_a.0 + p_a.0)) as f32;
+        let link = &mut self.links[ue].downlink;
+        let cx = &mut self.contexts[ue].downlink;
+        (cx.zone, cx.zone_until) = (zone, tti.plus(HOLDS));
+        link.boost = lasthop_radio::linear(Db(link.p_a.0 + p_a.0)) as f32;
     }
 
     /// Groups that `ue` may have.
     #[inline]
     pub(in crate::network) fn groups_of(&self, cell: CellId, ue: UeId) -> Groups {
         let reuse = &self.cells[cell].downlink.reuse;
-        reuse.as_ref().map_or(Groups::MAX, |r| r.groups(self.ues[ue].downlink.zone))
+        reuse.as_ref().map_or(Groups::MAX, |r| r.groups(self.contexts[ue].downlink.zone))
     }
 
     /// Groups that a retransmission to `ue` of a block that was on `sent` may have.
     #[inline]
     pub(in crate::network) fn groups_again(&self, cell: CellId, ue: UeId, sent: RbSet) -> Groups {
         let c = &self.cells[cell].downlink;
-        c.reuse.as_ref().map_or(Groups::MAX, |r| r.groups_again(self.ues[ue].downlink.zone, &c.band, sent))
+        c.reuse
+            .as_ref()
+            .map_or(Groups::MAX, |r| r.groups_again(self.contexts[ue].downlink.zone, &c.band, sent))
     }
 }

@@ -138,7 +138,7 @@ impl RadioNetwork {
             let heard = if self.is_deaf(tti, rx) { None } else { self.information(tti, g, rx) };
             let Some(s) = &mut self.sidelink else { return };
             let l = &mut s.lanes[g.lane as usize];
-            let errors = self.cells[self.ues[l.tx].serving].uplink.config.data_errors;
+            let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
             let (p, Some(group)) = (l.harq.get(process), &mut l.group) else { return };
             let h = &mut group.members[k].heard[process];
             if let (Some(mi), Some(block)) = (heard, &p.block) {
@@ -229,7 +229,7 @@ impl RadioNetwork {
         let layers = &self.bearers[bearer].layers;
         let mut packets: Vec<_> = parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)).collect();
         packets.dedup();
-        let sent = process_of(Tti(tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode));
+        let sent = process_of(Tti(tti.0 - self.cells[self.links[l.tx].serving].config.timing.decode));
         let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(l.harq.get(sent));
         trace.push(TraceRecord { peer: Some(ue), packets, ..record });
     }

@@ -38,16 +38,16 @@ impl RadioNetwork {
         if config.pairs.is_empty() && config.groups.is_empty() {
             return;
         }
-        let (cells, ues) = (&self.cells, &self.ues);
+        let (cells, links) = (&self.cells, &self.links);
         let first = config.bearers.len();
-        let outer_loop = |ue: UeId| cells[ues[ue].serving].uplink.config.outer_loop.olla();
-        let mut all = Sidelink::new(&config.pairs, &config.groups, ues.len(), first, outer_loop, seed);
+        let outer_loop = |ue: UeId| cells[links[ue].serving].uplink.config.outer_loop.olla();
+        let mut all = Sidelink::new(&config.pairs, &config.groups, links.len(), first, outer_loop, seed);
         // Persistent blocks lie one after the other from the upper end of the band, phases
         // likewise.
         let mut top = None;
         for i in 0..all.lanes.len() {
             let Some(persistent) = all.lanes[i].link.persistent else { continue };
-            let cell = &self.cells[self.ues[all.lanes[i].tx].serving];
+            let cell = &self.cells[self.links[all.lanes[i].tx].serving];
             let band = cell.uplink.band;
             let end = top.unwrap_or_else(|| band.iter().last().map_or(0, |b| b + 1));
             let first = band.first().unwrap_or(0);

@@ -22,7 +22,7 @@ impl RadioNetwork {
         let granted = s.plan.granted(tti);
         for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.lane_sends(tti, g)) {
             let l = &s.lanes[g.lane as usize];
-            let cell = self.ues[l.tx].serving;
+            let cell = self.links[l.tx].serving;
             let band = self.cells[cell].uplink.band;
             assert!(!g.rbs.is_empty() && g.rbs.longest_run() == g.rbs, "{tti:?}: not one run");
             assert!(
@@ -34,7 +34,7 @@ impl RadioNetwork {
             assert!(uplink.and(g.rbs).is_empty(), "{tti:?}: a resource block for uplink and sidelink");
             for other in granted[..i].iter().filter(|o| self.lane_sends(tti, o)) {
                 assert_ne!(other.lane, g.lane, "{tti:?}: a lane sends twice");
-                if self.ues[s.lanes[other.lane as usize].tx].serving == cell {
+                if self.links[s.lanes[other.lane as usize].tx].serving == cell {
                     assert!(
                         other.rbs.and(g.rbs).is_empty() || self.may_share(cell, other, g),
                         "{tti:?}: lanes {} and {} on a resource block",

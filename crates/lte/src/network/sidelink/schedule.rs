@@ -38,7 +38,7 @@ impl RadioNetwork {
             let Some(s) = &self.sidelink else { break };
             let lane = s.active[i];
             let l = &s.lanes[lane as usize];
-            let idle = self.ues[l.tx].serving == cell && l.harq.get(process).state == State::Idle;
+            let idle = self.links[l.tx].serving == cell && l.harq.get(process).state == State::Idle;
             let waiting = l.view.waiting();
             if need >= most || !idle || waiting == 0 {
                 continue;
@@ -81,7 +81,7 @@ impl RadioNetwork {
         active.retain(|lane| {
             let l = &mut s.lanes[*lane as usize];
             l.active = l.view.waiting() > 0;
-            if l.active && self.ues[l.tx].serving == cell {
+            if l.active && self.links[l.tx].serving == cell {
                 order.push((l.served, *lane));
             }
             l.active
@@ -191,7 +191,7 @@ impl RadioNetwork {
         let l = &s.lanes[lane as usize];
         let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
         let Some(p) = l.persistent.filter(|_| l.mode == LinkMode::Direct && backlog > 0) else { return };
-        let (busy, cell) = (l.harq.get(process).state != State::Idle, self.ues[l.tx].serving);
+        let (busy, cell) = (l.harq.get(process).state != State::Idle, self.links[l.tx].serving);
         let (tx, bearer) = (l.tx, l.bearer);
         let mcs = match p.mcs {
             Some(mcs) => Some(mcs),

@@ -31,12 +31,12 @@ impl RadioNetwork {
         if switched.is_some_and(|t| t.plus(selection.dwell.as_millis()) > tti) {
             return;
         }
-        let cell = self.ues[tx].serving;
+        let cell = self.links[tx].serving;
         self.learn_lane(tti, cell, lane);
         self.sound(tti, cell, tx);
         let direct = self.lane_mcs(tti, cell, lane);
         let c = &self.cells[cell].uplink;
-        let up = self.ues[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
+        let up = self.contexts[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
         let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, COMPARED)));
         let (direct, up) = (bits(direct), bits(up));
         let better = match mode {
@@ -94,8 +94,8 @@ impl RadioNetwork {
         for sdu in kept {
             self.push_lane(now, lane, sdu, out);
         }
-        for i in 0..self.ues[tx].drbs.len() {
-            let drb = self.ues[tx].drbs[i];
+        for i in 0..self.links[tx].drbs.len() {
+            let drb = self.links[tx].drbs[i];
             self.uplink_data(now, tx, drb);
         }
     }
@@ -112,7 +112,7 @@ impl RadioNetwork {
             s.plan.forget(lane);
             return;
         }
-        for p in self.ues[tx].uplink.harq.iter_mut() {
+        for p in self.links[tx].uplink.harq.iter_mut() {
             let mut i = 0;
             while i < p.parts.len() {
                 if p.parts[i].0 == bearer {
@@ -135,12 +135,13 @@ impl RadioNetwork {
             p.mcs = None;
         }
         let wants = s.of_ue[tx].iter().any(|l| s.lanes[*l as usize].wants);
+        let cx = &mut self.contexts[tx].uplink;
         let u = &mut self.ues[tx].uplink;
         u.direct_wants = wants;
         u.rac_blocked_until = Tti(0);
         u.sr.cancel();
         u.bsr.reset();
-        u.view.reset();
+        cx.view.reset();
         u.had.fill(false);
     }
 }

@@ -44,7 +44,7 @@ impl RadioNetwork {
     }
 
     fn fill_lane(&mut self, now: Instant, tti: Tti, g: &LaneGrant, out: &mut NetworkOutput) -> bool {
-        let RadioNetwork { sidelink, bearers, cells, ues, .. } = self;
+        let RadioNetwork { sidelink, bearers, cells, links, .. } = self;
         let Some(s) = sidelink else { return false };
         let l = &mut s.lanes[g.lane as usize];
         let (bearer, end, header) = (l.bearer, l.end, l.link.header);
@@ -70,7 +70,7 @@ impl RadioNetwork {
             (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
             p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
             p.luck = l.errors.uniform(tti.0);
-            p.soft = SoftBuffer::new(cells[ues[l.tx].serving].uplink.config.harq.combining.into());
+            p.soft = SoftBuffer::new(cells[links[l.tx].serving].uplink.config.harq.combining.into());
             p.state = State::Awaiting { decoded: false };
             if let Some(group) = &mut l.group {
                 group.begin_block(tti, p.soft);
@@ -112,7 +112,7 @@ impl RadioNetwork {
             l.stats.ttis += 1;
             l.stats.resource_blocks += u64::from(g.rbs.len());
             l.stats.errors += u64::from(!decoded);
-            let due = tti.plus(self.cells[self.ues[l.tx].serving].config.timing.decode);
+            let due = tti.plus(self.cells[self.links[l.tx].serving].config.timing.decode);
             let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
             self.calendar.note(due, due_item);
         }
@@ -123,7 +123,7 @@ impl RadioNetwork {
     fn air_pair(&mut self, tti: Tti, g: &LaneGrant, heard: Option<f32>) {
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[g.lane as usize];
-        let errors = self.cells[self.ues[l.tx].serving].uplink.config.data_errors;
+        let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
         let p = l.harq.get_mut(process_of(tti));
         let decoded = match (heard, p.block) {
             (Some(mi), Some(block)) => {
@@ -143,7 +143,7 @@ impl RadioNetwork {
             LinkQuality::Physical => self.air.sidelink(tti, l.tx, rx, g.rbs),
             LinkQuality::Pinned { steps } => {
                 let cqi = cqi_at(steps, self.air.distance_between(tti, l.tx, rx));
-                let adaptation = &self.cells[self.ues[l.tx].serving].uplink.adaptation;
+                let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;
                 let level = adaptation.needed(mcs_of_cqi(cqi));
                 self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
             }
@@ -154,12 +154,12 @@ impl RadioNetwork {
     /// `rx` sends itself in `tti` and has one radio for both.
     pub(super) fn is_deaf(&self, tti: Tti, rx: UeId) -> bool {
         let Some(s) = &self.sidelink else { return false };
-        if !self.cells[self.ues[rx].serving].config.sidelink.half_duplex {
+        if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
             return false;
         }
         let process = process_of(tti);
         let now = |p: &crate::mac::harq::Process| p.sent == tti && p.transmissions > 0;
-        now(self.ues[rx].uplink.harq.get(process))
+        now(self.links[rx].uplink.harq.get(process))
             || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
     }
 
@@ -171,7 +171,7 @@ impl RadioNetwork {
         p.state = State::Failed;
         let g = LaneGrant { lane, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, again: true };
         let again = p.sent.plus(HARQ_PERIOD);
-        let cell = self.ues[l.tx].serving;
+        let cell = self.links[l.tx].serving;
         s.plan.slot(again).push(g);
         self.cells[cell].uplink.plan.slot(again).used |= g.rbs;
         self.calendar.note(again, Due::Transmit);
@@ -227,7 +227,7 @@ impl RadioNetwork {
         let l = &s.lanes[lane as usize];
         // What is decoded now was sent `decode` TTIs ago: the process is that of the transmission.
         let sent = match step {
-            Step::Decoded | Step::Failed => tti.0 - self.cells[self.ues[l.tx].serving].config.timing.decode,
+            Step::Decoded | Step::Failed => tti.0 - self.cells[self.links[l.tx].serving].config.timing.decode,
             _ => tti.0,
         };
         let p = l.harq.get(process_of(Tti(sent)));

@@ -35,10 +35,10 @@ impl RadioNetwork {
             assert!(!g.rbs.is_empty() && g.rbs.longest_run() == g.rbs, "{tti:?}: not one run");
             assert_eq!(largest_allocation(g.rbs.len()), g.rbs.len(), "{tti:?}: no transform size");
             assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");
-            let u = &self.ues[g.ue];
-            assert_eq!(u.serving, cell, "a UE of another cell");
-            let p = u.uplink.harq.get(process_of(tti));
-            let block = &u.uplink.blocks[process_of(tti)];
+            let link = &self.links[g.ue];
+            assert_eq!(link.serving, cell, "a UE of another cell");
+            let p = link.uplink.harq.get(process_of(tti));
+            let block = &link.uplink.blocks[process_of(tti)];
             let shared = if g.content == Content::Msg3 { used.without(msg3) } else { used };
             assert!(shared.and(g.rbs).is_empty(), "{tti:?}: a resource block twice");
             used |= g.rbs;

@@ -19,7 +19,7 @@ impl RadioNetwork {
     pub(in crate::network) fn persistent_blocks(&self, tti: Tti, cell: CellId) -> RbSet {
         let c = &self.cells[cell].uplink;
         let again = u64::from(c.config.harq.transmissions) - 1;
-        c.persistent.iter().filter_map(|ue| self.ues[*ue].uplink.persistent.as_ref()).fold(
+        c.persistent.iter().filter_map(|ue| self.links[*ue].uplink.persistent.as_ref()).fold(
             RbSet::EMPTY,
             |mut set, p| {
                 set |= p.blocks_near(tti, again);
@@ -39,23 +39,24 @@ impl RadioNetwork {
         free: RbSet,
     ) -> Option<Granted> {
         let c = &self.cells[cell].uplink;
-        let u = &self.ues[ue].uplink;
-        let own = u.persistent.filter(|p| p.grant().is_none())?;
+        let link = &self.links[ue].uplink;
+        let cx = &self.contexts[ue].uplink;
+        let own = link.persistent.filter(|p| p.grant().is_none())?;
         let again = u64::from(c.config.harq.transmissions) - 1;
         let mut free = free;
         for other in c.persistent.iter().filter(|other| **other != ue) {
-            let p = self.ues[*other].uplink.persistent.as_ref();
+            let p = self.links[*other].uplink.persistent.as_ref();
             free = free
                 .without(p.map_or(RbSet::EMPTY, |p| p.blocks_that_meet(target, own.config.interval, again)));
         }
         let most = free.longest_run().len();
-        let level = u.quality.level()?;
+        let level = cx.quality.level()?;
         let bytes = u64::from(own.config.bytes);
         // The MCS falls where power is spread over more blocks: as many as the bytes need with the
         // MCS of that many.
         let mut blocks = 1;
         for _ in 0..8 {
-            let mcs = Mcs::new(c.adaptation.mcs(u.level_on(level, blocks))?);
+            let mcs = Mcs::new(c.adaptation.mcs(cx.level_on(level, blocks))?);
             let mcs = mcs.decodable_on(McsTable::Uplink, blocks.min(most) as usize);
             let (mcs, i_tbs) = (mcs.index(), mcs.i_tbs(McsTable::Uplink)?);
             let (needed, size) = fewest_blocks(i_tbs, bytes, most)?;
@@ -78,7 +79,7 @@ impl RadioNetwork {
             return;
         }
         let Granted { rbs, mcs, bytes, ue, .. } = *granted;
-        let Some(p) = &mut self.ues[ue].uplink.persistent else { return };
+        let Some(p) = &mut self.links[ue].uplink.persistent else { return };
         p.activate(ConfiguredGrant { start: target, rbs, mcs, bytes });
         self.await_occasion(ue);
     }
@@ -86,8 +87,8 @@ impl RadioNetwork {
     /// Notes when the next occasion is prepared: when dynamic grants for the same TTI go out, and
     /// before them.
     fn await_occasion(&mut self, ue: UeId) {
-        let grant = self.cells[self.ues[ue].serving].config.timing.grant;
-        if let Some(p) = &self.ues[ue].uplink.persistent {
+        let grant = self.cells[self.links[ue].serving].config.timing.grant;
+        if let Some(p) = &self.links[ue].uplink.persistent {
             let target = p.next();
             self.calendar.note(Tti(target.0 - grant), Due::UplinkOccasion { ue, target });
         }
@@ -111,8 +112,10 @@ impl RadioNetwork {
     // Serving Cell: consider the NDI bit for the corresponding HARQ process to have been toggled":
     // a block that waits there is flushed.
     fn prepare_occasion(&mut self, tti: Tti, ue: UeId, target: Tti) {
-        let cell = self.ues[ue].serving;
-        let Some(p) = self.ues[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else { return };
+        let cell = self.links[ue].serving;
+        let Some(p) = self.links[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else {
+            return;
+        };
         let Some(grant) = p.grant() else { return };
         p.occasion = target;
         let slot = self.cells[cell].uplink.plan.slot(target);
@@ -128,8 +131,9 @@ impl RadioNetwork {
             debug_assert!(slot.used.and(rbs).is_empty(), "{target:?}: the blocks of an occasion given away");
             slot.used |= rbs;
             slot.granted.push(Granted { ue, rbs, mcs, bytes, content: Content::New });
+            let cx = &mut self.contexts[ue].uplink;
             let u = &mut self.ues[ue].uplink;
-            u.view.on_grant(target, bytes);
+            cx.view.on_grant(target, bytes);
             u.granted_until = u.granted_until.max(Some(target));
             self.calendar.note(target, Due::Transmit);
         }
@@ -144,7 +148,7 @@ impl RadioNetwork {
             return;
         }
         self.ues[ue].uplink.bsr.on_grant(tti);
-        if self.ues[ue].uplink.harq.get(process_of(tti)).state != State::Idle {
+        if self.links[ue].uplink.harq.get(process_of(tti)).state != State::Idle {
             self.give_up_block(now, ue, process_of(tti), out);
         }
     }
@@ -154,7 +158,7 @@ impl RadioNetwork {
     pub(super) fn end_occasion(&mut self, tti: Tti, ue: UeId) {
         let has_data = !self.block_sdus.is_empty();
         if self.is_occasion(tti, ue)
-            && let Some(p) = &mut self.ues[ue].uplink.persistent
+            && let Some(p) = &mut self.links[ue].uplink.persistent
             && !p.on_block(has_data)
         {
             self.arm_uplink(ue);
@@ -162,6 +166,6 @@ impl RadioNetwork {
     }
 
     fn is_occasion(&self, tti: Tti, ue: UeId) -> bool {
-        self.ues[ue].uplink.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
+        self.links[ue].uplink.persistent.is_some_and(|p| p.grant().is_some() && p.occasion == tti)
     }
 }

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use lasthop_engine::math::db;
 use lasthop_radio::lte::{Mcs, McsTable, Modulation, PRB_MAX, PowerControl, mean_mi, sinr_db_of_mi};
 use lasthop_radio::{milliwatts, thermal_noise};
-use lasthop_units::{CellId, Db, Dbm, Hertz, Id, Tti, UeId};
+use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
 use super::super::{Due, RadioNetwork};
-use super::state::{CellUplink, Granted, SentWith, UeUplink};
+use super::state::{CellUplink, Granted, SentWith, UplinkContext};
 use super::tbs_bytes;
 use crate::mac::phr;
 use crate::mac::uplink::largest_allocation;
@@ -29,7 +29,7 @@ const K_PUSCH: u64 = 4;
 /// 839 subcarriers of 1.25 kHz (TS 36.211 table 5.7.2-1 and clause 5.7.3).
 const PRACH_BANDWIDTH: Hertz = Hertz(1_048_750.0);
 
-impl UeUplink {
+impl UplinkContext {
     /// The SINR [dB] to expect on each of `blocks` resource blocks, given `level` on one: beyond
     /// the UE's headroom its power is spread ever thinner. Before the first headroom report
     /// nothing is known of that.
@@ -47,7 +47,7 @@ impl UeUplink {
 }
 
 impl CellUplink {
-    /// How many of at most `most` blocks `u` is given, and the MCS on them: those that carry most
+    /// How many of at most `most` blocks the UE of `cx` is given, and the MCS on them: those that carry most
     /// beyond `overhead` [B], the headers. Beyond its headroom a block more lowers the MCS of
     /// all: the fewest that carry as much. Where one transmission carries little, blocks that
     /// HARQ completes compete with it ([`at_the_edge`](Self::at_the_edge)). None if nothing would
@@ -55,8 +55,8 @@ impl CellUplink {
     ///
     /// An outer loop that has come to the end of its range does not silence a UE whose measured
     /// SINR allows the lowest MCS: only blocks that are sent can bring it back.
-    pub fn fit(&self, u: &UeUplink, most: u32, overhead: u32) -> Option<(u32, u8)> {
-        let at_once = self.fit_at_once(u, most);
+    pub fn fit(&self, cx: &UplinkContext, most: u32, overhead: u32) -> Option<(u32, u8)> {
+        let at_once = self.fit_at_once(cx, most);
         let carries = at_once.map_or(0, |(blocks, mcs)| tbs_bytes(mcs, blocks));
         if carries >= EDGE || !self.config.power_aware {
             return at_once;
@@ -65,7 +65,7 @@ impl CellUplink {
         // Where not even 1 B remains behind all headers: behind those that each block with data
         // has.
         let bare = overhead.min(BARE);
-        match self.at_the_edge(u, most, overhead).or_else(|| self.at_the_edge(u, most, bare)) {
+        match self.at_the_edge(cx, most, overhead).or_else(|| self.at_the_edge(cx, most, bare)) {
             Some((blocks, rate)) if rate > at_once_rate => Some((blocks, self.adaptation.lowest())),
             _ => at_once,
         }
@@ -73,9 +73,9 @@ impl CellUplink {
 
     /// The same for a UE that sends blocks without RLC PDUs, so without headers (a full buffer):
     /// one transmission is enough wherever it carries anything.
-    pub fn fit_full(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
-        self.fit_at_once(u, most).or_else(|| {
-            let edge = if self.config.power_aware { self.at_the_edge(u, most, 0) } else { None };
+    pub fn fit_full(&self, cx: &UplinkContext, most: u32) -> Option<(u32, u8)> {
+        self.fit_at_once(cx, most).or_else(|| {
+            let edge = if self.config.power_aware { self.at_the_edge(cx, most, 0) } else { None };
             edge.map(|(blocks, _)| (blocks, self.adaptation.lowest()))
         })
     }
@@ -86,12 +86,12 @@ impl CellUplink {
     /// transmissions spend less of it on headers and CRC: the fewest that come to four fifths of
     /// the best, since the last fifth takes several times as many. The measured SINR counts:
     /// the fate of such blocks is nothing that an outer loop could learn from.
-    fn at_the_edge(&self, u: &UeUplink, most: u32, overhead: u32) -> Option<(u32, f64)> {
-        let measured = u.quality.measured()?;
+    fn at_the_edge(&self, cx: &UplinkContext, most: u32, overhead: u32) -> Option<(u32, f64)> {
+        let measured = cx.quality.measured()?;
         // Before the first headroom report: the sounding signal had all power, spread over the
         // band.
-        let (level, spare) = match u.headroom {
-            Some(_) => (measured, u.spare()),
+        let (level, spare) = match cx.headroom {
+            Some(_) => (measured, cx.spare()),
             None => (measured + DECIBELS[self.band.len() as usize], 0.0),
         };
         let lowest = self.adaptation.lowest();
@@ -106,28 +106,28 @@ impl CellUplink {
         rates().find(|(_, rate)| *rate >= 0.8 * best)
     }
 
-    fn fit_at_once(&self, u: &UeUplink, most: u32) -> Option<(u32, u8)> {
-        let level = u.quality.level()?;
+    fn fit_at_once(&self, cx: &UplinkContext, most: u32) -> Option<(u32, u8)> {
+        let level = cx.quality.level()?;
         let on = |blocks: u32| {
-            let mcs = self.adaptation.mcs(u.level_on(level, blocks))?;
+            let mcs = self.adaptation.mcs(cx.level_on(level, blocks))?;
             Some((blocks, Mcs::new(mcs).decodable_on(McsTable::Uplink, blocks as usize).index()))
         };
-        if u.headroom.is_none() && self.counts_power() {
+        if cx.headroom.is_none() && self.counts_power() {
             // The sounding signal was spread over the band; if that was too thin, a few blocks may
             // do, and bring the report.
             return on(most).or_else(|| {
                 let probe = most.min(self.config.request_blocks);
-                self.adaptation.mcs(u.quality.measured()? + DECIBELS[self.band.len() as usize])?;
+                self.adaptation.mcs(cx.quality.measured()? + DECIBELS[self.band.len() as usize])?;
                 Some((probe, self.adaptation.lowest()))
             });
         }
-        if DECIBELS[most as usize] <= u.spare() {
-            return on(most).or_else(|| self.lowest(u, most));
+        if DECIBELS[most as usize] <= cx.spare() {
+            return on(most).or_else(|| self.lowest(cx, most));
         }
         let sizes = (1..=most).filter(|n| largest_allocation(*n) == *n);
         let bytes = |(blocks, mcs): (u32, u8)| tbs_bytes(mcs, blocks);
         let better = |best: (u32, u8), other| if bytes(other) > bytes(best) { other } else { best };
-        sizes.map_while(on).reduce(better).or_else(|| self.lowest(u, 1))
+        sizes.map_while(on).reduce(better).or_else(|| self.lowest(cx, 1))
     }
 
     /// True if the eNB reckons with headroom reports.
@@ -135,8 +135,8 @@ impl CellUplink {
         self.config.power_aware && self.config.power_control.enabled
     }
 
-    fn lowest(&self, u: &UeUplink, blocks: u32) -> Option<(u32, u8)> {
-        self.adaptation.mcs(u.level_on(u.quality.measured()?, blocks))?;
+    fn lowest(&self, cx: &UplinkContext, blocks: u32) -> Option<(u32, u8)> {
+        self.adaptation.mcs(cx.level_on(cx.quality.measured()?, blocks))?;
         Some((blocks, self.adaptation.lowest()))
     }
 }
@@ -179,17 +179,17 @@ impl Silence<'_> {
         let antennas = db(f64::from(radio.receive_antennas));
         let received = |power: f64| power + db(f64::from(gains.uplink.max(1e-30))) + antennas - noise.0;
         let with = |level: f64, headroom: Option<Db>| {
-            let mut u = UeUplink::new(uplink, ue, UeId::from_index(0), 0);
-            u.quality.learn(Tti(0), level as f32);
-            u.headroom = headroom;
-            u
+            let mut cx = UplinkContext::new(uplink);
+            cx.quality.learn(Tti(0), level as f32);
+            cx.headroom = headroom;
+            cx
         };
         let most = (1..=band).rfind(|n| largest_allocation(*n) == *n).unwrap_or(1);
         // What comes first is the report in the grant that answers a request.
         let (first, harq) = (uplink.request_blocks, uplink.harq.transmissions);
-        let decodes = |u: &UeUplink| {
-            let level = u.level_on(u.quality.measured().unwrap_or_default(), first);
-            cell.fit_at_once(u, first).is_some()
+        let decodes = |cx: &UplinkContext| {
+            let level = cx.level_on(cx.quality.measured().unwrap_or_default(), first);
+            cell.fit_at_once(cx, first).is_some()
                 || cell.adaptation.transmissions(first, level, harq).is_some()
         };
         if !decodes(&with(received(largest.0), Some(Db(0.0)))) {
@@ -213,7 +213,7 @@ impl RadioNetwork {
     /// What `ue` sends with on `blocks` resource blocks in `tti` (TS 36.213 clause 5.1.1.1).
     pub fn pusch_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
         let loss = self.path_loss(tti, ue);
-        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
         let u = &self.ues[ue].uplink;
         u.power.pusch(config, blocks, loss, u.largest_power)
     }
@@ -222,7 +222,7 @@ impl RadioNetwork {
     /// 5.1.3.1).
     pub fn srs_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
         let loss = self.path_loss(tti, ue);
-        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
         let u = &self.ues[ue].uplink;
         u.power.srs(config, blocks, loss, u.largest_power)
     }
@@ -231,7 +231,7 @@ impl RadioNetwork {
     /// resource blocks.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
         let loss = self.path_loss(tti, ue);
-        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
         let u = &mut self.ues[ue].uplink;
         let before = u.power.unlimited(config, blocks, loss);
         u.power.command(config, command, before, u.largest_power);
@@ -239,7 +239,7 @@ impl RadioNetwork {
 
     /// The downlink's path loss, as the UE knows it from reference signals.
     pub(in crate::network) fn path_loss(&mut self, tti: Tti, ue: UeId) -> Db {
-        let gain = self.air.gains(tti, self.ues[ue].serving, ue).downlink;
+        let gain = self.air.gains(tti, self.links[ue].serving, ue).downlink;
         let u = &mut self.ues[ue].uplink;
         if u.gain != gain {
             (u.gain, u.loss) = (gain, Db(-db(f64::from(gain.max(1e-30)))));
@@ -251,7 +251,7 @@ impl RadioNetwork {
     /// 6.1: PPRACH = min(PCMAX, PREAMBLE_RECEIVED_TARGET_POWER + PL)). A threshold: above it TS
     /// 36.104 clause 8.4.2 wants 99 %, which is taken for all.
     pub(in crate::network) fn hears_preamble(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        if self.ues[ue].uplink.pinned {
+        if self.links[ue].uplink.pinned {
             return true;
         }
         let loss = self.path_loss(tti, ue);
@@ -278,29 +278,30 @@ impl RadioNetwork {
         let config = &self.cells[cell].uplink.config;
         let Some(target) = config.power_target else { return };
         let period = self.cells[cell].uplink.srs_period;
+        let cx = &mut self.contexts[ue].uplink;
         let u = &mut self.ues[ue].uplink;
-        let (true, Some(level)) = (tti >= u.commanded_until, u.quality.measured()) else { return };
+        let (true, Some(level)) = (tti >= cx.commanded_until, cx.quality.measured()) else { return };
         let error = Db(target.0 - f64::from(level));
         let Some(command) = u.power.towards(&config.power_control, error) else { return };
-        u.commanded_until = tti.plus(K_PUSCH + period);
+        cx.commanded_until = tti.plus(K_PUSCH + period);
         self.calendar.note(tti.plus(K_PUSCH), Due::PowerCommand { ue, command, blocks: blocks as u8 });
     }
 
     /// The level of a power headroom report that goes with a block on `blocks` resource blocks.
     pub(in crate::network) fn headroom_level(&self, ue: UeId, blocks: u32, loss: Db) -> u8 {
-        let config = &self.cells[self.ues[ue].serving].uplink.config.power_control;
+        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
         let u = &self.ues[ue].uplink;
         phr::level(u.power.headroom(config, blocks, loss, u.largest_power))
     }
 
     /// What the eNB takes from a headroom report: the headroom on one block.
     pub(in crate::network) fn learn_headroom(&mut self, ue: UeId, level: u8, blocks: u32) {
-        if self.cells[self.ues[ue].serving].uplink.counts_power() {
+        if self.cells[self.links[ue].serving].uplink.counts_power() {
             let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
-            let u = &mut self.ues[ue].uplink;
-            if u.headroom.replace(Db(on_one)).is_none() {
+            let cx = &mut self.contexts[ue].uplink;
+            if cx.headroom.replace(Db(on_one)).is_none() {
                 // What was measured before is read anew, now that the power behind it is known.
-                u.quality.expire();
+                cx.quality.expire();
             }
         }
     }
@@ -308,7 +309,7 @@ impl RadioNetwork {
     /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last
     /// TTI that has happened; empty if it did not send.
     pub fn uplink_sinr(&mut self, tti: Tti, ue: UeId) -> &[f32] {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let rbs = self.cells[cell].uplink.plan.granted(tti).iter().find(|g| g.ue == ue).map(|g| g.rbs);
         match rbs {
             Some(rbs) => self.air.uplink(tti, cell, ue, rbs),
@@ -328,11 +329,12 @@ impl RadioNetwork {
             let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
             self.ues[ue].uplink.sent_with[place] = SentWith { key, each, power };
         }
+        let link = &mut self.links[ue].uplink;
         let u = &mut self.ues[ue].uplink;
         let SentWith { each, power, .. } = u.sent_with[place];
         u.each = each;
-        u.stats.power_count += 1;
-        u.stats.power_dbm_sum += power.0;
+        link.stats.power_count += 1;
+        link.stats.power_dbm_sum += power.0;
         self.air.ue_transmits_each(tti, ue, granted.rbs, each);
     }
 
@@ -340,7 +342,7 @@ impl RadioNetwork {
     #[inline]
     pub(in crate::network) fn sound(&mut self, tti: Tti, cell: CellId, ue: UeId) {
         let period = self.cells[cell].uplink.srs_period;
-        if self.ues[ue].uplink.quality.is_stale(tti, period) {
+        if self.contexts[ue].uplink.quality.is_stale(tti, period) {
             self.measure_uplink(tti, cell, ue);
         }
     }
@@ -353,16 +355,16 @@ impl RadioNetwork {
         let (aware, controlled) = (config.power_aware, config.power_control.enabled);
         let sinr = self.air.sounding(tti, cell, ue, band, power);
         let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
-        let u = &mut self.ues[ue].uplink;
-        if aware && (u.headroom.is_some() || !controlled) {
+        let cx = &mut self.contexts[ue].uplink;
+        if aware && (cx.headroom.is_some() || !controlled) {
             // The eNB knows what the sounding signal was sent with and what a block of PUSCH would
             // be. Before the first headroom report it takes them for the same.
             level += (one.0 - (power.0 - db(f64::from(band.len())))) as f32;
         }
-        u.quality.learn(tti, level);
+        cx.quality.learn(tti, level);
         if aware && !controlled {
             // Always at the largest power: no block more without less for each.
-            u.headroom = Some(Db(0.0));
+            cx.headroom = Some(Db(0.0));
         }
     }
 }
@@ -370,6 +372,7 @@ impl RadioNetwork {
 #[cfg(test)]
 mod tests {
     use lasthop_radio::lte::ErrorModel;
+    use lasthop_units::Id;
 
     use super::*;
     use crate::mac::uplink::UplinkConfig;
@@ -382,10 +385,9 @@ mod tests {
     fn more_blocks_than_one_transmission_needs_carry_more_beyond_headers() {
         const HEADERS: u32 = 8;
         let cell = CellUplink::new(&UplinkConfig::default(), 50, CellId::from_index(0));
-        let ue = UeConfig::served_by(CellId::from_index(0));
         let (mut repeated, mut at_once) = (0, 0);
         for level in (-100..=30).map(|tenth| tenth as f32 / 10.0) {
-            let mut u = UeUplink::new(&cell.config, &ue, UeId::from_index(0), 1);
+            let mut u = UplinkContext::new(&cell.config);
             u.quality.learn(Tti(0), level);
             u.headroom = Some(Db(0.0));
             let alone = cell.fit_at_once(&u, 48);

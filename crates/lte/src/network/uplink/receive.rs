@@ -21,15 +21,15 @@ impl RadioNetwork {
         sent: Tti,
         out: &mut NetworkOutput,
     ) {
-        let p = self.ues[ue].uplink.harq.get_mut(process);
+        let p = self.links[ue].uplink.harq.get_mut(process);
         let State::Awaiting { decoded } = p.state else { return };
         if p.sent != sent {
             return;
         }
         let (first, mcs) = (p.transmissions == 1, p.mcs);
-        let lowest = self.cells[self.ues[ue].serving].uplink.adaptation.lowest();
+        let lowest = self.cells[self.links[ue].serving].uplink.adaptation.lowest();
         if first && (decoded || mcs > lowest) {
-            self.ues[ue].uplink.quality.first_transmission(decoded);
+            self.contexts[ue].uplink.quality.first_transmission(decoded);
         }
         let step = if decoded { Step::Decoded } else { Step::Failed };
         self.trace_block(Tti::containing(now, TTI), step, TraceLink::Uplink, ue, process);
@@ -41,29 +41,30 @@ impl RadioNetwork {
     }
 
     fn uplink_received(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
-        let trailing = self.cells[self.ues[ue].serving].uplink.config.bsr.trailing;
-        let u = &mut self.ues[ue].uplink;
-        let p = u.harq.get_mut(process);
-        u.stats.decoded_bytes += u64::from(p.bytes);
+        let trailing = self.cells[self.links[ue].serving].uplink.config.bsr.trailing;
+        let link = &mut self.links[ue].uplink;
+        let cx = &mut self.contexts[ue].uplink;
+        let p = link.harq.get_mut(process);
+        link.stats.decoded_bytes += u64::from(p.bytes);
         let blocks = p.rbs.len();
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
-        let block = &u.blocks[process];
+        let block = &link.blocks[process];
         let (first, report, content) = (block.first, block.report, block.content);
         let headroom = block.headroom;
         let (full, known) = (block.full, block.c_rnti);
         if let Some(report) = report {
-            u.view.on_report(first, report);
+            cx.view.on_report(first, report);
         } else if full
             && content == Content::New
-            && u.view.waiting() == 0
-            && !u.view.is_granted_after(first)
+            && cx.view.waiting() == 0
+            && !cx.view.is_granted_after(first)
             && trailing != Trailing::AfterRequest
         {
             // A full block that says nothing about what remains: there may be more.
-            u.view.request();
+            cx.view.request();
         }
-        let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
+        let direct = std::mem::take(&mut self.links[ue].uplink.blocks[process].sidelink);
         if !direct.is_empty() {
             self.sidelink_reported(first, &direct);
         }
@@ -79,8 +80,8 @@ impl RadioNetwork {
         }
         self.hand_up(now, End::Ue, &mut parts, true, out);
         // The memory goes back to the process.
-        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
-        let view = &self.ues[ue].uplink.view;
+        self.links[ue].uplink.harq.get_mut(process).parts = parts;
+        let view = &self.contexts[ue].uplink.view;
         if view.waiting() > 0 || view.is_requested() {
             self.wake(ue, Direction::Uplink);
         }
@@ -91,14 +92,14 @@ impl RadioNetwork {
     // TS 36.321 v15.1.0 5.4.2.2: "if CURRENT_TX_NB = maximum number of transmissions - 1: flush the
     // HARQ buffer".
     fn uplink_failed(&mut self, now: Instant, ue: UeId, process: usize, sent: Tti, out: &mut NetworkOutput) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let most = self.cells[cell].uplink.config.harq.transmissions;
-        let p = self.ues[ue].uplink.harq.get(process);
-        if p.transmissions >= most || self.ues[ue].uplink.blocks[process].collided {
+        let p = self.links[ue].uplink.harq.get(process);
+        if p.transmissions >= most || self.links[ue].uplink.blocks[process].collided {
             self.give_up_block(now, ue, process, out);
             return;
         }
-        let p = self.ues[ue].uplink.harq.get_mut(process);
+        let p = self.links[ue].uplink.harq.get_mut(process);
         p.state = State::Failed;
         let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
         let again = sent.plus(HARQ_PERIOD);
@@ -112,7 +113,7 @@ impl RadioNetwork {
 
     /// `granted` is sent once more in `again`.
     pub(super) fn grant_again(&mut self, again: Tti, granted: Granted) {
-        let cell = self.ues[granted.ue].serving;
+        let cell = self.links[granted.ue].serving;
         let slot = self.cells[cell].uplink.plan.slot(again);
         debug_assert!(
             slot.used.and(granted.rbs).is_empty(),
@@ -126,14 +127,14 @@ impl RadioNetwork {
     /// The UE flushes its buffer: the PDUs in it will not arrive.
     #[cold]
     pub(super) fn give_up_block(&mut self, now: Instant, ue: UeId, process: usize, out: &mut NetworkOutput) {
-        let u = &mut self.ues[ue].uplink;
-        u.stats.lost += 1;
-        let p = u.harq.get_mut(process);
+        let link = &mut self.links[ue].uplink;
+        link.stats.lost += 1;
+        let p = link.harq.get_mut(process);
         let mut parts = std::mem::take(&mut p.parts);
         p.free(|_| ());
         self.hand_up(now, End::Ue, &mut parts, false, out);
-        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
-        let direct = std::mem::take(&mut self.ues[ue].uplink.blocks[process].sidelink);
+        self.links[ue].uplink.harq.get_mut(process).parts = parts;
+        let direct = std::mem::take(&mut self.links[ue].uplink.blocks[process].sidelink);
         if !direct.is_empty() {
             self.sidelink_report_lost(&direct);
         }

@@ -18,9 +18,9 @@ impl RadioNetwork {
         if !self.bearers.take_fresh_report(bearer) {
             return;
         }
-        let bytes = self.ues[ue].drbs.iter().filter_map(|b| self.bearers[*b].layers.rlc(End::Ue).reports());
+        let bytes = self.links[ue].drbs.iter().filter_map(|b| self.bearers[*b].layers.rlc(End::Ue).reports());
         let level = bsr::level(bytes.map(|r| r.total()).sum());
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let delay = self.cells[cell].config.uplink.report_delay;
         // What comes at the start of a TTI is still in its report.
         let here = Tti::containing(now, TTI);
@@ -31,10 +31,10 @@ impl RadioNetwork {
 
     /// A report reaches the eNB, whose scheduler forgets what it has granted since.
     pub(in crate::network) fn buffer_reported(&mut self, cell: CellId, ue: UeId, bytes: u32) {
-        if self.is_away(ue) || self.ues[ue].serving != cell {
+        if self.is_away(ue) || self.links[ue].serving != cell {
             return;
         }
-        self.ues[ue].uplink.view.replace(bytes);
+        self.contexts[ue].uplink.view.replace(bytes);
         self.wake(ue, Direction::Uplink);
     }
 
@@ -48,20 +48,20 @@ impl RadioNetwork {
         bytes: u32,
         out: &mut NetworkOutput,
     ) {
-        let RadioNetwork { ues, cells, bearers, .. } = self;
-        let active = ues[ue].drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
+        let RadioNetwork { links, cells, bearers, .. } = self;
+        let active = links[ue].drbs.iter().filter(|b| bearers[**b].layers.wants(End::Ue)).count() as u32;
         let process = process_of(tti);
-        let read = now + cells[ues[ue].serving].config.timing.uplink_fill;
-        for i in 0..ues[ue].drbs.len() {
-            let bearer = ues[ue].drbs[i];
+        let read = now + cells[links[ue].serving].config.timing.uplink_fill;
+        for i in 0..links[ue].drbs.len() {
+            let bearer = links[ue].drbs[i];
             if bearers[bearer].layers.wants(End::Ue) {
                 let share = bytes / active.max(1);
-                let parts = &mut ues[ue].uplink.harq.get_mut(process).parts;
+                let parts = &mut links[ue].uplink.harq.get_mut(process).parts;
                 bearers.pull_by_reports(read, bearer, End::Ue, share, parts);
             }
         }
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             self.settle(now, bearer, out);
         }
     }

@@ -49,9 +49,10 @@ impl RadioNetwork {
     /// where it is.
     fn may_move(&self, target: Tti, cell: CellId, i: usize) -> bool {
         let g = self.cells[cell].uplink.plan.granted(target)[i];
+        let link = &self.links[g.ue].uplink;
         let u = &self.ues[g.ue].uplink;
-        let p = u.harq.get(process_of(target));
-        let msg3 = u.blocks[process_of(target)].content == Content::Msg3 || u.access.is_running();
+        let p = link.harq.get(process_of(target));
+        let msg3 = link.blocks[process_of(target)].content == Content::Msg3 || u.access.is_running();
         g.content == Content::Again && p.state == State::Failed && !p.missed && !msg3
     }
 
@@ -67,9 +68,9 @@ impl RadioNetwork {
         let slot = self.cells[cell].uplink.plan.slot(target);
         slot.granted[i].rbs = rbs;
         let ue = slot.granted[i].ue;
-        let u = &mut self.ues[ue].uplink;
-        u.harq.get_mut(process_of(target)).rbs = rbs;
-        u.stats.moved += 1;
+        let link = &mut self.links[ue].uplink;
+        link.harq.get_mut(process_of(target)).rbs = rbs;
+        link.stats.moved += 1;
         self.trace_step(tti, Step::Grant, ue, target, 0, rbs.len());
         self.hears_of_move(tti, target, cell, ue);
     }
@@ -80,7 +81,7 @@ impl RadioNetwork {
             return;
         }
         self.cells[cell].uplink.plan.slot(target).missed.push(ue);
-        self.ues[ue].uplink.stats.missed += 1;
+        self.links[ue].uplink.stats.missed += 1;
         self.wait_for_next_move(target, cell, ue);
     }
 
@@ -91,7 +92,7 @@ impl RadioNetwork {
 
     pub(super) fn wait_for_next_move(&mut self, target: Tti, cell: CellId, ue: UeId) {
         let process = process_of(target);
-        self.ues[ue].uplink.harq.get_mut(process).missed = true;
+        self.links[ue].uplink.harq.get_mut(process).missed = true;
         let heard = target.plus(self.cells[cell].config.timing.decode_of_uplink());
         self.calendar.note(heard, Due::MoveMissed { ue, process: process as u8, target });
     }
@@ -153,9 +154,9 @@ impl RadioNetwork {
         target: Tti,
         out: &mut NetworkOutput,
     ) {
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let most = self.cells[cell].uplink.config.harq.transmissions;
-        let p = self.ues[ue].uplink.harq.get_mut(process);
+        let p = self.links[ue].uplink.harq.get_mut(process);
         if p.state != State::Failed || !p.missed || p.sent >= target {
             return;
         }
@@ -172,7 +173,7 @@ impl RadioNetwork {
         let Some(rbs) = room else {
             return self.wait_for_next_move(again, cell, ue);
         };
-        self.ues[ue].uplink.harq.get_mut(process).rbs = rbs;
+        self.links[ue].uplink.harq.get_mut(process).rbs = rbs;
         self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
         self.hears_of_move(tti, again, cell, ue);
     }
@@ -212,7 +213,7 @@ mod tests {
         ];
         for (ue, rbs, content) in entries {
             if content == Content::Again {
-                let p = network.ues[ue].uplink.harq.get_mut(process_of(target));
+                let p = network.links[ue].uplink.harq.get_mut(process_of(target));
                 (p.state, p.sent, p.transmissions, p.rbs) = (State::Failed, Tti(96), 1, rbs);
             }
             let slot = network.cells[cell].uplink.plan.slot(target);
@@ -225,10 +226,10 @@ mod tests {
         let places: Vec<_> = slot.granted.iter().map(|g| g.rbs).collect();
         assert_eq!(places, [RbSet::range(0, 3), RbSet::range(5, 5), RbSet::range(3, 2)]);
         assert_eq!(slot.used, RbSet::range(0, 10));
-        assert_eq!(ues.map(|ue| network.ues[ue].uplink.stats.moved), [0, 1, 1]);
+        assert_eq!(ues.map(|ue| network.links[ue].uplink.stats.moved), [0, 1, 1]);
         // Once more, and nothing changes.
         network.gather_retransmissions(now, target, cell);
-        assert_eq!(ues.map(|ue| network.ues[ue].uplink.stats.moved), [0, 1, 1]);
+        assert_eq!(ues.map(|ue| network.links[ue].uplink.stats.moved), [0, 1, 1]);
     }
 
     /// Four UEs at -5 dB, where 10.9 % of what the PDCCH says is missed (TS 36.133's out of sync).

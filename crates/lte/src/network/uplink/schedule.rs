@@ -28,10 +28,11 @@ impl RadioNetwork {
         }
         let mut active = std::mem::take(&mut self.cells[cell].active[Direction::Uplink.index()]);
         active.retain(|ue| {
-            let u = &mut self.ues[*ue];
-            let full = u.full_buffer[Direction::Uplink.index()];
-            let wants = full || u.uplink.view.is_requested() || u.uplink.view.waiting() > 0;
-            u.active[Direction::Uplink.index()] = wants;
+            let link = &mut self.links[*ue];
+            let cx = &mut self.contexts[*ue];
+            let full = link.full_buffer[Direction::Uplink.index()];
+            let wants = full || cx.uplink.view.is_requested() || cx.uplink.view.waiting() > 0;
+            cx.active[Direction::Uplink.index()] = wants;
             wants
         });
         if !active.is_empty() {
@@ -53,26 +54,28 @@ impl RadioNetwork {
         for ue in active {
             self.sound(tti, cell, *ue);
             let c = &mut self.cells[cell].uplink;
-            let full = self.ues[*ue].full_buffer[Direction::Uplink.index()];
+            let full = self.links[*ue].full_buffer[Direction::Uplink.index()];
+            let link = &mut self.links[*ue].uplink;
+            let cx = &mut self.contexts[*ue].uplink;
             let u = &mut self.ues[*ue].uplink;
-            let busy = u.harq.get(process).state != crate::mac::harq::State::Idle
-                || u.view.granted_until() == Some(target)
+            let busy = link.harq.get(process).state != crate::mac::harq::State::Idle
+                || cx.view.granted_until() == Some(target)
                 || u.access.is_running() && c.plan.granted(target).iter().any(|g| g.ue == *ue);
             if busy {
                 continue;
             }
-            let mcs = c.adaptation.mcs(u.quality.level().unwrap_or(f32::NEG_INFINITY));
+            let mcs = c.adaptation.mcs(cx.quality.level().unwrap_or(f32::NEG_INFINITY));
             let blocks = c.band.len();
             let rate = mcs.map_or(0, |m| tbs_bytes(m, largest_allocation(blocks)) * 8);
             c.candidates.push(Candidate {
                 ue: *ue,
-                backlog: if full { ENDLESS } else { u.view.waiting() },
+                backlog: if full { ENDLESS } else { cx.view.waiting() },
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(rate.max(1)),
-                average: u.average.at(tti, c.config.window),
-                qci: u.qci,
-                guaranteed: u.guaranteed,
-                served: u.served,
+                average: cx.average.at(tti, c.config.window),
+                qci: cx.qci,
+                guaranteed: cx.guaranteed,
+                served: cx.served,
             });
         }
         let c = &mut self.cells[cell].uplink;
@@ -126,19 +129,19 @@ impl RadioNetwork {
     /// What `ue` gets out of at most `share` blocks of `free`.
     fn size_of_grant(&self, cell: CellId, ue: UeId, share: u32, free: RbSet) -> Option<Granted> {
         let c = &self.cells[cell].uplink;
-        let u = &self.ues[ue].uplink;
-        let full = self.ues[ue].full_buffer[Direction::Uplink.index()];
-        let waiting = if full { ENDLESS } else { u.view.waiting() };
+        let cx = &self.contexts[ue].uplink;
+        let full = self.links[ue].full_buffer[Direction::Uplink.index()];
+        let waiting = if full { ENDLESS } else { cx.view.waiting() };
         let most = largest_allocation(share.min(free.longest_run().len()));
         if waiting == 0 {
             // A request: a report of 2 B fits into anything.
             let most = most.min(c.config.request_blocks);
-            let (blocks, mcs) = c.fit(u, most, 1).unwrap_or((most, c.adaptation.lowest()));
+            let (blocks, mcs) = c.fit(cx, most, 1).unwrap_or((most, c.adaptation.lowest()));
             let content = if c.config.stealing { Content::New } else { Content::ReportOnly };
             let bytes = tbs_bytes(mcs, blocks);
             return Some(Granted { ue, rbs: c.place(free, blocks.max(1))?, mcs, bytes, content });
         }
-        let (most, mcs) = if full { c.fit_full(u, most)? } else { c.fit(u, most, OVERHEAD as u32)? };
+        let (most, mcs) = if full { c.fit_full(cx, most)? } else { c.fit(cx, most, OVERHEAD as u32)? };
         let (blocks, bytes) = match c.config.shares {
             Shares::Fixed => (most, tbs_bytes(mcs, most)),
             Shares::Flexible => {
@@ -165,12 +168,12 @@ impl RadioNetwork {
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
         slot.used |= granted.rbs;
         slot.granted.push(granted);
-        let u = &mut self.ues[granted.ue].uplink;
+        let cx = &mut self.contexts[granted.ue].uplink;
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
-        let answers = u.view.is_requested();
-        u.view.on_grant(target, data);
-        u.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
-        u.served = Some(tti);
+        let answers = cx.view.is_requested();
+        cx.view.on_grant(target, data);
+        cx.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
+        cx.served = Some(tti);
         self.calendar.note(target, Due::Transmit);
         self.trace_step(tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs.len());
         if self.cells[cell].uplink.config.control_errors && self.misses_grant(tti, cell, granted.ue) {
@@ -199,13 +202,13 @@ impl RadioNetwork {
     fn grant_missed(&mut self, target: Tti, cell: CellId, ue: UeId) {
         let decode = self.cells[cell].config.timing.decode_of_uplink();
         self.cells[cell].uplink.plan.slot(target).missed.push(ue);
-        self.ues[ue].uplink.stats.missed += 1;
+        self.links[ue].uplink.stats.missed += 1;
         self.calendar.note(target.plus(decode), Due::GrantMissed { ue, target });
     }
 
     /// Nothing came on the grant for `target`.
     pub(in crate::network) fn grant_unused(&mut self, ue: UeId, target: Tti) {
-        self.ues[ue].uplink.view.on_nothing(target);
+        self.contexts[ue].uplink.view.on_nothing(target);
         self.wake(ue, Direction::Uplink);
     }
 }

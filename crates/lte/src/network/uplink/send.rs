@@ -57,15 +57,16 @@ impl RadioNetwork {
     }
 
     fn repeat_block(&mut self, tti: Tti, g: &Granted) -> bool {
+        let link = &mut self.links[g.ue].uplink;
         let u = &mut self.ues[g.ue].uplink;
-        let p = u.harq.get_mut(process_of(tti));
+        let p = link.harq.get_mut(process_of(tti));
         // Its MAC was reset meanwhile, or the process is taken by Msg3.
         if p.state != State::Failed || u.access.sends_msg3(tti) {
             return false;
         }
         p.transmissions += 1;
         (p.sent, p.missed) = (tti, false);
-        u.stats.retransmissions += 1;
+        link.stats.retransmissions += 1;
         self.trace_block(tti, Step::Again, TraceLink::Uplink, g.ue, process_of(tti));
         true
     }
@@ -83,7 +84,7 @@ impl RadioNetwork {
         if !self.ues[g.ue].uplink.access.sends_msg3(tti) {
             return false;
         }
-        if self.ues[g.ue].uplink.harq.get(process_of(tti)).state != State::Idle {
+        if self.links[g.ue].uplink.harq.get(process_of(tti)).state != State::Idle {
             self.give_up_block(now, g.ue, process_of(tti), out);
         }
         self.send_block(now, tti, cell, g, out);
@@ -101,18 +102,18 @@ impl RadioNetwork {
         block.first = tti;
         self.fill_block(now, tti, g, &mut block, out);
         let process = process_of(tti);
-        let u = &mut self.ues[g.ue].uplink;
-        let p = u.harq.get_mut(process);
+        let link = &mut self.links[g.ue].uplink;
+        let p = link.harq.get_mut(process);
         debug_assert_eq!(p.state, State::Idle, "the process of {tti:?} is in use");
         (p.bytes, p.mcs, p.rbs, p.sent, p.transmissions) = (g.bytes, g.mcs, g.rbs, tti, 1);
         p.missed = false;
         p.block = ErrorModel::of_grant(Mcs::new(g.mcs), McsTable::Uplink, g.rbs.len() as usize);
-        p.luck = u.errors.uniform(tti.0);
+        p.luck = link.errors.uniform(tti.0);
         p.soft = SoftBuffer::new(self.cells[cell].uplink.config.harq.combining.into());
-        u.blocks[process] = block;
-        u.stats.blocks += 1;
-        u.stats.bytes += u64::from(g.bytes);
-        u.stats.mcs_sum += u64::from(g.mcs);
+        link.blocks[process] = block;
+        link.stats.blocks += 1;
+        link.stats.bytes += u64::from(g.bytes);
+        link.stats.mcs_sum += u64::from(g.mcs);
         self.trace_block(tti, Step::Data, TraceLink::Uplink, g.ue, process);
         self.arm_uplink(g.ue);
     }
@@ -126,7 +127,7 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let ue = g.ue;
-        let first = self.ues[ue].drbs.first();
+        let first = self.links[ue].drbs.first();
         if g.content == Content::New
             && first.is_some_and(|b| self.bearers[*b].layers.rlc(End::Ue).reports().is_some())
         {
@@ -150,7 +151,7 @@ impl RadioNetwork {
             // The report of an Msg3 that was lost is as good as never sent.
             u.bsr.on_data();
         }
-        let (drbs, bearers) = (&self.ues[ue].drbs, &self.bearers);
+        let (drbs, bearers) = (&self.links[ue].drbs, &self.bearers);
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
         let before = self.ues[ue].uplink.mux.buffers(waiting);
         let need = self.ues[ue].uplink.mux.need(waiting);
@@ -177,7 +178,7 @@ impl RadioNetwork {
         }
         let mut padding = pdu::padding(g.bytes, controls, &self.block_sdus);
         debug_assert!(padding.is_some(), "{tti:?}: {ue:?} filled more than its {} B", g.bytes);
-        let (drbs, bearers) = (&self.ues[ue].drbs, &self.bearers);
+        let (drbs, bearers) = (&self.links[ue].drbs, &self.bearers);
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
         let after = self.ues[ue].uplink.mux.buffers(waiting);
         let u = &mut self.ues[ue].uplink;
@@ -197,20 +198,20 @@ impl RadioNetwork {
             self.trace_step(tti, Step::Report, ue, tti, report.bytes(), 0);
         }
         block.full = block.report.is_none() && !direct;
-        let cell = self.ues[ue].serving;
+        let cell = self.links[ue].serving;
         let padding = u64::from(padding.unwrap_or(0));
         self.cells[cell].uplink.counters.padding_bytes += padding;
-        self.ues[ue].uplink.stats.padding_bytes += padding;
+        self.links[ue].uplink.stats.padding_bytes += padding;
     }
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
     fn fill_data(&mut self, now: Instant, tti: Tti, ue: UeId, room: u32, out: &mut NetworkOutput) {
         let process = process_of(tti);
         let mut mux = std::mem::take(&mut self.ues[ue].uplink.mux);
-        let mut parts = std::mem::take(&mut self.ues[ue].uplink.harq.get_mut(process).parts);
+        let mut parts = std::mem::take(&mut self.links[ue].uplink.harq.get_mut(process).parts);
         debug_assert!(parts.is_empty());
-        let RadioNetwork { ues, bearers, block_sdus, .. } = self;
-        let drbs = &ues[ue].drbs;
+        let RadioNetwork { links, bearers, block_sdus, .. } = self;
+        let drbs = &links[ue].drbs;
         // Both closures look at the bearers, one after the other.
         let bearers = std::cell::RefCell::new(bearers);
         mux.fill(
@@ -222,9 +223,9 @@ impl RadioNetwork {
         let bearers = bearers.into_inner();
         block_sdus.extend(parts.iter().map(|(b, pdu)| pdu.size(bearers[*b].layers.format(End::Ue))));
         self.ues[ue].uplink.mux = mux;
-        self.ues[ue].uplink.harq.get_mut(process).parts = parts;
-        for i in 0..self.ues[ue].drbs.len() {
-            let bearer = self.ues[ue].drbs[i];
+        self.links[ue].uplink.harq.get_mut(process).parts = parts;
+        for i in 0..self.links[ue].drbs.len() {
+            let bearer = self.links[ue].drbs[i];
             self.settle(now, bearer, out);
         }
     }
@@ -245,8 +246,8 @@ impl RadioNetwork {
             }
             let collided = g.content == Content::Msg3 && self.is_drowned(tti, cell, i);
             let decoded = !collided && self.judge_uplink(tti, cell, &g);
-            self.ues[g.ue].uplink.blocks[process].collided |= collided;
-            let p = self.ues[g.ue].uplink.harq.get_mut(process);
+            self.links[g.ue].uplink.blocks[process].collided |= collided;
+            let p = self.links[g.ue].uplink.harq.get_mut(process);
             p.state = State::Awaiting { decoded };
             let process = process as u8;
             let due = Due::UplinkDecoded { ue: g.ue, process, sent: tti };
@@ -265,9 +266,9 @@ impl RadioNetwork {
 
     /// True if what was granted for `tti` was sent.
     pub(in crate::network) fn sends(&self, tti: Tti, g: &Granted) -> bool {
-        let u = &self.ues[g.ue].uplink;
-        let p = u.harq.get(process_of(tti));
-        let again = u.blocks[process_of(tti)].first != tti;
+        let link = &self.links[g.ue].uplink;
+        let p = link.harq.get(process_of(tti));
+        let again = link.blocks[process_of(tti)].first != tti;
         p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
     }
 
@@ -297,22 +298,22 @@ impl RadioNetwork {
     /// One draw for a block, compared with its error probability after each of its transmissions.
     fn judge_uplink(&mut self, tti: Tti, cell: CellId, g: &Granted) -> bool {
         let errors = self.cells[cell].uplink.config.data_errors;
-        let u = &mut self.ues[g.ue].uplink;
-        let p = u.harq.get_mut(process_of(tti));
+        let link = &mut self.links[g.ue].uplink;
+        let p = link.harq.get_mut(process_of(tti));
         let Some(block) = p.block else { return false };
         let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
         self.air.measure_interference(cell, g.ue, g.rbs);
         p.soft.add(&block, mi);
-        u.stats.sinr_count += 1;
+        link.stats.sinr_count += 1;
         let snr_db = sinr_db_of_mi(block.modulation(), mi);
-        u.stats.sinr_db_sum += snr_db;
-        u.stats.ttis += 1;
-        u.stats.resource_blocks += u64::from(g.rbs.len());
+        link.stats.sinr_db_sum += snr_db;
+        link.stats.ttis += 1;
+        link.stats.resource_blocks += u64::from(g.rbs.len());
         // What is alone in the soft buffer has the SINR that is known already.
         let alone = p.soft.transmissions() == 1;
         let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
         let decoded = !errors || p.luck >= error();
-        u.stats.errors += u64::from(!decoded);
+        link.stats.errors += u64::from(!decoded);
         decoded
     }
 }

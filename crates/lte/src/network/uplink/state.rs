@@ -219,13 +219,9 @@ impl Default for SentWith {
     }
 }
 
-/// The uplink of a UE.
+/// What the terminal knows of its uplink.
 #[derive(Debug)]
-pub struct UeUplink {
-    /// What it sent with last on each block [mW].
-    pub each: f32,
-    // The UE's side.
-    pub harq: Processes,
+pub struct UplinkUe {
     pub sr: SchedulingRequest,
     pub bsr: Reporting,
     pub phr: HeadroomReporting,
@@ -235,8 +231,6 @@ pub struct UeUplink {
     pub had: Vec<bool>,
     /// The last TTI for which it has a grant for new data.
     pub granted_until: Option<Tti>,
-    /// Semi-persistent scheduling.
-    pub persistent: Option<UplinkPersistent>,
     /// Data for a sidelink wait for a grant.
     pub direct_wants: bool,
     /// No second RAC before this TTI.
@@ -244,10 +238,6 @@ pub struct UeUplink {
     /// When it is woken next.
     pub wake: Option<Tti>,
     pub power: PowerControl,
-    /// A power control command is on its way or not measured yet before this TTI.
-    pub commanded_until: Tti,
-    /// A link of a given SINR has no path loss and no power that matters.
-    pub pinned: bool,
     /// Noise of its receiver in a resource block [mW].
     pub noise: f64,
     /// P_CMAX.
@@ -255,16 +245,21 @@ pub struct UeUplink {
     /// Downlink gain of the serving cell, and the path loss that it is.
     pub gain: f32,
     pub loss: Db,
+    /// What it sent with last on each block [mW].
+    pub each: f32,
     /// What it sent with lately, by number of blocks modulo the length.
     pub sent_with: [SentWith; 8],
-    // The eNB's side.
-    pub blocks: [Block; PROCESSES],
+}
+
+/// What the eNB knows of a UE's uplink.
+#[derive(Debug)]
+pub struct UplinkContext {
     pub view: BufferView,
     pub quality: UplinkQuality,
     /// Headroom on one resource block.
     pub headroom: Option<Db>,
-    /// One draw per transport block.
-    pub errors: Draw,
+    /// A power control command is on its way or not measured yet before this TTI.
+    pub commanded_until: Tti,
     pub average: Average,
     /// Class of its most urgent bearer, and what its bearers are guaranteed together [bit per TTI].
     pub qci: u8,
@@ -272,20 +267,72 @@ pub struct UeUplink {
     /// A proactive grant is in the calendar.
     pub proactive: bool,
     pub served: Option<Tti>,
+}
+
+/// The uplink of a UE between its ends.
+#[derive(Debug)]
+pub struct UplinkLink {
+    pub harq: Processes,
+    /// By process: what its block carries beside RLC PDUs.
+    pub blocks: [Block; PROCESSES],
+    /// Semi-persistent scheduling.
+    pub persistent: Option<UplinkPersistent>,
+    /// A link of a given SINR has no path loss and no power that matters.
+    pub pinned: bool,
+    /// One draw per transport block.
+    pub errors: Draw,
     pub stats: LinkStats,
 }
 
-impl UeUplink {
+impl UplinkLink {
+    /// Of the UE `ue`.
+    pub fn new(ue: UeId, config: &UeConfig, seed: u64) -> UplinkLink {
+        UplinkLink {
+            harq: Processes::default(),
+            blocks: std::array::from_fn(|_| Block::new()),
+            persistent: config.persistent_uplink.map(UplinkPersistent::new),
+            pinned: config.radio.pinned_sinr.is_some(),
+            errors: draws(seed, ue, 2),
+            stats: LinkStats::default(),
+        }
+    }
+}
+
+impl UplinkContext {
+    /// Of a UE in a cell of `config`.
+    pub fn new(config: &UplinkConfig) -> UplinkContext {
+        UplinkContext {
+            view: BufferView::default(),
+            quality: UplinkQuality::new(config.outer_loop.olla()),
+            headroom: None,
+            commanded_until: Tti(0),
+            average: Average::default(),
+            qci: 9,
+            guaranteed: 0.0,
+            proactive: false,
+            served: None,
+        }
+    }
+
+    /// A bearer is added, number `index`; the most urgent one comes first.
+    pub fn add(&mut self, index: usize, qos: &Qos) {
+        if index == 0 {
+            self.qci = qos.qci;
+        }
+        self.guaranteed += qos.uplink.0 as f64 * 1e-3;
+    }
+}
+
+impl UplinkUe {
     /// The uplink of UE `ue` under `config`.
-    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UeUplink {
+    pub fn new(config: &UplinkConfig, ue_config: &UeConfig, ue: UeId, seed: u64) -> UplinkUe {
         let (i, radio) = (ue.index(), &ue_config.radio);
         let index = Opportunities::index_of(config.sr.period.as_millis(), i);
         let opportunities = match config.request {
             RequestConfig::Sr => index.and_then(Opportunities::of_index),
             RequestConfig::RandomAccess | RequestConfig::Rac { .. } => None,
         };
-        UeUplink {
-            harq: Processes::default(),
+        UplinkUe {
             sr: SchedulingRequest::new(&config.sr, opportunities),
             bsr: Reporting::new(&config.bsr),
             phr: HeadroomReporting::new(&config.phr),
@@ -293,39 +340,21 @@ impl UeUplink {
             access: RandomAccess::new(Draw::new(seed, Purpose::RandomAccess, i as u64)),
             had: Vec::new(),
             granted_until: None,
-            persistent: ue_config.persistent_uplink.map(UplinkPersistent::new),
             direct_wants: false,
             rac_blocked_until: Tti(0),
             wake: None,
             power: PowerControl::default(),
-            commanded_until: Tti(0),
-            pinned: radio.pinned_sinr.is_some(),
             noise: milliwatts(thermal_noise(Hertz(180e3), radio.noise_figure)),
             largest_power: radio.power,
             gain: 0.0,
             loss: Db(0.0),
-            sent_with: Default::default(),
             each: 0.0,
-            blocks: std::array::from_fn(|_| Block::new()),
-            view: BufferView::default(),
-            quality: UplinkQuality::new(config.outer_loop.olla()),
-            headroom: None,
-            errors: draws(seed, ue, 2),
-            average: Average::default(),
-            qci: 9,
-            guaranteed: 0.0,
-            proactive: false,
-            served: None,
-            stats: LinkStats::default(),
+            sent_with: Default::default(),
         }
     }
 
     /// A bearer is added; the most urgent one comes first.
     pub fn add(&mut self, qos: &Qos) {
-        if self.had.is_empty() {
-            self.qci = qos.qci;
-        }
-        self.guaranteed += qos.uplink.0 as f64 * 1e-3;
         self.mux.add(self.had.len(), LogicalChannelConfig::of_class(qos));
         self.had.push(false);
     }
@@ -342,8 +371,8 @@ impl UeUplink {
     // not triggered due to data becoming available for transmission for a logical channel for which
     // logical channel SR masking is setup by upper layers: a Scheduling Request shall be
     // triggered."
-    pub fn is_granted(&self, tti: Tti) -> bool {
+    pub fn is_granted(&self, tti: Tti, persistent: Option<&UplinkPersistent>) -> bool {
         self.granted_until.is_some_and(|t| t >= tti)
-            || self.persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
+            || persistent.is_some_and(|p| p.config.sr_mask && p.grant().is_some())
     }
 }
