@@ -3,10 +3,12 @@
 //! lies in a heap.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
-use lasthop_units::Tti;
+use lasthop_units::{Instant, Tti};
 
+use super::Due;
+use crate::phy::TTI;
 use lasthop_bearer::earlier;
 
 const RING: u64 = 64;
@@ -79,6 +81,84 @@ impl<T: Ord> Calendar<T> {
             self.base.plus(u64::from(ahead))
         });
         earlier(near, self.far.peek().map(|Reverse((t, ..))| *t))
+    }
+}
+
+/// The network's calendar, and where it stands.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    calendar: Calendar<Due>,
+    /// What is due within a TTI, in order of time (`timing.uplink_lead`).
+    early: VecDeque<(Instant, Due)>,
+    /// First TTI that has not happened yet.
+    next: Tti,
+    /// First TTI that starts at or after the present moment.
+    open: Tti,
+}
+
+impl Agenda {
+    /// `due` is due at `tti`, which is not before [`first_open`](Self::first_open).
+    #[inline]
+    pub fn note(&mut self, tti: Tti, due: Due) {
+        self.calendar.note(tti, due);
+    }
+    /// `due` is due at `at`, within a TTI.
+    pub fn note_early(&mut self, at: Instant, due: Due) {
+        let place = self.early.partition_point(|(t, _)| *t <= at);
+        self.early.insert(place, (at, due));
+    }
+
+    /// The first TTI for which something can still be noted.
+    #[inline]
+    pub fn first_open(&self) -> Tti {
+        self.next.max(self.calendar.base())
+    }
+    /// First TTI that has not happened yet.
+    #[inline]
+    pub const fn next(&self) -> Tti {
+        self.next
+    }
+    /// First TTI that starts at or after the present moment.
+    #[inline]
+    pub const fn open(&self) -> Tti {
+        self.open
+    }
+    /// The next TTI at which something is due.
+    #[inline]
+    pub fn next_due(&self) -> Option<Tti> {
+        self.calendar.next()
+    }
+    /// When something is due next within a TTI.
+    pub fn next_early(&self) -> Option<Instant> {
+        self.early.front().map(|(t, _)| *t)
+    }
+
+    /// Something happens between two TTIs: a network that slept goes on with the first TTI that
+    /// starts after now, and what comes at the very start of a TTI may still ask in it.
+    pub fn reach(&mut self, now: Instant) {
+        let started = Tti::containing(now, TTI);
+        self.next = self.next.max(started.plus(1));
+        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
+    }
+    /// No TTI before `tti` happens any more.
+    pub fn skip_to(&mut self, tti: Tti) {
+        self.next = self.next.max(tti);
+    }
+    /// `tti` starts; what is due in it goes to `due`.
+    #[inline]
+    pub fn begin(&mut self, tti: Tti, due: &mut Vec<Due>) {
+        (self.next, self.open) = (tti, tti);
+        self.calendar.take(tti, due);
+    }
+    /// `tti` has happened.
+    #[inline]
+    pub const fn end(&mut self, tti: Tti) {
+        self.next = tti.plus(1);
+    }
+    /// The next of what is due within a TTI until `now`.
+    pub fn take_early(&mut self, now: Instant) -> Option<Due> {
+        self.early.front().filter(|(t, _)| *t <= now)?;
+        self.early.pop_front().map(|(_, due)| due)
     }
 }
 

@@ -62,7 +62,7 @@ impl RadioNetwork {
         ip.queue.enqueue(now, item, &mut ip.drops);
         self.settle_ip(bearer, out);
         let ue = self.bearers[bearer].ue;
-        self.contexts[ue].activity = self.next;
+        self.contexts[ue].activity = self.calendar.next();
         match self.ues[ue].rrc.is_connected() {
             true => self.wake(ue, Direction::Downlink),
             false => self.want_connection(ue, Direction::Downlink),

@@ -8,10 +8,11 @@ use std::sync::LazyLock;
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
+use super::state::{Cell, DownlinkContext, DownlinkUe};
 use super::{CellConfig, NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::adaptation::{CqiInterference, Report};
 use crate::phy::RbSet;
-use crate::phy::air::{Air, CellAir, CellAntennas, Scheme, UeAir, UeAntennas};
+use crate::phy::air::{Air, CellAir, CellAntennas, CodeWordSinr, Scheme, UeAir, UeAntennas};
 use crate::phy::fading::{DirectFading, FastFading};
 use crate::phy::propagation::UeRadioConfig;
 
@@ -106,55 +107,102 @@ fn information(row: &[f32], places: &[u8]) -> f32 {
     mean_mi_of(Modulation::Qpsk, row, places.iter().map(|i| usize::from(*i))) * places.len() as f32
 }
 
+/// Memory for a row of SINRs, and for those of code words.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub row: Vec<f32>,
+    pub code_words: [CodeWordSinr; 2],
+}
+
+/// A UE that looks at the downlink of its cell.
+pub(super) struct Observer<'a> {
+    pub ue: UeId,
+    pub id: CellId,
+    pub cell: &'a Cell,
+    /// P_A, linear. The UE knows it and reports what its data will have (TS 36.213 clause 7.2.3).
+    pub boost: f32,
+    pub air: &'a mut Air,
+    pub memory: &'a mut Memory,
+}
+
 impl RadioNetwork {
     /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
     #[inline]
     pub(super) fn learn_quality(&mut self, tti: Tti, cell: CellId, ue: UeId) {
         let config = &self.cells[cell].config.downlink;
-        let link = &self.links[ue].downlink;
-        let cx = &self.contexts[ue].downlink;
-        let measured = config.cqi.measured(tti, link.phase);
-        if cx.quality.measured != Some(measured) {
-            self.measure(measured, cell, ue);
+        let measured = config.cqi.measured(tti, self.links[ue].downlink.phase);
+        if self.contexts[ue].downlink.quality.measured != Some(measured) {
+            let report = self.observer(cell, ue).report(measured);
+            let (cx, stats) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink.stats);
+            cx.learn(measured, &report, &self.cells[cell]);
+            stats.reports += 1;
+            stats.cqi_sum += u64::from(report.wideband.index());
         }
     }
 
-    fn measure(&mut self, measured: Tti, cell: CellId, ue: UeId) {
-        let report = self.report_of(measured, cell, ue);
-        let c = &self.cells[cell];
-        let link = &mut self.links[ue].downlink;
-        let cx = &mut self.contexts[ue].downlink;
-        cx.quality.learn(measured, &report, &c.downlink.adaptation, &c.config.downlink.cqi);
-        link.stats.reports += 1;
-        link.stats.cqi_sum += u64::from(report.wideband.index());
+    /// `ue` looks at `cell`.
+    pub(super) fn observer(&mut self, cell: CellId, ue: UeId) -> Observer<'_> {
+        Observer {
+            ue,
+            id: cell,
+            cell: &self.cells[cell],
+            boost: self.links[ue].downlink.boost,
+            air: &mut self.air,
+            memory: &mut self.memory,
+        }
     }
 
-    /// What `ue` finds in `tti`.
-    pub(super) fn report_of(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Report {
-        let physical = self.cells[cell].config.downlink.mimo.is_physical();
-        if physical && let Some(report) = self.report_of_matrix(measured, cell, ue) {
+    /// True if `ue` misses what the control channels of `cell` say in `tti`.
+    pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        self.ues[ue].downlink.misses_control(tti, cell, ue, &self.cells[cell], &mut self.air)
+    }
+
+    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard:
+    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
+    #[inline]
+    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+        if self.cells.len() == 1 && !self.links[ue].uplink.pinned {
+            let gain = f64::from(self.air.gains(tti, cell, ue).downlink);
+            if self.cells[cell].reference_power * gain > GRANT_SAFE * self.ues[ue].uplink.noise {
+                return false;
+            }
+        }
+        self.misses_control(tti, cell, ue)
+    }
+}
+
+impl DownlinkContext {
+    /// A report of what the UE has `measured` becomes known.
+    fn learn(&mut self, measured: Tti, report: &Report, cell: &Cell) {
+        self.quality.learn(measured, report, &cell.downlink.adaptation, &cell.config.downlink.cqi);
+    }
+}
+
+impl Observer<'_> {
+    /// What the UE finds in the TTI `measured`.
+    pub fn report(&mut self, measured: Tti) -> Report {
+        let config = &self.cell.config.downlink;
+        let physical = config.mimo.is_physical();
+        if physical && let Some(report) = self.report_of_matrix(measured) {
             return report;
         }
-        let c = &self.cells[cell];
-        let config = &c.config.downlink;
-        let (carrier, data) = (self.air.carrier(cell), config.cqi.interference == CqiInterference::Data);
-        let row = self.air.reference(measured, cell, ue, carrier, data);
-        let adaptation = &c.downlink.adaptation;
-        // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
-        let boost = self.links[ue].downlink.boost;
+        let (carrier, data) = (self.air.carrier(self.id), config.cqi.interference == CqiInterference::Data);
+        let row = self.air.reference(measured, self.id, self.ue, carrier, data);
+        let adaptation = &self.cell.downlink.adaptation;
+        let boost = self.boost;
         // A link of a given SINR has no channel matrix: one layer, whatever the mode.
         let (one, two) = match physical {
             true => (boost, None),
             false => (boost * config.mimo.one_layer(), config.mimo.two_layers().map(|g| g * boost)),
         };
-        let mut scaled = std::mem::take(&mut self.row);
+        let scaled = &mut self.memory.row;
         let mut under = |gain: f32| {
             if gain == 1.0 {
                 return adaptation.measure(row, &config.cqi);
             }
             scaled.clear();
             scaled.extend(row.iter().map(|s| s * gain));
-            adaptation.measure(&scaled, &config.cqi)
+            adaptation.measure(scaled, &config.cqi)
         };
         let single = under(one);
         let mut report = single;
@@ -167,69 +215,46 @@ impl RadioNetwork {
                 report = double.under(Scheme::OpenLoop(2), None);
             }
         }
-        self.row = scaled;
         report
     }
+}
 
-    /// True if `ue` misses what the control channels of `cell` say in `tti`. Control channels are
-    /// never silent: every other cell interferes.
-    pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
+impl DownlinkUe {
+    /// True if the UE, which is `ue`, misses what the control channels of `cell` say in `tti`.
+    /// Control channels are never silent: every other cell interferes.
+    pub fn misses_control(&mut self, tti: Tti, id: CellId, ue: UeId, cell: &Cell, air: &mut Air) -> bool {
         // What the draw is compared with falls with the information: with the draw known, some
         // blocks are enough to tell that it does not matter what the others have.
-        let luck = self.ues[ue].downlink.control_errors.uniform(tti.0);
-        let enough = (safe(luck) + ROUNDING) * self.cells[cell].control.blocks;
-        if self.surely_hears(tti, cell, ue, enough) {
-            debug_assert!(!self.misses_by(tti, cell, ue, luck, enough), "the bound is one");
+        let luck = self.control_errors.uniform(tti.0);
+        let control = &cell.control;
+        let enough = (safe(luck) + ROUNDING) * control.blocks;
+        if self.surely_hears(tti, id, ue, control, enough, air) {
+            debug_assert!(!control.misses_by(tti, id, ue, luck, enough, air), "the bound is one");
             return false;
         }
-        self.misses_by(tti, cell, ue, luck, enough)
+        control.misses_by(tti, id, ue, luck, enough, air)
     }
 
     /// True if what is known of the strongest interferers without a look at them brings `enough`
     /// information.
-    fn surely_hears(&mut self, tti: Tti, cell: CellId, ue: UeId, enough: f32) -> bool {
-        let u = &mut self.ues[ue].downlink;
-        if u.in_doubt > 0 {
-            u.in_doubt -= 1;
+    fn surely_hears(
+        &mut self,
+        tti: Tti,
+        id: CellId,
+        ue: UeId,
+        control: &ControlBlocks,
+        enough: f32,
+        air: &mut Air,
+    ) -> bool {
+        if self.in_doubt > 0 {
+            self.in_doubt -= 1;
             return false;
         }
-        let Some((rbs, places)) = self.cells[cell].control.parts.first() else { return false };
-        let Some(row) = self.air.reference_at_least(tti, cell, ue, *rbs) else { return false };
+        let Some((rbs, places)) = control.parts.first() else { return false };
+        let Some(row) = air.reference_at_least(tti, id, ue, *rbs) else { return false };
         let sure = information(row, places) > enough;
-        u.in_doubt = if sure { 0 } else { DOUBTS };
+        self.in_doubt = if sure { 0 } else { DOUBTS };
         sure
-    }
-
-    /// The same with the blocks of all links.
-    fn misses_by(&mut self, tti: Tti, cell: CellId, ue: UeId, luck: f64, enough: f32) -> bool {
-        let (mut sum, mut n) = (0.0, 0);
-        let parts = &self.cells[cell].control.parts;
-        for (rbs, places) in parts.iter().take(if self.air.fades() { usize::MAX } else { 1 }) {
-            sum += information(self.air.reference(tti, cell, ue, *rbs, false), places);
-            n += places.len();
-            if sum > enough {
-                return false;
-            }
-        }
-        let mi = sum / n as f32;
-        if mi > CONTROL_SAFE {
-            return false;
-        }
-        luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
-    }
-
-    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard:
-    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
-    #[inline]
-    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        if self.cells.len() == 1 && !self.links[ue].uplink.pinned {
-            let received =
-                self.cells[cell].reference_power * f64::from(self.air.gains(tti, cell, ue).downlink);
-            if received > GRANT_SAFE * self.ues[ue].uplink.noise {
-                return false;
-            }
-        }
-        self.misses_control(tti, cell, ue)
     }
 }
 
@@ -257,6 +282,23 @@ impl ControlBlocks {
         };
         let parts: Vec<_> = (0..blocks.div_ceil(16)).map(part).filter(|(_, c)| !c.is_empty()).collect();
         ControlBlocks { parts, blocks: blocks.div_ceil(CONTROL_STEP as u32) as f32 }
+    }
+
+    /// True if `ue` misses what they say with the draw `luck`, by the blocks of all links.
+    fn misses_by(&self, tti: Tti, id: CellId, ue: UeId, luck: f64, enough: f32, air: &mut Air) -> bool {
+        let (mut sum, mut n) = (0.0, 0);
+        for (rbs, places) in self.parts.iter().take(if air.fades() { usize::MAX } else { 1 }) {
+            sum += information(air.reference(tti, id, ue, *rbs, false), places);
+            n += places.len();
+            if sum > enough {
+                return false;
+            }
+        }
+        let mi = sum / n as f32;
+        if mi > CONTROL_SAFE {
+            return false;
+        }
+        luck < control_error(sinr_db_of_mi(Modulation::Qpsk, mi))
     }
 
     /// The blocks that are looked at first.

@@ -53,18 +53,16 @@ pub use mobility::MobilityCounters;
 pub use output::{MobilityEvent, NetworkEvent, NetworkOutput};
 pub use uplink::{Silence, Silenced, UplinkCounters};
 
-use std::collections::VecDeque;
-
 use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, Tti, UeId};
 
 use crate::mac::downlink::LinkStats;
 use crate::mac::harq::Parts;
 use crate::mac::scheduler::qci::{Qos, priority_of};
 use crate::mac::scheduler::{Fault, Policy, Scheduler};
-use crate::phy::air::{Air, CodeWordSinr};
+use crate::phy::air::Air;
 use crate::phy::{RbSet, TTI};
 use bearers::Bearers;
-use calendar::Calendar;
+use calendar::Agenda;
 use lasthop_bearer::RlcStats;
 use lasthop_bearer::earlier;
 use lasthop_bearer::{Direction, End, Sdu};
@@ -131,19 +129,13 @@ pub struct RadioNetwork {
     contexts: IndexVec<UeId, UeContext>,
     links: IndexVec<UeId, Link>,
     bearers: Bearers,
-    calendar: Calendar<Due>,
-    /// What is due within a TTI, in order of time (`timing.uplink_lead`).
-    early: VecDeque<(Instant, Due)>,
-    /// First TTI that has not happened yet.
-    next: Tti,
+    calendar: Agenda,
     air: Air,
     /// Downlink transmissions of this TTI.
     on_air: Vec<downlink::OnAir>,
     work: downlink::Work,
-    /// Memory for a row of SINRs, and for those of code words. Measurements need them while
-    /// `work` is in the scheduler's hands.
-    row: Vec<f32>,
-    code_words: [CodeWordSinr; 2],
+    /// Memory for SINRs. Measurements need it while `work` is in the scheduler's hands.
+    memory: measure::Memory,
     /// Cells that preambles were sent to in this TTI.
     preambles: Vec<CellId>,
     due: Vec<Due>,
@@ -158,10 +150,7 @@ pub struct RadioNetwork {
     mobility: Option<Box<mobility::Mobility>>,
     /// None without pairs and groups.
     sidelink: Option<Box<sidelink::state::Sidelink>>,
-    /// Steps that nobody has taken yet; None: no trace is kept.
-    trace: Option<Vec<trace::TraceRecord>>,
-    /// First TTI that starts at or after the present moment.
-    open: Tti,
+    trace: trace::Trace,
 }
 
 impl RadioNetwork {
@@ -174,14 +163,11 @@ impl RadioNetwork {
             contexts: ues().map(|(_, _, cell)| UeContext::new(cell)).collect(),
             links: ues().map(|(id, ue, cell)| Link::new(id, ue, cell, seed)).collect(),
             bearers: Bearers::default(),
-            calendar: Calendar::default(),
-            early: VecDeque::new(),
-            next: Tti(0),
+            calendar: Agenda::default(),
             air: measure::air(config, seed),
             on_air: Vec::new(),
             work: downlink::Work::default(),
-            row: Vec::new(),
-            code_words: Default::default(),
+            memory: measure::Memory::default(),
             preambles: Vec::new(),
             due: Vec::new(),
             occasions: Vec::new(),
@@ -189,8 +175,7 @@ impl RadioNetwork {
             block_sdus: Vec::new(),
             mobility: config.handover.as_ref().map(|h| Box::new(mobility::Mobility::new(config, h))),
             sidelink: None,
-            trace: None,
-            open: Tti(0),
+            trace: trace::Trace::default(),
         };
         for drb in &config.bearers {
             let id = network.bearers.add(drb.ue, &drb.layers, drb.qos, false, seed);
@@ -249,16 +234,14 @@ impl RadioNetwork {
     /// Something happens between two TTIs: a network that slept goes on with the first TTI that
     /// starts after now, and what comes at the very start of a TTI may still ask in it.
     pub(super) fn reach(&mut self, now: Instant) {
-        let started = Tti::containing(now, TTI);
-        self.next = self.next.max(started.plus(1));
-        self.open = if started.start(TTI) == now { started } else { started.plus(1) };
+        self.calendar.reach(now);
     }
 
     /// When the next TTI in which something happens starts; None while idle.
     pub fn next_tti(&self) -> Option<Instant> {
         let direct = self.sidelink.as_ref().is_some_and(|s| !s.active.is_empty());
-        let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.next);
-        earlier(scheduling, self.calendar.next()).map(|tti| tti.start(TTI))
+        let scheduling = (direct || self.cells.iter().any(Cell::is_active)).then_some(self.calendar.next());
+        earlier(scheduling, self.calendar.next_due()).map(|tti| tti.start(TTI))
     }
 
     /// A TTI starts. Nothing happens unless it is the one that [`next_tti`](Self::next_tti) has
@@ -268,9 +251,8 @@ impl RadioNetwork {
             return;
         }
         let tti = Tti::containing(now, TTI);
-        (self.next, self.open) = (tti, tti);
         let mut due = std::mem::take(&mut self.due);
-        self.calendar.take(tti, &mut due);
+        self.calendar.begin(tti, &mut due);
         for i in 0..due.len() {
             self.expect_due(&due, i);
             self.happen(now, tti, due[i], out);
@@ -310,7 +292,7 @@ impl RadioNetwork {
         if self.sidelink.is_some() {
             self.air_sidelinks(tti);
         }
-        self.next = tti.plus(1);
+        self.calendar.end(tti);
     }
 
     #[inline]
@@ -349,7 +331,7 @@ impl RadioNetwork {
     /// When a timer of PDCP or RLC may expire next.
     pub fn next_timer(&self) -> Option<Instant> {
         let backhaul = self.mobility.as_ref().and_then(|m| m.backhaul.next());
-        let early = self.early.front().map(|(t, _)| *t);
+        let early = self.calendar.next_early();
         earlier(earlier(self.bearers.next_timer(), backhaul), early)
     }
 
@@ -357,10 +339,8 @@ impl RadioNetwork {
     pub fn on_timer(&mut self, now: Instant, out: &mut NetworkOutput) {
         self.reach(now);
         self.backhaul_arrivals(now, out);
-        while self.early.front().is_some_and(|(t, _)| *t <= now) {
-            if let Some((_, due)) = self.early.pop_front() {
-                self.happen(now, Tti::containing(now, TTI), due, out);
-            }
+        while let Some(due) = self.calendar.take_early(now) {
+            self.happen(now, Tti::containing(now, TTI), due, out);
         }
         while let Some(bearer) = self.bearers.expire(now) {
             self.settle(now, bearer, out);
@@ -430,7 +410,7 @@ impl RadioNetwork {
         if failed {
             self.radio_link_failure(now, ue, out);
         }
-        self.contexts[ue].activity = self.next;
+        self.contexts[ue].activity = self.calendar.next();
         if self.is_away(ue) {
             return;
         }

@@ -8,24 +8,22 @@
 
 use lasthop_engine::math::log2;
 use lasthop_radio::mimo;
-use lasthop_units::{CellId, Tti, UeId};
+use lasthop_units::Tti;
 
-use super::RadioNetwork;
+use super::measure::{Memory, Observer};
 use crate::mac::adaptation::{CqiInterference, Report, SUBBANDS_MAX};
 use crate::phy::air::{CodeWordSinr, Look, Pmi, Scheme, layers_of};
 
 /// Every second block stands for its sub-band when precoders are compared.
 const PRECODER_STEP: usize = 2;
 
-impl RadioNetwork {
-    /// What `ue` reports of the channel matrices in `tti`; None where it has none.
-    pub(super) fn report_of_matrix(&mut self, measured: Tti, cell: CellId, ue: UeId) -> Option<Report> {
-        let c = &self.cells[cell];
+impl Observer<'_> {
+    /// What the UE reports of the channel matrices; None where it has none.
+    pub(super) fn report_of_matrix(&mut self, measured: Tti) -> Option<Report> {
+        let (c, cell, ue) = (self.cell, self.id, self.ue);
         let data = c.config.downlink.cqi.interference == CqiInterference::Data;
         let carrier = self.air.carrier(cell);
-        // The UE knows its P_A and reports what its data will have (TS 36.213 clause 7.2.3).
-        let boost = self.links[ue].downlink.boost;
-        if !self.air.look_at(measured, cell, ue, carrier, Look::Reference(boost, data)) {
+        if !self.air.look_at(measured, cell, ue, carrier, Look::Reference(self.boost, data)) {
             return None;
         }
         let transmit = c.config.transmit_antennas();
@@ -36,11 +34,11 @@ impl RadioNetwork {
         let mut best: Option<(f32, Report)> = None;
         for layers in ranks {
             let scheme = match (mode, layers) {
-                (4, _) => self.best_precoder(cell, ue, transmit, layers as u8),
+                (4, _) => self.best_precoder(transmit, layers as u8),
                 (_, 1) => Scheme::Diversity,
                 _ => Scheme::OpenLoop(layers as u8),
             };
-            let (rate, report) = self.report_under(cell, ue, scheme);
+            let (rate, report) = self.report_under(scheme);
             if best.is_none_or(|(most, _)| rate > most) {
                 best = Some((rate, report));
             }
@@ -49,14 +47,14 @@ impl RadioNetwork {
     }
 
     /// The codebook's entries of `layers` layers under which each sub-band carries most.
-    fn best_precoder(&mut self, cell: CellId, ue: UeId, transmit: usize, layers: u8) -> Scheme {
-        let size = self.cells[cell].downlink.adaptation.subband();
-        let mut rows = std::mem::take(&mut self.code_words);
+    fn best_precoder(&mut self, transmit: usize, layers: u8) -> Scheme {
+        let size = self.cell.downlink.adaptation.subband();
+        let rows = &mut self.memory.code_words;
         let mut pmi = Pmi::all(size as u8, 0);
         let mut best = [f64::NEG_INFINITY; SUBBANDS_MAX];
         for index in 0..mimo::precoders(transmit, layers.into()) as u8 {
             let scheme = Scheme::ClosedLoop { layers, pmi: Pmi::all(size as u8, index) };
-            self.air.under(cell, ue, scheme, PRECODER_STEP, &mut rows);
+            self.air.under(self.id, self.ue, scheme, PRECODER_STEP, rows);
             let mut carries = [0.0; SUBBANDS_MAX];
             for (code_word, row) in rows.iter().enumerate() {
                 let samples = layers_of(layers, code_word).1.max(1);
@@ -71,26 +69,24 @@ impl RadioNetwork {
                 }
             }
         }
-        self.code_words = rows;
         Scheme::ClosedLoop { layers, pmi }
     }
 
     /// The report of `scheme`, and the rate of a block that it stands for [bit].
-    fn report_under(&mut self, cell: CellId, ue: UeId, scheme: Scheme) -> (f32, Report) {
-        let mut rows = std::mem::take(&mut self.code_words);
-        let mut row = std::mem::take(&mut self.row);
-        self.air.under(cell, ue, scheme, 1, &mut rows);
-        let c = &self.cells[cell];
+    fn report_under(&mut self, scheme: Scheme) -> (f32, Report) {
+        let Memory { row, code_words: rows } = &mut *self.memory;
+        self.air.under(self.id, self.ue, scheme, 1, rows);
+        let c = self.cell;
         let (adaptation, config) = (&c.downlink.adaptation, &c.config.downlink.cqi);
         let blocks = c.config.resource_blocks as usize;
         let mut of = |code_word: usize| {
-            by_block(&rows[code_word], blocks, &mut row);
-            adaptation.measure(&row, config)
+            by_block(&rows[code_word], blocks, row);
+            adaptation.measure(row, config)
         };
         let first = of(0);
         let layers = scheme.layers();
         let rate = |report: &Report, layers: usize| adaptation.rate_of(report.wideband) * layers as f32;
-        let found = match scheme {
+        match scheme {
             // Its code words have the same CQI (TS 36.213 clause 7.2: mode 3 reports one, whatever
             // the rank).
             Scheme::Diversity | Scheme::OpenLoop(_) => {
@@ -102,9 +98,7 @@ impl RadioNetwork {
                 let both = rate(&first, layers_of(layers, 0).1) + rate(&second, layers_of(layers, 1).1);
                 (both, first.under(scheme, Some(&second)))
             }
-        };
-        (self.code_words, self.row) = (rows, row);
-        found
+        }
     }
 }
 

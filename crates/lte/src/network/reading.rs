@@ -13,7 +13,7 @@ impl RadioNetwork {
     /// TBS(CQI, N_RB) per TTI on every layer (TS 36.213 table 7.1.7.2.1-1).
     pub fn measured_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let cell = self.links[ue].serving;
-        let report = self.report_of(Tti::containing(now, TTI), cell, ue);
+        let report = self.observer(cell, ue).report(Tti::containing(now, TTI));
         let first = match report.second {
             None => report.scheme.layers().into(),
             Some(_) => layers_of(report.scheme.layers(), 0).1,

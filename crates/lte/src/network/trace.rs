@@ -123,52 +123,54 @@ impl TraceRecord {
     }
 }
 
+/// The steps that nobody has taken yet; None: no trace is kept.
+#[derive(Debug, Default)]
+pub(super) struct Trace(Option<Vec<TraceRecord>>);
+
 impl RadioNetwork {
     /// Keeps a trace from now on, or not.
     pub fn set_tracing(&mut self, on: bool) {
-        self.trace = on.then(Vec::new);
+        self.trace = Trace(on.then(Vec::new));
     }
 
     /// The steps since the last call, in order.
     pub fn drain_trace(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
-        self.trace.iter_mut().flat_map(|t| t.drain(..))
+        self.trace.0.iter_mut().flat_map(|t| t.drain(..))
     }
     /// True if a trace is kept.
     pub const fn is_tracing(&self) -> bool {
-        self.trace.is_some()
+        self.trace.is_on()
+    }
+}
+
+impl Trace {
+    /// True if a trace is kept.
+    #[inline]
+    pub const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Notes what `record` says, if a trace is kept.
+    #[inline]
+    pub fn note(&mut self, record: impl FnOnce() -> TraceRecord) {
+        if let Some(trace) = &mut self.0 {
+            trace.push(record());
+        }
     }
 
     /// Notes a step of a UE's uplink that has no block.
     #[inline]
-    pub(super) fn trace_step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, blocks: u32) {
-        if let Some(trace) = &mut self.trace {
+    pub fn step(&mut self, tti: Tti, step: Step, ue: UeId, about: Tti, bytes: u64, blocks: u32) {
+        self.note(|| {
             let record = TraceRecord::new(tti, step, TraceLink::Uplink, ue);
-            trace.push(TraceRecord { about, bytes, blocks, ..record });
-        }
+            TraceRecord { about, bytes, blocks, ..record }
+        });
     }
 
-    /// Notes what happened to a block of the uplink or downlink of `ue`.
+    /// Notes what happened to the block of `process` of `ue`.
     #[inline]
-    pub(super) fn trace_block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: usize) {
-        if self.trace.is_some() {
-            self.trace_block_now(tti, step, link, ue, process);
-        }
-    }
-
-    #[cold]
-    fn trace_block_now(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: usize) {
-        let record = TraceRecord::new(tti, step, link, ue);
-        let ends = &mut self.links[ue];
-        let record = match link {
-            TraceLink::Downlink => match ends.downlink.process(process as u8) {
-                Some(p) => record.with(p),
-                None => return,
-            },
-            TraceLink::Uplink | TraceLink::Sidelink => record.with(ends.uplink.harq.get(process)),
-        };
-        if let Some(trace) = &mut self.trace {
-            trace.push(record);
-        }
+    pub fn block(&mut self, tti: Tti, step: Step, link: TraceLink, ue: UeId, process: &Process) {
+        self.note(|| TraceRecord::new(tti, step, link, ue).with(process));
     }
 }
 

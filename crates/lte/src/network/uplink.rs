@@ -52,7 +52,7 @@ impl RadioNetwork {
 
     /// The first TTI for which something can still be noted.
     pub(super) fn first_open(&self) -> Tti {
-        self.next.max(self.calendar.base())
+        self.calendar.first_open()
     }
 
     /// What the UE's end of `bearer` has waiting may have changed.
@@ -93,7 +93,7 @@ impl RadioNetwork {
                     // A RAC is no transport block: what comes at the start of a TTI can still ask
                     // in it.
                     let free = u.granted_until.map_or(Tti(0), |t| t.plus(1));
-                    let first = self.open.max(u.rac_blocked_until).max(free);
+                    let first = self.calendar.open().max(u.rac_blocked_until).max(free);
                     if first < from {
                         self.ask(first, ue);
                     }
@@ -163,7 +163,7 @@ impl RadioNetwork {
         };
         cell.uplink.counters.requests += 1;
         link.stats.requests += 1;
-        self.trace_step(tti, Step::Request, ue, tti, 0, 0);
+        self.trace.step(tti, Step::Request, ue, tti, 0, 0);
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
     }
 
@@ -182,14 +182,22 @@ impl RadioNetwork {
     /// A step of the UE's random access.
     fn random_access(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         let cell = self.links[ue].serving;
+        let noise = self.cells[cell].config.radio.noise_figure;
         let c = &mut self.cells[cell].uplink;
         match self.ues[ue].uplink.access.on_tti(&c.config.random_access, tti) {
             None => {}
             Some(Action::Preamble(preamble)) => {
                 c.counters.preambles += 1;
                 self.links[ue].uplink.stats.preambles += 1;
-                if self.hears_preamble(tti, cell, ue) {
-                    self.cells[cell].uplink.responder.preamble(ue, preamble);
+                // A link of a given SINR has no power that matters.
+                let heard = self.links[ue].uplink.pinned || {
+                    let gains = self.air.gains(tti, cell, ue);
+                    let loss = self.ues[ue].uplink.path_loss(gains.downlink);
+                    let power = self.ues[ue].uplink.preamble_power(&c.config.random_access, loss);
+                    c.hears_preamble(power, gains.uplink, noise)
+                };
+                if heard {
+                    c.responder.preamble(ue, preamble);
                     self.preambles.push(cell);
                 }
             }

@@ -36,7 +36,7 @@ impl RadioNetwork {
             let timing = self.cells[t.cell].config.timing;
             let (ue, process) = (t.ue, t.process);
             // A trace also has the moment of a NACK; a UE that missed the assignment sends none.
-            if decoded || (self.is_tracing() && !missed) {
+            if decoded || (self.trace.is_on() && !missed) {
                 self.calendar.note(tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
             }
             self.calendar.note(tti.plus(timing.feedback), Due::DownlinkFeedback { ue, process });
@@ -72,19 +72,19 @@ impl RadioNetwork {
         let modulation = block.modulation();
         let matrix = physical && self.air.look_at(tti, t.cell, t.ue, rbs, Look::Data);
         if matrix {
-            self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.code_words);
+            self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.memory.code_words);
         }
         let row = match matrix {
             false => self.air.downlink(tti, t.cell, t.ue, rbs),
-            true if t.scheme.layers() > 1 => &self.code_words[usize::from(t.process) / PROCESSES].sinr,
-            true => &self.code_words[0].sinr,
+            true if t.scheme.layers() > 1 => &self.memory.code_words[usize::from(t.process) / PROCESSES].sinr,
+            true => &self.memory.code_words[0].sinr,
         };
         let mi = if gain == 1.0 {
             mean_mi(modulation, row)
         } else {
-            self.row.clear();
-            self.row.extend(row.iter().map(|s| s * gain));
-            mean_mi(modulation, &self.row)
+            self.memory.row.clear();
+            self.memory.row.extend(row.iter().map(|s| s * gain));
+            mean_mi(modulation, &self.memory.row)
         };
         let snr_db = sinr_db_of_mi(modulation, mi);
         link.stats.sinr_count += 1;

@@ -18,10 +18,14 @@ impl RadioNetwork {
         out: &mut NetworkOutput,
     ) {
         let decode = self.cells[self.links[ue].serving].config.timing.decode;
-        if self.trace.is_some() {
-            self.trace_downlink_decoded(now, ue, process, decode);
-        }
         let Some(p) = self.links[ue].downlink.process(process) else { return };
+        if self.trace.is_on()
+            && let State::Awaiting { decoded } = p.state
+            && p.sent.plus(decode).start(TTI) == now
+        {
+            let step = if decoded { Step::Decoded } else { Step::Failed };
+            self.trace.block(p.sent.plus(decode), step, TraceLink::Downlink, ue, p);
+        }
         // A MAC reset may have given the process to another block since.
         if p.state != (State::Awaiting { decoded: true }) || p.sent.plus(decode).start(TTI) != now {
             return;
@@ -31,16 +35,6 @@ impl RadioNetwork {
         // The memory goes back to the process.
         if let Some(p) = self.links[ue].downlink.process(process) {
             p.parts = parts;
-        }
-    }
-
-    #[cold]
-    fn trace_downlink_decoded(&mut self, now: Instant, ue: UeId, process: u8, decode: u64) {
-        let Some(p) = self.links[ue].downlink.process(process) else { return };
-        let State::Awaiting { decoded } = p.state else { return };
-        if p.sent.plus(decode).start(TTI) == now {
-            let (tti, step) = (p.sent.plus(decode), if decoded { Step::Decoded } else { Step::Failed });
-            self.trace_block(tti, step, TraceLink::Downlink, ue, process.into());
         }
     }
 

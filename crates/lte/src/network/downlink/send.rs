@@ -210,7 +210,7 @@ impl RadioNetwork {
         (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
         (p.sent, p.transmissions, p.missed) = (tti, 1, false);
         (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
-        self.trace_block(tti, Step::Data, TraceLink::Downlink, ue, process.into());
+        self.trace.block(tti, Step::Data, TraceLink::Downlink, ue, p);
         self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
     }
 
@@ -263,7 +263,7 @@ impl RadioNetwork {
         p.state = State::Awaiting { decoded: false };
         (p.rbs, p.sent, p.missed) = (rbs, tti, false);
         p.transmissions += 1;
-        self.trace_block(tti, Step::Again, TraceLink::Downlink, ue, process.into());
+        self.trace.block(tti, Step::Again, TraceLink::Downlink, ue, p);
         self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
     }
 }

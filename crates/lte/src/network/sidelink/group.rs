@@ -224,14 +224,14 @@ impl RadioNetwork {
         bearer: BearerId,
         parts: &crate::mac::harq::Parts,
     ) {
-        let (Some(trace), Some(s)) = (&mut self.trace, &self.sidelink) else { return };
+        let Some(s) = self.sidelink.as_ref().filter(|_| self.trace.is_on()) else { return };
         let l = &s.lanes[lane as usize];
         let layers = &self.bearers[bearer].layers;
         let mut packets: Vec<_> = parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)).collect();
         packets.dedup();
         let sent = process_of(Tti(tti.0 - self.cells[self.links[l.tx].serving].config.timing.decode));
         let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(l.harq.get(sent));
-        trace.push(TraceRecord { peer: Some(ue), packets, ..record });
+        self.trace.note(|| TraceRecord { peer: Some(ue), packets, ..record });
     }
 
     /// The oracle of groups: the copies of all packets are in, and a block that is on the air is

@@ -174,7 +174,7 @@ impl RadioNetwork {
             let before = order.until;
             order.arrived(tti, item, &mut out.delivered);
             if let Some(until) = order.until.filter(|_| before.is_none()) {
-                self.calendar.note(until.max(self.next).max(self.calendar.base()), Due::Reordering { lane });
+                self.calendar.note(until.max(self.calendar.first_open()), Due::Reordering { lane });
             }
         }
     }

@@ -44,7 +44,7 @@ impl RadioNetwork {
             return (report, 0);
         }
         let bytes = report.iter().map(|(lane, _)| s.lanes[*lane as usize].covered).sum();
-        self.trace_step(tti, Step::Report, ue, tti, bytes, 0);
+        self.trace.step(tti, Step::Report, ue, tti, bytes, 0);
         let size = size(report.len());
         (report, size)
     }

@@ -168,19 +168,11 @@ impl RadioNetwork {
         self.cells[cell].uplink.plan.slot(target).used |= grant.rbs;
         self.calendar.note(target, Due::Transmit);
         self.pause_rac(target, tx);
-        if let Some(trace) = &mut self.trace {
+        self.trace.note(|| {
             let record = TraceRecord::new(tti, Step::Grant, TraceLink::Sidelink, tx);
-            let (blocks, bytes) = (grant.rbs.len(), u64::from(grant.bytes));
-            trace.push(TraceRecord {
-                peer,
-                group,
-                about: target,
-                blocks,
-                bytes,
-                mcs: Some(grant.mcs),
-                ..record
-            });
-        }
+            let (blocks, bytes, mcs) = (grant.rbs.len(), u64::from(grant.bytes), Some(grant.mcs));
+            TraceRecord { peer, group, about: target, blocks, bytes, mcs, ..record }
+        });
     }
 
     /// A persistent occasion of `lane`: its blocks, with the MCS of the activation.

@@ -68,7 +68,7 @@ impl RadioNetwork {
     /// connection.
     fn switch_lane(&mut self, now: Instant, lane: u32, mode: LinkMode, out: &mut NetworkOutput) {
         let tti = Tti::containing(now, TTI);
-        self.next = self.next.max(tti);
+        self.calendar.skip_to(tti);
         let Some(s) = &mut self.sidelink else { return };
         let old = s.infrastructure(lane);
         let l = &mut s.lanes[lane as usize];

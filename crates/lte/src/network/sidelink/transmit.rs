@@ -223,7 +223,7 @@ impl RadioNetwork {
     }
 
     fn trace_lane(&mut self, tti: Tti, step: Step, lane: u32) {
-        let (Some(trace), Some(s)) = (&mut self.trace, &self.sidelink) else { return };
+        let Some(s) = self.sidelink.as_ref().filter(|_| self.trace.is_on()) else { return };
         let l = &s.lanes[lane as usize];
         // What is decoded now was sent `decode` TTIs ago: the process is that of the transmission.
         let sent = match step {
@@ -242,7 +242,7 @@ impl RadioNetwork {
             }
             record.packets.dedup();
         }
-        trace.push(record);
+        self.trace.note(|| record);
     }
 }
 

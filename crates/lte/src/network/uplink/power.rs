@@ -3,17 +3,20 @@
 use std::sync::LazyLock;
 
 use lasthop_engine::math::db;
-use lasthop_radio::lte::{Mcs, McsTable, Modulation, PRB_MAX, PowerControl, mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{
+    Mcs, McsTable, Modulation, PRB_MAX, PowerControl, PowerControlConfig, mean_mi, sinr_db_of_mi,
+};
 use lasthop_radio::{milliwatts, thermal_noise};
 use lasthop_units::{CellId, Db, Dbm, Hertz, Tti, UeId};
 
-use super::super::{Due, RadioNetwork};
-use super::state::{CellUplink, Granted, SentWith, UplinkContext};
+use super::super::RadioNetwork;
+use super::state::{CellUplink, Granted, SentWith, UplinkContext, UplinkUe};
 use super::tbs_bytes;
 use crate::mac::phr;
+use crate::mac::random_access::RandomAccessConfig;
 use crate::mac::uplink::largest_allocation;
 use crate::network::{CellConfig, UeConfig};
-use crate::phy::air::Gains;
+use crate::phy::air::{Air, Gains};
 
 /// 10 log10 of the numbers of resource blocks (of 0: 0).
 static DECIBELS: LazyLock<[f32; PRB_MAX + 1]> =
@@ -209,101 +212,135 @@ impl Silence<'_> {
     }
 }
 
+impl UplinkUe {
+    /// The downlink's path loss, as the UE knows it from reference signals: that of the gain
+    /// `downlink`.
+    #[inline]
+    pub fn path_loss(&mut self, downlink: f32) -> Db {
+        if self.gain != downlink {
+            (self.gain, self.loss) = (downlink, Db(-db(f64::from(downlink.max(1e-30)))));
+        }
+        self.loss
+    }
+    /// What it sends with on `blocks` resource blocks (TS 36.213 clause 5.1.1.1).
+    pub fn pusch_power(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
+        self.power.pusch(config, blocks, loss, self.largest_power)
+    }
+    /// What it would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
+    /// 5.1.3.1).
+    pub fn srs_power(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> Dbm {
+        self.power.srs(config, blocks, loss, self.largest_power)
+    }
+    /// A transmit power control command (0 to 3) takes effect, for `blocks` resource blocks.
+    pub fn command_power(&mut self, config: &PowerControlConfig, command: u8, blocks: u32, loss: Db) {
+        let before = self.power.unlimited(config, blocks, loss);
+        self.power.command(config, command, before, self.largest_power);
+    }
+    /// The level of a power headroom report that goes with a block on `blocks` resource blocks.
+    pub fn headroom_level(&self, config: &PowerControlConfig, blocks: u32, loss: Db) -> u8 {
+        phr::level(self.power.headroom(config, blocks, loss, self.largest_power))
+    }
+    /// What a preamble is sent with (TS 36.213 clause 6.1: PPRACH = min(PCMAX,
+    /// PREAMBLE_RECEIVED_TARGET_POWER + PL)).
+    pub fn preamble_power(&self, config: &RandomAccessConfig, loss: Db) -> Dbm {
+        Dbm((self.access.target_power(config).0 + loss.0).min(self.largest_power.0))
+    }
+    /// A block on `blocks` resource blocks goes on the air.
+    #[inline]
+    pub fn transmit(&mut self, config: &PowerControlConfig, blocks: u32, loss: Db) -> SentWith {
+        let key = (blocks, loss, self.power);
+        let place = blocks as usize % self.sent_with.len();
+        if self.sent_with[place].key != key {
+            let power = self.pusch_power(config, blocks, loss);
+            let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
+            self.sent_with[place] = SentWith { key, each, power };
+        }
+        self.each = self.sent_with[place].each;
+        self.sent_with[place]
+    }
+}
+
+impl CellUplink {
+    /// Whether a preamble of `power` is loud enough for the cell that receives it with `gain`
+    /// behind noise of `figure`. A threshold: above it TS 36.104 clause 8.4.2 wants 99 %, which is
+    /// taken for all.
+    pub fn hears_preamble(&self, power: Dbm, gain: f32, figure: Db) -> bool {
+        let noise = thermal_noise(PRACH_BANDWIDTH, figure);
+        power.0 + db(f64::from(gain)) - noise.0 >= self.config.random_access.detection.0
+    }
+}
+
+impl UplinkContext {
+    /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later
+    /// (TS 36.213 clause 5.1.1.1), and no other is sent before the channel has been measured
+    /// with it. When and which. `sent`: what the UE makes of the commands that it had.
+    #[inline]
+    pub fn power_command(&mut self, tti: Tti, cell: &CellUplink, sent: PowerControl) -> Option<(Tti, u8)> {
+        let target = cell.config.power_target?;
+        let (true, Some(level)) = (tti >= self.commanded_until, self.quality.measured()) else {
+            return None;
+        };
+        let error = Db(target.0 - f64::from(level));
+        let command = sent.towards(&cell.config.power_control, error)?;
+        self.commanded_until = tti.plus(K_PUSCH + cell.srs_period);
+        Some((tti.plus(K_PUSCH), command))
+    }
+
+    /// What the eNB takes from a headroom report that came on `blocks` resource blocks: the
+    /// headroom on one.
+    pub fn learn_headroom(&mut self, cell: &CellUplink, level: u8, blocks: u32) {
+        if cell.counts_power() {
+            let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
+            if self.headroom.replace(Db(on_one)).is_none() {
+                // What was measured before is read anew, now that the power behind it is known.
+                self.quality.expire();
+            }
+        }
+    }
+
+    /// The eNB has measured `sinr` of a sounding signal that was sent with `srs` over the band; a
+    /// block of PUSCH would have been sent with `one`.
+    fn learn_sounding(&mut self, tti: Tti, cell: &CellUplink, sinr: &[f32], srs: Dbm, one: Dbm) {
+        let (aware, controlled) = (cell.config.power_aware, cell.config.power_control.enabled);
+        let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
+        if aware && (self.headroom.is_some() || !controlled) {
+            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would
+            // be. Before the first headroom report it takes them for the same.
+            level += (one.0 - (srs.0 - db(f64::from(cell.band.len())))) as f32;
+        }
+        self.quality.learn(tti, level);
+        if aware && !controlled {
+            // Always at the largest power: no block more without less for each.
+            self.headroom = Some(Db(0.0));
+        }
+    }
+}
+
 impl RadioNetwork {
     /// What `ue` sends with on `blocks` resource blocks in `tti` (TS 36.213 clause 5.1.1.1).
     pub fn pusch_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
-        let loss = self.path_loss(tti, ue);
-        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
-        let u = &self.ues[ue].uplink;
-        u.power.pusch(config, blocks, loss, u.largest_power)
+        let (loss, config) = self.loss_and_control(tti, ue);
+        self.ues[ue].uplink.pusch_power(&config, blocks, loss)
     }
 
     /// What `ue` would send sounding signals on `blocks` resource blocks with (TS 36.213 clause
     /// 5.1.3.1).
     pub fn srs_power(&mut self, tti: Tti, ue: UeId, blocks: u32) -> Dbm {
-        let loss = self.path_loss(tti, ue);
-        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
-        let u = &self.ues[ue].uplink;
-        u.power.srs(config, blocks, loss, u.largest_power)
+        let (loss, config) = self.loss_and_control(tti, ue);
+        self.ues[ue].uplink.srs_power(&config, blocks, loss)
     }
 
     /// A transmit power control command (0 to 3) takes effect at `ue` in `tti`, for `blocks`
     /// resource blocks.
     pub fn command_power(&mut self, tti: Tti, ue: UeId, command: u8, blocks: u32) {
-        let loss = self.path_loss(tti, ue);
-        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
-        let u = &mut self.ues[ue].uplink;
-        let before = u.power.unlimited(config, blocks, loss);
-        u.power.command(config, command, before, u.largest_power);
+        let (loss, config) = self.loss_and_control(tti, ue);
+        self.ues[ue].uplink.command_power(&config, command, blocks, loss);
     }
 
-    /// The downlink's path loss, as the UE knows it from reference signals.
-    pub(in crate::network) fn path_loss(&mut self, tti: Tti, ue: UeId) -> Db {
-        let gain = self.air.gains(tti, self.links[ue].serving, ue).downlink;
-        let u = &mut self.ues[ue].uplink;
-        if u.gain != gain {
-            (u.gain, u.loss) = (gain, Db(-db(f64::from(gain.max(1e-30)))));
-        }
-        u.loss
-    }
-
-    /// Whether the preamble that `ue` sends in `tti` is loud enough for `cell` (TS 36.213 clause
-    /// 6.1: PPRACH = min(PCMAX, PREAMBLE_RECEIVED_TARGET_POWER + PL)). A threshold: above it TS
-    /// 36.104 clause 8.4.2 wants 99 %, which is taken for all.
-    pub(in crate::network) fn hears_preamble(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        if self.links[ue].uplink.pinned {
-            return true;
-        }
-        let loss = self.path_loss(tti, ue);
-        let up = db(f64::from(self.air.gains(tti, cell, ue).uplink));
-        let config = &self.cells[cell].config;
-        let u = &self.ues[ue].uplink;
-        let access = &config.uplink.random_access;
-        let sent = (u.access.target_power(access).0 + loss.0).min(u.largest_power.0);
-        let noise = thermal_noise(PRACH_BANDWIDTH, config.radio.noise_figure);
-        sent + up - noise.0 >= access.detection.0
-    }
-
-    /// The eNB's closed loop: the command that a grant carries takes effect K_PUSCH = 4 TTIs later
-    /// (TS 36.213 clause 5.1.1.1), and no other is sent before the channel has been measured
-    /// with it.
-    #[inline]
-    pub(in crate::network) fn command_power_with_grant(
-        &mut self,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        blocks: u32,
-    ) {
-        let config = &self.cells[cell].uplink.config;
-        let Some(target) = config.power_target else { return };
-        let period = self.cells[cell].uplink.srs_period;
-        let cx = &mut self.contexts[ue].uplink;
-        let u = &mut self.ues[ue].uplink;
-        let (true, Some(level)) = (tti >= cx.commanded_until, cx.quality.measured()) else { return };
-        let error = Db(target.0 - f64::from(level));
-        let Some(command) = u.power.towards(&config.power_control, error) else { return };
-        cx.commanded_until = tti.plus(K_PUSCH + period);
-        self.calendar.note(tti.plus(K_PUSCH), Due::PowerCommand { ue, command, blocks: blocks as u8 });
-    }
-
-    /// The level of a power headroom report that goes with a block on `blocks` resource blocks.
-    pub(in crate::network) fn headroom_level(&self, ue: UeId, blocks: u32, loss: Db) -> u8 {
-        let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
-        let u = &self.ues[ue].uplink;
-        phr::level(u.power.headroom(config, blocks, loss, u.largest_power))
-    }
-
-    /// What the eNB takes from a headroom report: the headroom on one block.
-    pub(in crate::network) fn learn_headroom(&mut self, ue: UeId, level: u8, blocks: u32) {
-        if self.cells[self.links[ue].serving].uplink.counts_power() {
-            let on_one = phr::headroom(level).0 + db(f64::from(blocks.max(1)));
-            let cx = &mut self.contexts[ue].uplink;
-            if cx.headroom.replace(Db(on_one)).is_none() {
-                // What was measured before is read anew, now that the power behind it is known.
-                cx.quality.expire();
-            }
-        }
+    fn loss_and_control(&mut self, tti: Tti, ue: UeId) -> (Db, PowerControlConfig) {
+        let serving = self.links[ue].serving;
+        let gain = self.air.gains(tti, serving, ue).downlink;
+        (self.ues[ue].uplink.path_loss(gain), self.cells[serving].uplink.config.power_control)
     }
 
     /// Linear SINR by resource block of what the serving cell received of `ue` in `tti`, the last
@@ -321,52 +358,41 @@ impl RadioNetwork {
     #[inline]
     pub(in crate::network) fn ue_transmits(&mut self, tti: Tti, granted: &Granted) {
         let (ue, blocks) = (granted.ue, granted.rbs.len());
-        let loss = self.path_loss(tti, ue);
-        let key = (blocks, loss, self.ues[ue].uplink.power);
-        let place = blocks as usize % self.ues[ue].uplink.sent_with.len();
-        if self.ues[ue].uplink.sent_with[place].key != key {
-            let power = self.pusch_power(tti, ue, blocks);
-            let each = (milliwatts(power) / f64::from(blocks.max(1))) as f32;
-            self.ues[ue].uplink.sent_with[place] = SentWith { key, each, power };
-        }
-        let link = &mut self.links[ue].uplink;
+        let serving = self.links[ue].serving;
         let u = &mut self.ues[ue].uplink;
-        let SentWith { each, power, .. } = u.sent_with[place];
-        u.each = each;
-        link.stats.power_count += 1;
-        link.stats.power_dbm_sum += power.0;
+        let loss = u.path_loss(self.air.gains(tti, serving, ue).downlink);
+        let config = &self.cells[serving].uplink.config.power_control;
+        let SentWith { each, power, .. } = u.transmit(config, blocks, loss);
+        let stats = &mut self.links[ue].uplink.stats;
+        stats.power_count += 1;
+        stats.power_dbm_sum += power.0;
         self.air.ue_transmits_each(tti, ue, granted.rbs, each);
     }
 
     /// The eNB measures the channel of `ue` if what it knows is old.
     #[inline]
     pub(in crate::network) fn sound(&mut self, tti: Tti, cell: CellId, ue: UeId) {
-        let period = self.cells[cell].uplink.srs_period;
-        if self.contexts[ue].uplink.quality.is_stale(tti, period) {
-            self.measure_uplink(tti, cell, ue);
+        let c = &self.cells[cell].uplink;
+        if self.contexts[ue].uplink.quality.is_stale(tti, c.srs_period) {
+            sound(tti, cell, ue, c, &mut self.contexts[ue].uplink, &mut self.ues[ue].uplink, &mut self.air);
         }
     }
+}
 
-    fn measure_uplink(&mut self, tti: Tti, cell: CellId, ue: UeId) {
-        let band = self.cells[cell].uplink.band;
-        let power = self.srs_power(tti, ue, band.len());
-        let one = self.pusch_power(tti, ue, 1);
-        let config = &self.cells[cell].uplink.config;
-        let (aware, controlled) = (config.power_aware, config.power_control.enabled);
-        let sinr = self.air.sounding(tti, cell, ue, band, power);
-        let mut level = sinr_db_of_mi(Modulation::Qam64, mean_mi(Modulation::Qam64, sinr)) as f32;
-        let cx = &mut self.contexts[ue].uplink;
-        if aware && (cx.headroom.is_some() || !controlled) {
-            // The eNB knows what the sounding signal was sent with and what a block of PUSCH would
-            // be. Before the first headroom report it takes them for the same.
-            level += (one.0 - (power.0 - db(f64::from(band.len())))) as f32;
-        }
-        cx.quality.learn(tti, level);
-        if aware && !controlled {
-            // Always at the largest power: no block more without less for each.
-            cx.headroom = Some(Db(0.0));
-        }
-    }
+/// `ue` sounds the band of its cell, which measures it.
+fn sound(
+    tti: Tti,
+    id: CellId,
+    ue: UeId,
+    cell: &CellUplink,
+    cx: &mut UplinkContext,
+    u: &mut UplinkUe,
+    air: &mut Air,
+) {
+    let loss = u.path_loss(air.gains(tti, id, ue).downlink);
+    let (config, band) = (&cell.config.power_control, cell.band);
+    let (srs, one) = (u.srs_power(config, band.len(), loss), u.pusch_power(config, 1, loss));
+    cx.learn_sounding(tti, cell, air.sounding(tti, id, ue, band, srs), srs, one);
 }
 
 #[cfg(test)]

@@ -21,18 +21,18 @@ impl RadioNetwork {
         sent: Tti,
         out: &mut NetworkOutput,
     ) {
-        let p = self.links[ue].uplink.harq.get_mut(process);
+        let lowest = self.cells[self.links[ue].serving].uplink.adaptation.lowest();
+        let p = self.links[ue].uplink.harq.get(process);
         let State::Awaiting { decoded } = p.state else { return };
         if p.sent != sent {
             return;
         }
         let (first, mcs) = (p.transmissions == 1, p.mcs);
-        let lowest = self.cells[self.links[ue].serving].uplink.adaptation.lowest();
         if first && (decoded || mcs > lowest) {
             self.contexts[ue].uplink.quality.first_transmission(decoded);
         }
         let step = if decoded { Step::Decoded } else { Step::Failed };
-        self.trace_block(Tti::containing(now, TTI), step, TraceLink::Uplink, ue, process);
+        self.trace.block(Tti::containing(now, TTI), step, TraceLink::Uplink, ue, p);
         if decoded {
             self.uplink_received(now, ue, process, out);
         } else {
@@ -68,12 +68,13 @@ impl RadioNetwork {
         if !direct.is_empty() {
             self.sidelink_reported(first, &direct);
         }
-        if self.trace.is_some() && (report.is_some() || !direct.is_empty()) {
+        if self.trace.is_on() && (report.is_some() || !direct.is_empty()) {
             let now = Tti::containing(now, TTI);
-            self.trace_step(now, Step::ReportHeard, ue, first, 0, 0);
+            self.trace.step(now, Step::ReportHeard, ue, first, 0, 0);
         }
         if let Some(level) = headroom {
-            self.learn_headroom(ue, level, blocks);
+            let cell = &self.cells[self.links[ue].serving].uplink;
+            self.contexts[ue].uplink.learn_headroom(cell, level, blocks);
         }
         if content == Content::Msg3 {
             self.msg3_received(now, ue, known, out);

@@ -71,7 +71,7 @@ impl RadioNetwork {
         let link = &mut self.links[ue].uplink;
         link.harq.get_mut(process_of(target)).rbs = rbs;
         link.stats.moved += 1;
-        self.trace_step(tti, Step::Grant, ue, target, 0, rbs.len());
+        self.trace.step(tti, Step::Grant, ue, target, 0, rbs.len());
         self.hears_of_move(tti, target, cell, ue);
     }
 

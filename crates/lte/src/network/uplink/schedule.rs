@@ -175,12 +175,16 @@ impl RadioNetwork {
         cx.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
         cx.served = Some(tti);
         self.calendar.note(target, Due::Transmit);
-        self.trace_step(tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs.len());
+        self.trace.step(tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs.len());
         if self.cells[cell].uplink.config.control_errors && self.misses_grant(tti, cell, granted.ue) {
             self.grant_missed(target, cell, granted.ue);
             return;
         }
-        self.command_power_with_grant(tti, cell, granted.ue, granted.rbs.len());
+        let (cx, sent) = (&mut self.contexts[granted.ue].uplink, self.ues[granted.ue].uplink.power);
+        if let Some((at, command)) = cx.power_command(tti, &self.cells[cell].uplink, sent) {
+            let (ue, blocks) = (granted.ue, granted.rbs.len() as u8);
+            self.calendar.note(at, Due::PowerCommand { ue, command, blocks });
+        }
         // The UE's side.
         let u = &mut self.ues[granted.ue].uplink;
         u.bsr.on_grant(tti);

@@ -67,7 +67,7 @@ impl RadioNetwork {
         p.transmissions += 1;
         (p.sent, p.missed) = (tti, false);
         link.stats.retransmissions += 1;
-        self.trace_block(tti, Step::Again, TraceLink::Uplink, g.ue, process_of(tti));
+        self.trace.block(tti, Step::Again, TraceLink::Uplink, g.ue, p);
         true
     }
 
@@ -114,7 +114,7 @@ impl RadioNetwork {
         link.stats.blocks += 1;
         link.stats.bytes += u64::from(g.bytes);
         link.stats.mcs_sum += u64::from(g.mcs);
-        self.trace_block(tti, Step::Data, TraceLink::Uplink, g.ue, process);
+        self.trace.block(tti, Step::Data, TraceLink::Uplink, g.ue, link.harq.get(process));
         self.arm_uplink(g.ue);
     }
 
@@ -133,7 +133,8 @@ impl RadioNetwork {
         {
             return self.fill_by_reports(now, tti, ue, g.bytes, out);
         }
-        let path_loss = self.path_loss(tti, ue);
+        let gain = self.air.gains(tti, self.links[ue].serving, ue).downlink;
+        let path_loss = self.ues[ue].uplink.path_loss(gain);
         let has = self.ues[ue].uplink.had.contains(&true);
         let mut controls = 0;
         if g.content == Content::Msg3 {
@@ -162,7 +163,8 @@ impl RadioNetwork {
         if controls + HEADROOM <= g.bytes && u.phr.is_due(tti, path_loss) {
             controls += HEADROOM;
             u.phr.sent(tti, path_loss);
-            block.headroom = Some(self.headroom_level(ue, g.rbs.len(), path_loss));
+            let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
+            block.headroom = Some(u.headroom_level(config, g.rbs.len(), path_loss));
         }
         let mut direct = false;
         if self.ues[ue].uplink.direct_wants {
@@ -194,8 +196,8 @@ impl RadioNetwork {
         } else if after.bytes == [0; GROUPS] {
             u.bsr.accommodated();
         }
-        if let (Some(report), true) = (block.report, self.trace.is_some()) {
-            self.trace_step(tti, Step::Report, ue, tti, report.bytes(), 0);
+        if let (Some(report), true) = (block.report, self.trace.is_on()) {
+            self.trace.step(tti, Step::Report, ue, tti, report.bytes(), 0);
         }
         block.full = block.report.is_none() && !direct;
         let cell = self.links[ue].serving;
@@ -255,8 +257,7 @@ impl RadioNetwork {
                 self.calendar.note(tti.plus(decode), due);
             } else {
                 let at = tti.plus(decode).start(TTI) - lead;
-                let place = self.early.partition_point(|(t, _)| *t <= at);
-                self.early.insert(place, (at, due));
+                self.calendar.note_early(at, due);
             }
         }
         if cfg!(debug_assertions) {
