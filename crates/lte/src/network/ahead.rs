@@ -7,12 +7,27 @@ use lasthop_engine::lanes::near;
 use lasthop_units::{CellId, Tti, UeId};
 
 use super::{Due, RadioNetwork};
+use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
 
 /// Turns between a first look at somebody and their own.
 const EARLY: usize = 4;
 /// What fewer UEs need is near anyway.
 const MANY: usize = 64;
+
+/// The eNB, which knows `ues` UEs, reads what the UE of `backlogs[i]` has measured now.
+#[inline]
+pub(super) fn expect_reports(ues: usize, air: &Air, backlogs: &[(UeId, u64)], i: usize) {
+    if ues < MANY {
+        return;
+    }
+    if let Some((ue, _)) = backlogs.get(i + 2) {
+        air.approach(*ue);
+    }
+    if let Some((ue, _)) = backlogs.get(i + 1) {
+        air.approach_links(*ue);
+    }
+}
 
 impl RadioNetwork {
     /// Looking ahead is worth its while.
@@ -48,20 +63,6 @@ impl RadioNetwork {
         }
         for drb in drbs() {
             drb.layers.expect(End::Network);
-        }
-    }
-
-    /// The eNB reads what the UE of `backlogs[i]` has measured now.
-    #[inline]
-    pub(super) fn expect_reports(&self, backlogs: &[(UeId, u64)], i: usize) {
-        if !self.looks_ahead() {
-            return;
-        }
-        if let Some((ue, _)) = backlogs.get(i + 2) {
-            self.air.approach(*ue);
-        }
-        if let Some((ue, _)) = backlogs.get(i + 1) {
-            self.air.approach_links(*ue);
         }
     }
 

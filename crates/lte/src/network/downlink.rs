@@ -7,9 +7,16 @@ mod oracle;
 mod send;
 mod zone;
 
-use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
+use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
 
-use super::{NetworkOutput, RadioNetwork};
+use super::bearers::Bearers;
+use super::calendar::Agenda;
+use super::measure::{CellOf, Memory};
+use super::state::{Cell, Link, UeContext};
+use super::trace::Trace;
+use super::{NetworkOutput, RadioNetwork, ahead, measure};
+use crate::phy::air::Air;
+
 use crate::mac::allocation;
 use crate::mac::allocation::{Groups, Need, allocate};
 use crate::mac::scheduler::qci::priority_of;
@@ -53,6 +60,23 @@ const ENDLESS: u64 = 1 << 40;
 const HEADERS: u64 = 8;
 const HEADERS_PER_PACKET: u64 = 2;
 
+/// The eNB of a cell that schedules its downlink in one TTI: what it sees.
+pub(super) struct Scheduling<'a> {
+    pub now: Instant,
+    pub tti: Tti,
+    pub id: CellId,
+    pub cell: &'a mut Cell,
+    pub contexts: &'a mut IndexVec<UeId, UeContext>,
+    pub links: &'a mut IndexVec<UeId, Link>,
+    pub bearers: &'a mut Bearers,
+    pub air: &'a mut Air,
+    pub memory: &'a mut Memory,
+    pub calendar: &'a mut Agenda,
+    pub trace: &'a mut Trace,
+    pub on_air: &'a mut Vec<OnAir>,
+    pub out: &'a mut NetworkOutput,
+}
+
 impl RadioNetwork {
     /// Gives this TTI's downlink resource blocks to the active UEs of `cell`.
     pub(super) fn schedule_downlink(
@@ -62,45 +86,85 @@ impl RadioNetwork {
         cell: CellId,
         out: &mut NetworkOutput,
     ) {
-        let c = &mut self.cells[cell];
+        let dropped = out.dropped.len();
+        let mut scheduling = Scheduling {
+            now,
+            tti,
+            id: cell,
+            cell: &mut self.cells[cell],
+            contexts: &mut self.contexts,
+            links: &mut self.links,
+            bearers: &mut self.bearers,
+            air: &mut self.air,
+            memory: &mut self.memory,
+            calendar: &mut self.calendar,
+            trace: &mut self.trace,
+            on_air: &mut self.on_air,
+            out,
+        };
+        scheduling.schedule(&mut self.work);
+        if let Some(s) = &mut self.sidelink {
+            s.hear_of_drops(&out.dropped[dropped..]);
+        }
+    }
+}
+
+impl Scheduling<'_> {
+    fn schedule(&mut self, work: &mut Work) {
+        let c = &mut self.cell;
         if c.active[Direction::Downlink.index()].is_empty() && c.persistent.is_empty() {
             return;
         }
         let mut active = std::mem::take(&mut c.active[Direction::Downlink.index()]);
-        let mut work = std::mem::take(&mut self.work);
         work.backlogs.clear();
         work.failed.clear();
-        active.retain(|&ue| self.downlink_wants(tti, cell, ue, &mut work));
-        self.find_zones(tti, cell, &active);
-        let mut free = self.cells[cell].downlink.usable;
+        active.retain(|&ue| self.downlink_wants(ue, work));
+        self.find_zones(&active);
+        let mut free = self.cell.downlink.usable;
         let on_air = self.on_air.len();
-        self.retransmit(now, tti, cell, &mut work, &mut free, out);
-        self.use_persistent_grants(now, tti, cell, &mut work, &mut free, out);
-        self.gather_candidates(now, tti, cell, &mut work);
+        self.retransmit(work, &mut free);
+        self.use_persistent_grants(work, &mut free);
+        self.gather_candidates(work);
         if !work.candidates.is_empty() && free != 0 {
-            self.give_groups(tti, cell, free, &mut work);
+            self.give_groups(free, work);
             for i in 0..work.candidates.len() {
                 let (ue, groups) = (work.candidates[i].ue, work.given[i]);
                 if groups != 0
-                    && let Some(mcs) = self.mcs(cell, ue, 0, groups)
+                    && let Some(mcs) = self.mcs(ue, 0, groups)
                 {
-                    self.send_new(now, tti, cell, ue, groups, mcs, out);
+                    self.send_new(ue, groups, mcs);
                 }
             }
         }
-        self.work = work;
-        let list = &mut self.cells[cell].active[Direction::Downlink.index()];
+        let list = &mut self.cell.active[Direction::Downlink.index()];
         debug_assert!(list.is_empty(), "nobody wakes during scheduling");
         *list = active;
         if cfg!(debug_assertions) {
-            self.check_downlink(tti, cell, on_air);
+            self.check_downlink(on_air);
         }
+    }
+
+    /// Brings what the eNB knows of the downlink to `ue` to what it knows in this TTI.
+    #[inline]
+    pub(super) fn learn_quality(&mut self, ue: UeId) {
+        let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
+        let at = CellOf { ue, id: self.id, cell: self.cell };
+        measure::learn_quality(self.tti, at, cx, link, self.air, self.memory);
+    }
+
+    /// Passes on what the layers of `bearer` said when they were asked for PDUs: nothing that has
+    /// arrived, and nothing that makes a link fail. That the UE is in the active list is known.
+    #[inline]
+    pub(super) fn settle(&mut self, bearer: BearerId) {
+        let failed = self.bearers.settle(self.now, bearer, None, self.out);
+        debug_assert!(!failed, "RLC gives up when a STATUS report or a timer says so");
+        self.contexts[self.bearers[bearer].ue].activity = self.calendar.next();
     }
 
     /// True while the UE has downlink data or a retransmission, which are noted; otherwise it
     /// leaves the active list.
     #[inline]
-    fn downlink_wants(&mut self, tti: Tti, cell: CellId, ue: UeId, work: &mut Work) -> bool {
+    fn downlink_wants(&mut self, ue: UeId, work: &mut Work) -> bool {
         let link = &mut self.links[ue];
         let cx = &mut self.contexts[ue];
         let mut backlog = if link.full_buffer[Direction::Downlink.index()] { ENDLESS } else { 0 };
@@ -125,13 +189,13 @@ impl RadioNetwork {
         if backlog > 0 {
             work.backlogs.push((ue, backlog));
         }
-        let due_after = 2 * self.cells[cell].config.timing.feedback;
+        let due_after = 2 * self.cell.config.timing.feedback;
         let mut failed = false;
         for code_word in 0..2 {
             if let Some(process) = link.downlink.failed(code_word) {
                 failed = true;
-                let sent = link.downlink.process(process).map_or(tti, |p| p.sent);
-                if sent.plus(due_after) <= tti {
+                let sent = link.downlink.process(process).map_or(self.tti, |p| p.sent);
+                if sent.plus(due_after) <= self.tti {
                     work.failed.push((sent, ue, process));
                 }
             }
@@ -141,20 +205,20 @@ impl RadioNetwork {
     }
 
     /// UEs that could get new data in this TTI.
-    fn gather_candidates(&mut self, now: Instant, tti: Tti, cell: CellId, work: &mut Work) {
+    fn gather_candidates(&mut self, work: &mut Work) {
         work.candidates.clear();
         work.rates.clear();
         for i in 0..work.backlogs.len() {
-            self.expect_reports(&work.backlogs, i);
+            ahead::expect_reports(self.links.len(), self.air, &work.backlogs, i);
             let (ue, backlog) = work.backlogs[i];
             let link = &self.links[ue].downlink;
             // What a persistent grant is about to carry waits for it.
             let granted = link.persistent.is_some_and(|p| backlog <= u64::from(p.config.bytes));
-            if granted || link.idle(0).is_none() || !self.listens(tti, cell, ue) {
+            if granted || link.idle(0).is_none() || !self.listens(ue) {
                 continue;
             }
-            self.learn_quality(tti, cell, ue);
-            let c = &self.cells[cell];
+            self.learn_quality(ue);
+            let c = &mut *self.cell;
             let cx = &mut self.contexts[ue];
             if !cx.downlink.quality.in_range() {
                 continue;
@@ -169,55 +233,56 @@ impl RadioNetwork {
                 backlog,
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(cx.downlink.quality.wideband_rate()),
-                average: cx.downlink.average.at(tti, c.config.downlink.window),
+                average: cx.downlink.average.at(self.tti, c.config.downlink.window),
                 qci: 9,
                 guaranteed: 0.0,
                 served: cx.downlink.served,
             };
-            self.qos_of(now, &mut candidate);
+            self.qos_of(&mut candidate);
             work.candidates.push(candidate);
         }
     }
 
     /// Class, guaranteed rate and delay of the most urgent bearer with data.
     #[inline]
-    fn qos_of(&self, now: Instant, candidate: &mut Candidate) {
+    fn qos_of(&self, candidate: &mut Candidate) {
         let mut best = f64::INFINITY;
         for b in &self.links[candidate.ue].drbs {
             let drb = &self.bearers[*b];
             candidate.guaranteed += drb.qos.downlink.0 as f64 * 1e-3;
             let rlc = drb.layers.rlc(End::Network);
-            let waits =
-                rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0 || self.ip_buffered(*b).0 > 0;
+            let waits = rlc.reports().map_or_else(|| rlc.sendable(), |r| r.total()) > 0
+                || self.bearers.waits_above(*b);
             if waits && priority_of(drb.qos.qci) < best {
                 best = priority_of(drb.qos.qci);
                 candidate.qci = drb.qos.qci;
                 let since = drb.layers.rlc(End::Network).oldest();
-                candidate.head_delay = since.map_or(Duration::ZERO, |t| now.since(t));
+                candidate.head_delay = since.map_or(Duration::ZERO, |t| self.now.since(t));
             }
         }
     }
 
     /// Discontinuous reception (TS 36.321 clause 5.7): the UE listens to the PDCCH in `tti`.
     #[inline]
-    fn listens(&self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        let Some(drx) = &self.cells[cell].config.downlink.drx else { return true };
+    fn listens(&self, ue: UeId) -> bool {
+        let Some(drx) = &self.cell.config.downlink.drx else { return true };
         let link = &self.links[ue].downlink;
         let cx = &self.contexts[ue].downlink;
-        tti < cx.awake_until || (tti.0 + drx.cycle - link.phase % drx.cycle) % drx.cycle < drx.on_duration
+        self.tti < cx.awake_until
+            || (self.tti.0 + drx.cycle - link.phase % drx.cycle) % drx.cycle < drx.on_duration
     }
 
     /// Asks the policy and divides the groups `free`.
-    fn give_groups(&mut self, tti: Tti, cell: CellId, free: Groups, work: &mut Work) {
-        let c = &mut self.cells[cell];
+    fn give_groups(&mut self, free: Groups, work: &mut Work) {
+        let c = &mut *self.cell;
         let Work { candidates, weights, needs, rates, given, scratch, .. } = work;
         weights.clear();
         weights.resize(candidates.len(), 0.0);
-        c.downlink.scheduler.weigh(tti, candidates, weights);
+        c.downlink.scheduler.weigh(self.tti, candidates, weights);
         let limit = c.config.downlink.max_assignments as usize;
         if limit > 0 {
             // What retransmissions have used is gone.
-            let used = self.on_air.iter().filter(|t| t.cell == cell).count();
+            let used = self.on_air.iter().filter(|t| t.cell == self.id).count();
             keep_best(limit.saturating_sub(used), c.downlink.rules.domain, candidates, weights);
         }
         let beyond = c.config.downlink.beyond_need;

@@ -9,6 +9,8 @@
 use lasthop_net::{Dropped, Ecn, Item, Queue, QueueConfig, Site};
 use lasthop_units::{BearerId, FlowId, Instant};
 
+use super::bearers::Bearers;
+use super::downlink::Scheduling;
 use super::{NetworkOutput, RadioNetwork};
 use lasthop_bearer::{Direction, DropCause, End, Sdu};
 
@@ -60,7 +62,7 @@ impl RadioNetwork {
         };
         let item = Item { id: packet.id, size: packet.size, flow, ecn: packet.ecn, enqueued: now };
         ip.queue.enqueue(now, item, &mut ip.drops);
-        self.settle_ip(bearer, out);
+        self.bearers.settle_ip(bearer, out);
         let ue = self.bearers[bearer].ue;
         self.contexts[ue].activity = self.calendar.next();
         match self.ues[ue].rrc.is_connected() {
@@ -68,38 +70,36 @@ impl RadioNetwork {
             false => self.want_connection(ue, Direction::Downlink),
         }
     }
+}
 
+impl Scheduling<'_> {
     /// MAC has room for `bytes` of `bearer`: as many packets go down as fill it.
-    pub(super) fn request_from_ip(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        bytes: u64,
-        out: &mut NetworkOutput,
-    ) {
+    pub(super) fn request_from_ip(&mut self, bearer: BearerId, bytes: u64) {
         while self.bearers[bearer].layers.buffer_status(End::Network).total() < bytes {
             let Some(ip) = self.bearers.ip_mut(bearer) else { return };
-            let item = ip.queue.dequeue(now, &mut ip.drops);
-            self.settle_ip(bearer, out);
+            let item = ip.queue.dequeue(self.now, &mut ip.drops);
+            self.bearers.settle_ip(bearer, self.out);
             let Some(item) = item else { return };
-            let before = out.dropped.len();
+            let before = self.out.dropped.len();
             let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
             if item.ecn == Ecn::Ce {
-                out.marked.push((bearer, End::Network, sdu));
+                self.out.marked.push((bearer, End::Network, sdu));
             }
             // It waits at the eNB that serves: behind the gateway's pipes, not in front of them.
-            self.bearers.push(now, bearer, End::Network, sdu);
-            self.settle(now, bearer, out);
+            self.bearers.push(self.now, bearer, End::Network, sdu);
+            self.settle(bearer);
             // A buffer below that refuses would be asked for ever.
-            if out.dropped.len() > before {
+            if self.out.dropped.len() > before {
                 return;
             }
         }
     }
+}
 
+impl Bearers {
     /// Passes on what the queue has dropped.
-    fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
-        let Some(ip) = self.bearers.ip_mut(bearer) else { return };
+    pub(super) fn settle_ip(&mut self, bearer: BearerId, out: &mut NetworkOutput) {
+        let Some(ip) = self.ip_mut(bearer) else { return };
         for Dropped { item, cause, .. } in ip.drops.drain(..) {
             let cause = match cause {
                 lasthop_net::DropCause::Aqm => DropCause::Aqm,

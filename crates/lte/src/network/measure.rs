@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use lasthop_radio::lte::{Modulation, control_error, mean_mi_of, sinr_db_of_mi};
 use lasthop_units::{CellId, Tti, UeId};
 
-use super::state::{Cell, DownlinkContext, DownlinkUe};
+use super::state::{Cell, DownlinkContext, DownlinkLink, DownlinkUe};
 use super::{CellConfig, NetworkConfig, RadioNetwork, UeConfig};
 use crate::mac::adaptation::{CqiInterference, Report};
 use crate::phy::RbSet;
@@ -114,11 +114,17 @@ pub(super) struct Memory {
     pub code_words: [CodeWordSinr; 2],
 }
 
-/// A UE that looks at the downlink of its cell.
-pub(super) struct Observer<'a> {
+/// A UE and a cell.
+#[derive(Clone, Copy)]
+pub(super) struct CellOf<'a> {
     pub ue: UeId,
     pub id: CellId,
     pub cell: &'a Cell,
+}
+
+/// A UE that looks at the downlink of its cell.
+pub(super) struct Observer<'a> {
+    pub at: CellOf<'a>,
     /// P_A, linear. The UE knows it and reports what its data will have (TS 36.213 clause 7.2.3).
     pub boost: f32,
     pub air: &'a mut Air,
@@ -129,27 +135,16 @@ impl RadioNetwork {
     /// Brings what the eNB of `cell` knows of the downlink to `ue` to what it knows in `tti`.
     #[inline]
     pub(super) fn learn_quality(&mut self, tti: Tti, cell: CellId, ue: UeId) {
-        let config = &self.cells[cell].config.downlink;
-        let measured = config.cqi.measured(tti, self.links[ue].downlink.phase);
-        if self.contexts[ue].downlink.quality.measured != Some(measured) {
-            let report = self.observer(cell, ue).report(measured);
-            let (cx, stats) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink.stats);
-            cx.learn(measured, &report, &self.cells[cell]);
-            stats.reports += 1;
-            stats.cqi_sum += u64::from(report.wideband.index());
-        }
+        let (cx, link) = (&mut self.contexts[ue].downlink, &mut self.links[ue].downlink);
+        let at = CellOf { ue, id: cell, cell: &self.cells[cell] };
+        learn_quality(tti, at, cx, link, &mut self.air, &mut self.memory);
     }
 
     /// `ue` looks at `cell`.
     pub(super) fn observer(&mut self, cell: CellId, ue: UeId) -> Observer<'_> {
-        Observer {
-            ue,
-            id: cell,
-            cell: &self.cells[cell],
-            boost: self.links[ue].downlink.boost,
-            air: &mut self.air,
-            memory: &mut self.memory,
-        }
+        let at = CellOf { ue, id: cell, cell: &self.cells[cell] };
+        let boost = self.links[ue].downlink.boost;
+        Observer { at, boost, air: &mut self.air, memory: &mut self.memory }
     }
 
     /// True if `ue` misses what the control channels of `cell` say in `tti`.
@@ -171,24 +166,38 @@ impl RadioNetwork {
     }
 }
 
-impl DownlinkContext {
-    /// A report of what the UE has `measured` becomes known.
-    fn learn(&mut self, measured: Tti, report: &Report, cell: &Cell) {
-        self.quality.learn(measured, report, &cell.downlink.adaptation, &cell.config.downlink.cqi);
+/// Brings what the eNB knows of the downlink to a UE to what it knows in `tti`.
+#[inline]
+pub(super) fn learn_quality(
+    tti: Tti,
+    at: CellOf<'_>,
+    cx: &mut DownlinkContext,
+    link: &mut DownlinkLink,
+    air: &mut Air,
+    memory: &mut Memory,
+) {
+    let config = &at.cell.config.downlink.cqi;
+    let measured = config.measured(tti, link.phase);
+    if cx.quality.measured != Some(measured) {
+        let report = Observer { at, boost: link.boost, air, memory }.report(measured);
+        cx.quality.learn(measured, &report, &at.cell.downlink.adaptation, config);
+        link.stats.reports += 1;
+        link.stats.cqi_sum += u64::from(report.wideband.index());
     }
 }
 
 impl Observer<'_> {
     /// What the UE finds in the TTI `measured`.
     pub fn report(&mut self, measured: Tti) -> Report {
-        let config = &self.cell.config.downlink;
+        let CellOf { ue, id, cell } = self.at;
+        let config = &cell.config.downlink;
         let physical = config.mimo.is_physical();
         if physical && let Some(report) = self.report_of_matrix(measured) {
             return report;
         }
-        let (carrier, data) = (self.air.carrier(self.id), config.cqi.interference == CqiInterference::Data);
-        let row = self.air.reference(measured, self.id, self.ue, carrier, data);
-        let adaptation = &self.cell.downlink.adaptation;
+        let (carrier, data) = (self.air.carrier(id), config.cqi.interference == CqiInterference::Data);
+        let row = self.air.reference(measured, id, ue, carrier, data);
+        let adaptation = &cell.downlink.adaptation;
         let boost = self.boost;
         // A link of a given SINR has no channel matrix: one layer, whatever the mode.
         let (one, two) = match physical {

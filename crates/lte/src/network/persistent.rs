@@ -2,34 +2,25 @@
 //! else's.
 
 use lasthop_radio::lte::{Mcs, tbs_bits};
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::UeId;
 
-use super::downlink::Work;
-use super::{NetworkOutput, RadioNetwork};
+use super::downlink::{Scheduling, Work};
 use crate::mac::allocation::{Groups, bits};
 
-impl RadioNetwork {
+impl Scheduling<'_> {
     /// UEs whose occasion `tti` is and who have data send on their persistent grants; what others
     /// leave stays free.
-    pub(super) fn use_persistent_grants(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        work: &mut Work,
-        free: &mut Groups,
-        out: &mut NetworkOutput,
-    ) {
-        for i in 0..self.cells[cell].persistent.len() {
-            let ue = self.cells[cell].persistent[i];
+    pub(super) fn use_persistent_grants(&mut self, work: &mut Work, free: &mut Groups) {
+        for i in 0..self.cell.persistent.len() {
+            let ue = self.cell.persistent[i];
             let link = &self.links[ue].downlink;
-            let Some(p) = link.persistent.filter(|p| p.is_occasion(tti, link.phase)) else { continue };
+            let Some(p) = link.persistent.filter(|p| p.is_occasion(self.tti, link.phase)) else { continue };
             if link.idle(0).is_none() || work.backlogs.iter().all(|(u, _)| *u != ue) {
                 continue;
             }
-            let own = self.groups_of(cell, ue);
-            let active = p.active(tti).filter(|(groups, _)| groups & !own == 0);
-            let Some((groups, mcs)) = active.or_else(|| self.activate(tti, cell, ue, *free & own)) else {
+            let own = self.groups_of(ue);
+            let active = p.active(self.tti).filter(|(groups, _)| groups & !own == 0);
+            let Some((groups, mcs)) = active.or_else(|| self.activate(ue, *free & own)) else {
                 continue;
             };
             if groups & !*free != 0 {
@@ -38,13 +29,13 @@ impl RadioNetwork {
             }
             *free &= !groups;
             let first = self.on_air.len();
-            self.send_new(now, tti, cell, ue, groups, mcs, out);
+            self.send_new(ue, groups, mcs);
             for t in &mut self.on_air[first..] {
                 // Only the activation is an assignment on the PDCCH.
                 t.persistent = active.is_some();
             }
             if let Some(p) = &mut self.links[ue].downlink.persistent {
-                (p.grant, p.used) = (Some((groups, mcs)), tti);
+                (p.grant, p.used) = (Some((groups, mcs)), self.tti);
             }
             work.backlogs.retain(|(u, _)| *u != ue);
         }
@@ -52,23 +43,23 @@ impl RadioNetwork {
 
     /// The smallest set of groups that carries what the grant promises, none of which another grant
     /// ever has at the same time.
-    fn activate(&mut self, tti: Tti, cell: CellId, ue: UeId, free: Groups) -> Option<(Groups, Mcs)> {
-        self.learn_quality(tti, cell, ue);
+    fn activate(&mut self, ue: UeId, free: Groups) -> Option<(Groups, Mcs)> {
+        self.learn_quality(ue);
         let link = &self.links[ue].downlink;
         let own = link.persistent?;
         let phase = link.phase;
-        let taken = self.cells[cell].persistent.iter().filter(|other| **other != ue).fold(0, |set, other| {
+        let taken = self.cell.persistent.iter().filter(|other| **other != ue).fold(0, |set, other| {
             let other = &self.links[*other].downlink;
             let meets = other.persistent.filter(|p| own.meets(phase, p, other.phase));
-            let meets = meets.and_then(|p| p.active(tti));
+            let meets = meets.and_then(|p| p.active(self.tti));
             set | meets.map_or(0, |(groups, _)| groups)
         });
-        let table = self.cells[cell].downlink.adaptation.mcs_table();
+        let table = self.cell.downlink.adaptation.mcs_table();
         let mut groups = 0;
         for g in bits(free & !taken) {
             groups |= 1 << g;
-            let mcs = self.mcs(cell, ue, 0, groups)?;
-            let blocks = self.cells[cell].downlink.band.count(groups) as usize;
+            let mcs = self.mcs(ue, 0, groups)?;
+            let blocks = self.cell.downlink.band.count(groups) as usize;
             let carries =
                 mcs.i_tbs(table).and_then(|i| tbs_bits(blocks, i)).is_some_and(|b| b / 8 >= own.config.bytes);
             if carries {

@@ -4,6 +4,8 @@ use lasthop_radio::lte::{Cqi, tbs_bits};
 use lasthop_units::{BearerId, Bitrate, CellId, Instant, Tti, UeId};
 
 use super::RadioNetwork;
+use super::state::Cell;
+use crate::mac::adaptation::Quality;
 use crate::phy::TTI;
 use crate::phy::air::layers_of;
 use lasthop_bearer::{Direction, End};
@@ -28,19 +30,7 @@ impl RadioNetwork {
     pub fn known_rate(&mut self, now: Instant, ue: UeId) -> Bitrate {
         let cell = self.links[ue].serving;
         self.learn_quality(Tti::containing(now, TTI), cell, ue);
-        let c = &self.cells[cell];
-        let all = c.downlink.band.all();
-        let quality = &mut self.contexts[ue].downlink.quality;
-        let table = c.downlink.adaptation.mcs_table();
-        let blocks = c.config.resource_blocks as usize;
-        let layers = quality.scheme().layers();
-        let mut sum = 0;
-        for code_word in 0..quality.code_words() {
-            let mcs = c.downlink.adaptation.mcs(quality.of(code_word), &c.downlink.band, all);
-            let bits = mcs.and_then(|m| m.i_tbs(table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0);
-            sum += per_tti(bits, layers_of(layers, code_word).1).0;
-        }
-        Bitrate(sum)
+        known_rate(&self.cells[cell], &mut self.contexts[ue].downlink.quality)
     }
 
     /// One active UE's part of it.
@@ -56,8 +46,7 @@ impl RadioNetwork {
     /// UEs that `cell` has downlink data for, `ue` counted in any case: the load that the cell may
     /// broadcast.
     pub fn downlink_users(&self, ue: UeId) -> u32 {
-        let active = &self.cells[self.links[ue].serving].active[Direction::Downlink.index()];
-        (active.len() + usize::from(!active.contains(&ue))) as u32
+        downlink_users(&self.cells[self.links[ue].serving], ue)
     }
 
     /// Bytes in the network's layer-2 queue of a bearer that are in no PDU yet.
@@ -77,6 +66,27 @@ impl RadioNetwork {
     pub fn carrier_blocks(&self, ue: UeId) -> u32 {
         self.cells[self.links[ue].serving].config.resource_blocks
     }
+}
+
+/// What the whole carrier of `c` would carry at `quality`.
+pub(super) fn known_rate(c: &Cell, quality: &mut Quality) -> Bitrate {
+    let all = c.downlink.band.all();
+    let table = c.downlink.adaptation.mcs_table();
+    let blocks = c.config.resource_blocks as usize;
+    let layers = quality.scheme().layers();
+    let mut sum = 0;
+    for code_word in 0..quality.code_words() {
+        let mcs = c.downlink.adaptation.mcs(quality.of(code_word), &c.downlink.band, all);
+        let bits = mcs.and_then(|m| m.i_tbs(table)).and_then(|i| tbs_bits(blocks, i)).unwrap_or(0);
+        sum += per_tti(bits, layers_of(layers, code_word).1).0;
+    }
+    Bitrate(sum)
+}
+
+/// UEs that `cell` has downlink data for, `ue` counted in any case.
+pub(super) fn downlink_users(cell: &Cell, ue: UeId) -> u32 {
+    let active = &cell.active[Direction::Downlink.index()];
+    (active.len() + usize::from(!active.contains(&ue))) as u32
 }
 
 /// Bits of a transport block on each layer, every TTI of 1 ms.

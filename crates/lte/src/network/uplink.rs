@@ -23,7 +23,9 @@ use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
+use self::state::UplinkContext;
 pub use self::state::UplinkCounters;
+use super::calendar::Agenda;
 use super::trace::Step;
 use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::downlink::LinkStats;
@@ -205,15 +207,6 @@ impl RadioNetwork {
         }
     }
 
-    /// Downlink data went to the UE in `tti`: what answers it need not ask first.
-    #[inline]
-    pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId) {
-        let period = self.cells[self.links[ue].serving].uplink.config.proactive_period.as_millis();
-        if period > 0 && !std::mem::replace(&mut self.contexts[ue].uplink.proactive, true) {
-            self.calendar.note(tti.plus(period), Due::Proactive { ue });
-        }
-    }
-
     /// A grant without a request, and again until there was no downlink data for a while.
     pub(super) fn grant_proactively(&mut self, tti: Tti, ue: UeId) {
         let cx = &mut self.contexts[ue];
@@ -222,7 +215,8 @@ impl RadioNetwork {
         if recent && self.is_served(ue) {
             self.contexts[ue].uplink.view.request();
             self.wake(ue, Direction::Uplink);
-            self.note_downlink(tti, ue);
+            let period = self.cells[self.links[ue].serving].uplink.config.proactive_period.as_millis();
+            self.contexts[ue].uplink.note_downlink(tti, ue, period, &mut self.calendar);
         }
     }
 
@@ -257,5 +251,16 @@ impl RadioNetwork {
             p.release();
         }
         self.cells[serving].uplink.plan.forget(ue);
+    }
+}
+
+impl UplinkContext {
+    /// Downlink data went to the UE `ue` in `tti`: what answers it need not ask first, with a
+    /// `period` of proactive grants [TTI].
+    #[inline]
+    pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut Agenda) {
+        if period > 0 && !std::mem::replace(&mut self.proactive, true) {
+            calendar.note(tti.plus(period), Due::Proactive { ue });
+        }
     }
 }

@@ -1,33 +1,33 @@
 //! What must hold in every TTI, checked in debug builds.
 
 use lasthop_radio::lte::{Mcs, tbs_bits_on_layers};
-use lasthop_units::{CellId, Tti};
 
+use super::Scheduling;
 use crate::mac::harq::State;
 use crate::mac::reuse::Zone;
-use crate::network::RadioNetwork;
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 
-impl RadioNetwork {
+impl Scheduling<'_> {
     /// The oracle: what the cell sends from place `from` of the list on keeps the rules of the air.
-    pub(in crate::network) fn check_downlink(&mut self, tti: Tti, cell: CellId, from: usize) {
-        let carrier = RbSet::range(0, self.cells[cell].config.resource_blocks);
+    pub(in crate::network) fn check_downlink(&mut self, from: usize) {
+        let tti = self.tti;
+        let carrier = RbSet::range(0, self.cell.config.resource_blocks);
         let mut used = RbSet::EMPTY;
         for i in from..self.on_air.len() {
             let t = self.on_air[i];
-            assert_eq!((t.cell, self.links[t.ue].serving), (cell, cell), "a UE of another cell");
+            assert_eq!((t.cell, self.links[t.ue].serving), (self.id, self.id), "a UE of another cell");
             let second = i > from && self.on_air[i - 1].ue == t.ue;
             assert!(
                 second || self.on_air[from..i].iter().all(|other| other.ue != t.ue),
                 "{tti:?}: two assignments for {:?}",
                 t.ue
             );
-            let c = &self.cells[cell].downlink;
+            let c = &self.cell.downlink;
             let zones = [Zone::Centre, Zone::Edge].map(|zone| c.reuse.map(|r| c.band.blocks(r.groups(zone))));
             let table = c.adaptation.mcs_table();
-            let most = self.cells[cell].config.downlink.harq.transmissions;
-            let bearers = &self.bearers;
+            let most = self.cell.config.downlink.harq.transmissions;
+            let bearers = &*self.bearers;
             let Some(p) = self.links[t.ue].downlink.process(t.process) else {
                 panic!("a process that is not there")
             };
@@ -36,7 +36,7 @@ impl RadioNetwork {
             assert!(in_a_zone, "{tti:?}: blocks of the centre and of the edge");
             assert!(second || used.and(p.rbs).is_empty(), "{tti:?}: a resource block twice");
             used |= p.rbs;
-            assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, tti));
+            assert_eq!((p.state, p.sent), (State::Awaiting { decoded: false }, self.tti));
             assert!((1..=most).contains(&p.transmissions));
             if p.transmissions == 1 {
                 let (blocks, i_tbs) = (p.rbs.len() as usize, Mcs::new(p.mcs).i_tbs(table));

@@ -1,32 +1,24 @@
 //! Transport blocks, new and again, onto the air.
 
 use lasthop_radio::lte::{ErrorModel, Mcs, SoftBuffer, tbs_bits_on_layers};
-use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
+use lasthop_units::{BearerId, Bitrate, UeId};
 
-use super::{OnAir, Work};
+use super::{OnAir, Scheduling, Work};
 use crate::mac::allocation;
 use crate::mac::allocation::{Band, Groups};
 use crate::mac::harq::{PROCESSES, State};
+use crate::network::reading;
 use crate::network::trace::{Step, TraceLink};
-use crate::network::{NetworkOutput, RadioNetwork};
 use crate::phy::RbSet;
 use crate::phy::air::{Scheme, layers_of};
 use lasthop_bearer::End;
 use lasthop_lte_l2::rlc::Grant;
 
-impl RadioNetwork {
+impl Scheduling<'_> {
     /// Retransmissions come first, those that have waited longest before the others. Asynchronous
     /// and adaptive: any free groups will do, if they have as many blocks as the first
     /// transmission had.
-    pub(in crate::network) fn retransmit(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        work: &mut Work,
-        free: &mut Groups,
-        out: &mut NetworkOutput,
-    ) {
+    pub(in crate::network) fn retransmit(&mut self, work: &mut Work, free: &mut Groups) {
         if work.failed.is_empty() {
             return;
         }
@@ -37,16 +29,16 @@ impl RadioNetwork {
                 // Its other code word has taken this one along.
                 continue;
             }
-            let band = self.cells[cell].downlink.band;
+            let band = self.cell.downlink.band;
             let Some(p) = self.links[ue].downlink.process(process) else { continue };
             let sent = p.rbs;
-            let allowed = *free & self.groups_again(cell, ue, sent);
+            let allowed = *free & self.groups_again(ue, sent);
             let Some(groups) = enough(&band, allowed, sent.len()) else { continue };
             *free &= !groups;
             let rbs = band.blocks(groups);
-            self.put_on_air(tti, cell, ue, rbs);
-            self.send_again(tti, cell, ue, process, rbs, Scheme::Diversity);
-            self.ride_along(now, tti, cell, ue, process, groups, work, out);
+            self.put_on_air(ue, rbs);
+            self.send_again(ue, process, rbs, Scheme::Diversity);
+            self.ride_along(ue, process, groups, work);
             work.backlogs.retain(|(other, _)| *other != ue);
         }
     }
@@ -54,20 +46,10 @@ impl RadioNetwork {
     /// The other code word of a retransmission: a retransmission of its own, or new data, on the
     /// same blocks.
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::network) fn ride_along(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        process: u8,
-        groups: Groups,
-        work: &Work,
-        out: &mut NetworkOutput,
-    ) {
+    pub(in crate::network) fn ride_along(&mut self, ue: UeId, process: u8, groups: Groups, work: &Work) {
         let other = 1 - usize::from(process) / PROCESSES;
-        let rbs = self.cells[cell].downlink.band.blocks(groups);
-        let physical = self.cells[cell].config.downlink.mimo.is_physical();
+        let rbs = self.cell.downlink.band.blocks(groups);
+        let physical = self.cell.config.downlink.mimo.is_physical();
         let link = &self.links[ue].downlink;
         let cx = &self.contexts[ue].downlink;
         if cx.quality.code_words() < 2 && (other == 1 || physical) || link.harq[other].is_none() {
@@ -81,13 +63,13 @@ impl RadioNetwork {
         if let Some((_, _, id)) = mate {
             let wants = self.links[ue].downlink.process(*id).map_or(u32::MAX, |p| p.rbs.len());
             if wants <= rbs.len() {
-                self.send_again(tti, cell, ue, *id, rbs, scheme);
+                self.send_again(ue, *id, rbs, scheme);
             }
         } else if let Some(id) = link.idle(other)
             && work.backlogs.iter().any(|(u, _)| *u == ue)
-            && let Some(mcs) = self.mcs(cell, ue, other, groups)
+            && let Some(mcs) = self.mcs(ue, other, groups)
         {
-            self.fill(now, tti, ue, cell, id, rbs, mcs, scheme, out);
+            self.fill(ue, id, rbs, mcs, scheme);
         }
         if let [.., first, second] = &mut self.on_air[..]
             && first.ue == second.ue
@@ -97,55 +79,41 @@ impl RadioNetwork {
     }
 
     /// The MCS for a transport block of `code_word` on `groups`.
-    pub(in crate::network) fn mcs(
-        &mut self,
-        cell: CellId,
-        ue: UeId,
-        code_word: usize,
-        groups: Groups,
-    ) -> Option<Mcs> {
-        let d = &self.cells[cell].downlink;
+    pub(in crate::network) fn mcs(&mut self, ue: UeId, code_word: usize, groups: Groups) -> Option<Mcs> {
+        let d = &self.cell.downlink;
         let mcs = d.adaptation.mcs(self.contexts[ue].downlink.quality.of(code_word), &d.band, groups)?;
         Some(mcs.decodable_on(d.adaptation.mcs_table(), d.band.count(groups) as usize))
     }
 
     /// Sends new data on `groups`, a transport block per layer.
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::network) fn send_new(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        groups: Groups,
-        mcs: Mcs,
-        out: &mut NetworkOutput,
-    ) {
-        let rbs = self.cells[cell].downlink.band.blocks(groups);
-        self.put_on_air(tti, cell, ue, rbs);
+    pub(in crate::network) fn send_new(&mut self, ue: UeId, groups: Groups, mcs: Mcs) {
+        let rbs = self.cell.downlink.band.blocks(groups);
+        self.put_on_air(ue, rbs);
         let link = &mut self.links[ue].downlink;
         let cx = &mut self.contexts[ue].downlink;
-        cx.served = Some(tti);
+        cx.served = Some(self.tti);
         let both = cx.quality.code_words() == 2;
         let (first, second) = (link.idle(0), if both { link.idle(1) } else { None });
         let wanted = cx.quality.scheme();
-        let second = second.and_then(|id| Some((id, self.mcs(cell, ue, 1, groups)?)));
+        let second = second.and_then(|id| Some((id, self.mcs(ue, 1, groups)?)));
         // One code word of two is sent alone, from all antennas.
         let scheme = if both && second.is_none() { Scheme::Diversity } else { wanted };
         for (id, mcs) in first.map(|id| (id, mcs)).into_iter().chain(second) {
-            self.fill(now, tti, ue, cell, id, rbs, mcs, scheme, out);
+            self.fill(ue, id, rbs, mcs, scheme);
         }
-        self.note_downlink(tti, ue);
-        let config = &self.cells[cell].config.downlink;
+        let period = self.cell.uplink.config.proactive_period.as_millis();
+        self.contexts[ue].uplink.note_downlink(self.tti, ue, period, self.calendar);
+        let config = &self.cell.config.downlink;
         if let Some(drx) = &config.drx {
-            self.contexts[ue].downlink.awake_until = tti.plus(1 + drx.inactivity);
+            self.contexts[ue].downlink.awake_until = self.tti.plus(1 + drx.inactivity);
         }
     }
 
     /// The cell uses `rbs` for `ue`.
-    pub(in crate::network) fn put_on_air(&mut self, tti: Tti, cell: CellId, ue: UeId, rbs: RbSet) {
+    pub(in crate::network) fn put_on_air(&mut self, ue: UeId, rbs: RbSet) {
         let link = &mut self.links[ue].downlink;
-        self.air.cell_transmits(tti, cell, rbs, link.boost);
+        self.air.cell_transmits(self.tti, self.id, rbs, link.boost);
         let stats = &mut link.stats;
         stats.ttis += 1;
         stats.resource_blocks += u64::from(rbs.len());
@@ -153,27 +121,16 @@ impl RadioNetwork {
 
     /// Fills a new transport block for `ue` from its bearers.
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::network) fn fill(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        ue: UeId,
-        cell: CellId,
-        process: u8,
-        rbs: RbSet,
-        mcs: Mcs,
-        scheme: Scheme,
-        out: &mut NetworkOutput,
-    ) {
-        let table = self.cells[cell].downlink.adaptation.mcs_table();
+    pub(in crate::network) fn fill(&mut self, ue: UeId, process: u8, rbs: RbSet, mcs: Mcs, scheme: Scheme) {
+        let table = self.cell.downlink.adaptation.mcs_table();
         let layers = layers_of(scheme.layers(), usize::from(process) / PROCESSES).1.max(1);
         let size = mcs.i_tbs(table).and_then(|i| tbs_bits_on_layers(rbs.len() as usize, i, layers));
         let Some(bits) = size else { return };
         let Some(block) = ErrorModel::new(mcs, table, bits) else { return };
         let block = block.on(mcs, table, layers * rbs.len() as usize);
         let bytes = bits / 8;
-        let window = self.cells[cell].config.downlink.window;
-        let combining = self.cells[cell].config.downlink.harq.combining;
+        let window = self.cell.config.downlink.window;
+        let combining = self.cell.config.downlink.harq.combining;
         // The subheader of the last PDU has no length: two bytes less than the others' (TS 36.321
         // clause 6.1.2).
         let mut left = bytes + 2;
@@ -181,37 +138,44 @@ impl RadioNetwork {
         for i in 0..self.links[ue].drbs.len() {
             let bearer = self.links[ue].drbs[i];
             if let Some(share) = share {
-                self.fill_reporting(now, bearer, process, share, out);
+                self.fill_reporting(bearer, process, share);
                 continue;
             }
             let grant = Grant { bytes: left, per_pdu: 3 };
             if self.bearers[bearer].ip.is_some() {
-                self.request_from_ip(now, bearer, left.into(), out);
+                self.request_from_ip(bearer, left.into());
             }
             if self.bearers[bearer].tells_rate {
-                let rate = self.fair_rate(now, ue);
-                self.bearers.set_rate(now, bearer, rate);
+                let rate = self.fair_rate(ue);
+                self.bearers.set_rate(self.now, bearer, rate);
             }
             if let Some(p) = self.links[ue].downlink.process(process) {
-                left -= self.bearers.pull(now, bearer, End::Network, grant, &mut p.parts);
+                left -= self.bearers.pull(self.now, bearer, End::Network, grant, &mut p.parts);
             }
-            self.settle(now, bearer, out);
+            self.settle(bearer);
         }
         let link = &mut self.links[ue].downlink;
         let cx = &mut self.contexts[ue].downlink;
-        cx.average.serve(tti, f64::from(bits), window);
+        cx.average.serve(self.tti, f64::from(bits), window);
         link.stats.blocks += 1;
         link.stats.bytes += u64::from(bytes);
         link.stats.mcs_sum += u64::from(mcs.index());
-        let luck = link.block_errors[usize::from(process) / PROCESSES].uniform(tti.0);
+        let luck = link.block_errors[usize::from(process) / PROCESSES].uniform(self.tti.0);
         let Some(p) = link.process(process) else { return };
         debug_assert_eq!(p.state, State::Idle);
         p.state = State::Awaiting { decoded: false };
         (p.bytes, p.rbs, p.mcs, p.block) = (bytes, rbs, mcs.index(), Some(block));
-        (p.sent, p.transmissions, p.missed) = (tti, 1, false);
+        (p.sent, p.transmissions, p.missed) = (self.tti, 1, false);
         (p.soft, p.luck) = (SoftBuffer::new(combining.into()), luck);
-        self.trace.block(tti, Step::Data, TraceLink::Downlink, ue, p);
-        self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
+        self.trace.block(self.tti, Step::Data, TraceLink::Downlink, ue, p);
+        self.on_air.push(OnAir { cell: self.id, ue, process, scheme, persistent: false });
+    }
+
+    /// One active UE's part of what the carrier would carry for `ue`.
+    fn fair_rate(&mut self, ue: UeId) -> Bitrate {
+        self.learn_quality(ue);
+        let rate = reading::known_rate(self.cell, &mut self.contexts[ue].downlink.quality);
+        Bitrate(rate.0 / u64::from(reading::downlink_users(self.cell, ue).max(1)))
     }
 
     /// Where MAC follows the reports of RLC
@@ -228,43 +192,28 @@ impl RadioNetwork {
 
     /// The opportunity of one such bearer.
     #[cold]
-    fn fill_reporting(
-        &mut self,
-        now: Instant,
-        bearer: BearerId,
-        process: u8,
-        share: u32,
-        out: &mut NetworkOutput,
-    ) {
+    fn fill_reporting(&mut self, bearer: BearerId, process: u8, share: u32) {
         let drb = &self.bearers[bearer];
         if !drb.layers.rlc(End::Network).wants() {
             return;
         }
         let ue = drb.ue;
         if let Some(p) = self.links[ue].downlink.process(process) {
-            self.bearers.pull_by_reports(now, bearer, End::Network, share, &mut p.parts);
+            self.bearers.pull_by_reports(self.now, bearer, End::Network, share, &mut p.parts);
         }
-        self.settle(now, bearer, out);
+        self.settle(bearer);
     }
 
-    pub(in crate::network) fn send_again(
-        &mut self,
-        tti: Tti,
-        cell: CellId,
-        ue: UeId,
-        process: u8,
-        rbs: RbSet,
-        scheme: Scheme,
-    ) {
+    pub(in crate::network) fn send_again(&mut self, ue: UeId, process: u8, rbs: RbSet, scheme: Scheme) {
         let link = &mut self.links[ue].downlink;
         link.stats.retransmissions += 1;
         let Some(p) = link.process(process) else { return };
         debug_assert_eq!(p.state, State::Failed);
         p.state = State::Awaiting { decoded: false };
-        (p.rbs, p.sent, p.missed) = (rbs, tti, false);
+        (p.rbs, p.sent, p.missed) = (rbs, self.tti, false);
         p.transmissions += 1;
-        self.trace.block(tti, Step::Again, TraceLink::Downlink, ue, p);
-        self.on_air.push(OnAir { cell, ue, process, scheme, persistent: false });
+        self.trace.block(self.tti, Step::Again, TraceLink::Downlink, ue, p);
+        self.on_air.push(OnAir { cell: self.id, ue, process, scheme, persistent: false });
     }
 }
 

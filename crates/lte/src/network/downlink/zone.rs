@@ -1,51 +1,51 @@
 //! Frequency reuse: who is in the centre of a cell and who is at its edge.
 
-use lasthop_units::{CellId, Db, Tti, UeId};
+use lasthop_units::{Db, UeId};
 
+use super::Scheduling;
 use crate::mac::allocation::Groups;
 use crate::mac::reuse::Zone;
-use crate::network::RadioNetwork;
 use crate::phy::RbSet;
 
 /// How long it holds [TTI]: measurements are filtered over 200 ms (TS 36.133 clause 8.1.2.2.1).
 const HOLDS: u64 = 200;
 
-impl RadioNetwork {
+impl Scheduling<'_> {
     /// Finds out where the active UEs of `cell` are, if the cell makes a difference.
     #[inline]
-    pub(in crate::network) fn find_zones(&mut self, tti: Tti, cell: CellId, ues: &[UeId]) {
-        if let Some(threshold) = self.cells[cell].downlink.reuse.map(|r| r.threshold) {
+    pub(in crate::network) fn find_zones(&mut self, ues: &[UeId]) {
+        if let Some(threshold) = self.cell.downlink.reuse.map(|r| r.threshold) {
             for ue in ues {
-                self.find_zone(tti, cell, *ue, threshold);
+                self.find_zone(*ue, threshold);
             }
         }
     }
 
-    fn find_zone(&mut self, tti: Tti, cell: CellId, ue: UeId, threshold: Db) {
+    fn find_zone(&mut self, ue: UeId, threshold: Db) {
         let cx = &self.contexts[ue].downlink;
-        if tti < cx.zone_until {
+        if self.tti < cx.zone_until {
             return;
         }
-        let geometry = f64::from(self.air.geometry(tti, cell, ue));
+        let geometry = f64::from(self.air.geometry(self.tti, self.id, ue));
         let zone = if geometry < lasthop_radio::linear(threshold) { Zone::Edge } else { Zone::Centre };
-        let p_a = self.cells[cell].downlink.reuse.map_or(Db(0.0), |r| r.p_a(zone));
+        let p_a = self.cell.downlink.reuse.map_or(Db(0.0), |r| r.p_a(zone));
         let link = &mut self.links[ue].downlink;
         let cx = &mut self.contexts[ue].downlink;
-        (cx.zone, cx.zone_until) = (zone, tti.plus(HOLDS));
+        (cx.zone, cx.zone_until) = (zone, self.tti.plus(HOLDS));
         link.boost = lasthop_radio::linear(Db(link.p_a.0 + p_a.0)) as f32;
     }
 
     /// Groups that `ue` may have.
     #[inline]
-    pub(in crate::network) fn groups_of(&self, cell: CellId, ue: UeId) -> Groups {
-        let reuse = &self.cells[cell].downlink.reuse;
+    pub(in crate::network) fn groups_of(&self, ue: UeId) -> Groups {
+        let reuse = &self.cell.downlink.reuse;
         reuse.as_ref().map_or(Groups::MAX, |r| r.groups(self.contexts[ue].downlink.zone))
     }
 
     /// Groups that a retransmission to `ue` of a block that was on `sent` may have.
     #[inline]
-    pub(in crate::network) fn groups_again(&self, cell: CellId, ue: UeId, sent: RbSet) -> Groups {
-        let c = &self.cells[cell].downlink;
+    pub(in crate::network) fn groups_again(&self, ue: UeId, sent: RbSet) -> Groups {
+        let c = &self.cell.downlink;
         c.reuse
             .as_ref()
             .map_or(Groups::MAX, |r| r.groups_again(self.contexts[ue].downlink.zone, &c.band, sent))

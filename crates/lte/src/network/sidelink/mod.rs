@@ -29,7 +29,7 @@ use super::{Due, NetworkOutput, RadioNetwork};
 use crate::mac::downlink::LinkStats;
 use crate::mac::sidelink::LinkMode;
 use crate::phy::{RbSet, TTI};
-use lasthop_bearer::{End, Sdu};
+use lasthop_bearer::{DropCause, End, Sdu};
 use state::{Persistent, Sidelink};
 
 impl RadioNetwork {
@@ -151,9 +151,7 @@ impl RadioNetwork {
         if s.pairs.iter().all(|p| !p.config.lossless) {
             return;
         }
-        for (_, _, sdu, _) in &out.dropped[dropped..] {
-            s.lanes.iter_mut().filter_map(|l| l.order.as_mut()).for_each(|o| o.lost(sdu.id));
-        }
+        s.hear_of_drops(&out.dropped[dropped..]);
         let arrived: Vec<_> = out.delivered.drain(from..).collect();
         for item in arrived {
             let ue = self.bearers[bearer].ue;
@@ -197,6 +195,12 @@ impl RadioNetwork {
 }
 
 impl Sidelink {
+    /// Receivers that deliver in order do not wait for what was dropped.
+    pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
+        for (_, _, sdu, _) in dropped {
+            self.lanes.iter_mut().filter_map(|l| l.order.as_mut()).for_each(|o| o.lost(sdu.id));
+        }
+    }
     /// The bearer that carries a lane's packets to the eNB.
     pub fn infrastructure(&self, lane: u32) -> BearerId {
         self.pair(lane).infrastructure[lane as usize % 2]
