@@ -5,11 +5,13 @@
 //! [`Simulation`] steps it. [`RunOutput`] is what a run left behind, in memory or in a folder.
 //! [`world`] is the event loop.
 
+mod access;
 mod attention;
 mod bearer;
 pub mod config;
 mod describe;
 mod error;
+mod event;
 mod extensions;
 mod files;
 mod names;

@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use lasthop_bearer::End as BearerEnd;
-use lasthop_units::{BearerId, HopId, Id, IndexVec, NodeId, StationId, UeId};
+use lasthop_units::{AccessId, BearerId, Id, IndexVec, NodeId, StationId, UeId};
 use lasthop_wifi::network::End as WlanEnd;
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
-    /// Into one direction of a link.
-    Hop(HopId),
+    /// Into what carries packets.
+    Access(AccessId, Entry),
     /// Into a radio bearer, entering at this end.
     Bearer(BearerId, BearerEnd),
     /// To the snoop agent of this number at the node, which knows the way on.
@@ -20,6 +20,13 @@ pub enum Port {
     /// Over a wireless LAN from or to a station, entering at this end.
     Wlan(StationId, WlanEnd),
 }
+
+/// Where packets enter what carries them: the adapter numbers its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry(pub u16);
+
+// A table of routes has one for each destination.
+const _: () = assert!(size_of::<Option<Port>>() == 8);
 
 /// A way from node to node, for the search.
 #[derive(Clone, Copy, Debug)]
@@ -273,16 +280,18 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::HopId;
     use proptest::prelude::*;
 
     fn n(index: usize) -> NodeId {
         NodeId::from_index(index)
     }
 
+    fn port(access: usize) -> Port {
+        Port::Access(AccessId::from_index(access), Entry(0))
+    }
+
     /// A link between two nodes; its directions are the ports 2i and 2i + 1.
     fn links(between: &[(usize, usize)]) -> Vec<Edge> {
-        let port = |hop| Port::Hop(HopId::from_index(hop));
         let both = |(i, (a, b)): (usize, &(usize, usize))| {
             let (a, b) = (n(*a), n(*b));
             [Edge { from: a, to: b, port: port(2 * i) }, Edge { from: b, to: a, port: port(2 * i + 1) }]
@@ -295,9 +304,9 @@ mod tests {
         // 0 - 1 - 2 - 4 and the shortcut 0 - 2; node 3 is an island.
         let edges = links(&[(0, 1), (1, 2), (0, 2), (2, 4)]);
         let r = routes(5, &edges, &(0..5).map(n).collect());
-        assert_eq!(r.port(n(0), n(2)), Some(Port::Hop(HopId::from_index(4))));
-        assert_eq!(r.port(n(2), n(0)), Some(Port::Hop(HopId::from_index(5))));
-        assert_eq!(r.port(n(4), n(1)), Some(Port::Hop(HopId::from_index(7))));
+        assert_eq!(r.port(n(0), n(2)), Some(port(4)));
+        assert_eq!(r.port(n(2), n(0)), Some(port(5)));
+        assert_eq!(r.port(n(4), n(1)), Some(port(7)));
     }
 
     /// The definition, without any saving: a search from every destination, a table of all pairs.

@@ -48,8 +48,9 @@ macro_rules! ids {
 ids! {
     /// A node: host, router, base station, UE, station.
     NodeId,
-    /// One direction of a link, bearer or other way from node to node.
-    HopId,
+    /// What carries packets from node to node: one direction of a link, a bearer, the radio of all
+    /// cells, all wireless LANs.
+    AccessId,
     /// A transport flow: one five-tuple.
     FlowId,
     /// One end of a transport connection.

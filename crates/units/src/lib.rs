@@ -14,7 +14,8 @@ mod time;
 
 pub use ecn::Ecn;
 pub use ids::{
-    ApId, AppId, BearerId, CellId, FlowId, HopId, Id, IndexVec, NodeId, PacketId, SocketId, StationId, UeId,
+    AccessId, ApId, AppId, BearerId, CellId, FlowId, Id, IndexVec, NodeId, PacketId, SocketId, StationId,
+    UeId,
 };
 pub use quantity::{Bytes, Db, Dbm, Hertz, Metres, Ratio, Speed, UnitError};
 pub use rate::Bitrate;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_net::DirectionConfig;
-use lasthop_units::{HopId, Id, NodeId};
+use lasthop_units::{AccessId, Id, NodeId};
 use lasthop_wifi::network::BufferConfig;
 
 use super::{BearerSpec, LinkSpec, Spec, UeSpec};
-use crate::route::{Edge, Port, Routes, routes};
+use crate::route::{Edge, Entry, Port, Routes, routes};
 
 /// A part of a way.
 pub(super) enum Way<'a> {
@@ -113,10 +113,10 @@ impl<'a> Ways<'a> {
         let mut passed = Vec::new();
         while node != to
             && passed.len() < self.ways.len()
-            && let Some(Port::Hop(hop)) = self.routes.port(node, to)
+            && let Some(Port::Access(way, _)) = self.routes.port(node, to)
         {
-            passed.push((hop.index(), &self.ways[hop.index()]));
-            node = self.ends[hop.index()];
+            passed.push((way.index(), &self.ways[way.index()]));
+            node = self.ends[way.index()];
         }
         passed
     }
@@ -135,10 +135,11 @@ impl<'a> Finder<'a> {
         *self.nodes.entry(name.to_owned()).or_insert(next)
     }
 
-    /// The number of a way stands as that of a hop in its port.
+    /// The number of a way stands as that of an access in its port.
     fn add(&mut self, from: &str, to: &str, way: Way<'a>) {
         let (from, to) = (self.node(from), self.node(to));
-        self.edges.push(Edge { from, to, port: Port::Hop(HopId::from_index(self.ways.len())) });
+        let port = Port::Access(AccessId::from_index(self.ways.len()), Entry(0));
+        self.edges.push(Edge { from, to, port });
         self.ways.push(way);
     }
 }

@@ -2,8 +2,8 @@
 //! and the swarm; its cost grows with what is inside.
 
 use super::World;
-use super::event::End;
 use super::flow::{Flow, Transport};
+use crate::event::End;
 
 impl World {
     /// What does not hold, one sentence each.

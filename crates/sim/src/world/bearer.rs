@@ -6,8 +6,9 @@ use lasthop_bearer::{BearerOutput, Direction, End as BearerEnd, Sdu};
 use lasthop_units::{BearerId, Instant, NodeId, PacketId};
 
 use super::World;
-use super::event::{Event, Wake};
 use super::packet::Place;
+use crate::access::Cause;
+use crate::event::{Event, Wake};
 
 /// A bearer, wired into the world.
 pub struct BearerHop {
@@ -98,7 +99,7 @@ impl World {
         // Most calls produce nothing: a list that is empty is not emptied.
         if !output.dropped.is_empty() {
             for (_, sdu, cause) in output.dropped.drain(..) {
-                self.drop_packet(now, sdu.id, cause.name(), None, Place::Bearer(id));
+                self.drop_packet(now, sdu.id, Cause::Other(cause.name()), Place::Bearer(id));
             }
         }
         if !output.marked.is_empty() {

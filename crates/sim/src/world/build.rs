@@ -6,28 +6,28 @@ use crate::bearer::RadioBearer;
 use lasthop_bearer::{BearerOutput, End as BearerEnd};
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
-use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, PipeOut, QueueConfig};
+use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
-use lasthop_units::{BearerId, Duration, FlowId, HopId, Id, IndexVec, Instant, NodeId, Seq};
+use lasthop_units::{AccessId, BearerId, Duration, FlowId, Id, IndexVec, Instant, NodeId, Seq};
 use lasthop_wifi::network::End as WlanEnd;
 
 use super::bearer::BearerHop;
-use super::event::{End, Event, Wake};
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::hint::Hinter;
-use super::packet::Hop;
 use super::proxy::Leg;
 use super::radio::Radio;
 use super::snoop::SnoopNode;
 use super::wlan::WlanSeat;
 use super::{Account, Node, World};
+use crate::access::{Access, AccessOutput, LinkAccess};
 use crate::attention::Attention;
 use crate::error::Error;
+use crate::event::{End, Event, Wake};
 use crate::names::name_key;
 use crate::probe::Probes;
-use crate::route::{Edge, Port, Routes, routes};
+use crate::route::{Edge, Entry, Port, Routes, routes};
 use crate::sink::Sink;
 use crate::spec::{BearerSpec, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 
@@ -52,7 +52,6 @@ impl World {
                 builder.add_direction(scenario, name, link, forward);
             }
         }
-        let links = builder.hops.len();
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
@@ -76,8 +75,7 @@ impl World {
             account: Account::default(),
             nodes: builder.nodes,
             routes,
-            hops: builder.hops,
-            links,
+            accesses: builder.accesses,
             bearers: builder.bearers,
             radio,
             wlan,
@@ -90,8 +88,8 @@ impl World {
             fault: None,
             attention: attention.clone(),
             probes: Probes::open(spec, sink)?,
-            pipe_output: PipeOut::default(),
-            hop_output: PipeOut::default(),
+            output: AccessOutput::default(),
+            spare: Vec::new(),
             bearer_output: BearerOutput::default(),
             app_actions: Vec::new(),
         };
@@ -144,7 +142,7 @@ struct Builder {
     nodes: IndexVec<NodeId, Node>,
     by_name: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
-    hops: IndexVec<HopId, Hop>,
+    accesses: IndexVec<AccessId, Access>,
     bearers: IndexVec<BearerId, BearerHop>,
     flows: IndexVec<FlowId, Flow>,
     starts: Vec<(FlowId, String, Instant)>,
@@ -176,19 +174,13 @@ impl Builder {
         forward: bool,
     ) {
         let (a, b) = (self.node(&link.between[0]), self.node(&link.between[1]));
-        let (from, to, side) = if forward { (a, b, "forward") } else { (b, a, "reverse") };
+        let (from, to) = if forward { (a, b) } else { (b, a) };
         let config = link.direction(forward);
         let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
-        let full_name = format!("{name}.{side}");
-        let hop = self.hops.push(Hop {
-            link: config.build(trace, self.seed, name_key(&format!("link/{full_name}"))),
-            name: full_name.into(),
-            to,
-            mtu: link.mtu.0 as u32,
-            overhead: link.overhead.0 as u32,
-            wake: Wake::default(),
-        });
-        self.edges.push(Edge { from, to, port: Port::Hop(hop) });
+        let key = name_key(&format!("link/{}", LinkAccess::direction(name, forward)));
+        let built = config.build(trace, self.seed, key);
+        let id = self.accesses.push(Access::Link(LinkAccess::new(name, forward, link, built, to)));
+        self.edges.push(Edge { from, to, port: Port::Access(id, Entry(0)) });
     }
 
     fn add_bearer(&mut self, name: &str, spec: &BearerSpec) {
@@ -270,7 +262,7 @@ impl Builder {
         name: &str,
         spec: &FlowSpec,
         nodes: [NodeId; 2],
-    ) -> Option<[HopId; 2]> {
+    ) -> Option<[AccessId; 2]> {
         let jitter = all.scenario.jitter;
         // A transmission to a group takes the copies for all receivers at once.
         if jitter.is_zero() || all.multicast.contains_key(&spec.to) {
@@ -278,18 +270,12 @@ impl Builder {
         }
         let queue = QueueConfig::Infinite(InfiniteConfig {});
         let config = DirectionConfig { jitter, queue, ..DirectionConfig::default() };
-        let mut hop = |to: NodeId, end: &str| {
-            let full_name = format!("processing/{name}.{end}");
-            self.hops.push(Hop {
-                link: config.build(None, self.seed, name_key(&full_name)),
-                name: full_name.into(),
-                to,
-                mtu: u32::MAX,
-                overhead: 0,
-                wake: Wake::default(),
-            })
+        let mut at = |node: NodeId, end: &str| {
+            let name = format!("processing/{name}.{end}");
+            let link = config.build(None, self.seed, name_key(&name));
+            self.accesses.push(Access::Link(LinkAccess::processing(name, link, node)))
         };
-        Some([hop(nodes[0], "from"), hop(nodes[1], "to")])
+        Some([at(nodes[0], "from"), at(nodes[1], "to")])
     }
 
     /// The flows to the receivers of a multicast group go together: that to the first drives the
@@ -442,7 +428,7 @@ impl Builder {
     /// The link or bearer that a port leads into.
     fn name_of(&self, port: Port) -> Option<&str> {
         match port {
-            Port::Hop(hop) => self.hops[hop].name.rsplit_once('.').map(|(link, _)| link),
+            Port::Access(id, _) => self.accesses[id].table(),
             Port::Bearer(bearer, _) => Some(&self.bearers[bearer].name),
             Port::Radio(..) | Port::Wlan(..) | Port::Snoop(_) => None,
         }

@@ -3,7 +3,7 @@
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
-use crate::spec::{Action, BearerSpec, LinkSpec};
+use crate::spec::{Action, BearerSpec};
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {
@@ -20,7 +20,7 @@ impl World {
         for action in actions {
             self.note_change(now, &action);
             match action {
-                Action::Link(name, spec) => self.change_link(now, &name, &spec),
+                Action::Link(..) => self.change_access(now, &action),
                 Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
                 Action::Cell(name, down) => self.switch_cell(now, &name, down),
                 Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
@@ -48,19 +48,11 @@ impl World {
             .collect()
     }
 
-    fn change_link(&mut self, now: Instant, name: &str, spec: &LinkSpec) {
-        for forward in [true, false] {
-            let side = if forward { "forward" } else { "reverse" };
-            let full_name = format!("{name}.{side}");
-            let found = self.hops.enumerate().find(|(_, h)| *h.name == full_name).map(|(id, _)| id);
-            let Some(hop) = found else { continue };
-            let config = spec.direction(forward);
-            self.with_link(hop, |link, out| {
-                if config.trace.is_none() {
-                    let _is_a_pipe = link.set_rate(now, config.rate, out);
-                }
-                link.set_wire(now, config.wire(), out);
-            });
+    fn change_access(&mut self, now: Instant, action: &Action) {
+        for id in self.accesses.ids() {
+            if self.accesses[id].change(now, action, &mut self.output) {
+                self.settle(now, id);
+            }
         }
     }
 

@@ -2,10 +2,10 @@
 
 use lasthop_net::app::App;
 use lasthop_tcp::{Endpoint, Segment};
-use lasthop_units::{FlowId, HopId, Instant, NodeId, Seq};
+use lasthop_units::{AccessId, FlowId, Instant, NodeId, Seq};
 
-use super::event::{End, Wake};
 use super::proxy::Leg;
+use crate::event::{End, Wake};
 
 /// A transport flow with both its ends.
 pub struct Flow {
@@ -39,7 +39,7 @@ pub struct Flow {
     /// The last ACK gave a round-trip sample.
     pub(super) fresh_sample: bool,
     /// Where packets of either end wait for their processing time.
-    pub(super) processing: Option<[HopId; 2]>,
+    pub(super) processing: Option<[AccessId; 2]>,
 }
 
 /// The transport of a flow.

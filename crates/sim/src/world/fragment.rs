@@ -5,8 +5,8 @@ use lasthop_net::ipv4::{self, Reassembler, ReassemblyOut, Whole};
 use lasthop_units::{Instant, NodeId, PacketId};
 
 use super::World;
-use super::event::{Event, Wake};
 use super::packet::Place;
+use crate::event::{Event, Wake};
 
 /// The reassembly buffers of a node.
 pub struct NodeReassembly {

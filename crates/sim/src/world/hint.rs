@@ -9,8 +9,8 @@ use lasthop_tcp::{Guidance, Hint, Notice};
 use lasthop_units::{BearerId, Bitrate, Duration, FlowId, Instant, UeId};
 
 use super::World;
-use super::event::{End, Event};
 use super::flow::Transport;
+use crate::event::{End, Event};
 use crate::probe::tables;
 use crate::spec::{HintCarrier, HintLoad, HintSource, HintSpec};
 

@@ -9,7 +9,6 @@ mod bearer;
 mod build;
 mod change;
 mod direct;
-mod event;
 mod flow;
 mod fragment;
 mod hint;
@@ -22,25 +21,25 @@ mod socket;
 mod wlan;
 
 use lasthop_engine::{EventQueue, Slab};
-use lasthop_net::{FlowMonitor, PipeOut};
+use lasthop_net::FlowMonitor;
 use lasthop_tcp::cc::Fault;
-use lasthop_units::{BearerId, FlowId, HopId, IndexVec, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, BearerId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
-pub use event::{End, Event, Wake};
 pub use flow::Flow;
 pub use flow::Transport as FlowTransport;
 pub use packet::{Packet, Payload};
 
+use crate::access::{Access, AccessOutput, Step};
 use crate::attention::Attention;
 use crate::bearer::BearerEvent;
 use crate::error::Error;
+use crate::event::Event;
 use crate::probe::Probes;
 use crate::route::Routes;
 use crate::spec::Action;
 use bearer::BearerHop;
 use fragment::NodeReassembly;
-use packet::Hop;
 use radio::Radio;
 use snoop::SnoopNode;
 use wlan::WlanSeat;
@@ -69,10 +68,7 @@ pub struct World {
     account: Account,
     nodes: IndexVec<NodeId, Node>,
     routes: Routes,
-    hops: IndexVec<HopId, Hop>,
-    /// The first so many of `hops` are links; the others, if any, hold packets of flows' ends
-    /// (`scenario.jitter`).
-    links: usize,
+    accesses: IndexVec<AccessId, Access>,
     bearers: IndexVec<BearerId, BearerHop>,
     radio: Radio,
     wlan: WlanSeat,
@@ -89,8 +85,10 @@ pub struct World {
     pub(crate) attention: Attention,
     pub(crate) probes: Probes,
     /// Reused between calls: no entity allocates for its output.
-    pipe_output: PipeOut,
-    hop_output: PipeOut,
+    output: AccessOutput,
+    /// More of the same: what is delivered may be answered at once, and the answer enters an access
+    /// while the steps of the first are carried out.
+    spare: Vec<Vec<Step>>,
     bearer_output: lasthop_bearer::BearerOutput<BearerEvent>,
     app_actions: Vec<lasthop_net::app::Action>,
 }
@@ -188,7 +186,7 @@ impl World {
     #[inline]
     fn dispatch(&mut self, now: Instant, event: Event) {
         match event {
-            Event::Hop(hop) => self.on_hop(now, hop),
+            Event::Access(id, clock) => self.on_access(now, id, clock),
             Event::BearerTti(b, d) => self.on_bearer_tti(now, b, d),
             Event::BearerArrival(b, d) => self.on_bearer_arrival(now, b, d),
             Event::BearerTimer(b) => self.on_bearer_timer(now, b),
@@ -216,10 +214,10 @@ impl World {
     /// Packets that the entities hold, counted one by one: must equal the slab's. A deep check for
     /// tests and the end of a debug run.
     pub fn held_by_entities(&self) -> usize {
-        let pipes: usize = self.hops.iter().map(|h| h.packets_inside()).sum();
+        let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
         let bearers: usize = self.bearers.iter().map(BearerHop::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
-        pipes + bearers + self.radio.packets_inside() + self.wlan.packets_inside() + fragmented
+        accesses + bearers + self.radio.packets_inside() + self.wlan.packets_inside() + fragmented
     }
 }
 

@@ -1,12 +1,13 @@
 //! Packets on their way: in, from hop to hop, and out in exactly one way.
 
-use lasthop_net::{DropCause, Dropped, Link, PipeOut};
+use lasthop_net::DropCause;
 use lasthop_tcp::Segment;
-use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId, PacketId, StationId};
+use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId, PacketId, StationId};
 
 use super::World;
-use super::event::{End, Event, Wake};
-use crate::route::Port;
+use crate::access::{Cause, Clocks, Step};
+use crate::event::{Clock, End};
+use crate::route::{Entry, Port};
 
 /// What an IP packet carries. Descriptors only: bytes exist in captures and in emulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,32 +24,13 @@ pub type Packet = lasthop_net::Packet<Payload>;
 // Up to here a copy is eight moves of 16 bytes; a larger one calls a function.
 const _: () = assert!(size_of::<Packet>() <= 128);
 
-/// One direction of a link, wired into the world.
-pub struct Hop {
-    pub name: Box<str>,
-    pub link: Link,
-    pub to: NodeId,
-    pub mtu: u32,
-    /// What a tunnel adds to each packet [B].
-    pub overhead: u32,
-    pub wake: Wake,
-}
-
-impl Hop {
-    /// Packets that the link holds, counted by what went in and came out.
-    pub fn packets_inside(&self) -> usize {
-        let a = self.link.account();
-        (a.packets_in - a.packets_arrived - a.packets_dropped) as usize
-    }
-}
-
 /// Where something happened, for the tables.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     /// A node.
     Node(NodeId),
-    /// One direction of a link.
-    Hop(HopId),
+    /// A place in an access, by the number that the access gave it.
+    Access(AccessId, u32),
     /// A bearer.
     Bearer(BearerId),
     /// A bearer of the radio network.
@@ -104,8 +86,8 @@ impl World {
     #[cold]
     #[inline(never)]
     fn process(&mut self, now: Instant, from: End, id: PacketId) {
-        if let Some(hops) = self.flows[self.packets[id].flow].processing {
-            self.enter_hop(now, hops[from as usize], id);
+        if let Some(accesses) = self.flows[self.packets[id].flow].processing {
+            self.enter(now, accesses[from as usize], Entry(0), id);
         }
     }
 
@@ -124,11 +106,12 @@ impl World {
     pub(super) fn leave(&mut self, now: Instant, node: NodeId, port: Option<Port>, id: PacketId) {
         let packet = &self.packets[id];
         let (mtu, size) = match port {
-            Some(Port::Hop(hop)) => {
-                if packet.size <= self.hops[hop].mtu {
-                    return self.enter_hop(now, hop, id);
+            Some(Port::Access(access, entry)) => {
+                let mtu = self.accesses[access].mtu(entry);
+                if packet.size <= mtu {
+                    return self.enter(now, access, entry, id);
                 }
-                (self.hops[hop].mtu, packet.size)
+                (mtu, packet.size)
             }
             Some(Port::Bearer(bearer, end)) => {
                 if packet.size <= self.bearers[bearer].mtu {
@@ -158,67 +141,60 @@ impl World {
         self.fragment(now, node, id, mtu);
     }
 
+    /// A packet enters an access.
     #[inline(always)]
-    fn enter_hop(&mut self, now: Instant, hop: HopId, id: PacketId) {
-        let mut item = self.packets[id].item(id, now);
-        let h = &mut self.hops[hop];
-        item.size += h.overhead;
-        h.link.enqueue(now, item, &mut self.pipe_output);
-        h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
-        debug_assert!(self.pipe_output.arrived.is_empty(), "a pipe delivers on time, never on entry");
-        if !self.pipe_output.dropped.is_empty() {
-            self.settle_drops(hop);
+    fn enter(&mut self, now: Instant, id: AccessId, entry: Entry, packet: PacketId) {
+        let p = &self.packets[packet];
+        let (item, dst) = (p.item(packet, now), p.dst);
+        self.accesses[id].enter(now, entry, item, dst, &mut self.output);
+        self.settle(now, id);
+    }
+
+    /// A clock of an access is due.
+    #[inline]
+    pub(super) fn on_access(&mut self, now: Instant, id: AccessId, clock: Clock) {
+        if self.accesses[id].on_time(now, clock, &mut self.output) {
+            self.settle(now, id);
         }
     }
 
-    /// The head of a pipe is at its far end.
-    pub(super) fn on_hop(&mut self, now: Instant, hop: HopId) {
-        let h = &mut self.hops[hop];
-        if !h.wake.take(now) {
-            return;
+    /// After every call of an access: notes when it wants to be called again, then carries out what
+    /// it has produced.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, now: Instant, id: AccessId) {
+        self.accesses[id].set_clocks(&mut Clocks::of(&mut self.queue, id));
+        if !self.output.steps.is_empty() {
+            self.carry_out(now, id);
         }
-        let mut output = std::mem::take(&mut self.hop_output);
-        h.link.on_time(now, &mut output);
-        h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
-        let node = h.to;
-        // Few hops drop or copy: a list that is empty is not emptied.
-        if !output.dropped.is_empty() {
-            for Dropped { at, item, cause } in output.dropped.drain(..) {
-                self.drop_in_net(at, item.id, cause, Place::Hop(hop));
+    }
+
+    fn carry_out(&mut self, now: Instant, id: AccessId) {
+        let next = self.spare.pop().unwrap_or_default();
+        let mut steps = std::mem::replace(&mut self.output.steps, next);
+        let mut i = 0;
+        while let Some(step) = steps.get(i) {
+            i += 1;
+            match *step {
+                Step::Deliver { to, packet, ecn } => {
+                    if let Some(ecn) = ecn {
+                        self.packets[packet].ecn = ecn;
+                    }
+                    self.forward(now, to, packet);
+                }
+                Step::Copy { of, to, ecn } => {
+                    // Made before the original goes on: that may be gone afterwards.
+                    let copy = self.packets[of].clone();
+                    self.account.made.add(copy.size);
+                    let packet = self.packets.insert(copy);
+                    steps.push(Step::Deliver { to, packet, ecn });
+                }
+                Step::Drop { at, packet, cause, place } => {
+                    self.drop_packet(at, packet, cause, Place::Access(id, place));
+                }
             }
         }
-        // Copies are made before the originals go on: those may be gone afterwards.
-        for item in &mut output.copies {
-            let copy = self.packets[item.id].clone();
-            self.account.made.add(copy.size);
-            item.id = self.packets.insert(copy);
-        }
-        if !output.copies.is_empty() {
-            output.arrived.append(&mut output.copies);
-        }
-        for item in output.arrived.drain(..) {
-            self.packets[item.id].ecn = item.ecn;
-            self.forward(now, node, item.id);
-        }
-        self.hop_output = output;
-    }
-
-    /// Hands the drops in `pipe_output` to the books.
-    pub(super) fn settle_drops(&mut self, hop: HopId) {
-        let mut dropped = std::mem::take(&mut self.pipe_output.dropped);
-        for Dropped { at, item, cause } in dropped.drain(..) {
-            self.drop_in_net(at, item.id, cause, Place::Hop(hop));
-        }
-        self.pipe_output.dropped = dropped;
-    }
-
-    /// Calls `look` on a link and handles what catching up brought to light.
-    pub(super) fn with_link<T>(&mut self, hop: HopId, look: impl FnOnce(&mut Link, &mut PipeOut) -> T) -> T {
-        let h = &mut self.hops[hop];
-        let value = look(&mut h.link, &mut self.pipe_output);
-        h.wake.ensure(&mut self.queue, h.link.poll_at(), Event::Hop(hop));
-        self.settle_drops(hop);
-        value
+        steps.clear();
+        self.spare.push(steps);
     }
 
     /// A packet has reached the node it was sent to.
@@ -251,14 +227,7 @@ impl World {
     }
 
     /// A packet leaves by a drop: into the books, the flow's counters and the `drops` table.
-    pub(super) fn drop_packet(
-        &mut self,
-        at: Instant,
-        id: PacketId,
-        name: &str,
-        cause: Option<DropCause>,
-        place: Place,
-    ) {
+    pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: Place) {
         if self.probes.packets.is_some() {
             let place: Box<str> = self.place_name(place).into();
             self.note_packet(at, id, &place, "dropped");
@@ -268,15 +237,15 @@ impl World {
         let (Payload::Tcp(to, _) | Payload::Udp(to, _)) = packet.payload;
         if to != self.flows[packet.flow].data_end {
             match cause {
-                Some(cause) => self.monitor.dropped(packet.flow, cause),
-                None => self.monitor.dropped_elsewhere(packet.flow),
+                Cause::Net(cause) => self.monitor.dropped(packet.flow, cause),
+                Cause::Other(_) => self.monitor.dropped_elsewhere(packet.flow),
             }
         }
-        self.note_drop(at, &packet, name, place);
+        self.note_drop(at, &packet, cause.name(), place);
     }
 
     /// A drop with one of the wired network's causes.
     pub(super) fn drop_in_net(&mut self, at: Instant, id: PacketId, cause: DropCause, place: Place) {
-        self.drop_packet(at, id, cause.name(), Some(cause), place);
+        self.drop_packet(at, id, Cause::Net(cause), place);
     }
 }

@@ -5,8 +5,8 @@ use lasthop_tcp::{CloseReason, Event as TcpEvent, Relay};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
-use super::event::End;
 use super::flow::{Flow, Transport};
+use crate::event::End;
 
 /// The place of a connection in a flow that is split.
 #[derive(Clone, Copy, Debug)]

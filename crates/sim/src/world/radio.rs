@@ -12,9 +12,10 @@ use lasthop_units::{BearerId, CellId, Id, IndexVec, Instant, NodeId, PacketId, U
 
 use super::World;
 use super::direct::Direct;
-use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
+use crate::access::Cause;
+use crate::event::{Event, Wake};
 use crate::probe::tables;
 use crate::sink::Table;
 use crate::spec::Cellular;
@@ -258,7 +259,7 @@ impl World {
             }
         }
         for (bearer, _, sdu, cause) in output.dropped.drain(..) {
-            self.drop_packet(now, sdu.id, cause.name(), None, Place::Radio(bearer));
+            self.drop_packet(now, sdu.id, Cause::Other(cause.name()), Place::Radio(bearer));
         }
         for (_, _, sdu) in output.marked.drain(..) {
             self.packets[sdu.id].ecn = lasthop_net::Ecn::Ce;

@@ -8,9 +8,9 @@ use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
 
 use super::World;
-use super::event::{End, Event};
 use super::packet::{Packet, Payload, Place};
 use crate::error::Error;
+use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
 use crate::sink::Table;
 use crate::spec::{Action, TcpSampling};
@@ -37,7 +37,10 @@ impl World {
                 self.note_tcp(now, flow, "interval");
             }
         }
-        self.sample_queues(now);
+        for id in self.accesses.ids() {
+            self.accesses[id].sample(now, &mut self.probes, &mut self.output);
+            self.settle(now, id);
+        }
         self.sample_bearers(now);
         self.sample_ues(now);
         self.sample_places(now);
@@ -45,25 +48,6 @@ impl World {
         let next = now + self.probes.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
-        }
-    }
-
-    fn sample_queues(&mut self, now: Instant) {
-        if self.probes.queues.is_none() {
-            return;
-        }
-        for hop in self.hops.ids().take(self.links) {
-            let (inside, marked) =
-                self.with_link(hop, |link, out| (link.occupancy(now, out), link.queue().marked()));
-            let (name, table) = (&self.hops[hop].name, &mut self.probes.queues);
-            let Some(table) = table else { return };
-            table.push(&tables::Queues {
-                time_s: now.as_secs_f64(),
-                queue: name,
-                packets: inside.queue_packets,
-                bytes: inside.queue_bytes,
-                marked,
-            });
         }
     }
 
@@ -206,7 +190,7 @@ impl World {
     pub(super) fn place_name(&self, place: Place) -> &str {
         match place {
             Place::Node(n) => &self.nodes[n].name,
-            Place::Hop(h) => &self.hops[h].name,
+            Place::Access(id, place) => self.accesses[id].place(place),
             Place::Bearer(b) => &self.bearers[b].name,
             Place::Radio(b) => self.radio.bearer_name(b),
             Place::Wlan(s) => &self.nodes[self.wlan.node(s)].name,

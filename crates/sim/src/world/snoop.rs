@@ -7,8 +7,9 @@ use lasthop_units::{FlowId, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
 use super::World;
-use super::event::{Event, Wake};
 use super::packet::{Packet, Payload, Place};
+use crate::access::Cause;
+use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
 
 /// An agent, wired into the world.
@@ -75,7 +76,7 @@ impl World {
             self.leave(now, node, port, id);
         } else {
             let cause = if down { "snoop-answered" } else { "snoop-suppressed" };
-            self.drop_packet(now, id, cause, None, Place::Node(node));
+            self.drop_packet(now, id, Cause::Other(cause), Place::Node(node));
         }
         self.send_snooped(now, index);
     }

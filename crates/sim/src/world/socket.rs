@@ -5,9 +5,9 @@ use lasthop_tcp::{Endpoint, Event as TcpEvent, Segment, State};
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
-use super::event::{End, Event};
 use super::flow::Transport;
 use super::packet::Payload;
+use crate::event::{End, Event};
 
 /// IPv4 header without options.
 const IP_HEADER: u32 = 20;

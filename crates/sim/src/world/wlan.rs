@@ -6,9 +6,10 @@ use lasthop_wifi::mac::Category;
 use lasthop_wifi::network::{End as WlanEnd, LinkStats, Wlan, WlanEvent, WlanOutput};
 
 use super::World;
-use super::event::{Event, Wake};
 use super::packet::Place;
 use super::sample::direction_name;
+use crate::access::Cause;
+use crate::event::{Event, Wake};
 use crate::probe::tables;
 use crate::sink::Table;
 use crate::spec::Wireless;
@@ -124,7 +125,7 @@ impl World {
             self.note_wlan_event(now, station, event);
         }
         for (station, _, at, item, cause) in output.dropped.drain(..) {
-            self.drop_packet(at, item.id, cause.name(), None, Place::Wlan(station));
+            self.drop_packet(at, item.id, Cause::Other(cause.name()), Place::Wlan(station));
         }
         for (station, end, item) in output.delivered.drain(..) {
             if item.ecn == Ecn::Ce {

@@ -2,7 +2,7 @@
 
 use lasthop_bearer::Direction;
 use lasthop_engine::{Class, EventQueue};
-use lasthop_units::{BearerId, FlowId, HopId, Instant, NodeId};
+use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId};
 
 /// Which end of a flow: A opened it, B was opened to.
 pub use lasthop_net::app::End;
@@ -10,8 +10,8 @@ pub use lasthop_net::app::End;
 /// Something that happens in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The head of a pipe reaches its far end.
-    Hop(HopId),
+    /// What carries packets is due.
+    Access(AccessId, Clock),
     /// A bearer's channel starts a TTI.
     BearerTti(BearerId, Direction),
     /// Blocks of a bearer come out of the air.
@@ -46,14 +46,26 @@ pub enum Event {
     Sample,
 }
 
+/// What an access is called for; several of a kind have numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// A transmission time interval starts.
+    Tti(u8),
+    /// Something comes out at the far end.
+    Arrival(u8),
+    /// A protocol timer expires.
+    Timer,
+}
+
 impl Event {
     /// The event's place among those of the same instant.
     pub const fn class(self) -> Class {
         match self {
             Event::Change(_) => Class::Control,
-            Event::BearerTti(..) | Event::RadioTti => Class::Tti,
-            Event::Hop(_) | Event::BearerArrival(..) | Event::Wlan => Class::Arrival,
-            Event::BearerTimer(_)
+            Event::Access(_, Clock::Tti(_)) | Event::BearerTti(..) | Event::RadioTti => Class::Tti,
+            Event::Access(_, Clock::Arrival(_)) | Event::BearerArrival(..) | Event::Wlan => Class::Arrival,
+            Event::Access(_, Clock::Timer)
+            | Event::BearerTimer(_)
             | Event::RadioTimer
             | Event::Socket(..)
             | Event::Reassembly(_)

@@ -1,0 +1,166 @@
+//! One direction of a wired link: a pipe or a trace link of `net` with a name and an MTU.
+
+use lasthop_net::{Dropped, Item, Link};
+use lasthop_units::{Instant, NodeId};
+
+use super::{AccessOutput, Cause, Clocks, Step};
+use crate::event::{Clock, Wake};
+use crate::probe::{Probes, tables};
+use crate::spec::LinkSpec;
+
+/// One direction of a link.
+pub struct LinkAccess {
+    name: Box<str>,
+    link: Link,
+    /// Where it leads.
+    to: NodeId,
+    mtu: u32,
+    /// What a tunnel adds to each packet [B].
+    overhead: u32,
+    kind: Kind,
+    wake: Wake,
+}
+
+/// What the direction of a link stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The direction from the first node of the table `[link]` to the second.
+    Forward,
+    /// The other one.
+    Reverse,
+    /// The time that the source of a flow takes for its packets (`scenario.jitter`): no table has
+    /// it.
+    Processing,
+}
+
+impl Kind {
+    /// What follows the name of the table in the name of the direction.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Kind::Forward => ".forward",
+            Kind::Reverse => ".reverse",
+            Kind::Processing => "",
+        }
+    }
+}
+
+impl LinkAccess {
+    /// A direction of the table `[link.NAME]`, by the name that [`direction_name`](Self::direction)
+    /// gives it.
+    pub fn new(name: &str, forward: bool, spec: &LinkSpec, link: Link, to: NodeId) -> LinkAccess {
+        LinkAccess {
+            name: LinkAccess::direction(name, forward).into(),
+            link,
+            to,
+            mtu: spec.mtu.0 as u32,
+            overhead: spec.overhead.0 as u32,
+            kind: if forward { Kind::Forward } else { Kind::Reverse },
+            wake: Wake::default(),
+        }
+    }
+    /// The name of a direction of the table `[link.TABLE]`.
+    pub fn direction(table: &str, forward: bool) -> String {
+        let kind = if forward { Kind::Forward } else { Kind::Reverse };
+        format!("{table}{}", kind.suffix())
+    }
+    /// Where packets of an end of a flow wait before they leave its node.
+    pub fn processing(name: String, link: Link, to: NodeId) -> LinkAccess {
+        let (kind, wake) = (Kind::Processing, Wake::default());
+        LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, kind, wake }
+    }
+
+    /// Largest IP packet [B].
+    #[inline(always)]
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+    /// The name of the direction.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// The name of the table.
+    pub fn table(&self) -> &str {
+        self.name.strip_suffix(self.kind.suffix()).unwrap_or(&self.name)
+    }
+    /// Packets inside, counted by what went in and came out.
+    pub fn packets_inside(&self) -> usize {
+        let a = self.link.account();
+        (a.packets_in - a.packets_arrived - a.packets_dropped) as usize
+    }
+
+    #[inline(always)]
+    pub fn enter(&mut self, now: Instant, mut item: Item, out: &mut AccessOutput) {
+        item.size += self.overhead;
+        self.link.enqueue(now, item, &mut out.pipe);
+        debug_assert!(out.pipe.arrived.is_empty(), "a pipe delivers on time, never on entry");
+        self.pass_drops(out);
+    }
+
+    #[inline]
+    pub fn on_time(&mut self, now: Instant, out: &mut AccessOutput) -> bool {
+        if !self.wake.take(now) {
+            return false;
+        }
+        self.link.on_time(now, &mut out.pipe);
+        self.pass_drops(out);
+        let to = self.to;
+        // Few links copy: a list that is empty is not emptied.
+        if !out.pipe.copies.is_empty() {
+            let copies = out.pipe.copies.drain(..);
+            out.steps.extend(copies.map(|item| Step::Copy { of: item.id, to, ecn: Some(item.ecn) }));
+        }
+        let arrived = out.pipe.arrived.drain(..);
+        out.steps.extend(arrived.map(|item| Step::Deliver { to, packet: item.id, ecn: Some(item.ecn) }));
+        true
+    }
+
+    #[inline(always)]
+    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        clocks.ensure(&mut self.wake, Clock::Arrival(0), self.link.poll_at());
+    }
+
+    #[inline(always)]
+    fn pass_drops(&self, out: &mut AccessOutput) {
+        if !out.pipe.dropped.is_empty() {
+            let dropped = out.pipe.dropped.drain(..);
+            out.steps.extend(dropped.map(|Dropped { at, item, cause }| Step::Drop {
+                at,
+                packet: item.id,
+                cause: Cause::Net(cause),
+                place: 0,
+            }));
+        }
+    }
+
+    /// The keys of the table `name` are now as in `spec`.
+    pub fn change(&mut self, now: Instant, name: &str, spec: &LinkSpec, out: &mut AccessOutput) -> bool {
+        if self.kind == Kind::Processing || self.table() != name {
+            return false;
+        }
+        let config = spec.direction(self.kind == Kind::Forward);
+        if config.trace.is_none() {
+            let _is_a_pipe = self.link.set_rate(now, config.rate, &mut out.pipe);
+        }
+        self.link.set_wire(now, config.wire(), &mut out.pipe);
+        self.pass_drops(out);
+        true
+    }
+
+    /// A row of the table `queues`.
+    pub fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
+        let Some(table) = &mut probes.queues else { return };
+        if self.kind == Kind::Processing {
+            return;
+        }
+        let inside = self.link.occupancy(now, &mut out.pipe);
+        let marked = self.link.queue().marked();
+        self.pass_drops(out);
+        table.push(&tables::Queues {
+            time_s: now.as_secs_f64(),
+            queue: &self.name,
+            packets: inside.queue_packets,
+            bytes: inside.queue_bytes,
+            marked,
+        });
+    }
+}
