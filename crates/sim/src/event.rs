@@ -1,8 +1,7 @@
 //! What the world's queue holds, and the lazy wake-up that keeps it small.
 
-use lasthop_bearer::Direction;
 use lasthop_engine::{Class, EventQueue};
-use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId};
+use lasthop_units::{AccessId, FlowId, Instant, NodeId};
 
 /// Which end of a flow: A opened it, B was opened to.
 pub use lasthop_net::app::End;
@@ -12,12 +11,6 @@ pub use lasthop_net::app::End;
 pub enum Event {
     /// What carries packets is due.
     Access(AccessId, Clock),
-    /// A bearer's channel starts a TTI.
-    BearerTti(BearerId, Direction),
-    /// Blocks of a bearer come out of the air.
-    BearerArrival(BearerId, Direction),
-    /// A timer of a bearer's entities.
-    BearerTimer(BearerId),
     /// A TTI of the radio network starts.
     RadioTti,
     /// Timers of the radio network's bearers.
@@ -62,10 +55,9 @@ impl Event {
     pub const fn class(self) -> Class {
         match self {
             Event::Change(_) => Class::Control,
-            Event::Access(_, Clock::Tti(_)) | Event::BearerTti(..) | Event::RadioTti => Class::Tti,
-            Event::Access(_, Clock::Arrival(_)) | Event::BearerArrival(..) | Event::Wlan => Class::Arrival,
+            Event::Access(_, Clock::Tti(_)) | Event::RadioTti => Class::Tti,
+            Event::Access(_, Clock::Arrival(_)) | Event::Wlan => Class::Arrival,
             Event::Access(_, Clock::Timer)
-            | Event::BearerTimer(_)
             | Event::RadioTimer
             | Event::Socket(..)
             | Event::Reassembly(_)

@@ -7,7 +7,6 @@
 
 mod access;
 mod attention;
-mod bearer;
 pub mod config;
 mod describe;
 mod error;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use lasthop_bearer::End as BearerEnd;
-use lasthop_units::{AccessId, BearerId, Id, IndexVec, NodeId, StationId, UeId};
+use lasthop_units::{AccessId, Id, IndexVec, NodeId, StationId, UeId};
 use lasthop_wifi::network::End as WlanEnd;
 
 /// A way out of a node.
@@ -11,8 +11,6 @@ use lasthop_wifi::network::End as WlanEnd;
 pub enum Port {
     /// Into what carries packets.
     Access(AccessId, Entry),
-    /// Into a radio bearer, entering at this end.
-    Bearer(BearerId, BearerEnd),
     /// To the snoop agent of this number at the node, which knows the way on.
     Snoop(u32),
     /// Over the air from or to a UE of the radio network, entering at this end.

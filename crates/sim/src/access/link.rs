@@ -124,7 +124,7 @@ impl LinkAccess {
         if !out.pipe.dropped.is_empty() {
             let dropped = out.pipe.dropped.drain(..);
             out.steps.extend(dropped.map(|Dropped { at, item, cause }| Step::Drop {
-                at,
+                at: Some(at),
                 packet: item.id,
                 cause: Cause::Net(cause),
                 place: 0,

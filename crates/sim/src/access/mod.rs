@@ -6,13 +6,20 @@
 //! access wants to be called next. An access knows names for the tables, but neither the world nor
 //! another access.
 
+mod bearer;
 mod link;
+mod lte_rlc;
+mod umts;
 
 use lasthop_engine::EventQueue;
+use lasthop_lte_l2::LtePipe;
 use lasthop_net::{DropCause, Ecn, Item, PipeOut};
+use lasthop_umts::Bearer;
 use lasthop_units::{AccessId, Instant, NodeId, PacketId};
 
+pub use bearer::{BearerAccess, entry as bearer_entry, rlc_event, rlc_row};
 pub use link::LinkAccess;
+pub use lte_rlc::describe as describe_rlc;
 
 use crate::event::{Clock, Event, Wake};
 use crate::probe::Probes;
@@ -20,9 +27,14 @@ use crate::route::Entry;
 use crate::spec::Action;
 
 /// What carries packets: what is particular to each kind is in the module of its name.
+#[allow(clippy::large_enum_variant)] // most are links, which every packet of a wired network passes
 pub enum Access {
     /// One direction of a wired link.
     Link(LinkAccess),
+    /// A UMTS dedicated channel.
+    Umts(Box<BearerAccess<Bearer>>),
+    /// PDCP and RLC of LTE over a channel of grants.
+    LteRlc(Box<BearerAccess<LtePipe>>),
 }
 
 /// Calls the same method of each kind. Links stand first: they carry most packets.
@@ -30,6 +42,8 @@ macro_rules! each {
     ($self:ident, $access:ident => $what:expr) => {
         match $self {
             Access::Link($access) => $what,
+            Access::Umts($access) => $what,
+            Access::LteRlc($access) => $what,
         }
     };
 }
@@ -41,22 +55,27 @@ impl Access {
         let _of_all = entry;
         match self {
             Access::Link(link) => link.mtu(),
+            Access::Umts(bearer) => bearer.mtu(),
+            Access::LteRlc(bearer) => bearer.mtu(),
         }
     }
     /// A packet enters, on its way to the node `dst`.
     #[inline(always)]
     pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
-        let _of_all = (entry, dst);
+        let _of_all = dst;
         match self {
             Access::Link(link) => link.enter(now, item, out),
+            Access::Umts(bearer) => bearer.enter(now, entry, item, out),
+            Access::LteRlc(bearer) => bearer.enter(now, entry, item, out),
         }
     }
     /// The event of a clock has come. False, and nothing has happened: it was void.
     #[inline]
     pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
-        let _of_all = clock;
         match self {
             Access::Link(link) => link.on_time(now, out),
+            Access::Umts(bearer) => bearer.on_time(now, clock, out),
+            Access::LteRlc(bearer) => bearer.on_time(now, clock, out),
         }
     }
     /// Says when it wants to be called next.
@@ -73,6 +92,8 @@ impl Access {
         let _of_all = place;
         match self {
             Access::Link(link) => link.name(),
+            Access::Umts(bearer) => bearer.name(),
+            Access::LteRlc(bearer) => bearer.name(),
         }
     }
     /// The name of the scenario's table that leads here, if the ways out of a node can be told
@@ -80,18 +101,30 @@ impl Access {
     pub fn table(&self) -> Option<&str> {
         match self {
             Access::Link(link) => Some(link.table()),
+            Access::Umts(bearer) => Some(bearer.name()),
+            Access::LteRlc(bearer) => Some(bearer.name()),
         }
+    }
+    /// Whether mobiles are behind it.
+    pub const fn is_wireless(&self) -> bool {
+        !matches!(self, Access::Link(_))
     }
     /// Does what of a change concerns this access. False: nothing does.
     pub fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
         match (self, action) {
             (Access::Link(link), Action::Link(name, spec)) => link.change(now, name, spec, out),
+            (Access::Umts(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
+            (Access::LteRlc(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
             _ => false,
         }
     }
     /// Writes the rows of the tables that are sampled.
     pub fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
-        each!(self, a => a.sample(now, probes, out));
+        match self {
+            Access::Link(link) => link.sample(now, probes, out),
+            Access::Umts(bearer) => bearer.sample(now, probes),
+            Access::LteRlc(bearer) => bearer.sample(now, probes),
+        }
     }
 }
 
@@ -125,10 +158,10 @@ pub enum Step {
         /// ECN codepoint of the copy.
         ecn: Option<Ecn>,
     },
-    /// It was dropped, now or, by an access that catches up, earlier.
+    /// It was dropped.
     Drop {
-        /// When.
-        at: Instant,
+        /// When, if that was before now: some accesses catch up.
+        at: Option<Instant>,
         /// The packet.
         packet: PacketId,
         /// Why.
@@ -136,6 +169,33 @@ pub enum Step {
         /// Where, a number that [`Access::place`] knows.
         place: u32,
     },
+    /// It was marked (ECN) where it is.
+    Mark {
+        /// The packet.
+        packet: PacketId,
+    },
+    /// Something is worth a row of the table `events`.
+    Event(Box<AccessEvent>),
+}
+
+/// A row of the table `events`.
+#[derive(Debug)]
+pub struct AccessEvent {
+    /// Who it happened to, as `kind/name`.
+    pub source: String,
+    /// What happened.
+    pub kind: &'static str,
+    /// A number that belongs to it.
+    pub value: Option<f64>,
+    /// The rest; empty: nothing.
+    pub detail: String,
+}
+
+impl AccessEvent {
+    /// The step that tells the world.
+    pub fn step(self) -> Step {
+        Step::Event(Box::new(self))
+    }
 }
 
 /// Why a packet was dropped.

@@ -31,7 +31,6 @@ mod wireless_check;
 
 use std::collections::BTreeMap;
 
-use crate::bearer::RadioConfig;
 use lasthop_bearer::dch::DchConfig;
 use lasthop_bearer::{ConfigError, Warning};
 use lasthop_lte::network::CellConfig;
@@ -186,13 +185,6 @@ impl BearerSpec {
         match self {
             BearerSpec::Umts(b) => b.mtu,
             BearerSpec::LteRlc(b) => b.mtu,
-        }
-    }
-    /// What the bearer itself needs to know.
-    pub fn config(&self) -> RadioConfig {
-        match self {
-            BearerSpec::Umts(b) => RadioConfig::Umts(Box::new(b.config())),
-            BearerSpec::LteRlc(b) => RadioConfig::LtePipe(Box::new(b.config())),
         }
     }
     /// Refuses what cannot work, naming the key; warns of known traps.

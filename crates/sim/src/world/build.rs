@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bearer::RadioBearer;
-use lasthop_bearer::{BearerOutput, End as BearerEnd};
+use lasthop_bearer::End as BearerEnd;
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
+use lasthop_lte_l2::LtePipe;
 use lasthop_net::app::App;
 use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
-use lasthop_units::{AccessId, BearerId, Duration, FlowId, Id, IndexVec, Instant, NodeId, Seq};
+use lasthop_umts::Bearer;
+use lasthop_units::{AccessId, Duration, FlowId, Id, IndexVec, Instant, NodeId, Seq};
 use lasthop_wifi::network::End as WlanEnd;
 
-use super::bearer::BearerHop;
 use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::hint::Hinter;
@@ -21,7 +21,7 @@ use super::radio::Radio;
 use super::snoop::SnoopNode;
 use super::wlan::WlanSeat;
 use super::{Account, Node, World};
-use crate::access::{Access, AccessOutput, LinkAccess};
+use crate::access::{Access, AccessOutput, BearerAccess, LinkAccess, bearer_entry};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::{End, Event, Wake};
@@ -76,7 +76,6 @@ impl World {
             nodes: builder.nodes,
             routes,
             accesses: builder.accesses,
-            bearers: builder.bearers,
             radio,
             wlan,
             monitor: FlowMonitor::new(builder.flows.len()),
@@ -90,7 +89,6 @@ impl World {
             probes: Probes::open(spec, sink)?,
             output: AccessOutput::default(),
             spare: Vec::new(),
-            bearer_output: BearerOutput::default(),
             app_actions: Vec::new(),
         };
         world.schedule_flows(spec, &builder.starts);
@@ -143,7 +141,6 @@ struct Builder {
     by_name: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
     accesses: IndexVec<AccessId, Access>,
-    bearers: IndexVec<BearerId, BearerHop>,
     flows: IndexVec<FlowId, Flow>,
     starts: Vec<(FlowId, String, Instant)>,
 }
@@ -186,10 +183,21 @@ impl Builder {
     fn add_bearer(&mut self, name: &str, spec: &BearerSpec) {
         let network = self.node(&spec.between()[0]);
         let ue = self.node(&spec.between()[1]);
-        let bearer = RadioBearer::new(&spec.config(), self.seed, name_key(&format!("bearer/{name}")));
-        let id = self.bearers.push(BearerHop::new(name, bearer, [network, ue], spec.mtu().0 as u32));
-        self.edges.push(Edge { from: network, to: ue, port: Port::Bearer(id, BearerEnd::Network) });
-        self.edges.push(Edge { from: ue, to: network, port: Port::Bearer(id, BearerEnd::Ue) });
+        let (nodes, mtu) = ([network, ue], spec.mtu().0 as u32);
+        let (seed, key) = (self.seed, name_key(&format!("bearer/{name}")));
+        let id = self.accesses.push(match spec {
+            BearerSpec::Umts(b) => {
+                let bearer = Bearer::new(&b.config(), seed, key);
+                Access::Umts(Box::new(BearerAccess::new(name, bearer, nodes, mtu)))
+            }
+            BearerSpec::LteRlc(b) => {
+                let pipe = LtePipe::new(&b.config(), seed, key);
+                Access::LteRlc(Box::new(BearerAccess::new(name, pipe, nodes, mtu)))
+            }
+        });
+        let port = |end| Port::Access(id, bearer_entry(end));
+        self.edges.push(Edge { from: network, to: ue, port: port(BearerEnd::Network) });
+        self.edges.push(Edge { from: ue, to: network, port: port(BearerEnd::Ue) });
     }
 
     fn add_radio(&mut self, scenario: &Scenario) -> Result<Radio, Error> {
@@ -429,7 +437,6 @@ impl Builder {
     fn name_of(&self, port: Port) -> Option<&str> {
         match port {
             Port::Access(id, _) => self.accesses[id].table(),
-            Port::Bearer(bearer, _) => Some(&self.bearers[bearer].name),
             Port::Radio(..) | Port::Wlan(..) | Port::Snoop(_) => None,
         }
     }

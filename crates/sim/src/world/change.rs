@@ -3,7 +3,7 @@
 use lasthop_units::{FlowId, Instant};
 
 use super::World;
-use crate::spec::{Action, BearerSpec};
+use crate::spec::Action;
 
 impl World {
     pub(super) fn on_change(&mut self, now: Instant, n: u32) {
@@ -20,8 +20,7 @@ impl World {
         for action in actions {
             self.note_change(now, &action);
             match action {
-                Action::Link(..) => self.change_access(now, &action),
-                Action::Bearer(name, spec) => self.change_bearer(&name, &spec),
+                Action::Link(..) | Action::Bearer(..) => self.change_access(now, &action),
                 Action::Cell(name, down) => self.switch_cell(now, &name, down),
                 Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
                 Action::Ap(ap, config) => self.wlan.network().reconfigure_ap(ap, &config),
@@ -54,11 +53,5 @@ impl World {
                 self.settle(now, id);
             }
         }
-    }
-
-    fn change_bearer(&mut self, name: &str, spec: &BearerSpec) {
-        let found = self.bearers.enumerate().find(|(_, b)| &*b.name == name).map(|(id, _)| id);
-        let Some(id) = found else { return };
-        self.bearers[id].bearer.reconfigure(&spec.config());
     }
 }

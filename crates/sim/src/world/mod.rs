@@ -5,7 +5,6 @@
 
 mod account;
 mod audit;
-mod bearer;
 mod build;
 mod change;
 mod direct;
@@ -23,7 +22,7 @@ mod wlan;
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::FlowMonitor;
 use lasthop_tcp::cc::Fault;
-use lasthop_units::{AccessId, BearerId, FlowId, IndexVec, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
 pub use flow::Flow;
@@ -32,13 +31,11 @@ pub use packet::{Packet, Payload};
 
 use crate::access::{Access, AccessOutput, Step};
 use crate::attention::Attention;
-use crate::bearer::BearerEvent;
 use crate::error::Error;
 use crate::event::Event;
 use crate::probe::Probes;
 use crate::route::Routes;
 use crate::spec::Action;
-use bearer::BearerHop;
 use fragment::NodeReassembly;
 use radio::Radio;
 use snoop::SnoopNode;
@@ -69,7 +66,6 @@ pub struct World {
     nodes: IndexVec<NodeId, Node>,
     routes: Routes,
     accesses: IndexVec<AccessId, Access>,
-    bearers: IndexVec<BearerId, BearerHop>,
     radio: Radio,
     wlan: WlanSeat,
     pub(crate) flows: IndexVec<FlowId, Flow>,
@@ -89,7 +85,6 @@ pub struct World {
     /// More of the same: what is delivered may be answered at once, and the answer enters an access
     /// while the steps of the first are carried out.
     spare: Vec<Vec<Step>>,
-    bearer_output: lasthop_bearer::BearerOutput<BearerEvent>,
     app_actions: Vec<lasthop_net::app::Action>,
 }
 
@@ -187,9 +182,6 @@ impl World {
     fn dispatch(&mut self, now: Instant, event: Event) {
         match event {
             Event::Access(id, clock) => self.on_access(now, id, clock),
-            Event::BearerTti(b, d) => self.on_bearer_tti(now, b, d),
-            Event::BearerArrival(b, d) => self.on_bearer_arrival(now, b, d),
-            Event::BearerTimer(b) => self.on_bearer_timer(now, b),
             Event::RadioTti => self.on_radio_tti(now),
             Event::RadioTimer => self.on_radio_timer(now),
             Event::Wlan => self.on_wlan(now),
@@ -215,9 +207,8 @@ impl World {
     /// tests and the end of a debug run.
     pub fn held_by_entities(&self) -> usize {
         let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
-        let bearers: usize = self.bearers.iter().map(BearerHop::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
-        accesses + bearers + self.radio.packets_inside() + self.wlan.packets_inside() + fragmented
+        accesses + self.radio.packets_inside() + self.wlan.packets_inside() + fragmented
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packets on their way: in, from hop to hop, and out in exactly one way.
 
-use lasthop_net::DropCause;
+use lasthop_net::{DropCause, Ecn};
 use lasthop_tcp::Segment;
 use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId, PacketId, StationId};
 
@@ -31,8 +31,6 @@ pub enum Place {
     Node(NodeId),
     /// A place in an access, by the number that the access gave it.
     Access(AccessId, u32),
-    /// A bearer.
-    Bearer(BearerId),
     /// A bearer of the radio network.
     Radio(BearerId),
     /// The link of a station of a wireless LAN.
@@ -46,7 +44,7 @@ impl World {
         let f = &mut self.flows[flow];
         let (ecn, again) = match &payload {
             Payload::Tcp(_, segment) => (segment.ecn, f.sends_again(from, segment)),
-            Payload::Udp(..) => (lasthop_units::Ecn::NotEct, false),
+            Payload::Udp(..) => (Ecn::NotEct, false),
         };
         let (src, dst) = (f.node(from), f.node(from.other()));
         let takes_time = f.processing.is_some();
@@ -112,12 +110,6 @@ impl World {
                     return self.enter(now, access, entry, id);
                 }
                 (mtu, packet.size)
-            }
-            Some(Port::Bearer(bearer, end)) => {
-                if packet.size <= self.bearers[bearer].mtu {
-                    return self.enter_bearer(now, bearer, end, id);
-                }
-                (self.bearers[bearer].mtu, packet.size)
             }
             Some(Port::Radio(ue, end)) => {
                 let mtu = self.radio.mtu(ue);
@@ -189,8 +181,10 @@ impl World {
                     steps.push(Step::Deliver { to, packet, ecn });
                 }
                 Step::Drop { at, packet, cause, place } => {
-                    self.drop_packet(at, packet, cause, Place::Access(id, place));
+                    self.drop_packet(at.unwrap_or(now), packet, cause, Place::Access(id, place));
                 }
+                Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
+                Step::Event(ref e) => self.note_event(now, &e.source, e.kind, e.value, &e.detail),
             }
         }
         steps.clear();
@@ -214,7 +208,7 @@ impl World {
         if end == f.data_end {
             f.reverse.received(packet.size);
         } else {
-            f.marked += u64::from(packet.ecn == lasthop_net::Ecn::Ce);
+            f.marked += u64::from(packet.ecn == Ecn::Ce);
             self.monitor.received(now, packet.flow, packet.size, packet.sent);
         }
         match &mut packet.payload {

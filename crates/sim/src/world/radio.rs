@@ -14,7 +14,7 @@ use super::World;
 use super::direct::Direct;
 use super::packet::Place;
 use super::sample::direction_name;
-use crate::access::Cause;
+use crate::access::{Cause, Step, describe_rlc, rlc_event};
 use crate::event::{Event, Wake};
 use crate::probe::tables;
 use crate::sink::Table;
@@ -368,8 +368,10 @@ impl World {
         }
         match event {
             NetworkEvent::Rlc(bearer, end, event) => {
-                let name = self.radio.bearer_name(bearer).to_owned();
-                self.note_rlc_event(now, &name, end, crate::bearer::BearerEvent::Lte(event));
+                let step = rlc_event(self.radio.bearer_name(bearer), end, describe_rlc(event));
+                if let Step::Event(e) = step {
+                    self.note_event(now, &e.source, e.kind, e.value, &e.detail);
+                }
             }
             NetworkEvent::Moved { bearer, queue, forwarded } => {
                 let source = format!("bearer/{}", self.radio.bearer_name(bearer));

@@ -1,8 +1,7 @@
 //! What goes into the tables, and when.
 
-use crate::bearer::BearerEvent;
+use crate::access::rlc_row;
 use lasthop_bearer::Direction;
-use lasthop_bearer::RlcStats;
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
@@ -11,7 +10,7 @@ use super::World;
 use super::packet::{Packet, Payload, Place};
 use crate::error::Error;
 use crate::event::{End, Event};
-use crate::probe::{Probes, tables};
+use crate::probe::tables;
 use crate::sink::Table;
 use crate::spec::{Action, TcpSampling};
 
@@ -52,30 +51,10 @@ impl World {
     }
 
     fn sample_bearers(&mut self, now: Instant) {
-        let Probes { rlc, mac, .. } = &mut self.probes;
-        for b in self.bearers.iter() {
-            for direction in Direction::BOTH {
-                if let Some(table) = rlc {
-                    rlc_row(table, now, &b.name, direction, |end| b.bearer.rlc_stats(end));
-                }
-                if let Some(table) = mac {
-                    let dch = b.bearer.channel_stats(direction);
-                    table.push(&tables::Mac {
-                        time_s: now.as_secs_f64(),
-                        bearer: &b.name,
-                        direction: direction_name(direction),
-                        ttis: dch.ttis,
-                        blocks_sent: dch.blocks_sent,
-                        blocks_lost: dch.blocks_lost,
-                    });
-                }
-            }
-        }
+        let Some(table) = &mut self.probes.rlc else { return };
         for (id, name) in self.radio.bearers() {
             for direction in Direction::BOTH {
-                if let Some(table) = rlc {
-                    rlc_row(table, now, name, direction, |end| self.radio.network().rlc_stats(id, end));
-                }
+                rlc_row(table, now, name, direction, |end| self.radio.network().rlc_stats(id, end));
             }
         }
     }
@@ -191,7 +170,6 @@ impl World {
         match place {
             Place::Node(n) => &self.nodes[n].name,
             Place::Access(id, place) => self.accesses[id].place(place),
-            Place::Bearer(b) => &self.bearers[b].name,
             Place::Radio(b) => self.radio.bearer_name(b),
             Place::Wlan(s) => &self.nodes[self.wlan.node(s)].name,
         }
@@ -281,23 +259,6 @@ impl World {
         }
     }
 
-    /// What a bearer reported.
-    #[cold]
-    pub(super) fn note_rlc_event(
-        &mut self,
-        now: Instant,
-        bearer: &str,
-        end: lasthop_bearer::End,
-        event: BearerEvent,
-    ) {
-        let value = event.value().map(f64::from);
-        let side = match end {
-            lasthop_bearer::End::Network => "network",
-            lasthop_bearer::End::Ue => "ue",
-        };
-        self.note_event(now, &format!("bearer/{bearer}"), event.name(), value, side);
-    }
-
     /// A change of the scenario.
     pub(super) fn note_change(&mut self, now: Instant, action: &Action) {
         match action {
@@ -325,34 +286,6 @@ impl World {
     pub fn take_write_error(&mut self) -> Option<Error> {
         self.probes.take_error()
     }
-}
-
-/// A row of the `rlc` table: what the sender and the receiver of `direction` have counted.
-fn rlc_row(
-    table: &mut Table<tables::Rlc<'static>>,
-    now: Instant,
-    bearer: &str,
-    direction: Direction,
-    stats: impl Fn(lasthop_bearer::End) -> RlcStats,
-) {
-    let (sender, receiver) = (stats(direction.sender()), stats(direction.sender().peer()));
-    table.push(&tables::Rlc {
-        time_s: now.as_secs_f64(),
-        bearer,
-        direction: direction_name(direction),
-        queue_sdus: sender.queue_sdus,
-        queue_bytes: sender.queue_bytes,
-        sdus_in: sender.sdus_in,
-        sdus_out: receiver.sdus_out,
-        sdus_discarded: sender.sdus_discarded,
-        pdus_new: sender.pdus_new,
-        pdus_retx: sender.pdus_retx,
-        status_pdus: receiver.status_pdus,
-        polls: sender.polls,
-        window_used: sender.window_used,
-        resets: sender.resets,
-        marked: sender.marked,
-    });
 }
 
 fn payload_len(payload: &Payload) -> u32 {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use lasthop_tcp::{Snoop, SnoopConfig, SnoopOut, Verdict};
-use lasthop_units::{FlowId, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
 use super::World;
 use super::packet::{Packet, Payload, Place};
-use crate::access::Cause;
+use crate::access::{Access, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
 
@@ -42,10 +42,11 @@ impl SnoopNode {
             output: SnoopOut::default(),
         }
     }
-    fn leads_to_mobile(&self, port: Option<Port>) -> bool {
+    fn leads_to_mobile(&self, port: Option<Port>, accesses: &IndexVec<AccessId, Access>) -> bool {
         match (port, self.towards) {
             (Some(port), Some(towards)) => port == towards,
-            (Some(Port::Bearer(..) | Port::Radio(..) | Port::Wlan(..)), None) => true,
+            (Some(Port::Access(access, _)), None) => accesses[access].is_wireless(),
+            (Some(Port::Radio(..) | Port::Wlan(..)), None) => true,
             _ => false,
         }
     }
@@ -61,7 +62,7 @@ impl World {
             return self.leave(now, node, port, id);
         };
         let flow = packet.flow;
-        let down = s.leads_to_mobile(port);
+        let down = s.leads_to_mobile(port, &self.accesses);
         let verdict = if down {
             let agent = s.agents.entry(flow).or_insert_with(|| Snoop::new(s.config));
             agent.handle_data(now, segment, packet, &mut s.output)

@@ -1,0 +1,261 @@
+//! A bearer between two nodes: layer 2 of a radio, both its ends, over a channel of its own.
+
+use lasthop_bearer::dch::DchStats;
+use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
+use lasthop_net::Item;
+use lasthop_units::{Instant, NodeId};
+
+use super::{AccessEvent, AccessOutput, Cause, Clocks, Step};
+use crate::event::{Clock, Wake};
+use crate::probe::{Probes, tables};
+use crate::route::Entry;
+use crate::sink::Table;
+use crate::spec::BearerSpec;
+
+/// Layer 2 of a radio with a channel of its own. The contract is that of `umts::Bearer` and
+/// `lte_l2::LtePipe`.
+pub trait Layer2 {
+    /// What its RLC reports.
+    type Event: Copy;
+
+    /// When a direction's next TTI with something to send starts; `None` while idle.
+    fn next_tti(&self, direction: Direction) -> Option<Instant>;
+    /// When blocks of a direction arrive next.
+    fn next_arrival(&self, direction: Direction) -> Option<Instant>;
+    /// When a timer of either end expires next.
+    fn next_timer(&self) -> Option<Instant>;
+    /// `packet` (above 0 bytes) enters at `end`, to be delivered at the other.
+    fn push(&mut self, now: Instant, end: End, packet: Sdu, out: &mut BearerOutput<Self::Event>);
+    /// A TTI of `direction` starts.
+    fn on_tti(&mut self, now: Instant, direction: Direction, out: &mut BearerOutput<Self::Event>);
+    /// Blocks of `direction` have arrived.
+    fn on_arrival(&mut self, now: Instant, direction: Direction, out: &mut BearerOutput<Self::Event>);
+    /// Timers of both ends that have expired act.
+    fn on_timer(&mut self, now: Instant, out: &mut BearerOutput<Self::Event>);
+    /// Packets inside that `end` has pushed.
+    fn inside(&self, end: End) -> usize;
+    /// Counters of the RLC entity of an end.
+    fn rlc_stats(&self, end: End) -> RlcStats;
+    /// Counters of a direction's channel.
+    fn channel_stats(&self, direction: Direction) -> DchStats;
+    /// What may change during a run is now as in `spec`, which is of the same radio.
+    fn change(&mut self, spec: &BearerSpec);
+    /// An event's name in the table `events`, and a number that belongs to it.
+    fn describe(event: Self::Event) -> (&'static str, Option<u32>);
+}
+
+/// The methods of [`Layer2`] that the bearer's type has with the same name and arguments.
+macro_rules! passed_on {
+    () => {
+        #[inline]
+        fn next_tti(&self, direction: Direction) -> Option<Instant> {
+            self.next_tti(direction)
+        }
+        #[inline]
+        fn next_arrival(&self, direction: Direction) -> Option<Instant> {
+            self.next_arrival(direction)
+        }
+        #[inline]
+        fn next_timer(&self) -> Option<Instant> {
+            self.next_timer()
+        }
+        #[inline]
+        fn on_tti(&mut self, now: Instant, direction: Direction, out: &mut BearerOutput<Self::Event>) {
+            self.on_tti(now, direction, out);
+        }
+        #[inline]
+        fn on_arrival(&mut self, now: Instant, direction: Direction, out: &mut BearerOutput<Self::Event>) {
+            self.on_arrival(now, direction, out);
+        }
+        fn on_timer(&mut self, now: Instant, out: &mut BearerOutput<Self::Event>) {
+            self.on_timer(now, out);
+        }
+        fn inside(&self, end: End) -> usize {
+            self.inside(end)
+        }
+    };
+}
+pub(super) use passed_on;
+
+/// A bearer. Its entries are the ends, the network's first.
+pub struct BearerAccess<L: Layer2> {
+    name: Box<str>,
+    layer2: L,
+    /// Node at the network's end and at the UE's.
+    nodes: [NodeId; 2],
+    mtu: u32,
+    tti: [Wake; 2],
+    arrival: [Wake; 2],
+    timer: Wake,
+    output: BearerOutput<L::Event>,
+}
+
+/// Where packets enter at `end`.
+pub const fn entry(end: End) -> Entry {
+    Entry(end as u16)
+}
+
+impl<L: Layer2> BearerAccess<L> {
+    /// The bearer of the table `[bearer.NAME]`; `nodes` are those of the network's end and the
+    /// UE's.
+    pub fn new(name: &str, layer2: L, nodes: [NodeId; 2], mtu: u32) -> BearerAccess<L> {
+        BearerAccess {
+            name: name.into(),
+            layer2,
+            nodes,
+            mtu,
+            tti: Default::default(),
+            arrival: Default::default(),
+            timer: Wake::default(),
+            output: BearerOutput::default(),
+        }
+    }
+
+    /// Largest IP packet [B].
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+    /// The name of the bearer.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// Packets inside.
+    pub fn packets_inside(&self) -> usize {
+        self.layer2.inside(End::Network) + self.layer2.inside(End::Ue)
+    }
+
+    pub fn enter(&mut self, now: Instant, at: Entry, item: Item, out: &mut AccessOutput) {
+        let end = if at == entry(End::Network) { End::Network } else { End::Ue };
+        let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        self.layer2.push(now, end, sdu, &mut self.output);
+        self.pass_on(out);
+    }
+
+    pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
+        let due = match clock {
+            Clock::Tti(i) => self.tti[usize::from(i)].take(now),
+            Clock::Arrival(i) => self.arrival[usize::from(i)].take(now),
+            Clock::Timer => self.timer.take(now),
+        };
+        if due {
+            match clock {
+                Clock::Tti(i) => self.layer2.on_tti(now, direction(i), &mut self.output),
+                Clock::Arrival(i) => self.layer2.on_arrival(now, direction(i), &mut self.output),
+                Clock::Timer => self.layer2.on_timer(now, &mut self.output),
+            }
+            self.pass_on(out);
+        }
+        due
+    }
+
+    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        for (i, direction) in [0, 1].into_iter().zip(Direction::BOTH) {
+            let (tti, arrival) = (self.layer2.next_tti(direction), self.layer2.next_arrival(direction));
+            clocks.ensure(&mut self.tti[direction.index()], Clock::Tti(i), tti);
+            clocks.ensure(&mut self.arrival[direction.index()], Clock::Arrival(i), arrival);
+        }
+        clocks.ensure(&mut self.timer, Clock::Timer, self.layer2.next_timer());
+    }
+
+    /// Most calls produce nothing: a list that is empty is not emptied.
+    fn pass_on(&mut self, out: &mut AccessOutput) {
+        if !self.output.events.is_empty() {
+            for (end, event) in self.output.events.drain(..) {
+                out.steps.push(rlc_event(&self.name, end, L::describe(event)));
+            }
+        }
+        if !self.output.dropped.is_empty() {
+            let now = self.output.dropped.drain(..);
+            out.steps.extend(now.map(|(_, sdu, cause)| Step::Drop {
+                at: None,
+                packet: sdu.id,
+                cause: Cause::Other(cause.name()),
+                place: 0,
+            }));
+        }
+        if !self.output.marked.is_empty() {
+            out.steps.extend(self.output.marked.drain(..).map(|(_, sdu)| Step::Mark { packet: sdu.id }));
+        }
+        if !self.output.delivered.is_empty() {
+            let nodes = self.nodes;
+            out.steps.extend(self.output.delivered.drain(..).map(|(end, sdu)| Step::Deliver {
+                to: nodes[end.index()],
+                packet: sdu.id,
+                ecn: None,
+            }));
+        }
+    }
+
+    /// The keys of the table `name` are now as in `spec`.
+    pub fn change(&mut self, name: &str, spec: &BearerSpec) -> bool {
+        let mine = *self.name == *name;
+        if mine {
+            self.layer2.change(spec);
+        }
+        mine
+    }
+
+    /// Rows of the tables `rlc` and `mac`.
+    pub fn sample(&mut self, now: Instant, probes: &mut Probes) {
+        let Probes { rlc, mac, .. } = probes;
+        for direction in Direction::BOTH {
+            if let Some(table) = rlc {
+                rlc_row(table, now, &self.name, direction, |end| self.layer2.rlc_stats(end));
+            }
+            if let Some(table) = mac {
+                let dch = self.layer2.channel_stats(direction);
+                table.push(&tables::Mac {
+                    time_s: now.as_secs_f64(),
+                    bearer: &self.name,
+                    direction: direction.name(),
+                    ttis: dch.ttis,
+                    blocks_sent: dch.blocks_sent,
+                    blocks_lost: dch.blocks_lost,
+                });
+            }
+        }
+    }
+}
+
+const fn direction(i: u8) -> Direction {
+    Direction::BOTH[i as usize]
+}
+
+/// What RLC reports at an end of the bearer `name`.
+#[cold]
+pub fn rlc_event(name: &str, end: End, (kind, value): (&'static str, Option<u32>)) -> Step {
+    let side = match end {
+        End::Network => "network",
+        End::Ue => "ue",
+    };
+    AccessEvent { source: format!("bearer/{name}"), kind, value: value.map(f64::from), detail: side.into() }
+        .step()
+}
+
+/// A row of the `rlc` table: what the sender and the receiver of `direction` have counted.
+pub fn rlc_row(
+    table: &mut Table<tables::Rlc<'static>>,
+    now: Instant,
+    bearer: &str,
+    direction: Direction,
+    stats: impl Fn(End) -> RlcStats,
+) {
+    let (sender, receiver) = (stats(direction.sender()), stats(direction.sender().peer()));
+    table.push(&tables::Rlc {
+        time_s: now.as_secs_f64(),
+        bearer,
+        direction: direction.name(),
+        queue_sdus: sender.queue_sdus,
+        queue_bytes: sender.queue_bytes,
+        sdus_in: sender.sdus_in,
+        sdus_out: receiver.sdus_out,
+        sdus_discarded: sender.sdus_discarded,
+        pdus_new: sender.pdus_new,
+        pdus_retx: sender.pdus_retx,
+        status_pdus: receiver.status_pdus,
+        polls: sender.polls,
+        window_used: sender.window_used,
+        resets: sender.resets,
+        marked: sender.marked,
+    });
+}
