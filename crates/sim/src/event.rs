@@ -15,8 +15,6 @@ pub enum Event {
     RadioTti,
     /// Timers of the radio network's bearers.
     RadioTimer,
-    /// Something is due on a wireless LAN.
-    Wlan,
     /// A timer of a TCP endpoint.
     Socket(FlowId, End),
     /// An application acts.
@@ -56,7 +54,7 @@ impl Event {
         match self {
             Event::Change(_) => Class::Control,
             Event::Access(_, Clock::Tti(_)) | Event::RadioTti => Class::Tti,
-            Event::Access(_, Clock::Arrival(_)) | Event::Wlan => Class::Arrival,
+            Event::Access(_, Clock::Arrival(_)) => Class::Arrival,
             Event::Access(_, Clock::Timer)
             | Event::RadioTimer
             | Event::Socket(..)

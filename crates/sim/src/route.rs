@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use lasthop_bearer::End as BearerEnd;
-use lasthop_units::{AccessId, Id, IndexVec, NodeId, StationId, UeId};
-use lasthop_wifi::network::End as WlanEnd;
+use lasthop_units::{AccessId, Id, IndexVec, NodeId, UeId};
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +14,6 @@ pub enum Port {
     Snoop(u32),
     /// Over the air from or to a UE of the radio network, entering at this end.
     Radio(UeId, BearerEnd),
-    /// Over a wireless LAN from or to a station, entering at this end.
-    Wlan(StationId, WlanEnd),
 }
 
 /// Where packets enter what carries them: the adapter numbers its entries.

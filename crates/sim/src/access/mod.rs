@@ -10,21 +10,25 @@ mod bearer;
 mod link;
 mod lte_rlc;
 mod umts;
+mod wlan;
+
+use std::collections::BTreeMap;
 
 use lasthop_engine::EventQueue;
 use lasthop_lte_l2::LtePipe;
 use lasthop_net::{DropCause, Ecn, Item, PipeOut};
 use lasthop_umts::Bearer;
-use lasthop_units::{AccessId, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use bearer::{BearerAccess, entry as bearer_entry, rlc_event, rlc_row};
 pub use link::LinkAccess;
 pub use lte_rlc::describe as describe_rlc;
+pub use wlan::{WlanAccess, entry as wlan_entry};
 
 use crate::event::{Clock, Event, Wake};
 use crate::probe::Probes;
 use crate::route::Entry;
-use crate::spec::Action;
+use crate::spec::{Action, Spec};
 
 /// What carries packets: what is particular to each kind is in the module of its name.
 #[allow(clippy::large_enum_variant)] // most are links, which every packet of a wired network passes
@@ -35,6 +39,8 @@ pub enum Access {
     Umts(Box<BearerAccess<Bearer>>),
     /// PDCP and RLC of LTE over a channel of grants.
     LteRlc(Box<BearerAccess<LtePipe>>),
+    /// All wireless LANs.
+    Wlan(Box<WlanAccess>),
 }
 
 /// Calls the same method of each kind. Links stand first: they carry most packets.
@@ -44,6 +50,7 @@ macro_rules! each {
             Access::Link($access) => $what,
             Access::Umts($access) => $what,
             Access::LteRlc($access) => $what,
+            Access::Wlan($access) => $what,
         }
     };
 }
@@ -52,11 +59,11 @@ impl Access {
     /// Largest IP packet that enters here [B].
     #[inline(always)]
     pub fn mtu(&self, entry: Entry) -> u32 {
-        let _of_all = entry;
         match self {
             Access::Link(link) => link.mtu(),
             Access::Umts(bearer) => bearer.mtu(),
             Access::LteRlc(bearer) => bearer.mtu(),
+            Access::Wlan(wlan) => wlan.mtu(entry),
         }
     }
     /// A packet enters, on its way to the node `dst`.
@@ -67,6 +74,7 @@ impl Access {
             Access::Link(link) => link.enter(now, item, out),
             Access::Umts(bearer) => bearer.enter(now, entry, item, out),
             Access::LteRlc(bearer) => bearer.enter(now, entry, item, out),
+            Access::Wlan(wlan) => wlan.enter(now, entry, item, out),
         }
     }
     /// The event of a clock has come. False, and nothing has happened: it was void.
@@ -76,6 +84,7 @@ impl Access {
             Access::Link(link) => link.on_time(now, out),
             Access::Umts(bearer) => bearer.on_time(now, clock, out),
             Access::LteRlc(bearer) => bearer.on_time(now, clock, out),
+            Access::Wlan(wlan) => wlan.on_time(now, out),
         }
     }
     /// Says when it wants to be called next.
@@ -89,11 +98,11 @@ impl Access {
     }
     /// The name of where a step happened, for the tables.
     pub fn place(&self, place: u32) -> &str {
-        let _of_all = place;
         match self {
             Access::Link(link) => link.name(),
             Access::Umts(bearer) => bearer.name(),
             Access::LteRlc(bearer) => bearer.name(),
+            Access::Wlan(wlan) => wlan.place(place),
         }
     }
     /// The name of the scenario's table that leads here, if the ways out of a node can be told
@@ -103,6 +112,7 @@ impl Access {
             Access::Link(link) => Some(link.table()),
             Access::Umts(bearer) => Some(bearer.name()),
             Access::LteRlc(bearer) => Some(bearer.name()),
+            Access::Wlan(_) => None,
         }
     }
     /// Whether mobiles are behind it.
@@ -115,7 +125,22 @@ impl Access {
             (Access::Link(link), Action::Link(name, spec)) => link.change(now, name, spec, out),
             (Access::Umts(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
             (Access::LteRlc(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
+            (Access::Wlan(wlan), Action::Ap(_, ap, config)) => {
+                wlan.change_ap(*ap, config);
+                true
+            }
+            (Access::Wlan(wlan), Action::Station(_, station, config)) => {
+                wlan.change_station(*station, config);
+                true
+            }
             _ => false,
+        }
+    }
+    /// Says which flows there are, once, before anything enters.
+    pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        match self {
+            Access::Wlan(wlan) => wlan.set_flows(flows),
+            Access::Link(_) | Access::Umts(_) | Access::LteRlc(_) => {}
         }
     }
     /// Writes the rows of the tables that are sampled.
@@ -124,8 +149,31 @@ impl Access {
             Access::Link(link) => link.sample(now, probes, out),
             Access::Umts(bearer) => bearer.sample(now, probes),
             Access::LteRlc(bearer) => bearer.sample(now, probes),
+            Access::Wlan(wlan) => wlan.sample(now, probes),
         }
     }
+}
+
+/// The numbers of the scenario's tables `[flow.NAME]`: what is particular to the flows of a table
+/// is found by it.
+pub struct FlowTables(BTreeMap<String, u32>);
+
+impl FlowTables {
+    /// Those of a scenario.
+    pub fn of(spec: &Spec) -> FlowTables {
+        FlowTables(spec.flow.keys().cloned().zip(0..).collect())
+    }
+    /// The number of a table; one that no flow has where there is no such table.
+    pub fn number(&self, name: &str) -> u32 {
+        self.0.get(name).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// What an access may know of a flow.
+#[derive(Clone, Copy)]
+pub struct FlowOf {
+    /// The number of its table.
+    pub table: u32,
 }
 
 /// What an access has produced: appended by it, carried out by the world.

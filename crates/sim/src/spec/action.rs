@@ -17,10 +17,10 @@ pub enum Action {
     Cell(String, bool),
     /// The pairs of this sidelink go these ways.
     Sidelink(String, [LinkMode; 2]),
-    /// An access point takes this configuration.
-    Ap(ApId, Box<ApConfig>),
-    /// A station takes this configuration.
-    Station(StationId, Box<StationConfig>),
+    /// The access point of this name takes this configuration.
+    Ap(String, ApId, Box<ApConfig>),
+    /// The station at this node takes this configuration.
+    Station(String, StationId, Box<StationConfig>),
     /// The flows of this name start.
     StartFlow(String),
     /// The applications of the flows of this name stop.

@@ -270,13 +270,13 @@ impl InForce {
             let id = self.aps[name];
             if self.wireless.aps[id] != *ap {
                 self.wireless.aps[id] = ap.clone();
-                actions.push(Action::Ap(id, Box::new(ap.clone())));
+                actions.push(Action::Ap(name.clone(), id, Box::new(ap.clone())));
             }
         }
         for (name, group) in &next.station {
             let drawn = group.ring.is_some() || group.drop.is_some();
             let first = self.stations[name].index();
-            for id in (first..first + group.count as usize).map(StationId::from_index) {
+            for (id, node) in (first..).map(StationId::from_index).zip(group.nodes(name)) {
                 let StationSpec { rate, packets, mut radio, .. } = *group;
                 let station = &mut self.wireless.stations[id];
                 if drawn {
@@ -285,7 +285,7 @@ impl InForce {
                 let after = StationConfig { ap: station.ap, rate, packets, radio };
                 if *station != after {
                     *station = after;
-                    actions.push(Action::Station(id, Box::new(after)));
+                    actions.push(Action::Station(node, id, Box::new(after)));
                 }
             }
         }
@@ -611,7 +611,7 @@ mod tests {
         let placed: Vec<_> = s.spec().wireless().config.stations.iter().map(|s| s.radio.position).collect();
         let [_, (_, later)] = s.changes() else { panic!("{:?}", s.changes()) };
         let places = later.iter().map(|action| match action {
-            Action::Station(_, station) => station.radio.position,
+            Action::Station(_, _, station) => station.radio.position,
             other => panic!("{other:?}"),
         });
         assert_eq!(places.collect::<Vec<_>>(), placed);

@@ -19,9 +19,10 @@ use super::hint::Hinter;
 use super::proxy::Leg;
 use super::radio::Radio;
 use super::snoop::SnoopNode;
-use super::wlan::WlanSeat;
 use super::{Account, Node, World};
-use crate::access::{Access, AccessOutput, BearerAccess, LinkAccess, bearer_entry};
+use crate::access::{
+    Access, AccessOutput, BearerAccess, FlowOf, FlowTables, LinkAccess, WlanAccess, bearer_entry, wlan_entry,
+};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::{End, Event, Wake};
@@ -56,7 +57,8 @@ impl World {
             builder.add_bearer(name, bearer);
         }
         let radio = builder.add_radio(scenario)?;
-        let wlan = builder.add_wlan(spec);
+        let tables = FlowTables::of(spec);
+        builder.add_wlan(spec, &tables);
         // Every end of a flow is a node by now: the scenario's check has seen to it.
         let destinations = builder.destinations(spec);
         let mut routes = routes(builder.nodes.len(), &builder.edges, &destinations);
@@ -64,6 +66,7 @@ impl World {
             builder.add_flows(scenario, &routes, name, flow, &mut go_on)?;
         }
         builder.join_groups(spec, &radio);
+        builder.tell_flows(&tables);
         let snoops = builder.snoops(spec, &mut routes);
         let hinters = builder.hinters(spec, &radio);
         let end = Instant::ZERO + spec.scenario.duration;
@@ -77,7 +80,6 @@ impl World {
             routes,
             accesses: builder.accesses,
             radio,
-            wlan,
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             snoops,
@@ -97,7 +99,9 @@ impl World {
         world.schedule_samples(spec);
         // UEs that attach or measure do so without a packet.
         world.settle_radio(Instant::ZERO);
-        world.start_wlan();
+        for id in world.accesses.ids() {
+            world.settle(Instant::ZERO, id);
+        }
         Ok(world)
     }
 
@@ -214,16 +218,29 @@ impl Builder {
             .map_err(Error::Policy)
     }
 
-    fn add_wlan(&mut self, spec: &Spec) -> WlanSeat {
+    fn add_wlan(&mut self, spec: &Spec, tables: &FlowTables) {
         let all = spec.wireless();
+        if all.aps.is_empty() {
+            return;
+        }
         let aps: Vec<NodeId> = all.aps.iter().map(|node| self.node(node)).collect();
         let stations: Vec<NodeId> = all.stations.iter().map(|s| self.node(&s.node)).collect();
+        let access = WlanAccess::new(&all, &aps, &stations, tables, self.seed);
+        let id = self.accesses.push(Access::Wlan(Box::new(access)));
         for (station, config) in all.config.stations.enumerate() {
             let (ap, node) = (aps[config.ap.index()], stations[station.index()]);
-            self.edges.push(Edge { from: ap, to: node, port: Port::Wlan(station, WlanEnd::Ap) });
-            self.edges.push(Edge { from: node, to: ap, port: Port::Wlan(station, WlanEnd::Station) });
+            let port = |end| Port::Access(id, wlan_entry(station, end));
+            self.edges.push(Edge { from: ap, to: node, port: port(WlanEnd::Ap) });
+            self.edges.push(Edge { from: node, to: ap, port: port(WlanEnd::Station) });
         }
-        WlanSeat::new(&all, &aps, &stations, self.seed)
+    }
+
+    /// Every access learns which flows there are.
+    fn tell_flows(&mut self, tables: &FlowTables) {
+        let flows = self.flows.iter().map(|f| FlowOf { table: tables.number(&f.group) }).collect();
+        for access in self.accesses.iter_mut() {
+            access.set_flows(&flows);
+        }
     }
 
     fn add_flows(
@@ -437,7 +454,7 @@ impl Builder {
     fn name_of(&self, port: Port) -> Option<&str> {
         match port {
             Port::Access(id, _) => self.accesses[id].table(),
-            Port::Radio(..) | Port::Wlan(..) | Port::Snoop(_) => None,
+            Port::Radio(..) | Port::Snoop(_) => None,
         }
     }
 }

@@ -20,13 +20,11 @@ impl World {
         for action in actions {
             self.note_change(now, &action);
             match action {
-                Action::Link(..) | Action::Bearer(..) => self.change_access(now, &action),
+                Action::Link(..) | Action::Bearer(..) | Action::Ap(..) | Action::Station(..) => {
+                    self.change_access(now, &action);
+                }
                 Action::Cell(name, down) => self.switch_cell(now, &name, down),
                 Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
-                Action::Ap(ap, config) => self.wlan.network().reconfigure_ap(ap, &config),
-                Action::Station(station, config) => {
-                    self.wlan.network().reconfigure_station(station, &config);
-                }
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }

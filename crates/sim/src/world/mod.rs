@@ -17,7 +17,6 @@ mod radio;
 mod sample;
 mod snoop;
 mod socket;
-mod wlan;
 
 use lasthop_engine::{EventQueue, Slab};
 use lasthop_net::FlowMonitor;
@@ -39,7 +38,6 @@ use crate::spec::Action;
 use fragment::NodeReassembly;
 use radio::Radio;
 use snoop::SnoopNode;
-use wlan::WlanSeat;
 
 /// A node: a name, and what it does with fragments.
 struct Node {
@@ -67,7 +65,6 @@ pub struct World {
     routes: Routes,
     accesses: IndexVec<AccessId, Access>,
     radio: Radio,
-    wlan: WlanSeat,
     pub(crate) flows: IndexVec<FlowId, Flow>,
     snoops: Vec<SnoopNode>,
     hinters: Vec<hint::Hinter>,
@@ -184,7 +181,6 @@ impl World {
             Event::Access(id, clock) => self.on_access(now, id, clock),
             Event::RadioTti => self.on_radio_tti(now),
             Event::RadioTimer => self.on_radio_timer(now),
-            Event::Wlan => self.on_wlan(now),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
             Event::HintReport(n) => self.on_hint_report(now, n),
@@ -208,7 +204,7 @@ impl World {
     pub fn held_by_entities(&self) -> usize {
         let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
-        accesses + self.radio.packets_inside() + self.wlan.packets_inside() + fragmented
+        accesses + self.radio.packets_inside() + fragmented
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lasthop_net::{DropCause, Ecn};
 use lasthop_tcp::Segment;
-use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId, PacketId, StationId};
+use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
 use crate::access::{Cause, Clocks, Step};
@@ -33,8 +33,6 @@ pub enum Place {
     Access(AccessId, u32),
     /// A bearer of the radio network.
     Radio(BearerId),
-    /// The link of a station of a wireless LAN.
-    Wlan(StationId),
 }
 
 impl World {
@@ -115,13 +113,6 @@ impl World {
                 let mtu = self.radio.mtu(ue);
                 if packet.size <= mtu {
                     return self.enter_radio(now, ue, end, id);
-                }
-                (mtu, packet.size)
-            }
-            Some(Port::Wlan(station, end)) => {
-                let mtu = self.wlan.mtu(station);
-                if packet.size <= mtu {
-                    return self.enter_wlan(now, station, end, id);
                 }
                 (mtu, packet.size)
             }

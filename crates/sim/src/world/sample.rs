@@ -43,7 +43,6 @@ impl World {
         self.sample_bearers(now);
         self.sample_ues(now);
         self.sample_places(now);
-        self.sample_stations(now);
         let next = now + self.probes.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
@@ -171,7 +170,6 @@ impl World {
             Place::Node(n) => &self.nodes[n].name,
             Place::Access(id, place) => self.accesses[id].place(place),
             Place::Radio(b) => self.radio.bearer_name(b),
-            Place::Wlan(s) => &self.nodes[self.wlan.node(s)].name,
         }
     }
 
@@ -268,13 +266,9 @@ impl World {
                 let kind = if *down { "cell-down" } else { "cell-up" };
                 self.note_event(now, &format!("cell/{name}"), kind, None, "");
             }
-            Action::Ap(ap, _) => {
-                let source = format!("ap/{}", self.wlan.ap_name(*ap));
-                self.note_event(now, &source, "change", None, "");
-            }
-            Action::Station(station, _) => {
-                let source = format!("station/{}", self.nodes[self.wlan.node(*station)].name);
-                self.note_event(now, &source, "change", None, "");
+            Action::Ap(name, ..) => self.note_event(now, &format!("ap/{name}"), "change", None, ""),
+            Action::Station(name, ..) => {
+                self.note_event(now, &format!("station/{name}"), "change", None, "");
             }
             // They note it themselves.
             Action::Sidelink(..) => {}

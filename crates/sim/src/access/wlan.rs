@@ -1,0 +1,226 @@
+//! Wireless LANs: all of them are one access.
+
+use lasthop_bearer::Direction;
+use lasthop_net::{Ecn, Item};
+use lasthop_units::{ApId, FlowId, Id, IndexVec, Instant, NodeId, StationId};
+use lasthop_wifi::mac::Category;
+use lasthop_wifi::network::{ApConfig, End, LinkStats, StationConfig, Wlan, WlanEvent, WlanOutput};
+
+use super::{AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, Step};
+use crate::event::{Clock, Wake};
+use crate::probe::{Probes, tables};
+use crate::route::Entry;
+use crate::sink::Table;
+use crate::spec::Wireless;
+
+/// A station and its access point.
+struct Station {
+    /// Name of its node, which names its link too.
+    name: Box<str>,
+    node: NodeId,
+    /// Node of its access point.
+    ap_node: NodeId,
+    ap: ApId,
+    mtu: u32,
+    /// Tables of flows that are not best effort.
+    category: Box<[(u32, Category)]>,
+}
+
+/// Access points and stations. Their entries are the ends of the links between them, those of a
+/// station together.
+pub struct WlanAccess {
+    wlan: Wlan,
+    stations: IndexVec<StationId, Station>,
+    /// Names of the access points.
+    aps: IndexVec<ApId, Box<str>>,
+    flows: IndexVec<FlowId, FlowOf>,
+    wake: Wake,
+    output: WlanOutput,
+    /// What each station's link had counted at the last sample, downlink and uplink.
+    sampled: IndexVec<StationId, [LinkStats; 2]>,
+}
+
+/// Where packets enter at an end of a station's link.
+pub fn entry(station: StationId, end: End) -> Entry {
+    Entry((2 * station.index() + end.index()) as u16)
+}
+
+fn of_entry(Entry(entry): Entry) -> (StationId, End) {
+    let end = if entry % 2 == End::Ap.index() as u16 { End::Ap } else { End::Station };
+    (StationId::from_index(usize::from(entry / 2)), end)
+}
+
+impl WlanAccess {
+    /// The networks of a scenario; `aps` and `stations` are the nodes of its access points and
+    /// stations.
+    pub fn new(
+        all: &Wireless,
+        aps: &[NodeId],
+        stations: &[NodeId],
+        tables: &FlowTables,
+        seed: u64,
+    ) -> WlanAccess {
+        let station = |(i, names): (usize, &crate::spec::StationNames)| {
+            let ap = all.config.stations[StationId::from_index(i)].ap;
+            let category = names.category.iter().map(|(flow, c)| (tables.number(flow), *c));
+            Station {
+                name: names.node.as_str().into(),
+                node: stations[i],
+                ap_node: aps[ap.index()],
+                ap,
+                mtu: names.mtu.0 as u32,
+                category: category.collect(),
+            }
+        };
+        WlanAccess {
+            wlan: Wlan::new(&all.config, seed),
+            stations: all.stations.iter().enumerate().map(station).collect(),
+            aps: all.names.iter().map(|name| name.as_str().into()).collect(),
+            flows: IndexVec::new(),
+            wake: Wake::default(),
+            output: WlanOutput::default(),
+            sampled: all.stations.iter().map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// The flows of the run.
+    pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        self.flows = flows.iter().copied().collect();
+    }
+    /// Largest IP packet of a station's link [B].
+    #[inline]
+    pub fn mtu(&self, entry: Entry) -> u32 {
+        self.stations[of_entry(entry).0].mtu
+    }
+    /// The name of a station's link.
+    pub fn place(&self, station: u32) -> &str {
+        &self.stations[StationId::from_index(station as usize)].name
+    }
+    /// Packets inside.
+    pub fn packets_inside(&self) -> usize {
+        let both = |s| self.wlan.inside(s, End::Ap) + self.wlan.inside(s, End::Station);
+        self.stations.ids().map(both).sum()
+    }
+
+    pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, out: &mut AccessOutput) {
+        let (station, end) = of_entry(entry);
+        let table = self.flows[item.flow].table;
+        let category = self.stations[station].category.iter().find(|(flow, _)| *flow == table);
+        let category = category.map_or_else(Category::default, |(_, category)| *category);
+        self.wlan.push(now, station, end, item, category, &mut self.output);
+        self.pass_on(out);
+    }
+
+    pub fn on_time(&mut self, now: Instant, out: &mut AccessOutput) -> bool {
+        let due = self.wake.take(now);
+        if due {
+            self.wlan.on_time(now, &mut self.output);
+            self.pass_on(out);
+        }
+        due
+    }
+
+    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        clocks.ensure(&mut self.wake, Clock::Arrival(0), self.wlan.poll_at());
+    }
+
+    fn pass_on(&mut self, out: &mut AccessOutput) {
+        let WlanAccess { stations, output, .. } = self;
+        for (station, event) in output.events.drain(..) {
+            out.steps.push(row_of(&stations[station].name, event));
+        }
+        out.steps.extend(output.dropped.drain(..).map(|(station, _, at, item, cause)| Step::Drop {
+            at: Some(at),
+            packet: item.id,
+            cause: Cause::Other(cause.name()),
+            place: station.index() as u32,
+        }));
+        out.steps.extend(output.delivered.drain(..).map(|(station, end, item)| {
+            let Station { node, ap_node, .. } = stations[station];
+            let to = if end == End::Station { node } else { ap_node };
+            Step::Deliver { to, packet: item.id, ecn: Some(item.ecn).filter(|ecn| *ecn == Ecn::Ce) }
+        }));
+    }
+
+    /// The keys of an access point are now as in `config`.
+    pub fn change_ap(&mut self, ap: ApId, config: &ApConfig) {
+        self.wlan.reconfigure_ap(ap, config);
+    }
+    /// The keys of a station are now as in `config`.
+    pub fn change_station(&mut self, station: StationId, config: &StationConfig) {
+        self.wlan.reconfigure_station(station, config);
+    }
+
+    /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or
+    /// have data waiting.
+    pub fn sample(&mut self, now: Instant, probes: &mut Probes) {
+        let Some(table) = &mut probes.wifi else { return };
+        let WlanAccess { wlan, stations, aps, sampled, .. } = self;
+        for (id, station) in stations.enumerate() {
+            for end in [End::Ap, End::Station] {
+                let stats = wlan.stats(id, end);
+                let last = std::mem::replace(&mut sampled[id][end.index()], *stats);
+                let waiting = wlan.queued(id, end);
+                if stats.airtime > last.airtime || waiting.0 > 0 {
+                    let names = [&*station.name, &*aps[station.ap]];
+                    let row = Row { names, end, last: &last, stats, waiting };
+                    row.write(table, now, wlan, id);
+                }
+            }
+        }
+    }
+}
+
+/// An event of the station `name`.
+#[cold]
+fn row_of(name: &str, event: WlanEvent) -> Step {
+    let detail = match event {
+        WlanEvent::BlockAck(end, category) => format!("{}, {}", direction_name(end), category.name()),
+        WlanEvent::Associated | WlanEvent::AssociationFailed => String::new(),
+    };
+    AccessEvent { source: format!("station/{name}"), kind: event.name(), value: None, detail }.step()
+}
+
+/// The direction in which an end sends.
+fn direction_name(end: End) -> &'static str {
+    let direction = match end {
+        End::Ap => Direction::Downlink,
+        End::Station => Direction::Uplink,
+    };
+    direction.name()
+}
+
+/// What happened between two counts.
+struct Row<'a> {
+    names: [&'a str; 2],
+    end: End,
+    last: &'a LinkStats,
+    stats: &'a LinkStats,
+    waiting: (usize, u64),
+}
+
+impl Row<'_> {
+    fn write(&self, table: &mut Table<tables::Wifi<'static>>, now: Instant, wlan: &Wlan, station: StationId) {
+        let (a, b) = (self.last, self.stats);
+        let mean = |sum: f64, n: u64| (n > 0).then(|| sum / n as f64);
+        let ppdus = b.ppdus - a.ppdus;
+        table.push(&tables::Wifi {
+            time_s: now.as_secs_f64(),
+            station: self.names[0],
+            ap: self.names[1],
+            direction: direction_name(self.end),
+            ppdus,
+            mpdus: b.mpdus - a.mpdus,
+            failed: b.failed - a.failed,
+            unanswered: b.unanswered - a.unanswered,
+            bytes: b.bytes - a.bytes,
+            airtime_s: (b.airtime - a.airtime) as f64 / 1e9,
+            rate_bps: mean(b.rate_sum - a.rate_sum, ppdus),
+            mcs: mean((b.mcs_sum - a.mcs_sum) as f64, ppdus),
+            snr_db: lasthop_radio::decibels(wlan.snr(station, self.end)).0,
+            queue_packets: self.waiting.0 as u64,
+            queue_bytes: self.waiting.1,
+            marked: wlan.marked(station, self.end),
+        });
+    }
+}
