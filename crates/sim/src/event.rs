@@ -11,10 +11,6 @@ pub use lasthop_net::app::End;
 pub enum Event {
     /// What carries packets is due.
     Access(AccessId, Clock),
-    /// A TTI of the radio network starts.
-    RadioTti,
-    /// Timers of the radio network's bearers.
-    RadioTimer,
     /// A timer of a TCP endpoint.
     Socket(FlowId, End),
     /// An application acts.
@@ -53,10 +49,9 @@ impl Event {
     pub const fn class(self) -> Class {
         match self {
             Event::Change(_) => Class::Control,
-            Event::Access(_, Clock::Tti(_)) | Event::RadioTti => Class::Tti,
+            Event::Access(_, Clock::Tti(_)) => Class::Tti,
             Event::Access(_, Clock::Arrival(_)) => Class::Arrival,
             Event::Access(_, Clock::Timer)
-            | Event::RadioTimer
             | Event::Socket(..)
             | Event::Reassembly(_)
             | Event::HintReport(_)

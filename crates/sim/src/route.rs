@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use lasthop_bearer::End as BearerEnd;
-use lasthop_units::{AccessId, Id, IndexVec, NodeId, UeId};
+use lasthop_units::{AccessId, Id, IndexVec, NodeId};
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +11,6 @@ pub enum Port {
     Access(AccessId, Entry),
     /// To the snoop agent of this number at the node, which knows the way on.
     Snoop(u32),
-    /// Over the air from or to a UE of the radio network, entering at this end.
-    Radio(UeId, BearerEnd),
 }
 
 /// Where packets enter what carries them: the adapter numbers its entries.

@@ -8,6 +8,7 @@
 
 mod bearer;
 mod link;
+mod lte;
 mod lte_rlc;
 mod umts;
 mod wlan;
@@ -17,18 +18,20 @@ use std::collections::BTreeMap;
 use lasthop_engine::EventQueue;
 use lasthop_lte_l2::LtePipe;
 use lasthop_net::{DropCause, Ecn, Item, PipeOut};
+use lasthop_tcp::Notice;
+use lasthop_tcp::cc::Fault;
 use lasthop_umts::Bearer;
-use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, Bitrate, FlowId, IndexVec, Instant, NodeId, PacketId};
 
-pub use bearer::{BearerAccess, entry as bearer_entry, rlc_event, rlc_row};
+pub use bearer::{BearerAccess, entry as bearer_entry};
 pub use link::LinkAccess;
-pub use lte_rlc::describe as describe_rlc;
+pub use lte::{LteAccess, entry as lte_entry};
 pub use wlan::{WlanAccess, entry as wlan_entry};
 
 use crate::event::{Clock, Event, Wake};
 use crate::probe::Probes;
 use crate::route::Entry;
-use crate::spec::{Action, Spec};
+use crate::spec::{Action, HintSource, Spec};
 
 /// What carries packets: what is particular to each kind is in the module of its name.
 #[allow(clippy::large_enum_variant)] // most are links, which every packet of a wired network passes
@@ -39,6 +42,8 @@ pub enum Access {
     Umts(Box<BearerAccess<Bearer>>),
     /// PDCP and RLC of LTE over a channel of grants.
     LteRlc(Box<BearerAccess<LtePipe>>),
+    /// All cells and UEs of LTE.
+    Lte(Box<LteAccess>),
     /// All wireless LANs.
     Wlan(Box<WlanAccess>),
 }
@@ -50,6 +55,7 @@ macro_rules! each {
             Access::Link($access) => $what,
             Access::Umts($access) => $what,
             Access::LteRlc($access) => $what,
+            Access::Lte($access) => $what,
             Access::Wlan($access) => $what,
         }
     };
@@ -63,17 +69,18 @@ impl Access {
             Access::Link(link) => link.mtu(),
             Access::Umts(bearer) => bearer.mtu(),
             Access::LteRlc(bearer) => bearer.mtu(),
+            Access::Lte(lte) => lte.mtu(entry),
             Access::Wlan(wlan) => wlan.mtu(entry),
         }
     }
     /// A packet enters, on its way to the node `dst`.
     #[inline(always)]
     pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
-        let _of_all = dst;
         match self {
             Access::Link(link) => link.enter(now, item, out),
             Access::Umts(bearer) => bearer.enter(now, entry, item, out),
             Access::LteRlc(bearer) => bearer.enter(now, entry, item, out),
+            Access::Lte(lte) => lte.enter(now, entry, item, dst, out),
             Access::Wlan(wlan) => wlan.enter(now, entry, item, out),
         }
     }
@@ -84,6 +91,7 @@ impl Access {
             Access::Link(link) => link.on_time(now, out),
             Access::Umts(bearer) => bearer.on_time(now, clock, out),
             Access::LteRlc(bearer) => bearer.on_time(now, clock, out),
+            Access::Lte(lte) => lte.on_time(now, clock, out),
             Access::Wlan(wlan) => wlan.on_time(now, out),
         }
     }
@@ -102,6 +110,7 @@ impl Access {
             Access::Link(link) => link.name(),
             Access::Umts(bearer) => bearer.name(),
             Access::LteRlc(bearer) => bearer.name(),
+            Access::Lte(lte) => lte.place(place),
             Access::Wlan(wlan) => wlan.place(place),
         }
     }
@@ -112,7 +121,7 @@ impl Access {
             Access::Link(link) => Some(link.table()),
             Access::Umts(bearer) => Some(bearer.name()),
             Access::LteRlc(bearer) => Some(bearer.name()),
-            Access::Wlan(_) => None,
+            Access::Lte(_) | Access::Wlan(_) => None,
         }
     }
     /// Whether mobiles are behind it.
@@ -125,6 +134,7 @@ impl Access {
             (Access::Link(link), Action::Link(name, spec)) => link.change(now, name, spec, out),
             (Access::Umts(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
             (Access::LteRlc(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
+            (Access::Lte(lte), _) => lte.change(now, action, out),
             (Access::Wlan(wlan), Action::Ap(_, ap, config)) => {
                 wlan.change_ap(*ap, config);
                 true
@@ -139,6 +149,7 @@ impl Access {
     /// Says which flows there are, once, before anything enters.
     pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
         match self {
+            Access::Lte(lte) => lte.set_flows(flows),
             Access::Wlan(wlan) => wlan.set_flows(flows),
             Access::Link(_) | Access::Umts(_) | Access::LteRlc(_) => {}
         }
@@ -149,23 +160,60 @@ impl Access {
             Access::Link(link) => link.sample(now, probes, out),
             Access::Umts(bearer) => bearer.sample(now, probes),
             Access::LteRlc(bearer) => bearer.sample(now, probes),
+            Access::Lte(lte) => lte.sample(now, probes),
             Access::Wlan(wlan) => wlan.sample(now, probes),
+        }
+    }
+    /// Where packets to the mobile at `node` enter, if its link can be read.
+    pub fn entry_to(&self, node: NodeId) -> Option<Entry> {
+        match self {
+            Access::Lte(lte) => lte.entry_to(node),
+            _ => None,
+        }
+    }
+    /// The link of the mobile to which packets enter here is interrupted: handover or loss.
+    pub fn is_interrupted(&self, entry: Entry) -> bool {
+        match self {
+            Access::Lte(lte) => lte.is_interrupted(entry),
+            _ => false,
+        }
+    }
+    /// What `source` knows of the way of `flow` to a mobile; `None` where links cannot be read.
+    pub fn read_link(
+        &mut self,
+        now: Instant,
+        entry: Entry,
+        flow: FlowId,
+        source: HintSource,
+    ) -> Option<LinkReading> {
+        match self {
+            Access::Lte(lte) => Some(lte.read_link(now, entry, flow, source)),
+            _ => None,
         }
     }
 }
 
 /// The numbers of the scenario's tables `[flow.NAME]`: what is particular to the flows of a table
 /// is found by it.
-pub struct FlowTables(BTreeMap<String, u32>);
+pub struct FlowTables {
+    numbers: BTreeMap<String, u32>,
+    /// Where the flows of each end.
+    to: Vec<String>,
+}
 
 impl FlowTables {
     /// Those of a scenario.
     pub fn of(spec: &Spec) -> FlowTables {
-        FlowTables(spec.flow.keys().cloned().zip(0..).collect())
+        let numbers = spec.flow.keys().cloned().zip(0..).collect();
+        FlowTables { numbers, to: spec.flow.values().map(|flow| flow.to.clone()).collect() }
     }
     /// The number of a table; one that no flow has where there is no such table.
     pub fn number(&self, name: &str) -> u32 {
-        self.0.get(name).copied().unwrap_or(u32::MAX)
+        self.numbers.get(name).copied().unwrap_or(u32::MAX)
+    }
+    /// Every table by its number, and the node or group to which its flows go.
+    pub fn ends(&self) -> impl Iterator<Item = (u32, &str)> {
+        (0..).zip(self.to.iter().map(String::as_str))
     }
 }
 
@@ -174,6 +222,25 @@ impl FlowTables {
 pub struct FlowOf {
     /// The number of its table.
     pub table: u32,
+    /// If that goes to a multicast group: to which of the group's receivers this flow does.
+    pub member: u32,
+}
+
+/// What an eNB or a UE knows of a downlink, for capacity hints.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkReading {
+    /// UEs that share it now, this one counted.
+    pub users: u32,
+    /// Resource blocks that the UE has got since the start.
+    pub blocks: u64,
+    /// Resource blocks of the carrier in a TTI.
+    pub carrier_blocks: u32,
+    /// What the whole carrier would give this UE.
+    pub rate: Bitrate,
+    /// What waits for it in layer 2 [B].
+    pub queue: u64,
+    /// What it gets in the uplink.
+    pub uplink: Bitrate,
 }
 
 /// What an access has produced: appended by it, carried out by the world.
@@ -222,8 +289,27 @@ pub enum Step {
         /// The packet.
         packet: PacketId,
     },
+    /// A node passes it on to the next one inside the access; it is not delivered yet.
+    Forward {
+        /// The packet.
+        packet: PacketId,
+        /// Where, as in [`Step::Drop`].
+        place: u32,
+    },
     /// Something is worth a row of the table `events`.
     Event(Box<AccessEvent>),
+    /// Something has happened to the link of the mobile to which packets enter here: senders that
+    /// are told of it learn so.
+    Notice {
+        /// Where packets to the mobile enter.
+        entry: Entry,
+        /// What has happened.
+        notice: Notice,
+    },
+    /// A row of the table `steps`.
+    Trace(Box<TraceRow>),
+    /// A policy of the caller's own has failed.
+    Fault(Box<Fault>),
 }
 
 /// A row of the table `events`.
@@ -237,6 +323,21 @@ pub struct AccessEvent {
     pub value: Option<f64>,
     /// The rest; empty: nothing.
     pub detail: String,
+}
+
+/// A row of the table `steps`, but for the number of the packet, which only the world knows.
+#[derive(Debug)]
+pub struct TraceRow {
+    pub time_s: f64,
+    pub node: Box<str>,
+    pub to: Box<str>,
+    pub step: &'static str,
+    pub link: &'static str,
+    pub about_s: Option<f64>,
+    pub blocks: Option<u64>,
+    pub bytes: Option<u64>,
+    pub mcs: Option<u64>,
+    pub packet: Option<PacketId>,
 }
 
 impl AccessEvent {

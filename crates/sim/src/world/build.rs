@@ -17,11 +17,11 @@ use super::flow::{Flow, Socket, Transport};
 use super::fragment::NodeReassembly;
 use super::hint::Hinter;
 use super::proxy::Leg;
-use super::radio::Radio;
 use super::snoop::SnoopNode;
 use super::{Account, Node, World};
 use crate::access::{
-    Access, AccessOutput, BearerAccess, FlowOf, FlowTables, LinkAccess, WlanAccess, bearer_entry, wlan_entry,
+    Access, AccessOutput, BearerAccess, FlowOf, FlowTables, LinkAccess, LteAccess, WlanAccess, bearer_entry,
+    lte_entry, wlan_entry,
 };
 use crate::attention::Attention;
 use crate::error::Error;
@@ -56,8 +56,8 @@ impl World {
         for (name, bearer) in &spec.bearer {
             builder.add_bearer(name, bearer);
         }
-        let radio = builder.add_radio(scenario)?;
         let tables = FlowTables::of(spec);
+        builder.add_lte(scenario, &tables)?;
         builder.add_wlan(spec, &tables);
         // Every end of a flow is a node by now: the scenario's check has seen to it.
         let destinations = builder.destinations(spec);
@@ -65,10 +65,10 @@ impl World {
         for (name, flow) in &spec.flow {
             builder.add_flows(scenario, &routes, name, flow, &mut go_on)?;
         }
-        builder.join_groups(spec, &radio);
+        builder.join_groups(spec);
         builder.tell_flows(&tables);
         let snoops = builder.snoops(spec, &mut routes);
-        let hinters = builder.hinters(spec, &radio);
+        let hinters = builder.hinters(spec);
         let end = Instant::ZERO + spec.scenario.duration;
         let mut world = World {
             queue: EventQueue::new(),
@@ -79,7 +79,6 @@ impl World {
             nodes: builder.nodes,
             routes,
             accesses: builder.accesses,
-            radio,
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             snoops,
@@ -98,7 +97,6 @@ impl World {
         world.schedule_hints();
         world.schedule_samples(spec);
         // UEs that attach or measure do so without a packet.
-        world.settle_radio(Instant::ZERO);
         for id in world.accesses.ids() {
             world.settle(Instant::ZERO, id);
         }
@@ -204,18 +202,24 @@ impl Builder {
         self.edges.push(Edge { from: ue, to: network, port: port(BearerEnd::Ue) });
     }
 
-    fn add_radio(&mut self, scenario: &Scenario) -> Result<Radio, Error> {
+    fn add_lte(&mut self, scenario: &Scenario, tables: &FlowTables) -> Result<(), Error> {
         let all = scenario.cellular(scenario.spec());
+        if all.cells.is_empty() {
+            return Ok(());
+        }
         let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
         let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
+        let (schedulers, steps) = (scenario.extensions().schedulers(), scenario.spec().output.steps);
+        let access = LteAccess::new(&all, [&cells, &ues], tables, schedulers, self.seed, steps);
+        let access = Access::Lte(Box::new(access.map_err(Error::Policy)?));
+        let id = self.accesses.push(access);
         for (ue, config) in all.config.ues.enumerate() {
             let (cell, node) = (cells[config.serving.index()], ues[ue.index()]);
-            self.edges.push(Edge { from: cell, to: node, port: Port::Radio(ue, BearerEnd::Network) });
-            self.edges.push(Edge { from: node, to: cell, port: Port::Radio(ue, BearerEnd::Ue) });
+            let port = |end| Port::Access(id, lte_entry(ue, end));
+            self.edges.push(Edge { from: cell, to: node, port: port(BearerEnd::Network) });
+            self.edges.push(Edge { from: node, to: cell, port: port(BearerEnd::Ue) });
         }
-        let schedulers = scenario.extensions().schedulers();
-        Radio::new(&all, cells, ues, schedulers, self.seed, scenario.spec().output.steps)
-            .map_err(Error::Policy)
+        Ok(())
     }
 
     fn add_wlan(&mut self, spec: &Spec, tables: &FlowTables) {
@@ -237,7 +241,8 @@ impl Builder {
 
     /// Every access learns which flows there are.
     fn tell_flows(&mut self, tables: &FlowTables) {
-        let flows = self.flows.iter().map(|f| FlowOf { table: tables.number(&f.group) }).collect();
+        let flows =
+            self.flows.iter().map(|f| FlowOf { table: tables.number(&f.group), member: f.member }).collect();
         for access in self.accesses.iter_mut() {
             access.set_flows(&flows);
         }
@@ -305,14 +310,16 @@ impl Builder {
 
     /// The flows to the receivers of a multicast group go together: that to the first drives the
     /// others.
-    fn join_groups(&mut self, spec: &Spec, radio: &Radio) {
+    fn join_groups(&mut self, spec: &Spec) {
         for (name, flow) in &spec.flow {
-            let Some(lane) = radio.direct().group_lane(&flow.to) else { continue };
+            if !spec.multicast.contains_key(&flow.to) {
+                continue;
+            }
             let own: Vec<FlowId> =
                 self.flows.enumerate().filter(|(_, f)| *f.group == **name).map(|(id, _)| id).collect();
             let count = flow.count as usize;
             for (i, id) in own.iter().enumerate() {
-                self.flows[*id].multicast = Some((lane, (i / count) as u32));
+                self.flows[*id].member = (i / count) as u32;
             }
             for (k, first) in own.iter().enumerate().take(count) {
                 let copies: Box<[FlowId]> = own.iter().skip(count + k).step_by(count).copied().collect();
@@ -418,14 +425,16 @@ impl Builder {
     }
 
     /// Who is told of which UE's link: senders of the connections whose data ends at a UE.
-    fn hinters(&self, spec: &Spec, radio: &Radio) -> Vec<Hinter> {
+    fn hinters(&self, spec: &Spec) -> Vec<Hinter> {
         let told = |hint: &crate::spec::HintSpec| {
             let mut told = Vec::new();
             for (id, flow) in self.flows.enumerate() {
                 let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
-                let ue = radio.ue_at(flow.node(flow.data_end.other()));
-                if let Some(ue) = ue.filter(|_| named && matches!(flow.transport, Transport::Tcp(_))) {
-                    told.push((id, ue, radio.bearer_of(ue, &flow.group)));
+                if named && matches!(flow.transport, Transport::Tcp(_)) {
+                    let node = flow.node(flow.data_end.other());
+                    let mut links = self.accesses.enumerate();
+                    let link = links.find_map(|(access, a)| a.entry_to(node).map(|entry| (access, entry)));
+                    told.extend(link.map(|link| (id, link)));
                 }
             }
             told
@@ -454,7 +463,7 @@ impl Builder {
     fn name_of(&self, port: Port) -> Option<&str> {
         match port {
             Port::Access(id, _) => self.accesses[id].table(),
-            Port::Radio(..) | Port::Snoop(_) => None,
+            Port::Snoop(_) => None,
         }
     }
 }

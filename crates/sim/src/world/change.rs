@@ -20,11 +20,12 @@ impl World {
         for action in actions {
             self.note_change(now, &action);
             match action {
-                Action::Link(..) | Action::Bearer(..) | Action::Ap(..) | Action::Station(..) => {
-                    self.change_access(now, &action);
-                }
-                Action::Cell(name, down) => self.switch_cell(now, &name, down),
-                Action::Sidelink(name, modes) => self.change_sidelink(now, &name, modes),
+                Action::Link(..)
+                | Action::Bearer(..)
+                | Action::Cell(..)
+                | Action::Sidelink(..)
+                | Action::Ap(..)
+                | Action::Station(..) => self.change_access(now, &action),
                 Action::StartFlow(group) => {
                     self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
                 }

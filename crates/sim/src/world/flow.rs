@@ -32,8 +32,8 @@ pub struct Flow {
     pub(super) highest_sent: [Seq; 2],
     /// Where it stands, if it is a part of a flow that proxies split.
     pub(crate) leg: Option<Box<Leg>>,
-    /// The lane of the group that its data go to, and which receiver's flow it is.
-    pub(super) multicast: Option<(u32, u32)>,
+    /// If its data go to a multicast group: to which of the receivers.
+    pub(super) member: u32,
     /// The flows of the other receivers, which this one, the first receiver's, drives.
     pub(super) copies: Box<[FlowId]>,
     /// The last ACK gave a round-trip sample.
@@ -105,7 +105,7 @@ impl Flow {
             isn,
             highest_sent: isn,
             leg: None,
-            multicast: None,
+            member: 0,
             copies: Box::default(),
             fresh_sample: false,
             processing: None,
@@ -128,7 +128,7 @@ impl Flow {
     }
     /// Another flow of its group sends what this one does.
     pub(super) fn is_copy(&self) -> bool {
-        self.multicast.is_some_and(|(_, member)| member > 0)
+        self.member > 0
     }
     /// The node of an end.
     #[inline]

@@ -3,15 +3,15 @@
 
 use std::collections::VecDeque;
 
-use lasthop_bearer::Direction;
 use lasthop_engine::{Draw, Purpose, math};
 use lasthop_tcp::{Guidance, Hint, Notice};
-use lasthop_units::{BearerId, Bitrate, Duration, FlowId, Instant, UeId};
+use lasthop_units::{AccessId, Bitrate, Duration, FlowId, Instant};
 
 use super::World;
 use super::flow::Transport;
 use crate::event::{End, Event};
 use crate::probe::tables;
+use crate::route::Entry;
 use crate::spec::{HintCarrier, HintLoad, HintSource, HintSpec};
 
 /// A `[hint]` table at work.
@@ -25,11 +25,14 @@ pub(super) struct Hinter {
     reports: u64,
 }
 
+/// Where packets to a mobile enter an access.
+pub(super) type Link = (AccessId, Entry);
+
 /// A flow whose sender is told.
 struct Told {
     flow: FlowId,
-    ue: UeId,
-    bearer: BearerId,
+    /// Where packets to its receiver enter the air.
+    link: Link,
     rate: Smooth,
     /// Active UEs of the cell, averaged, and as last broadcast.
     load: Smooth,
@@ -60,11 +63,10 @@ impl Smooth {
 }
 
 impl Hinter {
-    pub fn new(name: &str, spec: &HintSpec, seed: u64, told: Vec<(FlowId, UeId, BearerId)>) -> Hinter {
-        let told = told.into_iter().map(|(flow, ue, bearer)| Told {
+    pub fn new(name: &str, spec: &HintSpec, seed: u64, told: Vec<(FlowId, Link)>) -> Hinter {
+        let told = told.into_iter().map(|(flow, link)| Told {
             flow,
-            ue,
-            bearer,
+            link,
             rate: Smooth::default(),
             load: Smooth::default(),
             broadcast: None,
@@ -117,7 +119,8 @@ impl World {
             let lost = self.hinters[n].loses_report();
             let Some(hint) = self.read_link(now, n, i) else { continue };
             // Who has no cell reports to nobody.
-            if !lost && !self.radio.is_cut_off(self.hinters[n].told[i].ue) {
+            let (access, entry) = self.hinters[n].told[i].link;
+            if !lost && !self.accesses[access].is_interrupted(entry) {
                 self.send_hint(now, n, i, hint);
             }
         }
@@ -135,11 +138,11 @@ impl World {
 
     /// What is told of flow `i`.
     fn read_link(&mut self, now: Instant, n: usize, i: usize) -> Option<Hint> {
-        let network = self.radio.network_mut();
         let h = &mut self.hinters[n];
         let (spec, told) = (&h.spec, &mut h.told[i]);
-        let users = network.downlink_users(told.ue);
-        let load = told.load.add(users.into(), spec.period, spec.average);
+        let (access, entry) = told.link;
+        let link = self.accesses[access].read_link(now, entry, told.flow, spec.source)?;
+        let load = told.load.add(link.users.into(), spec.period, spec.average);
         let heard = match told.broadcast {
             Some((at, load)) if now.since(at) < spec.broadcast_period => load,
             _ => {
@@ -147,29 +150,27 @@ impl World {
                 load
             }
         };
-        let stats = network.link_stats(told.ue, Direction::Downlink).resource_blocks;
-        let (before, since) = std::mem::replace(&mut told.counted, (stats, now));
+        let (before, since) = std::mem::replace(&mut told.counted, (link.blocks, now));
         let ttis = (now.since(since).as_secs_f64() * 1e3).max(1.0);
-        let got = ((stats - before) as f64 / (ttis * f64::from(network.carrier_blocks(told.ue)))).min(1.0);
+        let got = ((link.blocks - before) as f64 / (ttis * f64::from(link.carrier_blocks))).min(1.0);
         let own = told.share.add(got, spec.period, spec.memory);
-        let (full, share) = match (spec.source, spec.load) {
-            (HintSource::Enb, _) => (network.known_rate(now, told.ue), 1.0 / load),
-            (HintSource::Ue, HintLoad::Broadcast) => (network.measured_rate(now, told.ue), 1.0 / heard),
-            (HintSource::Ue, HintLoad::Own) => (network.measured_rate(now, told.ue), own),
-            (HintSource::Ue, HintLoad::None) => (network.measured_rate(now, told.ue), 1.0),
+        let share = match (spec.source, spec.load) {
+            (HintSource::Enb, _) => 1.0 / load,
+            (HintSource::Ue, HintLoad::Broadcast) => 1.0 / heard,
+            (HintSource::Ue, HintLoad::Own) => own,
+            (HintSource::Ue, HintLoad::None) => 1.0,
         };
-        let rate = told.rate.add(full.as_f64() * share, spec.period, spec.average);
+        let rate = told.rate.add(link.rate.as_f64() * share, spec.period, spec.average);
         let factor = match spec.error > 0.0 {
             true => math::exp(spec.error * h.draw.stream(2 * h.reports + 1).normal()),
             false => 1.0,
         };
         let rate = in_steps((rate * spec.bias * factor).clamp(0.0, 1e12) as u64, spec.rate_step.0);
-        let queue = network.downlink_queue(told.bearer);
         let hint = Hint {
             measured: Some(now),
             rate: Some(Bitrate(rate)),
-            queue: spec.queue.then(|| in_steps(queue, spec.queue_step.0)),
-            grant: Some(network.uplink_rate(now, told.ue)),
+            queue: spec.queue.then(|| in_steps(link.queue, spec.queue_step.0)),
+            grant: Some(link.uplink),
             period: Some(spec.period),
             ..Hint::at(now)
         };
@@ -182,9 +183,9 @@ impl World {
                 flow: &self.flows[told.flow].name,
                 rate_bps: rate,
                 queue_bytes: hint.queue,
-                real_queue_bytes: queue,
-                carrier_bps: full.as_f64(),
-                users: users.into(),
+                real_queue_bytes: link.queue,
+                carrier_bps: link.rate.as_f64(),
+                users: link.users.into(),
             });
         }
         Some(hint)
@@ -236,19 +237,19 @@ impl World {
         self.service(now, flow, end);
     }
 
-    /// Something happens to the link of `ue`: everybody who is told of it hears so, the way that
+    /// Something happens to the link of a mobile: everybody who is told of it hears so, the way that
     /// readings go.
-    pub(super) fn notify_of_link(&mut self, now: Instant, ue: UeId, notice: Notice) {
+    pub(super) fn notify_of_link(&mut self, now: Instant, link: Link, notice: Notice) {
         for n in 0..self.hinters.len() {
             if !self.hinters[n].tells_at(now) {
                 continue;
             }
-            if self.hinters[n].told.iter().any(|told| told.ue == ue) {
+            if self.hinters[n].told.iter().any(|told| told.link == link) {
                 let source = format!("hint/{}", self.hinters[n].name);
                 self.note_event(now, &source, notice.name(), None, "");
             }
             for i in 0..self.hinters[n].told.len() {
-                if self.hinters[n].told[i].ue == ue && !self.hinters[n].loses_report() {
+                if self.hinters[n].told[i].link == link && !self.hinters[n].loses_report() {
                     self.send_hint(
                         now,
                         n,

@@ -7,13 +7,11 @@ mod account;
 mod audit;
 mod build;
 mod change;
-mod direct;
 mod flow;
 mod fragment;
 mod hint;
 mod packet;
 mod proxy;
-mod radio;
 mod sample;
 mod snoop;
 mod socket;
@@ -36,7 +34,6 @@ use crate::probe::Probes;
 use crate::route::Routes;
 use crate::spec::Action;
 use fragment::NodeReassembly;
-use radio::Radio;
 use snoop::SnoopNode;
 
 /// A node: a name, and what it does with fragments.
@@ -64,7 +61,6 @@ pub struct World {
     nodes: IndexVec<NodeId, Node>,
     routes: Routes,
     accesses: IndexVec<AccessId, Access>,
-    radio: Radio,
     pub(crate) flows: IndexVec<FlowId, Flow>,
     snoops: Vec<SnoopNode>,
     hinters: Vec<hint::Hinter>,
@@ -179,8 +175,6 @@ impl World {
     fn dispatch(&mut self, now: Instant, event: Event) {
         match event {
             Event::Access(id, clock) => self.on_access(now, id, clock),
-            Event::RadioTti => self.on_radio_tti(now),
-            Event::RadioTimer => self.on_radio_timer(now),
             Event::Socket(flow, end) => self.on_socket_timer(now, flow, end),
             Event::App(flow) => self.on_app_timer(now, flow),
             Event::HintReport(n) => self.on_hint_report(now, n),
@@ -204,7 +198,7 @@ impl World {
     pub fn held_by_entities(&self) -> usize {
         let accesses: usize = self.accesses.iter().map(Access::packets_inside).sum();
         let fragmented: usize = self.nodes.iter().map(|n| n.reassembly.packets_inside()).sum();
-        accesses + self.radio.packets_inside() + fragmented
+        accesses + fragmented
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lasthop_net::{DropCause, Ecn};
 use lasthop_tcp::Segment;
-use lasthop_units::{AccessId, BearerId, FlowId, Instant, NodeId, PacketId};
+use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
 use crate::access::{Cause, Clocks, Step};
@@ -31,8 +31,6 @@ pub enum Place {
     Node(NodeId),
     /// A place in an access, by the number that the access gave it.
     Access(AccessId, u32),
-    /// A bearer of the radio network.
-    Radio(BearerId),
 }
 
 impl World {
@@ -109,13 +107,6 @@ impl World {
                 }
                 (mtu, packet.size)
             }
-            Some(Port::Radio(ue, end)) => {
-                let mtu = self.radio.mtu(ue);
-                if packet.size <= mtu {
-                    return self.enter_radio(now, ue, end, id);
-                }
-                (mtu, packet.size)
-            }
             Some(Port::Snoop(agent)) => return self.pass_snoop(now, agent, id),
             // The scenario's check refuses flows without a route; only a bug can come here.
             None => return self.drop_in_net(now, id, DropCause::NoRoute, Place::Node(node)),
@@ -175,6 +166,17 @@ impl World {
                     self.drop_packet(at.unwrap_or(now), packet, cause, Place::Access(id, place));
                 }
                 Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
+                Step::Forward { packet, place } => {
+                    if self.probes.packets.is_some() {
+                        let place = self.accesses[id].place(place).to_owned();
+                        self.note_packet(now, packet, &place, "forwarded");
+                    }
+                }
+                Step::Notice { entry, notice } => self.notify_of_link(now, (id, entry), notice),
+                Step::Trace(ref row) => self.note_step(row),
+                Step::Fault(ref fault) => {
+                    self.fault.get_or_insert_with(|| fault.clone());
+                }
                 Step::Event(ref e) => self.note_event(now, &e.source, e.kind, e.value, &e.detail),
             }
         }

@@ -1,7 +1,6 @@
 //! What goes into the tables, and when.
 
-use crate::access::rlc_row;
-use lasthop_bearer::Direction;
+use crate::access::TraceRow;
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
 use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
@@ -24,10 +23,6 @@ fn ca_state_name(state: CaState) -> &'static str {
     }
 }
 
-pub(super) fn direction_name(direction: Direction) -> &'static str {
-    direction.name()
-}
-
 impl World {
     /// The sampling probe looks at everything it watches, and comes again.
     pub(super) fn on_sample(&mut self, now: Instant) {
@@ -40,21 +35,9 @@ impl World {
             self.accesses[id].sample(now, &mut self.probes, &mut self.output);
             self.settle(now, id);
         }
-        self.sample_bearers(now);
-        self.sample_ues(now);
-        self.sample_places(now);
         let next = now + self.probes.interval;
         if next <= self.end {
             self.queue.schedule(next, Event::Sample.class(), Event::Sample);
-        }
-    }
-
-    fn sample_bearers(&mut self, now: Instant) {
-        let Some(table) = &mut self.probes.rlc else { return };
-        for (id, name) in self.radio.bearers() {
-            for direction in Direction::BOTH {
-                rlc_row(table, now, name, direction, |end| self.radio.network().rlc_stats(id, end));
-            }
         }
     }
 
@@ -169,7 +152,6 @@ impl World {
         match place {
             Place::Node(n) => &self.nodes[n].name,
             Place::Access(id, place) => self.accesses[id].place(place),
-            Place::Radio(b) => self.radio.bearer_name(b),
         }
     }
 
@@ -191,6 +173,24 @@ impl World {
             cause,
             size: u64::from(packet.size),
             retransmission: again,
+        });
+    }
+
+    /// A row of the `steps` table.
+    #[cold]
+    pub(super) fn note_step(&mut self, row: &TraceRow) {
+        let Some(table) = &mut self.probes.steps else { return };
+        table.push(&tables::Steps {
+            time_s: row.time_s,
+            node: &row.node,
+            to: &row.to,
+            step: row.step,
+            link: row.link,
+            about_s: row.about_s,
+            blocks: row.blocks,
+            bytes: row.bytes,
+            mcs: row.mcs,
+            packet: row.packet.and_then(|id| self.packets.get(id)).map(|p| p.serial),
         });
     }
 

@@ -46,7 +46,6 @@ impl SnoopNode {
         match (port, self.towards) {
             (Some(port), Some(towards)) => port == towards,
             (Some(Port::Access(access, _)), None) => accesses[access].is_wireless(),
-            (Some(Port::Radio(..)), None) => true,
             _ => false,
         }
     }

@@ -1,0 +1,374 @@
+//! The LTE network: all cells and UEs, with their sidelinks, are one access.
+
+mod direct;
+mod rows;
+mod trace;
+
+use lasthop_bearer::{Direction, End, Sdu};
+use lasthop_lte::mac::downlink::LinkStats;
+use lasthop_lte::mac::scheduler::{Fault, Place, SchedulerConfig, Schedulers};
+use lasthop_lte::network::{MobilityEvent, NetworkEvent, NetworkOutput, RadioNetwork};
+use lasthop_lte_l2::rlc::RlcEvent;
+use lasthop_net::Item;
+use lasthop_tcp::Notice;
+use lasthop_units::{BearerId, CellId, FlowId, Id, IndexVec, Instant, NodeId, UeId};
+
+use self::direct::Direct;
+use super::bearer::rlc_event;
+use super::lte_rlc;
+use super::{AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, LinkReading, Step};
+use crate::event::{Clock, Wake};
+use crate::route::Entry;
+use crate::spec::{Action, Cellular, HintSource};
+
+/// A UE and the eNB that serves it.
+struct Ue {
+    /// Name of its node.
+    name: Box<str>,
+    node: NodeId,
+    enb: NodeId,
+    enb_name: Box<str>,
+    mtu: u32,
+    default_bearer: BearerId,
+    /// Tables of flows that go over another bearer.
+    template: Box<[(u32, BearerId)]>,
+    /// What senders were told last, if that interrupts its link, and when.
+    interrupted: Option<(Notice, Instant)>,
+}
+
+/// Cells and UEs. The entries are the two ends of a UE's bearers, those of a UE together.
+pub struct LteAccess {
+    network: RadioNetwork,
+    /// Some scheduler is the caller's own and may fail.
+    own_policies: bool,
+    /// UEs may change their cells, and events say when a link is back.
+    mobile: bool,
+    /// The network keeps a trace.
+    tracing: bool,
+    ues: IndexVec<UeId, Ue>,
+    /// Name of each bearer and its UE.
+    bearers: IndexVec<BearerId, (Box<str>, UeId)>,
+    /// Sidelinks; none: empty.
+    direct: Direct,
+    /// Names of the cells.
+    cells: IndexVec<CellId, Box<str>>,
+    flows: IndexVec<FlowId, FlowOf>,
+    tti: Wake,
+    timer: Wake,
+    output: NetworkOutput,
+    /// What each UE had counted at the last sample, downlink and uplink.
+    sampled: IndexVec<UeId, [LinkStats; 2]>,
+    /// The same of each lane of a sidelink.
+    sampled_lanes: Vec<LinkStats>,
+}
+
+/// Where packets enter at an end of the bearers of `ue`.
+pub fn entry(ue: UeId, end: End) -> Entry {
+    Entry((2 * ue.index() + end.index()) as u16)
+}
+
+fn of_entry(Entry(entry): Entry) -> (UeId, End) {
+    let end = if entry % 2 == End::Network.index() as u16 { End::Network } else { End::Ue };
+    (UeId::from_index(usize::from(entry / 2)), end)
+}
+
+impl LteAccess {
+    /// The network of a scenario; `cells` and `ues` are the nodes of its eNBs and UEs. With
+    /// `tracing` what it does becomes [`Step::Trace`].
+    ///
+    /// # Errors
+    /// A scheduler of the caller's own that cannot be made.
+    pub fn new(
+        all: &Cellular,
+        [cells, ues]: [&[NodeId]; 2],
+        tables: &FlowTables,
+        schedulers: &Schedulers,
+        seed: u64,
+        tracing: bool,
+    ) -> Result<LteAccess, Fault> {
+        let bearer = |i: usize| BearerId::from_index(i);
+        let ue = |(ue, config): (UeId, &lasthop_lte::network::UeConfig)| {
+            let names = &all.ues[ue.index()];
+            let template = names.template.iter().map(|(flow, i)| (tables.number(flow), bearer(*i)));
+            Ue {
+                name: names.node.as_str().into(),
+                node: ues[ue.index()],
+                enb: cells[config.serving.index()],
+                enb_name: all.cells[config.serving.index()].as_str().into(),
+                mtu: names.mtu.0 as u32,
+                default_bearer: bearer(names.default_bearer),
+                template: template.collect(),
+                interrupted: None,
+            }
+        };
+        let owners = all.config.bearers.iter().map(|drb| drb.ue);
+        let owners = owners.chain(all.config.pairs.iter().map(|pair| pair.ues[1]));
+        let owners = owners.chain(all.config.groups.iter().flat_map(|group| group.to.iter().copied()));
+        let mut network = RadioNetwork::new(&all.config, seed);
+        for (i, queue) in all.ip_buffers.iter().enumerate() {
+            if let Some(queue) = queue {
+                network.set_ip_buffer(bearer(i), queue, seed, i as u64);
+            }
+        }
+        network.set_tracing(tracing);
+        let own_policies = set_schedulers(&mut network, all, schedulers, seed)?;
+        Ok(LteAccess {
+            direct: Direct::new(all, ues, tables, &network),
+            network,
+            own_policies,
+            mobile: all.config.handover.is_some(),
+            tracing,
+            ues: all.config.ues.enumerate().map(ue).collect(),
+            bearers: all.bearers.iter().map(|name| name.as_str().into()).zip(owners).collect(),
+            cells: all.names.iter().map(|name| name.as_str().into()).collect(),
+            flows: IndexVec::new(),
+            tti: Wake::default(),
+            timer: Wake::default(),
+            output: NetworkOutput::default(),
+            sampled: all.config.ues.iter().map(|_| Default::default()).collect(),
+            sampled_lanes: vec![LinkStats::default(); 2 * all.pairs.len() + all.groups.len()],
+        })
+    }
+
+    /// The flows of the run.
+    pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        self.flows = flows.iter().copied().collect();
+    }
+    /// Largest IP packet that a UE's bearers take [B].
+    #[inline]
+    pub fn mtu(&self, entry: Entry) -> u32 {
+        self.ues[of_entry(entry).0].mtu
+    }
+    /// Where packets to the UE at `node` enter.
+    pub fn entry_to(&self, node: NodeId) -> Option<Entry> {
+        let found = self.ues.enumerate().find(|(_, ue)| ue.node == node);
+        found.map(|(id, _)| entry(id, End::Network))
+    }
+    /// The name of a bearer.
+    pub fn place(&self, bearer: u32) -> &str {
+        &self.bearers[BearerId::from_index(bearer as usize)].0
+    }
+    /// Packets inside.
+    pub fn packets_inside(&self) -> usize {
+        let both = |b| self.network.inside(b, End::Network) + self.network.inside(b, End::Ue);
+        self.bearers.ids().map(both).sum::<usize>() + self.network.reordering()
+    }
+
+    /// The bearer that carries flows of a table to or from `ue` (TS 23.401 clause 4.7.2: traffic
+    /// flow template).
+    #[inline]
+    fn bearer_of(&self, ue: UeId, table: u32) -> BearerId {
+        let ue = &self.ues[ue];
+        ue.template.iter().find(|(flow, _)| *flow == table).map_or(ue.default_bearer, |(_, b)| *b)
+    }
+
+    pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
+        let (ue, end) = of_entry(entry);
+        let flow = self.flows[item.flow];
+        let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        let direct = end == End::Ue && !self.direct.is_empty();
+        if direct && let Some(lane) = self.direct.lane_to_group(flow.table) {
+            self.network.push_group(now, lane, flow.member, sdu, &mut self.output);
+        } else if direct && let Some(lane) = self.direct.lane(ue, dst, flow.table) {
+            self.network.push_lane(now, lane, sdu, &mut self.output);
+        } else {
+            let bearer = self.bearer_of(ue, flow.table);
+            self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
+        }
+        self.pass_on(now, out);
+    }
+
+    pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
+        let tti = matches!(clock, Clock::Tti(_));
+        let due = if tti { self.tti.take(now) } else { self.timer.take(now) };
+        if !due {
+            return false;
+        }
+        if tti {
+            self.network.on_tti(now, &mut self.output);
+            if self.own_policies
+                && let Some(fault) = self.network.policy_fault()
+            {
+                out.steps.push(Step::Fault(Box::new(fault)));
+            }
+        } else {
+            self.network.on_timer(now, &mut self.output);
+        }
+        self.pass_on(now, out);
+        true
+    }
+
+    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        clocks.ensure(&mut self.tti, Clock::Tti(0), self.network.next_tti());
+        clocks.ensure(&mut self.timer, Clock::Timer, self.network.next_timer());
+    }
+
+    fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
+        if self.tracing {
+            self.pass_trace(out);
+        }
+        // Mostly a packet went in and nothing has come out.
+        if self.output.is_empty() {
+            return;
+        }
+        let mut output = std::mem::take(&mut self.output);
+        for (ue, event) in output.events.drain(..) {
+            self.pass_event(now, ue, event, out);
+        }
+        for (bearer, sdu) in output.forwarded.drain(..) {
+            out.steps.push(Step::Forward { packet: sdu.id, place: bearer.index() as u32 });
+        }
+        out.steps.extend(output.dropped.drain(..).map(|(bearer, _, sdu, cause)| Step::Drop {
+            at: None,
+            packet: sdu.id,
+            cause: Cause::Other(cause.name()),
+            place: bearer.index() as u32,
+        }));
+        out.steps.extend(output.marked.drain(..).map(|(_, _, sdu)| Step::Mark { packet: sdu.id }));
+        for (bearer, end, sdu) in output.delivered.drain(..) {
+            let id = self.bearers[bearer].1;
+            let since = self.ues[id].interrupted.map(|(_, since)| since);
+            if end == End::Ue && !self.mobile && since.is_some_and(|since| since < now) {
+                // No event says that the link is back, but a packet does.
+                self.link_changes(now, id, Notice::OutageOver, out);
+            }
+            let ue = &self.ues[id];
+            let to = match end {
+                End::Ue => ue.node,
+                End::Network => self.direct.peer(bearer).unwrap_or(ue.enb),
+            };
+            out.steps.push(Step::Deliver { to, packet: sdu.id, ecn: None });
+        }
+        self.output = output;
+    }
+
+    /// Senders that are told of their link learn what happens to it, each thing once; that it is
+    /// back only if it was interrupted.
+    fn link_changes(&mut self, now: Instant, ue: UeId, notice: Notice, out: &mut AccessOutput) {
+        let told = &mut self.ues[ue].interrupted;
+        let before = std::mem::replace(told, notice.interrupts().then_some((notice, now)));
+        if before.map(|(told, _)| told) != Some(notice) && (before.is_some() || notice.interrupts()) {
+            out.steps.push(Step::Notice { entry: entry(ue, End::Network), notice });
+        }
+    }
+
+    #[cold]
+    fn pass_event(&mut self, now: Instant, ue: UeId, event: NetworkEvent, out: &mut AccessOutput) {
+        if let Some(notice) = notice_of(&event) {
+            self.link_changes(now, ue, notice, out);
+        }
+        let of_ue = format!("ue/{}", self.ues[ue].name);
+        let (source, value, detail) = match event {
+            NetworkEvent::Rlc(bearer, end, event) => {
+                out.steps.push(rlc_event(&self.bearers[bearer].0, end, lte_rlc::describe(event)));
+                return;
+            }
+            NetworkEvent::Moved { bearer, queue, forwarded } => {
+                let source = format!("bearer/{}", self.bearers[bearer].0);
+                (source, Some(queue as f64), format!("{forwarded} packets forwarded"))
+            }
+            NetworkEvent::Connected(cell)
+            | NetworkEvent::ConnectionFailed(cell)
+            | NetworkEvent::Released(cell)
+            | NetworkEvent::RadioProblem(cell)
+            | NetworkEvent::RadioRecovered(cell)
+            | NetworkEvent::RandomAccessProblem(cell)
+            | NetworkEvent::Mobility { cell, .. } => {
+                let value = match event {
+                    NetworkEvent::Mobility { seconds, .. } => seconds.map(|t| t.as_secs_f64()),
+                    _ => None,
+                };
+                (of_ue, value, format!("cell/{}", self.cells[cell]))
+            }
+            NetworkEvent::ModeSwitch { to, mode, packets, bytes } => {
+                let to = &self.ues[to].name;
+                (of_ue, Some(bytes as f64), format!("to {to}: {}, {packets} packets dropped", mode.name()))
+            }
+        };
+        out.steps.push(AccessEvent { source, kind: event.name(), value, detail }.step());
+    }
+
+    /// A cell is switched off or on, or the pairs of a sidelink go other ways. False: there is none
+    /// of this name.
+    pub fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
+        match action {
+            Action::Cell(name, down) => {
+                let found = self.cells.enumerate().find(|(_, n)| ***n == **name).map(|(cell, _)| cell);
+                let Some(cell) = found else { return false };
+                self.network.set_cell_down(now, cell, *down);
+                self.pass_on(now, out);
+                true
+            }
+            Action::Sidelink(name, modes) => {
+                let pairs = self.direct.pairs_of(name);
+                for pair in &pairs {
+                    self.network.set_modes(now, *pair, *modes, &mut self.output);
+                    self.pass_on(now, out);
+                }
+                !pairs.is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    /// The link of a UE is interrupted: handover or loss.
+    pub fn is_interrupted(&self, entry: Entry) -> bool {
+        self.ues[of_entry(entry).0].interrupted.is_some()
+    }
+
+    /// What `source` knows of the downlink of a UE and of the queue there for `flow`.
+    pub fn read_link(&mut self, now: Instant, entry: Entry, flow: FlowId, source: HintSource) -> LinkReading {
+        let ue = of_entry(entry).0;
+        let bearer = self.bearer_of(ue, self.flows[flow].table);
+        let network = &mut self.network;
+        LinkReading {
+            users: network.downlink_users(ue),
+            blocks: network.link_stats(ue, Direction::Downlink).resource_blocks,
+            carrier_blocks: network.carrier_blocks(ue),
+            rate: match source {
+                HintSource::Enb => network.known_rate(now, ue),
+                HintSource::Ue => network.measured_rate(now, ue),
+            },
+            queue: network.downlink_queue(bearer),
+            uplink: network.uplink_rate(now, ue),
+        }
+    }
+}
+
+/// Gives cells the schedulers that are the caller's own; true if there is one.
+fn set_schedulers(
+    network: &mut RadioNetwork,
+    all: &Cellular,
+    schedulers: &Schedulers,
+    seed: u64,
+) -> Result<bool, Fault> {
+    let mut own = false;
+    for (cell, config) in all.config.cells.enumerate() {
+        for (direction, scheduler) in Direction::BOTH.into_iter().zip(config.schedulers()) {
+            if !matches!(scheduler, SchedulerConfig::Own(_)) {
+                continue;
+            }
+            let (name, blocks) = (all.names[cell.index()].as_str(), config.resource_blocks);
+            let made = schedulers.build(scheduler, Place { cell: name, direction, blocks, seed })?;
+            network.set_scheduler(cell, direction, made);
+            own = true;
+        }
+    }
+    Ok(own)
+}
+
+/// What `event` means for whoever sends over the link.
+fn notice_of(event: &NetworkEvent) -> Option<Notice> {
+    match event {
+        NetworkEvent::Rlc(_, _, RlcEvent::MaxRetransmissions { .. }) => Some(Notice::OutageBegins),
+        NetworkEvent::Connected(_) => Some(Notice::OutageOver),
+        NetworkEvent::Mobility { event, .. } => match event {
+            MobilityEvent::Started => Some(Notice::HandoverBegins),
+            MobilityEvent::Complete => Some(Notice::HandoverDone),
+            MobilityEvent::RadioLinkFailure | MobilityEvent::Failed => Some(Notice::OutageBegins),
+            MobilityEvent::Reestablished => Some(Notice::OutageOver),
+            _ => None,
+        },
+        _ => None,
+    }
+}
