@@ -129,7 +129,7 @@ impl Simulation {
             return Err(Error::input(format!("cannot step back to {t}: it is {} already", self.now())));
         }
         let arrived = self.world.step(t, budget)?;
-        self.world.take_write_error().map_or(Ok(arrived), Err)
+        self.world.probes.take_error().map_or(Ok(arrived), Err)
     }
 
     /// Changes a runtime key now, as `[[at]]` would.

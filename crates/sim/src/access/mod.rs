@@ -29,7 +29,7 @@ pub use lte::{LteAccess, entry as lte_entry};
 pub use wlan::{WlanAccess, entry as wlan_entry};
 
 use crate::event::{Clock, Event, Wake};
-use crate::probe::Probes;
+use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::spec::{Action, HintSource, Spec};
 
@@ -338,6 +338,24 @@ pub struct TraceRow {
     pub bytes: Option<u64>,
     pub mcs: Option<u64>,
     pub packet: Option<PacketId>,
+}
+
+impl TraceRow {
+    /// The row, with the number of the packet.
+    pub fn row(&self, packet: Option<u64>) -> tables::Steps<'_> {
+        tables::Steps {
+            time_s: self.time_s,
+            node: &self.node,
+            to: &self.to,
+            step: self.step,
+            link: self.link,
+            about_s: self.about_s,
+            blocks: self.blocks,
+            bytes: self.bytes,
+            mcs: self.mcs,
+            packet,
+        }
+    }
 }
 
 impl AccessEvent {

@@ -4,7 +4,7 @@
 pub mod tables;
 
 use lasthop_capture::{FinishedTable, TableDef};
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Instant};
 
 use crate::error::Error;
 use crate::sink::{Sink, Table};
@@ -85,6 +85,26 @@ probes! {
 }
 
 impl Probes {
+    /// A row of the table `events`; an empty `detail` is none.
+    #[cold]
+    pub fn event(&mut self, now: Instant, source: &str, kind: &str, value: Option<f64>, detail: &str) {
+        let Some(table) = &mut self.events else { return };
+        table.push(&Events {
+            time_s: now.as_secs_f64(),
+            source,
+            kind,
+            value,
+            detail: (!detail.is_empty()).then_some(detail),
+        });
+    }
+
+    /// A row of the table `steps`.
+    pub fn step(&mut self, row: Steps<'_>) {
+        if let Some(table) = &mut self.steps {
+            table.push(&row);
+        }
+    }
+
     /// True when something is sampled at fixed times.
     pub fn samples(&self) -> bool {
         let tcp = self.tcp.is_some() && self.sampling == TcpSampling::Interval;

@@ -47,8 +47,8 @@ impl World {
             let app = f.app.stats();
             table.push(&tables::Flows {
                 flow: &f.name,
-                src: &src,
-                dst: &dst,
+                src,
+                dst,
                 transport: transport_name(f),
                 profile: sender.map(|s| s.config().profile.name()),
                 cc: sender.map(|s| s.config().cc.name()),
@@ -160,8 +160,8 @@ impl World {
                 let active = f.started.map(|s| end.since(s)).unwrap_or_default();
                 json!({
                     "flow": &*f.name,
-                    "src": &*self.node_name(f.node(f.data_end)),
-                    "dst": &*self.node_name(f.node(f.data_end.other())),
+                    "src": self.node_name(f.node(f.data_end)),
+                    "dst": self.node_name(f.node(f.data_end.other())),
                     "transport": transport_name(f),
                     "cc": f.sender().map(|s| s.config().cc.name()),
                     "goodput_bps": m.goodput_bps(active),

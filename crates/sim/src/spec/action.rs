@@ -30,3 +30,22 @@ pub enum Action {
     /// The snoop agent at this node forgets everything and stops.
     StopNode(String),
 }
+
+impl Action {
+    /// Whom it changes and how, for the table `events`. `None`: it notes that itself.
+    pub fn event(&self) -> Option<(String, &'static str)> {
+        match self {
+            Action::Link(name, _) => Some((format!("link/{name}"), "change")),
+            Action::Bearer(name, _) => Some((format!("bearer/{name}"), "change")),
+            Action::Cell(name, true) => Some((format!("cell/{name}"), "cell-down")),
+            Action::Cell(name, false) => Some((format!("cell/{name}"), "cell-up")),
+            Action::Ap(name, ..) => Some((format!("ap/{name}"), "change")),
+            Action::Station(name, ..) => Some((format!("station/{name}"), "change")),
+            Action::Sidelink(..)
+            | Action::StartFlow(_)
+            | Action::StopFlow(_)
+            | Action::StartNode(_)
+            | Action::StopNode(_) => None,
+        }
+    }
+}

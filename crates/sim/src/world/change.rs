@@ -18,7 +18,9 @@ impl World {
 
     fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
         for action in actions {
-            self.note_change(now, &action);
+            if let Some((source, kind)) = action.event() {
+                self.probes.event(now, &source, kind, None, "");
+            }
             match action {
                 Action::Link(..)
                 | Action::Bearer(..)

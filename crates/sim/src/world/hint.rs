@@ -246,7 +246,7 @@ impl World {
             }
             if self.hinters[n].told.iter().any(|told| told.link == link) {
                 let source = format!("hint/{}", self.hinters[n].name);
-                self.note_event(now, &source, notice.name(), None, "");
+                self.probes.event(now, &source, notice.name(), None, "");
             }
             for i in 0..self.hinters[n].told.len() {
                 if self.hinters[n].told[i].link == link && !self.hinters[n].loses_report() {

@@ -188,6 +188,11 @@ impl World {
         }
     }
 
+    /// The name of a node.
+    pub(crate) fn node_name(&self, node: NodeId) -> &str {
+        &self.nodes[node].name
+    }
+
     /// The flow with this name.
     pub fn flow_by_name(&self, name: &str) -> Option<FlowId> {
         self.flows.enumerate().find(|(_, f)| &*f.name == name).map(|(id, _)| id)

@@ -66,8 +66,8 @@ impl World {
             payload,
         });
         if self.probes.packets.is_some() {
-            let node = self.node_name(src);
-            self.note_packet(now, id, &node, "sent");
+            let place = &self.nodes[src].name;
+            self.flows[flow].note_packet(&mut self.probes, now, &self.packets[id], place, "sent");
         }
         if takes_time {
             return self.process(now, from, id);
@@ -167,17 +167,21 @@ impl World {
                 }
                 Step::Mark { packet } => self.packets[packet].ecn = Ecn::Ce,
                 Step::Forward { packet, place } => {
-                    if self.probes.packets.is_some() {
-                        let place = self.accesses[id].place(place).to_owned();
-                        self.note_packet(now, packet, &place, "forwarded");
-                    }
+                    let (place, packet) = (self.accesses[id].place(place), &self.packets[packet]);
+                    let flow = &self.flows[packet.flow];
+                    flow.note_packet(&mut self.probes, now, packet, place, "forwarded");
                 }
                 Step::Notice { entry, notice } => self.notify_of_link(now, (id, entry), notice),
-                Step::Trace(ref row) => self.note_step(row),
+                Step::Trace(ref row) => {
+                    let packet = row.packet.and_then(|id| self.packets.get(id));
+                    self.probes.step(row.row(packet.map(|p| p.serial)));
+                }
                 Step::Fault(ref fault) => {
                     self.fault.get_or_insert_with(|| fault.clone());
                 }
-                Step::Event(ref e) => self.note_event(now, &e.source, e.kind, e.value, &e.detail),
+                Step::Event(ref e) => {
+                    self.probes.event(now, &e.source, e.kind, e.value, &e.detail);
+                }
             }
         }
         steps.clear();
@@ -191,8 +195,8 @@ impl World {
             return self.reassemble(now, node, id);
         }
         if self.probes.packets.is_some() {
-            let name = self.node_name(node);
-            self.note_packet(now, id, &name, "received");
+            let (packet, place) = (&self.packets[id], &self.nodes[node].name);
+            self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "received");
         }
         let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
@@ -215,10 +219,6 @@ impl World {
 
     /// A packet leaves by a drop: into the books, the flow's counters and the `drops` table.
     pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: Place) {
-        if self.probes.packets.is_some() {
-            let place: Box<str> = self.place_name(place).into();
-            self.note_packet(at, id, &place, "dropped");
-        }
         let packet = self.packets.remove(id);
         self.account.dropped.add(packet.size);
         let (Payload::Tcp(to, _) | Payload::Udp(to, _)) = packet.payload;
@@ -228,7 +228,15 @@ impl World {
                 Cause::Other(_) => self.monitor.dropped_elsewhere(packet.flow),
             }
         }
-        self.note_drop(at, &packet, cause.name(), place);
+        let place = match place {
+            Place::Node(node) => &*self.nodes[node].name,
+            Place::Access(access, place) => self.accesses[access].place(place),
+        };
+        let flow = &self.flows[packet.flow];
+        if self.probes.packets.is_some() {
+            flow.note_packet(&mut self.probes, at, &packet, place, "dropped");
+        }
+        flow.note_drop(&mut self.probes, at, &packet, cause.name(), place);
     }
 
     /// A drop with one of the wired network's causes.

@@ -55,7 +55,7 @@ impl World {
         loop {
             let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
             let Some(event) = sockets[end as usize].endpoint.poll_event() else { return };
-            self.note_tcp_event(now, flow, end, &event);
+            self.flows[flow].note_tcp_event(&mut self.probes, now, end, &event);
             match event {
                 // Somebody has come in: the way on is opened.
                 TcpEvent::Established if end == End::B => self.open_leg(now, after),
@@ -80,7 +80,7 @@ impl World {
             sockets[1].endpoint.listen();
             sockets[0].endpoint.connect(now);
         }
-        self.note_flow(now, flow, "flow-start", None, "proxy");
+        self.flows[flow].note(&mut self.probes, now, "flow-start", None, "proxy");
         self.service(now, flow, End::A);
     }
 

@@ -1,17 +1,19 @@
-//! What goes into the tables, and when.
+//! What goes into the tables, and when. A flow writes its rows itself: it needs the probes for it,
+//! not the world.
 
-use crate::access::TraceRow;
 use lasthop_tcp::cc::CongestionControl;
 use lasthop_tcp::{CaState, CloseReason, Event as TcpEvent, Info};
-use lasthop_units::{FlowId, Instant, NodeId, PacketId, StreamOffset};
+use lasthop_units::{Instant, StreamOffset};
+use serde_json::{Value, json};
 
 use super::World;
-use super::packet::{Packet, Payload, Place};
+use super::flow::Flow;
+use super::packet::{Packet, Payload};
 use crate::error::Error;
 use crate::event::{End, Event};
-use crate::probe::tables;
+use crate::probe::{Probes, tables};
 use crate::sink::Table;
-use crate::spec::{Action, TcpSampling};
+use crate::spec::TcpSampling;
 
 fn ca_state_name(state: CaState) -> &'static str {
     match state {
@@ -27,8 +29,8 @@ impl World {
     /// The sampling probe looks at everything it watches, and comes again.
     pub(super) fn on_sample(&mut self, now: Instant) {
         if self.probes.sampling == TcpSampling::Interval && self.probes.tcp.is_some() {
-            for flow in self.flows.ids() {
-                self.note_tcp(now, flow, "interval");
+            for flow in self.flows.iter() {
+                flow.note_tcp(&mut self.probes, now, "interval");
             }
         }
         for id in self.accesses.ids() {
@@ -41,53 +43,11 @@ impl World {
         }
     }
 
-    /// After a segment reached the sender of the data: its statistics, and a row if the scenario
-    /// wants one.
-    #[inline]
-    pub(super) fn watch_sender(&mut self, now: Instant, flow: FlowId) {
-        let f = &mut self.flows[flow];
-        let Some(endpoint) = f.sender() else { return };
-        let (cwnd, samples) = (endpoint.cwnd_segments(), endpoint.counters().rtt_samples);
-        let sample = endpoint.last_rtt_sample();
-        let ca_state = endpoint.ca_state() as u8;
-        f.window.set(now, cwnd);
-        let fresh = samples > f.rtt.samples;
-        if fresh && let Some(rtt) = sample {
-            f.rtt.add(rtt);
-        }
-        f.fresh_sample = fresh;
-        match self.probes.sampling {
-            TcpSampling::Ack => self.note_tcp(now, flow, "ack"),
-            TcpSampling::Change => {
-                let Some(endpoint) = self.flows[flow].sender() else { return };
-                let ssthresh = endpoint.congestion_control().ssthresh();
-                let shown = (cwnd as u32, ssthresh.min(f64::from(u32::MAX)) as u32, ca_state);
-                if self.flows[flow].window.shown != shown {
-                    self.flows[flow].window.shown = shown;
-                    self.note_tcp(now, flow, "change");
-                }
-            }
-            TcpSampling::Off | TcpSampling::Interval => {}
-        }
-    }
-
-    /// A row of the `tcp` table.
-    pub(super) fn note_tcp(&mut self, now: Instant, flow: FlowId, trigger: &str) {
-        let f = &self.flows[flow];
-        let (Some(table), Some(endpoint), Some(_)) = (&mut self.probes.tcp, f.sender(), f.started) else {
-            return;
-        };
-        let sample = (trigger != "interval" && f.fresh_sample).then(|| endpoint.last_rtt_sample()).flatten();
-        let arrived = f.endpoint(f.data_end.other()).map_or(0, lasthop_tcp::Endpoint::octets_received);
-        let sample_us = sample.map(|s| s.0 as f64 / 1e3);
-        tcp_row(table, now, &f.name, trigger, &endpoint.info(), arrived, sample_us);
-    }
-
     /// `tcp_info` of the sender of the flow called `name`, under Linux's names.
     ///
     /// # Errors
     /// No such flow, or one without TCP.
-    pub fn tcp_info(&self, name: &str) -> Result<serde_json::Value, Error> {
+    pub fn tcp_info(&self, name: &str) -> Result<Value, Error> {
         let Some(flow) = self.flow_by_name(name) else {
             let near = crate::config::suggest(name, self.flows.iter().map(|f| &*f.name));
             let hint = near.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
@@ -96,33 +56,69 @@ impl World {
         let Some(endpoint) = self.flows[flow].sender() else {
             return Err(Error::input(format!("flow `{name}` has no TCP")));
         };
-        let i = endpoint.info();
-        let us = |d: lasthop_units::Duration| d.0 as f64 / 1e3;
-        let ssthresh = if i.snd_ssthresh.is_finite() { i.snd_ssthresh } else { -1.0 };
-        Ok(serde_json::json!({
-            "state": format!("{:?}", i.state).to_lowercase(),
-            "ca_state": ca_state_name(i.ca_state),
-            "snd_cwnd": i.snd_cwnd, "snd_ssthresh": ssthresh, "snd_mss": i.snd_mss,
-            "rtt_us": i.rtt.map_or(0.0, us), "rttvar_us": us(i.rttvar), "min_rtt_us": i.min_rtt.map(us),
-            "rto_us": us(i.rto), "backoff": i.backoff,
-            "unacked": i.unacked, "sacked": i.sacked, "lost": i.lost, "retrans": i.retrans,
-            "total_retrans": i.total_retrans, "bytes_acked": i.bytes_acked, "delivered": i.delivered, "delivered_ce": i.delivered_ce,
-            "rwnd_bytes": i.snd_wnd, "notsent_bytes": i.notsent_bytes,
-            "pacing_rate_bps": i.pacing_rate.map(|r| r.0),
-        }))
+        Ok(tcp_info(&endpoint.info()))
+    }
+}
+
+impl Flow {
+    /// After a segment reached the sender of the data: its statistics, and a row if the scenario
+    /// wants one.
+    #[inline]
+    pub(super) fn watch_sender(&mut self, probes: &mut Probes, now: Instant) {
+        let Some(endpoint) = self.sender() else { return };
+        let (cwnd, samples) = (endpoint.cwnd_segments(), endpoint.counters().rtt_samples);
+        let sample = endpoint.last_rtt_sample();
+        let ca_state = endpoint.ca_state() as u8;
+        self.window.set(now, cwnd);
+        let fresh = samples > self.rtt.samples;
+        if fresh && let Some(rtt) = sample {
+            self.rtt.add(rtt);
+        }
+        self.fresh_sample = fresh;
+        match probes.sampling {
+            TcpSampling::Ack => self.note_tcp(probes, now, "ack"),
+            TcpSampling::Change => {
+                let Some(endpoint) = self.sender() else { return };
+                let ssthresh = endpoint.congestion_control().ssthresh();
+                let shown = (cwnd as u32, ssthresh.min(f64::from(u32::MAX)) as u32, ca_state);
+                if self.window.shown != shown {
+                    self.window.shown = shown;
+                    self.note_tcp(probes, now, "change");
+                }
+            }
+            TcpSampling::Off | TcpSampling::Interval => {}
+        }
     }
 
-    /// A row of the `packets` table.
+    /// A row of the `tcp` table.
+    pub(super) fn note_tcp(&self, probes: &mut Probes, now: Instant, trigger: &str) {
+        let (Some(table), Some(endpoint), Some(_)) = (&mut probes.tcp, self.sender(), self.started) else {
+            return;
+        };
+        let sample =
+            (trigger != "interval" && self.fresh_sample).then(|| endpoint.last_rtt_sample()).flatten();
+        let arrived = self.endpoint(self.data_end.other()).map_or(0, lasthop_tcp::Endpoint::octets_received);
+        let sample_us = sample.map(|s| s.0 as f64 / 1e3);
+        tcp_row(table, now, &self.name, trigger, &endpoint.info(), arrived, sample_us);
+    }
+
+    /// A row of the `packets` table about one of its packets.
     #[cold]
-    pub(super) fn note_packet(&mut self, now: Instant, id: PacketId, place: &str, event: &str) {
-        let packet = &self.packets[id];
-        let f = &self.flows[packet.flow];
+    pub(super) fn note_packet(
+        &self,
+        probes: &mut Probes,
+        now: Instant,
+        packet: &Packet,
+        place: &str,
+        event: &str,
+    ) {
+        let Some(table) = &mut probes.packets else { return };
         let (mut seq, mut ack, mut flags, mut again, len) =
             (None, None, None, None, payload_len(&packet.payload));
         if let Payload::Tcp(to, segment) = &packet.payload {
             let from = to.other();
-            let [isn, peer_isn] = [f.isn[from as usize], f.isn[*to as usize]];
-            let near = |end: End| f.endpoint(end).map_or(0, |e| e.una_offset());
+            let [isn, peer_isn] = [self.isn[from as usize], self.isn[*to as usize]];
+            let near = |end: End| self.endpoint(end).map_or(0, |e| e.una_offset());
             let start = segment.seq.unwrap_near(isn, StreamOffset(near(from))).0;
             seq = Some(start);
             if segment.flags.has(lasthop_tcp::Flags::ACK) {
@@ -131,11 +127,10 @@ impl World {
             flags = Some(segment.flags.to_string());
             again = (event == "sent").then_some(packet.again);
         }
-        let Some(table) = &mut self.probes.packets else { return };
         table.push(&tables::Packets {
             time_s: now.as_secs_f64(),
             packet: packet.serial,
-            flow: &f.name,
+            flow: &self.name,
             node: place,
             event,
             size: u64::from(packet.size),
@@ -147,90 +142,46 @@ impl World {
         });
     }
 
-    /// The name of a place for the tables.
-    pub(super) fn place_name(&self, place: Place) -> &str {
-        match place {
-            Place::Node(n) => &self.nodes[n].name,
-            Place::Access(id, place) => self.accesses[id].place(place),
-        }
-    }
-
-    pub(crate) fn node_name(&self, node: NodeId) -> Box<str> {
-        self.nodes[node].name.clone()
-    }
-
-    /// A drop: the flow's counter and a row of the `drops` table.
+    /// A row of the `drops` table about one of its packets.
     #[cold]
-    pub(super) fn note_drop(&mut self, at: Instant, packet: &Packet, cause: &str, place: Place) {
-        let place: Box<str> = self.place_name(place).into();
+    pub(super) fn note_drop(
+        &self,
+        probes: &mut Probes,
+        at: Instant,
+        packet: &Packet,
+        cause: &str,
+        place: &str,
+    ) {
         let again = matches!(packet.payload, Payload::Tcp(..)).then_some(packet.again);
-        let Some(table) = &mut self.probes.drops else { return };
+        let Some(table) = &mut probes.drops else { return };
         table.push(&tables::Drops {
             time_s: at.as_secs_f64(),
             packet: packet.serial,
-            flow: &self.flows[packet.flow].name,
-            place: &place,
+            flow: &self.name,
+            place,
             cause,
             size: u64::from(packet.size),
             retransmission: again,
         });
     }
 
-    /// A row of the `steps` table.
+    /// A row of the `events` table.
     #[cold]
-    pub(super) fn note_step(&mut self, row: &TraceRow) {
-        let Some(table) = &mut self.probes.steps else { return };
-        table.push(&tables::Steps {
-            time_s: row.time_s,
-            node: &row.node,
-            to: &row.to,
-            step: row.step,
-            link: row.link,
-            about_s: row.about_s,
-            blocks: row.blocks,
-            bytes: row.bytes,
-            mcs: row.mcs,
-            packet: row.packet.and_then(|id| self.packets.get(id)).map(|p| p.serial),
-        });
-    }
-
-    /// A row of the `events` table about a flow.
-    #[cold]
-    pub(super) fn note_flow(
-        &mut self,
+    pub(super) fn note(
+        &self,
+        probes: &mut Probes,
         now: Instant,
-        flow: FlowId,
         kind: &str,
         value: Option<f64>,
         detail: &str,
     ) {
-        let source = format!("flow/{}", self.flows[flow].name);
-        self.note_event(now, &source, kind, value, detail);
-    }
-
-    #[cold]
-    pub(super) fn note_event(
-        &mut self,
-        now: Instant,
-        source: &str,
-        kind: &str,
-        value: Option<f64>,
-        detail: &str,
-    ) {
-        let Some(table) = &mut self.probes.events else { return };
-        table.push(&tables::Events {
-            time_s: now.as_secs_f64(),
-            source,
-            kind,
-            value,
-            detail: (!detail.is_empty()).then_some(detail),
-        });
+        probes.event(now, &format!("flow/{}", self.name), kind, value, detail);
     }
 
     /// What an endpoint reported.
     #[cold]
-    pub(super) fn note_tcp_event(&mut self, now: Instant, flow: FlowId, end: End, event: &TcpEvent) {
-        let side = if end == self.flows[flow].data_end { "sender" } else { "receiver" };
+    pub(super) fn note_tcp_event(&mut self, probes: &mut Probes, now: Instant, end: End, event: &TcpEvent) {
+        let side = if end == self.data_end { "sender" } else { "receiver" };
         let (kind, value) = match event {
             TcpEvent::Established => ("established", None),
             TcpEvent::PeerClosed => ("peer-closed", None),
@@ -247,39 +198,32 @@ impl World {
             TcpEvent::Closed(CloseReason::TimedOut) => ("timed-out", None),
             TcpEvent::Reset => ("reset", None),
         };
-        self.note_flow(now, flow, kind, value, side);
+        self.note(probes, now, kind, value, side);
         if matches!(event, TcpEvent::RtoFired { .. })
             && side == "sender"
-            && self.probes.sampling == TcpSampling::Ack
+            && probes.sampling == TcpSampling::Ack
         {
-            self.flows[flow].fresh_sample = false;
-            self.note_tcp(now, flow, "rto");
+            self.fresh_sample = false;
+            self.note_tcp(probes, now, "rto");
         }
     }
+}
 
-    /// A change of the scenario.
-    pub(super) fn note_change(&mut self, now: Instant, action: &Action) {
-        match action {
-            Action::Link(name, _) => self.note_event(now, &format!("link/{name}"), "change", None, ""),
-            Action::Bearer(name, _) => self.note_event(now, &format!("bearer/{name}"), "change", None, ""),
-            Action::Cell(name, down) => {
-                let kind = if *down { "cell-down" } else { "cell-up" };
-                self.note_event(now, &format!("cell/{name}"), kind, None, "");
-            }
-            Action::Ap(name, ..) => self.note_event(now, &format!("ap/{name}"), "change", None, ""),
-            Action::Station(name, ..) => {
-                self.note_event(now, &format!("station/{name}"), "change", None, "");
-            }
-            // They note it themselves.
-            Action::Sidelink(..) => {}
-            Action::StartFlow(_) | Action::StopFlow(_) | Action::StartNode(_) | Action::StopNode(_) => {}
-        }
-    }
-
-    /// The first error of a table that could not be written.
-    pub fn take_write_error(&mut self) -> Option<Error> {
-        self.probes.take_error()
-    }
+/// `tcp_info` under Linux's names.
+fn tcp_info(i: &Info) -> Value {
+    let us = |d: lasthop_units::Duration| d.0 as f64 / 1e3;
+    let ssthresh = if i.snd_ssthresh.is_finite() { i.snd_ssthresh } else { -1.0 };
+    json!({
+        "state": format!("{:?}", i.state).to_lowercase(),
+        "ca_state": ca_state_name(i.ca_state),
+        "snd_cwnd": i.snd_cwnd, "snd_ssthresh": ssthresh, "snd_mss": i.snd_mss,
+        "rtt_us": i.rtt.map_or(0.0, us), "rttvar_us": us(i.rttvar), "min_rtt_us": i.min_rtt.map(us),
+        "rto_us": us(i.rto), "backoff": i.backoff,
+        "unacked": i.unacked, "sacked": i.sacked, "lost": i.lost, "retrans": i.retrans,
+        "total_retrans": i.total_retrans, "bytes_acked": i.bytes_acked, "delivered": i.delivered, "delivered_ce": i.delivered_ce,
+        "rwnd_bytes": i.snd_wnd, "notsent_bytes": i.notsent_bytes,
+        "pacing_rate_bps": i.pacing_rate.map(|r| r.0),
+    })
 }
 
 fn payload_len(payload: &Payload) -> u32 {

@@ -103,8 +103,8 @@ impl World {
             self.account.made.add(packet.size);
             let id = self.packets.insert(packet);
             if self.probes.packets.is_some() {
-                let name = self.node_name(node);
-                self.note_packet(now, id, &name, "sent");
+                let (packet, place) = (&self.packets[id], &self.nodes[node].name);
+                self.flows[packet.flow].note_packet(&mut self.probes, now, packet, place, "sent");
             }
             self.leave(now, node, port, id);
         }
@@ -136,6 +136,7 @@ impl World {
             s.running = run;
             s.agents.values_mut().for_each(Snoop::forget);
         }
-        self.note_event(now, &format!("node/{name}"), if run { "start" } else { "stop" }, None, "snoop");
+        let kind = if run { "start" } else { "stop" };
+        self.probes.event(now, &format!("node/{name}"), kind, None, "snoop");
     }
 }

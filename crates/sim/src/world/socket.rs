@@ -33,8 +33,7 @@ impl World {
         let f = &mut self.flows[flow];
         let first = f.started.is_none();
         f.started.get_or_insert(now);
-        self.note_flow(now, flow, "flow-start", None, "");
-        let f = &mut self.flows[flow];
+        f.note(&mut self.probes, now, "flow-start", None, "");
         if f.is_copy() {
             return;
         }
@@ -54,11 +53,12 @@ impl World {
 
     /// A flow's application stops offering data; what it wrote is still delivered.
     pub(super) fn stop_flow(&mut self, now: Instant, flow: FlowId) {
-        self.note_flow(now, flow, "flow-stop", None, "");
-        if self.flows[flow].is_copy() {
+        let f = &mut self.flows[flow];
+        f.note(&mut self.probes, now, "flow-stop", None, "");
+        if f.is_copy() {
             return;
         }
-        self.flows[flow].app.stop(now, &mut self.app_actions);
+        f.app.stop(now, &mut self.app_actions);
         self.do_app_actions(now, flow);
     }
 
@@ -85,7 +85,7 @@ impl World {
         sockets[end as usize].endpoint.handle_segment(now, segment);
         self.service(now, flow, end);
         if end == self.flows[flow].data_end {
-            self.watch_sender(now, flow);
+            self.flows[flow].watch_sender(&mut self.probes, now);
         }
     }
 
@@ -153,7 +153,7 @@ impl World {
                 TcpEvent::Closed(_) | TcpEvent::Reset => f.app.stop(now, &mut self.app_actions),
                 _ => {}
             }
-            self.note_tcp_event(now, flow, end, &event);
+            self.flows[flow].note_tcp_event(&mut self.probes, now, end, &event);
         }
         let f = &mut self.flows[flow];
         let Transport::Tcp(sockets) = &mut f.transport else { return };
