@@ -193,7 +193,7 @@ impl World {
                 "replaced": tally(a.replaced),
             },
         });
-        let agents = self.snoop_summary();
+        let agents = crate::world::snoop_summary(self);
         if !agents.is_empty() {
             summary["snoop"] = Value::Array(agents);
         }

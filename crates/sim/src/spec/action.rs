@@ -32,20 +32,19 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whom it changes and how, for the table `events`. `None`: it notes that itself.
-    pub fn event(&self) -> Option<(String, &'static str)> {
+    /// Source, kind and detail of its row in the table `events`. `None`: what is changed writes
+    /// rows itself.
+    pub fn event(&self) -> Option<(String, &'static str, &'static str)> {
         match self {
-            Action::Link(name, _) => Some((format!("link/{name}"), "change")),
-            Action::Bearer(name, _) => Some((format!("bearer/{name}"), "change")),
-            Action::Cell(name, true) => Some((format!("cell/{name}"), "cell-down")),
-            Action::Cell(name, false) => Some((format!("cell/{name}"), "cell-up")),
-            Action::Ap(name, ..) => Some((format!("ap/{name}"), "change")),
-            Action::Station(name, ..) => Some((format!("station/{name}"), "change")),
-            Action::Sidelink(..)
-            | Action::StartFlow(_)
-            | Action::StopFlow(_)
-            | Action::StartNode(_)
-            | Action::StopNode(_) => None,
+            Action::Link(name, _) => Some((format!("link/{name}"), "change", "")),
+            Action::Bearer(name, _) => Some((format!("bearer/{name}"), "change", "")),
+            Action::Cell(name, true) => Some((format!("cell/{name}"), "cell-down", "")),
+            Action::Cell(name, false) => Some((format!("cell/{name}"), "cell-up", "")),
+            Action::Ap(name, ..) => Some((format!("ap/{name}"), "change", "")),
+            Action::Station(name, ..) => Some((format!("station/{name}"), "change", "")),
+            Action::StartNode(name) => Some((format!("node/{name}"), "start", "snoop")),
+            Action::StopNode(name) => Some((format!("node/{name}"), "stop", "snoop")),
+            Action::Sidelink(..) | Action::StartFlow(_) | Action::StopFlow(_) => None,
         }
     }
 }

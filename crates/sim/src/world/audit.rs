@@ -3,7 +3,9 @@
 
 use super::World;
 use super::flow::{Flow, Transport};
+use super::proxy::audit_relays;
 use crate::event::End;
+use lasthop_units::{FlowId, IndexVec};
 
 impl World {
     /// What does not hold, one sentence each.
@@ -22,26 +24,23 @@ impl World {
         if books.bytes.0 != bytes {
             wrong.push(format!("bytes: {} in the books, {bytes} on the shelf", books.bytes.0));
         }
-        wrong.extend(self.audit_streams());
+        wrong.extend(audit_streams(&self.flows));
         for (id, flow) in self.flows.enumerate() {
-            wrong.extend(self.audit_relays(id));
+            wrong.extend(audit_relays(&self.flows, id));
             for end in [End::A, End::B] {
                 wrong.extend(audit_liveness(flow, end));
             }
         }
         wrong
     }
+}
 
-    /// What does not hold about the octets that TCP applications write: each is delivered, or waits
-    /// in the receiver's socket, or is on the way, or lost with a packet that the account names
-    /// and kept by the sender, or was not sent yet.
-    pub(super) fn audit_streams(&self) -> Vec<String> {
-        let ends = [End::A, End::B];
-        self.flows
-            .iter()
-            .flat_map(|flow| ends.into_iter().filter_map(move |end| audit_stream(flow, end)))
-            .collect()
-    }
+/// What does not hold about the octets that TCP applications write: each is delivered, or waits in
+/// the receiver's socket, or is on the way, or lost with a packet that the account names and kept
+/// by the sender, or was not sent yet.
+pub(super) fn audit_streams(flows: &IndexVec<FlowId, Flow>) -> Vec<String> {
+    let ends = [End::A, End::B];
+    flows.iter().flat_map(|flow| ends.into_iter().filter_map(move |end| audit_stream(flow, end))).collect()
 }
 
 /// The stream that `end` of `flow` writes.

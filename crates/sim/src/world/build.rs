@@ -92,48 +92,35 @@ impl World {
             spare: Vec::new(),
             app_actions: Vec::new(),
         };
-        world.schedule_flows(spec, &builder.starts);
-        world.schedule_changes(scenario);
-        world.schedule_hints();
-        world.schedule_samples(spec);
+        let changes = scenario.changes().iter().filter(|(t, _)| *t <= end);
+        world.changes = changes.clone().map(|(_, actions)| actions.clone()).collect();
+        let changes = (0..).zip(changes).map(|(n, (t, _))| (*t, Event::Change(n)));
+        let reports = (0..).zip(&world.hinters).map(|(n, h)| (h.first_report(), Event::HintReport(n)));
+        let reports = reports.filter_map(|(t, event)| Some((t.filter(|t| *t <= end)?, event)));
+        let mut first: Vec<(Instant, Event)> = flow_events(spec, &builder.starts, end);
+        first.extend(changes.chain(reports));
+        if world.probes.samples() {
+            first.push((Instant::ZERO + spec.output.interval, Event::Sample));
+        }
+        for (t, event) in first {
+            world.queue.schedule(t, event.class(), event);
+        }
         // UEs that attach or measure do so without a packet.
         for id in world.accesses.ids() {
             world.settle(Instant::ZERO, id);
         }
         Ok(world)
     }
+}
 
-    fn schedule_flows(&mut self, spec: &Spec, starts: &[(FlowId, String, Instant)]) {
-        for (id, group, start) in starts {
-            let flow = &spec.flow[group];
-            if flow.autostart && *start <= self.end {
-                self.queue.schedule(*start, Event::Start(*id).class(), Event::Start(*id));
-            }
-            if let Some(stop) = flow.stop {
-                let stop = Instant::ZERO + stop;
-                if stop <= self.end {
-                    self.queue.schedule(stop, Event::Stop(*id).class(), Event::Stop(*id));
-                }
-            }
-        }
-    }
-
-    fn schedule_changes(&mut self, scenario: &Scenario) {
-        for (t, actions) in scenario.changes() {
-            if *t <= self.end {
-                let event = Event::Change(self.changes.len() as u32);
-                self.queue.schedule(*t, event.class(), event);
-                self.changes.push(actions.clone());
-            }
-        }
-    }
-
-    fn schedule_samples(&mut self, spec: &Spec) {
-        if self.probes.samples() {
-            let first = Instant::ZERO + spec.output.interval;
-            self.queue.schedule(first, Event::Sample.class(), Event::Sample);
-        }
-    }
+/// When flows start and stop.
+fn flow_events(spec: &Spec, starts: &[(FlowId, String, Instant)], end: Instant) -> Vec<(Instant, Event)> {
+    let of = |(id, group, start): &(FlowId, String, Instant)| {
+        let flow = &spec.flow[group];
+        let start = flow.autostart.then_some((*start, Event::Start(*id)));
+        [start, flow.stop.map(|stop| (Instant::ZERO + stop, Event::Stop(*id)))]
+    };
+    starts.iter().flat_map(of).flatten().filter(|(t, _)| *t <= end).collect()
 }
 
 #[derive(Default)]

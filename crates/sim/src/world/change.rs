@@ -1,8 +1,9 @@
 //! Changes during the run: what `[[at]]` and the stepping caller do to a world.
 
-use lasthop_units::{FlowId, Instant};
+use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
+use super::flow::Flow;
 use crate::spec::Action;
 
 impl World {
@@ -18,8 +19,8 @@ impl World {
 
     fn apply_at(&mut self, now: Instant, actions: Vec<Action>) {
         for action in actions {
-            if let Some((source, kind)) = action.event() {
-                self.probes.event(now, &source, kind, None, "");
+            if let Some((source, kind, detail)) = action.event() {
+                self.probes.event(now, &source, kind, None, detail);
             }
             match action {
                 Action::Link(..)
@@ -29,23 +30,19 @@ impl World {
                 | Action::Ap(..)
                 | Action::Station(..) => self.change_access(now, &action),
                 Action::StartFlow(group) => {
-                    self.flows_of(&group).into_iter().for_each(|f| self.start_flow(now, f));
+                    flows_of(&self.flows, &group).into_iter().for_each(|f| self.start_flow(now, f));
                 }
                 Action::StopFlow(group) => {
-                    self.flows_of(&group).into_iter().for_each(|f| self.stop_flow(now, f));
+                    flows_of(&self.flows, &group).into_iter().for_each(|f| self.stop_flow(now, f));
                 }
-                Action::StartNode(name) => self.run_snoop(now, &name, true),
-                Action::StopNode(name) => self.run_snoop(now, &name, false),
+                Action::StartNode(ref name) | Action::StopNode(ref name) => {
+                    let run = matches!(action, Action::StartNode(_));
+                    let nodes = &self.nodes;
+                    let agents = self.snoops.iter_mut().filter(|s| *nodes[s.node].name == **name);
+                    agents.for_each(|s| s.run(run));
+                }
             }
         }
-    }
-
-    fn flows_of(&self, group: &str) -> Vec<FlowId> {
-        self.flows
-            .enumerate()
-            .filter(|(_, f)| &*f.group == group && f.leg.as_deref().is_none_or(|leg| leg.previous.is_none()))
-            .map(|(id, _)| id)
-            .collect()
     }
 
     fn change_access(&mut self, now: Instant, action: &Action) {
@@ -55,4 +52,13 @@ impl World {
             }
         }
     }
+}
+
+/// The flows of the table `group`; of those that proxies split, the first connection.
+fn flows_of(flows: &IndexVec<FlowId, Flow>, group: &str) -> Vec<FlowId> {
+    flows
+        .enumerate()
+        .filter(|(_, f)| &*f.group == group && f.leg.as_deref().is_none_or(|leg| leg.previous.is_none()))
+        .map(|(id, _)| id)
+        .collect()
 }

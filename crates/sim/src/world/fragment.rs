@@ -6,6 +6,7 @@ use lasthop_units::{Instant, NodeId, PacketId};
 
 use super::World;
 use super::packet::Place;
+use crate::access::Cause;
 use crate::event::{Event, Wake};
 
 /// The reassembly buffers of a node.
@@ -37,7 +38,14 @@ impl World {
         let pieces = match ipv4::fragment(packet.size, packet.fragment, packet.dont_fragment, mtu) {
             Ok(Some(pieces)) => pieces,
             Ok(None) => unreachable!("called for packets above the MTU"),
-            Err(_) => return self.drop_in_net(now, id, DropCause::FragmentationNeeded, Place::Node(node)),
+            Err(_) => {
+                return self.drop_packet(
+                    now,
+                    id,
+                    Cause::Net(DropCause::FragmentationNeeded),
+                    Place::Node(node),
+                );
+            }
         };
         let whole = self.packets.remove(id);
         self.account.replaced.add(whole.size);
@@ -73,10 +81,10 @@ impl World {
         let mut output = std::mem::take(&mut r.output);
         r.wake.ensure(&mut self.queue, r.buffers.poll_at(), Event::Reassembly(node));
         for id in output.ignored.drain(..) {
-            self.drop_in_net(now, id, DropCause::DuplicateFragment, Place::Node(node));
+            self.drop_packet(now, id, Cause::Net(DropCause::DuplicateFragment), Place::Node(node));
         }
         for dropped in output.dropped.drain(..) {
-            self.drop_in_net(dropped.at, dropped.item.id, dropped.cause, Place::Node(node));
+            self.drop_packet(dropped.at, dropped.item.id, Cause::Net(dropped.cause), Place::Node(node));
         }
         if let (Some(whole), Some((first, others))) = (whole, output.complete.split_first()) {
             let mut packet = self.packets.remove(*first);

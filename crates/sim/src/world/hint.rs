@@ -8,9 +8,10 @@ use lasthop_tcp::{Guidance, Hint, Notice};
 use lasthop_units::{AccessId, Bitrate, Duration, FlowId, Instant};
 
 use super::World;
-use super::flow::Transport;
+use super::flow::{Flow, Transport};
+use crate::access::LinkReading;
 use crate::event::{End, Event};
-use crate::probe::tables;
+use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::spec::{HintCarrier, HintLoad, HintSource, HintSpec};
 
@@ -44,6 +45,17 @@ struct Told {
     /// Share of the resource blocks that the UE got, and the count and moment of the last look.
     share: Smooth,
     counted: (u64, Instant),
+}
+
+impl Told {
+    /// From now on the ACKs of `flow`, which is that of this entry, say so.
+    fn say(&mut self, flow: &mut Flow, measured: Instant, guidance: Option<Guidance>) {
+        self.saying = (measured, guidance);
+        let receiver = flow.data_end.other();
+        if let Transport::Tcp(sockets) = &mut flow.transport {
+            sockets[receiver as usize].endpoint.set_guidance(measured, guidance);
+        }
+    }
 }
 
 /// An exponential average over time.
@@ -91,57 +103,21 @@ impl Hinter {
         after(self.spec.start) && !self.spec.stop.is_some_and(after)
     }
 
+    /// When the first report is due.
+    pub fn first_report(&self) -> Option<Instant> {
+        let comes = !self.told.is_empty() && self.spec.stop.is_none_or(|stop| stop > self.spec.start);
+        comes.then_some(Instant::ZERO + self.spec.start)
+    }
+
     /// Whether the next report, or notice, is lost on its way.
     fn loses_report(&mut self) -> bool {
         self.reports += 1;
         self.draw.happens(2 * self.reports, self.spec.loss.0)
     }
-}
 
-impl World {
-    pub(super) fn schedule_hints(&mut self) {
-        for n in 0..self.hinters.len() {
-            let h = &self.hinters[n];
-            let first = Instant::ZERO + h.spec.start;
-            let event = Event::HintReport(n as u32);
-            if !h.told.is_empty() && first <= self.end && h.spec.stop.is_none_or(|stop| stop > h.spec.start) {
-                self.queue.schedule(first, event.class(), event);
-            }
-        }
-    }
-
-    /// The UEs or eNBs of a `[hint]` table look at their links.
-    pub(super) fn on_hint_report(&mut self, now: Instant, n: u32) {
-        let n = n as usize;
-        let next = now + self.hinters[n].spec.period;
-        let stop = self.hinters[n].spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
-        for i in 0..self.hinters[n].told.len() {
-            let lost = self.hinters[n].loses_report();
-            let Some(hint) = self.read_link(now, n, i) else { continue };
-            // Who has no cell reports to nobody.
-            let (access, entry) = self.hinters[n].told[i].link;
-            if !lost && !self.accesses[access].is_interrupted(entry) {
-                self.send_hint(now, n, i, hint);
-            }
-        }
-        if next < stop {
-            if next <= self.end {
-                let event = Event::HintReport(n as u32);
-                self.queue.schedule(next, event.class(), event);
-            }
-        } else if self.hinters[n].spec.carrier == HintCarrier::Option {
-            for i in 0..self.hinters[n].told.len() {
-                self.set_guidance(now, n, i, None);
-            }
-        }
-    }
-
-    /// What is told of flow `i`.
-    fn read_link(&mut self, now: Instant, n: usize, i: usize) -> Option<Hint> {
-        let h = &mut self.hinters[n];
-        let (spec, told) = (&h.spec, &mut h.told[i]);
-        let (access, entry) = told.link;
-        let link = self.accesses[access].read_link(now, entry, told.flow, spec.source)?;
+    /// What is told of flow `i` after a look at its link.
+    fn read(&mut self, now: Instant, i: usize, link: &LinkReading) -> Hint {
+        let (spec, told) = (&self.spec, &mut self.told[i]);
         let load = told.load.add(link.users.into(), spec.period, spec.average);
         let heard = match told.broadcast {
             Some((at, load)) if now.since(at) < spec.broadcast_period => load,
@@ -162,33 +138,67 @@ impl World {
         };
         let rate = told.rate.add(link.rate.as_f64() * share, spec.period, spec.average);
         let factor = match spec.error > 0.0 {
-            true => math::exp(spec.error * h.draw.stream(2 * h.reports + 1).normal()),
+            true => math::exp(spec.error * self.draw.stream(2 * self.reports + 1).normal()),
             false => 1.0,
         };
         let rate = in_steps((rate * spec.bias * factor).clamp(0.0, 1e12) as u64, spec.rate_step.0);
-        let hint = Hint {
+        Hint {
             measured: Some(now),
             rate: Some(Bitrate(rate)),
             queue: spec.queue.then(|| in_steps(link.queue, spec.queue_step.0)),
             grant: Some(link.uplink),
             period: Some(spec.period),
             ..Hint::at(now)
-        };
-        if spec.record
-            && let Some(table) = &mut self.probes.hints
-        {
-            table.push(&tables::Hints {
-                time_s: now.as_secs_f64(),
-                hint: &h.name,
-                flow: &self.flows[told.flow].name,
-                rate_bps: rate,
-                queue_bytes: hint.queue,
-                real_queue_bytes: link.queue,
-                carrier_bps: link.rate.as_f64(),
-                users: link.users.into(),
-            });
         }
-        Some(hint)
+    }
+
+    /// A row of the table `hints`.
+    fn record(&self, probes: &mut Probes, flow: &str, link: &LinkReading, hint: &Hint) {
+        let (Some(table), Some(rate)) = (&mut probes.hints, hint.rate) else { return };
+        table.push(&tables::Hints {
+            time_s: hint.now.as_secs_f64(),
+            hint: &self.name,
+            flow,
+            rate_bps: rate.0,
+            queue_bytes: hint.queue,
+            real_queue_bytes: link.queue,
+            carrier_bps: link.rate.as_f64(),
+            users: link.users.into(),
+        });
+    }
+}
+
+impl World {
+    /// The UEs or eNBs of a `[hint]` table look at their links.
+    pub(super) fn on_hint_report(&mut self, now: Instant, n: u32) {
+        let n = n as usize;
+        let next = now + self.hinters[n].spec.period;
+        let stop = self.hinters[n].spec.stop.map_or(Instant::MAX, |d| Instant::ZERO + d);
+        for i in 0..self.hinters[n].told.len() {
+            let lost = self.hinters[n].loses_report();
+            let h = &mut self.hinters[n];
+            let Told { flow, link: (access, entry), .. } = h.told[i];
+            let access = &mut self.accesses[access];
+            let Some(link) = access.read_link(now, entry, flow, h.spec.source) else { continue };
+            let hint = h.read(now, i, &link);
+            if h.spec.record {
+                h.record(&mut self.probes, &self.flows[flow].name, &link, &hint);
+            }
+            // Who has no cell reports to nobody.
+            if !lost && !access.is_interrupted(entry) {
+                self.send_hint(now, n, i, hint);
+            }
+        }
+        if next < stop {
+            if next <= self.end {
+                let event = Event::HintReport(n as u32);
+                self.queue.schedule(next, event.class(), event);
+            }
+        } else if self.hinters[n].spec.carrier == HintCarrier::Option {
+            for told in &mut self.hinters[n].told {
+                told.say(&mut self.flows[told.flow], now, None);
+            }
+        }
     }
 
     fn send_hint(&mut self, now: Instant, n: usize, i: usize, hint: Hint) {
@@ -206,7 +216,7 @@ impl World {
                     _ => (now, hint.rate, hint.queue),
                 };
                 let guidance = Guidance::new(rate, queue, told.notice.0).numbered(told.notice.1);
-                self.set_guidance(measured, n, i, Some(guidance));
+                told.say(&mut self.flows[told.flow], measured, Some(guidance));
             }
             HintCarrier::Direct => {
                 let at = now + h.spec.delay;
@@ -214,15 +224,6 @@ impl World {
                 let event = Event::HintArrival(n as u32);
                 self.queue.schedule(at, event.class(), event);
             }
-        }
-    }
-
-    fn set_guidance(&mut self, measured: Instant, n: usize, i: usize, guidance: Option<Guidance>) {
-        self.hinters[n].told[i].saying = (measured, guidance);
-        let flow = &mut self.flows[self.hinters[n].told[i].flow];
-        let receiver = flow.data_end.other();
-        if let Transport::Tcp(sockets) = &mut flow.transport {
-            sockets[receiver as usize].endpoint.set_guidance(measured, guidance);
         }
     }
 
@@ -237,8 +238,8 @@ impl World {
         self.service(now, flow, end);
     }
 
-    /// Something happens to the link of a mobile: everybody who is told of it hears so, the way that
-    /// readings go.
+    /// Something happens to the link of a mobile: everybody who is told of it hears so, the way
+    /// that readings go.
     pub(super) fn notify_of_link(&mut self, now: Instant, link: Link, notice: Notice) {
         for n in 0..self.hinters.len() {
             if !self.hinters[n].tells_at(now) {

@@ -25,6 +25,7 @@ pub use account::{Account, Tally};
 pub use flow::Flow;
 pub use flow::Transport as FlowTransport;
 pub use packet::{Packet, Payload};
+pub(crate) use snoop::summary as snoop_summary;
 
 use crate::access::{Access, AccessOutput, Step};
 use crate::attention::Attention;
@@ -166,7 +167,7 @@ impl World {
     fn weigh(&self) {
         self.account.check_bytes(self.packets.iter().map(|(_, p)| p.size));
         if cfg!(debug_assertions) {
-            let wrong = self.audit_streams();
+            let wrong = audit::audit_streams(&self.flows);
             assert!(wrong.is_empty(), "conservation of octets: {wrong:?}");
         }
     }

@@ -109,7 +109,7 @@ impl World {
             }
             Some(Port::Snoop(agent)) => return self.pass_snoop(now, agent, id),
             // The scenario's check refuses flows without a route; only a bug can come here.
-            None => return self.drop_in_net(now, id, DropCause::NoRoute, Place::Node(node)),
+            None => return self.drop_packet(now, id, Cause::Net(DropCause::NoRoute), Place::Node(node)),
         };
         debug_assert!(size > mtu);
         self.fragment(now, node, id, mtu);
@@ -237,10 +237,5 @@ impl World {
             flow.note_packet(&mut self.probes, at, &packet, place, "dropped");
         }
         flow.note_drop(&mut self.probes, at, &packet, cause.name(), place);
-    }
-
-    /// A drop with one of the wired network's causes.
-    pub(super) fn drop_in_net(&mut self, at: Instant, id: PacketId, cause: DropCause, place: Place) {
-        self.drop_packet(at, id, Cause::Net(cause), place);
     }
 }

@@ -2,7 +2,7 @@
 //! the world, and sockets that face each other inside the proxy hand over what they get.
 
 use lasthop_tcp::{CloseReason, Event as TcpEvent, Relay};
-use lasthop_units::{FlowId, Instant};
+use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
 use super::flow::{Flow, Transport};
@@ -115,23 +115,20 @@ impl World {
         self.service(now, other, end);
         true
     }
+}
 
-    /// What does not hold about the relays of a split flow.
-    pub(super) fn audit_relays(&self, before: FlowId) -> Option<String> {
-        let flow = &self.flows[before];
-        let leg = flow.leg.as_deref()?;
-        let next = leg.next?;
-        let (left, right) = (flow.endpoint(End::B)?, self.flows[next].endpoint(End::A)?);
-        for (relay, from, to) in [(&leg.relays[0], left, right), (&leg.relays[1], right, left)] {
-            let (read, written) = (from.in_order_received(), to.octets_written());
-            if relay.moved != read || relay.moved != written {
-                let name = &flow.name;
-                return Some(format!(
-                    "{name}: {} B relayed, {read} B read, {written} B written",
-                    relay.moved
-                ));
-            }
+/// What does not hold about the relays of a split flow.
+pub(super) fn audit_relays(flows: &IndexVec<FlowId, Flow>, before: FlowId) -> Option<String> {
+    let flow = &flows[before];
+    let leg = flow.leg.as_deref()?;
+    let next = leg.next?;
+    let (left, right) = (flow.endpoint(End::B)?, flows[next].endpoint(End::A)?);
+    for (relay, from, to) in [(&leg.relays[0], left, right), (&leg.relays[1], right, left)] {
+        let (read, written) = (from.in_order_received(), to.octets_written());
+        if relay.moved != read || relay.moved != written {
+            let name = &flow.name;
+            return Some(format!("{name}: {} B relayed, {read} B read, {written} B written", relay.moved));
         }
-        None
     }
+    None
 }

@@ -42,6 +42,11 @@ impl SnoopNode {
             output: SnoopOut::default(),
         }
     }
+    /// The agent loses its memory and stops, or begins anew.
+    pub fn run(&mut self, run: bool) {
+        self.running = run;
+        self.agents.values_mut().for_each(Snoop::forget);
+    }
     fn leads_to_mobile(&self, port: Option<Port>, accesses: &IndexVec<AccessId, Access>) -> bool {
         match (port, self.towards) {
             (Some(port), Some(towards)) => port == towards,
@@ -110,33 +115,21 @@ impl World {
         }
         self.snoops[index as usize].output = output;
     }
+}
 
-    /// What the agents did, one object per node and connection.
-    pub(crate) fn snoop_summary(&self) -> Vec<Value> {
-        let rows =
-            self.snoops.iter().flat_map(|s| s.agents.iter().map(move |(flow, agent)| (s, flow, agent)));
-        rows.map(|(s, flow, agent)| {
-            let c = agent.counters();
-            json!({
-                "node": &*self.nodes[s.node].name,
-                "flow": &*self.flows[*flow].name,
-                "by_dup_ack": c.by_dup_ack,
-                "by_timer": c.by_timer,
-                "suppressed": c.suppressed,
-                "held_max_bytes": c.held_max,
-            })
+/// What the agents did, one object per node and connection.
+pub(crate) fn summary(world: &World) -> Vec<Value> {
+    let rows = world.snoops.iter().flat_map(|s| s.agents.iter().map(move |(flow, agent)| (s, flow, agent)));
+    rows.map(|(s, flow, agent)| {
+        let c = agent.counters();
+        json!({
+            "node": &*world.nodes[s.node].name,
+            "flow": &*world.flows[*flow].name,
+            "by_dup_ack": c.by_dup_ack,
+            "by_timer": c.by_timer,
+            "suppressed": c.suppressed,
+            "held_max_bytes": c.held_max,
         })
-        .collect()
-    }
-
-    /// The agent at this node loses its memory and stops, or begins anew.
-    pub(super) fn run_snoop(&mut self, now: Instant, name: &str, run: bool) {
-        let nodes = &self.nodes;
-        for s in self.snoops.iter_mut().filter(|s| *nodes[s.node].name == *name) {
-            s.running = run;
-            s.agents.values_mut().for_each(Snoop::forget);
-        }
-        let kind = if run { "start" } else { "stop" };
-        self.probes.event(now, &format!("node/{name}"), kind, None, "snoop");
-    }
+    })
+    .collect()
 }
