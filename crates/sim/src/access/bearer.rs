@@ -124,6 +124,7 @@ impl<L: Layer2> BearerAccess<L> {
         self.layer2.inside(End::Network) + self.layer2.inside(End::Ue)
     }
 
+    #[inline(never)]
     pub fn enter(&mut self, now: Instant, at: Entry, item: Item, out: &mut AccessOutput) {
         let end = if at == entry(End::Network) { End::Network } else { End::Ue };
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
@@ -131,6 +132,7 @@ impl<L: Layer2> BearerAccess<L> {
         self.pass_on(out);
     }
 
+    #[inline(never)]
     pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
         let due = match clock {
             Clock::Tti(i) => self.tti[usize::from(i)].take(now),
@@ -148,6 +150,7 @@ impl<L: Layer2> BearerAccess<L> {
         due
     }
 
+    #[inline(never)]
     pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
         for (i, direction) in [0, 1].into_iter().zip(Direction::BOTH) {
             let (tti, arrival) = (self.layer2.next_tti(direction), self.layer2.next_arrival(direction));

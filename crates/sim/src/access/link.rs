@@ -103,14 +103,11 @@ impl LinkAccess {
         }
         self.link.on_time(now, &mut out.pipe);
         self.pass_drops(out);
-        let to = self.to;
         // Few links copy: a list that is empty is not emptied.
         if !out.pipe.copies.is_empty() {
-            let copies = out.pipe.copies.drain(..);
-            out.steps.extend(copies.map(|item| Step::Copy { of: item.id, to, ecn: Some(item.ecn) }));
+            out.steps.extend(out.pipe.copies.drain(..).map(Step::Copy));
         }
-        let arrived = out.pipe.arrived.drain(..);
-        out.steps.extend(arrived.map(|item| Step::Deliver { to, packet: item.id, ecn: Some(item.ecn) }));
+        out.arrived_at = Some(self.to);
         true
     }
 

@@ -248,8 +248,30 @@ pub struct LinkReading {
 pub struct AccessOutput {
     /// What happened, in order.
     pub steps: Vec<Step>,
-    /// What a link hands out: one buffer for all links. Empty between calls.
+    /// The node at which `pipe.arrived` are.
+    arrived_at: Option<NodeId>,
+    /// What a link hands out: one buffer for all links.
     pipe: PipeOut,
+}
+
+impl AccessOutput {
+    /// The packets that a link delivers to one node after all steps, and that node. Every packet of
+    /// a wired network passes here, so they come as the link hands them out and not as steps.
+    /// [`give_back`](Self::give_back) their list.
+    #[inline(always)]
+    pub fn take_arrived(&mut self) -> Option<(NodeId, Vec<Item>)> {
+        self.arrived_at.take().map(|to| (to, std::mem::take(&mut self.pipe.arrived)))
+    }
+    /// The list, empty, for the next arrivals.
+    #[inline(always)]
+    pub fn give_back(&mut self, arrived: Vec<Item>) {
+        debug_assert!(arrived.is_empty() && self.pipe.arrived.is_empty());
+        self.pipe.arrived = arrived;
+    }
+    /// One more packet arrives behind those of [`take_arrived`](Self::take_arrived).
+    pub fn arrives_too(&mut self, item: Item) {
+        self.pipe.arrived.push(item);
+    }
 }
 
 /// Something that happened to a packet.
@@ -264,15 +286,8 @@ pub enum Step {
         /// Its ECN codepoint.
         ecn: Option<Ecn>,
     },
-    /// A copy of it arrives at `to` after everything that is delivered in this output.
-    Copy {
-        /// The packet.
-        of: PacketId,
-        /// The node.
-        to: NodeId,
-        /// ECN codepoint of the copy.
-        ecn: Option<Ecn>,
-    },
+    /// A copy of it is to be made, which arrives after all others.
+    Copy(Item),
     /// It was dropped.
     Drop {
         /// When, if that was before now: some accesses catch up.

@@ -102,6 +102,7 @@ impl WlanAccess {
         self.stations.ids().map(both).sum()
     }
 
+    #[inline(never)]
     pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, out: &mut AccessOutput) {
         let (station, end) = of_entry(entry);
         let table = self.flows[item.flow].table;
@@ -111,6 +112,7 @@ impl WlanAccess {
         self.pass_on(out);
     }
 
+    #[inline(never)]
     pub fn on_time(&mut self, now: Instant, out: &mut AccessOutput) -> bool {
         let due = self.wake.take(now);
         if due {
@@ -120,6 +122,7 @@ impl WlanAccess {
         due
     }
 
+    #[inline(never)]
     pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
         clocks.ensure(&mut self.wake, Clock::Arrival(0), self.wlan.poll_at());
     }

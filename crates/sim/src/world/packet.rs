@@ -1,6 +1,6 @@
 //! Packets on their way: in, from hop to hop, and out in exactly one way.
 
-use lasthop_net::{DropCause, Ecn};
+use lasthop_net::{DropCause, Ecn, Item};
 use lasthop_tcp::Segment;
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
@@ -120,21 +120,37 @@ impl World {
     fn enter(&mut self, now: Instant, id: AccessId, entry: Entry, packet: PacketId) {
         let p = &self.packets[packet];
         let (item, dst) = (p.item(packet, now), p.dst);
-        self.accesses[id].enter(now, entry, item, dst, &mut self.output);
-        self.settle(now, id);
+        let access = &mut self.accesses[id];
+        access.enter(now, entry, item, dst, &mut self.output);
+        access.set_clocks(&mut Clocks::of(&mut self.queue, id));
+        if !self.output.steps.is_empty() {
+            self.carry_out(now, id);
+        }
     }
 
     /// A clock of an access is due.
     #[inline]
     pub(super) fn on_access(&mut self, now: Instant, id: AccessId, clock: Clock) {
-        if self.accesses[id].on_time(now, clock, &mut self.output) {
-            self.settle(now, id);
+        let access = &mut self.accesses[id];
+        if !access.on_time(now, clock, &mut self.output) {
+            return;
+        }
+        access.set_clocks(&mut Clocks::of(&mut self.queue, id));
+        if !self.output.steps.is_empty() {
+            self.carry_out(now, id);
+        }
+        if let Some((node, mut arrived)) = self.output.take_arrived() {
+            for item in arrived.drain(..) {
+                self.packets[item.id].ecn = item.ecn;
+                self.forward(now, node, item.id);
+            }
+            self.output.give_back(arrived);
         }
     }
 
-    /// After every call of an access: notes when it wants to be called again, then carries out what
-    /// it has produced.
-    #[inline(always)]
+    /// After every call of an access from outside: notes when it wants to be called again, then
+    /// carries out what it has produced.
+    #[inline(never)]
     pub(super) fn settle(&mut self, now: Instant, id: AccessId) {
         self.accesses[id].set_clocks(&mut Clocks::of(&mut self.queue, id));
         if !self.output.steps.is_empty() {
@@ -142,25 +158,24 @@ impl World {
         }
     }
 
+    #[inline(never)]
     fn carry_out(&mut self, now: Instant, id: AccessId) {
         let next = self.spare.pop().unwrap_or_default();
         let mut steps = std::mem::replace(&mut self.output.steps, next);
-        let mut i = 0;
-        while let Some(step) = steps.get(i) {
-            i += 1;
-            match *step {
+        for step in steps.drain(..) {
+            match step {
                 Step::Deliver { to, packet, ecn } => {
                     if let Some(ecn) = ecn {
                         self.packets[packet].ecn = ecn;
                     }
                     self.forward(now, to, packet);
                 }
-                Step::Copy { of, to, ecn } => {
+                Step::Copy(item) => {
                     // Made before the original goes on: that may be gone afterwards.
-                    let copy = self.packets[of].clone();
+                    let copy = self.packets[item.id].clone();
                     self.account.made.add(copy.size);
-                    let packet = self.packets.insert(copy);
-                    steps.push(Step::Deliver { to, packet, ecn });
+                    let id = self.packets.insert(copy);
+                    self.output.arrives_too(Item { id, ..item });
                 }
                 Step::Drop { at, packet, cause, place } => {
                     self.drop_packet(at.unwrap_or(now), packet, cause, Place::Access(id, place));
@@ -172,19 +187,18 @@ impl World {
                     flow.note_packet(&mut self.probes, now, packet, place, "forwarded");
                 }
                 Step::Notice { entry, notice } => self.notify_of_link(now, (id, entry), notice),
-                Step::Trace(ref row) => {
+                Step::Trace(row) => {
                     let packet = row.packet.and_then(|id| self.packets.get(id));
                     self.probes.step(row.row(packet.map(|p| p.serial)));
                 }
-                Step::Fault(ref fault) => {
-                    self.fault.get_or_insert_with(|| fault.clone());
+                Step::Fault(fault) => {
+                    self.fault.get_or_insert(fault);
                 }
-                Step::Event(ref e) => {
+                Step::Event(e) => {
                     self.probes.event(now, &e.source, e.kind, e.value, &e.detail);
                 }
             }
         }
-        steps.clear();
         self.spare.push(steps);
     }
 

@@ -162,6 +162,7 @@ impl LteAccess {
         ue.template.iter().find(|(flow, _)| *flow == table).map_or(ue.default_bearer, |(_, b)| *b)
     }
 
+    #[inline(never)]
     pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
         let (ue, end) = of_entry(entry);
         let flow = self.flows[item.flow];
@@ -178,6 +179,7 @@ impl LteAccess {
         self.pass_on(now, out);
     }
 
+    #[inline(never)]
     pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
         let tti = matches!(clock, Clock::Tti(_));
         let due = if tti { self.tti.take(now) } else { self.timer.take(now) };
@@ -198,6 +200,7 @@ impl LteAccess {
         true
     }
 
+    #[inline(never)]
     pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
         clocks.ensure(&mut self.tti, Clock::Tti(0), self.network.next_tti());
         clocks.ensure(&mut self.timer, Clock::Timer, self.network.next_timer());
