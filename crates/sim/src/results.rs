@@ -77,19 +77,20 @@ pub struct RunOutput {
 impl RunOutput {
     /// Ends a run: the last tables, summary, manifest; then the folder gets its name.
     pub(crate) fn close(sink: Sink, scenario: &Scenario, mut world: World) -> Result<RunOutput, Error> {
-        world.settle_statistics();
-        let mut flows = sink.table()?;
-        world.write_flows(&mut flows);
-        let summary = world.summary(scenario);
-        let mut tables = vec![flows.finish()?];
-        if world.has_requests() {
+        let now = world.now();
+        flows::settle_statistics(&mut world.flows, &mut world.monitor, now);
+        let mut rows = sink.table()?;
+        flows::write_flows(&world, &mut rows);
+        let summary = flows::summary(&world, scenario);
+        let mut tables = vec![rows.finish()?];
+        if flows::has_requests(&world.flows) {
             let mut applications = sink.table()?;
-            world.write_applications(&mut applications);
+            flows::write_applications(&world.flows, now, &mut applications);
             tables.push(applications.finish()?);
         }
-        if world.judges_quality() {
+        if flows::judges_quality(&world.flows) {
             let mut quality = sink.table()?;
-            world.write_quality(&mut quality);
+            flows::write_quality(&world.flows, &mut quality);
             tables.push(quality.finish()?);
         }
         tables.extend(world.into_probes().finish()?);

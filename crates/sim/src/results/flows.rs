@@ -1,7 +1,8 @@
 //! The `flows` table and the summary: what can be said of each flow at the end.
 
+use lasthop_net::FlowMonitor;
 use lasthop_tcp::Endpoint;
-use lasthop_units::Duration;
+use lasthop_units::{Duration, FlowId, IndexVec, Instant};
 use serde_json::{Value, json};
 
 use crate::probe::{Probes, tables};
@@ -12,194 +13,200 @@ use crate::world::{Flow, FlowTransport, World};
 /// IPv4 header without options.
 const IP_HEADER: u64 = 20;
 
-impl World {
-    /// Counts everything up to the end of the run.
-    pub(super) fn settle_statistics(&mut self) {
-        let now = self.now();
-        for id in self.flows.ids() {
-            let f = &mut self.flows[id];
-            f.window.settle(now);
-            let data_end = f.data_end;
-            let f = &self.flows[id];
-            // Of a flow that is split: to the other application; of a connection behind a proxy: to
-            // its own end.
-            let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
-            let seat = if behind { id } else { f.seat(id, data_end.other()) };
-            let delivered = match self.flows[seat].endpoint(data_end.other()) {
-                Some(receiver) => receiver.in_order_received(),
-                None => f.app.stats().delivered[data_end.other() as usize],
-            };
-            let again = f.sender().map_or(0, |s| s.counters().retransmitted_segments);
-            self.monitor.delivered(id, delivered);
-            self.monitor.retransmitted(id, again);
-        }
-    }
+/// Every flow of the run.
+type Flows = IndexVec<FlowId, Flow>;
 
-    pub(super) fn write_flows(&self, table: &mut Table<tables::Flows<'static>>) {
-        let end = self.now();
-        for (id, f) in self.flows.enumerate() {
-            let m = self.monitor.flow(id);
-            let active = f.started.map(|s| end.since(s)).filter(|d| !d.is_zero());
-            let sender = f.sender();
-            let counter = |get: fn(&Endpoint) -> u64| sender.map(get);
-            let (src, dst) = (self.node_name(f.node(f.data_end)), self.node_name(f.node(f.data_end.other())));
-            let rtt = f.rtt.min_mean_max_s();
-            let app = f.app.stats();
-            table.push(&tables::Flows {
-                flow: &f.name,
-                src,
-                dst,
-                transport: transport_name(f),
-                profile: sender.map(|s| s.config().profile.name()),
-                cc: sender.map(|s| s.config().cc.name()),
-                start_s: f.started.map(|s| s.as_secs_f64()),
-                end_s: end.as_secs_f64(),
-                first_tx_s: m.first_tx.map(|t| t.as_secs_f64()),
-                last_rx_s: m.last_rx.map(|t| t.as_secs_f64()),
-                tx_packets: m.tx_packets,
-                tx_bytes: m.tx_bytes,
-                rx_packets: m.rx_packets,
-                rx_bytes: m.rx_bytes,
-                rx_segment_bytes: m.rx_bytes - IP_HEADER * m.rx_packets,
-                app_bytes: m.app_bytes,
-                goodput_bps: active.map(|d| m.goodput_bps(d)),
-                throughput_bps: active.map(|d| m.throughput_bps(d)),
-                delay_mean_s: m.delay_mean_s(),
-                delay_min_s: m.delay_min().map(Duration::as_secs_f64),
-                delay_max_s: m.delay_max().map(Duration::as_secs_f64),
-                delay_p95_s: m.delay_quantile_s(0.95),
-                jitter_mean_s: m.jitter_mean_s(),
-                lost_undelivered: m.lost_undelivered(),
-                lost_dropped: m.lost_dropped(),
-                lost_retransmitted: m.lost_retransmitted(),
-                rx_marked: f.marked,
-                retransmits: counter(|s| s.counters().retransmitted_segments),
-                timeouts: counter(|s| s.counters().timeouts),
-                fast_retransmits: counter(|s| s.counters().fast_retransmits),
-                cwnd_mean: f.window.mean(),
-                cwnd_max: f.window.max(),
-                rtt_samples: sender.map(|_| f.rtt.samples),
-                rtt_min_s: rtt.map(|r| r.0),
-                rtt_mean_s: rtt.map(|r| r.1),
-                rtt_max_s: rtt.map(|r| r.2),
-                reverse_tx_packets: f.reverse.tx_packets,
-                reverse_rx_packets: f.reverse.rx_packets,
-                reverse_tx_bytes: f.reverse.tx_bytes,
-                reverse_rx_bytes: f.reverse.rx_bytes,
-                requests: (app.requests_issued > 0).then(|| app.requests_completed()),
-                request_time_mean_s: app.completions.mean_s(),
-                completion_s: app.completion.map(|t| t.as_secs_f64()),
-            });
-        }
+/// Counts everything up to the end of the run.
+pub(super) fn settle_statistics(flows: &mut Flows, monitor: &mut FlowMonitor, now: Instant) {
+    for id in flows.ids() {
+        let f = &mut flows[id];
+        f.window.settle(now);
+        let data_end = f.data_end;
+        let f = &flows[id];
+        // Of a flow that is split: to the other application; of a connection behind a proxy: to
+        // its own end.
+        let behind = f.leg.as_deref().is_some_and(|leg| leg.previous.is_some());
+        let seat = if behind { id } else { f.seat(id, data_end.other()) };
+        let delivered = match flows[seat].endpoint(data_end.other()) {
+            Some(receiver) => receiver.in_order_received(),
+            None => f.app.stats().delivered[data_end.other() as usize],
+        };
+        let again = f.sender().map_or(0, |s| s.counters().retransmitted_segments);
+        monitor.delivered(id, delivered);
+        monitor.retransmitted(id, again);
     }
+}
 
-    /// True if a flow's user minds late packets.
-    pub(super) fn judges_quality(&self) -> bool {
-        self.flows.iter().any(|f| f.app.stats().quality.is_some())
-    }
-
-    pub(super) fn write_quality(&self, table: &mut Table<tables::Quality<'static>>) {
-        for f in self.flows.iter() {
-            let app = f.app.stats();
-            let Some(q) = &app.quality else { continue };
-            let sent = app.datagrams_sent;
-            let call = f.app.name() == "voip";
-            table.push(&tables::Quality {
-                flow: &f.name,
-                app: f.app.name(),
-                sent,
-                received: q.received(),
-                late: q.late(),
-                deadline_s: q.deadline().as_secs_f64(),
-                unusable: q.unusable(sent),
-                delay_mean_s: q.delay_mean_s(),
-                delay_p95_s: q.delay_quantile_s(0.95),
-                delay_p99_s: q.delay_quantile_s(0.99),
-                longest_gap_s: q.longest_gap().as_secs_f64(),
-                r_factor: q.rating(sent).filter(|_| call),
-                mos: q.opinion(sent).filter(|_| call),
-            });
-        }
-    }
-
-    /// True if a flow's user waits for answers.
-    pub(super) fn has_requests(&self) -> bool {
-        self.flows.iter().any(|f| f.app.stats().requests_issued > 0)
-    }
-
-    pub(super) fn write_applications(&self, table: &mut Table<tables::Applications<'static>>) {
-        let end = self.now();
-        for f in self.flows.iter().filter(|f| f.app.stats().requests_issued > 0) {
-            let (times, video) = (&f.app.stats().completions, f.app.video());
-            let stalls = video.map(|v| v.stalls(end));
-            table.push(&tables::Applications {
-                flow: &f.name,
-                app: f.app.name(),
-                completed: times.count(),
-                time_mean_s: times.mean_s(),
-                time_median_s: times.quantile_s(0.5),
-                time_p95_s: times.quantile_s(0.95),
-                time_max_s: times.max().map(Duration::as_secs_f64),
-                startup_s: video.and_then(|v| v.startup()).map(Duration::as_secs_f64),
-                bitrate_mean_bps: video.and_then(|v| v.bitrate_bps()),
-                switches: video.map(|v| v.switches()),
-                stalls: stalls.map(|s| s.0),
-                stalled_s: stalls.map(|s| s.1.as_secs_f64()),
-            });
-        }
-    }
-
-    /// The summary: flows in short, the books, the events.
-    pub(super) fn summary(&self, scenario: &Scenario) -> Value {
-        let end = self.now();
-        let flows: Vec<Value> = self
-            .flows
-            .enumerate()
-            .map(|(id, f)| {
-                let m = self.monitor.flow(id);
-                let active = f.started.map(|s| end.since(s)).unwrap_or_default();
-                json!({
-                    "flow": &*f.name,
-                    "src": self.node_name(f.node(f.data_end)),
-                    "dst": self.node_name(f.node(f.data_end.other())),
-                    "transport": transport_name(f),
-                    "cc": f.sender().map(|s| s.config().cc.name()),
-                    "goodput_bps": m.goodput_bps(active),
-                    "delay_mean_s": m.delay_mean_s(),
-                    "rtt_mean_s": f.rtt.min_mean_max_s().map(|r| r.1),
-                    "lost_dropped": m.lost_dropped(),
-                    "retransmits": f.sender().map(|s| s.counters().retransmitted_segments),
-                    "timeouts": f.sender().map(|s| s.counters().timeouts),
-                    "completion_s": f.app.stats().completion.map(|t| t.as_secs_f64()),
-                })
-            })
-            .collect();
-        let goodputs: Vec<f64> = flows.iter().filter_map(|f| f["goodput_bps"].as_f64()).collect();
-        let a = self.account();
-        let tally = |t: crate::world::Tally| json!({"packets": t.packets, "bytes": t.bytes.0});
-        let mut summary = json!({
-            "name": scenario.spec().scenario.name,
-            "seed": scenario.spec().scenario.seed,
-            "duration_s": end.as_secs_f64(),
-            "events": self.events(),
-            "flows": flows,
-            "jain_index": lasthop_net::jain(goodputs.iter().copied()),
-            "packets": {
-                "sent": tally(a.sent),
-                "delivered": tally(a.delivered),
-                "dropped": tally(a.dropped),
-                "inside": tally(a.inside()),
-                "made": tally(a.made),
-                "replaced": tally(a.replaced),
-            },
+pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static>>) {
+    let end = world.now();
+    for (id, f) in world.flows.enumerate() {
+        let m = world.monitor.flow(id);
+        let active = f.started.map(|s| end.since(s)).filter(|d| !d.is_zero());
+        let sender = f.sender();
+        let counter = |get: fn(&Endpoint) -> u64| sender.map(get);
+        let (src, dst) = (world.node_name(f.node(f.data_end)), world.node_name(f.node(f.data_end.other())));
+        let rtt = f.rtt.min_mean_max_s();
+        let app = f.app.stats();
+        table.push(&tables::Flows {
+            flow: &f.name,
+            src,
+            dst,
+            transport: transport_name(f),
+            profile: sender.map(|s| s.config().profile.name()),
+            cc: sender.map(|s| s.config().cc.name()),
+            start_s: f.started.map(|s| s.as_secs_f64()),
+            end_s: end.as_secs_f64(),
+            first_tx_s: m.first_tx.map(|t| t.as_secs_f64()),
+            last_rx_s: m.last_rx.map(|t| t.as_secs_f64()),
+            tx_packets: m.tx_packets,
+            tx_bytes: m.tx_bytes,
+            rx_packets: m.rx_packets,
+            rx_bytes: m.rx_bytes,
+            rx_segment_bytes: m.rx_bytes - IP_HEADER * m.rx_packets,
+            app_bytes: m.app_bytes,
+            goodput_bps: active.map(|d| m.goodput_bps(d)),
+            throughput_bps: active.map(|d| m.throughput_bps(d)),
+            delay_mean_s: m.delay_mean_s(),
+            delay_min_s: m.delay_min().map(Duration::as_secs_f64),
+            delay_max_s: m.delay_max().map(Duration::as_secs_f64),
+            delay_p95_s: m.delay_quantile_s(0.95),
+            jitter_mean_s: m.jitter_mean_s(),
+            lost_undelivered: m.lost_undelivered(),
+            lost_dropped: m.lost_dropped(),
+            lost_retransmitted: m.lost_retransmitted(),
+            rx_marked: f.marked,
+            retransmits: counter(|s| s.counters().retransmitted_segments),
+            timeouts: counter(|s| s.counters().timeouts),
+            fast_retransmits: counter(|s| s.counters().fast_retransmits),
+            cwnd_mean: f.window.mean(),
+            cwnd_max: f.window.max(),
+            rtt_samples: sender.map(|_| f.rtt.samples),
+            rtt_min_s: rtt.map(|r| r.0),
+            rtt_mean_s: rtt.map(|r| r.1),
+            rtt_max_s: rtt.map(|r| r.2),
+            reverse_tx_packets: f.reverse.tx_packets,
+            reverse_rx_packets: f.reverse.rx_packets,
+            reverse_tx_bytes: f.reverse.tx_bytes,
+            reverse_rx_bytes: f.reverse.rx_bytes,
+            requests: (app.requests_issued > 0).then(|| app.requests_completed()),
+            request_time_mean_s: app.completions.mean_s(),
+            completion_s: app.completion.map(|t| t.as_secs_f64()),
         });
-        let agents = crate::world::snoop_summary(self);
-        if !agents.is_empty() {
-            summary["snoop"] = Value::Array(agents);
-        }
-        summary
     }
+}
 
+/// True if a flow's user minds late packets.
+pub(super) fn judges_quality(flows: &Flows) -> bool {
+    flows.iter().any(|f| f.app.stats().quality.is_some())
+}
+
+pub(super) fn write_quality(flows: &Flows, table: &mut Table<tables::Quality<'static>>) {
+    for f in flows.iter() {
+        let app = f.app.stats();
+        let Some(q) = &app.quality else { continue };
+        let sent = app.datagrams_sent;
+        let call = f.app.name() == "voip";
+        table.push(&tables::Quality {
+            flow: &f.name,
+            app: f.app.name(),
+            sent,
+            received: q.received(),
+            late: q.late(),
+            deadline_s: q.deadline().as_secs_f64(),
+            unusable: q.unusable(sent),
+            delay_mean_s: q.delay_mean_s(),
+            delay_p95_s: q.delay_quantile_s(0.95),
+            delay_p99_s: q.delay_quantile_s(0.99),
+            longest_gap_s: q.longest_gap().as_secs_f64(),
+            r_factor: q.rating(sent).filter(|_| call),
+            mos: q.opinion(sent).filter(|_| call),
+        });
+    }
+}
+
+/// True if a flow's user waits for answers.
+pub(super) fn has_requests(flows: &Flows) -> bool {
+    flows.iter().any(|f| f.app.stats().requests_issued > 0)
+}
+
+pub(super) fn write_applications(
+    flows: &Flows,
+    end: Instant,
+    table: &mut Table<tables::Applications<'static>>,
+) {
+    for f in flows.iter().filter(|f| f.app.stats().requests_issued > 0) {
+        let (times, video) = (&f.app.stats().completions, f.app.video());
+        let stalls = video.map(|v| v.stalls(end));
+        table.push(&tables::Applications {
+            flow: &f.name,
+            app: f.app.name(),
+            completed: times.count(),
+            time_mean_s: times.mean_s(),
+            time_median_s: times.quantile_s(0.5),
+            time_p95_s: times.quantile_s(0.95),
+            time_max_s: times.max().map(Duration::as_secs_f64),
+            startup_s: video.and_then(|v| v.startup()).map(Duration::as_secs_f64),
+            bitrate_mean_bps: video.and_then(|v| v.bitrate_bps()),
+            switches: video.map(|v| v.switches()),
+            stalls: stalls.map(|s| s.0),
+            stalled_s: stalls.map(|s| s.1.as_secs_f64()),
+        });
+    }
+}
+
+/// The summary: flows in short, the books, the events.
+pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
+    let end = world.now();
+    let flows: Vec<Value> = world
+        .flows
+        .enumerate()
+        .map(|(id, f)| {
+            let m = world.monitor.flow(id);
+            let active = f.started.map(|s| end.since(s)).unwrap_or_default();
+            json!({
+                "flow": &*f.name,
+                "src": world.node_name(f.node(f.data_end)),
+                "dst": world.node_name(f.node(f.data_end.other())),
+                "transport": transport_name(f),
+                "cc": f.sender().map(|s| s.config().cc.name()),
+                "goodput_bps": m.goodput_bps(active),
+                "delay_mean_s": m.delay_mean_s(),
+                "rtt_mean_s": f.rtt.min_mean_max_s().map(|r| r.1),
+                "lost_dropped": m.lost_dropped(),
+                "retransmits": f.sender().map(|s| s.counters().retransmitted_segments),
+                "timeouts": f.sender().map(|s| s.counters().timeouts),
+                "completion_s": f.app.stats().completion.map(|t| t.as_secs_f64()),
+            })
+        })
+        .collect();
+    let goodputs: Vec<f64> = flows.iter().filter_map(|f| f["goodput_bps"].as_f64()).collect();
+    let a = world.account();
+    let tally = |t: crate::world::Tally| json!({"packets": t.packets, "bytes": t.bytes.0});
+    let mut summary = json!({
+        "name": scenario.spec().scenario.name,
+        "seed": scenario.spec().scenario.seed,
+        "duration_s": end.as_secs_f64(),
+        "events": world.events(),
+        "flows": flows,
+        "jain_index": lasthop_net::jain(goodputs.iter().copied()),
+        "packets": {
+            "sent": tally(a.sent),
+            "delivered": tally(a.delivered),
+            "dropped": tally(a.dropped),
+            "inside": tally(a.inside()),
+            "made": tally(a.made),
+            "replaced": tally(a.replaced),
+        },
+    });
+    let agents = crate::world::snoop_summary(world);
+    if !agents.is_empty() {
+        summary["snoop"] = Value::Array(agents);
+    }
+    summary
+}
+
+impl World {
+    /// The tables that were written during the run.
     pub(super) fn into_probes(self) -> Probes {
         debug_assert_eq!(
             self.held_by_entities() as u64,
