@@ -3,10 +3,13 @@
 use lasthop_net::{Dropped, Item, Link};
 use lasthop_units::{Instant, NodeId};
 
-use super::{AccessOutput, Cause, Clocks, Step};
+use super::{Access, AccessOutput, Cause, Clocks, Step, Wiring};
+use crate::error::Error;
 use crate::event::{Clock, Wake};
+use crate::names::name_key;
 use crate::probe::{Probes, tables};
-use crate::spec::LinkSpec;
+use crate::route::Entry;
+use crate::spec::{LinkSpec, Scenario};
 
 /// One direction of a link.
 pub struct LinkAccess {
@@ -44,24 +47,39 @@ impl Kind {
     }
 }
 
+/// The links of a scenario, each direction by itself.
+pub(super) fn wire(
+    scenario: &Scenario,
+    wiring: &mut Wiring,
+    go_on: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<(), Error> {
+    for (name, link) in &scenario.spec().link {
+        go_on()?;
+        for kind in [Kind::Forward, Kind::Reverse] {
+            LinkAccess::wire(scenario, name, link, kind, wiring);
+        }
+    }
+    Ok(())
+}
+
 impl LinkAccess {
-    /// A direction of the table `[link.NAME]`, by the name that [`direction_name`](Self::direction)
-    /// gives it.
-    pub fn new(name: &str, forward: bool, spec: &LinkSpec, link: Link, to: NodeId) -> LinkAccess {
-        LinkAccess {
-            name: LinkAccess::direction(name, forward).into(),
-            link,
+    /// A direction of the table `[link.TABLE]`, wired.
+    fn wire(scenario: &Scenario, table: &str, spec: &LinkSpec, kind: Kind, wiring: &mut Wiring) {
+        let [a, b] = [wiring.node(&spec.between[0]), wiring.node(&spec.between[1])];
+        let (from, to) = if kind == Kind::Forward { (a, b) } else { (b, a) };
+        let config = spec.direction(kind == Kind::Forward);
+        let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
+        let name = format!("{table}{}", kind.suffix());
+        let id = wiring.add(Access::Link(LinkAccess {
+            link: config.build(trace, wiring.seed, name_key(&format!("link/{name}"))),
+            name: name.into(),
             to,
             mtu: spec.mtu.0 as u32,
             overhead: spec.overhead.0 as u32,
-            kind: if forward { Kind::Forward } else { Kind::Reverse },
+            kind,
             wake: Wake::default(),
-        }
-    }
-    /// The name of a direction of the table `[link.TABLE]`.
-    pub fn direction(table: &str, forward: bool) -> String {
-        let kind = if forward { Kind::Forward } else { Kind::Reverse };
-        format!("{table}{}", kind.suffix())
+        }));
+        wiring.connect(from, to, id, Entry(0));
     }
     /// Where packets of an end of a flow wait before they leave its node.
     pub fn processing(name: String, link: Link, to: NodeId) -> LinkAccess {

@@ -4,10 +4,11 @@ use lasthop_bearer::dch::DchStats;
 use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
 use lasthop_lte_l2::LtePipe;
 use lasthop_lte_l2::rlc::RlcEvent;
-use lasthop_units::Instant;
+use lasthop_units::{Instant, NodeId};
 
 use super::bearer::{Layer2, passed_on};
-use crate::spec::BearerSpec;
+use super::{Access, BearerAccess};
+use crate::spec::{BearerSpec, LteRlcBearerSpec};
 
 /// The name of what RLC reports in the table `events`, and the PDU's sequence number.
 pub fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
@@ -16,6 +17,18 @@ pub fn describe(event: RlcEvent) -> (&'static str, Option<u32>) {
         RlcEvent::Reestablished => None,
     };
     (event.name(), value)
+}
+
+/// The bearer of the table `[bearer.NAME]` between the nodes of the network and the UE, with the
+/// draws of an entity in a run.
+pub(super) fn access(
+    name: &str,
+    spec: &LteRlcBearerSpec,
+    nodes: [NodeId; 2],
+    [seed, entity]: [u64; 2],
+) -> Access {
+    let layer2 = LtePipe::new(&spec.config(), seed, entity);
+    Access::LteRlc(Box::new(BearerAccess::new(name, layer2, nodes, spec.mtu.0 as u32)))
 }
 
 impl Layer2 for LtePipe {

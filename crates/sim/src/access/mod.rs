@@ -11,6 +11,7 @@ mod link;
 mod lte;
 mod lte_rlc;
 mod umts;
+mod wiring;
 mod wlan;
 
 use std::collections::BTreeMap;
@@ -23,15 +24,17 @@ use lasthop_tcp::cc::Fault;
 use lasthop_umts::Bearer;
 use lasthop_units::{AccessId, Bitrate, FlowId, IndexVec, Instant, NodeId, PacketId};
 
-pub use bearer::{BearerAccess, entry as bearer_entry};
+pub use bearer::BearerAccess;
 pub use link::LinkAccess;
-pub use lte::{LteAccess, entry as lte_entry};
-pub use wlan::{WlanAccess, entry as wlan_entry};
+pub use lte::LteAccess;
+pub use wiring::Wiring;
+pub use wlan::WlanAccess;
 
+use crate::error::Error;
 use crate::event::{Clock, Event, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
-use crate::spec::{Action, HintSource, Spec};
+use crate::spec::{Action, HintSource, Scenario, Spec};
 
 /// What carries packets: what is particular to each kind is in the module of its name.
 #[allow(clippy::large_enum_variant)] // most are links, which every packet of a wired network passes
@@ -59,6 +62,23 @@ macro_rules! each {
             Access::Wlan($access) => $what,
         }
     };
+}
+
+/// Wires everything of a scenario that carries packets; `go_on` is asked now and then.
+///
+/// # Errors
+/// A policy of the caller's own that cannot be made; what `go_on` says.
+pub fn wire(
+    scenario: &Scenario,
+    tables: &FlowTables,
+    wiring: &mut Wiring,
+    go_on: &mut dyn FnMut() -> Result<(), Error>,
+) -> Result<(), Error> {
+    link::wire(scenario, wiring, go_on)?;
+    bearer::wire(scenario.spec(), wiring);
+    lte::wire(scenario, tables, wiring)?;
+    wlan::wire(scenario.spec(), tables, wiring);
+    Ok(())
 }
 
 impl Access {

@@ -4,10 +4,23 @@ use lasthop_bearer::dch::DchStats;
 use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
 use lasthop_umts::Bearer;
 use lasthop_umts::rlc::RlcEvent;
-use lasthop_units::Instant;
+use lasthop_units::{Instant, NodeId};
 
 use super::bearer::{Layer2, passed_on};
-use crate::spec::BearerSpec;
+use super::{Access, BearerAccess};
+use crate::spec::{BearerSpec, UmtsBearerSpec};
+
+/// The bearer of the table `[bearer.NAME]` between the nodes of the network and the UE, with the
+/// draws of an entity in a run.
+pub(super) fn access(
+    name: &str,
+    spec: &UmtsBearerSpec,
+    nodes: [NodeId; 2],
+    [seed, entity]: [u64; 2],
+) -> Access {
+    let layer2 = Bearer::new(&spec.config(), seed, entity);
+    Access::Umts(Box::new(BearerAccess::new(name, layer2, nodes, spec.mtu.0 as u32)))
+}
 
 impl Layer2 for Bearer {
     type Event = RlcEvent;

@@ -6,12 +6,12 @@ use lasthop_units::{ApId, FlowId, Id, IndexVec, Instant, NodeId, StationId};
 use lasthop_wifi::mac::Category;
 use lasthop_wifi::network::{ApConfig, End, LinkStats, StationConfig, Wlan, WlanEvent, WlanOutput};
 
-use super::{AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, Step};
+use super::{Access, AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, Step, Wiring};
 use crate::event::{Clock, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
-use crate::spec::Wireless;
+use crate::spec::{Spec, Wireless};
 
 /// A station and its access point.
 struct Station {
@@ -40,8 +40,25 @@ pub struct WlanAccess {
     sampled: IndexVec<StationId, [LinkStats; 2]>,
 }
 
+/// The access points and stations of a scenario.
+pub(super) fn wire(spec: &Spec, tables: &FlowTables, wiring: &mut Wiring) {
+    let all = spec.wireless();
+    if all.aps.is_empty() {
+        return;
+    }
+    let aps: Vec<NodeId> = all.aps.iter().map(|node| wiring.node(node)).collect();
+    let stations: Vec<NodeId> = all.stations.iter().map(|s| wiring.node(&s.node)).collect();
+    let access = WlanAccess::new(&all, &aps, &stations, tables, wiring.seed);
+    let id = wiring.add(Access::Wlan(Box::new(access)));
+    for (station, config) in all.config.stations.enumerate() {
+        let (ap, node) = (aps[config.ap.index()], stations[station.index()]);
+        wiring.connect(ap, node, id, entry(station, End::Ap));
+        wiring.connect(node, ap, id, entry(station, End::Station));
+    }
+}
+
 /// Where packets enter at an end of a station's link.
-pub fn entry(station: StationId, end: End) -> Entry {
+fn entry(station: StationId, end: End) -> Entry {
     Entry((2 * station.index() + end.index()) as u16)
 }
 
@@ -53,7 +70,7 @@ fn of_entry(Entry(entry): Entry) -> (StationId, End) {
 impl WlanAccess {
     /// The networks of a scenario; `aps` and `stations` are the nodes of its access points and
     /// stations.
-    pub fn new(
+    fn new(
         all: &Wireless,
         aps: &[NodeId],
         stations: &[NodeId],

@@ -1,36 +1,28 @@
 //! From a checked scenario to a world at time zero.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use lasthop_bearer::End as BearerEnd;
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
-use lasthop_lte_l2::LtePipe;
 use lasthop_net::app::App;
 use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
 use lasthop_tcp::cc::Place;
 use lasthop_tcp::{Endpoint, Options};
-use lasthop_umts::Bearer;
-use lasthop_units::{AccessId, Duration, FlowId, Id, IndexVec, Instant, NodeId, Seq};
-use lasthop_wifi::network::End as WlanEnd;
+use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId, Seq};
 
 use super::flow::{Flow, Socket, Transport};
-use super::fragment::NodeReassembly;
 use super::hint::Hinter;
 use super::proxy::Leg;
 use super::snoop::SnoopNode;
 use super::{Account, Node, World};
-use crate::access::{
-    Access, AccessOutput, BearerAccess, FlowOf, FlowTables, LinkAccess, LteAccess, WlanAccess, bearer_entry,
-    lte_entry, wlan_entry,
-};
+use crate::access::{self, Access, AccessOutput, FlowOf, FlowTables, LinkAccess, Wiring};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::{End, Event, Wake};
 use crate::names::name_key;
 use crate::probe::Probes;
-use crate::route::{Edge, Entry, Port, Routes, routes};
+use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
-use crate::spec::{BearerSpec, FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
+use crate::spec::{FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
 
 impl World {
     /// The world of `scenario`, its first events waiting.
@@ -46,22 +38,13 @@ impl World {
     ) -> Result<World, Error> {
         let mut go_on = || if !attention.taken() || alive() { Ok(()) } else { Err(Error::Stopped) };
         let spec = scenario.spec();
-        let mut builder = Builder { seed: spec.scenario.seed, ..Builder::default() };
-        for (name, link) in &spec.link {
-            go_on()?;
-            for forward in [true, false] {
-                builder.add_direction(scenario, name, link, forward);
-            }
-        }
-        for (name, bearer) in &spec.bearer {
-            builder.add_bearer(name, bearer);
-        }
+        let mut builder = Builder::default();
+        builder.wiring.seed = spec.scenario.seed;
         let tables = FlowTables::of(spec);
-        builder.add_lte(scenario, &tables)?;
-        builder.add_wlan(spec, &tables);
+        access::wire(scenario, &tables, &mut builder.wiring, &mut go_on)?;
         // Every end of a flow is a node by now: the scenario's check has seen to it.
         let destinations = builder.destinations(spec);
-        let mut routes = routes(builder.nodes.len(), &builder.edges, &destinations);
+        let mut routes = routes(builder.wiring.names().len(), &builder.wiring.edges, &destinations);
         for (name, flow) in &spec.flow {
             builder.add_flows(scenario, &routes, name, flow, &mut go_on)?;
         }
@@ -76,9 +59,9 @@ impl World {
             packets: Slab::new(),
             serial: 0,
             account: Account::default(),
-            nodes: builder.nodes,
+            nodes: builder.wiring.names().iter().map(|name| Node::new(name)).collect(),
             routes,
-            accesses: builder.accesses,
+            accesses: builder.wiring.accesses,
             monitor: FlowMonitor::new(builder.flows.len()),
             flows: builder.flows,
             snoops,
@@ -125,112 +108,25 @@ fn flow_events(spec: &Spec, starts: &[(FlowId, String, Instant)], end: Instant) 
 
 #[derive(Default)]
 struct Builder {
-    seed: u64,
-    nodes: IndexVec<NodeId, Node>,
-    by_name: BTreeMap<String, NodeId>,
-    edges: Vec<Edge>,
-    accesses: IndexVec<AccessId, Access>,
+    wiring: Wiring,
     flows: IndexVec<FlowId, Flow>,
     starts: Vec<(FlowId, String, Instant)>,
 }
 
 impl Builder {
-    fn node(&mut self, name: &str) -> NodeId {
-        if let Some(id) = self.by_name.get(name) {
-            return *id;
-        }
-        let id = self.nodes.push(Node { name: name.into(), reassembly: NodeReassembly::new() });
-        self.by_name.insert(name.to_owned(), id);
-        id
-    }
-
     /// The nodes that packets are sent to: the ends of flows, and proxies between them.
     fn destinations(&self, spec: &Spec) -> BTreeSet<NodeId> {
         let ends = spec.flow.values().flat_map(|f| [&f.from, &f.to]).flat_map(|end| spec.members(end));
         let proxies = spec.node.iter().filter(|(_, node)| matches!(node, NodeSpec::Proxy(_)));
         let names = ends.chain(proxies.map(|(name, _)| name.clone()));
-        names.filter_map(|name| self.by_name.get(&name).copied()).collect()
-    }
-
-    fn add_direction(
-        &mut self,
-        scenario: &Scenario,
-        name: &str,
-        link: &crate::spec::LinkSpec,
-        forward: bool,
-    ) {
-        let (a, b) = (self.node(&link.between[0]), self.node(&link.between[1]));
-        let (from, to) = if forward { (a, b) } else { (b, a) };
-        let config = link.direction(forward);
-        let trace = config.trace.as_ref().and_then(|path| scenario.trace(path)).cloned();
-        let key = name_key(&format!("link/{}", LinkAccess::direction(name, forward)));
-        let built = config.build(trace, self.seed, key);
-        let id = self.accesses.push(Access::Link(LinkAccess::new(name, forward, link, built, to)));
-        self.edges.push(Edge { from, to, port: Port::Access(id, Entry(0)) });
-    }
-
-    fn add_bearer(&mut self, name: &str, spec: &BearerSpec) {
-        let network = self.node(&spec.between()[0]);
-        let ue = self.node(&spec.between()[1]);
-        let (nodes, mtu) = ([network, ue], spec.mtu().0 as u32);
-        let (seed, key) = (self.seed, name_key(&format!("bearer/{name}")));
-        let id = self.accesses.push(match spec {
-            BearerSpec::Umts(b) => {
-                let bearer = Bearer::new(&b.config(), seed, key);
-                Access::Umts(Box::new(BearerAccess::new(name, bearer, nodes, mtu)))
-            }
-            BearerSpec::LteRlc(b) => {
-                let pipe = LtePipe::new(&b.config(), seed, key);
-                Access::LteRlc(Box::new(BearerAccess::new(name, pipe, nodes, mtu)))
-            }
-        });
-        let port = |end| Port::Access(id, bearer_entry(end));
-        self.edges.push(Edge { from: network, to: ue, port: port(BearerEnd::Network) });
-        self.edges.push(Edge { from: ue, to: network, port: port(BearerEnd::Ue) });
-    }
-
-    fn add_lte(&mut self, scenario: &Scenario, tables: &FlowTables) -> Result<(), Error> {
-        let all = scenario.cellular(scenario.spec());
-        if all.cells.is_empty() {
-            return Ok(());
-        }
-        let cells: Vec<NodeId> = all.cells.iter().map(|node| self.node(node)).collect();
-        let ues: Vec<NodeId> = all.ues.iter().map(|ue| self.node(&ue.node)).collect();
-        let (schedulers, steps) = (scenario.extensions().schedulers(), scenario.spec().output.steps);
-        let access = LteAccess::new(&all, [&cells, &ues], tables, schedulers, self.seed, steps);
-        let access = Access::Lte(Box::new(access.map_err(Error::Policy)?));
-        let id = self.accesses.push(access);
-        for (ue, config) in all.config.ues.enumerate() {
-            let (cell, node) = (cells[config.serving.index()], ues[ue.index()]);
-            let port = |end| Port::Access(id, lte_entry(ue, end));
-            self.edges.push(Edge { from: cell, to: node, port: port(BearerEnd::Network) });
-            self.edges.push(Edge { from: node, to: cell, port: port(BearerEnd::Ue) });
-        }
-        Ok(())
-    }
-
-    fn add_wlan(&mut self, spec: &Spec, tables: &FlowTables) {
-        let all = spec.wireless();
-        if all.aps.is_empty() {
-            return;
-        }
-        let aps: Vec<NodeId> = all.aps.iter().map(|node| self.node(node)).collect();
-        let stations: Vec<NodeId> = all.stations.iter().map(|s| self.node(&s.node)).collect();
-        let access = WlanAccess::new(&all, &aps, &stations, tables, self.seed);
-        let id = self.accesses.push(Access::Wlan(Box::new(access)));
-        for (station, config) in all.config.stations.enumerate() {
-            let (ap, node) = (aps[config.ap.index()], stations[station.index()]);
-            let port = |end| Port::Access(id, wlan_entry(station, end));
-            self.edges.push(Edge { from: ap, to: node, port: port(WlanEnd::Ap) });
-            self.edges.push(Edge { from: node, to: ap, port: port(WlanEnd::Station) });
-        }
+        names.filter_map(|name| self.wiring.find(&name)).collect()
     }
 
     /// Every access learns which flows there are.
     fn tell_flows(&mut self, tables: &FlowTables) {
         let flows =
             self.flows.iter().map(|f| FlowOf { table: tables.number(&f.group), member: f.member }).collect();
-        for access in self.accesses.iter_mut() {
+        for access in self.wiring.accesses.iter_mut() {
             access.set_flows(&flows);
         }
     }
@@ -267,7 +163,7 @@ impl Builder {
         if most.is_zero() {
             return Duration::ZERO;
         }
-        let draw = Draw::new(self.seed, Purpose::Traffic, name_key(name));
+        let draw = Draw::new(self.wiring.seed, Purpose::Traffic, name_key(name));
         Duration((draw.uniform(0) * most.0 as f64) as u64)
     }
 
@@ -289,8 +185,8 @@ impl Builder {
         let config = DirectionConfig { jitter, queue, ..DirectionConfig::default() };
         let mut at = |node: NodeId, end: &str| {
             let name = format!("processing/{name}.{end}");
-            let link = config.build(None, self.seed, name_key(&name));
-            self.accesses.push(Access::Link(LinkAccess::processing(name, link, node)))
+            let link = config.build(None, self.wiring.seed, name_key(&name));
+            self.wiring.accesses.push(Access::Link(LinkAccess::processing(name, link, node)))
         };
         Some([at(nodes[0], "from"), at(nodes[1], "to")])
     }
@@ -327,7 +223,7 @@ impl Builder {
         spec: &FlowSpec,
         ends: [&str; 2],
     ) -> Result<FlowId, Error> {
-        let [from, to] = ends.map(|end| self.node(end));
+        let [from, to] = ends.map(|end| self.wiring.node(end));
         let proxies = self.proxies(scenario.spec(), routes, group, spec, [from, to]);
         let mut stops = vec![(from, None)];
         stops.extend(proxies.iter().map(|(node, proxy)| (*node, Some(*proxy))));
@@ -337,7 +233,7 @@ impl Builder {
             let [(a, opening), (b, accepting)] = pair else { continue };
             let name = match opening {
                 None => name.to_owned(),
-                Some(_) => format!("{name}@{}", self.nodes[*a].name),
+                Some(_) => format!("{name}@{}", self.wiring.names()[*a]),
             };
             let socket = |proxy: &Option<&ProxySpec>, accepting| match proxy {
                 None => spec.tcp.clone(),
@@ -366,12 +262,12 @@ impl Builder {
         options: &[Options; 2],
     ) -> Result<FlowId, Error> {
         let key = name_key(&format!("flow/{name}"));
-        let app = App::new(&spec.app, spec.transport.of_app(), self.seed, key);
-        let isn = Draw::new(self.seed, Purpose::InitialSequence, key);
+        let app = App::new(&spec.app, spec.transport.of_app(), self.wiring.seed, key);
+        let isn = Draw::new(self.wiring.seed, Purpose::InitialSequence, key);
         let isn = [Seq(isn.bits(0) as u32), Seq(isn.bits(1) as u32)];
         let transport = match spec.transport {
             crate::spec::Transport::Tcp => {
-                let up = nodes.map(|n| uptime(self.seed, &self.nodes[n].name));
+                let up = nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n]));
                 sockets(scenario, name, options, isn, up)?
             }
             crate::spec::Transport::Udp => Transport::Udp,
@@ -397,11 +293,11 @@ impl Builder {
         let mut node = from;
         while flow.transport == crate::spec::Transport::Tcp && node != to {
             let port = routes.port(node, to);
-            let Some(edge) = self.edges.iter().find(|e| e.from == node && Some(e.port) == port) else {
+            let Some(edge) = self.wiring.edges.iter().find(|e| e.from == node && Some(e.port) == port) else {
                 break;
             };
             node = edge.to;
-            if let Some(NodeSpec::Proxy(proxy)) = all.node.get(&*self.nodes[node].name)
+            if let Some(NodeSpec::Proxy(proxy)) = all.node.get(&*self.wiring.names()[node])
                 && node != to
                 && (proxy.flows.is_empty() || proxy.flows.iter().any(|f| f == group))
             {
@@ -419,14 +315,14 @@ impl Builder {
                 let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
                 if named && matches!(flow.transport, Transport::Tcp(_)) {
                     let node = flow.node(flow.data_end.other());
-                    let mut links = self.accesses.enumerate();
+                    let mut links = self.wiring.accesses.enumerate();
                     let link = links.find_map(|(access, a)| a.entry_to(node).map(|entry| (access, entry)));
                     told.extend(link.map(|link| (id, link)));
                 }
             }
             told
         };
-        spec.hint.iter().map(|(name, hint)| Hinter::new(name, hint, self.seed, told(hint))).collect()
+        spec.hint.iter().map(|(name, hint)| Hinter::new(name, hint, self.wiring.seed, told(hint))).collect()
     }
 
     /// The snoop agents, which take over the routes of their nodes.
@@ -434,10 +330,10 @@ impl Builder {
         let mut out = Vec::new();
         for (name, node) in &spec.node {
             let NodeSpec::Snoop(snoop) = node else { continue };
-            let at = self.node(name);
+            let at = self.wiring.node(name);
             let towards = snoop.towards.as_ref().and_then(|way| {
                 let leaves = |e: &&Edge| e.from == at && self.name_of(e.port) == Some(way.as_str());
-                self.edges.iter().find(leaves).map(|e| e.port)
+                self.wiring.edges.iter().find(leaves).map(|e| e.port)
             });
             let agent = Port::Snoop(out.len() as u32);
             let ports = routes.divert(at, agent);
@@ -449,7 +345,7 @@ impl Builder {
     /// The link or bearer that a port leads into.
     fn name_of(&self, port: Port) -> Option<&str> {
         match port {
-            Port::Access(id, _) => self.accesses[id].table(),
+            Port::Access(id, _) => self.wiring.accesses[id].table(),
             Port::Snoop(_) => None,
         }
     }

@@ -23,12 +23,6 @@ impl World {
                 self.probes.event(now, &source, kind, None, detail);
             }
             match action {
-                Action::Link(..)
-                | Action::Bearer(..)
-                | Action::Cell(..)
-                | Action::Sidelink(..)
-                | Action::Ap(..)
-                | Action::Station(..) => self.change_access(now, &action),
                 Action::StartFlow(group) => {
                     flows_of(&self.flows, &group).into_iter().for_each(|f| self.start_flow(now, f));
                 }
@@ -41,6 +35,7 @@ impl World {
                     let agents = self.snoops.iter_mut().filter(|s| *nodes[s.node].name == **name);
                     agents.for_each(|s| s.run(run));
                 }
+                _ => self.change_access(now, &action),
             }
         }
     }

@@ -43,6 +43,12 @@ struct Node {
     reassembly: NodeReassembly,
 }
 
+impl Node {
+    fn new(name: &str) -> Node {
+        Node { name: name.into(), reassembly: NodeReassembly::new() }
+    }
+}
+
 /// Every so many events it is looked whether time has moved (a power of two, so that the question
 /// costs nothing).
 const STANDSTILL: u64 = 1 << 21;

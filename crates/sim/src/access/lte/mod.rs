@@ -16,10 +16,13 @@ use lasthop_units::{BearerId, CellId, FlowId, Id, IndexVec, Instant, NodeId, UeI
 use self::direct::Direct;
 use super::bearer::rlc_event;
 use super::lte_rlc;
-use super::{AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, LinkReading, Step};
+use super::{
+    Access, AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, LinkReading, Step, Wiring,
+};
+use crate::error::Error;
 use crate::event::{Clock, Wake};
 use crate::route::Entry;
-use crate::spec::{Action, Cellular, HintSource};
+use crate::spec::{Action, Cellular, HintSource, Scenario};
 
 /// A UE and the eNB that serves it.
 struct Ue {
@@ -62,8 +65,27 @@ pub struct LteAccess {
     sampled_lanes: Vec<LinkStats>,
 }
 
+/// The cells and UEs of a scenario.
+pub(super) fn wire(scenario: &Scenario, tables: &FlowTables, wiring: &mut Wiring) -> Result<(), Error> {
+    let all = scenario.cellular(scenario.spec());
+    if all.cells.is_empty() {
+        return Ok(());
+    }
+    let cells: Vec<NodeId> = all.cells.iter().map(|node| wiring.node(node)).collect();
+    let ues: Vec<NodeId> = all.ues.iter().map(|ue| wiring.node(&ue.node)).collect();
+    let (schedulers, steps) = (scenario.extensions().schedulers(), scenario.spec().output.steps);
+    let access = LteAccess::new(&all, [&cells, &ues], tables, schedulers, wiring.seed, steps);
+    let id = wiring.add(Access::Lte(Box::new(access.map_err(Error::Policy)?)));
+    for (ue, config) in all.config.ues.enumerate() {
+        let (cell, node) = (cells[config.serving.index()], ues[ue.index()]);
+        wiring.connect(cell, node, id, entry(ue, End::Network));
+        wiring.connect(node, cell, id, entry(ue, End::Ue));
+    }
+    Ok(())
+}
+
 /// Where packets enter at an end of the bearers of `ue`.
-pub fn entry(ue: UeId, end: End) -> Entry {
+fn entry(ue: UeId, end: End) -> Entry {
     Entry((2 * ue.index() + end.index()) as u16)
 }
 
@@ -78,7 +100,7 @@ impl LteAccess {
     ///
     /// # Errors
     /// A scheduler of the caller's own that cannot be made.
-    pub fn new(
+    fn new(
         all: &Cellular,
         [cells, ues]: [&[NodeId]; 2],
         tables: &FlowTables,
