@@ -11,6 +11,7 @@ use crate::event::{Clock, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
+use crate::spec::limits::MAX_STATIONS;
 use crate::spec::{Spec, Wireless};
 
 /// A station and its access point.
@@ -61,6 +62,8 @@ pub(super) fn wire(spec: &Spec, tables: &FlowTables, wiring: &mut Wiring) {
 fn entry(station: StationId, end: End) -> Entry {
     Entry((2 * station.index() + end.index()) as u16)
 }
+
+const _: () = assert!(2 * MAX_STATIONS <= 1 << u16::BITS);
 
 fn of_entry(Entry(entry): Entry) -> (StationId, End) {
     let end = if entry % 2 == End::Ap.index() as u16 { End::Ap } else { End::Station };
@@ -242,5 +245,20 @@ impl Row<'_> {
             queue_bytes: self.waiting.1,
             marked: wlan.marked(station, self.end),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_stands_for_one_end_of_one_station() {
+        for i in [0, 1, 7, MAX_STATIONS as usize - 1] {
+            for end in [End::Ap, End::Station] {
+                let id = StationId::from_index(i);
+                assert_eq!(of_entry(entry(id, end)), (id, end));
+            }
+        }
     }
 }

@@ -6,9 +6,10 @@ use crate::config::{Diagnostics, Document};
 
 /// Flows of one scenario, all counts together.
 const MAX_FLOWS: u64 = 100_000;
-const MAX_UES: u64 = 20_000;
+/// Both ends of each have an [`Entry`](crate::route::Entry).
+pub const MAX_UES: u64 = 20_000;
 /// Everybody on a channel receives everybody else.
-const MAX_STATIONS: u64 = 2_000;
+pub const MAX_STATIONS: u64 = 2_000;
 
 /// False when there are more UEs, stations or flows than fit: what is said then is in `found`, and
 /// nothing else can be.

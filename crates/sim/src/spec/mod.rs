@@ -16,7 +16,7 @@ mod hint;
 mod hint_traps;
 mod idle;
 mod layout;
-mod limits;
+pub(crate) mod limits;
 mod link;
 mod load;
 mod memory;

@@ -22,6 +22,7 @@ use super::{
 use crate::error::Error;
 use crate::event::{Clock, Wake};
 use crate::route::Entry;
+use crate::spec::limits::MAX_UES;
 use crate::spec::{Action, Cellular, HintSource, Scenario};
 
 /// A UE and the eNB that serves it.
@@ -88,6 +89,8 @@ pub(super) fn wire(scenario: &Scenario, tables: &FlowTables, wiring: &mut Wiring
 fn entry(ue: UeId, end: End) -> Entry {
     Entry((2 * ue.index() + end.index()) as u16)
 }
+
+const _: () = assert!(2 * MAX_UES <= 1 << u16::BITS);
 
 fn of_entry(Entry(entry): Entry) -> (UeId, End) {
     let end = if entry % 2 == End::Network.index() as u16 { End::Network } else { End::Ue };
@@ -395,5 +398,20 @@ fn notice_of(event: &NetworkEvent) -> Option<Notice> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_stands_for_one_end_of_one_ue() {
+        for i in [0, 1, 7, MAX_UES as usize - 1] {
+            for end in [End::Network, End::Ue] {
+                let id = UeId::from_index(i);
+                assert_eq!(of_entry(entry(id, end)), (id, end));
+            }
+        }
     }
 }
