@@ -4,6 +4,7 @@ use lasthop_units::Duration;
 
 use super::{Profile, rfc};
 use crate::config::*;
+use crate::host::{AckRule, Host};
 use crate::name::CcName;
 
 pub(super) const CONFIG_3_28: Config = Config {
@@ -33,6 +34,8 @@ pub(super) const CONFIG_3_44: Config = Config {
     window_validation: true,
     cubic: CubicConfig { reading: CubicReading::Linux, ..rfc::CONFIG.cubic },
     hystart: HyStartKind::Linux,
+    quick_acks: 1,
+    host: Host { acks: AckRule::Segments, ..rfc::CONFIG.host },
     reno_abe_beta: 0.7,
     // What became of 3.28's defects was not read.
     cc_reading: CcReading::Paper,
@@ -90,6 +93,8 @@ pub(super) const SOURCES_3_44: &[(&str, &str)] = &[
     ("receive_buffer", "TcpSocket::RcvBufSize 131072"),
     ("send_buffer", "TcpSocket::SndBufSize 131072"),
     ("nagle", "TcpSocket::TcpNoDelay true"),
+    ("ack_rule", "TcpSocketBase::ReceivedData counts segments, whatever their size"),
+    ("quick_acks", "TcpSocketBase::ProcessSynRcvd: the first data segment is acknowledged at once"),
     ("ack_every", "TcpSocket::DelAckCount 2"),
     ("ack_delay", "TcpSocket::DelAckTimeout 0.2 s"),
     ("rtt_estimator", "RttMeanDeviation: 1/8 and 1/4 at each sample"),

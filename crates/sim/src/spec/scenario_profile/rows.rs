@@ -97,18 +97,6 @@ const NS3_44: &[Row] = &[
     ),
     row(
         CubicFlow,
-        "tcp.ack_rule",
-        "'segments'",
-        "TcpSocketBase::ReceivedData counts segments, whatever their size",
-    ),
-    row(
-        CubicFlow,
-        "tcp.quick_acks",
-        "1",
-        "TcpSocketBase::ProcessSynRcvd: the first data segment is acknowledged at once",
-    ),
-    row(
-        CubicFlow,
         "tcp.ssthresh_basis",
         "'cwnd'",
         "TcpCubic::GetSsThresh: of the congestion window, not of the flight",
