@@ -5,13 +5,13 @@ use lasthop_bearer::{BearerOutput, Direction, End, RlcStats, Sdu};
 use lasthop_net::Item;
 use lasthop_units::{Instant, NodeId};
 
-use super::{AccessEvent, AccessOutput, Cause, Clocks, Step, Wiring, lte_rlc, umts};
+use super::{AccessEvent, AccessOutput, Adapter, Cause, Clocks, Step, Wiring, lte_rlc, umts};
 use crate::event::{Clock, Wake};
 use crate::names::name_key;
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
-use crate::spec::{BearerSpec, Spec};
+use crate::spec::{Action, BearerSpec, Spec};
 
 /// Layer 2 of a radio with a channel of its own. The contract is that of `umts::Bearer` and
 /// `lte_l2::LtePipe`.
@@ -111,37 +111,13 @@ const fn entry(end: End) -> Entry {
     Entry(end as u16)
 }
 
-impl<L: Layer2> BearerAccess<L> {
-    /// The bearer of the table `[bearer.NAME]`; `nodes` are those of the network's end and the
-    /// UE's.
-    pub fn new(name: &str, layer2: L, nodes: [NodeId; 2], mtu: u32) -> BearerAccess<L> {
-        BearerAccess {
-            name: name.into(),
-            layer2,
-            nodes,
-            mtu,
-            tti: Default::default(),
-            arrival: Default::default(),
-            timer: Wake::default(),
-            output: BearerOutput::default(),
-        }
-    }
-
-    /// Largest IP packet [B].
-    pub fn mtu(&self) -> u32 {
+impl<L: Layer2> Adapter for BearerAccess<L> {
+    fn mtu(&self, _: Entry) -> u32 {
         self.mtu
-    }
-    /// The name of the bearer.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// Packets inside.
-    pub fn packets_inside(&self) -> usize {
-        self.layer2.inside(End::Network) + self.layer2.inside(End::Ue)
     }
 
     #[inline(never)]
-    pub fn enter(&mut self, now: Instant, at: Entry, item: Item, out: &mut AccessOutput) {
+    fn enter(&mut self, now: Instant, at: Entry, item: Item, _: NodeId, out: &mut AccessOutput) {
         let end = if at == entry(End::Network) { End::Network } else { End::Ue };
         let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
         self.layer2.push(now, end, sdu, &mut self.output);
@@ -149,7 +125,7 @@ impl<L: Layer2> BearerAccess<L> {
     }
 
     #[inline(never)]
-    pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
+    fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
         let due = match clock {
             Clock::Tti(i) => self.tti[usize::from(i)].take(now),
             Clock::Arrival(i) => self.arrival[usize::from(i)].take(now),
@@ -167,13 +143,72 @@ impl<L: Layer2> BearerAccess<L> {
     }
 
     #[inline(never)]
-    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+    fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
         for (i, direction) in [0, 1].into_iter().zip(Direction::BOTH) {
             let (tti, arrival) = (self.layer2.next_tti(direction), self.layer2.next_arrival(direction));
             clocks.ensure(&mut self.tti[direction.index()], Clock::Tti(i), tti);
             clocks.ensure(&mut self.arrival[direction.index()], Clock::Arrival(i), arrival);
         }
         clocks.ensure(&mut self.timer, Clock::Timer, self.layer2.next_timer());
+    }
+
+    fn packets_inside(&self) -> usize {
+        self.layer2.inside(End::Network) + self.layer2.inside(End::Ue)
+    }
+
+    fn place(&self, _: u32) -> &str {
+        &self.name
+    }
+
+    fn table(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
+    fn change(&mut self, _: Instant, action: &Action, _: &mut AccessOutput) -> bool {
+        let Action::Bearer(name, spec) = action else { return false };
+        let mine = *self.name == **name;
+        if mine {
+            self.layer2.change(spec);
+        }
+        mine
+    }
+
+    /// Rows of the tables `rlc` and `mac`.
+    fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
+        let Probes { rlc, mac, .. } = probes;
+        for direction in Direction::BOTH {
+            if let Some(table) = rlc {
+                rlc_row(table, now, &self.name, direction, |end| self.layer2.rlc_stats(end));
+            }
+            if let Some(table) = mac {
+                let dch = self.layer2.channel_stats(direction);
+                table.push(&tables::Mac {
+                    time_s: now.as_secs_f64(),
+                    bearer: &self.name,
+                    direction: direction.name(),
+                    ttis: dch.ttis,
+                    blocks_sent: dch.blocks_sent,
+                    blocks_lost: dch.blocks_lost,
+                });
+            }
+        }
+    }
+}
+
+impl<L: Layer2> BearerAccess<L> {
+    /// The bearer of the table `[bearer.NAME]`; `nodes` are those of the network's end and the
+    /// UE's.
+    pub fn new(name: &str, layer2: L, nodes: [NodeId; 2], mtu: u32) -> BearerAccess<L> {
+        BearerAccess {
+            name: name.into(),
+            layer2,
+            nodes,
+            mtu,
+            tti: Default::default(),
+            arrival: Default::default(),
+            timer: Wake::default(),
+            output: BearerOutput::default(),
+        }
     }
 
     /// Most calls produce nothing: a list that is empty is not emptied.
@@ -202,36 +237,6 @@ impl<L: Layer2> BearerAccess<L> {
                 packet: sdu.id,
                 ecn: None,
             }));
-        }
-    }
-
-    /// The keys of the table `name` are now as in `spec`.
-    pub fn change(&mut self, name: &str, spec: &BearerSpec) -> bool {
-        let mine = *self.name == *name;
-        if mine {
-            self.layer2.change(spec);
-        }
-        mine
-    }
-
-    /// Rows of the tables `rlc` and `mac`.
-    pub fn sample(&mut self, now: Instant, probes: &mut Probes) {
-        let Probes { rlc, mac, .. } = probes;
-        for direction in Direction::BOTH {
-            if let Some(table) = rlc {
-                rlc_row(table, now, &self.name, direction, |end| self.layer2.rlc_stats(end));
-            }
-            if let Some(table) = mac {
-                let dch = self.layer2.channel_stats(direction);
-                table.push(&tables::Mac {
-                    time_s: now.as_secs_f64(),
-                    bearer: &self.name,
-                    direction: direction.name(),
-                    ttis: dch.ttis,
-                    blocks_sent: dch.blocks_sent,
-                    blocks_lost: dch.blocks_lost,
-                });
-            }
         }
     }
 }

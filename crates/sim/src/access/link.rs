@@ -3,13 +3,13 @@
 use lasthop_net::{Dropped, Item, Link};
 use lasthop_units::{Instant, NodeId};
 
-use super::{Access, AccessOutput, Cause, Clocks, Step, Wiring};
+use super::{Access, AccessOutput, Adapter, Cause, Clocks, Step, Wiring};
 use crate::error::Error;
 use crate::event::{Clock, Wake};
 use crate::names::name_key;
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
-use crate::spec::{LinkSpec, Scenario};
+use crate::spec::{Action, LinkSpec, Scenario};
 
 /// One direction of a link.
 pub struct LinkAccess {
@@ -62,6 +62,91 @@ pub(super) fn wire(
     Ok(())
 }
 
+impl Adapter for LinkAccess {
+    #[inline(always)]
+    fn mtu(&self, _: Entry) -> u32 {
+        self.mtu
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, now: Instant, _: Entry, mut item: Item, _: NodeId, out: &mut AccessOutput) {
+        item.size += self.overhead;
+        self.link.enqueue(now, item, &mut out.pipe);
+        debug_assert!(out.pipe.arrived.is_empty(), "a pipe delivers on time, never on entry");
+        self.pass_drops(out);
+    }
+
+    #[inline]
+    fn on_time(&mut self, now: Instant, _: Clock, out: &mut AccessOutput) -> bool {
+        if !self.wake.take(now) {
+            return false;
+        }
+        self.link.on_time(now, &mut out.pipe);
+        self.pass_drops(out);
+        // Few links copy: a list that is empty is not emptied.
+        if !out.pipe.copies.is_empty() {
+            out.steps.extend(out.pipe.copies.drain(..).map(Step::Copy));
+        }
+        out.arrived_at = Some(self.to);
+        true
+    }
+
+    #[inline(always)]
+    fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        clocks.ensure(&mut self.wake, Clock::Arrival(0), self.link.poll_at());
+    }
+
+    /// Counted by what went in and came out.
+    fn packets_inside(&self) -> usize {
+        let a = self.link.account();
+        (a.packets_in - a.packets_arrived - a.packets_dropped) as usize
+    }
+
+    fn place(&self, _: u32) -> &str {
+        &self.name
+    }
+
+    fn table(&self) -> Option<&str> {
+        self.name.strip_suffix(self.kind.suffix()).filter(|_| self.kind != Kind::Processing)
+    }
+
+    fn is_wireless(&self) -> bool {
+        false
+    }
+
+    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
+        let Action::Link(name, spec) = action else { return false };
+        if self.table() != Some(name) {
+            return false;
+        }
+        let config = spec.direction(self.kind == Kind::Forward);
+        if config.trace.is_none() {
+            let _is_a_pipe = self.link.set_rate(now, config.rate, &mut out.pipe);
+        }
+        self.link.set_wire(now, config.wire(), &mut out.pipe);
+        self.pass_drops(out);
+        true
+    }
+
+    /// A row of the table `queues`.
+    fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
+        let Some(table) = &mut probes.queues else { return };
+        if self.kind == Kind::Processing {
+            return;
+        }
+        let inside = self.link.occupancy(now, &mut out.pipe);
+        let marked = self.link.queue().marked();
+        self.pass_drops(out);
+        table.push(&tables::Queues {
+            time_s: now.as_secs_f64(),
+            queue: &self.name,
+            packets: inside.queue_packets,
+            bytes: inside.queue_bytes,
+            marked,
+        });
+    }
+}
+
 impl LinkAccess {
     /// A direction of the table `[link.TABLE]`, wired.
     fn wire(scenario: &Scenario, table: &str, spec: &LinkSpec, kind: Kind, wiring: &mut Wiring) {
@@ -87,53 +172,6 @@ impl LinkAccess {
         LinkAccess { name: name.into(), link, to, mtu: u32::MAX, overhead: 0, kind, wake }
     }
 
-    /// Largest IP packet [B].
-    #[inline(always)]
-    pub fn mtu(&self) -> u32 {
-        self.mtu
-    }
-    /// The name of the direction.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// The name of the table.
-    pub fn table(&self) -> &str {
-        self.name.strip_suffix(self.kind.suffix()).unwrap_or(&self.name)
-    }
-    /// Packets inside, counted by what went in and came out.
-    pub fn packets_inside(&self) -> usize {
-        let a = self.link.account();
-        (a.packets_in - a.packets_arrived - a.packets_dropped) as usize
-    }
-
-    #[inline(always)]
-    pub fn enter(&mut self, now: Instant, mut item: Item, out: &mut AccessOutput) {
-        item.size += self.overhead;
-        self.link.enqueue(now, item, &mut out.pipe);
-        debug_assert!(out.pipe.arrived.is_empty(), "a pipe delivers on time, never on entry");
-        self.pass_drops(out);
-    }
-
-    #[inline]
-    pub fn on_time(&mut self, now: Instant, out: &mut AccessOutput) -> bool {
-        if !self.wake.take(now) {
-            return false;
-        }
-        self.link.on_time(now, &mut out.pipe);
-        self.pass_drops(out);
-        // Few links copy: a list that is empty is not emptied.
-        if !out.pipe.copies.is_empty() {
-            out.steps.extend(out.pipe.copies.drain(..).map(Step::Copy));
-        }
-        out.arrived_at = Some(self.to);
-        true
-    }
-
-    #[inline(always)]
-    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
-        clocks.ensure(&mut self.wake, Clock::Arrival(0), self.link.poll_at());
-    }
-
     #[inline(always)]
     fn pass_drops(&self, out: &mut AccessOutput) {
         if !out.pipe.dropped.is_empty() {
@@ -145,37 +183,5 @@ impl LinkAccess {
                 place: 0,
             }));
         }
-    }
-
-    /// The keys of the table `name` are now as in `spec`.
-    pub fn change(&mut self, now: Instant, name: &str, spec: &LinkSpec, out: &mut AccessOutput) -> bool {
-        if self.kind == Kind::Processing || self.table() != name {
-            return false;
-        }
-        let config = spec.direction(self.kind == Kind::Forward);
-        if config.trace.is_none() {
-            let _is_a_pipe = self.link.set_rate(now, config.rate, &mut out.pipe);
-        }
-        self.link.set_wire(now, config.wire(), &mut out.pipe);
-        self.pass_drops(out);
-        true
-    }
-
-    /// A row of the table `queues`.
-    pub fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
-        let Some(table) = &mut probes.queues else { return };
-        if self.kind == Kind::Processing {
-            return;
-        }
-        let inside = self.link.occupancy(now, &mut out.pipe);
-        let marked = self.link.queue().marked();
-        self.pass_drops(out);
-        table.push(&tables::Queues {
-            time_s: now.as_secs_f64(),
-            queue: &self.name,
-            packets: inside.queue_packets,
-            bytes: inside.queue_bytes,
-            marked,
-        });
     }
 }

@@ -37,7 +37,7 @@ use crate::route::Entry;
 use crate::spec::{Action, HintSource, Scenario, Spec};
 
 /// What carries packets: what is particular to each kind is in the module of its name.
-#[allow(clippy::large_enum_variant)] // most are links, which every packet of a wired network passes
+#[allow(clippy::large_enum_variant)] // links are most of all, and every packet passes them
 pub enum Access {
     /// One direction of a wired link.
     Link(LinkAccess),
@@ -81,135 +81,112 @@ pub fn wire(
     Ok(())
 }
 
-impl Access {
+/// The contract of what carries packets.
+pub trait Adapter {
     /// Largest IP packet that enters here [B].
-    #[inline(always)]
-    pub fn mtu(&self, entry: Entry) -> u32 {
-        match self {
-            Access::Link(link) => link.mtu(),
-            Access::Umts(bearer) => bearer.mtu(),
-            Access::LteRlc(bearer) => bearer.mtu(),
-            Access::Lte(lte) => lte.mtu(entry),
-            Access::Wlan(wlan) => wlan.mtu(entry),
-        }
-    }
+    fn mtu(&self, entry: Entry) -> u32;
     /// A packet enters, on its way to the node `dst`.
-    #[inline(always)]
-    pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
-        match self {
-            Access::Link(link) => link.enter(now, item, out),
-            Access::Umts(bearer) => bearer.enter(now, entry, item, out),
-            Access::LteRlc(bearer) => bearer.enter(now, entry, item, out),
-            Access::Lte(lte) => lte.enter(now, entry, item, dst, out),
-            Access::Wlan(wlan) => wlan.enter(now, entry, item, out),
-        }
-    }
+    fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput);
     /// The event of a clock has come. False, and nothing has happened: it was void.
-    #[inline]
-    pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
-        match self {
-            Access::Link(link) => link.on_time(now, out),
-            Access::Umts(bearer) => bearer.on_time(now, clock, out),
-            Access::LteRlc(bearer) => bearer.on_time(now, clock, out),
-            Access::Lte(lte) => lte.on_time(now, clock, out),
-            Access::Wlan(wlan) => wlan.on_time(now, out),
-        }
-    }
+    fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool;
     /// Says when it wants to be called next.
-    #[inline(always)]
-    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
-        each!(self, a => a.set_clocks(clocks));
-    }
+    fn set_clocks(&mut self, clocks: &mut Clocks<'_>);
     /// Packets inside, counted one by one.
-    pub fn packets_inside(&self) -> usize {
-        each!(self, a => a.packets_inside())
-    }
+    fn packets_inside(&self) -> usize;
     /// The name of where a step happened, for the tables.
-    pub fn place(&self, place: u32) -> &str {
-        match self {
-            Access::Link(link) => link.name(),
-            Access::Umts(bearer) => bearer.name(),
-            Access::LteRlc(bearer) => bearer.name(),
-            Access::Lte(lte) => lte.place(place),
-            Access::Wlan(wlan) => wlan.place(place),
-        }
-    }
+    fn place(&self, place: u32) -> &str;
     /// The name of the scenario's table that leads here, if the ways out of a node can be told
     /// apart by it.
-    pub fn table(&self) -> Option<&str> {
-        match self {
-            Access::Link(link) => Some(link.table()),
-            Access::Umts(bearer) => Some(bearer.name()),
-            Access::LteRlc(bearer) => Some(bearer.name()),
-            Access::Lte(_) | Access::Wlan(_) => None,
-        }
+    fn table(&self) -> Option<&str> {
+        None
     }
     /// Whether mobiles are behind it.
-    pub const fn is_wireless(&self) -> bool {
-        !matches!(self, Access::Link(_))
+    fn is_wireless(&self) -> bool {
+        true
     }
     /// Does what of a change concerns this access. False: nothing does.
-    pub fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
-        match (self, action) {
-            (Access::Link(link), Action::Link(name, spec)) => link.change(now, name, spec, out),
-            (Access::Umts(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
-            (Access::LteRlc(bearer), Action::Bearer(name, spec)) => bearer.change(name, spec),
-            (Access::Lte(lte), _) => lte.change(now, action, out),
-            (Access::Wlan(wlan), Action::Ap(_, ap, config)) => {
-                wlan.change_ap(*ap, config);
-                true
-            }
-            (Access::Wlan(wlan), Action::Station(_, station, config)) => {
-                wlan.change_station(*station, config);
-                true
-            }
-            _ => false,
-        }
-    }
+    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool;
     /// Says which flows there are, once, before anything enters.
-    pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
-        match self {
-            Access::Lte(lte) => lte.set_flows(flows),
-            Access::Wlan(wlan) => wlan.set_flows(flows),
-            Access::Link(_) | Access::Umts(_) | Access::LteRlc(_) => {}
-        }
+    fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        let _no_flow_is_told_from_another = flows;
     }
     /// Writes the rows of the tables that are sampled.
-    pub fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
-        match self {
-            Access::Link(link) => link.sample(now, probes, out),
-            Access::Umts(bearer) => bearer.sample(now, probes),
-            Access::LteRlc(bearer) => bearer.sample(now, probes),
-            Access::Lte(lte) => lte.sample(now, probes),
-            Access::Wlan(wlan) => wlan.sample(now, probes),
-        }
-    }
+    fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput);
     /// Where packets to the mobile at `node` enter, if its link can be read.
-    pub fn entry_to(&self, node: NodeId) -> Option<Entry> {
-        match self {
-            Access::Lte(lte) => lte.entry_to(node),
-            _ => None,
-        }
+    fn entry_to(&self, node: NodeId) -> Option<Entry> {
+        let _of_no_mobile = node;
+        None
     }
     /// The link of the mobile to which packets enter here is interrupted: handover or loss.
-    pub fn is_interrupted(&self, entry: Entry) -> bool {
-        match self {
-            Access::Lte(lte) => lte.is_interrupted(entry),
-            _ => false,
-        }
+    fn is_interrupted(&self, entry: Entry) -> bool {
+        let _never = entry;
+        false
     }
     /// What `source` knows of the way of `flow` to a mobile; `None` where links cannot be read.
-    pub fn read_link(
+    fn read_link(
         &mut self,
         now: Instant,
         entry: Entry,
         flow: FlowId,
         source: HintSource,
     ) -> Option<LinkReading> {
-        match self {
-            Access::Lte(lte) => Some(lte.read_link(now, entry, flow, source)),
-            _ => None,
-        }
+        let _nothing = (now, entry, flow, source);
+        None
+    }
+}
+
+impl Adapter for Access {
+    #[inline(always)]
+    fn mtu(&self, entry: Entry) -> u32 {
+        each!(self, a => a.mtu(entry))
+    }
+    #[inline(always)]
+    fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
+        each!(self, a => a.enter(now, entry, item, dst, out));
+    }
+    #[inline]
+    fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
+        each!(self, a => a.on_time(now, clock, out))
+    }
+    #[inline(always)]
+    fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        each!(self, a => a.set_clocks(clocks));
+    }
+    fn packets_inside(&self) -> usize {
+        each!(self, a => a.packets_inside())
+    }
+    fn place(&self, place: u32) -> &str {
+        each!(self, a => a.place(place))
+    }
+    fn table(&self) -> Option<&str> {
+        each!(self, a => a.table())
+    }
+    fn is_wireless(&self) -> bool {
+        each!(self, a => a.is_wireless())
+    }
+    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
+        each!(self, a => a.change(now, action, out))
+    }
+    fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        each!(self, a => a.set_flows(flows));
+    }
+    fn sample(&mut self, now: Instant, probes: &mut Probes, out: &mut AccessOutput) {
+        each!(self, a => a.sample(now, probes, out));
+    }
+    fn entry_to(&self, node: NodeId) -> Option<Entry> {
+        each!(self, a => a.entry_to(node))
+    }
+    fn is_interrupted(&self, entry: Entry) -> bool {
+        each!(self, a => a.is_interrupted(entry))
+    }
+    fn read_link(
+        &mut self,
+        now: Instant,
+        entry: Entry,
+        flow: FlowId,
+        source: HintSource,
+    ) -> Option<LinkReading> {
+        each!(self, a => a.read_link(now, entry, flow, source))
     }
 }
 

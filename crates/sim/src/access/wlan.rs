@@ -4,15 +4,15 @@ use lasthop_bearer::Direction;
 use lasthop_net::{Ecn, Item};
 use lasthop_units::{ApId, FlowId, Id, IndexVec, Instant, NodeId, StationId};
 use lasthop_wifi::mac::Category;
-use lasthop_wifi::network::{ApConfig, End, LinkStats, StationConfig, Wlan, WlanEvent, WlanOutput};
+use lasthop_wifi::network::{End, LinkStats, Wlan, WlanEvent, WlanOutput};
 
-use super::{Access, AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, Step, Wiring};
+use super::{Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, Step, Wiring};
 use crate::event::{Clock, Wake};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;
 use crate::sink::Table;
 use crate::spec::limits::MAX_STATIONS;
-use crate::spec::{Spec, Wireless};
+use crate::spec::{Action, Spec, Wireless};
 
 /// A station and its access point.
 struct Station {
@@ -70,6 +70,79 @@ fn of_entry(Entry(entry): Entry) -> (StationId, End) {
     (StationId::from_index(usize::from(entry / 2)), end)
 }
 
+impl Adapter for WlanAccess {
+    #[inline]
+    fn mtu(&self, entry: Entry) -> u32 {
+        self.stations[of_entry(entry).0].mtu
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, now: Instant, entry: Entry, item: Item, _: NodeId, out: &mut AccessOutput) {
+        let (station, end) = of_entry(entry);
+        let table = self.flows[item.flow].table;
+        let category = self.stations[station].category.iter().find(|(flow, _)| *flow == table);
+        let category = category.map_or_else(Category::default, |(_, category)| *category);
+        self.wlan.push(now, station, end, item, category, &mut self.output);
+        self.pass_on(out);
+    }
+
+    #[inline(never)]
+    fn on_time(&mut self, now: Instant, _: Clock, out: &mut AccessOutput) -> bool {
+        let due = self.wake.take(now);
+        if due {
+            self.wlan.on_time(now, &mut self.output);
+            self.pass_on(out);
+        }
+        due
+    }
+
+    #[inline(never)]
+    fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        clocks.ensure(&mut self.wake, Clock::Arrival(0), self.wlan.poll_at());
+    }
+
+    fn packets_inside(&self) -> usize {
+        let both = |s| self.wlan.inside(s, End::Ap) + self.wlan.inside(s, End::Station);
+        self.stations.ids().map(both).sum()
+    }
+
+    fn place(&self, station: u32) -> &str {
+        &self.stations[StationId::from_index(station as usize)].name
+    }
+
+    fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        self.flows = flows.iter().copied().collect();
+    }
+
+    fn change(&mut self, _: Instant, action: &Action, _: &mut AccessOutput) -> bool {
+        match action {
+            Action::Ap(_, ap, config) => self.wlan.reconfigure_ap(*ap, config),
+            Action::Station(_, station, config) => self.wlan.reconfigure_station(*station, config),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or
+    /// have data waiting.
+    fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
+        let Some(table) = &mut probes.wifi else { return };
+        let WlanAccess { wlan, stations, aps, sampled, .. } = self;
+        for (id, station) in stations.enumerate() {
+            for end in [End::Ap, End::Station] {
+                let stats = wlan.stats(id, end);
+                let last = std::mem::replace(&mut sampled[id][end.index()], *stats);
+                let waiting = wlan.queued(id, end);
+                if stats.airtime > last.airtime || waiting.0 > 0 {
+                    let names = [&*station.name, &*aps[station.ap]];
+                    let row = Row { names, end, last: &last, stats, waiting };
+                    row.write(table, now, wlan, id);
+                }
+            }
+        }
+    }
+}
+
 impl WlanAccess {
     /// The networks of a scenario; `aps` and `stations` are the nodes of its access points and
     /// stations.
@@ -103,50 +176,6 @@ impl WlanAccess {
         }
     }
 
-    /// The flows of the run.
-    pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
-        self.flows = flows.iter().copied().collect();
-    }
-    /// Largest IP packet of a station's link [B].
-    #[inline]
-    pub fn mtu(&self, entry: Entry) -> u32 {
-        self.stations[of_entry(entry).0].mtu
-    }
-    /// The name of a station's link.
-    pub fn place(&self, station: u32) -> &str {
-        &self.stations[StationId::from_index(station as usize)].name
-    }
-    /// Packets inside.
-    pub fn packets_inside(&self) -> usize {
-        let both = |s| self.wlan.inside(s, End::Ap) + self.wlan.inside(s, End::Station);
-        self.stations.ids().map(both).sum()
-    }
-
-    #[inline(never)]
-    pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, out: &mut AccessOutput) {
-        let (station, end) = of_entry(entry);
-        let table = self.flows[item.flow].table;
-        let category = self.stations[station].category.iter().find(|(flow, _)| *flow == table);
-        let category = category.map_or_else(Category::default, |(_, category)| *category);
-        self.wlan.push(now, station, end, item, category, &mut self.output);
-        self.pass_on(out);
-    }
-
-    #[inline(never)]
-    pub fn on_time(&mut self, now: Instant, out: &mut AccessOutput) -> bool {
-        let due = self.wake.take(now);
-        if due {
-            self.wlan.on_time(now, &mut self.output);
-            self.pass_on(out);
-        }
-        due
-    }
-
-    #[inline(never)]
-    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
-        clocks.ensure(&mut self.wake, Clock::Arrival(0), self.wlan.poll_at());
-    }
-
     fn pass_on(&mut self, out: &mut AccessOutput) {
         let WlanAccess { stations, output, .. } = self;
         for (station, event) in output.events.drain(..) {
@@ -163,34 +192,6 @@ impl WlanAccess {
             let to = if end == End::Station { node } else { ap_node };
             Step::Deliver { to, packet: item.id, ecn: Some(item.ecn).filter(|ecn| *ecn == Ecn::Ce) }
         }));
-    }
-
-    /// The keys of an access point are now as in `config`.
-    pub fn change_ap(&mut self, ap: ApId, config: &ApConfig) {
-        self.wlan.reconfigure_ap(ap, config);
-    }
-    /// The keys of a station are now as in `config`.
-    pub fn change_station(&mut self, station: StationId, config: &StationConfig) {
-        self.wlan.reconfigure_station(station, config);
-    }
-
-    /// Rows of the `wifi` table for the stations that had data on the air since the last sample, or
-    /// have data waiting.
-    pub fn sample(&mut self, now: Instant, probes: &mut Probes) {
-        let Some(table) = &mut probes.wifi else { return };
-        let WlanAccess { wlan, stations, aps, sampled, .. } = self;
-        for (id, station) in stations.enumerate() {
-            for end in [End::Ap, End::Station] {
-                let stats = wlan.stats(id, end);
-                let last = std::mem::replace(&mut sampled[id][end.index()], *stats);
-                let waiting = wlan.queued(id, end);
-                if stats.airtime > last.airtime || waiting.0 > 0 {
-                    let names = [&*station.name, &*aps[station.ap]];
-                    let row = Row { names, end, last: &last, stats, waiting };
-                    row.write(table, now, wlan, id);
-                }
-            }
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::hint::Hinter;
 use super::proxy::Leg;
 use super::snoop::SnoopNode;
 use super::{Account, Node, World};
-use crate::access::{self, Access, AccessOutput, FlowOf, FlowTables, LinkAccess, Wiring};
+use crate::access::{self, Access, AccessOutput, Adapter, FlowOf, FlowTables, LinkAccess, Wiring};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::{End, Event, Wake};

@@ -4,6 +4,7 @@ use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
 use super::flow::Flow;
+use crate::access::Adapter;
 use crate::spec::Action;
 
 impl World {

@@ -9,7 +9,7 @@ use lasthop_units::{AccessId, Bitrate, Duration, FlowId, Instant};
 
 use super::World;
 use super::flow::{Flow, Transport};
-use crate::access::LinkReading;
+use crate::access::{Adapter, LinkReading};
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
 use crate::route::Entry;

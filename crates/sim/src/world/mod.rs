@@ -27,7 +27,7 @@ pub use flow::Transport as FlowTransport;
 pub use packet::{Packet, Payload};
 pub(crate) use snoop::summary as snoop_summary;
 
-use crate::access::{Access, AccessOutput, Step};
+use crate::access::{Access, AccessOutput, Adapter, Step};
 use crate::attention::Attention;
 use crate::error::Error;
 use crate::event::Event;

@@ -5,7 +5,7 @@ use lasthop_tcp::Segment;
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
-use crate::access::{Cause, Clocks, Step};
+use crate::access::{Adapter, Cause, Clocks, Step};
 use crate::event::{Clock, End};
 use crate::route::{Entry, Port};
 

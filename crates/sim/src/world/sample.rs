@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::World;
 use super::flow::Flow;
 use super::packet::{Packet, Payload};
+use crate::access::Adapter;
 use crate::error::Error;
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::World;
 use super::packet::{Packet, Payload, Place};
-use crate::access::{Access, Cause};
+use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
 

@@ -17,10 +17,11 @@ use self::direct::Direct;
 use super::bearer::rlc_event;
 use super::lte_rlc;
 use super::{
-    Access, AccessEvent, AccessOutput, Cause, Clocks, FlowOf, FlowTables, LinkReading, Step, Wiring,
+    Access, AccessEvent, AccessOutput, Adapter, Cause, Clocks, FlowOf, FlowTables, LinkReading, Step, Wiring,
 };
 use crate::error::Error;
 use crate::event::{Clock, Wake};
+use crate::probe::Probes;
 use crate::route::Entry;
 use crate::spec::limits::MAX_UES;
 use crate::spec::{Action, Cellular, HintSource, Scenario};
@@ -97,6 +98,127 @@ fn of_entry(Entry(entry): Entry) -> (UeId, End) {
     (UeId::from_index(usize::from(entry / 2)), end)
 }
 
+impl Adapter for LteAccess {
+    #[inline]
+    fn mtu(&self, entry: Entry) -> u32 {
+        self.ues[of_entry(entry).0].mtu
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
+        let (ue, end) = of_entry(entry);
+        let flow = self.flows[item.flow];
+        let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
+        let direct = end == End::Ue && !self.direct.is_empty();
+        if direct && let Some(lane) = self.direct.lane_to_group(flow.table) {
+            self.network.push_group(now, lane, flow.member, sdu, &mut self.output);
+        } else if direct && let Some(lane) = self.direct.lane(ue, dst, flow.table) {
+            self.network.push_lane(now, lane, sdu, &mut self.output);
+        } else {
+            let bearer = self.bearer_of(ue, flow.table);
+            self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
+        }
+        self.pass_on(now, out);
+    }
+
+    #[inline(never)]
+    fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
+        let tti = matches!(clock, Clock::Tti(_));
+        let due = if tti { self.tti.take(now) } else { self.timer.take(now) };
+        if !due {
+            return false;
+        }
+        if tti {
+            self.network.on_tti(now, &mut self.output);
+            if self.own_policies
+                && let Some(fault) = self.network.policy_fault()
+            {
+                out.steps.push(Step::Fault(Box::new(fault)));
+            }
+        } else {
+            self.network.on_timer(now, &mut self.output);
+        }
+        self.pass_on(now, out);
+        true
+    }
+
+    #[inline(never)]
+    fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
+        clocks.ensure(&mut self.tti, Clock::Tti(0), self.network.next_tti());
+        clocks.ensure(&mut self.timer, Clock::Timer, self.network.next_timer());
+    }
+
+    fn packets_inside(&self) -> usize {
+        let both = |b| self.network.inside(b, End::Network) + self.network.inside(b, End::Ue);
+        self.bearers.ids().map(both).sum::<usize>() + self.network.reordering()
+    }
+
+    fn place(&self, bearer: u32) -> &str {
+        &self.bearers[BearerId::from_index(bearer as usize)].0
+    }
+
+    fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
+        match action {
+            Action::Cell(name, down) => {
+                let found = self.cells.enumerate().find(|(_, n)| ***n == **name).map(|(cell, _)| cell);
+                let Some(cell) = found else { return false };
+                self.network.set_cell_down(now, cell, *down);
+                self.pass_on(now, out);
+                true
+            }
+            Action::Sidelink(name, modes) => {
+                let pairs = self.direct.pairs_of(name);
+                for pair in &pairs {
+                    self.network.set_modes(now, *pair, *modes, &mut self.output);
+                    self.pass_on(now, out);
+                }
+                !pairs.is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
+        self.flows = flows.iter().copied().collect();
+    }
+
+    fn entry_to(&self, node: NodeId) -> Option<Entry> {
+        let found = self.ues.enumerate().find(|(_, ue)| ue.node == node);
+        found.map(|(id, _)| entry(id, End::Network))
+    }
+
+    fn sample(&mut self, now: Instant, probes: &mut Probes, _: &mut AccessOutput) {
+        self.write_rows(now, probes);
+    }
+
+    fn is_interrupted(&self, entry: Entry) -> bool {
+        self.ues[of_entry(entry).0].interrupted.is_some()
+    }
+
+    fn read_link(
+        &mut self,
+        now: Instant,
+        entry: Entry,
+        flow: FlowId,
+        source: HintSource,
+    ) -> Option<LinkReading> {
+        let ue = of_entry(entry).0;
+        let bearer = self.bearer_of(ue, self.flows[flow].table);
+        let network = &mut self.network;
+        Some(LinkReading {
+            users: network.downlink_users(ue),
+            blocks: network.link_stats(ue, Direction::Downlink).resource_blocks,
+            carrier_blocks: network.carrier_blocks(ue),
+            rate: match source {
+                HintSource::Enb => network.known_rate(now, ue),
+                HintSource::Ue => network.measured_rate(now, ue),
+            },
+            queue: network.downlink_queue(bearer),
+            uplink: network.uplink_rate(now, ue),
+        })
+    }
+}
+
 impl LteAccess {
     /// The network of a scenario; `cells` and `ues` are the nodes of its eNBs and UEs. With
     /// `tracing` what it does becomes [`Step::Trace`].
@@ -155,80 +277,12 @@ impl LteAccess {
         })
     }
 
-    /// The flows of the run.
-    pub fn set_flows(&mut self, flows: &IndexVec<FlowId, FlowOf>) {
-        self.flows = flows.iter().copied().collect();
-    }
-    /// Largest IP packet that a UE's bearers take [B].
-    #[inline]
-    pub fn mtu(&self, entry: Entry) -> u32 {
-        self.ues[of_entry(entry).0].mtu
-    }
-    /// Where packets to the UE at `node` enter.
-    pub fn entry_to(&self, node: NodeId) -> Option<Entry> {
-        let found = self.ues.enumerate().find(|(_, ue)| ue.node == node);
-        found.map(|(id, _)| entry(id, End::Network))
-    }
-    /// The name of a bearer.
-    pub fn place(&self, bearer: u32) -> &str {
-        &self.bearers[BearerId::from_index(bearer as usize)].0
-    }
-    /// Packets inside.
-    pub fn packets_inside(&self) -> usize {
-        let both = |b| self.network.inside(b, End::Network) + self.network.inside(b, End::Ue);
-        self.bearers.ids().map(both).sum::<usize>() + self.network.reordering()
-    }
-
     /// The bearer that carries flows of a table to or from `ue` (TS 23.401 clause 4.7.2: traffic
     /// flow template).
     #[inline]
     fn bearer_of(&self, ue: UeId, table: u32) -> BearerId {
         let ue = &self.ues[ue];
         ue.template.iter().find(|(flow, _)| *flow == table).map_or(ue.default_bearer, |(_, b)| *b)
-    }
-
-    #[inline(never)]
-    pub fn enter(&mut self, now: Instant, entry: Entry, item: Item, dst: NodeId, out: &mut AccessOutput) {
-        let (ue, end) = of_entry(entry);
-        let flow = self.flows[item.flow];
-        let sdu = Sdu { ecn: item.ecn, ..Sdu::new(item.id, item.size) };
-        let direct = end == End::Ue && !self.direct.is_empty();
-        if direct && let Some(lane) = self.direct.lane_to_group(flow.table) {
-            self.network.push_group(now, lane, flow.member, sdu, &mut self.output);
-        } else if direct && let Some(lane) = self.direct.lane(ue, dst, flow.table) {
-            self.network.push_lane(now, lane, sdu, &mut self.output);
-        } else {
-            let bearer = self.bearer_of(ue, flow.table);
-            self.network.push_of(now, bearer, end, sdu, item.flow, &mut self.output);
-        }
-        self.pass_on(now, out);
-    }
-
-    #[inline(never)]
-    pub fn on_time(&mut self, now: Instant, clock: Clock, out: &mut AccessOutput) -> bool {
-        let tti = matches!(clock, Clock::Tti(_));
-        let due = if tti { self.tti.take(now) } else { self.timer.take(now) };
-        if !due {
-            return false;
-        }
-        if tti {
-            self.network.on_tti(now, &mut self.output);
-            if self.own_policies
-                && let Some(fault) = self.network.policy_fault()
-            {
-                out.steps.push(Step::Fault(Box::new(fault)));
-            }
-        } else {
-            self.network.on_timer(now, &mut self.output);
-        }
-        self.pass_on(now, out);
-        true
-    }
-
-    #[inline(never)]
-    pub fn set_clocks(&mut self, clocks: &mut Clocks<'_>) {
-        clocks.ensure(&mut self.tti, Clock::Tti(0), self.network.next_tti());
-        clocks.ensure(&mut self.timer, Clock::Timer, self.network.next_timer());
     }
 
     fn pass_on(&mut self, now: Instant, out: &mut AccessOutput) {
@@ -314,52 +368,6 @@ impl LteAccess {
             }
         };
         out.steps.push(AccessEvent { source, kind: event.name(), value, detail }.step());
-    }
-
-    /// A cell is switched off or on, or the pairs of a sidelink go other ways. False: there is none
-    /// of this name.
-    pub fn change(&mut self, now: Instant, action: &Action, out: &mut AccessOutput) -> bool {
-        match action {
-            Action::Cell(name, down) => {
-                let found = self.cells.enumerate().find(|(_, n)| ***n == **name).map(|(cell, _)| cell);
-                let Some(cell) = found else { return false };
-                self.network.set_cell_down(now, cell, *down);
-                self.pass_on(now, out);
-                true
-            }
-            Action::Sidelink(name, modes) => {
-                let pairs = self.direct.pairs_of(name);
-                for pair in &pairs {
-                    self.network.set_modes(now, *pair, *modes, &mut self.output);
-                    self.pass_on(now, out);
-                }
-                !pairs.is_empty()
-            }
-            _ => false,
-        }
-    }
-
-    /// The link of a UE is interrupted: handover or loss.
-    pub fn is_interrupted(&self, entry: Entry) -> bool {
-        self.ues[of_entry(entry).0].interrupted.is_some()
-    }
-
-    /// What `source` knows of the downlink of a UE and of the queue there for `flow`.
-    pub fn read_link(&mut self, now: Instant, entry: Entry, flow: FlowId, source: HintSource) -> LinkReading {
-        let ue = of_entry(entry).0;
-        let bearer = self.bearer_of(ue, self.flows[flow].table);
-        let network = &mut self.network;
-        LinkReading {
-            users: network.downlink_users(ue),
-            blocks: network.link_stats(ue, Direction::Downlink).resource_blocks,
-            carrier_blocks: network.carrier_blocks(ue),
-            rate: match source {
-                HintSource::Enb => network.known_rate(now, ue),
-                HintSource::Ue => network.measured_rate(now, ue),
-            },
-            queue: network.downlink_queue(bearer),
-            uplink: network.uplink_rate(now, ue),
-        }
     }
 }
 

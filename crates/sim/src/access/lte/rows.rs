@@ -11,7 +11,7 @@ use crate::sink::Table;
 
 impl LteAccess {
     /// Rows of all tables.
-    pub fn sample(&mut self, now: Instant, probes: &mut Probes) {
+    pub(super) fn write_rows(&mut self, now: Instant, probes: &mut Probes) {
         if let Some(table) = &mut probes.rlc {
             for (id, (name, _)) in self.bearers.enumerate() {
                 for direction in Direction::BOTH {
