@@ -24,6 +24,7 @@ mod spec;
 pub mod survey;
 mod trace;
 mod track;
+mod transport;
 pub mod world;
 
 pub use describe::{describe, json_schema};

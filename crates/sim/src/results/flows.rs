@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::probe::{Probes, tables};
 use crate::sink::Table;
 use crate::spec::Scenario;
-use crate::world::{Flow, FlowTransport, World};
+use crate::world::{Flow, World};
 
 /// IPv4 header without options.
 const IP_HEADER: u64 = 20;
@@ -51,7 +51,7 @@ pub(super) fn write_flows(world: &World, table: &mut Table<tables::Flows<'static
             flow: &f.name,
             src,
             dst,
-            transport: transport_name(f),
+            transport: f.transport.name(),
             profile: sender.map(|s| s.config().profile.name()),
             cc: sender.map(|s| s.config().cc.name()),
             start_s: f.started.map(|s| s.as_secs_f64()),
@@ -167,7 +167,7 @@ pub(super) fn summary(world: &World, scenario: &Scenario) -> Value {
                 "flow": &*f.name,
                 "src": world.node_name(f.node(f.data_end)),
                 "dst": world.node_name(f.node(f.data_end.other())),
-                "transport": transport_name(f),
+                "transport": f.transport.name(),
                 "cc": f.sender().map(|s| s.config().cc.name()),
                 "goodput_bps": m.goodput_bps(active),
                 "delay_mean_s": m.delay_mean_s(),
@@ -214,12 +214,5 @@ impl World {
             "every packet inside is held by exactly one entity"
         );
         self.probes
-    }
-}
-
-fn transport_name(flow: &Flow) -> &'static str {
-    match flow.transport {
-        FlowTransport::Tcp(_) => "tcp",
-        FlowTransport::Udp => "udp",
     }
 }

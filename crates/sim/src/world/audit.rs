@@ -2,7 +2,7 @@
 //! and the swarm; its cost grows with what is inside.
 
 use super::World;
-use super::flow::{Flow, Transport};
+use super::flow::Flow;
 use super::proxy::audit_relays;
 use crate::event::End;
 use lasthop_units::{FlowId, IndexVec};
@@ -45,13 +45,12 @@ pub(super) fn audit_streams(flows: &IndexVec<FlowId, Flow>) -> Vec<String> {
 
 /// The stream that `end` of `flow` writes.
 fn audit_stream(flow: &Flow, end: End) -> Option<String> {
-    let Transport::Tcp(sockets) = &flow.transport else { return None };
+    let (sender, receiver) = (flow.endpoint(end)?, flow.endpoint(end.other())?);
     let (stats, name) = (flow.app.stats(), &flow.name);
     let (written, delivered) = (stats.written[end as usize], stats.delivered[end.other() as usize]);
     if delivered > written {
         return Some(format!("flow {name}: {delivered} B delivered of {written} B written at {end:?}"));
     }
-    let (sender, receiver) = (&sockets[end as usize].endpoint, &sockets[end.other() as usize].endpoint);
     let accepted = sender.octets_written();
     // A SYN that was not sent yet counts as one more that was not.
     let (acked, sent) = (accepted - sender.unacknowledged(), accepted.saturating_sub(sender.notsent()));
@@ -74,9 +73,7 @@ fn audit_stream(flow: &Flow, end: End) -> Option<String> {
 
 /// A sender that waits has a timer.
 fn audit_liveness(flow: &Flow, end: End) -> Option<String> {
-    let Transport::Tcp(sockets) = &flow.transport else { return None };
-    let name = &flow.name;
-    let endpoint = &sockets[end as usize].endpoint;
+    let (name, endpoint) = (&flow.name, flow.endpoint(end)?);
     let waits = endpoint.notsent() > 0 || endpoint.info().unacked > 0;
     if waits && endpoint.state().is_synchronized() && endpoint.poll_at().is_none() {
         return Some(format!("flow {name}: {end:?} waits without a timer in {:?}", endpoint.state()));

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use lasthop_engine::{Draw, EventQueue, Purpose, Slab};
 use lasthop_net::app::App;
 use lasthop_net::{DirectionConfig, FlowMonitor, InfiniteConfig, QueueConfig};
-use lasthop_tcp::cc::Place;
-use lasthop_tcp::{Endpoint, Options};
+use lasthop_tcp::Options;
 use lasthop_units::{AccessId, Duration, FlowId, IndexVec, Instant, NodeId, Seq};
 
-use super::flow::{Flow, Socket, Transport};
+use super::flow::Flow;
 use super::hint::Hinter;
 use super::proxy::Leg;
 use super::snoop::SnoopNode;
@@ -17,12 +16,13 @@ use super::{Account, Node, World};
 use crate::access::{self, Access, AccessOutput, Adapter, FlowOf, FlowTables, LinkAccess, Wiring};
 use crate::attention::Attention;
 use crate::error::Error;
-use crate::event::{End, Event, Wake};
+use crate::event::Event;
 use crate::names::name_key;
 use crate::probe::Probes;
 use crate::route::{Edge, Port, Routes, routes};
 use crate::sink::Sink;
 use crate::spec::{FlowSpec, NodeSpec, ProxySpec, Scenario, Spec};
+use crate::transport::Transport;
 
 impl World {
     /// The world of `scenario`, its first events waiting.
@@ -268,7 +268,8 @@ impl Builder {
         let transport = match spec.transport {
             crate::spec::Transport::Tcp => {
                 let up = nodes.map(|n| uptime(self.wiring.seed, &self.wiring.names()[n]));
-                sockets(scenario, name, options, isn, up)?
+                let controls = scenario.extensions().controls();
+                Transport::tcp(name, options, controls, isn, up).map_err(Error::Policy)?
             }
             crate::spec::Transport::Udp => Transport::Udp,
         };
@@ -313,7 +314,7 @@ impl Builder {
             let mut told = Vec::new();
             for (id, flow) in self.flows.enumerate() {
                 let named = hint.flows.is_empty() || hint.flows.iter().any(|f| **f == *flow.group);
-                if named && matches!(flow.transport, Transport::Tcp(_)) {
+                if named && flow.transport.is_stream() {
                     let node = flow.node(flow.data_end.other());
                     let mut links = self.wiring.accesses.enumerate();
                     let link = links.find_map(|(access, a)| a.entry_to(node).map(|entry| (access, entry)));
@@ -349,29 +350,6 @@ impl Builder {
             Port::Snoop(_) => None,
         }
     }
-}
-
-/// Both endpoints of a TCP flow.
-fn sockets(
-    scenario: &Scenario,
-    name: &str,
-    options: &[Options; 2],
-    isn: [Seq; 2],
-    up: [Duration; 2],
-) -> Result<Transport, Error> {
-    // The scenario's check has resolved these options already: they are right.
-    let controls = scenario.extensions().controls();
-    let socket = |end: End| {
-        let options = &options[end as usize];
-        let mut config =
-            options.resolve_with(controls).unwrap_or_else(|e| unreachable!("checked before: {e}"));
-        config.host.up_before = up[end as usize];
-        let place = Place { flow: name, opener: end == End::A };
-        let cc = controls.build(&config, &options.cc_parameters, place).map_err(Error::Policy)?;
-        let endpoint = Endpoint::with_control(config, cc, isn[end as usize]);
-        Ok::<_, Error>(Socket { endpoint, wake: Wake::default(), told: 0 })
-    };
-    Ok(Transport::Tcp(Box::new([socket(End::A)?, socket(End::B)?])))
 }
 
 /// How long a node's kernel has run at time 0. Hosts do not start together, so the phases of their

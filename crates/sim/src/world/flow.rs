@@ -6,6 +6,7 @@ use lasthop_units::{AccessId, FlowId, Instant, NodeId, Seq};
 
 use super::proxy::Leg;
 use crate::event::{End, Wake};
+use crate::transport::Transport;
 
 /// A transport flow with both its ends.
 pub struct Flow {
@@ -40,22 +41,6 @@ pub struct Flow {
     pub(super) fresh_sample: bool,
     /// Where packets of either end wait for their processing time.
     pub(super) processing: Option<[AccessId; 2]>,
-}
-
-/// The transport of a flow.
-pub enum Transport {
-    /// TCP: an endpoint at A and one at B.
-    Tcp(Box<[Socket; 2]>),
-    /// UDP: nothing to keep.
-    Udp,
-}
-
-/// A TCP endpoint in the world.
-pub struct Socket {
-    pub endpoint: Endpoint,
-    pub wake: Wake,
-    /// In-order bytes that the application was told of.
-    pub told: u64,
 }
 
 /// Packets of the other direction.
@@ -137,10 +122,7 @@ impl Flow {
     }
     /// The TCP endpoint of an end.
     pub fn endpoint(&self, end: End) -> Option<&Endpoint> {
-        match &self.transport {
-            Transport::Tcp(sockets) => Some(&sockets[end as usize].endpoint),
-            Transport::Udp => None,
-        }
+        self.transport.endpoint(end)
     }
     /// The endpoint that sends the data.
     pub fn sender(&self) -> Option<&Endpoint> {

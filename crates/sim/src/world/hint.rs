@@ -8,7 +8,7 @@ use lasthop_tcp::{Guidance, Hint, Notice};
 use lasthop_units::{AccessId, Bitrate, Duration, FlowId, Instant};
 
 use super::World;
-use super::flow::{Flow, Transport};
+use super::flow::Flow;
 use crate::access::{Adapter, LinkReading};
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
@@ -51,10 +51,7 @@ impl Told {
     /// From now on the ACKs of `flow`, which is that of this entry, say so.
     fn say(&mut self, flow: &mut Flow, measured: Instant, guidance: Option<Guidance>) {
         self.saying = (measured, guidance);
-        let receiver = flow.data_end.other();
-        if let Transport::Tcp(sockets) = &mut flow.transport {
-            sockets[receiver as usize].endpoint.set_guidance(measured, guidance);
-        }
+        flow.transport.set_guidance(flow.data_end.other(), measured, guidance);
     }
 }
 
@@ -233,9 +230,9 @@ impl World {
         let Some((_, i, hint)) = h.under_way.pop_front() else { return };
         let flow = h.told[i].flow;
         let end: End = self.flows[flow].data_end;
-        let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
-        sockets[end as usize].endpoint.handle_hint(&Hint { now, ..hint });
-        self.service(now, flow, end);
+        if self.flows[flow].transport.handle_hint(end, &Hint { now, ..hint }) {
+            self.service(now, flow, end);
+        }
     }
 
     /// Something happens to the link of a mobile: everybody who is told of it hears so, the way

@@ -23,8 +23,7 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 
 pub use account::{Account, Tally};
 pub use flow::Flow;
-pub use flow::Transport as FlowTransport;
-pub use packet::{Packet, Payload};
+pub use packet::Packet;
 pub(crate) use snoop::summary as snoop_summary;
 
 use crate::access::{Access, AccessOutput, Adapter, Step};

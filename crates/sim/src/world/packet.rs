@@ -1,22 +1,13 @@
 //! Packets on their way: in, from hop to hop, and out in exactly one way.
 
 use lasthop_net::{DropCause, Ecn, Item};
-use lasthop_tcp::Segment;
 use lasthop_units::{AccessId, FlowId, Instant, NodeId, PacketId};
 
 use super::World;
 use crate::access::{Adapter, Cause, Clocks, Step};
 use crate::event::{Clock, End};
 use crate::route::{Entry, Port};
-
-/// What an IP packet carries. Descriptors only: bytes exist in captures and in emulation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Payload {
-    /// A TCP segment for one end of its flow.
-    Tcp(End, Segment),
-    /// A UDP datagram of so many payload bytes for one end of its flow.
-    Udp(End, u32),
-}
+use crate::transport::Payload;
 
 /// An IP packet of the world.
 pub type Packet = lasthop_net::Packet<Payload>;
@@ -38,10 +29,11 @@ impl World {
     #[inline]
     pub(super) fn send(&mut self, now: Instant, flow: FlowId, from: End, size: u32, payload: Payload) {
         let f = &mut self.flows[flow];
-        let (ecn, again) = match &payload {
-            Payload::Tcp(_, segment) => (segment.ecn, f.sends_again(from, segment)),
-            Payload::Udp(..) => (Ecn::NotEct, false),
+        let again = match &payload {
+            Payload::Tcp(_, segment) => f.sends_again(from, segment),
+            Payload::Udp(..) => false,
         };
+        let ecn = payload.ecn();
         let (src, dst) = (f.node(from), f.node(from.other()));
         let takes_time = f.processing.is_some();
         if from == f.data_end {
@@ -214,7 +206,7 @@ impl World {
         }
         let mut packet = self.packets.remove(id);
         self.account.delivered.add(packet.size);
-        let (Payload::Tcp(end, _) | Payload::Udp(end, _)) = packet.payload;
+        let end = packet.payload.to();
         let f = &mut self.flows[packet.flow];
         if end == f.data_end {
             f.reverse.received(packet.size);
@@ -235,8 +227,7 @@ impl World {
     pub(super) fn drop_packet(&mut self, at: Instant, id: PacketId, cause: Cause, place: Place) {
         let packet = self.packets.remove(id);
         self.account.dropped.add(packet.size);
-        let (Payload::Tcp(to, _) | Payload::Udp(to, _)) = packet.payload;
-        if to != self.flows[packet.flow].data_end {
+        if packet.payload.to() != self.flows[packet.flow].data_end {
             match cause {
                 Cause::Net(cause) => self.monitor.dropped(packet.flow, cause),
                 Cause::Other(_) => self.monitor.dropped_elsewhere(packet.flow),

@@ -5,7 +5,7 @@ use lasthop_tcp::{CloseReason, Event as TcpEvent, Relay};
 use lasthop_units::{FlowId, IndexVec, Instant};
 
 use super::World;
-use super::flow::{Flow, Transport};
+use super::flow::Flow;
 use crate::event::End;
 
 /// The place of a connection in a flow that is split.
@@ -52,9 +52,7 @@ impl World {
     }
 
     fn hear_relay(&mut self, now: Instant, flow: FlowId, end: End, before: FlowId, after: FlowId) {
-        loop {
-            let Transport::Tcp(sockets) = &mut self.flows[flow].transport else { return };
-            let Some(event) = sockets[end as usize].endpoint.poll_event() else { return };
+        while let Some(event) = self.flows[flow].transport.poll_event(end) {
             self.flows[flow].note_tcp_event(&mut self.probes, now, end, &event);
             match event {
                 // Somebody has come in: the way on is opened.
@@ -76,10 +74,7 @@ impl World {
     fn open_leg(&mut self, now: Instant, flow: FlowId) {
         let f = &mut self.flows[flow];
         f.started.get_or_insert(now);
-        if let Transport::Tcp(sockets) = &mut f.transport {
-            sockets[1].endpoint.listen();
-            sockets[0].endpoint.connect(now);
-        }
+        f.transport.start(now);
         self.flows[flow].note(&mut self.probes, now, "flow-start", None, "proxy");
         self.service(now, flow, End::A);
     }
@@ -91,9 +86,7 @@ impl World {
             return;
         }
         let (other, end) = if failed == before { (after, End::A) } else { (before, End::B) };
-        if let Transport::Tcp(sockets) = &mut self.flows[other].transport {
-            sockets[end as usize].endpoint.abort(now);
-        }
+        self.flows[other].transport.abort(now, end);
         self.service(now, other, end);
     }
 
@@ -101,11 +94,9 @@ impl World {
     /// True: `flow`'s own may have something to send.
     fn hand_over(&mut self, now: Instant, flow: FlowId, before: FlowId, after: FlowId) -> bool {
         let Some((a, b)) = self.flows.get_two_mut(before, after) else { return false };
-        let (Transport::Tcp(left), Transport::Tcp(right)) = (&mut a.transport, &mut b.transport) else {
-            return false;
-        };
         let Some(leg) = a.leg.as_deref_mut().filter(|leg| !leg.broken) else { return false };
-        let (left, right) = (&mut left[End::B as usize].endpoint, &mut right[End::A as usize].endpoint);
+        let (left, right) = (a.transport.endpoint_mut(End::B), b.transport.endpoint_mut(End::A));
+        let (Some(left), Some(right)) = (left, right) else { return false };
         let with = leg.relays[0].pump(now, left, right);
         let against = leg.relays[1].pump(now, right, left);
         if !(with || against) {

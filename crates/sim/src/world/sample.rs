@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use super::World;
 use super::flow::Flow;
-use super::packet::{Packet, Payload};
+use super::packet::Packet;
 use crate::access::Adapter;
 use crate::error::Error;
 use crate::event::{End, Event};
 use crate::probe::{Probes, tables};
 use crate::sink::Table;
 use crate::spec::TcpSampling;
+use crate::transport::Payload;
 
 fn ca_state_name(state: CaState) -> &'static str {
     match state {
@@ -114,8 +115,7 @@ impl Flow {
         event: &str,
     ) {
         let Some(table) = &mut probes.packets else { return };
-        let (mut seq, mut ack, mut flags, mut again, len) =
-            (None, None, None, None, payload_len(&packet.payload));
+        let (mut seq, mut ack, mut flags, mut again, len) = (None, None, None, None, packet.payload.data());
         if let Payload::Tcp(to, segment) = &packet.payload {
             let from = to.other();
             let [isn, peer_isn] = [self.isn[from as usize], self.isn[*to as usize]];
@@ -225,13 +225,6 @@ fn tcp_info(i: &Info) -> Value {
         "rwnd_bytes": i.snd_wnd, "notsent_bytes": i.notsent_bytes,
         "pacing_rate_bps": i.pacing_rate.map(|r| r.0),
     })
-}
-
-fn payload_len(payload: &Payload) -> u32 {
-    match payload {
-        Payload::Tcp(_, segment) => segment.len,
-        Payload::Udp(_, bytes) => *bytes,
-    }
 }
 
 fn tcp_row(

@@ -7,10 +7,11 @@ use lasthop_units::{AccessId, FlowId, IndexVec, Instant, NodeId, PacketId};
 use serde_json::{Value, json};
 
 use super::World;
-use super::packet::{Packet, Payload, Place};
+use super::packet::{Packet, Place};
 use crate::access::{Access, Adapter, Cause};
 use crate::event::{Event, Wake};
 use crate::route::{Port, Row};
+use crate::transport::Payload;
 
 /// An agent, wired into the world.
 pub struct SnoopNode {
