@@ -33,7 +33,7 @@ impl RadioNetwork {
         if self.cells[cell].is_down() {
             return;
         }
-        let persistent = self.persistent_blocks(msg3, cell);
+        let persistent = self.granting(tti, cell).persistent_blocks(msg3);
         for _ in 0..most {
             let c = &mut self.cells[cell].uplink;
             let Some(rbs) = ({

@@ -69,9 +69,6 @@ fn ue_antennas(radio: &UeRadioConfig, usual: u32) -> UeAntennas {
 
 /// Every fourth block stands for the band: the PDCCH is spread over all of it.
 const CONTROL_STEP: usize = 4;
-/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
-/// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
-const GRANT_SAFE: f64 = 316.0;
 /// Mutual information of QPSK at 0 dB is 0.486: nobody misses the control channels there, and the
 /// SINR need not be worked out.
 const CONTROL_SAFE: f32 = 0.5;
@@ -150,19 +147,6 @@ impl RadioNetwork {
     /// True if `ue` misses what the control channels of `cell` say in `tti`.
     pub(super) fn misses_control(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
         self.ues[ue].downlink.misses_control(tti, cell, ue, &self.cells[cell], &mut self.air)
-    }
-
-    /// The same of an uplink grant. Near a cell that is alone on its carrier every grant is heard:
-    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
-    #[inline]
-    pub(super) fn misses_grant(&mut self, tti: Tti, cell: CellId, ue: UeId) -> bool {
-        if self.cells.len() == 1 && !self.links[ue].uplink.pinned {
-            let gain = f64::from(self.air.gains(tti, cell, ue).downlink);
-            if self.cells[cell].reference_power * gain > GRANT_SAFE * self.ues[ue].uplink.noise {
-                return false;
-            }
-        }
-        self.misses_control(tti, cell, ue)
     }
 }
 

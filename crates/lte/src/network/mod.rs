@@ -270,7 +270,7 @@ impl RadioNetwork {
                 self.schedule_downlink(now, tti, cell, out);
                 let held =
                     if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };
-                self.schedule_uplink(now, tti, cell);
+                self.granting(tti, cell).schedule();
                 if !held.is_empty() {
                     self.release_to_lanes(tti, cell, held);
                 }

@@ -33,7 +33,7 @@ impl RadioNetwork {
         }
         let cell = self.links[tx].serving;
         self.learn_lane(tti, cell, lane);
-        self.sound(tti, cell, tx);
+        self.granting(tti, cell).sound(tx);
         let direct = self.lane_mcs(tti, cell, lane);
         let c = &self.cells[cell].uplink;
         let up = self.contexts[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));

@@ -1,9 +1,10 @@
 //! Semi-persistent grants: activated by the first grant that answers data, prepared before each
 //! occasion.
 
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::{Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::schedule::Granting;
 use super::send::process_of;
 use super::state::{Content, Granted};
 use super::tbs_bytes;
@@ -12,17 +13,17 @@ use crate::mac::uplink::{ConfiguredGrant, fewest_blocks};
 use crate::phy::RbSet;
 use lasthop_radio::lte::{Mcs, McsTable};
 
-impl RadioNetwork {
-    /// Blocks of `cell` that semi-persistent grants have in `tti`, or where a block of `tti` may
+impl Granting<'_> {
+    /// Blocks that semi-persistent grants have in the TTI `at`, or where one of that TTI may
     /// have to be sent once more: a retransmission stays on its blocks.
     #[inline]
-    pub(in crate::network) fn persistent_blocks(&self, tti: Tti, cell: CellId) -> RbSet {
-        let c = &self.cells[cell].uplink;
+    pub(in crate::network) fn persistent_blocks(&self, at: Tti) -> RbSet {
+        let c = &self.cell.uplink;
         let again = u64::from(c.config.harq.transmissions) - 1;
         c.persistent.iter().filter_map(|ue| self.links[*ue].uplink.persistent.as_ref()).fold(
             RbSet::EMPTY,
             |mut set, p| {
-                set |= p.blocks_near(tti, again);
+                set |= p.blocks_near(at, again);
                 set
             },
         )
@@ -31,14 +32,8 @@ impl RadioNetwork {
     /// The smallest run of blocks of `free` that carries what the semi-persistent grant of `ue`
     /// promises, none of which another grant ever has at the same time. None: it has none or it
     /// is active.
-    pub(super) fn size_of_activation(
-        &self,
-        target: Tti,
-        cell: CellId,
-        ue: UeId,
-        free: RbSet,
-    ) -> Option<Granted> {
-        let c = &self.cells[cell].uplink;
+    pub(super) fn size_of_activation(&self, target: Tti, ue: UeId, free: RbSet) -> Option<Granted> {
+        let c = &self.cell.uplink;
         let link = &self.links[ue].uplink;
         let cx = &self.contexts[ue].uplink;
         let own = link.persistent.filter(|p| p.grant().is_none())?;
@@ -74,8 +69,8 @@ impl RadioNetwork {
 
     /// The grant for `target` was the activation of the semi-persistent grant of its UE, if the UE
     /// has heard it.
-    pub(super) fn activate_persistent(&mut self, target: Tti, cell: CellId, granted: &Granted) {
-        if self.cells[cell].uplink.plan.slot(target).missed.contains(&granted.ue) {
+    pub(super) fn activate_persistent(&mut self, target: Tti, granted: &Granted) {
+        if self.cell.uplink.plan.slot(target).missed.contains(&granted.ue) {
             return;
         }
         let Granted { rbs, mcs, bytes, ue, .. } = *granted;
@@ -87,38 +82,24 @@ impl RadioNetwork {
     /// Notes when the next occasion is prepared: when dynamic grants for the same TTI go out, and
     /// before them.
     fn await_occasion(&mut self, ue: UeId) {
-        let grant = self.cells[self.links[ue].serving].config.timing.grant;
+        let grant = self.cell.config.timing.grant;
         if let Some(p) = &self.links[ue].uplink.persistent {
             let target = p.next();
             self.calendar.note(Tti(target.0 - grant), Due::UplinkOccasion { ue, target });
         }
     }
 
-    /// Prepares the occasions that are due, when the eNB knows which blocks have failed.
-    #[inline]
-    pub(in crate::network) fn prepare_occasions(&mut self, tti: Tti) {
-        if self.occasions.is_empty() {
-            return;
-        }
-        let mut occasions = std::mem::take(&mut self.occasions);
-        for (ue, target) in occasions.drain(..) {
-            self.prepare_occasion(tti, ue, target);
-        }
-        self.occasions = occasions;
-    }
-
     /// The UE sends on its semi-persistent grant in `target`, whether it has data or not.
     // TS 36.321 v15.1.0 clause 5.4.1: "if an uplink grant for this TTI has been configured for the
     // Serving Cell: consider the NDI bit for the corresponding HARQ process to have been toggled":
     // a block that waits there is flushed.
-    fn prepare_occasion(&mut self, tti: Tti, ue: UeId, target: Tti) {
-        let cell = self.links[ue].serving;
+    fn prepare_occasion(&mut self, ue: UeId, target: Tti) {
         let Some(p) = self.links[ue].uplink.persistent.as_mut().filter(|p| p.next() == target) else {
             return;
         };
         let Some(grant) = p.grant() else { return };
         p.occasion = target;
-        let slot = self.cells[cell].uplink.plan.slot(target);
+        let slot = self.cell.uplink.plan.slot(target);
         let again = |g: &Granted| g.ue == ue && g.content == Content::Again;
         // Not beside a Msg3 of its own.
         if slot.granted.iter().all(|g| g.ue != ue || again(g)) {
@@ -126,8 +107,8 @@ impl RadioNetwork {
             slot.used = slot.used.without(flushed);
             slot.granted.retain(|g| !again(g));
             let ConfiguredGrant { rbs, mcs, bytes, .. } = grant;
-            self.clear_for_occasion(tti, target, cell, rbs);
-            let slot = self.cells[cell].uplink.plan.slot(target);
+            self.clear_for_occasion(target, rbs);
+            let slot = self.cell.uplink.plan.slot(target);
             debug_assert!(slot.used.and(rbs).is_empty(), "{target:?}: the blocks of an occasion given away");
             slot.used |= rbs;
             slot.granted.push(Granted { ue, rbs, mcs, bytes, content: Content::New });
@@ -138,6 +119,22 @@ impl RadioNetwork {
             self.calendar.note(target, Due::Transmit);
         }
         self.await_occasion(ue);
+    }
+}
+
+impl RadioNetwork {
+    /// Prepares the occasions that are due, when the eNB knows which blocks have failed.
+    #[inline]
+    pub(in crate::network) fn prepare_occasions(&mut self, tti: Tti) {
+        if self.occasions.is_empty() {
+            return;
+        }
+        let mut occasions = std::mem::take(&mut self.occasions);
+        for (ue, target) in occasions.drain(..) {
+            let cell = self.links[ue].serving;
+            self.granting(tti, cell).prepare_occasion(ue, target);
+        }
+        self.occasions = occasions;
     }
 
     /// If `tti` is an occasion: what waits in its process is lost, and the report's timer starts

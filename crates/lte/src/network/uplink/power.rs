@@ -368,19 +368,10 @@ impl RadioNetwork {
         stats.power_dbm_sum += power.0;
         self.air.ue_transmits_each(tti, ue, granted.rbs, each);
     }
-
-    /// The eNB measures the channel of `ue` if what it knows is old.
-    #[inline]
-    pub(in crate::network) fn sound(&mut self, tti: Tti, cell: CellId, ue: UeId) {
-        let c = &self.cells[cell].uplink;
-        if self.contexts[ue].uplink.quality.is_stale(tti, c.srs_period) {
-            sound(tti, cell, ue, c, &mut self.contexts[ue].uplink, &mut self.ues[ue].uplink, &mut self.air);
-        }
-    }
 }
 
 /// `ue` sounds the band of its cell, which measures it.
-fn sound(
+pub(super) fn sound(
     tti: Tti,
     id: CellId,
     ue: UeId,

@@ -3,9 +3,8 @@
 use lasthop_units::{Instant, Tti, UeId};
 
 use super::super::trace::{Step, TraceLink};
-use super::super::{Due, NetworkOutput, RadioNetwork};
-use super::HARQ_PERIOD;
-use super::state::{Content, Granted};
+use super::super::{NetworkOutput, RadioNetwork};
+use super::state::Content;
 use crate::mac::bsr::Trailing;
 use crate::mac::harq::State;
 use crate::phy::TTI;
@@ -100,29 +99,7 @@ impl RadioNetwork {
             self.give_up_block(now, ue, process, out);
             return;
         }
-        let p = self.links[ue].uplink.harq.get_mut(process);
-        p.state = State::Failed;
-        let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
-        let again = sent.plus(HARQ_PERIOD);
-        if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
-            // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
-            // trip (TS 36.321 clause 5.4.2.1).
-            return self.wait_for_next_move(again, cell, ue);
-        }
-        self.grant_again(again, granted);
-    }
-
-    /// `granted` is sent once more in `again`.
-    pub(super) fn grant_again(&mut self, again: Tti, granted: Granted) {
-        let cell = self.links[granted.ue].serving;
-        let slot = self.cells[cell].uplink.plan.slot(again);
-        debug_assert!(
-            slot.used.and(granted.rbs).is_empty(),
-            "{again:?}: blocks of a retransmission given away"
-        );
-        slot.used |= granted.rbs;
-        slot.granted.push(granted);
-        self.calendar.note(again, Due::Transmit);
+        self.granting(Tti::containing(now, TTI), cell).repeat(ue, process, sent);
     }
 
     /// The UE flushes its buffer: the PDUs in it will not arrive.

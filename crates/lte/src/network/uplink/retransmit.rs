@@ -6,20 +6,21 @@
 //! its block and is silent (clause 5.4.2.2), instead of sending it where others have been put. The
 //! eNB finds nothing and grants the next transmission, 8 TTIs later.
 
-use lasthop_units::{CellId, Instant, Tti, UeId};
+use lasthop_units::{Instant, Tti, UeId};
 
 use super::super::trace::Step;
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
+use super::schedule::Granting;
 use super::send::process_of;
 use super::state::{Content, Granted};
 use crate::mac::harq::State;
 use crate::phy::RbSet;
 
-impl RadioNetwork {
+impl Granting<'_> {
     /// Moves the retransmissions of `target` to the lower edge of the band, if they lie scattered.
-    pub(super) fn gather_retransmissions(&mut self, tti: Tti, target: Tti, cell: CellId) {
-        let c = &mut self.cells[cell].uplink;
+    pub(super) fn gather_retransmissions(&mut self, target: Tti) {
+        let c = &mut self.cell.uplink;
         let (band, used) = (c.band, c.plan.slot(target).used);
         let free = band.without(used);
         if c.plan.granted(target).is_empty() || free.longest_run() == free {
@@ -27,28 +28,28 @@ impl RadioNetwork {
         }
         let entries = c.plan.granted(target).len();
         let mut fixed = used;
-        for i in (0..entries).filter(|i| self.may_move(target, cell, *i)) {
-            fixed = fixed.without(self.cells[cell].uplink.plan.granted(target)[i].rbs);
+        for i in (0..entries).filter(|i| self.may_move(target, *i)) {
+            fixed = fixed.without(self.cell.uplink.plan.granted(target)[i].rbs);
         }
         // From below, each to the first place where it fits: that is never above the one where it
         // is.
         let mut from = 0;
-        while let Some((i, at)) = self.lowest_movable(target, cell, from) {
-            let g = self.cells[cell].uplink.plan.granted(target)[i];
+        while let Some((i, at)) = self.lowest_movable(target, from) {
+            let g = self.cell.uplink.plan.granted(target)[i];
             let Some(rbs) = band.without(fixed).run(g.rbs.len()) else { break };
             fixed |= rbs;
             from = at + 1;
             if rbs != g.rbs {
-                self.move_retransmission(tti, target, cell, i, rbs);
+                self.move_retransmission(target, i, rbs);
             }
         }
-        self.cells[cell].uplink.plan.slot(target).used = fixed;
+        self.cell.uplink.plan.slot(target).used = fixed;
     }
 
     /// Entry `i` of `target` is a retransmission that has had no grant of its own yet. Msg3 stays
     /// where it is.
-    fn may_move(&self, target: Tti, cell: CellId, i: usize) -> bool {
-        let g = self.cells[cell].uplink.plan.granted(target)[i];
+    fn may_move(&self, target: Tti, i: usize) -> bool {
+        let g = self.cell.uplink.plan.granted(target)[i];
         let link = &self.links[g.ue].uplink;
         let u = &self.ues[g.ue].uplink;
         let p = link.harq.get(process_of(target));
@@ -57,54 +58,81 @@ impl RadioNetwork {
     }
 
     /// The movable entry whose first block is the lowest from `from` on.
-    fn lowest_movable(&self, target: Tti, cell: CellId, from: u32) -> Option<(usize, u32)> {
-        let granted = self.cells[cell].uplink.plan.granted(target);
+    fn lowest_movable(&self, target: Tti, from: u32) -> Option<(usize, u32)> {
+        let granted = self.cell.uplink.plan.granted(target);
         let first = |i: usize| Some((i, granted[i].rbs.first()?));
-        let movable = (0..granted.len()).filter(|i| self.may_move(target, cell, *i)).filter_map(first);
+        let movable = (0..granted.len()).filter(|i| self.may_move(target, *i)).filter_map(first);
         movable.filter(|(_, at)| *at >= from).min_by_key(|(_, at)| *at)
     }
 
-    fn move_retransmission(&mut self, tti: Tti, target: Tti, cell: CellId, i: usize, rbs: RbSet) {
-        let slot = self.cells[cell].uplink.plan.slot(target);
+    fn move_retransmission(&mut self, target: Tti, i: usize, rbs: RbSet) {
+        let slot = self.cell.uplink.plan.slot(target);
         slot.granted[i].rbs = rbs;
         let ue = slot.granted[i].ue;
         let link = &mut self.links[ue].uplink;
         link.harq.get_mut(process_of(target)).rbs = rbs;
         link.stats.moved += 1;
-        self.trace.step(tti, Step::Grant, ue, target, 0, rbs.len());
-        self.hears_of_move(tti, target, cell, ue);
+        self.trace.step(self.tti, Step::Grant, ue, target, 0, rbs.len());
+        self.hears_of_move(target, ue);
     }
 
     /// The UE hears the grant of its retransmission in `target`, or nothing comes.
-    fn hears_of_move(&mut self, tti: Tti, target: Tti, cell: CellId, ue: UeId) {
-        if !self.cells[cell].uplink.config.control_errors || !self.misses_grant(tti, cell, ue) {
+    fn hears_of_move(&mut self, target: Tti, ue: UeId) {
+        if !self.cell.uplink.config.control_errors || !self.misses_grant(ue) {
             return;
         }
-        self.cells[cell].uplink.plan.slot(target).missed.push(ue);
+        self.cell.uplink.plan.slot(target).missed.push(ue);
         self.links[ue].uplink.stats.missed += 1;
-        self.wait_for_next_move(target, cell, ue);
+        self.wait_for_next_move(target, ue);
     }
 
-    /// What persistent sidelinks have in `tti`.
-    pub(super) fn reserved_for_lanes(&self, tti: Tti) -> RbSet {
-        self.sidelink.as_ref().map_or(RbSet::EMPTY, |s| s.reserved(tti))
+    /// The block of `ue` that was sent in `sent` failed: it comes once more on the same resource
+    /// blocks, unless a sidelink has them.
+    pub(super) fn repeat(&mut self, ue: UeId, process: usize, sent: Tti) {
+        let p = self.links[ue].uplink.harq.get_mut(process);
+        p.state = State::Failed;
+        let granted = Granted { ue, rbs: p.rbs, mcs: p.mcs, bytes: p.bytes, content: Content::Again };
+        let again = sent.plus(HARQ_PERIOD);
+        if !granted.rbs.and(self.reserved_for_lanes(again)).is_empty() {
+            // A persistent sidelink has these blocks. ACK on PHICH suspends the block for a round
+            // trip (TS 36.321 clause 5.4.2.1).
+            return self.wait_for_next_move(again, ue);
+        }
+        self.grant_again(again, granted);
     }
 
-    pub(super) fn wait_for_next_move(&mut self, target: Tti, cell: CellId, ue: UeId) {
+    /// `granted` is sent once more in `again`.
+    pub(super) fn grant_again(&mut self, again: Tti, granted: Granted) {
+        let slot = self.cell.uplink.plan.slot(again);
+        debug_assert!(
+            slot.used.and(granted.rbs).is_empty(),
+            "{again:?}: blocks of a retransmission given away"
+        );
+        slot.used |= granted.rbs;
+        slot.granted.push(granted);
+        self.calendar.note(again, Due::Transmit);
+    }
+
+    /// What persistent sidelinks have in the TTI `at`.
+    pub(super) fn reserved_for_lanes(&self, at: Tti) -> RbSet {
+        self.sidelink.map_or(RbSet::EMPTY, |s| s.reserved(at))
+    }
+
+    pub(super) fn wait_for_next_move(&mut self, target: Tti, ue: UeId) {
         let process = process_of(target);
         self.links[ue].uplink.harq.get_mut(process).missed = true;
-        let heard = target.plus(self.cells[cell].config.timing.decode_of_uplink());
+        let heard = target.plus(self.cell.config.timing.decode_of_uplink());
         self.calendar.note(heard, Due::MoveMissed { ue, process: process as u8, target });
     }
 
     /// Retransmissions of `target` leave `rbs` to a semi-persistent grant that was activated after
     /// their first transmission; one for which there is no room waits for a round trip, as if
     /// it had not been heard.
-    pub(super) fn clear_for_occasion(&mut self, tti: Tti, target: Tti, cell: CellId, rbs: RbSet) {
-        let others = self.persistent_blocks(target, cell);
+    pub(super) fn clear_for_occasion(&mut self, target: Tti, rbs: RbSet) {
+        let others = self.persistent_blocks(target);
         let mut i = 0;
-        while i < self.cells[cell].uplink.plan.granted(target).len() {
-            let c = &mut self.cells[cell].uplink;
+        while i < self.cell.uplink.plan.granted(target).len() {
+            let c = &mut self.cell.uplink;
             let slot = c.plan.slot(target);
             let g = slot.granted[i];
             if g.content != Content::Again || g.rbs.and(rbs).is_empty() {
@@ -118,71 +146,70 @@ impl RadioNetwork {
                 slot.used |= place;
                 i += 1;
                 if heard {
-                    self.move_retransmission(tti, target, cell, i - 1, place);
+                    self.move_retransmission(target, i - 1, place);
                 } else {
                     slot.granted[i - 1].rbs = place;
                 }
             } else {
                 slot.granted.remove(i);
                 if heard {
-                    self.wait_for_next_move(target, cell, g.ue);
+                    self.wait_for_next_move(target, g.ue);
                 }
             }
         }
     }
 
+    /// Nothing came where a retransmission was moved to: the next one is granted again, on the
+    /// blocks that it was to have or wherever there is room. True if the block has had all its
+    /// chances.
+    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall:
+    // increment CURRENT_TX_NB by 1", sent or not; "if HARQ_FEEDBACK = NACK: generate a
+    // transmission".
+    fn move_unused(&mut self, ue: UeId, process: usize, target: Tti) -> bool {
+        let most = self.cell.uplink.config.harq.transmissions;
+        let p = self.links[ue].uplink.harq.get_mut(process);
+        if p.state != State::Failed || !p.missed || p.sent >= target {
+            return false;
+        }
+        p.transmissions += 1;
+        if p.transmissions >= most {
+            return true;
+        }
+        let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
+        let again = target.plus(HARQ_PERIOD);
+        let others = self.persistent_blocks(again) | self.reserved_for_lanes(again);
+        let c = &mut self.cell.uplink;
+        let free = c.band.without(c.plan.slot(again).used).without(others);
+        let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };
+        let Some(rbs) = room else {
+            self.wait_for_next_move(again, ue);
+            return false;
+        };
+        self.links[ue].uplink.harq.get_mut(process).rbs = rbs;
+        self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
+        self.hears_of_move(again, ue);
+        false
+    }
+}
+
+impl RadioNetwork {
     /// Grants anew what has waited for a round trip, when the eNB knows which blocks have failed.
     pub(in crate::network) fn grant_waiting(&mut self, now: Instant, tti: Tti, out: &mut NetworkOutput) {
         let mut waiting = std::mem::take(&mut self.waiting);
         for (ue, process, target) in waiting.drain(..) {
-            self.move_unused(now, tti, ue, process.into(), target, out);
+            let cell = self.links[ue].serving;
+            if self.granting(tti, cell).move_unused(ue, process.into(), target) {
+                self.give_up_block(now, ue, process.into(), out);
+            }
         }
         self.waiting = waiting;
-    }
-
-    /// Nothing came where a retransmission was moved to: the next one is granted again, on the
-    /// blocks that it was to have or wherever there is room.
-    // Clause 5.4.2.2: "If the HARQ entity requests a retransmission, the HARQ process shall:
-    // increment CURRENT_TX_NB by 1", sent or not; "if HARQ_FEEDBACK = NACK: generate a
-    // transmission".
-    fn move_unused(
-        &mut self,
-        now: Instant,
-        tti: Tti,
-        ue: UeId,
-        process: usize,
-        target: Tti,
-        out: &mut NetworkOutput,
-    ) {
-        let cell = self.links[ue].serving;
-        let most = self.cells[cell].uplink.config.harq.transmissions;
-        let p = self.links[ue].uplink.harq.get_mut(process);
-        if p.state != State::Failed || !p.missed || p.sent >= target {
-            return;
-        }
-        p.transmissions += 1;
-        if p.transmissions >= most {
-            return self.give_up_block(now, ue, process, out);
-        }
-        let (rbs, mcs, bytes) = (p.rbs, p.mcs, p.bytes);
-        let again = target.plus(HARQ_PERIOD);
-        let others = self.persistent_blocks(again, cell) | self.reserved_for_lanes(again);
-        let c = &mut self.cells[cell].uplink;
-        let free = c.band.without(c.plan.slot(again).used).without(others);
-        let room = if rbs.without(free).is_empty() { Some(rbs) } else { free.run(rbs.len()) };
-        let Some(rbs) = room else {
-            return self.wait_for_next_move(again, cell, ue);
-        };
-        self.links[ue].uplink.harq.get_mut(process).rbs = rbs;
-        self.grant_again(again, Granted { ue, rbs, mcs, bytes, content: Content::Again });
-        self.hears_of_move(tti, again, cell, ue);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use lasthop_engine::{Draw, Purpose};
-    use lasthop_units::{Db, Id};
+    use lasthop_units::{CellId, Db, Id};
 
     use super::*;
     use crate::mac::uplink::UplinkConfig;
@@ -221,14 +248,14 @@ mod tests {
             slot.granted.push(Granted { ue, rbs, mcs: 5, bytes: 27, content });
         }
         // The control channels of a link of 30 dB fail never.
-        network.gather_retransmissions(now, target, cell);
+        network.granting(now, cell).gather_retransmissions(target);
         let slot = network.cells[cell].uplink.plan.slot(target);
         let places: Vec<_> = slot.granted.iter().map(|g| g.rbs).collect();
         assert_eq!(places, [RbSet::range(0, 3), RbSet::range(5, 5), RbSet::range(3, 2)]);
         assert_eq!(slot.used, RbSet::range(0, 10));
         assert_eq!(ues.map(|ue| network.links[ue].uplink.stats.moved), [0, 1, 1]);
         // Once more, and nothing changes.
-        network.gather_retransmissions(now, target, cell);
+        network.granting(now, cell).gather_retransmissions(target);
         assert_eq!(ues.map(|ue| network.links[ue].uplink.stats.moved), [0, 1, 1]);
     }
 

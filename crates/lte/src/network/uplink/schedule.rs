@@ -1,32 +1,84 @@
 //! Grants: who sends on which resource blocks in a coming TTI.
 
-use lasthop_units::{CellId, Duration, Instant, Tti, UeId};
+use lasthop_units::{CellId, Duration, IndexVec, Tti, UeId};
 
 use super::super::trace::Step;
 use super::super::{Due, RadioNetwork};
+use super::power::sound;
 use super::state::{Content, Granted};
 use crate::mac::harq::PROCESSES;
 use crate::mac::scheduler::{Candidate, Domain, Policy};
 use crate::mac::uplink::{Shares, fewest_blocks, largest_allocation};
+use crate::network::calendar::Agenda;
+use crate::network::sidelink::state::Sidelink;
+use crate::network::state::{Cell, Link, Ue, UeContext};
+use crate::network::trace::Trace;
 use crate::phy::RbSet;
+use crate::phy::air::Air;
 use lasthop_bearer::Direction;
 use lasthop_radio::lte::{Mcs, McsTable};
 
 /// What RLC, PDCP and MAC add to what a report counts [B]: a grant is this much larger.
 const OVERHEAD: u64 = 8;
 
+/// 25 dB. Rayleigh fading of all blocks alike, the worst there is, lowers that to -1 dB, where the
+/// first grants are missed, with probability 1 - exp(-10^-2.6) = 0.25 %.
+const GRANT_SAFE: f64 = 316.0;
+
 /// What a UE with a full buffer has waiting [B]: more than any transport block.
 const ENDLESS: u64 = 1 << 40;
 
+/// The eNB of a cell that grants blocks of its uplink in one TTI, and the UEs that hear of it.
+pub(in crate::network) struct Granting<'a> {
+    pub tti: Tti,
+    pub id: CellId,
+    pub cell: &'a mut Cell,
+    /// No other cell is on its carrier.
+    pub is_alone: bool,
+    pub contexts: &'a mut IndexVec<UeId, UeContext>,
+    pub links: &'a mut IndexVec<UeId, Link>,
+    pub ues: &'a mut IndexVec<UeId, Ue>,
+    /// Who has blocks of the uplink beside it.
+    pub sidelink: Option<&'a Sidelink>,
+    pub air: &'a mut Air,
+    pub calendar: &'a mut Agenda,
+    pub trace: &'a mut Trace,
+}
+
 impl RadioNetwork {
+    /// `cell` grants in `tti`.
+    pub(in crate::network) fn granting(&mut self, tti: Tti, cell: CellId) -> Granting<'_> {
+        Granting {
+            tti,
+            id: cell,
+            is_alone: self.cells.len() == 1,
+            cell: &mut self.cells[cell],
+            contexts: &mut self.contexts,
+            links: &mut self.links,
+            ues: &mut self.ues,
+            sidelink: self.sidelink.as_deref(),
+            air: &mut self.air,
+            calendar: &mut self.calendar,
+            trace: &mut self.trace,
+        }
+    }
+
+    /// Nothing came on the grant for `target`.
+    pub(in crate::network) fn grant_unused(&mut self, ue: UeId, target: Tti) {
+        self.contexts[ue].uplink.view.on_nothing(target);
+        self.wake(ue, Direction::Uplink);
+    }
+}
+
+impl Granting<'_> {
     /// Gives the uplink resource blocks of the TTI `timing.grant` ahead to the active UEs of
     /// `cell`.
-    pub(in crate::network) fn schedule_uplink(&mut self, now: Instant, tti: Tti, cell: CellId) {
-        let target = tti.plus(self.cells[cell].config.timing.grant);
-        if let Some(s) = &self.sidelink {
-            self.cells[cell].uplink.plan.slot(target).used |= s.reserved(target);
+    pub(in crate::network) fn schedule(&mut self) {
+        let target = self.tti.plus(self.cell.config.timing.grant);
+        if let Some(s) = self.sidelink {
+            self.cell.uplink.plan.slot(target).used |= s.reserved(target);
         }
-        let mut active = std::mem::take(&mut self.cells[cell].active[Direction::Uplink.index()]);
+        let mut active = std::mem::take(&mut self.cell.active[Direction::Uplink.index()]);
         active.retain(|ue| {
             let link = &mut self.links[*ue];
             let cx = &mut self.contexts[*ue];
@@ -36,24 +88,24 @@ impl RadioNetwork {
             wants
         });
         if !active.is_empty() {
-            if self.cells[cell].uplink.config.adaptive_retransmissions {
-                self.gather_retransmissions(tti, target, cell);
+            if self.cell.uplink.config.adaptive_retransmissions {
+                self.gather_retransmissions(target);
             }
-            self.gather_uplink(tti, target, cell, &active);
-            self.grant_uplink(now, tti, target, cell);
+            self.gather_uplink(target, &active);
+            self.grant_uplink(target);
         }
-        let list = &mut self.cells[cell].active[Direction::Uplink.index()];
+        let list = &mut self.cell.active[Direction::Uplink.index()];
         debug_assert!(list.is_empty(), "nobody wakes during scheduling");
         *list = active;
     }
 
     /// The UEs that could send in `target`, and their order.
-    fn gather_uplink(&mut self, tti: Tti, target: Tti, cell: CellId, active: &[UeId]) {
+    fn gather_uplink(&mut self, target: Tti, active: &[UeId]) {
         let process = (target.0 % PROCESSES as u64) as usize;
-        self.cells[cell].uplink.candidates.clear();
+        self.cell.uplink.candidates.clear();
         for ue in active {
-            self.sound(tti, cell, *ue);
-            let c = &mut self.cells[cell].uplink;
+            self.sound(*ue);
+            let c = &mut self.cell.uplink;
             let full = self.links[*ue].full_buffer[Direction::Uplink.index()];
             let link = &mut self.links[*ue].uplink;
             let cx = &mut self.contexts[*ue].uplink;
@@ -72,16 +124,16 @@ impl RadioNetwork {
                 backlog: if full { ENDLESS } else { cx.view.waiting() },
                 head_delay: Duration::ZERO,
                 wideband_rate: f64::from(rate.max(1)),
-                average: cx.average.at(tti, c.config.window),
+                average: cx.average.at(self.tti, c.config.window),
                 qci: cx.qci,
                 guaranteed: cx.guaranteed,
                 served: cx.served,
             });
         }
-        let c = &mut self.cells[cell].uplink;
+        let c = &mut self.cell.uplink;
         c.weights.clear();
         c.weights.resize(c.candidates.len(), 0.0);
-        c.scheduler.weigh(tti, &c.candidates, &mut c.weights);
+        c.scheduler.weigh(self.tti, &c.candidates, &mut c.weights);
         c.order.clear();
         c.order.extend((0..c.weights.len()).filter(|i| c.weights[*i] > 0.0));
         let (weights, of) = (&c.weights, &c.candidates);
@@ -95,15 +147,15 @@ impl RadioNetwork {
     }
 
     /// Hands the free blocks of `target` out in the order of the weights.
-    fn grant_uplink(&mut self, now: Instant, tti: Tti, target: Tti, cell: CellId) {
-        let persistent = self.persistent_blocks(target, cell);
-        let c = &mut self.cells[cell].uplink;
+    fn grant_uplink(&mut self, target: Tti) {
+        let persistent = self.persistent_blocks(target);
+        let c = &mut self.cell.uplink;
         let mut free = c.band.without(c.plan.slot(target).used).without(persistent);
         let (min, fixed) = (c.config.min_blocks, c.config.shares == Shares::Fixed);
         let alone = c.scheduler.domain() == Domain::Time;
         let fixed_share = largest_allocation((free.len() / (c.order.len() as u32).max(1)).max(min));
-        for rank in 0..self.cells[cell].uplink.order.len() {
-            let c = &self.cells[cell].uplink;
+        for rank in 0..self.cell.uplink.order.len() {
+            let c = &self.cell.uplink;
             let left = (c.order.len() - rank) as u32;
             let share = match (alone, fixed) {
                 (true, _) => free.len(),
@@ -111,24 +163,24 @@ impl RadioNetwork {
                 (false, false) => (free.len() / left).max(min),
             };
             let ue = c.candidates[c.order[rank]].ue;
-            let activation = self.size_of_activation(target, cell, ue, free);
-            let Some(granted) = activation.or_else(|| self.size_of_grant(cell, ue, share, free)) else {
+            let activation = self.size_of_activation(target, ue, free);
+            let Some(granted) = activation.or_else(|| self.size_of_grant(ue, share, free)) else {
                 if free.is_empty() {
                     break;
                 }
                 continue;
             };
             free = free.without(granted.rbs);
-            self.grant(now, tti, target, cell, granted);
+            self.grant(target, granted);
             if activation.is_some() {
-                self.activate_persistent(target, cell, &granted);
+                self.activate_persistent(target, &granted);
             }
         }
     }
 
     /// What `ue` gets out of at most `share` blocks of `free`.
-    fn size_of_grant(&self, cell: CellId, ue: UeId, share: u32, free: RbSet) -> Option<Granted> {
-        let c = &self.cells[cell].uplink;
+    fn size_of_grant(&self, ue: UeId, share: u32, free: RbSet) -> Option<Granted> {
+        let c = &self.cell.uplink;
         let cx = &self.contexts[ue].uplink;
         let full = self.links[ue].full_buffer[Direction::Uplink.index()];
         let waiting = if full { ENDLESS } else { cx.view.waiting() };
@@ -154,15 +206,8 @@ impl RadioNetwork {
     }
 
     /// The grant goes out: the UE hears it now and sends in `target`.
-    pub(in crate::network) fn grant(
-        &mut self,
-        _now: Instant,
-        tti: Tti,
-        target: Tti,
-        cell: CellId,
-        granted: Granted,
-    ) {
-        let c = &mut self.cells[cell].uplink;
+    pub(in crate::network) fn grant(&mut self, target: Tti, granted: Granted) {
+        let c = &mut self.cell.uplink;
         let slot = c.plan.slot(target);
         // No block twice: the rest of the oracle looks at what is sent.
         debug_assert!(slot.used.and(granted.rbs).is_empty(), "{target:?}: a block twice");
@@ -172,48 +217,60 @@ impl RadioNetwork {
         let data = if granted.content == Content::ReportOnly { 0 } else { granted.bytes };
         let answers = cx.view.is_requested();
         cx.view.on_grant(target, data);
-        cx.average.serve(tti, f64::from(granted.bytes) * 8.0, c.config.window);
-        cx.served = Some(tti);
+        cx.average.serve(self.tti, f64::from(granted.bytes) * 8.0, c.config.window);
+        cx.served = Some(self.tti);
         self.calendar.note(target, Due::Transmit);
-        self.trace.step(tti, Step::Grant, granted.ue, target, u64::from(granted.bytes), granted.rbs.len());
-        if self.cells[cell].uplink.config.control_errors && self.misses_grant(tti, cell, granted.ue) {
-            self.grant_missed(target, cell, granted.ue);
+        self.trace.step(
+            self.tti,
+            Step::Grant,
+            granted.ue,
+            target,
+            u64::from(granted.bytes),
+            granted.rbs.len(),
+        );
+        if self.cell.uplink.config.control_errors && self.misses_grant(granted.ue) {
+            self.grant_missed(target, granted.ue);
             return;
         }
         let (cx, sent) = (&mut self.contexts[granted.ue].uplink, self.ues[granted.ue].uplink.power);
-        if let Some((at, command)) = cx.power_command(tti, &self.cells[cell].uplink, sent) {
+        if let Some((at, command)) = cx.power_command(self.tti, &self.cell.uplink, sent) {
             let (ue, blocks) = (granted.ue, granted.rbs.len() as u8);
             self.calendar.note(at, Due::PowerCommand { ue, command, blocks });
         }
-        // The UE's side.
-        let u = &mut self.ues[granted.ue].uplink;
-        u.bsr.on_grant(tti);
-        if answers {
-            u.bsr.on_answer();
+        self.ues[granted.ue].uplink.hear_grant(self.tti, target, answers);
+    }
+
+    /// The eNB measures the channel of `ue` if what it knows is old.
+    #[inline]
+    pub(in crate::network) fn sound(&mut self, ue: UeId) {
+        let (c, cx) = (&self.cell.uplink, &mut self.contexts[ue].uplink);
+        if cx.quality.is_stale(self.tti, c.srs_period) {
+            sound(self.tti, self.id, ue, c, cx, &mut self.ues[ue].uplink, self.air);
         }
-        u.granted_until = u.granted_until.max(Some(target));
-        if u.access.is_resolving() {
-            // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and
-            // contains an UL grant for a new transmission; consider this Contention Resolution
-            // successful".
-            u.access.stop();
+    }
+
+    /// True if `ue` misses a grant. Near a cell that is alone on its carrier every one is heard:
+    /// fades of the whole carrier that deep are not worth a look at the channel for each grant.
+    #[inline]
+    pub(super) fn misses_grant(&mut self, ue: UeId) -> bool {
+        let (tti, id, u) = (self.tti, self.id, &mut self.ues[ue]);
+        if self.is_alone && !self.links[ue].uplink.pinned {
+            let gain = f64::from(self.air.gains(tti, id, ue).downlink);
+            if self.cell.reference_power * gain > GRANT_SAFE * u.uplink.noise {
+                return false;
+            }
         }
+        u.downlink.misses_control(tti, id, ue, self.cell, self.air)
     }
 
     /// The UE has not heard its grant and will send nothing. The eNB finds no energy where it looks
     /// for the block, and takes the grant for not given.
     #[cold]
-    fn grant_missed(&mut self, target: Tti, cell: CellId, ue: UeId) {
-        let decode = self.cells[cell].config.timing.decode_of_uplink();
-        self.cells[cell].uplink.plan.slot(target).missed.push(ue);
+    fn grant_missed(&mut self, target: Tti, ue: UeId) {
+        let decode = self.cell.config.timing.decode_of_uplink();
+        self.cell.uplink.plan.slot(target).missed.push(ue);
         self.links[ue].uplink.stats.missed += 1;
         self.calendar.note(target.plus(decode), Due::GrantMissed { ue, target });
-    }
-
-    /// Nothing came on the grant for `target`.
-    pub(in crate::network) fn grant_unused(&mut self, ue: UeId, target: Tti) {
-        self.contexts[ue].uplink.view.on_nothing(target);
-        self.wake(ue, Direction::Uplink);
     }
 }
 

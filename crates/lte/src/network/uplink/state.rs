@@ -365,6 +365,22 @@ impl UplinkUe {
         self.bsr.wants_request() || self.direct_wants
     }
 
+    /// A grant for `target` comes in `tti`; it answers a request, or does not.
+    #[inline]
+    pub fn hear_grant(&mut self, tti: Tti, target: Tti, answers: bool) {
+        self.bsr.on_grant(tti);
+        if answers {
+            self.bsr.on_answer();
+        }
+        self.granted_until = self.granted_until.max(Some(target));
+        if self.access.is_resolving() {
+            // TS 36.321 clause 5.1.5: "the PDCCH transmission is addressed to the C-RNTI and
+            // contains an UL grant for a new transmission; consider this Contention Resolution
+            // successful".
+            self.access.stop();
+        }
+    }
+
     /// True if it holds a grant for new data in `tti` or later, or has a semi-persistent one that
     /// it waits for.
     // TS 36.321 v15.1.0 clause 5.4.5: "if an uplink grant is not configured or the Regular BSR was
