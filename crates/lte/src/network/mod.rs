@@ -268,16 +268,22 @@ impl RadioNetwork {
             if self.cells[cell].is_active() {
                 self.expect_scheduling(CellId::from_index(cell.index() + 1));
                 self.schedule_downlink(now, tti, cell, out);
-                let held =
-                    if self.sidelink.is_some() { self.hold_for_lanes(tti, cell) } else { RbSet::EMPTY };
+                let lanes = self.lane_scheduling(tti, cell);
+                let held = lanes.map_or(RbSet::EMPTY, |mut lanes| lanes.hold_for_lanes());
                 self.granting(tti, cell).schedule();
-                if !held.is_empty() {
-                    self.release_to_lanes(tti, cell, held);
+                if !held.is_empty()
+                    && let Some(mut lanes) = self.lane_scheduling(tti, cell)
+                {
+                    lanes.release_to_lanes(held);
                 }
             }
         }
         if self.sidelink.is_some() {
-            self.sidelink_tti(tti);
+            for cell in self.cells.ids() {
+                if let Some(mut lanes) = self.lane_scheduling(tti, cell) {
+                    lanes.schedule_sidelinks();
+                }
+            }
         }
         for cell in self.cells.ids() {
             self.send_uplink(now, tti, cell, out);

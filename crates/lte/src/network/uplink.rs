@@ -23,7 +23,7 @@ use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
-use self::state::UplinkContext;
+use self::state::{UplinkContext, UplinkUe};
 pub use self::state::UplinkCounters;
 use super::calendar::Agenda;
 use super::trace::Step;
@@ -169,18 +169,6 @@ impl RadioNetwork {
         self.calendar.note(heard, Due::RequestHeard { ue, sent: tti });
     }
 
-    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
-    #[inline]
-    pub(super) fn pause_rac(&mut self, tti: Tti, ue: UeId) {
-        let request = &self.cells[self.links[ue].serving].uplink.config.request;
-        let u = &mut self.ues[ue].uplink;
-        if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
-            && tti <= u.rac_blocked_until
-        {
-            u.rac_blocked_until = u.rac_blocked_until.plus(1);
-        }
-    }
-
     /// A step of the UE's random access.
     fn random_access(&mut self, tti: Tti, ue: UeId, out: &mut NetworkOutput) {
         let cell = self.links[ue].serving;
@@ -261,6 +249,18 @@ impl UplinkContext {
     pub(super) fn note_downlink(&mut self, tti: Tti, ue: UeId, period: u64, calendar: &mut Agenda) {
         if period > 0 && !std::mem::replace(&mut self.proactive, true) {
             calendar.note(tti.plus(period), Due::Proactive { ue });
+        }
+    }
+}
+
+impl UplinkUe {
+    /// The UE has a grant for `tti`: a RAC's timer that is paused by grants does not count it.
+    #[inline]
+    pub(super) fn pause_rac(&mut self, request: &RequestConfig, tti: Tti) {
+        if matches!(request, RequestConfig::Rac { counts: RacTimer::Paused, .. })
+            && tti <= self.rac_blocked_until
+        {
+            self.rac_blocked_until = self.rac_blocked_until.plus(1);
         }
     }
 }

@@ -14,7 +14,7 @@ use lasthop_units::{BearerId, Id, Instant, Tti, UeId};
 use super::super::trace::{Step, TraceLink, TraceRecord};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::state::{Lane, LaneGrant};
-use super::transmit::process_of;
+use super::transmit::{LaneAir, process_of};
 use crate::mac::harq::{PROCESSES, State};
 use crate::network::config::GroupConfig;
 use crate::phy::TTI;
@@ -125,34 +125,6 @@ impl RadioNetwork {
         }
     }
 
-    /// What arrives at the receivers of a group in `tti`.
-    pub(super) fn air_group(&mut self, tti: Tti, g: &LaneGrant) {
-        let process = process_of(tti);
-        let Some(s) = &self.sidelink else { return };
-        let Some(group) = &s.lanes[g.lane as usize].group else { return };
-        let all = group.members.len();
-        let mut missing = false;
-        for k in 0..all {
-            let Some(m) = self.member(g.lane, k).filter(|m| !m.heard[process].decoded) else { continue };
-            let rx = m.ue;
-            let heard = if self.is_deaf(tti, rx) { None } else { self.information(tti, g, rx) };
-            let Some(s) = &mut self.sidelink else { return };
-            let l = &mut s.lanes[g.lane as usize];
-            let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-            let (p, Some(group)) = (l.harq.get(process), &mut l.group) else { return };
-            let h = &mut group.members[k].heard[process];
-            if let (Some(mi), Some(block)) = (heard, &p.block) {
-                h.soft.add(block, mi);
-                h.decoded = !errors || h.luck >= block.combined_error(&h.soft);
-            }
-            missing |= !h.decoded;
-        }
-        if let Some(s) = &mut self.sidelink {
-            let l = &mut s.lanes[g.lane as usize];
-            l.harq.get_mut(process).state = State::Awaiting { decoded: !missing };
-        }
-    }
-
     /// Those receivers of a group that have decoded a block take it; after the last transmission
     /// the others have lost it.
     pub(super) fn group_decoded(&mut self, now: Instant, lane: u32, process: usize, out: &mut NetworkOutput) {
@@ -209,11 +181,6 @@ impl RadioNetwork {
         }
     }
 
-    fn member(&self, lane: u32, k: usize) -> Option<&Member> {
-        let l = &self.sidelink.as_ref()?.lanes[lane as usize];
-        l.group.as_ref()?.members.get(k)
-    }
-
     /// What a receiver of a group has of a block now, with the packets that are its own.
     fn trace_member(
         &mut self,
@@ -248,6 +215,38 @@ impl RadioNetwork {
             let h = &m.heard[process_of(tti)];
             assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
         }
+    }
+}
+
+impl LaneAir<'_> {
+    /// What arrives at the receivers of a group in `tti`.
+    pub(super) fn air_group(&mut self, g: &LaneGrant) {
+        let process = process_of(self.tti);
+        let Some(group) = &self.sidelink.lanes[g.lane as usize].group else { return };
+        let all = group.members.len();
+        let mut missing = false;
+        for k in 0..all {
+            let Some(m) = self.member(g.lane, k).filter(|m| !m.heard[process].decoded) else { continue };
+            let rx = m.ue;
+            let heard = if self.is_deaf(rx) { None } else { self.information(g, rx) };
+            let s = &mut *self.sidelink;
+            let l = &mut s.lanes[g.lane as usize];
+            let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
+            let (p, Some(group)) = (l.harq.get(process), &mut l.group) else { return };
+            let h = &mut group.members[k].heard[process];
+            if let (Some(mi), Some(block)) = (heard, &p.block) {
+                h.soft.add(block, mi);
+                h.decoded = !errors || h.luck >= block.combined_error(&h.soft);
+            }
+            missing |= !h.decoded;
+        }
+        let l = &mut self.sidelink.lanes[g.lane as usize];
+        l.harq.get_mut(process).state = State::Awaiting { decoded: !missing };
+    }
+
+    fn member(&self, lane: u32, k: usize) -> Option<&Member> {
+        let l = &self.sidelink.lanes[lane as usize];
+        l.group.as_ref()?.members.get(k)
     }
 }
 

@@ -103,13 +103,6 @@ impl RadioNetwork {
         self.push(now, bearer, end, packet, out);
     }
 
-    /// What happens to sidelinks in `tti`, the uplink's grants being given.
-    pub(super) fn sidelink_tti(&mut self, tti: Tti) {
-        for cell in self.cells.ids() {
-            self.schedule_sidelinks(tti, cell);
-        }
-    }
-
     /// What the senders of a bearer have waiting may have changed.
     pub(super) fn sidelink_data(&mut self, bearer: BearerId) {
         let from = self.first_open();

@@ -1,14 +1,18 @@
 //! Who sends on which sidelink and on which blocks in a coming TTI.
 
-use lasthop_units::{CellId, Tti};
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::super::uplink::tbs_bytes;
 use super::super::{Due, RadioNetwork};
-use super::state::{Lane, LaneGrant};
+use super::state::{Lane, LaneGrant, Sidelink};
 use crate::mac::harq::{PROCESSES, State};
 use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::fewest_blocks;
 use crate::network::trace::{Step, TraceLink, TraceRecord};
+use crate::network::calendar::Agenda;
+use crate::network::state::{Link, Ue};
+use crate::network::state::Cell;
+use crate::network::trace::Trace;
 use crate::phy::RbSet;
 use crate::phy::air::Air;
 use lasthop_engine::math::db;
@@ -20,159 +24,33 @@ const OVERHEAD: u64 = 8;
 /// How long the table of conflicts holds [TTI]: UEs move little in that time.
 const CONFLICTS_HOLD: u64 = 100;
 
+/// The eNB of a cell that grants blocks to its lanes in one TTI.
+pub(in crate::network) struct LaneScheduling<'a> {
+    pub tti: Tti,
+    pub id: CellId,
+    pub cell: &'a mut Cell,
+    pub sidelink: &'a mut Sidelink,
+    pub links: &'a IndexVec<UeId, Link>,
+    pub ues: &'a mut IndexVec<UeId, Ue>,
+    pub air: &'a mut Air,
+    pub calendar: &'a mut Agenda,
+    pub trace: &'a mut Trace,
+}
+
 impl RadioNetwork {
-    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
-    /// what they need, up to half of what is free. Without it a full uplink buffer would starve
-    /// every sidelink of the cell.
-    #[cold]
-    pub(in crate::network) fn hold_for_lanes(&mut self, tti: Tti, cell: CellId) -> RbSet {
-        let target = tti.plus(self.cells[cell].config.timing.grant);
-        let process = (target.0 % PROCESSES as u64) as usize;
-        let Some(s) = self.sidelink.as_ref().filter(|s| !s.active.is_empty()) else { return RbSet::EMPTY };
-        let c = &self.cells[cell].uplink;
-        let free = c.band.without(c.plan.used(target) | s.reserved(target));
-        let most = free.len() / 2;
-        let mut need = 0;
-        let lanes = s.active.len();
-        for i in 0..lanes {
-            let Some(s) = &self.sidelink else { break };
-            let lane = s.active[i];
-            let l = &s.lanes[lane as usize];
-            let idle = self.links[l.tx].serving == cell && l.harq.get(process).state == State::Idle;
-            let waiting = l.view.waiting();
-            if need >= most || !idle || waiting == 0 {
-                continue;
-            }
-            let bytes = waiting + OVERHEAD + u64::from(l.link.header);
-            let mcs = self.lane_mcs(tti, cell, lane).map(Mcs::new);
-            let i_tbs =
-                mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
-            need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
-        }
-        // From the upper end: the uplink is served from the lower one.
-        let mut held = RbSet::EMPTY;
-        for block in free.iter().skip((free.len() - need.min(most)) as usize) {
-            held |= RbSet::range(block, 1);
-        }
-        self.cells[cell].uplink.plan.slot(target).used |= held;
-        held
-    }
-
-    /// The uplink is scheduled: lanes may have what was kept for them.
-    #[cold]
-    pub(in crate::network) fn release_to_lanes(&mut self, tti: Tti, cell: CellId, held: RbSet) {
-        let target = tti.plus(self.cells[cell].config.timing.grant);
-        let slot = self.cells[cell].uplink.plan.slot(target);
-        slot.used = slot.used.without(held);
-    }
-
-    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the
-    /// one that was served longest ago first, each an equal share.
-    pub(super) fn schedule_sidelinks(&mut self, tti: Tti, cell: CellId) {
-        let target = tti.plus(self.cells[cell].config.timing.grant);
-        let process = (target.0 % PROCESSES as u64) as usize;
-        let Some(s) = &mut self.sidelink else { return };
-        if s.active.is_empty() {
-            return;
-        }
-        let mut active = std::mem::take(&mut s.active);
-        let mut order = std::mem::take(&mut s.order);
-        order.clear();
-        active.retain(|lane| {
-            let l = &mut s.lanes[*lane as usize];
-            l.active = l.view.waiting() > 0;
-            if l.active && self.links[l.tx].serving == cell {
-                order.push((l.served, *lane));
-            }
-            l.active
-        });
-        s.active = active;
-        order.sort_unstable();
-        self.find_conflicts(tti, cell);
-        let Some(s) = &self.sidelink else { return };
-        let reserved = s.reserved(target);
-        let c = &mut self.cells[cell].uplink;
-        // What the uplink has, without what other lanes have: those may be shared.
-        let mut lanes = RbSet::EMPTY;
-        s.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
-        let used = c.plan.slot(target).used;
-        let uplink = used.without(lanes);
-        let exclusive = c.band.without(used | reserved);
-        let alone = self.cells[cell].config.sidelink.reuse == Reuse::None;
-        let mut waiting = order.len() as u32;
-        for (_, lane) in &order {
-            self.learn_lane(tti, cell, *lane);
-            let mcs = self.lane_mcs(tti, cell, *lane);
-            let Some(s) = &self.sidelink else { return };
-            let l = &s.lanes[*lane as usize];
-            let sends = |g: &LaneGrant| s.lanes[g.lane as usize].tx == l.tx;
-            let granted = s.plan.granted(target);
-            let busy = l.harq.get(process).state != State::Idle
-                || l.granted_until == Some(target)
-                || granted.iter().any(sends)
-                || self.is_half_duplex(cell) && self.deaf(target, cell, *lane);
-            let Some(mcs) = mcs.filter(|_| !busy) else {
-                waiting -= 1;
-                continue;
-            };
-            let free = match alone {
-                true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
-                false => {
-                    let band = self.cells[cell].uplink.band.without(uplink | reserved);
-                    let n = s.lanes.len();
-                    let clash = |g: &&LaneGrant| s.conflicts[*lane as usize * n + g.lane as usize];
-                    granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
-                }
-            };
-            // With shared blocks everybody may have everything that its neighbours leave.
-            let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
-            waiting -= 1;
-            let most = share.min(free.longest_run().len());
-            let bytes = l.view.waiting() + OVERHEAD + u64::from(l.link.header);
-            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
-            let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
-            let Some((blocks, bytes)) = sized else { continue };
-            let Some(rbs) = free.run(blocks) else { continue };
-            let mcs = mcs.index();
-            self.grant_lane(tti, target, cell, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
-        }
-        if let Some(s) = &mut self.sidelink {
-            s.order = order;
-        }
-    }
-
-    fn is_half_duplex(&self, cell: CellId) -> bool {
-        self.cells[cell].config.sidelink.half_duplex
-    }
-
-    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one
-    /// radio does not do both. What the receivers of a group do is not asked: among many
-    /// somebody always sends.
-    fn deaf(&self, target: Tti, cell: CellId, lane: u32) -> bool {
-        let Some(s) = &self.sidelink else { return false };
-        let l = &s.lanes[lane as usize];
-        let rx = l.group.is_none().then_some(l.rx);
-        let mut others = s.plan.granted(target).iter().map(|g| &s.lanes[g.lane as usize]);
-        others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
-            || self.cells[cell].uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
-    }
-
-    fn grant_lane(&mut self, tti: Tti, target: Tti, cell: CellId, grant: LaneGrant) {
-        let Some(s) = &mut self.sidelink else { return };
-        s.plan.slot(target).push(grant);
-        let l = &mut s.lanes[grant.lane as usize];
-        l.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
-        (l.served, l.granted_until) = (tti, Some(target));
-        let (tx, peer) = (l.tx, l.peer());
-        let group = l.group.is_some().then_some(grant.lane);
-        self.cells[cell].uplink.plan.slot(target).used |= grant.rbs;
-        self.calendar.note(target, Due::Transmit);
-        self.pause_rac(target, tx);
-        self.trace.note(|| {
-            let record = TraceRecord::new(tti, Step::Grant, TraceLink::Sidelink, tx);
-            let (blocks, bytes, mcs) = (grant.rbs.len(), u64::from(grant.bytes), Some(grant.mcs));
-            TraceRecord { peer, group, about: target, blocks, bytes, mcs, ..record }
-        });
+    /// `cell` grants to its lanes in `tti`; None without lanes.
+    pub(in crate::network) fn lane_scheduling(&mut self, tti: Tti, cell: CellId) -> Option<LaneScheduling<'_>> {
+        Some(LaneScheduling {
+            tti,
+            id: cell,
+            cell: &mut self.cells[cell],
+            sidelink: self.sidelink.as_deref_mut()?,
+            links: &self.links,
+            ues: &mut self.ues,
+            air: &mut self.air,
+            calendar: &mut self.calendar,
+            trace: &mut self.trace,
+        })
     }
 
     /// A persistent occasion of `lane`: its blocks, with the MCS of the activation.
@@ -188,9 +66,11 @@ impl RadioNetwork {
         let mcs = match p.mcs {
             Some(mcs) => Some(mcs),
             None => {
-                self.learn_lane(tti, cell, lane);
                 let on = p.rbs.len() as usize;
-                let mcs = self.lane_mcs(tti, cell, lane);
+                let mcs = self.lane_scheduling(tti, cell).and_then(|mut s| {
+                    s.learn_lane(lane);
+                    s.lane_mcs(lane)
+                });
                 mcs.map(|mcs| Mcs::new(mcs).decodable_on(McsTable::Uplink, on).index())
             }
         };
@@ -204,63 +84,220 @@ impl RadioNetwork {
             let bytes = tbs_bytes(mcs, p.rbs.len());
             s.plan.slot(tti).push(LaneGrant { lane, rbs: p.rbs, mcs, bytes, again: false });
             self.cells[cell].uplink.plan.slot(tti).used |= p.rbs;
-            self.pause_rac(tti, tx);
+            self.ues[tx].uplink.pause_rac(&self.cells[cell].uplink.config.request, tti);
         }
         // The next one, if something is left.
         self.sidelink_data(bearer);
     }
+}
+
+impl LaneScheduling<'_> {
+    /// Keeps blocks of the TTI `timing.grant` ahead from the uplink of `cell` for lanes that wait:
+    /// what they need, up to half of what is free. Without it a full uplink buffer would starve
+    /// every sidelink of the cell.
+    #[cold]
+    pub(in crate::network) fn hold_for_lanes(&mut self) -> RbSet {
+        let target = self.tti.plus(self.cell.config.timing.grant);
+        let process = (target.0 % PROCESSES as u64) as usize;
+        if self.sidelink.active.is_empty() {
+            return RbSet::EMPTY;
+        }
+        let s = &*self.sidelink;
+        let c = &self.cell.uplink;
+        let free = c.band.without(c.plan.used(target) | s.reserved(target));
+        let most = free.len() / 2;
+        let mut need = 0;
+        let lanes = s.active.len();
+        for i in 0..lanes {
+            let s = &*self.sidelink;
+            let lane = s.active[i];
+            let l = &s.lanes[lane as usize];
+            let idle = self.links[l.tx].serving == self.id && l.harq.get(process).state == State::Idle;
+            let waiting = l.view.waiting();
+            if need >= most || !idle || waiting == 0 {
+                continue;
+            }
+            let bytes = waiting + OVERHEAD + u64::from(l.link.header);
+            let mcs = self.lane_mcs(lane).map(Mcs::new);
+            let i_tbs =
+                mcs.and_then(|m| m.decodable_on(McsTable::Uplink, most as usize).i_tbs(McsTable::Uplink));
+            need += i_tbs.and_then(|i| fewest_blocks(i, bytes, most)).map_or(0, |(blocks, _)| blocks);
+        }
+        // From the upper end: the uplink is served from the lower one.
+        let mut held = RbSet::EMPTY;
+        for block in free.iter().skip((free.len() - need.min(most)) as usize) {
+            held |= RbSet::range(block, 1);
+        }
+        self.cell.uplink.plan.slot(target).used |= held;
+        held
+    }
+
+    /// The uplink is scheduled: lanes may have what was kept for them.
+    #[cold]
+    pub(in crate::network) fn release_to_lanes(&mut self, held: RbSet) {
+        let target = self.tti.plus(self.cell.config.timing.grant);
+        let slot = self.cell.uplink.plan.slot(target);
+        slot.used = slot.used.without(held);
+    }
+
+    /// Grants what the uplink leaves of the TTI `timing.grant` ahead to the lanes of `cell`: the
+    /// one that was served longest ago first, each an equal share.
+    pub(in crate::network) fn schedule_sidelinks(&mut self) {
+        let target = self.tti.plus(self.cell.config.timing.grant);
+        let process = (target.0 % PROCESSES as u64) as usize;
+        let s = &mut *self.sidelink;
+        if s.active.is_empty() {
+            return;
+        }
+        let mut active = std::mem::take(&mut s.active);
+        let mut order = std::mem::take(&mut s.order);
+        order.clear();
+        active.retain(|lane| {
+            let l = &mut s.lanes[*lane as usize];
+            l.active = l.view.waiting() > 0;
+            if l.active && self.links[l.tx].serving == self.id {
+                order.push((l.served, *lane));
+            }
+            l.active
+        });
+        s.active = active;
+        order.sort_unstable();
+        self.find_conflicts();
+        let s = &*self.sidelink;
+        let reserved = s.reserved(target);
+        let c = &mut self.cell.uplink;
+        // What the uplink has, without what other lanes have: those may be shared.
+        let mut lanes = RbSet::EMPTY;
+        s.plan.granted(target).iter().for_each(|g| lanes |= g.rbs);
+        let used = c.plan.slot(target).used;
+        let uplink = used.without(lanes);
+        let exclusive = c.band.without(used | reserved);
+        let alone = self.cell.config.sidelink.reuse == Reuse::None;
+        let mut waiting = order.len() as u32;
+        for (_, lane) in &order {
+            self.learn_lane(*lane);
+            let mcs = self.lane_mcs(*lane);
+            let s = &*self.sidelink;
+            let l = &s.lanes[*lane as usize];
+            let sends = |g: &LaneGrant| s.lanes[g.lane as usize].tx == l.tx;
+            let granted = s.plan.granted(target);
+            let busy = l.harq.get(process).state != State::Idle
+                || l.granted_until == Some(target)
+                || granted.iter().any(sends)
+                || self.is_half_duplex() && self.deaf(target, *lane);
+            let Some(mcs) = mcs.filter(|_| !busy) else {
+                waiting -= 1;
+                continue;
+            };
+            let free = match alone {
+                true => granted.iter().fold(exclusive, |free, g| free.without(g.rbs)),
+                false => {
+                    let band = self.cell.uplink.band.without(uplink | reserved);
+                    let n = s.lanes.len();
+                    let clash = |g: &&LaneGrant| s.conflicts[*lane as usize * n + g.lane as usize];
+                    granted.iter().filter(clash).fold(band, |free, g| free.without(g.rbs))
+                }
+            };
+            // With shared blocks everybody may have everything that its neighbours leave.
+            let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
+            waiting -= 1;
+            let most = share.min(free.longest_run().len());
+            let bytes = l.view.waiting() + OVERHEAD + u64::from(l.link.header);
+            let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
+            let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
+            let Some((blocks, bytes)) = sized else { continue };
+            let Some(rbs) = free.run(blocks) else { continue };
+            let mcs = mcs.index();
+            self.grant_lane(target, LaneGrant { lane: *lane, rbs, mcs, bytes, again: false });
+        }
+        self.sidelink.order = order;
+    }
+
+    fn is_half_duplex(&self) -> bool {
+        self.cell.config.sidelink.half_duplex
+    }
+
+    /// The receiver of `lane` sends in `target`, or its sender hears another lane: a UE with one
+    /// radio does not do both. What the receivers of a group do is not asked: among many
+    /// somebody always sends.
+    fn deaf(&self, target: Tti, lane: u32) -> bool {
+        let s = &*self.sidelink;
+        let l = &s.lanes[lane as usize];
+        let rx = l.group.is_none().then_some(l.rx);
+        let mut others = s.plan.granted(target).iter().map(|g| &s.lanes[g.lane as usize]);
+        others.any(|o| rx == Some(o.tx) || o.receivers().any(|r| r == l.tx))
+            || self.cell.uplink.plan.granted(target).iter().any(|g| rx == Some(g.ue))
+    }
+
+    fn grant_lane(&mut self, target: Tti, grant: LaneGrant) {
+        let s = &mut *self.sidelink;
+        s.plan.slot(target).push(grant);
+        let l = &mut s.lanes[grant.lane as usize];
+        l.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
+        (l.served, l.granted_until) = (self.tti, Some(target));
+        let (tx, peer) = (l.tx, l.peer());
+        let group = l.group.is_some().then_some(grant.lane);
+        self.cell.uplink.plan.slot(target).used |= grant.rbs;
+        self.calendar.note(target, Due::Transmit);
+        self.ues[tx].uplink.pause_rac(&self.cell.uplink.config.request, target);
+        self.trace.note(|| {
+            let record = TraceRecord::new(self.tti, Step::Grant, TraceLink::Sidelink, tx);
+            let (blocks, bytes, mcs) = (grant.rbs.len(), u64::from(grant.bytes), Some(grant.mcs));
+            TraceRecord { peer, group, about: target, blocks, bytes, mcs, ..record }
+        });
+    }
 
     /// The eNB learns of the quality of `lane` if what it knows is old; of a group, of its worst
     /// link.
-    pub(super) fn learn_lane(&mut self, tti: Tti, cell: CellId, lane: u32) {
-        let Some(s) = &mut self.sidelink else { return };
+    pub(super) fn learn_lane(&mut self, lane: u32) {
+        let s = &mut *self.sidelink;
         let l = &mut s.lanes[lane as usize];
-        if !l.quality.is_stale(tti, l.link.report_period.as_millis()) {
+        if !l.quality.is_stale(self.tti, l.link.report_period.as_millis()) {
             return;
         }
         let level = match &l.link.quality {
             LinkQuality::Pinned { steps } => {
-                let cqi = worst_cqi(&mut self.air, tti, l, steps);
+                let cqi = worst_cqi(self.air, self.tti, l, steps);
                 l.stats.reports += 1;
                 l.stats.cqi_sum += u64::from(cqi);
-                self.cells[cell].uplink.adaptation.needed(mcs_of_cqi(cqi))
+                self.cell.uplink.adaptation.needed(mcs_of_cqi(cqi))
             }
             LinkQuality::Physical => {
                 // Over the whole band, without interference: what that costs the outer loop finds
                 // out.
-                let band = self.cells[cell].uplink.band;
-                let level = |rx| self.air.sidelink_level(tti, [l.tx, rx], l.link.power, band);
+                let band = self.cell.uplink.band;
+                let level = |rx| self.air.sidelink_level(self.tti, [l.tx, rx], l.link.power, band);
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };
-        l.quality.learn(tti, level);
+        l.quality.learn(self.tti, level);
     }
 
     /// The MCS of a new block of `lane`.
-    pub(super) fn lane_mcs(&mut self, tti: Tti, cell: CellId, lane: u32) -> Option<u8> {
-        let s = self.sidelink.as_ref()?;
+    pub(super) fn lane_mcs(&mut self, lane: u32) -> Option<u8> {
+        let s = &*self.sidelink;
         let l = &s.lanes[lane as usize];
         if let Some(cqi) = l.group.as_ref().and_then(|g| g.cqi) {
             return Some(mcs_of_cqi(cqi));
         }
         match &l.link.quality {
-            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(&mut self.air, tti, l, steps))),
-            LinkQuality::Physical => self.cells[cell].uplink.adaptation.mcs(l.quality.level()?),
+            LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.air, self.tti, l, steps))),
+            LinkQuality::Physical => self.cell.uplink.adaptation.mcs(l.quality.level()?),
         }
     }
 
     /// Which lanes of `cell` must not share a block.
-    fn find_conflicts(&mut self, tti: Tti, cell: CellId) {
-        let reuse = self.cells[cell].config.sidelink.reuse;
-        let Some(s) = &mut self.sidelink else { return };
-        if reuse == Reuse::None || (tti < s.conflicts_until && !s.conflicts.is_empty()) {
+    fn find_conflicts(&mut self) {
+        let reuse = self.cell.config.sidelink.reuse;
+        let s = &mut *self.sidelink;
+        if reuse == Reuse::None || (self.tti < s.conflicts_until && !s.conflicts.is_empty()) {
             return;
         }
         let n = s.lanes.len();
         let mut conflicts = std::mem::take(&mut s.conflicts);
         conflicts.clear();
         conflicts.resize(n * n, false);
-        s.conflicts_until = tti.plus(CONFLICTS_HOLD);
+        s.conflicts_until = self.tti.plus(CONFLICTS_HOLD);
         for a in 0..n {
             for b in 0..a {
                 let (la, lb) = (&s.lanes[a], &s.lanes[b]);
@@ -272,8 +309,8 @@ impl RadioNetwork {
                     Reuse::Above { min_sir } => {
                         let mut too_near = |l: &Lane, other: &Lane| {
                             l.receivers().any(|r| {
-                                let wanted = self.air.between(tti, l.tx, r).max(1e-30);
-                                let unwanted = self.air.between(tti, other.tx, r).max(1e-30);
+                                let wanted = self.air.between(self.tti, l.tx, r).max(1e-30);
+                                let unwanted = self.air.between(self.tti, other.tx, r).max(1e-30);
                                 let sir = db(f64::from(wanted) / f64::from(unwanted));
                                 l.link.power.0 - other.link.power.0 + sir < min_sir.0
                             })
@@ -285,9 +322,7 @@ impl RadioNetwork {
             }
             conflicts[a * n + a] = true;
         }
-        if let Some(s) = &mut self.sidelink {
-            s.conflicts = conflicts;
-        }
+        self.sidelink.conflicts = conflicts;
     }
 }
 

@@ -32,9 +32,11 @@ impl RadioNetwork {
             return;
         }
         let cell = self.links[tx].serving;
-        self.learn_lane(tti, cell, lane);
+        if let Some(mut lanes) = self.lane_scheduling(tti, cell) {
+            lanes.learn_lane(lane);
+        }
         self.granting(tti, cell).sound(tx);
-        let direct = self.lane_mcs(tti, cell, lane);
+        let direct = self.lane_scheduling(tti, cell).and_then(|mut lanes| lanes.lane_mcs(lane));
         let c = &self.cells[cell].uplink;
         let up = self.contexts[tx].uplink.quality.level().and_then(|level| c.adaptation.mcs(level));
         let bits = |mcs: Option<u8>| mcs.map_or(0.0, |m| f64::from(tbs_bytes(m, COMPARED)));

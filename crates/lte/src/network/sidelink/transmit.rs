@@ -1,9 +1,12 @@
 //! Transport blocks of the sidelink: filled, sent, decoded by the peer, sent again 8 TTIs later.
 
-use lasthop_units::{Instant, Tti, UeId};
+use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
-use super::state::LaneGrant;
+use super::state::{LaneGrant, Sidelink};
+use crate::network::calendar::Agenda;
+use crate::network::state::{Cell, Link};
+use crate::phy::air::Air;
 use crate::mac::harq::State;
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
 use crate::network::trace::{Step, TraceLink, TraceRecord};
@@ -88,79 +91,9 @@ impl RadioNetwork {
         if cfg!(debug_assertions) {
             self.check_sidelinks(tti);
         }
-        let process = process_of(tti);
-        let mut i = 0;
-        while let Some(g) = self.sidelink.as_ref().and_then(|s| s.plan.granted(tti).get(i).copied()) {
-            i += 1;
-            let Some(s) = &self.sidelink else { return };
-            let l = &s.lanes[g.lane as usize];
-            let p = l.harq.get(process);
-            if p.sent != tti || p.transmissions == 0 {
-                continue;
-            }
-            let (rx, is_group) = (l.rx, l.group.is_some());
-            if is_group {
-                self.air_group(tti, &g);
-            } else {
-                // What a UE does not hear is lost, also where blocks never fail.
-                let heard = if self.is_deaf(tti, rx) { None } else { self.information(tti, &g, rx) };
-                self.air_pair(tti, &g, heard);
-            }
-            let Some(s) = &mut self.sidelink else { return };
-            let l = &mut s.lanes[g.lane as usize];
-            let decoded = matches!(l.harq.get(process).state, State::Awaiting { decoded: true });
-            l.stats.ttis += 1;
-            l.stats.resource_blocks += u64::from(g.rbs.len());
-            l.stats.errors += u64::from(!decoded);
-            let due = tti.plus(self.cells[self.links[l.tx].serving].config.timing.decode);
-            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
-            self.calendar.note(due, due_item);
-        }
-    }
-
-    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the
-    /// transmission.
-    fn air_pair(&mut self, tti: Tti, g: &LaneGrant, heard: Option<f32>) {
-        let Some(s) = &mut self.sidelink else { return };
-        let l = &mut s.lanes[g.lane as usize];
-        let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
-        let p = l.harq.get_mut(process_of(tti));
-        let decoded = match (heard, p.block) {
-            (Some(mi), Some(block)) => {
-                p.soft.add(&block, mi);
-                !errors || p.luck >= block.combined_error(&p.soft)
-            }
-            _ => false,
-        };
-        p.state = State::Awaiting { decoded };
-    }
-
-    /// Mutual information of the transmission `g` at `rx`.
-    pub(super) fn information(&mut self, tti: Tti, g: &LaneGrant, rx: UeId) -> Option<f32> {
-        let l = &self.sidelink.as_ref()?.lanes[g.lane as usize];
-        let block = l.harq.get(process_of(tti)).block?;
-        let sinr = match &l.link.quality {
-            LinkQuality::Physical => self.air.sidelink(tti, l.tx, rx, g.rbs),
-            LinkQuality::Pinned { steps } => {
-                let cqi = cqi_at(steps, self.air.distance_between(tti, l.tx, rx));
-                let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;
-                let level = adaptation.needed(mcs_of_cqi(cqi));
-                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
-            }
-        };
-        Some(mean_mi(block.modulation(), sinr))
-    }
-
-    /// `rx` sends itself in `tti` and has one radio for both.
-    pub(super) fn is_deaf(&self, tti: Tti, rx: UeId) -> bool {
-        let Some(s) = &self.sidelink else { return false };
-        if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
-            return false;
-        }
-        let process = process_of(tti);
-        let now = |p: &crate::mac::harq::Process| p.sent == tti && p.transmissions > 0;
-        now(self.links[rx].uplink.harq.get(process))
-            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
+        let Some(sidelink) = self.sidelink.as_deref_mut() else { return };
+        let RadioNetwork { cells, links, air, calendar, .. } = self;
+        LaneAir { tti, sidelink, cells, links, air, calendar }.run();
     }
 
     /// A block goes on the air once more, a HARQ period after the last time, on the same blocks.
@@ -243,6 +176,96 @@ impl RadioNetwork {
             record.packets.dedup();
         }
         self.trace.note(|| record);
+    }
+}
+
+/// What the UEs of all lanes receive in one TTI.
+pub(super) struct LaneAir<'a> {
+    pub tti: Tti,
+    pub sidelink: &'a mut Sidelink,
+    pub cells: &'a IndexVec<CellId, Cell>,
+    pub links: &'a IndexVec<UeId, Link>,
+    pub air: &'a mut Air,
+    pub calendar: &'a mut Agenda,
+}
+
+impl LaneAir<'_> {
+    /// With all transmissions of this TTI known: what arrives at the peers.
+    fn run(&mut self) {
+        let tti = self.tti;
+        let process = process_of(tti);
+        let mut i = 0;
+        while let Some(g) = self.sidelink.plan.granted(tti).get(i).copied() {
+            i += 1;
+            let s = &*self.sidelink;
+            let l = &s.lanes[g.lane as usize];
+            let p = l.harq.get(process);
+            if p.sent != tti || p.transmissions == 0 {
+                continue;
+            }
+            let (rx, is_group) = (l.rx, l.group.is_some());
+            if is_group {
+                self.air_group(&g);
+            } else {
+                // What a UE does not hear is lost, also where blocks never fail.
+                let heard = if self.is_deaf(rx) { None } else { self.information(&g, rx) };
+                self.air_pair(&g, heard);
+            }
+            let s = &mut *self.sidelink;
+            let l = &mut s.lanes[g.lane as usize];
+            let decoded = matches!(l.harq.get(process).state, State::Awaiting { decoded: true });
+            l.stats.ttis += 1;
+            l.stats.resource_blocks += u64::from(g.rbs.len());
+            l.stats.errors += u64::from(!decoded);
+            let due = tti.plus(self.cells[self.links[l.tx].serving].config.timing.decode);
+            let due_item = Due::SidelinkDecoded { lane: g.lane, process: process as u8, sent: tti };
+            self.calendar.note(due, due_item);
+        }
+    }
+
+    /// What arrives at the receiver of a pair's lane; `heard`: mutual information of the
+    /// transmission.
+    fn air_pair(&mut self, g: &LaneGrant, heard: Option<f32>) {
+        let s = &mut *self.sidelink;
+        let l = &mut s.lanes[g.lane as usize];
+        let errors = self.cells[self.links[l.tx].serving].uplink.config.data_errors;
+        let p = l.harq.get_mut(process_of(self.tti));
+        let decoded = match (heard, p.block) {
+            (Some(mi), Some(block)) => {
+                p.soft.add(&block, mi);
+                !errors || p.luck >= block.combined_error(&p.soft)
+            }
+            _ => false,
+        };
+        p.state = State::Awaiting { decoded };
+    }
+
+    /// Mutual information of the transmission `g` at `rx`.
+    pub(super) fn information(&mut self, g: &LaneGrant, rx: UeId) -> Option<f32> {
+        let l = &self.sidelink.lanes[g.lane as usize];
+        let block = l.harq.get(process_of(self.tti)).block?;
+        let sinr = match &l.link.quality {
+            LinkQuality::Physical => self.air.sidelink(self.tti, l.tx, rx, g.rbs),
+            LinkQuality::Pinned { steps } => {
+                let cqi = cqi_at(steps, self.air.distance_between(self.tti, l.tx, rx));
+                let adaptation = &self.cells[self.links[l.tx].serving].uplink.adaptation;
+                let level = adaptation.needed(mcs_of_cqi(cqi));
+                self.air.flat(g.rbs.len(), linear(Db(f64::from(level))) as f32)
+            }
+        };
+        Some(mean_mi(block.modulation(), sinr))
+    }
+
+    /// `rx` sends itself in `tti` and has one radio for both.
+    pub(super) fn is_deaf(&self, rx: UeId) -> bool {
+        let s = &*self.sidelink;
+        if !self.cells[self.links[rx].serving].config.sidelink.half_duplex {
+            return false;
+        }
+        let process = process_of(self.tti);
+        let now = |p: &crate::mac::harq::Process| p.sent == self.tti && p.transmissions > 0;
+        now(self.links[rx].uplink.harq.get(process))
+            || s.of_ue[rx].iter().any(|own| now(s.lanes[*own as usize].harq.get(process)))
     }
 }
 

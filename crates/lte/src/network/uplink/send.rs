@@ -37,7 +37,8 @@ impl RadioNetwork {
         let granted = std::mem::take(&mut slot.granted);
         let missed = std::mem::take(&mut slot.missed);
         for g in granted.iter().filter(|g| !missed.contains(&g.ue)) {
-            self.pause_rac(tti, g.ue);
+            let request = &self.cells[self.links[g.ue].serving].uplink.config.request;
+            self.ues[g.ue].uplink.pause_rac(request, tti);
             let sends = match g.content {
                 Content::Again => self.repeat_block(tti, g),
                 Content::Msg3 => self.send_msg3(now, tti, cell, g, out),
