@@ -4,8 +4,10 @@
 //! later. Nothing but time depends on it.
 
 use lasthop_engine::lanes::near;
-use lasthop_units::{CellId, Tti, UeId};
+use lasthop_units::{CellId, UeId};
 
+use super::downlink::{DownlinkAir, OnAir};
+use super::state::Link;
 use super::{Due, RadioNetwork};
 use crate::phy::air::Air;
 use lasthop_bearer::{Direction, End};
@@ -66,27 +68,6 @@ impl RadioNetwork {
         }
     }
 
-    /// Transmission `i` of this TTI's downlink meets its fate now.
-    #[inline]
-    pub(super) fn expect_fates(&self, tti: Tti, i: usize) {
-        if !self.looks_ahead() {
-            return;
-        }
-        if let Some(t) = self.on_air.get(i + EARLY) {
-            self.air.approach(t.ue);
-            near(&self.links[t.ue].downlink.harq);
-        }
-        if let Some(t) = self.on_air.get(i + 2) {
-            self.air.approach_links(t.ue);
-            self.expect_process(t.ue, t.process);
-        }
-        if let Some(t) = self.on_air.get(i + 1) {
-            // Control channels are looked at before data.
-            self.air.expect(tti, t.ue, self.cells[t.cell].control.first());
-            near(&self.links[t.ue].downlink.stats);
-        }
-    }
-
     /// What is due in this TTI, from `due[i]` on, happens now.
     #[inline]
     pub(super) fn expect_due(&self, due: &[Due], i: usize) {
@@ -105,7 +86,7 @@ impl RadioNetwork {
             near(&link.downlink.harq);
         }
         if let Some((ue, id, decoded)) = process(i + 2) {
-            self.expect_process(ue, id);
+            expect_process(&self.links[ue], id);
             if decoded {
                 let drbs = self.links[ue].drbs.iter().map(|drb| &self.bearers[*drb]);
                 drbs.for_each(|drb| drb.layers.approach(End::Ue));
@@ -119,11 +100,34 @@ impl RadioNetwork {
             drbs.for_each(|drb| drb.layers.expect(End::Ue));
         }
     }
+}
 
+impl DownlinkAir<'_> {
+    /// Transmission `i` of this TTI's downlink meets its fate now.
     #[inline]
-    fn expect_process(&self, ue: UeId, process: u8) {
-        if let Some(p) = self.links[ue].downlink.process_ref(process) {
-            near(p);
+    pub(super) fn expect(&self, on_air: &[OnAir], i: usize) {
+        if self.links.len() < MANY {
+            return;
         }
+        if let Some(t) = on_air.get(i + EARLY) {
+            self.air.approach(t.ue);
+            near(&self.links[t.ue].downlink.harq);
+        }
+        if let Some(t) = on_air.get(i + 2) {
+            self.air.approach_links(t.ue);
+            expect_process(&self.links[t.ue], t.process);
+        }
+        if let Some(t) = on_air.get(i + 1) {
+            // Control channels are looked at before data.
+            self.air.expect(self.tti, t.ue, self.cells[t.cell].control.first());
+            near(&self.links[t.ue].downlink.stats);
+        }
+    }
+}
+
+#[inline]
+fn expect_process(link: &Link, process: u8) {
+    if let Some(p) = link.downlink.process_ref(process) {
+        near(p);
     }
 }

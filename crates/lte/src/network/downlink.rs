@@ -7,6 +7,8 @@ mod oracle;
 mod send;
 mod zone;
 
+pub(super) use self::fate::DownlinkAir;
+
 use lasthop_units::{BearerId, CellId, Duration, IndexVec, Instant, Tti, UeId};
 
 use super::bearers::Bearers;

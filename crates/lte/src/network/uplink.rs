@@ -7,6 +7,7 @@
 //! same resource blocks. A UE without data has no entry in any list; its timers and opportunities
 //! are closed forms, and one wake-up stands in the calendar while it waits for one.
 
+mod air;
 mod oracle;
 mod persistent;
 mod power;
@@ -23,8 +24,8 @@ use lasthop_units::{BearerId, CellId, Instant, Tti, UeId};
 
 pub use self::power::{Silence, Silenced};
 pub(super) use self::schedule::tbs_bytes;
-use self::state::{UplinkContext, UplinkUe};
 pub use self::state::UplinkCounters;
+use self::state::{UplinkContext, UplinkUe};
 use super::calendar::Agenda;
 use super::trace::Step;
 use super::{Due, NetworkOutput, RadioNetwork};

@@ -1,33 +1,64 @@
 //! The fate of each transmission when all cells have spoken.
 
 use lasthop_radio::lte::{mean_mi, sinr_db_of_mi};
-use lasthop_units::Tti;
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
 
 use super::OnAir;
 use crate::mac::harq::{PROCESSES, State};
+use crate::network::calendar::Agenda;
+use crate::network::measure::Memory;
+use crate::network::state::{Cell, Link, Ue};
 use crate::network::{Due, RadioNetwork};
-use crate::phy::air::Look;
+use crate::phy::air::{Air, Look};
+
+/// What the UEs of all cells receive in one TTI.
+pub(in crate::network) struct DownlinkAir<'a> {
+    pub tti: Tti,
+    pub cells: &'a IndexVec<CellId, Cell>,
+    pub links: &'a mut IndexVec<UeId, Link>,
+    pub ues: &'a mut IndexVec<UeId, Ue>,
+    pub air: &'a mut Air,
+    pub memory: &'a mut Memory,
+    pub calendar: &'a mut Agenda,
+    pub is_tracing: bool,
+}
 
 impl RadioNetwork {
     /// All cells have spoken: every transmission meets its fate.
     pub(in crate::network) fn air_downlink(&mut self, tti: Tti) {
-        for i in 0..self.on_air.len() {
-            self.expect_fates(tti, i);
-            let t = self.on_air[i];
+        if self.on_air.is_empty() {
+            return;
+        }
+        let mut arriving = DownlinkAir {
+            tti,
+            cells: &self.cells,
+            links: &mut self.links,
+            ues: &mut self.ues,
+            air: &mut self.air,
+            memory: &mut self.memory,
+            calendar: &mut self.calendar,
+            is_tracing: self.trace.is_on(),
+        };
+        arriving.run(&self.on_air);
+        self.on_air.clear();
+    }
+}
+
+impl DownlinkAir<'_> {
+    fn run(&mut self, on_air: &[OnAir]) {
+        for i in 0..on_air.len() {
+            self.expect(on_air, i);
+            let t = on_air[i];
             // Both code words of a UE come with one assignment.
-            let same = i > 0 && self.on_air[i - 1].ue == t.ue;
+            let same = i > 0 && on_air[i - 1].ue == t.ue;
             let missed = match same {
                 true => {
-                    let before = self.on_air[i - 1].process;
+                    let before = on_air[i - 1].process;
                     self.links[t.ue].downlink.process(before).is_some_and(|p| p.missed)
                 }
-                false => {
-                    self.cells[t.cell].config.downlink.control_errors
-                        && !t.persistent
-                        && self.misses_control(tti, t.cell, t.ue)
-                }
+                false => self.cells[t.cell].config.downlink.control_errors && !t.persistent && self.misses(t),
             };
-            let decoded = if missed { self.miss(t) } else { self.receive(tti, t) };
+            let decoded = if missed { self.miss(t) } else { self.receive(t) };
             let link = &mut self.links[t.ue].downlink;
             link.stats.errors += u64::from(!decoded);
             if let Some(p) = link.process(t.process) {
@@ -36,12 +67,16 @@ impl RadioNetwork {
             let timing = self.cells[t.cell].config.timing;
             let (ue, process) = (t.ue, t.process);
             // A trace also has the moment of a NACK; a UE that missed the assignment sends none.
-            if decoded || (self.trace.is_on() && !missed) {
-                self.calendar.note(tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
+            if decoded || (self.is_tracing && !missed) {
+                self.calendar.note(self.tti.plus(timing.decode), Due::DownlinkDecoded { ue, process });
             }
-            self.calendar.note(tti.plus(timing.feedback), Due::DownlinkFeedback { ue, process });
+            self.calendar.note(self.tti.plus(timing.feedback), Due::DownlinkFeedback { ue, process });
         }
-        self.on_air.clear();
+    }
+
+    fn misses(&mut self, t: OnAir) -> bool {
+        let ue = &mut self.ues[t.ue].downlink;
+        ue.misses_control(self.tti, t.cell, t.ue, &self.cells[t.cell], self.air)
     }
 
     /// The UE has not heard that there is something for it: it decodes nothing.
@@ -56,7 +91,7 @@ impl RadioNetwork {
     }
 
     /// Whether the UE decodes the block with what it has received so far.
-    fn receive(&mut self, tti: Tti, t: OnAir) -> bool {
+    fn receive(&mut self, t: OnAir) -> bool {
         let config = &self.cells[t.cell].config.downlink;
         let physical = config.mimo.is_physical();
         let gain = match t.scheme.layers() {
@@ -70,12 +105,12 @@ impl RadioNetwork {
         let Some(block) = p.block else { return false };
         let rbs = p.rbs;
         let modulation = block.modulation();
-        let matrix = physical && self.air.look_at(tti, t.cell, t.ue, rbs, Look::Data);
+        let matrix = physical && self.air.look_at(self.tti, t.cell, t.ue, rbs, Look::Data);
         if matrix {
             self.air.under(t.cell, t.ue, t.scheme, 1, &mut self.memory.code_words);
         }
         let row = match matrix {
-            false => self.air.downlink(tti, t.cell, t.ue, rbs),
+            false => self.air.downlink(self.tti, t.cell, t.ue, rbs),
             true if t.scheme.layers() > 1 => &self.memory.code_words[usize::from(t.process) / PROCESSES].sinr,
             true => &self.memory.code_words[0].sinr,
         };

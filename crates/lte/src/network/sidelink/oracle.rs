@@ -73,7 +73,9 @@ impl RadioNetwork {
     /// Blocks on which UEs of `cell` send to it.
     fn sent_up(&self, tti: Tti, cell: CellId) -> RbSet {
         let mut all = RbSet::EMPTY;
-        for g in self.cells[cell].uplink.plan.granted(tti).iter().filter(|g| self.sends(tti, g)) {
+        for g in
+            self.cells[cell].uplink.plan.granted(tti).iter().filter(|g| self.links[g.ue].uplink.sends(tti, g))
+        {
             all |= g.rbs;
         }
         all

@@ -8,11 +8,11 @@ use super::state::{Lane, LaneGrant, Sidelink};
 use crate::mac::harq::{PROCESSES, State};
 use crate::mac::sidelink::{CqiStep, LinkMode, LinkQuality, Reuse, cqi_at, mcs_of_cqi};
 use crate::mac::uplink::fewest_blocks;
-use crate::network::trace::{Step, TraceLink, TraceRecord};
 use crate::network::calendar::Agenda;
-use crate::network::state::{Link, Ue};
 use crate::network::state::Cell;
+use crate::network::state::{Link, Ue};
 use crate::network::trace::Trace;
+use crate::network::trace::{Step, TraceLink, TraceRecord};
 use crate::phy::RbSet;
 use crate::phy::air::Air;
 use lasthop_engine::math::db;
@@ -39,7 +39,11 @@ pub(in crate::network) struct LaneScheduling<'a> {
 
 impl RadioNetwork {
     /// `cell` grants to its lanes in `tti`; None without lanes.
-    pub(in crate::network) fn lane_scheduling(&mut self, tti: Tti, cell: CellId) -> Option<LaneScheduling<'_>> {
+    pub(in crate::network) fn lane_scheduling(
+        &mut self,
+        tti: Tti,
+        cell: CellId,
+    ) -> Option<LaneScheduling<'_>> {
         Some(LaneScheduling {
             tti,
             id: cell,

@@ -4,14 +4,14 @@ use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
 use super::state::{LaneGrant, Sidelink};
-use crate::network::calendar::Agenda;
-use crate::network::state::{Cell, Link};
-use crate::phy::air::Air;
 use crate::mac::harq::State;
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use crate::network::calendar::Agenda;
+use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, TraceLink, TraceRecord};
 use crate::network::uplink::HARQ_PERIOD;
 use crate::phy::TTI;
+use crate::phy::air::Air;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi};
 use lasthop_radio::{linear, milliwatts};
 use lasthop_units::Db;

@@ -1,23 +1,23 @@
 //! What must hold in every TTI, checked in debug builds.
 
-use lasthop_units::{CellId, Tti};
 use smallvec::SmallVec;
 
+use super::air::UplinkAir;
 use super::send::process_of;
 use super::state::Content;
 use super::tbs_bytes;
 use crate::mac::harq::State;
 use crate::mac::pdu;
 use crate::mac::uplink::largest_allocation;
-use crate::network::RadioNetwork;
 use crate::phy::RbSet;
 use lasthop_bearer::End;
 
-impl RadioNetwork {
-    /// The oracle: what arrives at `cell` in `tti` keeps the rules of the air.
+impl UplinkAir<'_> {
+    /// The oracle: what arrives at the cell keeps the rules of the air.
     #[cold]
-    pub(super) fn check_uplink(&mut self, tti: Tti, cell: CellId) {
-        let c = &self.cells[cell].uplink;
+    pub(super) fn check(&self) {
+        let (tti, cell) = (self.tti, self.id);
+        let c = &self.cell.uplink;
         let (band, most) = (c.band, c.config.harq.transmissions);
         let slot_used = c.plan.used(tti);
         let mut used = RbSet::EMPTY;
@@ -25,10 +25,10 @@ impl RadioNetwork {
         let granted = c.plan.granted(tti);
         for (i, g) in granted.iter().enumerate() {
             assert!(g.rbs.without(slot_used).is_empty(), "{tti:?}: a block that was not given away");
-            if !self.sends(tti, g) {
+            if !self.sends(g) {
                 continue;
             }
-            let twice = granted[..i].iter().any(|other| other.ue == g.ue && self.sends(tti, other));
+            let twice = granted[..i].iter().any(|other| other.ue == g.ue && self.sends(other));
             assert!(!twice, "{tti:?}: {:?} sends twice", g.ue);
             // One run, of a length that the transform has, within PUSCH; one block twice only where
             // preambles were the same.

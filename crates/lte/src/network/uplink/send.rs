@@ -1,10 +1,9 @@
 //! The UE's side of a TTI of PUSCH: filling transport blocks.
 
 use lasthop_units::{CellId, Instant, Tti, UeId};
-use smallvec::SmallVec;
 
 use super::super::trace::{Step, TraceLink};
-use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::super::{NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Block, Content, Granted};
 use crate::mac::bsr::GROUPS;
@@ -13,7 +12,7 @@ use crate::mac::pdu;
 use crate::mac::pdu::SHORT_SUBHEADER;
 use crate::phy::TTI;
 use lasthop_bearer::End;
-use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer, mean_mi, sinr_db_of_mi};
+use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer};
 
 /// C-RNTI control element with its subheader [B].
 const C_RNTI: u32 = 3;
@@ -231,92 +230,6 @@ impl RadioNetwork {
             let bearer = self.links[ue].drbs[i];
             self.settle(now, bearer, out);
         }
-    }
-
-    /// With all transmissions of this TTI known: what arrives at `cell`.
-    pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
-        if !self.cells[cell].uplink.plan.is_busy(tti) {
-            return;
-        }
-        let timing = self.cells[cell].config.timing;
-        let (decode, lead) = (timing.decode_of_uplink(), timing.uplink_lead);
-        for i in 0..self.cells[cell].uplink.plan.slot(tti).granted.len() {
-            let g = self.cells[cell].uplink.plan.slot(tti).granted[i];
-            let process = process_of(tti);
-            if !self.sends(tti, &g) {
-                // Its MAC was reset, or it has given up, or Msg3 has taken the process.
-                continue;
-            }
-            let collided = g.content == Content::Msg3 && self.is_drowned(tti, cell, i);
-            let decoded = !collided && self.judge_uplink(tti, cell, &g);
-            self.links[g.ue].uplink.blocks[process].collided |= collided;
-            let p = self.links[g.ue].uplink.harq.get_mut(process);
-            p.state = State::Awaiting { decoded };
-            let process = process as u8;
-            let due = Due::UplinkDecoded { ue: g.ue, process, sent: tti };
-            if lead.is_zero() {
-                self.calendar.note(tti.plus(decode), due);
-            } else {
-                let at = tti.plus(decode).start(TTI) - lead;
-                self.calendar.note_early(at, due);
-            }
-        }
-        if cfg!(debug_assertions) {
-            self.check_uplink(tti, cell);
-        }
-    }
-
-    /// True if what was granted for `tti` was sent.
-    pub(in crate::network) fn sends(&self, tti: Tti, g: &Granted) -> bool {
-        let link = &self.links[g.ue].uplink;
-        let p = link.harq.get(process_of(tti));
-        let again = link.blocks[process_of(tti)].first != tti;
-        p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
-    }
-
-    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
-    /// demodulation reference signals are the same too, so none is decoded, unless one is
-    /// louder than the others together by the capture ratio.
-    fn is_drowned(&mut self, tti: Tti, cell: CellId, i: usize) -> bool {
-        let all = self.cells[cell].uplink.plan.granted(tti);
-        let mine = all[i];
-        let others: SmallVec<[UeId; 4]> = (0..all.len())
-            .filter(|j| *j != i && !all[*j].rbs.and(mine.rbs).is_empty() && self.sends(tti, &all[*j]))
-            .map(|j| all[j].ue)
-            .collect();
-        if others.is_empty() {
-            return false;
-        }
-        let Some(ratio) = self.cells[cell].uplink.config.random_access.capture else { return true };
-        let rest: f64 = others.iter().map(|ue| self.received_power(tti, cell, *ue)).sum();
-        self.received_power(tti, cell, mine.ue) < rest * lasthop_radio::linear(ratio)
-    }
-
-    /// What arrives at `cell` of each block that `ue` sends [mW].
-    fn received_power(&mut self, tti: Tti, cell: CellId, ue: UeId) -> f64 {
-        f64::from(self.air.gains(tti, cell, ue).uplink) * f64::from(self.ues[ue].uplink.each)
-    }
-
-    /// One draw for a block, compared with its error probability after each of its transmissions.
-    fn judge_uplink(&mut self, tti: Tti, cell: CellId, g: &Granted) -> bool {
-        let errors = self.cells[cell].uplink.config.data_errors;
-        let link = &mut self.links[g.ue].uplink;
-        let p = link.harq.get_mut(process_of(tti));
-        let Some(block) = p.block else { return false };
-        let mi = mean_mi(block.modulation(), self.air.uplink(tti, cell, g.ue, g.rbs));
-        self.air.measure_interference(cell, g.ue, g.rbs);
-        p.soft.add(&block, mi);
-        link.stats.sinr_count += 1;
-        let snr_db = sinr_db_of_mi(block.modulation(), mi);
-        link.stats.sinr_db_sum += snr_db;
-        link.stats.ttis += 1;
-        link.stats.resource_blocks += u64::from(g.rbs.len());
-        // What is alone in the soft buffer has the SINR that is known already.
-        let alone = p.soft.transmissions() == 1;
-        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
-        let decoded = !errors || p.luck >= error();
-        link.stats.errors += u64::from(!decoded);
-        decoded
     }
 }
 

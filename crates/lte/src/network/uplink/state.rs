@@ -298,6 +298,16 @@ impl UplinkLink {
     }
 }
 
+impl UplinkLink {
+    /// True if what was granted for `tti` was sent.
+    pub fn sends(&self, tti: Tti, g: &Granted) -> bool {
+        let process = (tti.0 % PROCESSES as u64) as usize;
+        let p = self.harq.get(process);
+        let again = self.blocks[process].first != tti;
+        p.sent == tti && p.transmissions > 0 && again == (g.content == Content::Again)
+    }
+}
+
 impl UplinkContext {
     /// Of a UE in a cell of `config`.
     pub fn new(config: &UplinkConfig) -> UplinkContext {

@@ -1,0 +1,130 @@
+//! What arrives of a cell's uplink in a TTI, with all transmissions known.
+
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
+use smallvec::SmallVec;
+
+use super::super::calendar::Agenda;
+use super::super::state::{Cell, Link, Ue};
+use super::super::{Due, RadioNetwork};
+use super::send::process_of;
+use super::state::{Content, Granted};
+use crate::mac::harq::State;
+use crate::network::bearers::Bearers;
+use crate::phy::TTI;
+use crate::phy::air::Air;
+use lasthop_radio::lte::{mean_mi, sinr_db_of_mi};
+
+/// What a cell receives in one TTI.
+pub(super) struct UplinkAir<'a> {
+    pub tti: Tti,
+    pub id: CellId,
+    pub cell: &'a Cell,
+    pub links: &'a mut IndexVec<UeId, Link>,
+    pub ues: &'a IndexVec<UeId, Ue>,
+    /// What the oracle looks at.
+    pub bearers: &'a Bearers,
+    pub air: &'a mut Air,
+    pub calendar: &'a mut Agenda,
+}
+
+impl RadioNetwork {
+    /// With all transmissions of this TTI known: what arrives at `cell`.
+    pub(in crate::network) fn air_uplink(&mut self, tti: Tti, cell: CellId) {
+        if !self.cells[cell].uplink.plan.is_busy(tti) {
+            return;
+        }
+        let mut arriving = UplinkAir {
+            tti,
+            id: cell,
+            cell: &self.cells[cell],
+            links: &mut self.links,
+            ues: &self.ues,
+            bearers: &self.bearers,
+            air: &mut self.air,
+            calendar: &mut self.calendar,
+        };
+        arriving.run();
+        if cfg!(debug_assertions) {
+            arriving.check();
+        }
+    }
+}
+
+impl UplinkAir<'_> {
+    /// True if what was granted for this TTI was sent.
+    pub(super) fn sends(&self, g: &Granted) -> bool {
+        self.links[g.ue].uplink.sends(self.tti, g)
+    }
+
+    /// With all transmissions of this TTI known: what arrives at `cell`.
+    fn run(&mut self) {
+        let timing = self.cell.config.timing;
+        let (decode, lead) = (timing.decode_of_uplink(), timing.uplink_lead);
+        for i in 0..self.cell.uplink.plan.granted(self.tti).len() {
+            let g = self.cell.uplink.plan.granted(self.tti)[i];
+            let process = process_of(self.tti);
+            if !self.sends(&g) {
+                // Its MAC was reset, or it has given up, or Msg3 has taken the process.
+                continue;
+            }
+            let collided = g.content == Content::Msg3 && self.is_drowned(i);
+            let decoded = !collided && self.judge_uplink(&g);
+            self.links[g.ue].uplink.blocks[process].collided |= collided;
+            let p = self.links[g.ue].uplink.harq.get_mut(process);
+            p.state = State::Awaiting { decoded };
+            let process = process as u8;
+            let due = Due::UplinkDecoded { ue: g.ue, process, sent: self.tti };
+            if lead.is_zero() {
+                self.calendar.note(self.tti.plus(decode), due);
+            } else {
+                let at = self.tti.plus(decode).start(TTI) - lead;
+                self.calendar.note_early(at, due);
+            }
+        }
+    }
+
+    /// True if others send their Msg3 on the same blocks: all had the same preamble. Their
+    /// demodulation reference signals are the same too, so none is decoded, unless one is
+    /// louder than the others together by the capture ratio.
+    fn is_drowned(&mut self, i: usize) -> bool {
+        let all = self.cell.uplink.plan.granted(self.tti);
+        let mine = all[i];
+        let others: SmallVec<[UeId; 4]> = (0..all.len())
+            .filter(|j| *j != i && !all[*j].rbs.and(mine.rbs).is_empty() && self.sends(&all[*j]))
+            .map(|j| all[j].ue)
+            .collect();
+        if others.is_empty() {
+            return false;
+        }
+        let Some(ratio) = self.cell.uplink.config.random_access.capture else { return true };
+        let rest: f64 = others.iter().map(|ue| self.received_power(*ue)).sum();
+        self.received_power(mine.ue) < rest * lasthop_radio::linear(ratio)
+    }
+
+    /// What arrives at `cell` of each block that `ue` sends [mW].
+    fn received_power(&mut self, ue: UeId) -> f64 {
+        f64::from(self.air.gains(self.tti, self.id, ue).uplink) * f64::from(self.ues[ue].uplink.each)
+    }
+
+    /// One draw for a block, compared with its error probability after each of its transmissions.
+    fn judge_uplink(&mut self, g: &Granted) -> bool {
+        let errors = self.cell.uplink.config.data_errors;
+        let link = &mut self.links[g.ue].uplink;
+        let p = link.harq.get_mut(process_of(self.tti));
+        let Some(block) = p.block else { return false };
+        let mi = mean_mi(block.modulation(), self.air.uplink(self.tti, self.id, g.ue, g.rbs));
+        self.air.measure_interference(self.id, g.ue, g.rbs);
+        p.soft.add(&block, mi);
+        link.stats.sinr_count += 1;
+        let snr_db = sinr_db_of_mi(block.modulation(), mi);
+        link.stats.sinr_db_sum += snr_db;
+        link.stats.ttis += 1;
+        link.stats.resource_blocks += u64::from(g.rbs.len());
+        // What is alone in the soft buffer has the SINR that is known already.
+        let alone = p.soft.transmissions() == 1;
+        let error = || if alone { block.error_at(snr_db) } else { block.combined_error(&p.soft) };
+        let decoded = !errors || p.luck >= error();
+        link.stats.errors += u64::from(!decoded);
+        decoded
+    }
+}
