@@ -1,13 +1,16 @@
-//! How a UE fills its transport block: logical channel prioritisation (TS 36.321 v15.1.0 clause
-//! 5.4.3.1).
+//! How a UE fills its transport block: logical channel prioritisation, and control elements before
+//! data before padding (TS 36.321 v15.1.0 clause 5.4.3.1).
 
-use lasthop_units::{Bytes, Duration, Tti};
+use lasthop_units::{Bytes, Db, Duration, Tti};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::bsr::{Buffers, GROUPS};
+use super::bsr::{Buffers, GROUPS, Report, Reporting};
+use super::pdu;
 use super::pdu::{SHORT_SUBHEADER, subheader};
+use super::phr::HeadroomReporting;
 use super::scheduler::qci::{Qos, priority_of};
+use super::sr::SchedulingRequest;
 use lasthop_bearer::OrInfinity;
 use lasthop_bearer::require;
 use lasthop_bearer::{ConfigError, Warning};
@@ -207,6 +210,98 @@ impl Multiplexer {
             left -= used;
             channel.bucket -= i64::from(used).min(quota as i64);
         }
+    }
+}
+
+/// C-RNTI control element with its subheader [B].
+const C_RNTI: u32 = 3;
+/// Power headroom report with its subheader [B].
+const HEADROOM: u32 = 2;
+
+/// A MAC PDU that is being put together: control elements first, then data, then padding (TS 36.321
+/// clauses 5.4.3.1 and 6.1.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Assembly {
+    tti: Tti,
+    /// Of the transport block [B].
+    size: u32,
+    /// What control elements take with their subheaders [B].
+    controls: u32,
+    /// Of that, a buffer status report.
+    reserved: u32,
+    /// What waited when it was begun.
+    before: Buffers,
+}
+
+impl Assembly {
+    /// A block of `size` bytes in `tti`, with the report that is due in `bsr`; a UE whose bearers
+    /// have `backlog` multiplexes its channels with `mux`. `c_rnti`: an Msg3 that says who sends.
+    pub fn begin(
+        tti: Tti,
+        size: u32,
+        c_rnti: bool,
+        mux: &Multiplexer,
+        bsr: &mut Reporting,
+        backlog: impl Fn(usize) -> u64,
+    ) -> Assembly {
+        let controls = if c_rnti { C_RNTI } else { 0 };
+        if c_rnti {
+            // The report of an Msg3 that was lost is as good as never sent.
+            bsr.on_data();
+        }
+        let before = mux.buffers(&backlog);
+        let need = mux.need(&backlog);
+        let reserved = bsr.reserve(size.saturating_sub(controls), need, &before);
+        Assembly { tti, size, controls: controls + reserved, reserved, before }
+    }
+
+    /// A power headroom report, if one is due: before data, wherever it fits with its subheader (TS
+    /// 36.321 clauses 5.4.3.1 and 5.4.6). True if it goes along.
+    pub fn takes_headroom(&mut self, phr: &mut HeadroomReporting, path_loss: Db) -> bool {
+        let takes = self.controls + HEADROOM <= self.size && phr.is_due(self.tti, path_loss);
+        if takes {
+            self.controls += HEADROOM;
+            phr.sent(self.tti, path_loss);
+        }
+        takes
+    }
+
+    /// Another control element of `size` bytes with its subheader.
+    pub const fn add(&mut self, size: u32) {
+        self.controls += size;
+    }
+
+    /// Bytes that are left for data.
+    pub const fn room(&self) -> u32 {
+        self.size.saturating_sub(self.controls)
+    }
+
+    /// The block is full: it has MAC SDUs of the sizes `sdus`, and the bearers have `backlog` left.
+    /// Its buffer status report, and its padding [B].
+    pub fn finish(
+        self,
+        sdus: &[u32],
+        mux: &Multiplexer,
+        bsr: &mut Reporting,
+        sr: &mut SchedulingRequest,
+        backlog: impl Fn(usize) -> u64,
+    ) -> (Option<Report>, u32) {
+        let mut padding = pdu::padding(self.size, self.controls, sdus);
+        debug_assert!(padding.is_some(), "{:?}: more than {} B", self.tti, self.size);
+        let after = mux.buffers(backlog);
+        let report = match self.reserved {
+            0 => padding.and_then(|p| bsr.pad(self.tti, p, &after)),
+            _ => bsr.compose(self.tti, self.reserved, &self.before, &after),
+        };
+        if let (0, Some(report)) = (self.reserved, report) {
+            padding = padding.map(|p| p - report.size() - SHORT_SUBHEADER);
+        }
+        if report.is_some() {
+            sr.cancel();
+        } else if after.bytes == [0; GROUPS] {
+            bsr.accommodated();
+        }
+        (report, padding.unwrap_or(0))
     }
 }
 

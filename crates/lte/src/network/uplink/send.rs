@@ -6,18 +6,11 @@ use super::super::trace::{Step, TraceLink};
 use super::super::{NetworkOutput, RadioNetwork};
 use super::HARQ_PERIOD;
 use super::state::{Block, Content, Granted};
-use crate::mac::bsr::GROUPS;
 use crate::mac::harq::State;
-use crate::mac::pdu;
-use crate::mac::pdu::SHORT_SUBHEADER;
+use crate::mac::multiplex::Assembly;
 use crate::phy::TTI;
 use lasthop_bearer::End;
 use lasthop_radio::lte::{ErrorModel, Mcs, McsTable, SoftBuffer};
-
-/// C-RNTI control element with its subheader [B].
-const C_RNTI: u32 = 3;
-/// Power headroom report with its subheader [B].
-const HEADROOM: u32 = 2;
 
 impl RadioNetwork {
     /// The UEs of `cell` whose grant is for `tti` fill their transport blocks and put them on the
@@ -135,8 +128,6 @@ impl RadioNetwork {
         }
         let gain = self.air.gains(tti, self.links[ue].serving, ue).downlink;
         let path_loss = self.ues[ue].uplink.path_loss(gain);
-        let has = self.ues[ue].uplink.had.contains(&true);
-        let mut controls = 0;
         if g.content == Content::Msg3 {
             if !self.ues[ue].rrc.is_connected() || self.asks_for_its_connection(ue) {
                 // An RRCConnectionRequest or an RRCConnectionReestablishmentRequest: 48 bits and a
@@ -144,66 +135,40 @@ impl RadioNetwork {
                 return;
             }
             block.c_rnti = true;
-            controls += C_RNTI;
         }
         let u = &mut self.ues[ue].uplink;
-        u.bsr.on_tti(tti, has);
-        if block.c_rnti {
-            // The report of an Msg3 that was lost is as good as never sent.
-            u.bsr.on_data();
-        }
+        u.bsr.on_tti(tti, u.had.contains(&true));
         let (drbs, bearers) = (&self.links[ue].drbs, &self.bearers);
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
-        let before = self.ues[ue].uplink.mux.buffers(waiting);
-        let need = self.ues[ue].uplink.mux.need(waiting);
-        let u = &mut self.ues[ue].uplink;
-        let reserved = u.bsr.reserve(g.bytes.saturating_sub(controls), need, &before);
-        controls += reserved;
-        // TS 36.321 clauses 5.4.3.1 and 5.4.6: before data, wherever it fits with its subheader.
-        if controls + HEADROOM <= g.bytes && u.phr.is_due(tti, path_loss) {
-            controls += HEADROOM;
-            u.phr.sent(tti, path_loss);
+        let mut pdu = Assembly::begin(tti, g.bytes, block.c_rnti, &u.mux, &mut u.bsr, waiting);
+        if pdu.takes_headroom(&mut u.phr, path_loss) {
             let config = &self.cells[self.links[ue].serving].uplink.config.power_control;
             block.headroom = Some(u.headroom_level(config, g.rbs.len(), path_loss));
         }
         let mut direct = false;
-        if self.ues[ue].uplink.direct_wants {
-            let (report, size) = self.sidelink_report(tti, ue, g.bytes.saturating_sub(controls));
+        if u.direct_wants {
+            let (report, size) = self.sidelink_report(tti, ue, pdu.room());
             direct = !report.is_empty();
             block.sidelink = report;
-            controls += size;
+            pdu.add(size);
         }
         self.block_sdus.clear();
         // Msg3 may be lost to another UE's: data does not risk that.
         if g.content == Content::New {
-            self.fill_data(now, tti, ue, g.bytes.saturating_sub(controls), out);
+            self.fill_data(now, tti, ue, pdu.room(), out);
         }
-        let mut padding = pdu::padding(g.bytes, controls, &self.block_sdus);
-        debug_assert!(padding.is_some(), "{tti:?}: {ue:?} filled more than its {} B", g.bytes);
+        let u = &mut self.ues[ue].uplink;
         let (drbs, bearers) = (&self.links[ue].drbs, &self.bearers);
         let waiting = |i: usize| bearers[drbs[i]].layers.buffer_status(End::Ue).total();
-        let after = self.ues[ue].uplink.mux.buffers(waiting);
-        let u = &mut self.ues[ue].uplink;
-        block.report = match reserved {
-            0 => padding.and_then(|p| u.bsr.pad(tti, p, &after)),
-            _ => u.bsr.compose(tti, reserved, &before, &after),
-        };
-        if let (0, Some(report)) = (reserved, block.report) {
-            padding = padding.map(|p| p - report.size() - SHORT_SUBHEADER);
-        }
-        if block.report.is_some() {
-            u.sr.cancel();
-        } else if after.bytes == [0; GROUPS] {
-            u.bsr.accommodated();
-        }
-        if let (Some(report), true) = (block.report, self.trace.is_on()) {
+        let (report, padding) = pdu.finish(&self.block_sdus, &u.mux, &mut u.bsr, &mut u.sr, waiting);
+        if let (Some(report), true) = (report, self.trace.is_on()) {
             self.trace.step(tti, Step::Report, ue, tti, report.bytes(), 0);
         }
-        block.full = block.report.is_none() && !direct;
-        let cell = self.links[ue].serving;
-        let padding = u64::from(padding.unwrap_or(0));
-        self.cells[cell].uplink.counters.padding_bytes += padding;
-        self.links[ue].uplink.stats.padding_bytes += padding;
+        block.report = report;
+        block.full = report.is_none() && !direct;
+        let (link, padding) = (&mut self.links[ue], u64::from(padding));
+        self.cells[link.serving].uplink.counters.padding_bytes += padding;
+        link.uplink.stats.padding_bytes += padding;
     }
 
     /// RLC PDUs of the UE's bearers into `room` bytes.
