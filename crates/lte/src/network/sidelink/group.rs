@@ -13,6 +13,7 @@ use lasthop_units::{BearerId, Id, Instant, Tti, UeId};
 
 use super::super::trace::{Step, TraceLink, TraceRecord};
 use super::super::{NetworkOutput, RadioNetwork};
+use super::oracle::Check;
 use super::state::{Lane, LaneGrant};
 use super::transmit::{LaneAir, process_of};
 use crate::mac::harq::{PROCESSES, State};
@@ -200,22 +201,6 @@ impl RadioNetwork {
         let record = TraceRecord::new(tti, step, TraceLink::Sidelink, l.tx).with(l.harq.get(sent));
         self.trace.note(|| TraceRecord { peer: Some(ue), packets, ..record });
     }
-
-    /// The oracle of groups: the copies of all packets are in, and a block that is on the air is
-    /// kept until it was sent for the last time.
-    pub(super) fn check_group(&self, tti: Tti, l: &Lane) {
-        let Some(g) = &l.group else { return };
-        let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);
-        assert!(g.members.iter().all(|m| pushed(m) == pushed(&g.members[0])), "{tti:?}: copies are missing");
-        assert!(
-            !l.harq.get(process_of(tti)).parts.is_empty(),
-            "{tti:?}: a block of a group without its contents"
-        );
-        for m in &g.members {
-            let h = &m.heard[process_of(tti)];
-            assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
-        }
-    }
 }
 
 impl LaneAir<'_> {
@@ -247,6 +232,25 @@ impl LaneAir<'_> {
     fn member(&self, lane: u32, k: usize) -> Option<&Member> {
         let l = &self.sidelink.lanes[lane as usize];
         l.group.as_ref()?.members.get(k)
+    }
+}
+
+impl Check<'_> {
+    /// The oracle of groups: the copies of all packets are in, and a block that is on the air is
+    /// kept until it was sent for the last time.
+    pub(super) fn check_group(&self, l: &Lane) {
+        let tti = self.tti;
+        let Some(g) = &l.group else { return };
+        let pushed = |m: &Member| self.bearers[m.bearer].layers.pushed(End::Network);
+        assert!(g.members.iter().all(|m| pushed(m) == pushed(&g.members[0])), "{tti:?}: copies are missing");
+        assert!(
+            !l.harq.get(process_of(tti)).parts.is_empty(),
+            "{tti:?}: a block of a group without its contents"
+        );
+        for m in &g.members {
+            let h = &m.heard[process_of(tti)];
+            assert!(!h.taken || h.decoded, "{tti:?}: a receiver has taken what it could not decode");
+        }
     }
 }
 

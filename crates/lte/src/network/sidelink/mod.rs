@@ -93,7 +93,7 @@ impl RadioNetwork {
     pub fn push_lane(&mut self, now: Instant, lane: u32, packet: Sdu, out: &mut NetworkOutput) {
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[lane as usize];
-        if let Some(order) = &mut l.order {
+        if let Some(order) = &mut l.receiver.order {
             order.sent(packet.id);
         }
         let (bearer, end) = match l.mode {
@@ -113,12 +113,12 @@ impl RadioNetwork {
             let backlog = self.bearers[bearer].layers.buffer_status(l.end).total();
             if let Some(p) = &l.persistent {
                 let next = p.next(from);
-                if backlog > 0 && l.mode == LinkMode::Direct && l.occasion.is_none() {
-                    l.occasion = Some(next);
+                if backlog > 0 && l.mode == LinkMode::Direct && l.sender.occasion.is_none() {
+                    l.sender.occasion = Some(next);
                     self.calendar.note(next, Due::SidelinkOccasion { lane });
                 }
-            } else if backlog > l.covered && !l.wants {
-                l.wants = true;
+            } else if backlog > l.sender.covered && !l.sender.wants {
+                l.sender.wants = true;
                 let tx = l.tx;
                 self.ues[tx].uplink.direct_wants = true;
                 self.arm_uplink(tx);
@@ -151,13 +151,14 @@ impl RadioNetwork {
             let lane = match s.lane_of(bearer) {
                 Some(first) => Some(if item.1 == End::Ue { first } else { first + 1 }),
                 None if item.1 == End::Ue => {
-                    let waits =
-                        |l: &&state::Lane| l.rx == ue && l.order.as_ref().is_some_and(|o| o.knows(item.2.id));
+                    let waits = |l: &&state::Lane| {
+                        l.rx == ue && l.receiver.order.as_ref().is_some_and(|o| o.knows(item.2.id))
+                    };
                     s.lanes.iter().position(|l| waits(&l)).map(|l| l as u32)
                 }
                 None => None,
             };
-            let order = lane.and_then(|lane| Some((lane, s.lanes[lane as usize].order.as_mut()?)));
+            let order = lane.and_then(|lane| Some((lane, s.lanes[lane as usize].receiver.order.as_mut()?)));
             let Some((lane, order)) = order else {
                 out.delivered.push(item);
                 continue;
@@ -173,7 +174,7 @@ impl RadioNetwork {
     /// A receiver stops waiting for what is missing.
     pub(super) fn reordering_due(&mut self, tti: Tti, lane: u32, out: &mut NetworkOutput) {
         let Some(s) = &mut self.sidelink else { return };
-        let Some(order) = &mut s.lanes[lane as usize].order else { return };
+        let Some(order) = &mut s.lanes[lane as usize].receiver.order else { return };
         order.on_tti(tti, &mut out.delivered);
         if let Some(until) = order.until {
             self.calendar.note(until, Due::Reordering { lane });
@@ -183,7 +184,7 @@ impl RadioNetwork {
     /// Packets that wait for their turn at a receiver.
     pub fn reordering(&self) -> usize {
         let lanes = self.sidelink.iter().flat_map(|s| s.lanes.iter());
-        lanes.filter_map(|l| l.order.as_ref()).map(|o| o.inside()).sum()
+        lanes.filter_map(|l| l.receiver.order.as_ref()).map(|o| o.inside()).sum()
     }
 }
 
@@ -191,7 +192,7 @@ impl Sidelink {
     /// Receivers that deliver in order do not wait for what was dropped.
     pub fn hear_of_drops(&mut self, dropped: &[(BearerId, End, Sdu, DropCause)]) {
         for (_, _, sdu, _) in dropped {
-            self.lanes.iter_mut().filter_map(|l| l.order.as_mut()).for_each(|o| o.lost(sdu.id));
+            self.lanes.iter_mut().filter_map(|l| l.receiver.order.as_mut()).for_each(|o| o.lost(sdu.id));
         }
     }
     /// The bearer that carries a lane's packets to the eNB.

@@ -1,11 +1,12 @@
 //! What must hold on the sidelinks in every TTI, checked in debug builds.
 
-use lasthop_units::{CellId, Tti};
+use lasthop_units::{CellId, IndexVec, Tti, UeId};
 use smallvec::SmallVec;
 
-use super::super::RadioNetwork;
+use super::super::bearers::Bearers;
+use super::super::state::{Cell, Link};
 use super::super::uplink::tbs_bytes;
-use super::state::LaneGrant;
+use super::state::{LaneGrant, Sidelink};
 use super::transmit::process_of;
 use crate::mac::harq::State;
 use crate::mac::pdu;
@@ -13,14 +14,23 @@ use crate::mac::sidelink::Reuse;
 use crate::mac::uplink::largest_allocation;
 use crate::phy::RbSet;
 
-impl RadioNetwork {
+/// What is looked at.
+pub(super) struct Check<'a> {
+    pub tti: Tti,
+    pub sidelink: &'a Sidelink,
+    pub cells: &'a IndexVec<CellId, Cell>,
+    pub links: &'a IndexVec<UeId, Link>,
+    pub bearers: &'a Bearers,
+}
+
+impl Check<'_> {
     /// The oracle: what is on the air of the sidelinks in `tti` keeps the rules, beside what the
     /// uplinks send.
     #[cold]
-    pub(super) fn check_sidelinks(&self, tti: Tti) {
-        let Some(s) = &self.sidelink else { return };
+    pub(super) fn run(&self) {
+        let (tti, s) = (self.tti, self.sidelink);
         let granted = s.plan.granted(tti);
-        for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.lane_sends(tti, g)) {
+        for (i, g) in granted.iter().enumerate().filter(|(_, g)| self.lane_sends(g)) {
             let l = &s.lanes[g.lane as usize];
             let cell = self.links[l.tx].serving;
             let band = self.cells[cell].uplink.band;
@@ -30,9 +40,9 @@ impl RadioNetwork {
                 "{tti:?}: no transform size"
             );
             assert!(g.rbs.without(band).is_empty(), "{tti:?}: outside of PUSCH");
-            let uplink = self.sent_up(tti, cell);
+            let uplink = self.sent_up(cell);
             assert!(uplink.and(g.rbs).is_empty(), "{tti:?}: a resource block for uplink and sidelink");
-            for other in granted[..i].iter().filter(|o| self.lane_sends(tti, o)) {
+            for other in granted[..i].iter().filter(|o| self.lane_sends(o)) {
                 assert_ne!(other.lane, g.lane, "{tti:?}: a lane sends twice");
                 if self.links[s.lanes[other.lane as usize].tx].serving == cell {
                     assert!(
@@ -43,7 +53,7 @@ impl RadioNetwork {
                     );
                 }
             }
-            self.check_group(tti, l);
+            self.check_group(l);
             let p = l.harq.get(process_of(tti));
             assert!(matches!(p.state, State::Awaiting { .. } | State::Failed), "{tti:?}: {:?}", p.state);
             assert!((1..=l.link.transmissions).contains(&p.transmissions), "{tti:?}: {}", p.transmissions);
@@ -64,14 +74,15 @@ impl RadioNetwork {
         }
     }
 
-    fn lane_sends(&self, tti: Tti, g: &LaneGrant) -> bool {
-        let Some(s) = &self.sidelink else { return false };
-        let p = s.lanes[g.lane as usize].harq.get(process_of(tti));
+    fn lane_sends(&self, g: &LaneGrant) -> bool {
+        let tti = self.tti;
+        let p = self.sidelink.lanes[g.lane as usize].harq.get(process_of(tti));
         p.sent == tti && p.transmissions > 0 && g.again == (p.transmissions > 1)
     }
 
     /// Blocks on which UEs of `cell` send to it.
-    fn sent_up(&self, tti: Tti, cell: CellId) -> RbSet {
+    fn sent_up(&self, cell: CellId) -> RbSet {
+        let tti = self.tti;
         let mut all = RbSet::EMPTY;
         for g in
             self.cells[cell].uplink.plan.granted(tti).iter().filter(|g| self.links[g.ue].uplink.sends(tti, g))
@@ -84,8 +95,7 @@ impl RadioNetwork {
     /// The rule of reuse: lanes that share no UE, where blocks may be shared at all. Persistent
     /// grants beyond the width of the band share by configuration.
     fn may_share(&self, cell: CellId, a: &LaneGrant, b: &LaneGrant) -> bool {
-        let Some(s) = &self.sidelink else { return false };
-        let [a, b] = [a, b].map(|g| &s.lanes[g.lane as usize]);
+        let [a, b] = [a, b].map(|g| &self.sidelink.lanes[g.lane as usize]);
         if a.persistent.is_some() && b.persistent.is_some() {
             return true;
         }

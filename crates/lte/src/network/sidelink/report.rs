@@ -4,7 +4,9 @@
 use lasthop_units::{Tti, UeId};
 
 use super::super::RadioNetwork;
+use super::super::bearers::Bearers;
 use super::super::trace::Step;
+use super::state::Sidelink;
 use crate::mac::bsr::{Report, level};
 
 /// A report of a UE's lanes: lane and level of each.
@@ -15,6 +17,39 @@ pub type SidelinkReport = Vec<(u32, u8)>;
 // each; the subheader has a length.
 const fn size(lanes: usize) -> u32 {
     2 + (lanes as u32 * 12).div_ceil(8)
+}
+
+impl Sidelink {
+    /// A report of the lanes of `ue` for an uplink block with `room` bytes, of those whose data no
+    /// report covers, as far as it fits.
+    #[cold]
+    pub fn report(&mut self, ue: UeId, bearers: &Bearers, room: u32) -> SidelinkReport {
+        let mut report = Vec::new();
+        for lane in &self.of_ue[ue] {
+            let l = &mut self.lanes[*lane as usize];
+            let backlog = bearers[l.bearer].layers.buffer_status(l.end).total();
+            if l.sender.wants && size(report.len() + 1) <= room {
+                (l.sender.covered, l.sender.wants) = (backlog, false);
+                report.push((*lane, level(backlog)));
+            }
+        }
+        report
+    }
+
+    /// Lanes of `ue` wait for a report.
+    pub fn wants(&self, ue: UeId) -> bool {
+        self.of_ue[ue].iter().any(|l| self.lanes[*l as usize].sender.wants)
+    }
+
+    /// The eNB hears a report that was written in `first`.
+    #[cold]
+    pub fn hear_report(&mut self, first: Tti, report: &SidelinkReport) {
+        for (lane, level) in report {
+            let l = &mut self.lanes[*lane as usize];
+            l.grants.view.on_report(first, Report::Short { group: 0, level: *level });
+            self.wake(*lane);
+        }
+    }
 }
 
 impl RadioNetwork {
@@ -28,35 +63,15 @@ impl RadioNetwork {
         room: u32,
     ) -> (SidelinkReport, u32) {
         let Some(s) = &mut self.sidelink else { return (Vec::new(), 0) };
-        let mut report = Vec::new();
-        let fits = |n: usize| size(n) <= room;
-        for i in 0..s.of_ue[ue].len() {
-            let lane = s.of_ue[ue][i];
-            let l = &mut s.lanes[lane as usize];
-            let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
-            if l.wants && fits(report.len() + 1) {
-                (l.covered, l.wants) = (backlog, false);
-                report.push((lane, level(backlog)));
-            }
-        }
-        self.ues[ue].uplink.direct_wants = s.of_ue[ue].iter().any(|l| s.lanes[*l as usize].wants);
+        let report = s.report(ue, &self.bearers, room);
+        self.ues[ue].uplink.direct_wants = s.wants(ue);
         if report.is_empty() {
             return (report, 0);
         }
-        let bytes = report.iter().map(|(lane, _)| s.lanes[*lane as usize].covered).sum();
+        let bytes = report.iter().map(|(lane, _)| s.lanes[*lane as usize].sender.covered).sum();
         self.trace.step(tti, Step::Report, ue, tti, bytes, 0);
         let size = size(report.len());
         (report, size)
-    }
-
-    /// The eNB hears a report that was written in `first`.
-    #[cold]
-    pub(in crate::network) fn sidelink_reported(&mut self, first: Tti, report: &SidelinkReport) {
-        let Some(s) = &mut self.sidelink else { return };
-        for (lane, level) in report {
-            s.lanes[*lane as usize].view.on_report(first, Report::Short { group: 0, level: *level });
-            s.wake(*lane);
-        }
     }
 
     /// A report was lost with its block: what it said is said again.
@@ -64,8 +79,9 @@ impl RadioNetwork {
     pub(in crate::network) fn sidelink_report_lost(&mut self, report: &SidelinkReport) {
         for (lane, _) in report {
             let Some(s) = &mut self.sidelink else { return };
-            s.lanes[*lane as usize].covered = 0;
-            let bearer = s.lanes[*lane as usize].bearer;
+            let l = &mut s.lanes[*lane as usize];
+            l.sender.covered = 0;
+            let bearer = l.bearer;
             self.sidelink_data(bearer);
         }
     }

@@ -61,7 +61,7 @@ impl RadioNetwork {
     pub(in crate::network) fn sidelink_occasion(&mut self, tti: Tti, lane: u32) {
         let process = (tti.0 % PROCESSES as u64) as usize;
         let Some(s) = &mut self.sidelink else { return };
-        s.lanes[lane as usize].occasion = None;
+        s.lanes[lane as usize].sender.occasion = None;
         let l = &s.lanes[lane as usize];
         let backlog = self.bearers[l.bearer].layers.buffer_status(l.end).total();
         let Some(p) = l.persistent.filter(|_| l.mode == LinkMode::Direct && backlog > 0) else { return };
@@ -117,7 +117,7 @@ impl LaneScheduling<'_> {
             let lane = s.active[i];
             let l = &s.lanes[lane as usize];
             let idle = self.links[l.tx].serving == self.id && l.harq.get(process).state == State::Idle;
-            let waiting = l.view.waiting();
+            let waiting = l.grants.view.waiting();
             if need >= most || !idle || waiting == 0 {
                 continue;
             }
@@ -158,11 +158,11 @@ impl LaneScheduling<'_> {
         order.clear();
         active.retain(|lane| {
             let l = &mut s.lanes[*lane as usize];
-            l.active = l.view.waiting() > 0;
-            if l.active && self.links[l.tx].serving == self.id {
-                order.push((l.served, *lane));
+            l.grants.active = l.grants.view.waiting() > 0;
+            if l.grants.active && self.links[l.tx].serving == self.id {
+                order.push((l.grants.served, *lane));
             }
-            l.active
+            l.grants.active
         });
         s.active = active;
         order.sort_unstable();
@@ -206,7 +206,7 @@ impl LaneScheduling<'_> {
             let share = if alone { free.len().div_ceil(waiting.max(1)) } else { free.len() };
             waiting -= 1;
             let most = share.min(free.longest_run().len());
-            let bytes = l.view.waiting() + OVERHEAD + u64::from(l.link.header);
+            let bytes = l.grants.view.waiting() + OVERHEAD + u64::from(l.link.header);
             let mcs = Mcs::new(mcs).decodable_on(McsTable::Uplink, most as usize);
             let sized = mcs.i_tbs(McsTable::Uplink).and_then(|i| fewest_blocks(i, bytes, most));
             let Some((blocks, bytes)) = sized else { continue };
@@ -237,8 +237,8 @@ impl LaneScheduling<'_> {
         let s = &mut *self.sidelink;
         s.plan.slot(target).push(grant);
         let l = &mut s.lanes[grant.lane as usize];
-        l.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
-        (l.served, l.granted_until) = (self.tti, Some(target));
+        l.grants.view.on_grant(target, grant.bytes.saturating_sub(l.link.header));
+        (l.grants.served, l.granted_until) = (self.tti, Some(target));
         let (tx, peer) = (l.tx, l.peer());
         let group = l.group.is_some().then_some(grant.lane);
         self.cell.uplink.plan.slot(target).used |= grant.rbs;
@@ -256,7 +256,7 @@ impl LaneScheduling<'_> {
     pub(super) fn learn_lane(&mut self, lane: u32) {
         let s = &mut *self.sidelink;
         let l = &mut s.lanes[lane as usize];
-        if !l.quality.is_stale(self.tti, l.link.report_period.as_millis()) {
+        if !l.grants.quality.is_stale(self.tti, l.link.report_period.as_millis()) {
             return;
         }
         let level = match &l.link.quality {
@@ -274,7 +274,7 @@ impl LaneScheduling<'_> {
                 l.receivers().map(level).fold(f32::INFINITY, f32::min)
             }
         };
-        l.quality.learn(self.tti, level);
+        l.grants.quality.learn(self.tti, level);
     }
 
     /// The MCS of a new block of `lane`.
@@ -286,7 +286,7 @@ impl LaneScheduling<'_> {
         }
         match &l.link.quality {
             LinkQuality::Pinned { steps } => Some(mcs_of_cqi(worst_cqi(self.air, self.tti, l, steps))),
-            LinkQuality::Physical => self.cell.uplink.adaptation.mcs(l.quality.level()?),
+            LinkQuality::Physical => self.cell.uplink.adaptation.mcs(l.grants.quality.level()?),
         }
     }
 

@@ -33,27 +33,47 @@ pub struct Lane {
     pub link: Arc<SidelinkConfig>,
     /// All receivers of a group.
     pub group: Option<Box<Group>>,
-    // The sender's side.
+    /// What the UE that sends knows.
+    pub sender: Sender,
+    /// What the eNB knows.
+    pub grants: Grants,
+    /// What the UE that receives knows; the members of a group have theirs.
+    pub receiver: Receiver,
+    /// The transport blocks on their way.
     pub harq: Processes,
+    /// The last TTI for which there is a grant.
+    pub granted_until: Option<Tti>,
+    pub persistent: Option<Persistent>,
+    /// One draw per transport block.
+    pub errors: Draw,
+    pub stats: LinkStats,
+}
+
+/// What the sender of a lane knows.
+#[derive(Debug)]
+pub struct Sender {
     pub mux: Multiplexer,
     /// Bytes that the last report covers and that were not sent yet [B].
     pub covered: u64,
     /// There is more than that.
     pub wants: bool,
-    /// The last TTI for which it has a grant.
-    pub granted_until: Option<Tti>,
-    pub persistent: Option<Persistent>,
     /// An occasion is in the calendar.
     pub occasion: Option<Tti>,
-    /// One draw per transport block.
-    pub errors: Draw,
-    pub stats: LinkStats,
-    // The eNB's side.
+}
+
+/// What the eNB knows of a lane.
+#[derive(Debug)]
+pub struct Grants {
     pub view: BufferView,
     pub quality: UplinkQuality,
     pub active: bool,
     pub served: Tti,
-    // Lossless switches.
+}
+
+/// What the receiver of a pair's lane knows.
+#[derive(Debug, Default)]
+pub struct Receiver {
+    /// Lossless switches.
     pub order: Option<Box<Reorder>>,
 }
 
@@ -87,20 +107,19 @@ impl Lane {
             mode: LinkMode::Direct,
             link: link.clone(),
             group: None,
+            sender: Sender { mux, covered: 0, wants: false, occasion: None },
+            grants: Grants {
+                view: BufferView::default(),
+                quality: UplinkQuality::new(None),
+                active: false,
+                served: Tti(0),
+            },
+            receiver: Receiver::default(),
             harq: Processes::default(),
-            mux,
-            covered: 0,
-            wants: false,
             granted_until: None,
             persistent: None,
-            occasion: None,
             errors: Draw::new(seed, Purpose::BlockError, SIDELINK | u64::from(id)),
             stats: LinkStats::default(),
-            view: BufferView::default(),
-            quality: UplinkQuality::new(None),
-            active: false,
-            served: Tti(0),
-            order: None,
         }
     }
 
@@ -223,12 +242,11 @@ impl Sidelink {
             let (bearer, link) = (BearerId::from_index(first_bearer + i), Arc::new(pair.link.clone()));
             for (k, end) in [End::Network, End::Ue].into_iter().enumerate() {
                 let (tx, rx) = (pair.ues[k], pair.ues[1 - k]);
-                lanes.push(Lane {
-                    mode: pair.mode[k],
-                    quality: UplinkQuality::new(outer_loop(tx)),
-                    order: pair.lossless.then(Box::default),
-                    ..Lane::new(lanes.len() as u32, [tx, rx], bearer, end, &link, seed)
-                });
+                let mut lane = Lane::new(lanes.len() as u32, [tx, rx], bearer, end, &link, seed);
+                lane.mode = pair.mode[k];
+                lane.grants.quality = UplinkQuality::new(outer_loop(tx));
+                lane.receiver.order = pair.lossless.then(Box::default);
+                lanes.push(lane);
             }
         }
         let mut of_group = Vec::new();
@@ -281,7 +299,7 @@ impl Sidelink {
     }
     /// The eNB looks at `lane` from the next scheduling on.
     pub fn wake(&mut self, lane: u32) {
-        if !std::mem::replace(&mut self.lanes[lane as usize].active, true) {
+        if !std::mem::replace(&mut self.lanes[lane as usize].grants.active, true) {
             let place = self.active.partition_point(|other| *other < lane);
             self.active.insert(place, lane);
         }

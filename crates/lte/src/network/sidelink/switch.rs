@@ -80,7 +80,7 @@ impl RadioNetwork {
             LinkMode::Infrastructure => (old, End::Ue),
         };
         l.mode = mode;
-        let lossless = l.order.is_some();
+        let lossless = l.receiver.order.is_some();
         s.pairs[lane as usize / 2].switched = Some(tti);
         self.flush_harq(lane, tx, bearer);
         self.reset_requests(lane, tx);
@@ -131,12 +131,12 @@ impl RadioNetwork {
     fn reset_requests(&mut self, lane: u32, tx: UeId) {
         let Some(s) = &mut self.sidelink else { return };
         let l = &mut s.lanes[lane as usize];
-        (l.covered, l.wants, l.granted_until) = (0, false, None);
-        l.view.reset();
+        (l.sender.covered, l.sender.wants, l.granted_until) = (0, false, None);
+        l.grants.view.reset();
         if let Some(p) = &mut l.persistent {
             p.mcs = None;
         }
-        let wants = s.of_ue[tx].iter().any(|l| s.lanes[*l as usize].wants);
+        let wants = s.wants(tx);
         let cx = &mut self.contexts[tx].uplink;
         let u = &mut self.ues[tx].uplink;
         u.direct_wants = wants;

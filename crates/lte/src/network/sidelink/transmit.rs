@@ -3,9 +3,11 @@
 use lasthop_units::{CellId, IndexVec, Instant, Tti, UeId};
 
 use super::super::{Due, NetworkOutput, RadioNetwork};
+use super::oracle::Check;
 use super::state::{LaneGrant, Sidelink};
 use crate::mac::harq::State;
 use crate::mac::sidelink::{LinkQuality, cqi_at, mcs_of_cqi};
+use crate::network::bearers::Bearers;
 use crate::network::calendar::Agenda;
 use crate::network::state::{Cell, Link};
 use crate::network::trace::{Step, TraceLink, TraceRecord};
@@ -56,15 +58,15 @@ impl RadioNetwork {
         let mut parts = std::mem::take(&mut l.harq.get_mut(process_of(tti)).parts);
         debug_assert!(parts.is_empty());
         let backlog = |_| bearers.borrow()[bearer].layers.buffer_status(end).total();
-        l.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
+        l.sender.mux.fill(tti, g.bytes.saturating_sub(header), backlog, |_, grant| {
             bearers.borrow_mut().pull(now, bearer, end, grant, &mut parts)
         });
         let after = backlog(0);
-        l.covered = l.covered.saturating_sub(before.saturating_sub(after));
+        l.sender.covered = l.sender.covered.saturating_sub(before.saturating_sub(after));
         if l.granted_until.is_none_or(|t| t <= tti) {
             // No further grant: whatever is left must be asked for. Nobody but the peer hears this
             // block, so no report can go with it.
-            l.covered = 0;
+            l.sender.covered = 0;
         }
         let sends = !parts.is_empty();
         let p = l.harq.get_mut(process_of(tti));
@@ -88,11 +90,11 @@ impl RadioNetwork {
 
     /// With all transmissions of this TTI known: what arrives at the peers.
     pub(in crate::network) fn air_sidelinks(&mut self, tti: Tti) {
-        if cfg!(debug_assertions) {
-            self.check_sidelinks(tti);
-        }
         let Some(sidelink) = self.sidelink.as_deref_mut() else { return };
-        let RadioNetwork { cells, links, air, calendar, .. } = self;
+        let RadioNetwork { cells, links, bearers, air, calendar, .. } = self;
+        if cfg!(debug_assertions) {
+            Check { tti, sidelink, cells, links, bearers }.run();
+        }
         LaneAir { tti, sidelink, cells, links, air, calendar }.run();
     }
 
@@ -132,7 +134,7 @@ impl RadioNetwork {
             return self.group_decoded(now, lane, process, out);
         }
         if p.transmissions == 1 {
-            l.quality.first_transmission(decoded);
+            l.grants.quality.first_transmission(decoded);
         }
         self.trace_lane(tti, if decoded { Step::Decoded } else { Step::Failed }, lane);
         let Some(s) = &mut self.sidelink else { return };
@@ -156,11 +158,20 @@ impl RadioNetwork {
     }
 
     fn trace_lane(&mut self, tti: Tti, step: Step, lane: u32) {
-        let Some(s) = self.sidelink.as_ref().filter(|_| self.trace.is_on()) else { return };
-        let l = &s.lanes[lane as usize];
-        // What is decoded now was sent `decode` TTIs ago: the process is that of the transmission.
+        if let Some(s) = self.sidelink.as_ref().filter(|_| self.trace.is_on()) {
+            let decode = self.cells[self.links[s.lanes[lane as usize].tx].serving].config.timing.decode;
+            self.trace.note(|| s.record(tti, step, lane, decode, &self.bearers));
+        }
+    }
+}
+
+impl Sidelink {
+    /// What the trace says of the block of `lane`, which is decoded `decode` TTIs after it was sent.
+    fn record(&self, tti: Tti, step: Step, lane: u32, decode: u64, bearers: &Bearers) -> TraceRecord {
+        let l = &self.lanes[lane as usize];
+        // The process is that of the transmission.
         let sent = match step {
-            Step::Decoded | Step::Failed => tti.0 - self.cells[self.links[l.tx].serving].config.timing.decode,
+            Step::Decoded | Step::Failed => tti.0 - decode,
             _ => tti.0,
         };
         let p = l.harq.get(process_of(Tti(sent)));
@@ -170,12 +181,12 @@ impl RadioNetwork {
             // Each receiver has its own copy of a packet.
             record.packets.clear();
             for m in &group.members {
-                let layers = &self.bearers[m.bearer].layers;
+                let layers = &bearers[m.bearer].layers;
                 record.packets.extend(p.parts.iter().flat_map(|(_, pdu)| layers.packets_of(l.end, pdu)));
             }
             record.packets.dedup();
         }
-        self.trace.note(|| record);
+        record
     }
 }
 

@@ -64,8 +64,8 @@ impl RadioNetwork {
             cx.view.request();
         }
         let direct = std::mem::take(&mut self.links[ue].uplink.blocks[process].sidelink);
-        if !direct.is_empty() {
-            self.sidelink_reported(first, &direct);
+        if let Some(s) = self.sidelink.as_mut().filter(|_| !direct.is_empty()) {
+            s.hear_report(first, &direct);
         }
         if self.trace.is_on() && (report.is_some() || !direct.is_empty()) {
             let now = Tti::containing(now, TTI);
